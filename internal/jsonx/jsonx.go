@@ -1,0 +1,77 @@
+// Package jsonx is the one JSON seam of the protocol: every frame and payload
+// is decoded and encoded here, so the choice of library and its options is
+// made once.
+//
+// The options follow what the CLI was seen to write:
+//
+//   - Lone surrogates ("\ud83d") occur on stream, assistant and result lines,
+//     so invalid Unicode is kept, not refused.
+//   - Names match exactly and a repeated name is refused: a frame whose "type"
+//     could be read in two ways must not be read at all.
+//   - A field of an unexpected kind costs that field, not the message.
+//
+// Types that belong to the user (tool inputs, typed answers) go through
+// encoding/json instead, as their authors expect.
+package jsonx
+
+import (
+	"bytes"
+	"errors"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// Marshal encodes v on one line. Raw values inside v keep their strings and
+// numbers as written; only insignificant blanks are dropped.
+func Marshal(v any) ([]byte, error) {
+	return json.Marshal(v,
+		jsontext.AllowInvalidUTF8(true),
+		jsontext.PreserveRawStrings(true),
+		json.Deterministic(true))
+}
+
+// Unmarshal decodes data into v. When a field does not fit its Go type, every
+// field that does fit is still filled and the error names the one that did
+// not; [Mismatch] tells such an error from text that is no JSON at all.
+func Unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v, jsontext.AllowInvalidUTF8(true))
+	if !Mismatch(err) {
+		return err
+	}
+	// The first attempt stops at the first mismatch. The legacy semantics go
+	// on; they cost about twice the time, so they are the second attempt only.
+	return json.Unmarshal(data, v,
+		jsontext.AllowInvalidUTF8(true),
+		jsonv1.ReportErrorsWithLegacySemantics(true))
+}
+
+// Mismatch reports whether err, from [Unmarshal], means that the data is sound
+// JSON of another shape than the Go value.
+func Mismatch(err error) bool {
+	if err == nil {
+		return false
+	}
+	if _, ok := errors.AsType[*json.SemanticError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*jsonv1.UnmarshalTypeError](err)
+	return ok
+}
+
+// Valid reports whether data is one JSON value without repeated names.
+func Valid(data []byte) bool {
+	return jsontext.Value(data).IsValid(jsontext.AllowInvalidUTF8(true))
+}
+
+// Line returns data as JSON without a line break: data itself when it has
+// none, otherwise a copy without insignificant blanks.
+func Line(data []byte) ([]byte, error) {
+	if bytes.IndexByte(data, '\n') < 0 {
+		return data, nil
+	}
+	v := jsontext.Value(bytes.Clone(data))
+	err := v.Compact(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true))
+	return v, err
+}

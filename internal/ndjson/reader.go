@@ -1,0 +1,232 @@
+// Package ndjson frames a byte stream as lines: one JSON value a line, the
+// line feed its only separator.
+//
+// A [Reader] hands out lines whatever way the bytes arrive, skips blank ones,
+// and treats a line over the limit or a line cut off by the end of the stream
+// as an event of its own: the stream before and after it stays usable. A
+// [Writer] writes one line with one call and lets no other line in between.
+//
+// The package knows nothing of JSON beyond its line discipline.
+package ndjson
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+)
+
+const (
+	bufferSize = 64 << 10
+	headSize   = 1 << 10
+	longLine   = 1 << 20
+	maxEmpty   = 100
+)
+
+// DefaultLimit is the longest line a Reader buffers unless told otherwise.
+// Lines of 20 MB were seen from the CLI.
+const DefaultLimit = 64 << 20
+
+// TooLongError reports a line over the limit. The Reader has drained it
+// without keeping it; the next call goes on with the line after it.
+type TooLongError struct {
+	Size int64  // whole length of the line
+	Head []byte // its first bytes
+}
+
+func (e *TooLongError) Error() string {
+	return fmt.Sprintf("line of %d bytes is over the limit, dropped: %q...", e.Size, clip(e.Head))
+}
+
+// TruncatedError reports that the stream ended in the middle of a line.
+type TruncatedError struct {
+	Size int64
+	Head []byte
+}
+
+func (e *TruncatedError) Error() string {
+	return fmt.Sprintf("stream ended inside a line after %d bytes: %q", e.Size, clip(e.Head))
+}
+
+// clip keeps error texts short; Head itself is longer for those who look.
+func clip(b []byte) []byte { return b[:min(len(b), 256)] }
+
+// Reader reads lines from a stream. It is not safe for concurrent use.
+type Reader struct {
+	// Limit is the longest line that is buffered; 0 means DefaultLimit.
+	Limit int
+	// Long, if set, is called once for each line that passes 1 MiB without a
+	// line feed, while the line is still being read.
+	Long func(size int)
+
+	src   io.Reader
+	buf   []byte // filled once, reused: lines are copied out
+	r, w  int    // unread part of buf
+	begun bool
+	err   error // sticky end of src
+}
+
+// NewReader returns a Reader on src.
+func NewReader(src io.Reader) *Reader {
+	return &Reader{src: src, buf: make([]byte, bufferSize)}
+}
+
+// Next returns the next line that is not blank, without its line ending. The
+// caller owns the bytes. A [TooLongError] leaves the Reader usable; any other
+// error is final and returned again by every later call, a [TruncatedError]
+// as io.EOF.
+func (r *Reader) Next() ([]byte, error) {
+	for {
+		line, err := r.line()
+		if err != nil {
+			return nil, err
+		}
+		if line = r.trim(line); len(line) > 0 {
+			return line, nil
+		}
+	}
+}
+
+func (r *Reader) limit() int {
+	if r.Limit > 0 {
+		return r.Limit
+	}
+	return DefaultLimit
+}
+
+// trim drops a carriage return, a byte order mark at the start of the stream,
+// and makes a line of blanks empty.
+func (r *Reader) trim(line []byte) []byte {
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+	}
+	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
+		return nil
+	}
+	return line
+}
+
+// line returns the next line, a fresh copy, without its line feed.
+func (r *Reader) line() ([]byte, error) {
+	scanned := 0
+	for {
+		if i := bytes.IndexByte(r.buf[r.r+scanned:r.w], '\n'); i >= 0 {
+			line := r.buf[r.r : r.r+scanned+i]
+			r.r += scanned + i + 1
+			if len(line) > r.limit() {
+				return nil, tooLong(line, int64(len(line)))
+			}
+			return bytes.Clone(line), nil
+		}
+		scanned = r.w - r.r
+		if scanned == len(r.buf) {
+			return r.long()
+		}
+		if err := r.fill(); err != nil {
+			return r.tail(err)
+		}
+	}
+}
+
+// fill reads once into buf, moving the unread part to its front for room.
+func (r *Reader) fill() error {
+	if r.r > 0 {
+		r.w = copy(r.buf, r.buf[r.r:r.w])
+		r.r = 0
+	}
+	n, err := r.read(r.buf[r.w:])
+	r.w += n
+	return err
+}
+
+// read returns at least one byte or an error.
+func (r *Reader) read(p []byte) (int, error) {
+	for range maxEmpty {
+		if r.err != nil {
+			return 0, r.err
+		}
+		n, err := r.src.Read(p)
+		r.err = err
+		if n > 0 {
+			return n, nil
+		}
+	}
+	if r.err == nil {
+		r.err = io.ErrNoProgress
+	}
+	return 0, r.err
+}
+
+// tail turns the end of the stream inside a line into its error.
+func (r *Reader) tail(err error) ([]byte, error) {
+	rest := r.buf[r.r:r.w]
+	r.r = r.w
+	return nil, truncated(rest, err)
+}
+
+func truncated(rest []byte, err error) error {
+	if !errors.Is(err, io.EOF) || len(bytes.TrimSpace(rest)) == 0 {
+		return err
+	}
+	return &TruncatedError{Size: int64(len(rest)), Head: bytes.Clone(rest[:min(len(rest), headSize)])}
+}
+
+// long reads a line that does not fit buf into a slice of its own, which
+// becomes the caller's without another copy.
+func (r *Reader) long() ([]byte, error) {
+	limit := r.limit()
+	line := append(make([]byte, 0, 4*len(r.buf)), r.buf[r.r:r.w]...)
+	r.r, r.w = 0, 0
+	warned := false
+	for {
+		if len(line) > limit {
+			return nil, r.drain(line)
+		}
+		if len(line) > longLine && !warned && r.Long != nil {
+			warned = true
+			r.Long(len(line))
+		}
+		if cap(line)-len(line) < len(r.buf) {
+			line = append(make([]byte, 0, 2*cap(line)), line...)
+		}
+		// A read never exceeds buf, so what follows the line feed fits there.
+		start := len(line)
+		n, err := r.read(line[start : start+len(r.buf)])
+		line = line[:start+n]
+		if err != nil {
+			return nil, truncated(line, err)
+		}
+		if i := bytes.IndexByte(line[start:], '\n'); i >= 0 {
+			r.w = copy(r.buf, line[start+i+1:])
+			if start+i > limit {
+				return nil, tooLong(line[:start+i], int64(start+i))
+			}
+			return line[:start+i], nil
+		}
+	}
+}
+
+// drain reads past the rest of an oversized line, keeping only its head.
+func (r *Reader) drain(line []byte) error {
+	head, size := bytes.Clone(line[:headSize]), int64(len(line))
+	for {
+		n, err := r.read(r.buf)
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return &TruncatedError{Size: size, Head: head}
+			}
+			return err
+		}
+		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 {
+			r.r, r.w = i+1, n
+			return tooLong(head, size+int64(i))
+		}
+		size += int64(n)
+	}
+}
+
+func tooLong(line []byte, size int64) error {
+	return &TooLongError{Size: size, Head: bytes.Clone(line[:min(len(line), headSize)])}
+}

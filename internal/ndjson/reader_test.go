@@ -1,0 +1,202 @@
+package ndjson_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/claude-agent-go/claude/internal/ndjson"
+)
+
+// drain reads to the end. Each line and each error but io.EOF is one entry.
+func drain(r *ndjson.Reader) []string {
+	var got []string
+	for range 1 << 20 {
+		line, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return got
+		case err != nil:
+			got = append(got, errorName(err))
+		default:
+			got = append(got, string(line))
+		}
+	}
+	return append(got, "endless")
+}
+
+func errorName(err error) string {
+	if e, ok := errors.AsType[*ndjson.TooLongError](err); ok {
+		return fmt.Sprintf("too long %d", e.Size)
+	}
+	if e, ok := errors.AsType[*ndjson.TruncatedError](err); ok {
+		return fmt.Sprintf("truncated %d", e.Size)
+	}
+	return err.Error()
+}
+
+func TestReaderLines(t *testing.T) {
+	big := strings.Repeat("x", 300<<10)
+	tests := []struct {
+		name, in string
+		want     []string
+	}{
+		{"empty", "", nil},
+		{"one", "a\n", []string{"a"}},
+		{"many in one read", "a\nb\nc\n", []string{"a", "b", "c"}},
+		{"CRLF", "a\r\nb\r\n", []string{"a", "b"}},
+		{"blank lines", "\n \n\t\r\na\n\r\n", []string{"a"}},
+		{"byte order mark", "\xef\xbb\xbfa\nb\n", []string{"a", "b"}},
+		{"byte order mark inside", "a\n\xef\xbb\xbfb\n", []string{"a", "\xef\xbb\xbfb"}},
+		{"line separators are text", "a\u2028b\u2029c\u0085d\n", []string{"a\u2028b\u2029c\u0085d"}},
+		{"NUL and invalid UTF-8", "a\x00\xff\n", []string{"a\x00\xff"}},
+		{"over the buffer", big + "\nb\n", []string{big, "b"}},
+		{"truncated", "a\nbc", []string{"a", "truncated 2"}},
+		{"truncated over the buffer", big, []string{fmt.Sprint("truncated ", len(big))}},
+		{"blank tail", "a\n  ", []string{"a"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := drain(ndjson.NewReader(strings.NewReader(tt.in))); !slices.Equal(got, tt.want) {
+				t.Errorf("got %.100q, want %.100q", got, tt.want)
+			}
+			one := iotest.OneByteReader(strings.NewReader(tt.in))
+			if got := drain(ndjson.NewReader(one)); !slices.Equal(got, tt.want) {
+				t.Errorf("byte by byte: got %.100q, want %.100q", got, tt.want)
+			}
+			early := iotest.DataErrReader(strings.NewReader(tt.in))
+			if got := drain(ndjson.NewReader(early)); !slices.Equal(got, tt.want) {
+				t.Errorf("error with the data: got %.100q, want %.100q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestReaderLimit(t *testing.T) {
+	for _, size := range []int{0, 9, 10, 11, 64 << 10, 64<<10 + 1, 200 << 10} {
+		in := strings.Repeat("x", size) + "\nnext\n"
+		r := ndjson.NewReader(strings.NewReader(in))
+		r.Limit = 10
+		want := []string{fmt.Sprint("too long ", size), "next"}
+		if size <= 10 {
+			want = []string{strings.Repeat("x", size), "next"}
+		}
+		if size == 0 {
+			want = want[1:]
+		}
+		if got := drain(r); !slices.Equal(got, want) {
+			t.Errorf("size %d: got %.80q, want %.80q", size, got, want)
+		}
+	}
+}
+
+func TestReaderOversizedIsNotKept(t *testing.T) {
+	const limit, size = 2 << 20, 64 << 20
+	line := io.LimitReader(neverEnding('x'), size)
+	r := ndjson.NewReader(io.MultiReader(line, strings.NewReader("\nnext\n")))
+	r.Limit = limit
+	longest := 0
+	r.Long = func(n int) { longest = max(longest, n) }
+
+	var before, after runtimeBytes
+	before.read()
+	_, err := r.Next()
+	after.read()
+	long, ok := errors.AsType[*ndjson.TooLongError](err)
+	if !ok || long.Size != size || !bytes.HasPrefix(long.Head, []byte("xxxx")) || len(long.Head) != 1024 {
+		t.Fatalf("error = %v, want a TooLongError of %d bytes with its head", err, size)
+	}
+	if grown := after.total - before.total; grown > 8*limit {
+		t.Errorf("allocated %d bytes for a dropped line of %d", grown, size)
+	}
+	if longest == 0 {
+		t.Error("Long was not called")
+	}
+	if line, err := r.Next(); string(line) != "next" {
+		t.Errorf("after it: %q, %v, want the next line", line, err)
+	}
+}
+
+func TestReaderOversizedTail(t *testing.T) {
+	r := ndjson.NewReader(io.LimitReader(neverEnding('x'), 200<<10))
+	r.Limit = 100 << 10
+	if got := drain(r); !slices.Equal(got, []string{fmt.Sprint("truncated ", 200<<10)}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestReaderErrorIsFinal(t *testing.T) {
+	broken := errors.New("pipe broke")
+	r := ndjson.NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)))
+	if line, err := r.Next(); string(line) != "a" || err != nil {
+		t.Fatalf("Next = %q, %v", line, err)
+	}
+	for range 2 {
+		if _, err := r.Next(); err != broken {
+			t.Errorf("Next = %v, want %v", err, broken)
+		}
+	}
+}
+
+func TestReaderNoProgress(t *testing.T) {
+	r := ndjson.NewReader(stuck{})
+	if _, err := r.Next(); !errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("Next = %v, want %v", err, io.ErrNoProgress)
+	}
+}
+
+func TestReaderLinesAreTheCallers(t *testing.T) {
+	r := ndjson.NewReader(strings.NewReader("aaaa\nbbbb\n"))
+	first, _ := r.Next()
+	r.Next()
+	if string(first) != "aaaa" {
+		t.Errorf("the first line became %q", first)
+	}
+}
+
+// FuzzReader holds the Reader against splitting the whole input at once.
+func FuzzReader(f *testing.F) {
+	f.Add([]byte("a\r\n\n{\"b\":1}\nc"), uint8(3))
+	f.Add([]byte("\xef\xbb\xbf{}\n"), uint8(1))
+	f.Fuzz(func(t *testing.T, in []byte, chunk uint8) {
+		r := ndjson.NewReader(&chunks{in: in, size: int(chunk) + 1})
+		if got, want := drain(r), oracle(in); !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
+func oracle(in []byte) []string {
+	var want []string
+	lines := bytes.Split(in, []byte("\n"))
+	for i, line := range lines[:len(lines)-1] {
+		if i == 0 {
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+		}
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if len(bytes.Trim(line, " \t\r")) > 0 {
+			want = append(want, string(line))
+		}
+	}
+	if tail := lines[len(lines)-1]; len(bytes.TrimSpace(tail)) > 0 {
+		want = append(want, fmt.Sprint("truncated ", len(tail)))
+	}
+	return want
+}
+
+func BenchmarkReader(b *testing.B) {
+	line := append(bytes.Repeat([]byte("x"), 250), '\n')
+	r := ndjson.NewReader(&endless{line: line})
+	b.SetBytes(int64(len(line)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := r.Next(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

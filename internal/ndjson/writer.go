@@ -1,0 +1,87 @@
+package ndjson
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrLineBreak is returned for a line that holds a line feed: written, it
+// would be two lines, and the CLI ends at the first line it cannot parse.
+var ErrLineBreak = errors.New("ndjson: line contains a line feed")
+
+// Writer writes whole lines to a stream. It is safe for concurrent use.
+//
+// The lock is a channel of one slot, not a mutex: a writer can give up waiting
+// for it with its context, and a bubble of testing/synctest sees the wait.
+type Writer struct {
+	// Wrote, if set, sees each line after it was written whole, in the order
+	// of the stream. It is set before the first Write and must return at once.
+	Wrote func(line []byte)
+
+	dst  io.Writer
+	lock chan struct{}
+	err  error // guarded by lock: why nothing more can be written
+}
+
+// NewWriter returns a Writer on dst.
+func NewWriter(dst io.Writer) *Writer {
+	return &Writer{dst: dst, lock: make(chan struct{}, 1)}
+}
+
+// Write writes line and a line feed with one call to the stream. The Writer
+// owns line from then on.
+//
+// When ctx ends first, Write returns its cause: then the line was either not
+// begun, or its one call goes on and the line is written whole or kills the
+// stream. After a failed or short write the stream is dead, because the peer
+// may have half a line, and every later Write returns that error.
+func (w *Writer) Write(ctx context.Context, line []byte) error {
+	if bytes.IndexByte(line, '\n') >= 0 {
+		return ErrLineBreak
+	}
+	line = append(line, '\n')
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case w.lock <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if ctx.Done() == nil {
+		return w.write(line)
+	}
+	// The stream's Write knows no context; it runs aside so that the caller
+	// need not wait for a peer that reads nothing.
+	done := make(chan error, 1)
+	go func() { done <- w.write(line) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write is called with the lock held and gives it back.
+func (w *Writer) write(line []byte) error {
+	defer func() { <-w.lock }()
+	if w.err != nil {
+		return w.err
+	}
+	n, err := w.dst.Write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		w.err = fmt.Errorf("write: %w", err)
+		return w.err
+	}
+	if w.Wrote != nil {
+		w.Wrote(line[:len(line)-1])
+	}
+	return nil
+}

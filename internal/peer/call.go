@@ -1,0 +1,272 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// Errors of outgoing calls. The texts are those of the specification.
+var (
+	ErrQueueFull   = errors.New("too many control operations queued during initialization")
+	ErrTooManyCall = errors.New("too many pending control requests")
+)
+
+// TimeoutError reports that a call's own time limit passed without a reply.
+type TimeoutError struct {
+	Subtype string
+	ID      wire.ID // "" when the call was still queued
+	After   time.Duration
+}
+
+func (e *TimeoutError) Error() string {
+	if e.ID == "" {
+		return fmt.Sprintf("%s timed out after %v in the queue", e.Subtype, e.After)
+	}
+	return fmt.Sprintf("%s (%s) timed out after %v", e.Subtype, e.ID, e.After)
+}
+
+// Timeout marks the error as a timeout in the manner of net.Error.
+func (e *TimeoutError) Timeout() bool { return true }
+
+// RefusedError is an error reply of the other side.
+type RefusedError struct {
+	Subtype string
+	ID      wire.ID
+	Reply   *wire.ReplyError
+}
+
+func (e *RefusedError) Error() string { return e.Subtype + ": " + e.Reply.Error() }
+
+// Call is an outgoing request.
+type Call struct {
+	Subtype string
+	Payload any           // an object without subtype, or nil
+	Timeout time.Duration // 0: the context alone bounds the call
+	First   bool          // goes out although the peer is held
+}
+
+// errOwnTimeout is the cause by which a call's own limit is told from its
+// caller's deadline.
+var errOwnTimeout = errors.New("call timed out")
+
+// Call sends a request and waits for its reply. A call that ends without one
+// is forgotten, and the other side is told by a cancel notice; its late reply
+// is dropped.
+//
+// The error is a [TimeoutError], a [RefusedError], a limit, the context's
+// cause, the peer's cause of closing, or that of the failed write.
+func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
+	caller := ctx
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
+		defer cancel()
+	}
+	var id wire.ID
+	reply := make(chan wire.Response, 1)
+	err := p.inOrder(ctx, c.First, func() (err error) {
+		id, err = p.start(ctx, c, reply)
+		return err
+	})
+	if err == nil {
+		select {
+		case r := <-reply:
+			return settle(c, r)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		case <-p.closed:
+			err = p.Cause()
+		}
+	}
+	if id != "" && !p.forget(id) {
+		// The reply came in the same moment: it counts.
+		select {
+		case r := <-reply:
+			return settle(c, r)
+		default:
+		}
+	}
+	if errors.Is(err, errOwnTimeout) && caller.Err() == nil {
+		err = &TimeoutError{Subtype: c.Subtype, ID: id, After: c.Timeout}
+	}
+	return wire.Response{}, err
+}
+
+func settle(c Call, r wire.Response) (wire.Response, error) {
+	if r.Err != nil {
+		return r, &RefusedError{Subtype: c.Subtype, ID: r.ID, Reply: r.Err}
+	}
+	return r, nil
+}
+
+// start registers the waiter, then writes: the reply may come at once.
+func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wire.ID, error) {
+	var id wire.ID
+	var err error
+	p.update(func(s *state) {
+		switch {
+		case s.cause != nil:
+			err = s.cause
+		case len(s.calls) >= p.cfg.Limits.Pending:
+			err = fmt.Errorf("%w (max %d)", ErrTooManyCall, p.cfg.Limits.Pending)
+		default:
+			id = wire.NewID(s.next)
+			s.next++
+			s.calls[id] = reply
+		}
+	})
+	if err != nil {
+		return "", err
+	}
+	line, err := wire.EncodeRequest(id, c.Subtype, c.Payload)
+	if err != nil {
+		p.update(func(s *state) { delete(s.calls, id) })
+		return "", err
+	}
+	if err := p.cfg.Writer.Write(ctx, line); err != nil {
+		return id, err
+	}
+	return id, nil
+}
+
+// forget drops a call that will not be awaited any more and tells the other
+// side, best effort. It reports false when the call was no longer pending.
+func (p *Peer) forget(id wire.ID) bool {
+	pending := false
+	p.update(func(s *state) {
+		if _, pending = s.calls[id]; !pending || s.cause != nil {
+			return
+		}
+		delete(s.calls, id)
+		p.wg.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), noticeBound)
+			defer cancel()
+			_ = p.cfg.Writer.Write(ctx, wire.EncodeCancel(id))
+		})
+	})
+	return pending
+}
+
+// resolve gives a reply to its waiter.
+func (p *Peer) resolve(f wire.Frame) {
+	r, err := f.Response()
+	if err != nil {
+		p.cfg.Handler.Fault(f.Line, err)
+		return
+	}
+	var waiter chan wire.Response
+	var issued uint64
+	p.update(func(s *state) {
+		waiter, issued = s.calls[r.ID], s.next
+		delete(s.calls, r.ID)
+	})
+	if waiter != nil {
+		waiter <- r // one slot, and the entry is gone: never blocks
+		return
+	}
+	if n, own := r.ID.Own(); own && n < issued {
+		p.cfg.Log.Debug("late reply dropped", "request_id", r.ID.String())
+	} else {
+		p.cfg.Log.Warn("orphan reply dropped", "request_id", r.ID.String())
+	}
+}
+
+// held is something that waits for the peer to open.
+type held struct {
+	ctx  context.Context
+	do   func() error
+	done chan error // one slot
+}
+
+// Send writes a line in order with the calls: held back until Open.
+func (p *Peer) Send(ctx context.Context, line []byte) error {
+	return p.inOrder(ctx, false, func() error {
+		if cause := p.Cause(); cause != nil {
+			return cause
+		}
+		return p.cfg.Writer.Write(ctx, line)
+	})
+}
+
+// inOrder runs do, now or after everything that was held back before it.
+func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
+	var h *held
+	var err error
+	p.update(func(s *state) {
+		switch {
+		case s.cause != nil:
+			err = s.cause
+		case !s.held || first:
+		case len(s.queue) >= p.cfg.Limits.Queued:
+			err = fmt.Errorf("%w (max %d). Is the CLI responding?", ErrQueueFull, p.cfg.Limits.Queued)
+		default:
+			h = &held{ctx: ctx, do: do, done: make(chan error, 1)}
+			s.queue = append(s.queue, h)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if h == nil {
+		return do()
+	}
+	select {
+	case err := <-h.done:
+		return err
+	case <-ctx.Done():
+		if p.unqueue(h) {
+			return context.Cause(ctx)
+		}
+		return <-h.done // the flush has it: its write ends with the same context
+	}
+}
+
+func (p *Peer) unqueue(h *held) (found bool) {
+	p.update(func(s *state) {
+		for i, q := range s.queue {
+			if q == h {
+				s.queue = append(s.queue[:i:i], s.queue[i+1:]...)
+				found = true
+				return
+			}
+		}
+	})
+	return found
+}
+
+// Open lets held calls out, in their order, each written before the next. It
+// returns at once and may be called again.
+func (p *Peer) Open() {
+	p.update(func(s *state) {
+		if !s.held || s.flushing || s.cause != nil {
+			return
+		}
+		s.flushing = true
+		p.wg.Go(p.flush)
+	})
+}
+
+func (p *Peer) flush() {
+	for {
+		var h *held
+		p.update(func(s *state) {
+			if len(s.queue) == 0 {
+				s.held, s.flushing = false, false
+				return
+			}
+			h, s.queue = s.queue[0], s.queue[1:]
+		})
+		if h == nil {
+			return
+		}
+		if h.ctx.Err() != nil {
+			h.done <- context.Cause(h.ctx)
+			continue
+		}
+		h.done <- h.do()
+	}
+}

@@ -1,0 +1,222 @@
+package peer_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/peer"
+)
+
+func TestCallsAreMatchedInAnyOrder(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		var done []<-chan outcome
+		for i := range 8 {
+			done = append(done, far.call(t.Context(), peer.Call{Subtype: fmt.Sprint("op", i)}))
+			far.expect(request(fmt.Sprint("req_", i), fmt.Sprint("op", i)))
+		}
+		for _, i := range []int{3, 0, 7, 1, 6, 2, 5, 4} {
+			far.say(success(fmt.Sprint("req_", i), fmt.Sprintf(`{"n":%d}`, i)))
+			if got := <-done[i]; got.err != nil || got.payload != fmt.Sprintf(`{"n":%d}`, i) {
+				t.Errorf("call %d: %+v", i, got)
+			}
+		}
+	})
+}
+
+func TestCallRefused(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		done := far.call(t.Context(), peer.Call{Subtype: "odd"})
+		far.hear()
+		far.say(failure("req_0", "no such thing"))
+		got := <-done
+		if e, ok := errors.AsType[*peer.RefusedError](got.err); !ok || e.Reply.Message != "no such thing" || e.Subtype != "odd" {
+			t.Errorf("error = %v", got.err)
+		}
+	})
+}
+
+func TestCallTimesOut(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		begin := time.Now()
+		done := far.call(t.Context(), peer.Call{Subtype: "slow", Timeout: 5 * time.Second})
+		far.hear()
+		got := <-done
+		if e, ok := errors.AsType[*peer.TimeoutError](got.err); !ok || e.Subtype != "slow" || e.ID.String() != "req_0" {
+			t.Errorf("error = %v, want a TimeoutError with operation and id", got.err)
+		}
+		if took := time.Since(begin); took != 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+		far.expect(cancelled("req_0"))
+		far.say(success("req_0", "{}"))
+		far.say(success("req_0", "{}"))
+		far.say(success("req_9", "{}"))
+		synctest.Wait()
+		log := far.log.String()
+		if n := strings.Count(log, `level=DEBUG msg="late reply dropped"`); n != 2 {
+			t.Errorf("%d late replies logged, want 2:\n%s", n, log)
+		}
+		if !strings.Contains(log, `level=WARN msg="orphan reply dropped" request_id=req_9`) {
+			t.Errorf("orphan reply not logged:\n%s", log)
+		}
+	})
+}
+
+func TestCallerDeadlineIsTheCallersError(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		done := far.call(ctx, peer.Call{Subtype: "slow", Timeout: 5 * time.Second})
+		far.hear()
+		if got := <-done; !errors.Is(got.err, context.DeadlineExceeded) {
+			t.Errorf("error = %v, want the caller's", got.err)
+		}
+		far.expect(cancelled("req_0"))
+	})
+}
+
+func TestCallWhileNothingIsRead(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		// The far side reads nothing: the write itself blocks.
+		got := <-far.call(t.Context(), peer.Call{Subtype: "stuck", Timeout: time.Second})
+		if _, ok := errors.AsType[*peer.TimeoutError](got.err); !ok {
+			t.Errorf("error = %v", got.err)
+		}
+		far.hear()
+		far.expect(cancelled("req_0"))
+	})
+}
+
+func TestTooManyPending(t *testing.T) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *far) {
+		ctx, cancel := context.WithCancel(t.Context())
+		first, second := far.call(ctx, peer.Call{Subtype: "a"}), far.call(ctx, peer.Call{Subtype: "b"})
+		far.hear()
+		far.hear()
+		if _, err := far.peer.Call(ctx, peer.Call{Subtype: "c"}); !errors.Is(err, peer.ErrTooManyCall) || !strings.Contains(err.Error(), "max 2") {
+			t.Errorf("error = %v", err)
+		}
+		cancel()
+		<-first
+		<-second
+		far.hear()
+		far.hear()
+		done := far.call(t.Context(), peer.Call{Subtype: "d"})
+		far.expect(request("req_2", "d"))
+		far.say(success("req_2", "{}"))
+		if got := <-done; got.err != nil {
+			t.Errorf("a call after the others ended: %v", got.err)
+		}
+	})
+}
+
+func TestCloseFailsEveryWaiter(t *testing.T) {
+	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		first := far.call(t.Context(), peer.Call{Subtype: "initialize", First: true})
+		far.hear()
+		queued := far.call(t.Context(), peer.Call{Subtype: "queued"})
+		synctest.Wait()
+		gone := errors.New("gone")
+		far.peer.Close(gone)
+		far.peer.Close(io.EOF)
+		if got := <-first; got.err != gone {
+			t.Errorf("pending call: %v", got.err)
+		}
+		if got := <-queued; got.err != gone {
+			t.Errorf("queued call: %v", got.err)
+		}
+		if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "late"}); err != gone {
+			t.Errorf("later call: %v", err)
+		}
+		if err := far.peer.Send(t.Context(), []byte("{}")); err != gone {
+			t.Errorf("later send: %v", err)
+		}
+	})
+}
+
+func TestHeldCallsGoOutInOrder(t *testing.T) {
+	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		var done []<-chan outcome
+		for i := range 16 {
+			done = append(done, far.call(t.Context(), peer.Call{Subtype: fmt.Sprint("op", i)}))
+			synctest.Wait()
+		}
+		if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "one more"}); !errors.Is(err, peer.ErrQueueFull) || !strings.Contains(err.Error(), "max 16") {
+			t.Errorf("17th: %v", err)
+		}
+		first := far.call(t.Context(), peer.Call{Subtype: "initialize", First: true})
+		far.expect(request("req_0", "initialize"))
+		far.peer.Open()
+		far.peer.Open()
+		// No reply is given before all are written.
+		for i := range 16 {
+			far.expect(request(fmt.Sprint("req_", i+1), fmt.Sprint("op", i)))
+		}
+		for i := range 17 {
+			far.say(success(fmt.Sprint("req_", i), "{}"))
+		}
+		for i, d := range append(done, first) {
+			if got := <-d; got.err != nil {
+				t.Errorf("call %d: %v", i, got.err)
+			}
+		}
+		after := far.call(t.Context(), peer.Call{Subtype: "after"})
+		far.hear()
+		far.say(success("req_17", "{}"))
+		<-after
+	})
+}
+
+func TestHeldCallGivesUp(t *testing.T) {
+	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		got := <-far.call(t.Context(), peer.Call{Subtype: "early", Timeout: time.Second})
+		if e, ok := errors.AsType[*peer.TimeoutError](got.err); !ok || e.ID != "" {
+			t.Errorf("error = %v", got.err)
+		}
+		sent := make(chan error, 1)
+		go func() { sent <- far.peer.Send(t.Context(), []byte(`{"type":"user"}`)) }()
+		synctest.Wait()
+		far.peer.Open()
+		far.expect(`{"type":"user"}`)
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCallPayloadThatCannotBeEncoded(t *testing.T) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *far) {
+		for range 3 {
+			if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "x", Payload: []int{1}}); err == nil || errors.Is(err, peer.ErrTooManyCall) {
+				t.Errorf("error = %v", err)
+			}
+		}
+	})
+}
+
+func TestMessagesKeepTheirOrderAroundReplies(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		done := far.call(t.Context(), peer.Call{Subtype: "x"})
+		far.hear()
+		var want []string
+		for i := range 100 {
+			m := fmt.Sprintf(`{"type":"assistant","n":%d}`, i)
+			want = append(want, m)
+			far.say(m)
+		}
+		far.say(success("req_0", "{}"))
+		<-done
+		far.mu.Lock()
+		defer far.mu.Unlock()
+		if !slices.Equal(far.messages, want) {
+			t.Errorf("%d of 100 messages were handed over before the reply", len(far.messages))
+		}
+	})
+}

@@ -1,0 +1,30 @@
+// Package peer correlates control requests in both directions over one stream
+// of lines. It knows no side: the SDK drives one, package host the other.
+//
+// # Three kinds of goroutine
+//
+// The reader is whoever calls [Peer.Serve]. It classifies lines and routes
+// them: a reply goes to its waiter, a request gets a goroutine of its own, a
+// message is handed to the [Handler], which must not block. The reader runs no
+// user code and never waits for a consumer or for a write.
+//
+// Each incoming request runs in its own goroutine with a context that ends
+// when the request is cancelled by the other side or the peer closes. It is
+// answered at most once, whoever is first: the handler, a timer of the
+// handler's, a cancel (which forbids any answer), or the close.
+//
+// Callers of [Peer.Call] write from their own goroutine and wait for the
+// reply, their context or the close.
+//
+// # One state
+//
+// All that changes lives in one struct behind one mutex, touched only inside
+// short critical sections that call nothing foreign and never write.
+//
+// # Order
+//
+// Until [Peer.Open] the peer is held: only the first call (the handshake) goes
+// out, others wait in a bounded queue and are written in order, without
+// waiting for replies in between, once it opens. A reply is delivered after
+// every message read before it was handed over.
+package peer

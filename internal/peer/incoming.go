@@ -1,0 +1,157 @@
+package peer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// ErrCancelled is the cause of an incoming request's context when the other
+// side has taken the request back.
+var ErrCancelled = errors.New("request cancelled by the other side")
+
+// Incoming is a request of the other side on its way to an answer.
+type Incoming struct {
+	wire.Request
+
+	peer   *Peer
+	cancel context.CancelCauseFunc
+}
+
+// end ends the request's context. Nil-safe for refused requests.
+func (in *Incoming) end(cause error) {
+	if in.cancel != nil {
+		in.cancel(cause)
+	}
+}
+
+// Reply answers with a success. Only the first answer counts: Reply reports
+// whether this was it.
+func (in *Incoming) Reply(payload json.RawMessage) bool {
+	if !in.claim() {
+		return false
+	}
+	line, err := wire.EncodeSuccess(in.ID, payload)
+	if err != nil {
+		line = wire.EncodeError(in.ID, &wire.ReplyError{Message: err.Error()})
+	}
+	in.peer.write(line)
+	return true
+}
+
+// Fail answers with an error. Only the first answer counts.
+func (in *Incoming) Fail(e *wire.ReplyError) bool {
+	if !in.claim() {
+		return false
+	}
+	in.peer.write(wire.EncodeError(in.ID, e))
+	return true
+}
+
+// claim takes the right to answer.
+func (in *Incoming) claim() (mine bool) {
+	in.peer.update(func(s *state) {
+		if s.incoming[in.ID] == in {
+			delete(s.incoming, in.ID)
+			mine = true
+		}
+	})
+	return mine
+}
+
+// Pending reports whether the request still awaits its answer.
+func (in *Incoming) Pending() (pending bool) {
+	in.peer.update(func(s *state) { pending = s.incoming[in.ID] == in })
+	return pending
+}
+
+// receive starts the handling of a control_request.
+func (p *Peer) receive(f wire.Frame) {
+	req, err := f.Request()
+	if err != nil {
+		p.malformed(f, req, err)
+		return
+	}
+	in := &Incoming{Request: req, peer: p}
+	ctx, cancel := context.WithCancelCause(p.cfg.Context)
+	in.cancel = cancel
+	var duplicate, full, closed bool
+	var running int
+	p.update(func(s *state) {
+		closed = s.cause != nil
+		_, duplicate = s.incoming[req.ID]
+		if closed || duplicate {
+			return
+		}
+		s.incoming[req.ID] = in
+		full, running = s.running >= p.cfg.Limits.Running, s.running
+		if !full {
+			s.running++
+		}
+	})
+	switch {
+	case closed:
+		cancel(nil)
+		return
+	case duplicate:
+		// An answer to the copy would be taken for one to the original.
+		cancel(nil)
+		p.cfg.Log.Warn("request with an id that is still pending dropped", "request_id", req.ID.String())
+		return
+	}
+	p.cfg.Handler.Accept(req)
+	if full {
+		p.cfg.Log.Warn("too many requests are being handled", "limit", running, "subtype", req.Subtype, "request_id", req.ID.String())
+		p.wg.Go(func() {
+			defer cancel(nil)
+			p.cfg.Handler.Refuse(in)
+			in.Fail(&wire.ReplyError{Message: fmt.Sprintf("too many requests are being handled (max %d)", running)})
+		})
+		return
+	}
+	p.wg.Go(func() { p.handle(ctx, in) })
+}
+
+// handle runs the handler. Whatever becomes of it, panic and Goexit included,
+// the request is answered and the place given back.
+func (p *Peer) handle(ctx context.Context, in *Incoming) {
+	defer func() {
+		in.Fail(&wire.ReplyError{Message: "the handler gave no answer"})
+		in.cancel(nil)
+		p.update(func(s *state) { s.running-- })
+	}()
+	defer func() {
+		if v := recover(); v != nil {
+			p.cfg.Log.Error("panic in a request handler", "subtype", in.Subtype, "request_id", in.ID.String(), "panic", v, "stack", string(debug.Stack()))
+			in.Fail(&wire.ReplyError{Message: "the handler panicked"})
+		}
+	}()
+	p.cfg.Handler.Request(ctx, in)
+}
+
+// malformed answers a request that lacks a field, if it can be answered.
+func (p *Peer) malformed(f wire.Frame, req wire.Request, err error) {
+	p.cfg.Handler.Fault(f.Line, err)
+	if req.ID != "" {
+		p.wg.Go(func() { p.write(wire.EncodeError(req.ID, &wire.ReplyError{Message: err.Error()})) })
+	}
+}
+
+// cancel serves control_cancel_request: the request's context ends and nothing
+// is written for it any more.
+func (p *Peer) cancel(id wire.ID) {
+	var in *Incoming
+	p.update(func(s *state) {
+		in = s.incoming[id]
+		delete(s.incoming, id)
+	})
+	if in == nil {
+		p.cfg.Log.Debug("cancel for a request that is not pending", "request_id", id.String())
+		return
+	}
+	in.end(ErrCancelled)
+}

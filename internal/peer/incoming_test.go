@@ -1,0 +1,208 @@
+package peer_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/peer"
+)
+
+func TestIncomingIsAnsweredOnce(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		second := make(chan bool, 2)
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			if !in.Pending() {
+				t.Error("not pending before its answer")
+			}
+			in.Reply(json.RawMessage(`{"ok":true}`))
+			second <- in.Reply(json.RawMessage(`{"again":true}`))
+			second <- in.Pending()
+		}
+		far.say(request("u-1", "hook_callback"))
+		far.expect(success("u-1", `{"ok":true}`))
+		if <-second || <-second {
+			t.Error("a second answer was accepted")
+		}
+		if far.accepted[0] != "hook_callback" {
+			t.Errorf("accepted %q", far.accepted)
+		}
+	})
+}
+
+func TestIncomingHandlersThatGoWrong(t *testing.T) {
+	tests := map[string]struct {
+		handle func(context.Context, *peer.Incoming)
+		want   string
+	}{
+		"panic":       {func(context.Context, *peer.Incoming) { panic("boom") }, "the handler panicked"},
+		"Goexit":      {func(context.Context, *peer.Incoming) { runtime.Goexit() }, "the handler gave no answer"},
+		"no answer":   {func(context.Context, *peer.Incoming) {}, "the handler gave no answer"},
+		"broken JSON": {func(_ context.Context, in *peer.Incoming) { in.Reply(json.RawMessage("{\n")) }, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+				far.handle = tt.handle
+				far.say(request("u-1", "x"))
+				got := far.hear()
+				if tt.want == "" {
+					if !strings.Contains(got, `"subtype":"error"`) {
+						t.Errorf("got %s", got)
+					}
+				} else if got != failure("u-1", tt.want) {
+					t.Errorf("got %s", got)
+				}
+				synctest.Wait()
+				if n := far.peer.Running(); n != 0 {
+					t.Errorf("%d still running", n)
+				}
+			})
+		})
+	}
+}
+
+func TestIncomingCancelled(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		cause := make(chan error, 1)
+		far.handle = func(ctx context.Context, in *peer.Incoming) {
+			<-ctx.Done()
+			cause <- context.Cause(ctx)
+			in.Reply(json.RawMessage(`{}`)) // must not be written
+		}
+		far.say(request("u-1", "x"))
+		synctest.Wait()
+		far.say(cancelled("u-1"))
+		if err := <-cause; !errors.Is(err, peer.ErrCancelled) {
+			t.Errorf("cause = %v", err)
+		}
+		far.say(cancelled("unknown"))
+		far.handle = func(_ context.Context, in *peer.Incoming) { in.Reply(nil) }
+		far.say(request("u-2", "x"))
+		far.expect(`{"type":"control_response","response":{"subtype":"success","request_id":"u-2"}}`)
+	})
+}
+
+func TestIncomingTimerAnswersFirst(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		release := make(chan struct{})
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			time.AfterFunc(time.Second, func() { in.Reply(json.RawMessage(`{"continue":true}`)) })
+			<-release
+			in.Reply(json.RawMessage(`{"late":true}`))
+		}
+		far.say(request("u-1", "x"))
+		far.expect(success("u-1", `{"continue":true}`))
+		if n := far.peer.Running(); n != 1 {
+			t.Errorf("%d running, want the timed-out one to count", n)
+		}
+		close(release)
+	})
+}
+
+func TestTooManyRunning(t *testing.T) {
+	bubble(t, peer.Config{Limits: peer.Limits{Running: 3}}, func(t *testing.T, far *far) {
+		release := make(chan struct{})
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			<-release
+			in.Reply(json.RawMessage(`{}`))
+		}
+		for i := range 3 {
+			far.say(request(fmt.Sprint("u-", i), "x"))
+		}
+		far.say(request("u-3", "x"))
+		far.expect(success("u-3", `{"refused":true}`))
+		if log := far.log.String(); !strings.Contains(log, "limit=3") {
+			t.Errorf("log:\n%s", log)
+		}
+		close(release)
+		for range 3 {
+			far.hear()
+		}
+	})
+}
+
+func TestIncomingClosed(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		cause := make(chan error, 1)
+		far.handle = func(ctx context.Context, in *peer.Incoming) {
+			<-ctx.Done()
+			cause <- context.Cause(ctx)
+			in.Reply(json.RawMessage(`{}`))
+		}
+		far.say(request("u-1", "x"))
+		synctest.Wait()
+		gone := errors.New("gone")
+		far.peer.Close(gone)
+		if err := <-cause; err != gone {
+			t.Errorf("cause = %v", err)
+		}
+		far.say(request("u-2", "x"))
+		far.say(`{"type":"assistant"}`)
+		synctest.Wait()
+		if len(far.messages) != 1 {
+			t.Errorf("messages after close: %q, want them still handed over", far.messages)
+		}
+	})
+}
+
+func TestIncomingValues(t *testing.T) {
+	type key struct{}
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "v"))
+	cancel()
+	bubble(t, peer.Config{Context: ctx}, func(t *testing.T, far *far) {
+		far.handle = func(ctx context.Context, in *peer.Incoming) {
+			if ctx.Err() != nil || ctx.Value(key{}) != "v" {
+				t.Errorf("context: %v, %v", ctx.Err(), ctx.Value(key{}))
+			}
+			in.Reply(nil)
+		}
+		far.say(request("u-1", "x"))
+		far.hear()
+	})
+}
+
+func TestDuplicateIDIsDropped(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		release := make(chan struct{})
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			<-release
+			in.Reply(json.RawMessage(`{"n":1}`))
+		}
+		far.say(request("u-1", "x"))
+		far.say(request("u-1", "x"))
+		synctest.Wait()
+		close(release)
+		far.expect(success("u-1", `{"n":1}`))
+		if !strings.Contains(far.log.String(), "still pending") {
+			t.Errorf("log:\n%s", far.log)
+		}
+	})
+}
+
+func TestLinesThatAreNoFrames(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		far.say("Starting up")
+		far.say(`{"type":"control_request","request":{"subtype":"x"}}`)
+		far.say(`{"type":"control_request","request_id":"u-1"}`)
+		far.expect(failure("u-1", "Missing required field: request"))
+		far.say(`{"type":"control_request","request_id":"u-2","request":{"a":1}}`)
+		far.expect(failure("u-2", "Missing required field: request.subtype"))
+		far.say(`{"type":"control_response"}`)
+		far.say(`{"type":"keep_alive"}`)
+		far.say(`{"type":"a","Type":"b"}`)
+		far.say(`{"type":"control_request","request_id":"u-3","request":{"subtype":"x","pad":"` + strings.Repeat("x", 200<<10) + `"}}`)
+		far.expect(failure("u-3", "request is over the line limit"))
+		far.say(`{"type":"assistant"}`)
+		synctest.Wait()
+		if len(far.faults) != 7 || len(far.messages) != 1 {
+			t.Errorf("%d faults %q, %d messages", len(far.faults), far.faults, len(far.messages))
+		}
+	})
+}

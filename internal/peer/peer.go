@@ -1,0 +1,217 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// Limits bound what may pile up. A zero field means its default.
+type Limits struct {
+	Queued  int // calls held back until Open; 16
+	Pending int // calls awaiting a reply; 64
+	Running int // incoming requests being handled; 32
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&l.Queued, 16}, {&l.Pending, 64}, {&l.Running, 32}} {
+		if *f.field <= 0 {
+			*f.field = f.value
+		}
+	}
+	return l
+}
+
+// Handler is what a side of the protocol does with what it receives. Message,
+// Accept and Fault run on the reader goroutine and must return at once.
+type Handler interface {
+	// Message takes a frame that is no control frame.
+	Message(wire.Frame)
+	// Accept sees each incoming request before it is handled.
+	Accept(wire.Request)
+	// Request answers an incoming request, in a goroutine of its own.
+	Request(context.Context, *Incoming)
+	// Refuse answers a request that may not run because too many are running.
+	// It runs no user code.
+	Refuse(*Incoming)
+	// Fault takes a line that is no frame.
+	Fault(line []byte, err error)
+}
+
+// Config is what a Peer is made of.
+type Config struct {
+	Writer  *ndjson.Writer
+	Handler Handler
+	Limits  Limits
+	// Context gives incoming requests their values. Its end is ignored.
+	Context context.Context
+	// Log must not be nil.
+	Log *slog.Logger
+	// Read, if set, sees every line before it is routed, on the reader
+	// goroutine. It must return at once.
+	Read func(line []byte)
+	// Held starts the peer held back until Open.
+	Held bool
+}
+
+// Peer is one end of the protocol. All methods are safe for concurrent use;
+// Serve is called once.
+type Peer struct {
+	cfg    Config
+	closed chan struct{}
+	wg     sync.WaitGroup // incoming requests, flush, cancel notices
+
+	mu sync.Mutex
+	st state
+}
+
+// state is everything that changes. It is touched under Peer.mu only.
+type state struct {
+	held     bool
+	flushing bool
+	queue    []*held
+	calls    map[wire.ID]chan wire.Response
+	next     uint64
+	incoming map[wire.ID]*Incoming // not yet answered, cancelled or closed
+	running  int                   // handlers that have not returned
+	cause    error                 // set once, by Close
+}
+
+// New returns a Peer. It does nothing until Serve and Call are used.
+func New(cfg Config) *Peer {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Context == nil {
+		cfg.Context = context.Background()
+	}
+	cfg.Context = context.WithoutCancel(cfg.Context)
+	return &Peer{
+		cfg:    cfg,
+		closed: make(chan struct{}),
+		st: state{
+			held:     cfg.Held,
+			calls:    make(map[wire.ID]chan wire.Response),
+			incoming: make(map[wire.ID]*Incoming),
+		},
+	}
+}
+
+// update runs f on the state. f must not block or call out.
+func (p *Peer) update(f func(*state)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f(&p.st)
+}
+
+// Serve reads and routes lines until the stream ends: nil at its orderly end,
+// the reader's error otherwise. It does not close the peer.
+func (p *Peer) Serve(r *ndjson.Reader) error {
+	for {
+		line, err := r.Next()
+		if long, ok := errors.AsType[*ndjson.TooLongError](err); ok {
+			p.oversized(long)
+			continue
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.route(line)
+	}
+}
+
+func (p *Peer) route(line []byte) {
+	if p.cfg.Read != nil {
+		p.cfg.Read(line)
+	}
+	f, err := wire.Parse(line)
+	if err != nil {
+		p.cfg.Handler.Fault(line, err)
+		return
+	}
+	switch f.Type {
+	case wire.TypeRequest:
+		p.receive(f)
+	case wire.TypeResponse:
+		p.resolve(f)
+	case wire.TypeCancel:
+		p.cancel(f.CancelID())
+	case wire.TypeKeepAlive:
+	default:
+		p.cfg.Handler.Message(f)
+	}
+}
+
+// oversized reports a dropped line. A request whose id stands in the head is
+// answered, so that the other side does not wait for ever.
+func (p *Peer) oversized(long *ndjson.TooLongError) {
+	p.cfg.Handler.Fault(long.Head, long)
+	f, _ := wire.Parse(long.Head)
+	f.Line = long.Head
+	if f.Type == wire.TypeRequest {
+		if id := f.CancelID(); id != "" {
+			p.wg.Go(func() { p.write(wire.EncodeError(id, &wire.ReplyError{Message: "request is over the line limit"})) })
+		}
+	}
+}
+
+// write sends a line of our own accord. It waits as long as the stream does;
+// whoever closes the stream ends it.
+func (p *Peer) write(line []byte) { _ = p.cfg.Writer.Write(context.Background(), line) }
+
+// Close ends the peer with a cause: every waiting call fails with it, every
+// incoming request's context ends with it, and nothing more is answered. The
+// first cause stays. Close does not wait; Wait does.
+func (p *Peer) Close(cause error) {
+	var queue []*held
+	var incoming []*Incoming
+	p.update(func(s *state) {
+		if s.cause != nil {
+			return
+		}
+		s.cause = cause
+		close(p.closed)
+		queue, s.queue = s.queue, nil
+		for _, in := range s.incoming {
+			incoming = append(incoming, in)
+		}
+		clear(s.incoming)
+		clear(s.calls)
+	})
+	for _, h := range queue {
+		h.done <- cause
+	}
+	for _, in := range incoming {
+		in.end(cause)
+	}
+}
+
+// Cause returns what the peer was closed with, nil while it is open.
+func (p *Peer) Cause() (cause error) {
+	p.update(func(s *state) { cause = s.cause })
+	return cause
+}
+
+// Running returns how many incoming requests have handlers that have not
+// returned.
+func (p *Peer) Running() (n int) {
+	p.update(func(s *state) { n = s.running })
+	return n
+}
+
+// Wait blocks until every goroutine of the peer is gone. Handlers that ignore
+// their context keep it waiting.
+func (p *Peer) Wait() { p.wg.Wait() }
+
+// noticeBound is how long a best-effort line may wait for the stream.
+const noticeBound = 5 * time.Second

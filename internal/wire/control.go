@@ -1,0 +1,213 @@
+package wire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// ID is a request id as it stands on the wire, quotes included: ids of the
+// other side are opaque and echoed as given, even when they are numbers.
+type ID string
+
+// NewID returns the n-th id of our own.
+func NewID(n uint64) ID { return ID(`"req_` + strconv.FormatUint(n, 10) + `"`) }
+
+// Own returns the number of an id made by NewID, false for any other id.
+func (id ID) Own() (uint64, bool) {
+	digits, ok := strings.CutPrefix(id.String(), "req_")
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(digits, 10, 64)
+	return n, err == nil && NewID(n) == id
+}
+
+// String returns the id for people: without the quotes.
+func (id ID) String() string {
+	if s := text([]byte(id)); s != "" {
+		return s
+	}
+	return string(id)
+}
+
+func identify(value []byte) ID {
+	if !present(value) || !jsonx.Valid(value) {
+		return ""
+	}
+	return ID(value)
+}
+
+// Request is a control request of the other side.
+type Request struct {
+	ID      ID
+	Subtype string
+	Body    json.RawMessage // the request object, subtype included
+}
+
+// MissingError reports a request that lacks what it needs to be served.
+type MissingError struct{ Field string }
+
+func (e *MissingError) Error() string { return "Missing required field: " + e.Field }
+
+// Request reads a control_request frame. With a [MissingError] the ID is set
+// if the frame had one, so that the request can still be answered.
+func (f Frame) Request() (Request, error) {
+	obj := f.Line
+	if !present(member(obj, "request")) {
+		if inner := member(obj, "message"); present(inner) {
+			obj = inner
+		}
+	}
+	r := Request{ID: identify(member(obj, "request_id"))}
+	if r.ID == "" {
+		r.ID = identify(f.Member("request_id"))
+	}
+	if r.ID == "" {
+		return r, &MissingError{"request_id"}
+	}
+	r.Body = json.RawMessage(member(obj, "request"))
+	if !present(r.Body) {
+		return r, &MissingError{"request"}
+	}
+	if r.Subtype = text(member(r.Body, "subtype")); r.Subtype == "" {
+		return r, &MissingError{"request.subtype"}
+	}
+	return r, nil
+}
+
+// Response is a reply to a control request.
+type Response struct {
+	ID      ID
+	Payload json.RawMessage // nil when the reply carries none
+	Err     *ReplyError     // set when the reply is an error
+	Body    json.RawMessage // the response object: siblings of the payload live here
+}
+
+// ReplyError is what an error reply says.
+type ReplyError struct {
+	Message string
+	Code    string // error_code, if the peer sends one
+}
+
+func (e *ReplyError) Error() string {
+	if e.Code == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Code + ")"
+}
+
+// Response reads a control_response frame.
+func (f Frame) Response() (Response, error) {
+	body := f.Member("response")
+	if !present(body) {
+		return Response{}, &MissingError{"response"}
+	}
+	r := Response{Body: body, ID: identify(member(body, "request_id"))}
+	if r.ID == "" {
+		r.ID = identify(f.Member("request_id"))
+	}
+	if r.ID == "" {
+		return r, &MissingError{"response.request_id"}
+	}
+	if text(member(body, "subtype")) != "error" {
+		if payload := member(body, "response"); present(payload) {
+			r.Payload = payload
+		}
+		return r, nil
+	}
+	what := member(body, "error")
+	r.Err = &ReplyError{Message: text(what), Code: text(member(body, "error_code"))}
+	if r.Err.Message == "" {
+		r.Err.Message = string(what)
+	}
+	if r.Err.Message == "" {
+		r.Err.Message = "error without a message"
+	}
+	return r, nil
+}
+
+// CancelID returns the id a control_cancel_request names, "" if it has none.
+func (f Frame) CancelID() ID { return identify(f.Member("request_id")) }
+
+// EncodeRequest returns the line of a request. The payload is an object
+// without subtype, or nil.
+func EncodeRequest(id ID, subtype string, payload any) ([]byte, error) {
+	body, err := object(payload)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s request: %w", subtype, err)
+	}
+	name, err := jsonx.Marshal(subtype)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	line := make([]byte, 0, len(body)+len(id)+96)
+	line = append(line, `{"type":"control_request","request_id":`...)
+	line = append(line, id...)
+	line = append(line, `,"request":{"subtype":`...)
+	line = append(line, name...)
+	if rest := body[1:]; len(rest) > 1 {
+		line = append(line, ',')
+		line = append(line, rest...)
+	} else {
+		line = append(line, '}')
+	}
+	return append(line, '}'), nil
+}
+
+// EncodeSuccess returns the line of a success reply; a nil payload is left out.
+func EncodeSuccess(id ID, payload json.RawMessage) ([]byte, error) {
+	payload, err := jsonx.Line(payload)
+	if err != nil {
+		return nil, fmt.Errorf("encode reply: %w", err)
+	}
+	line := make([]byte, 0, len(payload)+len(id)+96)
+	line = append(line, `{"type":"control_response","response":{"subtype":"success","request_id":`...)
+	line = append(line, id...)
+	if len(payload) > 0 {
+		line = append(line, `,"response":`...)
+		line = append(line, payload...)
+	}
+	return append(line, '}', '}'), nil
+}
+
+// EncodeError returns the line of an error reply.
+func EncodeError(id ID, e *ReplyError) []byte {
+	type body struct {
+		Subtype string          `json:"subtype"`
+		ID      json.RawMessage `json:"request_id"`
+		Error   string          `json:"error"`
+		Code    string          `json:"error_code,omitzero"`
+	}
+	line, err := jsonx.Marshal(struct {
+		Type     string `json:"type"`
+		Response body   `json:"response"`
+	}{TypeResponse, body{"error", json.RawMessage(id), e.Message, e.Code}})
+	if err != nil {
+		panic("wire: an error reply always encodes: " + err.Error())
+	}
+	return line
+}
+
+// EncodeCancel returns the line that tells the peer a request is given up.
+func EncodeCancel(id ID) []byte {
+	return []byte(`{"type":"control_cancel_request","request_id":` + string(id) + `}`)
+}
+
+// object encodes a payload and makes sure that it is an object on one line.
+func object(payload any) ([]byte, error) {
+	if payload == nil {
+		return []byte("{}"), nil
+	}
+	body, err := jsonx.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 || body[0] != '{' {
+		return nil, ErrNotObject
+	}
+	return body, nil
+}

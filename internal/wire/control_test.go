@@ -1,0 +1,149 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+func parse(t *testing.T, line string) wire.Frame {
+	t.Helper()
+	f, err := wire.Parse([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestRequest(t *testing.T) {
+	tests := []struct {
+		name, line  string
+		id          wire.ID
+		subtype     string
+		missing     string
+		body        string
+		idForPeople string
+	}{
+		{"as the CLI writes it", `{"type":"control_request","request_id":"u-1","request":{"subtype":"can_use_tool","input":{}}}`,
+			`"u-1"`, "can_use_tool", "", `{"subtype":"can_use_tool","input":{}}`, "u-1"},
+		{"wrapped in message", `{"type":"control_request","message":{"type":"control_request","request_id":"u-1","request":{"subtype":"x"}}}`,
+			`"u-1"`, "x", "", `{"subtype":"x"}`, "u-1"},
+		{"wrapped, id outside", `{"type":"control_request","request_id":"o","message":{"request":{"subtype":"x"}}}`,
+			`"o"`, "x", "", `{"subtype":"x"}`, "o"},
+		{"numeric id", `{"type":"control_request","request_id":7,"request":{"subtype":"x"}}`, "7", "x", "", `{"subtype":"x"}`, "7"},
+		{"no id", `{"type":"control_request","request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
+		{"null id", `{"type":"control_request","request_id":null,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
+		{"id that is no JSON", `{"type":"control_request","request_id":abc,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
+		{"no request", `{"type":"control_request","request_id":"u-1"}`, `"u-1"`, "", "request", "", "u-1"},
+		{"no subtype", `{"type":"control_request","request_id":"u-1","request":{}}`, `"u-1"`, "", "request.subtype", "{}", "u-1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := parse(t, tt.line).Request()
+			if e, ok := errors.AsType[*wire.MissingError](err); ok != (tt.missing != "") || ok && e.Field != tt.missing {
+				t.Errorf("error = %v, want missing %q", err, tt.missing)
+			}
+			if r.ID != tt.id || r.Subtype != tt.subtype || string(r.Body) != tt.body || r.ID.String() != tt.idForPeople {
+				t.Errorf("got %+v", r)
+			}
+		})
+	}
+}
+
+func TestResponse(t *testing.T) {
+	tests := []struct {
+		name, line    string
+		id            wire.ID
+		payload, fail string
+		missing       string
+	}{
+		{"success", `{"type":"control_response","response":{"subtype":"success","request_id":"req_1","response":{"mode":"plan"}}}`, `"req_1"`, `{"mode":"plan"}`, "", ""},
+		{"success without payload", `{"type":"control_response","response":{"subtype":"success","request_id":"req_1"}}`, `"req_1"`, "", "", ""},
+		{"null payload", `{"type":"control_response","response":{"subtype":"success","request_id":"req_1","response":null}}`, `"req_1"`, "", "", ""},
+		{"other subtype is success", `{"type":"control_response","response":{"subtype":"can_use_tool_response","request_id":"req_1","response":{}}}`, `"req_1"`, "{}", "", ""},
+		{"id at the top level", `{"type":"control_response","request_id":"req_1","response":{"subtype":"success"}}`, `"req_1"`, "", "", ""},
+		{"nested id wins", `{"type":"control_response","request_id":"a","response":{"subtype":"success","request_id":"b"}}`, `"b"`, "", "", ""},
+		{"error", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1","error":"no","error_code":"unsupported_request"}}`, `"req_1"`, "", "no (unsupported_request)", ""},
+		{"error that is an object", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1","error":{"a":1}}}`, `"req_1"`, "", `{"a":1}`, ""},
+		{"error without text", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1"}}`, `"req_1"`, "", "error without a message", ""},
+		{"no response", `{"type":"control_response"}`, "", "", "", "response"},
+		{"no id", `{"type":"control_response","response":{"subtype":"success"}}`, "", "", "", "response.request_id"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r, err := parse(t, tt.line).Response()
+			if e, ok := errors.AsType[*wire.MissingError](err); ok != (tt.missing != "") || ok && e.Field != tt.missing {
+				t.Errorf("error = %v, want missing %q", err, tt.missing)
+			}
+			if r.ID != tt.id || string(r.Payload) != tt.payload {
+				t.Errorf("got %+v", r)
+			}
+			if fail := ""; r.Err != nil {
+				fail = r.Err.Error()
+				if fail != tt.fail {
+					t.Errorf("fail = %q, want %q", fail, tt.fail)
+				}
+			} else if tt.fail != "" {
+				t.Errorf("no failure, want %q", tt.fail)
+			}
+		})
+	}
+}
+
+func TestEncode(t *testing.T) {
+	id := wire.NewID(3)
+	request := func(payload any) string {
+		line, err := wire.EncodeRequest(id, "set_model", payload)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	success := func(payload string) string {
+		line, err := wire.EncodeSuccess(id, json.RawMessage(payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	for got, want := range map[string]string{
+		request(nil):                          `{"type":"control_request","request_id":"req_3","request":{"subtype":"set_model"}}`,
+		request(map[string]any{"model": nil}): `{"type":"control_request","request_id":"req_3","request":{"subtype":"set_model","model":null}}`,
+		request(json.RawMessage("{\n\"model\":\"\\u003c\"}")): `{"type":"control_request","request_id":"req_3","request":{"subtype":"set_model","model":"\u003c"}}`,
+		success(""):                `{"type":"control_response","response":{"subtype":"success","request_id":"req_3"}}`,
+		success(`{"a": "\ud83d"}`): `{"type":"control_response","response":{"subtype":"success","request_id":"req_3","response":{"a": "\ud83d"}}}`,
+		success("{\n}"):            `{"type":"control_response","response":{"subtype":"success","request_id":"req_3","response":{}}}`,
+		string(wire.EncodeError("7", &wire.ReplyError{Message: "no\nway"})):     `{"type":"control_response","response":{"subtype":"error","request_id":7,"error":"no\nway"}}`,
+		string(wire.EncodeError(id, &wire.ReplyError{Message: "n", Code: "c"})): `{"type":"control_response","response":{"subtype":"error","request_id":"req_3","error":"n","error_code":"c"}}`,
+		string(wire.EncodeCancel(id)):                                           `{"type":"control_cancel_request","request_id":"req_3"}`,
+	} {
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+		if !jsonx.Valid([]byte(got)) {
+			t.Errorf("%s is no JSON", got)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	for _, payload := range []any{[]int{1}, "text", json.RawMessage("{"), func() {}} {
+		if line, err := wire.EncodeRequest(wire.NewID(1), "x", payload); err == nil {
+			t.Errorf("%v: encoded as %s", payload, line)
+		}
+	}
+	if line, err := wire.EncodeSuccess(wire.NewID(1), json.RawMessage("{\n")); err == nil {
+		t.Errorf("encoded as %s", line)
+	}
+}
+
+func TestOwn(t *testing.T) {
+	for id, want := range map[wire.ID]bool{wire.NewID(0): true, wire.NewID(1 << 60): true, `"req_01"`: false, `"req_x"`: false, `"u"`: false, `7`: false, "": false} {
+		if _, ok := id.Own(); ok != want {
+			t.Errorf("%s: own = %v", id, ok)
+		}
+	}
+}

@@ -1,0 +1,25 @@
+// Package wire knows the frames of the control protocol: which line is which,
+// and how requests, replies and cancels are written.
+//
+// A line becomes a [Frame] by one walk over the members of its top-level
+// object; nothing inside them is decoded. What a frame carries is decoded
+// later and elsewhere: messages by package message in the consumer's
+// goroutine, control payloads by whoever serves or awaits them.
+//
+// # Frames
+//
+//	control_request         {"type","request_id","request":{"subtype",...}}
+//	control_response        {"type","response":{"subtype","request_id","response"|"error"}}
+//	control_cancel_request  {"type","request_id"}
+//	keep_alive              {"type"}
+//	anything else           a message
+//
+// # Tolerance
+//
+// The CLI's own shape is what is written. What other peers were described to
+// write is read as well: a request wrapped in "message", a reply with its
+// request_id at the top level, a reply subtype that is neither "success" nor
+// "error" (a success). The order of members carries no meaning: "type" often
+// comes last. A frame whose envelope names are repeated or differ only in case
+// is refused, because two readers could disagree about what it says.
+package wire

@@ -1,0 +1,119 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Types of frames that are not messages.
+const (
+	TypeRequest   = "control_request"
+	TypeResponse  = "control_response"
+	TypeCancel    = "control_cancel_request"
+	TypeKeepAlive = "keep_alive"
+)
+
+// Frame is one line, classified and otherwise untouched.
+type Frame struct {
+	// Line is the whole line. Frame and everything taken from it share it.
+	Line []byte
+	// Type and Subtype are those members of the top level, "" when absent.
+	Type, Subtype string
+}
+
+// envelope holds the names that decide what a frame is; each may occur once,
+// in this spelling only.
+var envelope = [...]string{"type", "subtype", "request_id", "request", "response"}
+
+// Parse classifies a line. It fails when the line is no JSON object or when
+// its envelope could be read in two ways.
+func Parse(line []byte) (Frame, error) {
+	f := Frame{Line: line}
+	m, err := walk(line)
+	if err != nil {
+		return f, err
+	}
+	var seen [len(envelope)]bool
+	for {
+		name, value, err := m.next()
+		if err != nil {
+			return f, err
+		}
+		if name == nil {
+			return f, nil
+		}
+		if err := check(name, &seen); err != nil {
+			return f, err
+		}
+		switch string(name) {
+		case "type":
+			f.Type = kind(value)
+		case "subtype":
+			f.Subtype = kind(value)
+		}
+	}
+}
+
+// check refuses a repeated or differently cased envelope name.
+func check(name []byte, seen *[len(envelope)]bool) error {
+	for i, want := range envelope {
+		if len(name) != len(want) || name[0]|0x20 != want[0] {
+			continue
+		}
+		if string(name) == want {
+			if seen[i] {
+				return fmt.Errorf("member %q occurs twice", want)
+			}
+			seen[i] = true
+		} else if bytes.EqualFold(name, []byte(want)) {
+			return fmt.Errorf("member %q is a case variant of %q", name, want)
+		}
+	}
+	return nil
+}
+
+// kind returns a type or subtype, without allocating for the common ones.
+func kind(value []byte) string {
+	switch string(value) {
+	case `"stream_event"`:
+		return "stream_event"
+	case `"assistant"`:
+		return "assistant"
+	case `"user"`:
+		return "user"
+	case `"system"`:
+		return "system"
+	case `"result"`:
+		return "result"
+	case `"control_request"`:
+		return TypeRequest
+	case `"control_response"`:
+		return TypeResponse
+	case `"success"`:
+		return "success"
+	}
+	return text(value)
+}
+
+// Member returns a member of the top level as written, nil when absent.
+func (f Frame) Member(name string) []byte { return member(f.Line, name) }
+
+// Text returns a member of the top level that is a string, "" otherwise.
+func (f Frame) Text(name string) string { return text(f.Member(name)) }
+
+// Prompts returns the ids of the user messages that the frame says it belongs
+// to: user_message_uuids, or the single user_message_uuid.
+func (f Frame) Prompts() []string {
+	var ids []string
+	if list := f.Member("user_message_uuids"); present(list) {
+		_ = jsonx.Unmarshal(list, &ids) // what fits is kept
+	}
+	if len(ids) == 0 {
+		if id := f.Text("user_message_uuid"); id != "" {
+			ids = []string{id}
+		}
+	}
+	return ids
+}

@@ -1,0 +1,201 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// ErrNotObject is returned for a line that is not a JSON object.
+var ErrNotObject = errors.New("not a JSON object")
+
+// members walks the members of a JSON object without decoding their values.
+// It checks the structure of the top level only; values are delimited by their
+// brackets and quotes, and a value's own errors surface when it is decoded.
+type members struct {
+	data []byte
+	pos  int
+	n    int // members seen
+}
+
+// walk starts at the opening brace of an object.
+func walk(data []byte) (members, error) {
+	m := members{data: data}
+	m.blanks()
+	if m.peek() != '{' {
+		return m, ErrNotObject
+	}
+	m.pos++
+	return m, nil
+}
+
+// next returns the next member: its name unescaped, its value as written.
+// After the last one, and the end of the data behind it, name is nil.
+func (m *members) next() (name, value []byte, err error) {
+	m.blanks()
+	if m.peek() == '}' {
+		m.pos++
+		if m.blanks(); m.pos != len(m.data) {
+			return nil, nil, m.bad("text after the object")
+		}
+		return nil, nil, nil
+	}
+	if m.n > 0 {
+		if m.peek() != ',' {
+			return nil, nil, m.bad("comma expected")
+		}
+		m.pos++
+		m.blanks()
+	}
+	m.n++
+	if name, err = m.name(); err != nil {
+		return nil, nil, err
+	}
+	m.blanks()
+	if m.peek() != ':' {
+		return nil, nil, m.bad("colon expected")
+	}
+	m.pos++
+	m.blanks()
+	start := m.pos
+	if err := m.skip(); err != nil {
+		return nil, nil, err
+	}
+	return name, m.data[start:m.pos], nil
+}
+
+func (m *members) name() ([]byte, error) {
+	start := m.pos
+	if err := m.text(); err != nil {
+		return nil, err
+	}
+	quoted := m.data[start:m.pos]
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1 : len(quoted)-1], nil
+	}
+	var s string
+	if err := jsonx.Unmarshal(quoted, &s); err != nil {
+		return nil, m.bad("name cannot be read")
+	}
+	return append(make([]byte, 0, len(s)+1), s...), nil // never nil: nil is the end
+}
+
+// skip moves past one value.
+func (m *members) skip() error {
+	switch m.peek() {
+	case '"':
+		return m.text()
+	case '{', '[':
+		return m.nested()
+	}
+	start := m.pos
+	for m.pos < len(m.data) && !delimiter(m.data[m.pos]) {
+		m.pos++
+	}
+	if m.pos == start {
+		return m.bad("value expected")
+	}
+	return nil
+}
+
+// nested moves past an object or array by counting brackets outside strings.
+func (m *members) nested() error {
+	depth := 0
+	for m.pos < len(m.data) {
+		switch m.data[m.pos] {
+		case '"':
+			if err := m.text(); err != nil {
+				return err
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		m.pos++
+		if depth == 0 {
+			return nil
+		}
+	}
+	return m.bad("unexpected end")
+}
+
+// text moves past a string.
+func (m *members) text() error {
+	if m.peek() != '"' {
+		return m.bad("string expected")
+	}
+	for i := m.pos + 1; i < len(m.data); {
+		quote := bytes.IndexByte(m.data[i:], '"')
+		if quote < 0 {
+			break
+		}
+		escape := bytes.IndexByte(m.data[i:i+quote], '\\')
+		if escape < 0 {
+			m.pos = i + quote + 1
+			return nil
+		}
+		i += escape + 2
+	}
+	return m.bad("string without an end")
+}
+
+func (m *members) blanks() {
+	for m.pos < len(m.data) && blank(m.data[m.pos]) {
+		m.pos++
+	}
+}
+
+func (m *members) peek() byte {
+	if m.pos < len(m.data) {
+		return m.data[m.pos]
+	}
+	return 0
+}
+
+func (m *members) bad(what string) error {
+	return fmt.Errorf("malformed JSON at byte %d: %s", m.pos, what)
+}
+
+func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+func delimiter(c byte) bool {
+	return blank(c) || c == ',' || c == '}' || c == ']' || c == '{' || c == '[' || c == '"' || c == ':'
+}
+
+// member returns the value of one member of an object, nil when there is none
+// or the object cannot be read.
+func member(obj []byte, name string) []byte {
+	m, err := walk(obj)
+	for err == nil {
+		var k, v []byte
+		if k, v, err = m.next(); k == nil {
+			return nil
+		}
+		if string(k) == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// text returns the value of a JSON string, "" for anything else.
+func text(value []byte) string {
+	if len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1])
+	}
+	var s string
+	if jsonx.Unmarshal(value, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// present reports whether a value is there and not null.
+func present(value []byte) bool { return len(value) > 0 && string(value) != "null" }
