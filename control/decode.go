@@ -1,0 +1,16 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// soft decodes data into v and returns a copy of data. Sound JSON of another
+// shape is no error: whatever fits is filled.
+func soft(data []byte, v any) (json.RawMessage, error) {
+	if err := jsonx.Unmarshal(data, v); err != nil && !jsonx.Mismatch(err) {
+		return nil, err
+	}
+	return append(json.RawMessage(nil), data...), nil
+}

@@ -1,0 +1,29 @@
+// Package control holds the payloads of control operations: what a session
+// sends to the CLI besides messages, and what it gets back.
+//
+// # Results
+//
+// [Info] is what the CLI tells about itself when a session starts: its
+// commands, agents and models, the account, its version and [Info.Has] for
+// capabilities. The other results belong to one operation each, for example
+// [Interrupted], [Rewind], [ContextUsage], [Usage], [MCPServerStatus] and
+// [Settings].
+//
+// Results are decoded softly. CLIs differ from version to version, so a field
+// that is missing or of an unexpected kind stays zero and is no error. A
+// result keeps the JSON it came from in its field Raw, for whatever this
+// package does not name. It encodes as its fields, without Raw.
+//
+// # Questions of the CLI
+//
+// An [Elicitation] is a question of an MCP server to the user; an
+// [ElicitationFunc] answers it with [Accept], [Decline] or [Cancel]. A
+// [Dialog] is a question of the CLI itself; a [DialogFunc] answers it with
+// [CompleteDialog] or [CancelDialog]. The zero answers decline and cancel.
+//
+// # The first request
+//
+// [Initialize] is the request that opens a session. Programs rarely build one;
+// the options of a session become its fields. [AgentDefinition] is the part
+// that a program fills in.
+package control

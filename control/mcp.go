@@ -1,0 +1,97 @@
+package control
+
+import "encoding/json"
+
+// MCPState is the state of the connection to an MCP server.
+type MCPState string
+
+// The connection states.
+const (
+	MCPConnected MCPState = "connected"
+	MCPFailed    MCPState = "failed"
+	MCPNeedsAuth MCPState = "needs-auth"
+	MCPPending   MCPState = "pending"
+	MCPDisabled  MCPState = "disabled"
+)
+
+// MCPServerStatus describes one MCP server of the session.
+type MCPServerStatus struct {
+	Name   string   `json:"name"`
+	Status MCPState `json:"status"`
+	// ServerInfo is what the server says about itself, once connected.
+	ServerInfo *MCPServerInfo `json:"serverInfo,omitzero"`
+	// Error says why the connection failed.
+	Error string `json:"error,omitzero"`
+	// Config is the server's configuration, in one of several shapes.
+	Config json.RawMessage `json:"config,omitzero"`
+	// Scope and Source say where the configuration comes from.
+	Scope  string          `json:"scope,omitzero"`
+	Source string          `json:"source,omitzero"`
+	Tools  []MCPTool       `json:"tools,omitzero"`
+	Raw    json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *MCPServerStatus) UnmarshalJSON(data []byte) (err error) {
+	type fields MCPServerStatus
+	*v = MCPServerStatus{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// MCPServerInfo is the name and version that an MCP server gives itself.
+type MCPServerInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitzero"`
+}
+
+// MCPTool is a tool of an MCP server.
+type MCPTool struct {
+	Name        string             `json:"name"`
+	Description string             `json:"description,omitzero"`
+	Annotations MCPToolAnnotations `json:"annotations,omitzero"`
+	Meta        json.RawMessage    `json:"_meta,omitzero"`
+}
+
+// MCPToolAnnotations are the server's hints about what a tool does.
+type MCPToolAnnotations struct {
+	ReadOnly    bool `json:"readOnly,omitzero"`
+	Destructive bool `json:"destructive,omitzero"`
+	OpenWorld   bool `json:"openWorld,omitzero"`
+}
+
+// MCPSetResult says what setting the MCP servers of a session changed.
+type MCPSetResult struct {
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	// Errors has the reason for each server that could not be added.
+	Errors map[string]string `json:"errors"`
+	Raw    json.RawMessage   `json:"-"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *MCPSetResult) UnmarshalJSON(data []byte) (err error) {
+	type fields MCPSetResult
+	*v = MCPSetResult{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// MCPResource is a resource read from an MCP server; it has Text, or Blob in
+// base64.
+type MCPResource struct {
+	URI      string          `json:"uri"`
+	MIMEType string          `json:"mimeType,omitzero"`
+	Text     string          `json:"text,omitzero"`
+	Blob     string          `json:"blob,omitzero"`
+	Meta     json.RawMessage `json:"_meta,omitzero"`
+}
+
+// MCPToolPolicy limits one tool of an MCP server.
+type MCPToolPolicy struct {
+	Name string `json:"name"`
+	// PermissionPolicy is "always_allow", "always_ask" or "always_deny".
+	PermissionPolicy string `json:"permission_policy,omitzero"`
+	// OrgMaxPermission is "allow", "ask" or "blocked".
+	OrgMaxPermission string `json:"org_max_permission,omitzero"`
+}

@@ -1,0 +1,119 @@
+package control
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Settings are the settings in force and where they come from. Settings are an
+// open and growing set, so the objects themselves stay raw.
+type Settings struct {
+	// Effective is the merged settings object.
+	Effective json.RawMessage `json:"effective"`
+	// Sources are the settings of each source, before merging.
+	Sources []SettingsSource `json:"sources"`
+	// Applied is what the session made of them.
+	Applied AppliedSettings `json:"applied,omitzero"`
+	// Errors describes settings that were refused.
+	Errors json.RawMessage `json:"errors,omitzero"`
+	Raw    json.RawMessage `json:"-"`
+}
+
+// SettingsSource is the settings object of one source, for example
+// "userSettings".
+type SettingsSource struct {
+	Source   string          `json:"source"`
+	Settings json.RawMessage `json:"settings"`
+}
+
+// AppliedSettings are values in use that settings, flags and requests decide
+// together.
+type AppliedSettings struct {
+	Model  string `json:"model,omitzero"`
+	Effort string `json:"effort,omitzero"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *Settings) UnmarshalJSON(data []byte) (err error) {
+	type fields Settings
+	*v = Settings{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// PermissionRules are the permission rules in force.
+type PermissionRules struct {
+	// Rules are the rules, each with its source.
+	Rules []json.RawMessage
+	// WorkspaceDirectories are the directories that tools may work in besides
+	// OriginalCwd, where the session started.
+	WorkspaceDirectories []string
+	OriginalCwd          string
+	// ManagedOnly says that only rules of the administrator count.
+	ManagedOnly bool
+	Raw         json.RawMessage
+}
+
+// permissionState is the wire form of PermissionRules, which the CLI wraps in
+// a member "state".
+type permissionState struct {
+	State struct {
+		Rules                []json.RawMessage `json:"rules"`
+		WorkspaceDirectories []string          `json:"workspaceDirectories"`
+		OriginalCwd          string            `json:"originalCwd"`
+		ManagedOnly          bool              `json:"managedOnly"`
+	} `json:"state"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *PermissionRules) UnmarshalJSON(data []byte) error {
+	var f permissionState
+	raw, err := soft(data, &f)
+	if err != nil {
+		return err
+	}
+	s := f.State
+	*v = PermissionRules{s.Rules, s.WorkspaceDirectories, s.OriginalCwd, s.ManagedOnly, raw}
+	return nil
+}
+
+// MarshalJSON encodes the rules in the CLI's form.
+func (v PermissionRules) MarshalJSON() ([]byte, error) {
+	var f permissionState
+	f.State.Rules = v.Rules
+	f.State.WorkspaceDirectories = v.WorkspaceDirectories
+	f.State.OriginalCwd = v.OriginalCwd
+	f.State.ManagedOnly = v.ManagedOnly
+	return jsonx.Marshal(f)
+}
+
+// PluginReload is the state of the session after its plugins were read again.
+type PluginReload struct {
+	Commands   []Command         `json:"commands"`
+	Agents     []Agent           `json:"agents"`
+	Plugins    []Plugin          `json:"plugins"`
+	MCPServers []MCPServerStatus `json:"mcpServers"`
+	// ErrorCount counts the plugins that could not be loaded.
+	ErrorCount int `json:"error_count"`
+	// Held says that the reload waits, because it would empty the prompt
+	// cache and the request asked to hold it then.
+	Held bool            `json:"held,omitzero"`
+	Raw  json.RawMessage `json:"-"`
+}
+
+// Plugin is a loaded plugin.
+type Plugin struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Source  string `json:"source,omitzero"`
+	Version string `json:"version,omitzero"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *PluginReload) UnmarshalJSON(data []byte) (err error) {
+	type fields PluginReload
+	*v = PluginReload{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}

@@ -1,0 +1,118 @@
+package control
+
+import "encoding/json"
+
+// ContextUsage says what fills the context window.
+type ContextUsage struct {
+	// Categories are the parts of the window, used and free.
+	Categories []ContextCategory `json:"categories"`
+	// TotalTokens is the number of tokens in use.
+	TotalTokens int `json:"totalTokens"`
+	// MaxTokens is the size of the window the session may use, RawMaxTokens
+	// the size of the model's window.
+	MaxTokens    int `json:"maxTokens"`
+	RawMaxTokens int `json:"rawMaxTokens"`
+	// Percentage is the used part of the window, 0 to 100.
+	Percentage float64 `json:"percentage"`
+	// Model is the model the numbers hold for.
+	Model string `json:"model"`
+	// MemoryFiles are the instruction files that were loaded.
+	MemoryFiles []MemoryFile `json:"memoryFiles"`
+	// AutoCompactThreshold is the number of tokens at which the conversation
+	// is compacted, if AutoCompact is on.
+	AutoCompactThreshold int             `json:"autoCompactThreshold,omitzero"`
+	AutoCompact          bool            `json:"isAutoCompactEnabled"`
+	Raw                  json.RawMessage `json:"-"`
+}
+
+// ContextCategory is one part of the context window.
+type ContextCategory struct {
+	ID     string `json:"id,omitzero"`
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+	Color  string `json:"color,omitzero"`
+	// Kind is "used", "free", "buffer" or "deferred".
+	Kind string `json:"kind,omitzero"`
+	// Deferred parts are loaded when they are needed and do not count.
+	Deferred bool `json:"isDeferred,omitzero"`
+}
+
+// MemoryFile is an instruction file in the context window.
+type MemoryFile struct {
+	Path   string `json:"path"`
+	Type   string `json:"type"`
+	Tokens int    `json:"tokens"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *ContextUsage) UnmarshalJSON(data []byte) (err error) {
+	type fields ContextUsage
+	*v = ContextUsage{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// Usage says what the session has cost so far and how much of the account's
+// limits is used.
+type Usage struct {
+	Session SessionUsage `json:"session"`
+	// SubscriptionType is empty for an API key.
+	SubscriptionType string `json:"subscription_type,omitzero"`
+	// RateLimitsAvailable says whether RateLimits could be read.
+	RateLimitsAvailable bool `json:"rate_limits_available"`
+	// RateLimits has an entry for each window, for example "five_hour".
+	RateLimits map[string]json.RawMessage `json:"rate_limits,omitzero"`
+	// Behaviors breaks the usage of the last day and week down.
+	Behaviors json.RawMessage `json:"behaviors,omitzero"`
+	Raw       json.RawMessage `json:"-"`
+}
+
+// SessionUsage is the part of [Usage] that concerns the session. Durations are
+// in milliseconds, as the CLI counts them.
+type SessionUsage struct {
+	TotalCostUSD       float64 `json:"total_cost_usd"`
+	TotalAPIDurationMS int64   `json:"total_api_duration_ms"`
+	TotalDurationMS    int64   `json:"total_duration_ms"`
+	TotalLinesAdded    int     `json:"total_lines_added"`
+	TotalLinesRemoved  int     `json:"total_lines_removed"`
+	// ModelUsage has the tokens and costs of each model, in the form they
+	// have in a result message.
+	ModelUsage map[string]json.RawMessage `json:"model_usage,omitzero"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *Usage) UnmarshalJSON(data []byte) (err error) {
+	type fields Usage
+	*v = Usage{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// SessionCost is the CLI's own summary of the costs, as text for people.
+type SessionCost struct {
+	Text string          `json:"text"`
+	Raw  json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *SessionCost) UnmarshalJSON(data []byte) (err error) {
+	type fields SessionCost
+	*v = SessionCost{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// BinaryVersion is the version of the CLI's program file.
+type BinaryVersion struct {
+	Version   string          `json:"version"`
+	BuildTime string          `json:"buildTime,omitzero"`
+	Raw       json.RawMessage `json:"-"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *BinaryVersion) UnmarshalJSON(data []byte) (err error) {
+	type fields BinaryVersion
+	*v = BinaryVersion{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}

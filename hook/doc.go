@@ -1,0 +1,77 @@
+// Package hook is the vocabulary of hooks: functions of yours that the CLI
+// calls at certain moments of a session, and what they can tell it.
+//
+// # A hook
+//
+// For each event there is a constructor of that name. It takes a function with
+// the event's input and, unless the event only informs, its output:
+//
+//	hook.PreToolUse("Write|Edit", func(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+//		return hook.DenyTool("read-only today"), nil
+//	})
+//
+// Events that fire for many things take a matcher, which narrows the hook down.
+// Plain names are compared exactly and may be joined by "|"; a matcher with
+// other characters is an unanchored regular expression; the empty matcher fits
+// everything.
+//
+// A nil output means "no opinion". Every input carries [Base] and its JSON in
+// Raw.
+//
+// # The events
+//
+//	event                matcher      output                   effect
+//	PreToolUse           tool         PreToolUseOutput         deny, allow, ask, defer, new input, context
+//	PostToolUse          tool         PostToolUseOutput        block = feedback, new output, context
+//	PostToolUseFailure   tool         ContextOutput            context
+//	PostToolBatch        -            ContextOutput            block = feedback, context
+//	PermissionRequest    tool         PermissionRequestOutput  decide
+//	PermissionDenied     tool         PermissionDeniedOutput   retry
+//	Elicitation          server       ElicitationOutput        answer
+//	ElicitationResult    server       ElicitationOutput        another answer
+//	UserPromptSubmit     -            PromptOutput             block, context, title
+//	UserPromptExpansion  command      PromptOutput             block, context
+//	MessageDisplay       -            DisplayOutput            other text
+//	Notification         type         ContextOutput            context
+//	Stop                 -            StopOutput               block = go on, context
+//	StopFailure          error        none
+//	SubagentStart        agent type   ContextOutput            context
+//	SubagentStop         agent type   StopOutput               block = go on, context
+//	TeammateIdle         -            GateOutput               block
+//	TaskCreated          -            GateOutput               block
+//	TaskCompleted        -            GateOutput               block
+//	Setup                trigger      ContextOutput            context
+//	SessionStart         source       SessionStartOutput       context, first prompt, title, watch
+//	SessionEnd           reason       none
+//	PreCompact           trigger      GateOutput               block
+//	PostCompact          trigger      none
+//	PreModelSwitch       model        ModelSwitchOutput        deny, allow, ask
+//	PostModelSwitch      model        ContextOutput            context
+//	ConfigChange         source       GateOutput               block
+//	InstructionsLoaded   reason       none
+//	CwdChanged           -            WatchOutput              watch
+//	FileChanged          file name    WatchOutput              watch
+//	DirectoryAdded       source       none
+//	WorktreeCreate       -            WorktreeOutput           the path
+//	WorktreeRemove       -            none
+//
+// [Raw] makes a hook for any other event.
+//
+// # What outputs can say
+//
+// All outputs share [Common]. [StopRun] ends the run after the event, [Block]
+// objects to it where the table says so, [Async] tells the CLI not to wait:
+//
+//	return &hook.PostToolUseOutput{Common: hook.StopRun("the budget is used up")}, nil
+//
+// Blocking and stopping differ. To keep a tool from running, deny it: a tool
+// whose PreToolUse hook stops the run is still executed.
+//
+// # When a hook fails
+//
+// An error, a panic, a timeout, an input or output that is not what it should
+// be: all are failures. A hook that fails open has no opinion, which is the
+// default. One that fails closed blocks:
+//
+//	hook.PreToolUse("Bash", check).WithTimeout(5 * time.Second).FailClosed()
+package hook

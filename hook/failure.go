@@ -1,0 +1,70 @@
+package hook
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// FailurePolicy says what the CLI is told when a hook fails. The zero value
+// leaves it to the next level: a hook's to the session's, the session's to
+// [FailOpen].
+type FailurePolicy int
+
+// The policies.
+const (
+	// FailOpen lets the CLI go on as if the hook had no opinion.
+	FailOpen FailurePolicy = iota + 1
+	// FailClosed blocks what the event is about, where the CLI can block it:
+	// the tool call is denied, the prompt refused, the compaction skipped. A
+	// Stop hook that fails closed makes the model go on, so it should fail
+	// only for reasons that pass.
+	FailClosed
+)
+
+// FailureReply is the reply for a call of the hook that failed. The session's
+// policy counts if the hook has none of its own. The reason reaches the model
+// or the user, so it should hold no secrets.
+func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage {
+	policy := h.OnFailure
+	if policy == 0 {
+		policy = session
+	}
+	if policy == FailClosed {
+		if reason == "" {
+			reason = "The hook failed."
+		}
+		if out := blocking(h.Event, reason); out != nil {
+			// Everything in these outputs is text, which always encodes.
+			if reply, err := (typedOutput{h.Event, out}).Encode(); err == nil {
+				return reply
+			}
+		}
+	}
+	return json.RawMessage(`{"continue":true}`)
+}
+
+// blocking is the output that says no to an event, or nil for an event that
+// only informs. The form differs: with "continue":false on PreToolUse, for
+// example, the tool still runs.
+func blocking(event Event, reason string) parter {
+	switch event {
+	case EventPreToolUse:
+		return DenyTool(reason)
+	case EventPreModelSwitch:
+		return &ModelSwitchOutput{Decision: PermissionDeny, DecisionReason: reason}
+	case EventPermissionRequest:
+		return Decide(permission.Deny(reason))
+	case EventElicitation, EventElicitationResult:
+		return &ElicitationOutput{Action: "decline"}
+	case EventPostToolUseFailure, EventPermissionDenied, EventNotification,
+		EventMessageDisplay, EventStopFailure, EventSubagentStart, EventSetup,
+		EventSessionStart, EventSessionEnd, EventPostCompact, EventPostModelSwitch,
+		EventInstructionsLoaded, EventCwdChanged, EventFileChanged,
+		EventDirectoryAdded, EventWorktreeCreate, EventWorktreeRemove:
+		return nil
+	}
+	// What is left can be blocked by the common decision. That is also the
+	// best guess for an event this package does not know.
+	return &GateOutput{Common: Block(reason)}
+}

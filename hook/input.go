@@ -1,0 +1,81 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Base is the part that all inputs share.
+type Base struct {
+	SessionID string `json:"session_id"`
+	// TranscriptPath is the file in which the CLI keeps the conversation.
+	TranscriptPath string `json:"transcript_path"`
+	Cwd            string `json:"cwd"`
+	// PromptID is the prompt the event belongs to, if any.
+	PromptID       string          `json:"prompt_id,omitzero"`
+	PermissionMode permission.Mode `json:"permission_mode,omitzero"`
+	// AgentID and AgentType are the subagent the event belongs to; both are
+	// empty on the main thread.
+	AgentID   string `json:"agent_id,omitzero"`
+	AgentType string `json:"agent_type,omitzero"`
+	// Effort is how hard the model thinks, where that applies.
+	Effort Effort `json:"effort,omitzero"`
+	// HookEventName is the event.
+	HookEventName Event `json:"hook_event_name"`
+	// Raw is the whole input as it came.
+	Raw json.RawMessage `json:"-"`
+}
+
+func (b *Base) received(raw json.RawMessage, _ string) { b.Raw = raw }
+
+// Effort is how hard the model thinks, for example Level "medium".
+type Effort struct {
+	Level string `json:"level"`
+}
+
+// Tool is the tool call that an event is about.
+type Tool struct {
+	ToolName string `json:"tool_name"`
+	// ToolInput is JSON of a shape that depends on the tool.
+	ToolInput json.RawMessage `json:"tool_input"`
+	ToolUseID string          `json:"tool_use_id,omitzero"`
+	// MCPServer is the server behind an MCP tool, otherwise nil.
+	MCPServer *permission.MCPServer `json:"mcp_server,omitzero"`
+}
+
+// DecodeInput decodes the tool's input into v by the rules of encoding/json.
+func (t *Tool) DecodeInput(v any) error {
+	if err := json.Unmarshal(t.ToolInput, v); err != nil {
+		return fmt.Errorf("hook: input of %s: %w", t.ToolName, err)
+	}
+	return nil
+}
+
+// ToolCall is a tool call that is over, and what the model gets to see of it.
+type ToolCall struct {
+	Tool
+	ToolResponse json.RawMessage `json:"tool_response,omitzero"`
+}
+
+// BackgroundTask is a task that runs beside the conversation.
+type BackgroundTask struct {
+	ID          string `json:"id"`
+	Type        string `json:"type"`
+	Status      string `json:"status"`
+	Description string `json:"description"`
+	Command     string `json:"command,omitzero"`
+	AgentType   string `json:"agent_type,omitzero"`
+	Server      string `json:"server,omitzero"`
+	Tool        string `json:"tool,omitzero"`
+	Name        string `json:"name,omitzero"`
+}
+
+// SessionCron is a prompt that the session will send itself.
+type SessionCron struct {
+	ID        string `json:"id"`
+	Schedule  string `json:"schedule"`
+	Recurring bool   `json:"recurring"`
+	Prompt    string `json:"prompt"`
+}

@@ -1,0 +1,74 @@
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Init starts a turn and describes the session. It comes with every turn, not
+// once per process, and only after a user message.
+type Init struct {
+	Header
+
+	// Version is the version of the CLI.
+	Version        string          `json:"claude_code_version,omitzero"`
+	Cwd            string          `json:"cwd"`
+	Model          string          `json:"model"`
+	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
+	// APIKeySource says where the credentials come from.
+	APIKeySource string `json:"apiKeySource,omitzero"`
+
+	// Tools are the names of the tools that the model may call.
+	Tools      []string    `json:"tools"`
+	MCPServers []MCPServer `json:"mcp_servers"`
+	// SlashCommands are the commands that a prompt may start with.
+	SlashCommands []string `json:"slash_commands,omitzero"`
+	// TerminalSlashCommands are those that work only in a terminal.
+	TerminalSlashCommands []string        `json:"terminal_slash_commands,omitzero"`
+	Agents                []string        `json:"agents,omitzero"`
+	Skills                []string        `json:"skills,omitzero"`
+	Plugins               []Plugin        `json:"plugins,omitzero"`
+	PluginErrors          json.RawMessage `json:"plugin_errors,omitzero"`
+	Betas                 []string        `json:"betas,omitzero"`
+	// Capabilities name protocol features that a host may rely on.
+	Capabilities []string `json:"capabilities,omitzero"`
+
+	OutputStyle            string `json:"output_style,omitzero"`
+	Effort                 string `json:"effort,omitzero"`
+	ViewMode               string `json:"view_mode,omitzero"`
+	FastModeState          string `json:"fast_mode_state,omitzero"`
+	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
+
+	// OriginalCwd is where the CLI was started; Cwd may have moved on.
+	OriginalCwd           string   `json:"original_cwd,omitzero"`
+	AdditionalDirectories []string `json:"additional_directories,omitzero"`
+
+	// Prompts are the ids of the user messages that the turn answers.
+	Prompts []string `json:"user_message_uuids,omitzero"`
+}
+
+// MCPServer is an MCP server as an [Init] lists it.
+type MCPServer struct {
+	Name string `json:"name"`
+	// Status is "connected", "pending", "failed" and so on.
+	Status string `json:"status"`
+	Source string `json:"source,omitzero"`
+}
+
+// Plugin is a plugin as an [Init] lists it.
+type Plugin struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Version string `json:"version,omitzero"`
+	Source  string `json:"source,omitzero"`
+}
+
+func (m *Init) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m Init) MarshalJSON() ([]byte, error) {
+	type plain Init
+	return encode(&m.Header, typeSystem, "init", (*plain)(&m))
+}

@@ -1,0 +1,171 @@
+package message
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Message is one line of the CLI's output that is no control frame. The set of
+// types behind it is closed; those without a type of their own are [Unknown]
+// and [System].
+type Message interface {
+	// Head returns the header embedded in the message, never nil.
+	Head() *Header
+	// decode fills the message from one line, in one pass. It leaves Raw
+	// alone, so that the caller decides about copying.
+	decode(raw []byte) error
+}
+
+// Header is what all messages have in common. It is embedded in each of them.
+type Header struct {
+	// Type is the kind of line, such as "assistant" or "system".
+	Type string `json:"type"`
+	// Subtype divides the types "system" and "result".
+	Subtype string `json:"subtype,omitzero"`
+	// UUID names the message. A sender of user messages chooses it.
+	UUID string `json:"uuid,omitzero"`
+	// SessionID is the conversation the message belongs to. It changes
+	// within one process after a [ConversationReset].
+	SessionID string `json:"session_id,omitzero"`
+	// Raw is the whole line as received, nil for a message built in Go. It
+	// is shared with the reader of the line and must not be modified.
+	Raw json.RawMessage `json:"-"`
+}
+
+// Head returns h.
+func (h *Header) Head() *Header { return h }
+
+// Decode decodes one line of output. The names type and subtype may stand
+// anywhere in it. Decode keeps raw in the message without copying.
+//
+// Text that is no JSON gives a nil message and an error. A field of an
+// unexpected kind gives a message with everything that fits, and an error that
+// names the field.
+func Decode(raw []byte) (Message, error) {
+	var kind struct {
+		Type    string `json:"type"`
+		Subtype string `json:"subtype"`
+	}
+	// A mismatch here comes up again, and is reported, in DecodeAs.
+	if err := jsonx.Unmarshal(raw, &kind); err != nil && !jsonx.Mismatch(err) {
+		return nil, fmt.Errorf("message: %w", err)
+	}
+	return DecodeAs(kind.Type, kind.Subtype, raw)
+}
+
+// DecodeAs is [Decode] for a caller that has read type and subtype already.
+func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
+	m := newMessage(typ, subtype)
+	err := m.decode(raw)
+	if err != nil {
+		if typ == "" {
+			typ = "line"
+		}
+		err = fmt.Errorf("message: %s: %w", typ, err)
+		if !jsonx.Mismatch(err) {
+			return nil, err
+		}
+	}
+	m.Head().Raw = raw
+	return m, err
+}
+
+// Unknown is a message of a type that this package does not know.
+type Unknown struct {
+	Header
+}
+
+func (m *Unknown) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// Decode decodes the raw line into v by the rules of encoding/json.
+func (m *Unknown) Decode(v any) error { return decodeRaw(m.Raw, v) }
+
+// MarshalJSON returns Raw, or the header when there is none.
+func (m Unknown) MarshalJSON() ([]byte, error) {
+	type plain Unknown
+	return encode(&m.Header, m.Type, m.Subtype, (*plain)(&m))
+}
+
+// System is a message of type "system" with a subtype that this package does
+// not know.
+type System struct {
+	Header
+}
+
+func (m *System) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// Decode decodes the raw line into v by the rules of encoding/json.
+func (m *System) Decode(v any) error { return decodeRaw(m.Raw, v) }
+
+// MarshalJSON returns Raw, or the header when there is none.
+func (m System) MarshalJSON() ([]byte, error) {
+	type plain System
+	return encode(&m.Header, typeSystem, m.Subtype, (*plain)(&m))
+}
+
+func decodeRaw(raw json.RawMessage, v any) error {
+	if raw == nil {
+		return errors.New("message: no raw line to decode")
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// encode returns h.Raw if there is one. Otherwise it names the kind in h, which
+// is the header of plain, and encodes plain: the message as a type without JSON
+// methods. The caller's copy of the message is what it writes to.
+func encode(h *Header, typ, subtype string, plain any) ([]byte, error) {
+	if len(h.Raw) != 0 {
+		return h.Raw, nil
+	}
+	h.Type = typ
+	if h.Subtype == "" {
+		h.Subtype = subtype
+	}
+	return jsonx.Marshal(plain)
+}
+
+// unmarshal is UnmarshalJSON of the types whose wire form is nested. The copy
+// is what the contract of json.Unmarshaler asks for.
+func unmarshal(m Message, data []byte) error {
+	err := m.decode(data)
+	m.Head().Raw = bytes.Clone(data)
+	return err
+}
+
+// prompts picks the ids of the user messages that a frame answers. Newer CLIs
+// send the list and the single id, some frames have the single id only.
+func prompts(list []string, single string) []string {
+	if len(list) == 0 && single != "" {
+		return []string{single}
+	}
+	return list
+}
+
+// first returns the first id of a list, for the single form of prompts.
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
+}
+
+// orNull gives the pointer that encodes an empty string as null, as the CLI
+// does where a member is required.
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// orEmpty is the inverse of orNull.
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

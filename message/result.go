@@ -1,0 +1,174 @@
+package message
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Result ends a turn. Use Failed to learn whether the turn went well: an API
+// error arrives with the subtype "success" and IsError set.
+type Result struct {
+	Header
+
+	IsError bool `json:"is_error"`
+	// TerminalReason says why the turn ended. Older CLIs leave it empty.
+	TerminalReason TerminalReason `json:"terminal_reason,omitzero"`
+	// Text is the final answer ("result" on the wire). Results of an error
+	// subtype have Errors instead.
+	Text   string   `json:"-"`
+	Errors []string `json:"errors,omitzero"`
+	// StructuredOutput is the answer in the form of the schema that was
+	// asked for, nil when there is none.
+	StructuredOutput json.RawMessage `json:"structured_output,omitzero"`
+	StopReason       string          `json:"-"`
+
+	// NumTurns counts the model calls of the turn.
+	NumTurns int `json:"num_turns"`
+	// DurationMS is the time of the whole turn in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
+	// DurationAPIMS is the time spent in API calls in milliseconds.
+	DurationAPIMS int64 `json:"duration_api_ms"`
+	// TotalCostUSD is what the session has cost so far, not the turn alone.
+	TotalCostUSD float64 `json:"total_cost_usd"`
+	// Usage is that of the main loop in this turn.
+	Usage Usage `json:"usage"`
+	// ModelUsage is what each model was used for in the session so far.
+	ModelUsage map[string]ModelUsage `json:"modelUsage"`
+	// TurnModelUsage is ModelUsage since the previous result.
+	TurnModelUsage map[string]ModelUsage `json:"model_usage_since_last_result,omitzero"`
+
+	// PermissionDenials lists the tool calls that were not allowed.
+	PermissionDenials []PermissionDenial `json:"permission_denials"`
+	// DeferredToolUse is the call that a hook put off, which ended the turn.
+	DeferredToolUse *ToolUseBlock `json:"deferred_tool_use,omitzero"`
+
+	// Prompts are the ids of the user messages that this result answers.
+	// Messages that were merged into one turn share one result. It is empty
+	// for a turn that nobody asked for, and for older CLIs.
+	Prompts []string `json:"user_message_uuids,omitzero"`
+	// Origin says what caused the turn, nil when not known.
+	Origin *Origin `json:"origin,omitzero"`
+	// ResultIndex counts the results of the process from 0, nil for older
+	// CLIs.
+	ResultIndex *int `json:"result_index,omitzero"`
+	// QueuedTurnCount is how many turns wait behind this one.
+	QueuedTurnCount int    `json:"queued_turn_count,omitzero"`
+	ResumeReason    string `json:"resume_reason,omitzero"`
+	// LocalCommand is the slash command that the CLI ran without the model.
+	LocalCommand string `json:"local_command,omitzero"`
+
+	// APIErrorStatus is the HTTP status of a failed API call, 0 for none.
+	APIErrorStatus int    `json:"api_error_status,omitzero"`
+	APIErrorType   string `json:"api_error_type,omitzero"`
+	// StartupFailureReason says why no turn could run at all.
+	StartupFailureReason string `json:"startup_failure_reason,omitzero"`
+	// InvalidConfigFile is the configuration file that could not be read.
+	InvalidConfigFile *InvalidConfigFile `json:"invalid_config_file,omitzero"`
+
+	FastModeState          string `json:"fast_mode_state,omitzero"`
+	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
+
+	// TTFTMS is the time to the first token in milliseconds, 0 when the
+	// turn had none.
+	TTFTMS float64 `json:"ttft_ms,omitzero"`
+	// TTFTStreamMS is the same, measured on the stream of the API.
+	TTFTStreamMS float64 `json:"ttft_stream_ms,omitzero"`
+	// TimeToRequestMS is the time before the first API call.
+	TimeToRequestMS float64 `json:"time_to_request_ms,omitzero"`
+}
+
+// The subtypes of results. The set is open.
+const (
+	ResultSuccess           = "success"
+	ResultErrorExecution    = "error_during_execution"
+	ResultErrorMaxTurns     = "error_max_turns"
+	ResultErrorMaxBudget    = "error_max_budget_usd"
+	ResultErrorMaxStructure = "error_max_structured_output_retries"
+)
+
+// TerminalReason says why a turn ended.
+type TerminalReason string
+
+// The reasons why a turn ends. The set is open.
+const (
+	EndCompleted                TerminalReason = "completed"
+	EndAbortedStreaming         TerminalReason = "aborted_streaming"
+	EndAbortedTools             TerminalReason = "aborted_tools"
+	EndAPIError                 TerminalReason = "api_error"
+	EndModelError               TerminalReason = "model_error"
+	EndImageError               TerminalReason = "image_error"
+	EndPromptTooLong            TerminalReason = "prompt_too_long"
+	EndBlockingLimit            TerminalReason = "blocking_limit"
+	EndRapidRefillBreaker       TerminalReason = "rapid_refill_breaker"
+	EndMalformedToolUse         TerminalReason = "malformed_tool_use_exhausted"
+	EndStopHookPrevented        TerminalReason = "stop_hook_prevented"
+	EndHookStopped              TerminalReason = "hook_stopped"
+	EndToolDeferred             TerminalReason = "tool_deferred"
+	EndToolDeferredUnavailable  TerminalReason = "tool_deferred_unavailable"
+	EndMaxTurns                 TerminalReason = "max_turns"
+	EndBudgetExhausted          TerminalReason = "budget_exhausted"
+	EndStructuredOutputAttempts TerminalReason = "structured_output_retry_exhausted"
+	EndBackgroundRequested      TerminalReason = "background_requested"
+	EndTurnSetupFailed          TerminalReason = "turn_setup_failed"
+)
+
+// PermissionDenial is a tool call that was not allowed during a turn.
+type PermissionDenial struct {
+	ToolName  string          `json:"tool_name"`
+	ToolUseID string          `json:"tool_use_id"`
+	ToolInput json.RawMessage `json:"tool_input"`
+}
+
+// InvalidConfigFile is a configuration file that kept the CLI from starting.
+type InvalidConfigFile struct {
+	Path           string `json:"path"`
+	IsGlobal       bool   `json:"is_global"`
+	BackupSearched bool   `json:"backup_searched"`
+	BackupPath     string `json:"backup_path,omitzero"`
+}
+
+// Failed reports whether the turn failed: IsError is set or, for a CLI that
+// does not set it, the subtype is one of the errors.
+func (m *Result) Failed() bool {
+	return m.IsError || strings.HasPrefix(m.Subtype, "error")
+}
+
+type resultPlain Result
+
+type resultWire struct {
+	resultPlain
+	Result     *string `json:"result,omitzero"`
+	StopReason *string `json:"stop_reason"`
+	Prompt     string  `json:"user_message_uuid,omitzero"`
+}
+
+func (m *Result) decode(raw []byte) error {
+	var w resultWire
+	err := jsonx.Unmarshal(raw, &w)
+	*m = Result(w.resultPlain)
+	m.Text, m.StopReason = orEmpty(w.Result), orEmpty(w.StopReason)
+	m.Prompts = prompts(m.Prompts, w.Prompt)
+	if string(m.StructuredOutput) == "null" {
+		m.StructuredOutput = nil
+	}
+	return err
+}
+
+// UnmarshalJSON decodes the wire form, as [Decode] does.
+func (m *Result) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// An empty subtype is encoded as [ResultSuccess].
+func (m Result) MarshalJSON() ([]byte, error) {
+	w := resultWire{
+		resultPlain: resultPlain(m),
+		StopReason:  orNull(m.StopReason),
+		Prompt:      first(m.Prompts),
+	}
+	if m.Text != "" || m.Subtype == "" || m.Subtype == ResultSuccess {
+		w.Result = &m.Text
+	}
+	return encode(&w.Header, typeResult, ResultSuccess, &w)
+}

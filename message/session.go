@@ -1,0 +1,182 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// SessionState says whether the CLI works, waits or is idle.
+type SessionState struct {
+	Header
+
+	State State `json:"state"`
+	// HostOnly marks a state that is meant for the host, not for its user.
+	HostOnly bool `json:"sdk_host_only,omitzero"`
+}
+
+func (m *SessionState) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m SessionState) MarshalJSON() ([]byte, error) {
+	type plain SessionState
+	return encode(&m.Header, typeSystem, "session_state_changed", (*plain)(&m))
+}
+
+// State is the state of a session.
+type State string
+
+// The states of a session. The set is open.
+const (
+	StateIdle    State = "idle"
+	StateRunning State = "running"
+	// StateRequiresAction means that the CLI waits for an answer, such as
+	// a permission.
+	StateRequiresAction State = "requires_action"
+)
+
+// Status says what the CLI is doing, or that the permission mode changed.
+type Status struct {
+	Header
+
+	// Status is "compacting", "requesting" or, when that is over, empty.
+	Status         string          `json:"status"`
+	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
+	// CompactResult and CompactError tell how a compaction ended.
+	CompactResult string `json:"compact_result,omitzero"`
+	CompactError  string `json:"compact_error,omitzero"`
+	// Prompts are the ids of the user messages that are being answered.
+	Prompts []string `json:"user_message_uuids,omitzero"`
+}
+
+func (m *Status) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m Status) MarshalJSON() ([]byte, error) {
+	type plain Status
+	w := struct {
+		plain
+		Status *string `json:"status"`
+	}{plain(m), orNull(m.Status)}
+	return encode(&w.Header, typeSystem, "status", &w)
+}
+
+// CompactBoundary says that the conversation before it was replaced by a
+// summary.
+type CompactBoundary struct {
+	Header
+
+	Metadata CompactMetadata `json:"compact_metadata"`
+}
+
+func (m *CompactBoundary) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m CompactBoundary) MarshalJSON() ([]byte, error) {
+	type plain CompactBoundary
+	return encode(&m.Header, typeSystem, "compact_boundary", (*plain)(&m))
+}
+
+// CompactMetadata is the content of a [CompactBoundary].
+type CompactMetadata struct {
+	// Trigger is "manual" or "auto".
+	Trigger    string `json:"trigger"`
+	PreTokens  int    `json:"pre_tokens"`
+	PostTokens int    `json:"post_tokens,omitzero"`
+	DurationMS int64  `json:"duration_ms,omitzero"`
+	// PreservedSegment and PreservedMessages name what was kept.
+	PreservedSegment  json.RawMessage `json:"preserved_segment,omitzero"`
+	PreservedMessages json.RawMessage `json:"preserved_messages,omitzero"`
+}
+
+// ConversationReset says that a new conversation began in the same process, as
+// after /clear. Later messages have another session id.
+type ConversationReset struct {
+	Header
+
+	NewConversationID string `json:"new_conversation_id"`
+	Trigger           string `json:"trigger,omitzero"`
+	// Prompt is the id of the user message that asked for it.
+	Prompt    string    `json:"user_message_uuid,omitzero"`
+	Timestamp time.Time `json:"-"`
+}
+
+type resetPlain ConversationReset
+
+type resetWire struct {
+	resetPlain
+	Timestamp wireTime `json:"timestamp,omitzero"`
+}
+
+func (m *ConversationReset) decode(raw []byte) error {
+	var w resetWire
+	err := jsonx.Unmarshal(raw, &w)
+	*m = ConversationReset(w.resetPlain)
+	m.Timestamp = w.Timestamp.Time
+	return err
+}
+
+// UnmarshalJSON decodes the wire form, as [Decode] does.
+func (m *ConversationReset) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m ConversationReset) MarshalJSON() ([]byte, error) {
+	w := resetWire{resetPlain(m), wireTime{m.Timestamp}}
+	return encode(&w.Header, "conversation_reset", "", &w)
+}
+
+// CommandLifecycle follows one user message through the queue. It comes only
+// for messages that were sent with a UUID.
+type CommandLifecycle struct {
+	Header
+
+	// CommandUUID is the UUID of the user message.
+	CommandUUID string       `json:"command_uuid"`
+	State       CommandState `json:"state"`
+}
+
+func (m *CommandLifecycle) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m CommandLifecycle) MarshalJSON() ([]byte, error) {
+	type plain CommandLifecycle
+	return encode(&m.Header, "command_lifecycle", "", (*plain)(&m))
+}
+
+// CommandState is where a user message stands.
+type CommandState string
+
+// The states of a user message. The set is open. The last four are final. A
+// message that had started gets its [Result] just before its final state, also
+// when that is [CommandCancelled]; one that had not started gets no result.
+const (
+	CommandQueued    CommandState = "queued"
+	CommandStarted   CommandState = "started"
+	CommandCompleted CommandState = "completed"
+	CommandCancelled CommandState = "cancelled"
+	CommandDiscarded CommandState = "discarded"
+	CommandRefused   CommandState = "refused"
+)
+
+// ControlProgress says that the CLI works on a control request that takes long.
+type ControlProgress struct {
+	Header
+
+	RequestID string `json:"request_id"`
+	// Status is "started" or "api_retry"; the rest belongs to the latter.
+	Status       string  `json:"status"`
+	Attempt      int     `json:"attempt,omitzero"`
+	MaxRetries   int     `json:"max_retries,omitzero"`
+	RetryDelayMS float64 `json:"retry_delay_ms,omitzero"`
+	ErrorStatus  int     `json:"error_status,omitzero"`
+}
+
+func (m *ControlProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m ControlProgress) MarshalJSON() ([]byte, error) {
+	type plain ControlProgress
+	return encode(&m.Header, typeSystem, "control_request_progress", (*plain)(&m))
+}

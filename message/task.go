@@ -1,0 +1,161 @@
+package message
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// TaskStarted says that work of its own began: a subagent, a shell in the
+// background or a workflow.
+type TaskStarted struct {
+	Header
+
+	TaskID string `json:"task_id"`
+	RunID  string `json:"run_id,omitzero"`
+	// ToolUseID is the tool call that started the task.
+	ToolUseID   string `json:"tool_use_id,omitzero"`
+	Description string `json:"description"`
+	// TaskType is the kind of work, such as "local_agent".
+	TaskType       string `json:"task_type,omitzero"`
+	SubagentType   string `json:"subagent_type,omitzero"`
+	WorkflowName   string `json:"workflow_name,omitzero"`
+	Prompt         string `json:"prompt,omitzero"`
+	IsBackgrounded bool   `json:"is_backgrounded,omitzero"`
+	// SpawnDepth is how deep the task is nested; ParentTaskID is the task
+	// it is nested in.
+	SpawnDepth   int    `json:"spawn_depth,omitzero"`
+	ParentTaskID string `json:"parent_task_id,omitzero"`
+	// SkipTranscript and Ambient mark housekeeping that is not worth
+	// showing.
+	SkipTranscript bool `json:"skip_transcript,omitzero"`
+	Ambient        bool `json:"ambient,omitzero"`
+}
+
+func (m *TaskStarted) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m TaskStarted) MarshalJSON() ([]byte, error) {
+	type plain TaskStarted
+	return encode(&m.Header, typeSystem, "task_started", (*plain)(&m))
+}
+
+// TaskProgress says what a task is doing now.
+type TaskProgress struct {
+	Header
+
+	TaskID       string    `json:"task_id"`
+	RunID        string    `json:"run_id,omitzero"`
+	ToolUseID    string    `json:"tool_use_id,omitzero"`
+	Description  string    `json:"description"`
+	SubagentType string    `json:"subagent_type,omitzero"`
+	Usage        TaskUsage `json:"usage"`
+	LastToolName string    `json:"last_tool_name,omitzero"`
+	Summary      string    `json:"summary,omitzero"`
+}
+
+func (m *TaskProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m TaskProgress) MarshalJSON() ([]byte, error) {
+	type plain TaskProgress
+	return encode(&m.Header, typeSystem, "task_progress", (*plain)(&m))
+}
+
+// TaskUpdated says that something about a task changed.
+type TaskUpdated struct {
+	Header
+
+	TaskID string    `json:"task_id"`
+	RunID  string    `json:"run_id,omitzero"`
+	Patch  TaskPatch `json:"patch"`
+}
+
+func (m *TaskUpdated) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m TaskUpdated) MarshalJSON() ([]byte, error) {
+	type plain TaskUpdated
+	return encode(&m.Header, typeSystem, "task_updated", (*plain)(&m))
+}
+
+// TaskPatch holds what changed about a task. A member that did not change is
+// zero.
+type TaskPatch struct {
+	Status      TaskStatus `json:"status,omitzero"`
+	Description string     `json:"description,omitzero"`
+	// EndTime is in milliseconds since 1970.
+	EndTime        int64  `json:"end_time,omitzero"`
+	TotalPausedMS  int64  `json:"total_paused_ms,omitzero"`
+	Error          string `json:"error,omitzero"`
+	IsBackgrounded *bool  `json:"is_backgrounded,omitzero"`
+}
+
+// TaskNotification says that a task ended. It may start a turn that nobody
+// asked for.
+type TaskNotification struct {
+	Header
+
+	TaskID    string     `json:"task_id"`
+	RunID     string     `json:"run_id,omitzero"`
+	ToolUseID string     `json:"tool_use_id,omitzero"`
+	Status    TaskStatus `json:"status"`
+	Reason    string     `json:"reason,omitzero"`
+	// OutputFile is where the task's output is.
+	OutputFile     string          `json:"output_file"`
+	Summary        string          `json:"summary"`
+	Usage          TaskUsage       `json:"usage,omitzero"`
+	ResourceLinks  json.RawMessage `json:"resource_links,omitzero"`
+	SkipTranscript bool            `json:"skip_transcript,omitzero"`
+	Ambient        bool            `json:"ambient,omitzero"`
+}
+
+func (m *TaskNotification) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m TaskNotification) MarshalJSON() ([]byte, error) {
+	type plain TaskNotification
+	return encode(&m.Header, typeSystem, "task_notification", (*plain)(&m))
+}
+
+// TaskStatus is how a task stands.
+type TaskStatus string
+
+// How a task ends. The set is open.
+const (
+	TaskCompleted TaskStatus = "completed"
+	TaskFailed    TaskStatus = "failed"
+	TaskStopped   TaskStatus = "stopped"
+)
+
+// TaskUsage is what a task has used so far.
+type TaskUsage struct {
+	TotalTokens int   `json:"total_tokens"`
+	ToolUses    int   `json:"tool_uses"`
+	DurationMS  int64 `json:"duration_ms"`
+}
+
+// BackgroundTasks lists the tasks that run in the background. Each list
+// replaces the one before.
+type BackgroundTasks struct {
+	Header
+
+	Tasks []BackgroundTask `json:"tasks"`
+}
+
+func (m *BackgroundTasks) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m BackgroundTasks) MarshalJSON() ([]byte, error) {
+	type plain BackgroundTasks
+	return encode(&m.Header, typeSystem, "background_tasks_changed", (*plain)(&m))
+}
+
+// BackgroundTask is one entry of [BackgroundTasks].
+type BackgroundTask struct {
+	TaskID       string `json:"task_id"`
+	RunID        string `json:"run_id,omitzero"`
+	TaskType     string `json:"task_type"`
+	SubagentType string `json:"subagent_type,omitzero"`
+	Description  string `json:"description"`
+}

@@ -1,0 +1,52 @@
+package message
+
+// Usage counts the tokens of model calls.
+type Usage struct {
+	InputTokens              int `json:"input_tokens"`
+	OutputTokens             int `json:"output_tokens"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+
+	OutputTokensDetails OutputTokensDetails `json:"output_tokens_details,omitzero"`
+	CacheCreation       CacheCreation       `json:"cache_creation,omitzero"`
+	ServerToolUse       ServerToolUse       `json:"server_tool_use,omitzero"`
+
+	ServiceTier  string `json:"service_tier,omitzero"`
+	InferenceGeo string `json:"inference_geo,omitzero"`
+	Speed        string `json:"speed,omitzero"`
+}
+
+// OutputTokensDetails divides the output tokens of a [Usage].
+type OutputTokensDetails struct {
+	ThinkingTokens int `json:"thinking_tokens"`
+}
+
+// CacheCreation divides the cache writes of a [Usage] by how long they live.
+type CacheCreation struct {
+	Ephemeral5mInputTokens int `json:"ephemeral_5m_input_tokens"`
+	Ephemeral1hInputTokens int `json:"ephemeral_1h_input_tokens"`
+}
+
+// ServerToolUse counts the tools that the API ran itself.
+type ServerToolUse struct {
+	WebSearchRequests int `json:"web_search_requests"`
+	WebFetchRequests  int `json:"web_fetch_requests"`
+}
+
+// ModelUsage is what one model was used for and what it cost.
+type ModelUsage struct {
+	InputTokens                         int     `json:"inputTokens"`
+	OutputTokens                        int     `json:"outputTokens"`
+	ThinkingTokens                      int     `json:"thinkingTokens,omitzero"`
+	CacheReadInputTokens                int     `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens            int     `json:"cacheCreationInputTokens"`
+	CacheCreationEphemeral5mInputTokens int     `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
+	CacheCreationEphemeral1hInputTokens int     `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
+	WebSearchRequests                   int     `json:"webSearchRequests"`
+	CostUSD                             float64 `json:"costUSD"`
+	ContextWindow                       int     `json:"contextWindow"`
+	MaxOutputTokens                     int     `json:"maxOutputTokens"`
+	CanonicalModel                      string  `json:"canonicalModel,omitzero"`
+	Provider                            string  `json:"provider,omitzero"`
+	CostBasis                           string  `json:"costBasis,omitzero"`
+}

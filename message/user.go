@@ -1,0 +1,118 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// User is a message in the user's voice. From the CLI it carries tool results,
+// text that the CLI adds itself, and, when asked for, the echo of what was
+// sent. To the CLI it is the prompt; see [NewUser].
+type User struct {
+	Header
+
+	Content Content `json:"-"`
+	// ParentToolUseID is the call of the agent tool that this line belongs
+	// to, empty for the main conversation.
+	ParentToolUseID string `json:"-"`
+
+	// ToolUseResult is the tool's own output, richer than the block for the
+	// model. Its shape depends on the tool.
+	ToolUseResult json.RawMessage `json:"tool_use_result,omitzero"`
+	// IsSynthetic says that no person wrote the message.
+	IsSynthetic bool `json:"isSynthetic,omitzero"`
+	// IsReplay says that this is the echo of a message sent before.
+	IsReplay bool `json:"isReplay,omitzero"`
+	// Priority places a message among others that wait.
+	Priority Priority `json:"priority,omitzero"`
+	// Origin says who caused the message, nil when not known.
+	Origin *Origin `json:"origin,omitzero"`
+	// ShouldQuery, when false, adds the message to the conversation without
+	// asking the model. Nil means true.
+	ShouldQuery *bool     `json:"shouldQuery,omitzero"`
+	Timestamp   time.Time `json:"-"`
+
+	// AgentID, SubagentType and TaskDescription name the subagent that the
+	// line belongs to.
+	AgentID         string `json:"agent_id,omitzero"`
+	SubagentType    string `json:"subagent_type,omitzero"`
+	TaskDescription string `json:"task_description,omitzero"`
+}
+
+// Priority places a user message among others that wait.
+type Priority string
+
+// The priorities. The set is open.
+const (
+	PriorityNow   Priority = "now"
+	PriorityNext  Priority = "next"
+	PriorityLater Priority = "later"
+)
+
+// NewUser returns a message to send.
+func NewUser(blocks ...Block) *User {
+	return &User{Header: Header{Type: typeUser}, Content: blocks}
+}
+
+// Text joins the text blocks.
+func (m *User) Text() string { return m.Content.Text() }
+
+// ToolResults returns the tool results in order.
+func (m *User) ToolResults() []*ToolResultBlock { return m.Content.ToolResults() }
+
+type userBody struct {
+	Role    string  `json:"role"`
+	Content Content `json:"content"`
+}
+
+type userPlain User
+
+// userWire is the line. Its first members hide those of the header: here
+// session_id is present even when it is empty.
+type userWire struct {
+	Type      string    `json:"type"`
+	Message   *userBody `json:"message,omitzero"`
+	Parent    *string   `json:"parent_tool_use_id"`
+	SessionID string    `json:"session_id"`
+	UUID      string    `json:"uuid,omitzero"`
+	userPlain
+	Timestamp wireTime `json:"timestamp,omitzero"`
+	// Content is where some peers put the content, without a message. It is
+	// understood and never written: the CLI exits on it.
+	Content Content `json:"content,omitzero"`
+}
+
+func (m *User) decode(raw []byte) error {
+	var w userWire
+	err := jsonx.Unmarshal(raw, &w)
+	*m = User(w.userPlain)
+	m.Type, m.SessionID, m.UUID = w.Type, w.SessionID, w.UUID
+	m.ParentToolUseID = orEmpty(w.Parent)
+	m.Timestamp = w.Timestamp.Time
+	m.Content = w.Content
+	if w.Message != nil {
+		m.Content = w.Message.Content
+	}
+	return err
+}
+
+// UnmarshalJSON decodes the wire form, as [Decode] does.
+func (m *User) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m User) MarshalJSON() ([]byte, error) {
+	if len(m.Raw) != 0 {
+		return m.Raw, nil
+	}
+	return jsonx.Marshal(&userWire{
+		Type:      typeUser,
+		Message:   &userBody{Role: typeUser, Content: m.Content},
+		Parent:    orNull(m.ParentToolUseID),
+		SessionID: m.SessionID,
+		UUID:      m.UUID,
+		userPlain: userPlain(m),
+		Timestamp: wireTime{m.Timestamp},
+	})
+}

@@ -1,0 +1,113 @@
+package permission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Func decides on one tool call. It may be called several times at once. Its
+// context ends when the CLI withdraws the question, when the time for an
+// answer is over and when the session closes; what it returns after that is
+// dropped. An error denies the call and tells the model that the check failed.
+type Func func(ctx context.Context, req *Request) (Decision, error)
+
+// Request is one question of the CLI: may this tool run with this input? It
+// encodes as its fields, without the request subtype; Raw has everything the
+// CLI sent.
+type Request struct {
+	// RequestID is the id of the control request. The session sets it.
+	RequestID string `json:"-"`
+	// ToolName is the tool's name; MCP tools are named mcp__server__tool.
+	ToolName string `json:"tool_name"`
+	// Input is the tool's input exactly as the CLI wrote it.
+	Input json.RawMessage `json:"input"`
+	// ToolUseID is the id of the tool_use block that asks.
+	ToolUseID string `json:"tool_use_id,omitzero"`
+	// Suggestions are the updates that would make this question unnecessary
+	// next time.
+	Suggestions []Update `json:"permission_suggestions,omitzero"`
+	// BlockedPath is the path that caused the question, if one did.
+	BlockedPath string `json:"blocked_path,omitzero"`
+	// Reason says in words why the CLI asks.
+	Reason string `json:"decision_reason,omitzero"`
+	// ReasonType is the kind of the reason, for example "rule", "mode",
+	// "hook", "workingDir" or "safetyCheck".
+	ReasonType string `json:"decision_reason_type,omitzero"`
+	// Title is a whole sentence for a prompt, when the CLI has one.
+	Title string `json:"title,omitzero"`
+	// DisplayName is the tool's name for people.
+	DisplayName string `json:"display_name,omitzero"`
+	// Description says what this call does, for people.
+	Description string `json:"description,omitzero"`
+	// AgentID is the subagent that asks; empty on the main thread.
+	AgentID string `json:"agent_id,omitzero"`
+	// MCPServer is the server behind an MCP tool, otherwise nil.
+	MCPServer *MCPServer `json:"mcp_server,omitzero"`
+	// RequiresUserInteraction says that a person has to answer, because the
+	// tool itself is a question (AskUserQuestion, ExitPlanMode).
+	RequiresUserInteraction bool `json:"requires_user_interaction,omitzero"`
+	// SuppressAlwaysAllow asks a prompt not to offer "always allow".
+	SuppressAlwaysAllow bool `json:"suppress_always_allow_rule,omitzero"`
+	// DefaultToNo asks a prompt to preselect the refusal.
+	DefaultToNo bool `json:"default_to_no,omitzero"`
+	// ClassifierApprovable says that in auto mode a classifier may approve
+	// this call instead of a person.
+	ClassifierApprovable bool `json:"classifier_approvable,omitzero"`
+	// ServerPolicyAskOnly says that the policy of the tool's server allows
+	// this call to be asked but not to be allowed forever.
+	ServerPolicyAskOnly bool `json:"server_policy_ask_only,omitzero"`
+	// MatchedAskRule is the "ask" rule that led to the question, otherwise nil.
+	MatchedAskRule *MatchedRule `json:"matched_ask_rule,omitzero"`
+	// Raw is the whole request as it came.
+	Raw json.RawMessage `json:"-"`
+}
+
+// MCPServer names the MCP server behind a tool, and where its configuration
+// comes from.
+type MCPServer struct {
+	Name   string `json:"name"`
+	Source string `json:"source,omitzero"`
+}
+
+// MatchedRule is a permission rule that applied, and the settings source it
+// comes from.
+type MatchedRule struct {
+	Source      string `json:"source,omitzero"`
+	ToolName    string `json:"tool_name"`
+	RuleContent string `json:"rule_content,omitzero"`
+}
+
+// UnmarshalJSON decodes a can_use_tool request. Fields of an unexpected kind
+// stay zero.
+func (r *Request) UnmarshalJSON(data []byte) error {
+	type fields Request
+	f := fields{RequestID: r.RequestID}
+	if err := jsonx.Unmarshal(data, &f); err != nil && !jsonx.Mismatch(err) {
+		return err
+	}
+	// A value of another kind leaves a pointer to nothing behind.
+	if f.MCPServer != nil && *f.MCPServer == (MCPServer{}) {
+		f.MCPServer = nil
+	}
+	if f.MatchedAskRule != nil && *f.MatchedAskRule == (MatchedRule{}) {
+		f.MatchedAskRule = nil
+	}
+	f.Raw = append(json.RawMessage(nil), data...)
+	*r = Request(f)
+	return nil
+}
+
+// DecodeInput decodes the tool's input into v by the rules of encoding/json.
+func (r *Request) DecodeInput(v any) error {
+	if len(r.Input) == 0 {
+		return errors.New("permission: the request has no input")
+	}
+	if err := json.Unmarshal(r.Input, v); err != nil {
+		return fmt.Errorf("permission: input of %s: %w", r.ToolName, err)
+	}
+	return nil
+}
