@@ -47,6 +47,7 @@ type Call struct {
 	Payload any           // an object without subtype, or nil
 	Timeout time.Duration // 0: the context alone bounds the call
 	First   bool          // goes out although the peer is held
+	Written func()        // called when the request stands on the stream
 }
 
 // errOwnTimeout is the cause by which a call's own limit is told from its
@@ -129,6 +130,9 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 	}
 	if err := p.cfg.Writer.Write(ctx, line); err != nil {
 		return id, err
+	}
+	if c.Written != nil {
+		c.Written()
 	}
 	return id, nil
 }

@@ -209,6 +209,12 @@ func (p *Peer) Running() (n int) {
 	return n
 }
 
+// Unanswered returns how many incoming requests await their answer.
+func (p *Peer) Unanswered() (n int) {
+	p.update(func(s *state) { n = len(s.incoming) })
+	return n
+}
+
 // Wait blocks until every goroutine of the peer is gone. Handlers that ignore
 // their context keep it waiting.
 func (p *Peer) Wait() { p.wg.Wait() }

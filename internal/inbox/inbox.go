@@ -1,0 +1,245 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// ErrFull means that frames were not taken in time and the bound was passed.
+var ErrFull = errors.New("inbox full")
+
+// DefaultLimit is the bound of an inbox in bytes.
+const DefaultLimit = 64 << 20
+
+// overhead is what an item costs beside its line.
+const overhead = 128
+
+// Item is a frame with its place in the session.
+type Item struct {
+	Frame wire.Frame
+
+	turn  *turn
+	ends  []*prompt // prompts whose result this is
+	drops *prompt   // prompt that ends here without a result
+}
+
+// Ends reports whether the frame is the result of a prompt.
+func (it *Item) Ends(id string) bool {
+	return slices.ContainsFunc(it.ends, func(p *prompt) bool { return p.id == id })
+}
+
+// Drops reports whether the prompt ends with this frame without a result.
+func (it *Item) Drops(id string) bool { return it.drops != nil && it.drops.id == id }
+
+func (it *Item) size() int { return len(it.Frame.Line) + overhead }
+
+// Inbox is safe for concurrent use by one producer, one consumer at a time,
+// and any number of senders.
+type Inbox struct {
+	limit int
+	slot  chan struct{} // held by the one consumer
+	wake  chan struct{} // one slot: something changed
+
+	mu      sync.Mutex
+	turns   turns
+	queue   []Item
+	bytes   int
+	dropped int
+	closed  bool
+	err     error
+}
+
+// New returns an inbox with a bound in bytes; 0 means DefaultLimit.
+func New(limit int) *Inbox {
+	if limit <= 0 {
+		limit = DefaultLimit
+	}
+	return &Inbox{limit: limit, slot: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+}
+
+// Put takes the next frame of the wire. It never blocks. It reports begun when
+// the frame starts a turn for a prompt that was abandoned while it waited, and
+// ErrFull when the bound was passed; the frame is kept even then.
+func (b *Inbox) Put(f wire.Frame) (begun bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	it, begun := b.turns.observe(f)
+	if b.closed || it.turn.discarded() {
+		return begun, nil
+	}
+	size := it.size()
+	if len(b.queue) > 0 && b.bytes+size > b.limit {
+		b.dropPartial()
+		if f.Type == "stream_event" {
+			b.dropped++
+			return begun, nil
+		}
+		if len(b.queue) > 0 && b.bytes+size > b.limit {
+			err = ErrFull
+		}
+	}
+	b.queue = append(b.queue, it)
+	b.bytes += size
+	b.signal()
+	return begun, err
+}
+
+// dropPartial gives up queued partial messages.
+func (b *Inbox) dropPartial() {
+	b.queue = slices.DeleteFunc(b.queue, func(it Item) bool {
+		partial := it.Frame.Type == "stream_event"
+		if partial {
+			b.dropped++
+			b.bytes -= it.size()
+		}
+		return partial
+	})
+}
+
+func (b *Inbox) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close ends the inbox: what is queued can still be taken, then Next returns
+// err. The first Close counts.
+func (b *Inbox) Close(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.closed {
+		b.closed, b.err = true, err
+		b.signal()
+	}
+}
+
+// Acquire makes the caller the one consumer; it reports false when there is
+// one already. Release ends that.
+func (b *Inbox) Acquire() bool {
+	select {
+	case b.slot <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// Release gives the consumer's place back.
+func (b *Inbox) Release() { <-b.slot }
+
+// Next returns the next item, waiting for it. After Close and the last item it
+// returns the error of Close.
+func (b *Inbox) Next(ctx context.Context) (Item, error) {
+	for {
+		if ctx.Err() != nil {
+			return Item{}, context.Cause(ctx)
+		}
+		it, ok, end, err := b.pop()
+		if ok {
+			return it, nil
+		}
+		if end {
+			b.signal() // for the next consumer
+			return Item{}, err
+		}
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (b *Inbox) pop() (it Item, ok, end bool, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.queue) > 0 {
+		it, b.queue[0] = b.queue[0], Item{}
+		b.queue = b.queue[1:]
+		b.bytes -= it.size()
+		if len(b.queue) == 0 {
+			b.queue = nil
+		}
+		if !it.turn.discarded() {
+			return it, true, false, nil
+		}
+	}
+	return Item{}, false, b.closed, b.err
+}
+
+// Sent registers a prompt. It is called before the prompt is written.
+func (b *Inbox) Sent(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turns.pending = append(b.turns.pending, &prompt{id: id})
+}
+
+// Unsent takes back a prompt that was never written.
+func (b *Inbox) Unsent(id string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.turns.find(id); p != nil {
+		b.turns.end(p)
+	}
+}
+
+// Abandon says that nobody wants the answer to a prompt any more: the rest of
+// its turn is dropped. It returns how far the prompt has come on the wire.
+// Named tells whether the CLI names prompts, so that one can be un-queued.
+func (b *Inbox) Abandon(id string) (s Standing, named bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.turns.find(id); p != nil {
+		p.abandoned = true
+		return p.standing, b.turns.named
+	}
+	for _, it := range b.queue { // its end is here but not yet taken
+		for _, p := range it.ends {
+			p.abandoned = p.abandoned || p.id == id
+		}
+		if it.Drops(id) {
+			it.drops.abandoned = true
+		}
+	}
+	return Ended, b.turns.named
+}
+
+// Standing returns how far a prompt has come on the wire.
+func (b *Inbox) Standing(id string) Standing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if p := b.turns.find(id); p != nil {
+		return p.standing
+	}
+	return Ended
+}
+
+// Busy reports whether work runs: a turn, a prompt without its end, or a
+// background task.
+func (b *Inbox) Busy() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turns.current != nil || len(b.turns.pending) > 0 || len(b.turns.tasks) > 0
+}
+
+// NeedsControl reports whether something runs that may still ask for
+// callbacks: a turn, a prompt, or a background task that is an agent and not
+// merely a shell command.
+func (b *Inbox) NeedsControl() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turns.current != nil || len(b.turns.pending) > 0 ||
+		slices.ContainsFunc(b.turns.tasks, func(t task) bool { return !strings.Contains(t.Type, "bash") })
+}
+
+// Dropped returns how many partial messages were given up.
+func (b *Inbox) Dropped() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.dropped
+}

@@ -1,0 +1,281 @@
+package inbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/claude-agent-go/claude/internal/inbox"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+func frame(t testing.TB, line string) wire.Frame {
+	t.Helper()
+	f, err := wire.Parse([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// ids writes the member that names prompts, nothing for none.
+func ids(list string) string {
+	if list == "" {
+		return ""
+	}
+	return `,"user_message_uuids":["` + strings.ReplaceAll(list, "+", `","`) + `"]`
+}
+
+// play runs a script of words against an inbox and returns what a consumer
+// sees. The words: send:x, init:x+y, say:text, result:x+y, life:x=state,
+// drop:x (abandon), take (consume one), all (consume the rest).
+func play(t *testing.T, script string) string {
+	t.Helper()
+	b := inbox.New(0)
+	b.Acquire()
+	defer b.Release()
+	var got []string
+	known := map[string]bool{}
+	take := func() bool {
+		it, err := b.Next(t.Context())
+		if err != nil {
+			return false
+		}
+		got = append(got, describe(&it, known))
+		return true
+	}
+	for word := range strings.FieldsSeq(script) {
+		verb, arg, _ := strings.Cut(word, ":")
+		var line string
+		switch verb {
+		case "send":
+			known[arg] = true
+			b.Sent(arg)
+			continue
+		case "drop":
+			s, _ := b.Abandon(arg)
+			got = append(got, fmt.Sprintf("abandoned %s in standing %d", arg, s))
+			continue
+		case "take":
+			take()
+			continue
+		case "init":
+			line = `{"type":"system","subtype":"init"` + ids(arg) + `}`
+		case "say":
+			line = `{"type":"assistant","text":"` + arg + `"}`
+		case "result":
+			line = `{"type":"result","subtype":"success"` + ids(arg) + `}`
+		case "life":
+			id, state, _ := strings.Cut(arg, "=")
+			line = `{"type":"command_lifecycle","command_uuid":"` + id + `","state":"` + state + `"}`
+		default:
+			t.Fatalf("unknown word %q", word)
+		}
+		begun, err := b.Put(frame(t, line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun {
+			got = append(got, "begun")
+		}
+	}
+	b.Close(io.EOF)
+	for take() {
+	}
+	return strings.Join(got, "; ")
+}
+
+func describe(it *inbox.Item, known map[string]bool) string {
+	s := it.Frame.Subtype
+	switch it.Frame.Type {
+	case "assistant":
+		s = it.Frame.Text("text")
+	case "result":
+		s = "result"
+	case "command_lifecycle":
+		s = it.Frame.Text("state")
+	}
+	for _, id := range []string{"x", "y", "z"} {
+		if known[id] && it.Ends(id) {
+			s += " ends " + id
+		}
+		if known[id] && it.Drops(id) {
+			s += " drops " + id
+		}
+	}
+	return s
+}
+
+func TestTurns(t *testing.T) {
+	tests := []struct{ name, script, want string }{
+		{"one prompt", "send:x init:x say:hi result:x",
+			"init; hi; result ends x"},
+		{"merged prompts", "send:x send:y init:x+y result:x+y",
+			"init; result ends x ends y"},
+		{"merged while the turn runs", "send:x init:x send:y say:hi result:x+y",
+			"init; hi; result ends x ends y"},
+		{"turn of a background task", "send:x init:x result:x init: say:bg result: send:y init:y result:y",
+			"init; result ends x; init; bg; result; init; result ends y"},
+		{"background turn before ours", "life:x=queued send:x life:x=queued init: say:bg result: init:x result:x",
+			"queued; queued; init; bg; result; init; result ends x"},
+		{"result without names in a named turn", "send:x init:x result:",
+			"init; result ends x"},
+		{"result without init", "send:x result:x", "result ends x"},
+		{"foreign result without init", "send:x result:", "result"},
+		{"CLI that names nothing", "send:x init: say:hi result: send:y init: result:",
+			"init; hi; result ends x; init; result ends y"},
+		{"CLI that names nothing, sent during the turn", "send:x init: send:y result: init: result:",
+			"init; result ends x; init; result ends y"},
+		{"cancelled while queued", "send:x life:x=queued life:x=cancelled", "queued; cancelled drops x"},
+		{"cancelled after its result", "send:x init:x result:x life:x=cancelled", "init; result ends x; cancelled"},
+		{"refused", "send:x life:x=refused", "refused drops x"},
+
+		{"abandoned in its turn", "send:x init:x say:a take take drop:x say:b result:x send:y init:y result:y",
+			"init; a; abandoned x in standing 1; init; result ends y"},
+		{"abandoned with frames unread", "send:x init:x say:a say:b take drop:x result:x",
+			"init; abandoned x in standing 1"},
+		{"abandoned after its result came", "send:x init:x say:a result:x take drop:x send:y init:y result:y",
+			"init; abandoned x in standing 2; init; result ends y"},
+		{"abandoned while queued behind another turn", "send:x life:x=queued init: say:bg drop:x say:bg2 result: life:x=cancelled say:after",
+			"abandoned x in standing 0; init; bg; bg2; result; after"},
+		{"abandoned while queued, starts all the same", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
+			"abandoned x in standing 0; begun; after"},
+		{"abandoned, CLI that names nothing", "send:x drop:x init: say:a result: say:after",
+			"abandoned x in standing 0; begun; after"},
+		{"abandoned, but merged with one that is wanted", "send:x send:y init:x+y drop:x say:a result:x+y",
+			"abandoned x in standing 1; init; a; result ends x ends y"},
+		{"abandoned, merged into a running turn", "send:y init:y send:x life:x=queued drop:x life:x=started say:a result:x+y",
+			"abandoned x in standing 0; init; a; result ends x ends y"},
+		{"abandoned twice", "send:x init:x drop:x drop:x result:x",
+			"abandoned x in standing 1; abandoned x in standing 1"},
+		{"abandoned, frames outside turns stay", "send:x init:x drop:x result:x say:later",
+			"abandoned x in standing 1; later"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := play(t, tt.script); got != tt.want {
+				t.Errorf("%s\n got %s\nwant %s", tt.script, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestBusy(t *testing.T) {
+	b := inbox.New(0)
+	check := func(when string, busy, control bool) {
+		t.Helper()
+		if b.Busy() != busy || b.NeedsControl() != control {
+			t.Errorf("%s: busy %v, needs control %v", when, b.Busy(), b.NeedsControl())
+		}
+	}
+	put := func(line string) { b.Put(frame(t, line)) }
+	check("at first", false, false)
+	b.Sent("x")
+	check("prompt sent", true, true)
+	put(`{"type":"system","subtype":"init","user_message_uuids":["x"]}`)
+	put(`{"type":"result","user_message_uuids":["x"]}`)
+	check("after the result", false, false)
+	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_bash"}]}`)
+	check("with a shell command", true, false)
+	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_agent"}]}`)
+	check("with an agent", true, true)
+	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[]}`)
+	check("with nothing", false, false)
+	put(`{"type":"system","subtype":"init"}`)
+	check("in an unsolicited turn", true, true)
+	put(`{"type":"result"}`)
+	b.Sent("y")
+	b.Unsent("y")
+	check("prompt taken back", false, false)
+	if s := b.Standing("y"); s != inbox.Ended {
+		t.Errorf("standing %d", s)
+	}
+}
+
+func TestBound(t *testing.T) {
+	big := func(typ string, n int) string {
+		return fmt.Sprintf(`{"type":%q,"pad":%q}`, typ, strings.Repeat("x", n))
+	}
+	b := inbox.New(1000)
+	put := func(line string) error {
+		_, err := b.Put(frame(t, line))
+		return err
+	}
+	if err := put(big("assistant", 5000)); err != nil {
+		t.Errorf("the one frame that always has room: %v", err)
+	}
+	b.Acquire()
+	b.Next(t.Context())
+	for range 3 {
+		if err := put(big("stream_event", 400)); err != nil {
+			t.Errorf("partial message over the bound: %v", err)
+		}
+	}
+	if n := b.Dropped(); n != 2 {
+		t.Errorf("dropped %d of 3 partial messages, want 2", n)
+	}
+	if err := put(big("assistant", 400)); err != nil {
+		t.Errorf("within the bound: %v", err)
+	}
+	if err := put(big("assistant", 600)); !errors.Is(err, inbox.ErrFull) {
+		t.Errorf("over the bound: %v", err)
+	}
+	b.Close(inbox.ErrFull)
+	var got []string
+	for {
+		it, err := b.Next(t.Context())
+		if err != nil {
+			if err != inbox.ErrFull {
+				t.Errorf("end: %v", err)
+			}
+			break
+		}
+		got = append(got, it.Frame.Type)
+	}
+	if len(got) != 2 || b.Dropped() != 3 {
+		t.Errorf("kept %v, dropped %d", got, b.Dropped())
+	}
+}
+
+func TestNextWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(0)
+		if !b.Acquire() || b.Acquire() {
+			t.Error("two consumers")
+		}
+		got := make(chan string, 2)
+		go func() {
+			it, err := b.Next(t.Context())
+			got <- fmt.Sprint(it.Frame.Type, err)
+			_, err = b.Next(t.Context())
+			got <- fmt.Sprint(err)
+		}()
+		synctest.Wait()
+		b.Put(frame(t, `{"type":"assistant"}`))
+		if s := <-got; s != "assistant<nil>" {
+			t.Error(s)
+		}
+		synctest.Wait()
+		b.Close(io.ErrUnexpectedEOF)
+		b.Close(io.EOF)
+		if s := <-got; s != io.ErrUnexpectedEOF.Error() {
+			t.Error(s)
+		}
+		b.Release()
+		if !b.Acquire() {
+			t.Error("the place was not given back")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := b.Next(ctx); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		if _, err := b.Next(t.Context()); err != io.ErrUnexpectedEOF {
+			t.Error(err)
+		}
+	})
+}
