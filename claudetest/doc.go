@@ -1,0 +1,67 @@
+// Package claudetest helps to test programs that drive the Claude Code CLI,
+// without an account, without a network and without luck.
+//
+// # A model that says what you want
+//
+// The CLI decides nothing by itself: a model behind an HTTP API tells it what
+// to say and which tools to call. [Model] stands in for that API on loopback.
+// The CLI is the real one, and everything it does around the model (tools,
+// permissions, hooks, retries, interrupts) is what users will see:
+//
+//	model := claudetest.NewModel(
+//		claudetest.UseTool("Read", map[string]any{"file_path": "/repo/go.mod"}),
+//		claudetest.Say("The module is called example."),
+//	)
+//	baseURL, err := model.Start()
+//	...
+//	defer model.Close()
+//	cmd.Env = append(model.Env(home), "PATH="+os.Getenv("PATH"))
+//
+// A script gives one [Reply] per call of the model, and a turn of the user is
+// often several calls: one that asks for a tool, and one more with the result.
+// When replies depend on what was asked, [NewModelFunc] computes them from the
+// [Call]. [ParseReplies] reads a script from JSON. Afterwards [Model.Calls]
+// tells what the model was asked, and [Model.Unused] whether all was said.
+//
+// # When things go wrong
+//
+// Most of what is hard to test happens in the middle of a reply. [Reply.Hold]
+// stops there until the test goes on, so that an interrupt comes at a known
+// moment and not after a pause that is usually long enough. [Reply.Cut] breaks
+// the connection, [Reply.CutWith] sends an error event, [Fail] answers with an
+// HTTP error. The CLI tries again after nearly all of them, and each attempt
+// takes the next reply of the script: one failing reply tests that a turn
+// recovers, and [Reply.Forever] that it fails.
+//
+// # Side calls
+//
+// Besides the conversation the CLI runs errands: a title for the session, the
+// verdict of a prompt hook, in older versions also warming up sub-agents and
+// looking at shell commands. They must not eat the replies of a script, so a
+// Model tells them apart: a call is a side call when
+//
+//   - it consists of the one word Warmup, or
+//   - it offers no tools and asks for an answer by a JSON Schema, or
+//   - it offers no tools, goes to a haiku model and carries neither thinking
+//     nor context_management.
+//
+// Everything else belongs to a conversation, be it the user's or a
+// sub-agent's. Sub-agents of newer versions run in the background, so nobody
+// knows whose call comes first: with them use [NewModelFunc] and look at the
+// prompt. Conversations also include what a test asks for itself: compaction
+// and side questions repeat the whole conversation, with tools, and take a
+// reply.
+//
+// The rules come from watching versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and
+// 2.1.325, not from a specification. The third one takes a conversation for an
+// errand when it runs on a haiku model with every tool switched off and without
+// thinking, as 2.1.0 does; [Model.HandleSide] answers that one.
+//
+// # Why there is no testing.TB
+//
+// Nothing here takes a testing.TB or imports the testing package. Scripted
+// models are of use outside of tests as well: in examples, demonstrations and
+// tools that a program links, which must not carry the flags and weight of
+// package testing. Constructors return errors and values have a Close, so a
+// test adds its own t.Cleanup.
+package claudetest

@@ -1,0 +1,219 @@
+package claudetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// Reply is what a [Model] answers to one call. It is made by [Say], [Think],
+// [UseTool], [UseTools] or [Fail] and refined by its methods, each of which
+// returns a changed copy:
+//
+//	claudetest.Say("one moment").With(claudetest.UseTool("Bash", input)).Chunks(8, time.Millisecond)
+//
+// The zero Reply says nothing and ends the turn.
+type Reply struct {
+	blocks     []block
+	stopReason string
+	usage      Usage
+	delay      time.Duration
+	chunkSize  int
+	chunkDelay time.Duration
+	hold       <-chan struct{}
+	header     http.Header
+	failure    *failure
+	ending     ending
+	forever    bool
+}
+
+// ending is how a streamed reply comes to its end.
+type ending int
+
+const (
+	endsWhole   ending = iota
+	endsCut            // the connection breaks in the middle
+	endsInError        // an error event comes in the middle
+)
+
+// failure is the body of an error answer or error event.
+type failure struct {
+	status        int
+	kind, message string
+}
+
+// block is one content block of the answer.
+type block struct {
+	kind  string // text, thinking or tool_use
+	text  string // of text and thinking
+	id    string // of tool_use; empty: made up when it is sent
+	name  string
+	input json.RawMessage
+}
+
+const (
+	kindText     = "text"
+	kindThinking = "thinking"
+	kindToolUse  = "tool_use"
+)
+
+// Usage is the token count that a reply reports. The zero value stands for a
+// small made-up count.
+type Usage struct {
+	InputTokens              int `json:"input_tokens"`
+	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
+	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
+	OutputTokens             int `json:"output_tokens"`
+}
+
+var defaultUsage = Usage{InputTokens: 10, OutputTokens: 5}
+
+// ToolCall is one tool call of a [Reply].
+type ToolCall struct {
+	// ID is the id of the call. Empty means one that is unique in the Model.
+	ID string
+	// Name is the tool's name, for tools of an MCP server mcp__server__tool.
+	Name string
+	// Input is encoded with encoding/json; nil stands for {}. A
+	// json.RawMessage is sent as it is, also when it is not JSON.
+	Input any
+}
+
+// Say replies with a text.
+func Say(text string) Reply {
+	return Reply{blocks: []block{{kind: kindText, text: text}}}
+}
+
+// Think replies with thinking and, unless it is empty, a text after it.
+func Think(thinking, text string) Reply {
+	r := Reply{blocks: []block{{kind: kindThinking, text: thinking}}}
+	if text != "" {
+		r = r.With(Say(text))
+	}
+	return r
+}
+
+// UseTool calls one tool. See [ToolCall] for what input may be.
+func UseTool(name string, input any) Reply {
+	return UseTools(ToolCall{Name: name, Input: input})
+}
+
+// UseTools calls several tools in one reply, which the CLI may run in
+// parallel. It panics when an input cannot be encoded.
+func UseTools(calls ...ToolCall) Reply {
+	var r Reply
+	for _, c := range calls {
+		r.blocks = append(r.blocks, block{kind: kindToolUse, id: c.ID, name: c.Name, input: encodeInput(c)})
+	}
+	return r
+}
+
+func encodeInput(c ToolCall) json.RawMessage {
+	switch in := c.Input.(type) {
+	case nil:
+		return json.RawMessage("{}")
+	case json.RawMessage:
+		return in
+	}
+	data, err := json.Marshal(c.Input)
+	if err != nil {
+		panic(fmt.Sprintf("claudetest: input of tool call %s: %v", c.Name, err))
+	}
+	return data
+}
+
+// Fail answers the call with an HTTP error instead of a message, for example
+// Fail(529, "overloaded_error", "Overloaded"). Each new attempt of the CLI is
+// a call that takes the next reply. It tries again after 401, 429 and 5xx with
+// a growing delay. 2.1.325 also repeats a 400, with fewer beta features, and a
+// 404, without streaming. To make a turn fail, use [Reply.Forever].
+func Fail(status int, errorType, message string) Reply {
+	return Reply{failure: &failure{status, errorType, message}}
+}
+
+// With returns r followed by the content of more, as one message. Everything
+// but the content is r's.
+func (r Reply) With(more Reply) Reply {
+	r.blocks = slices.Concat(r.blocks, more.blocks)
+	return r
+}
+
+// Chunks sets how the content is streamed: in pieces of size bytes, rounded to
+// whole characters, with a pause after each. A size of 0 stands for the
+// default, about 64 pieces, or fewer of 16 bytes.
+func (r Reply) Chunks(size int, pause time.Duration) Reply {
+	r.chunkSize, r.chunkDelay = size, pause
+	return r
+}
+
+// After delays the first byte of the answer.
+func (r Reply) After(delay time.Duration) Reply {
+	r.delay = delay
+	return r
+}
+
+// Hold streams the first half of the content, at least one piece, and then
+// waits until release is closed or the client goes away. A call without
+// streaming waits before it is answered.
+func (r Reply) Hold(release <-chan struct{}) Reply {
+	r.hold = release
+	return r
+}
+
+// Cut breaks the connection after the first half of the content.
+func (r Reply) Cut() Reply {
+	r.ending = endsCut
+	return r
+}
+
+// CutWith sends an error event after the first half of the content, for
+// example CutWith("overloaded_error", "Overloaded"), and nothing more. A call
+// without streaming is answered with HTTP status 500 and the same error.
+func (r Reply) CutWith(errorType, message string) Reply {
+	r.ending = endsInError
+	r.failure = &failure{http.StatusInternalServerError, errorType, message}
+	return r
+}
+
+// Forever makes the reply the answer to every further call of the script, too.
+// Replies after it are not reached.
+func (r Reply) Forever() Reply {
+	r.forever = true
+	return r
+}
+
+// StopReason sets the reason why the model stopped, such as max_tokens. The
+// default is tool_use when the reply calls a tool and end_turn otherwise.
+func (r Reply) StopReason(reason string) Reply {
+	r.stopReason = reason
+	return r
+}
+
+// Usage sets the reported token count.
+func (r Reply) Usage(u Usage) Reply {
+	r.usage = u
+	return r
+}
+
+// Header sets a header of the HTTP answer, such as Retry-After.
+func (r Reply) Header(key, value string) Reply {
+	r.header = maps.Clone(r.header)
+	if r.header == nil {
+		r.header = http.Header{}
+	}
+	r.header[http.CanonicalHeaderKey(key)] = []string{value}
+	return r
+}
+
+func (r Reply) stop() string {
+	switch {
+	case r.stopReason != "":
+		return r.stopReason
+	case slices.ContainsFunc(r.blocks, func(b block) bool { return b.kind == kindToolUse }):
+		return "tool_use"
+	}
+	return "end_turn"
+}

@@ -1,0 +1,70 @@
+package realcli
+
+import (
+	"context"
+	"io"
+	"os"
+)
+
+// Version is the newest CLI the project is tested with.
+const Version = "2.1.325"
+
+// TB is the part of testing.TB that [Need] and [Env] use.
+type TB interface {
+	Helper()
+	Context() context.Context
+	TempDir() string
+	Skipf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// Installed returns the path of the CLI of that version in the cache, and
+// whether it is there. The path may be a cli.js: it is executable, but needs
+// node on PATH.
+func Installed(version string) (path string, ok bool) {
+	c, err := moduleCache()
+	if err != nil {
+		return "", false
+	}
+	return c.find(version)
+}
+
+// Install returns the path of the CLI of that version, fetching it with npm
+// unless it is already in the cache. What npm says goes to log, which may be
+// nil. It is safe to call from several processes at once.
+func Install(ctx context.Context, version string, log io.Writer) (path string, err error) {
+	c, err := moduleCache()
+	if err != nil {
+		return "", err
+	}
+	return c.install(ctx, version, log)
+}
+
+// Need returns the path of the CLI of that version for a test. When it is not
+// installed, the test is skipped, except with CI=true: then it is installed,
+// and a failure to do so is fatal.
+func Need(tb TB, version string) string {
+	tb.Helper()
+	c, err := moduleCache()
+	if err != nil {
+		tb.Fatalf("realcli: %v", err)
+		return ""
+	}
+	return c.need(tb, version, os.Getenv("CI") == "true")
+}
+
+func (c cache) need(tb TB, version string, ci bool) string {
+	tb.Helper()
+	if path, ok := c.find(version); ok {
+		return path
+	}
+	if !ci {
+		tb.Skipf("needs Claude Code %s: go run ./internal/realcli/install %[1]s", version)
+		return ""
+	}
+	path, err := c.install(tb.Context(), version, nil)
+	if err != nil {
+		tb.Fatalf("realcli: %v", err)
+	}
+	return path
+}
