@@ -122,6 +122,8 @@ func TestTurns(t *testing.T) {
 			"init; result ends x; init; bg; result; init; result ends y"},
 		{"background turn before ours", "life:x=queued send:x life:x=queued init: say:bg result: init:x result:x",
 			"queued; queued; init; bg; result; init; result ends x"},
+		{"a guess taken back", "send:x init: life:x=queued say:bg result: init:x result:x",
+			"init; queued; bg; result; init; result ends x"},
 		{"result without names in a named turn", "send:x init:x result:",
 			"init; result ends x"},
 		{"result without init", "send:x result:x", "result ends x"},

@@ -26,6 +26,7 @@ type prompt struct {
 // turn is a stretch of frames, from init to result.
 type turn struct {
 	prompts []*prompt
+	guessed bool // by position only: the CLI has named no prompt so far
 }
 
 // discarded reports whether nobody wants the turn's frames any more. A turn
@@ -82,7 +83,7 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 			_ = jsonx.Unmarshal(f.Member("tasks"), &t.tasks) // an odd list counts as none
 		}
 	case "assistant", "stream_event":
-		if t.current != nil && len(t.current.prompts) == 0 {
+		if t.current != nil && (len(t.current.prompts) == 0 || t.current.guessed) {
 			t.join(f.Prompts())
 		}
 	case "command_lifecycle":
@@ -100,6 +101,7 @@ func (t *turns) begin(f wire.Frame) (begun bool) {
 	if ids := f.Prompts(); len(ids) > 0 {
 		t.join(ids)
 	} else if !t.named {
+		t.current.guessed = true
 		for _, p := range t.pending {
 			t.current.add(p)
 		}
@@ -113,12 +115,25 @@ func (t *turns) begin(f wire.Frame) (begun bool) {
 	return begun
 }
 
+// learn takes note that the CLI names prompts, and takes back a guess made
+// before that was known: the turn that runs may be nobody's.
+func (t *turns) learn() {
+	t.named = true
+	if t.current == nil || !t.current.guessed {
+		return
+	}
+	for _, p := range t.current.prompts {
+		p.standing = Waiting
+	}
+	t.current.prompts, t.current.guessed = nil, false
+}
+
 // join puts the named prompts into the current turn.
 func (t *turns) join(ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	t.named = true
+	t.learn()
 	for _, id := range ids {
 		if p := t.find(id); p != nil {
 			p.standing = Started
@@ -132,7 +147,7 @@ func (t *turns) finish(f wire.Frame) Item {
 	it := Item{Frame: f, turn: t.current}
 	ids := f.Prompts()
 	if len(ids) > 0 {
-		t.named = true
+		t.learn()
 		if it.turn == nil {
 			it.turn = new(turn)
 		}
@@ -155,7 +170,7 @@ func (t *turns) finish(f wire.Frame) Item {
 // lifecycle follows what the CLI says about one prompt. States that end a
 // prompt after its result has come change nothing.
 func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
-	t.named = true
+	t.learn()
 	it = Item{Frame: f, turn: t.current}
 	p := t.find(f.Text("command_uuid"))
 	if p == nil {

@@ -12,6 +12,9 @@ import (
 // would be two lines, and the CLI ends at the first line it cannot parse.
 var ErrLineBreak = errors.New("ndjson: line contains a line feed")
 
+// ErrBroken is in every error of a stream that can no longer be written.
+var ErrBroken = errors.New("broken stream")
+
 // Writer writes whole lines to a stream. It is safe for concurrent use.
 //
 // The lock is a channel of one slot, not a mutex: a writer can give up waiting
@@ -77,7 +80,7 @@ func (w *Writer) write(line []byte) error {
 		err = io.ErrShortWrite
 	}
 	if err != nil {
-		w.err = fmt.Errorf("write: %w", err)
+		w.err = fmt.Errorf("%w: %w", ErrBroken, err)
 		return w.err
 	}
 	if w.Wrote != nil {

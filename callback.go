@@ -1,0 +1,177 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// callback is one call of user code on behalf of the CLI.
+type callback struct {
+	name    string
+	timeout time.Duration // 0 or less: none
+	run     func(context.Context) (json.RawMessage, error)
+	fail    func(error) json.RawMessage // the answer when it fails
+}
+
+// What can become of user code besides an answer.
+var (
+	errCapacity = errors.New("too many callbacks are running")
+	errGoexit   = errors.New("the callback ended its goroutine")
+	errNobody   = errors.New("no permission callback is set")
+	errUnknown  = errors.New("no hook has this callback id")
+)
+
+type panicError struct{ value any }
+
+func (e *panicError) Error() string { return fmt.Sprintf("the callback panicked: %v", e.value) }
+
+// callback returns what serves a request, nil for an unknown subtype. It only
+// looks at the request; user code runs later.
+func (s *Session) callback(in *peer.Incoming) *callback {
+	switch in.Subtype {
+	case "can_use_tool":
+		return s.permissionCallback(in)
+	case "hook_callback":
+		return s.hookCallback(in)
+	case "elicitation":
+		return fixed(in.Subtype, `{"action":"decline"}`)
+	case "request_user_dialog":
+		return fixed(in.Subtype, `{"behavior":"cancelled"}`)
+	}
+	return nil
+}
+
+// fixed answers what nobody has registered for: as a person would who cannot
+// be asked.
+func fixed(name, reply string) *callback {
+	answer := json.RawMessage(reply)
+	return &callback{
+		name: name,
+		run:  func(context.Context) (json.RawMessage, error) { return answer, nil },
+		fail: func(error) json.RawMessage { return answer },
+	}
+}
+
+func (s *Session) permissionCallback(in *peer.Incoming) *callback {
+	req := &permission.Request{RequestID: in.ID.String()}
+	decodeErr := jsonx.Unmarshal(in.Body, req)
+	return &callback{
+		name:    req.ToolName,
+		timeout: s.opts.Timeouts.Callback,
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			if req.ToolName == "" && decodeErr != nil {
+				return nil, fmt.Errorf("the request cannot be read: %w", decodeErr)
+			}
+			if s.opts.CanUseTool == nil {
+				return nil, errNobody
+			}
+			decision, err := s.opts.CanUseTool(ctx, req)
+			if err != nil {
+				return nil, err
+			}
+			return decision.Reply(req)
+		},
+		fail: func(err error) json.RawMessage {
+			reply, err := permission.Deny("Permission could not be decided: " + err.Error()).Reply(req)
+			if err != nil {
+				return json.RawMessage(`{"behavior":"deny","message":"Permission could not be decided."}`)
+			}
+			return reply
+		},
+	}
+}
+
+func (s *Session) hookCallback(in *peer.Incoming) *callback {
+	var body struct {
+		CallbackID string          `json:"callback_id"`
+		Input      json.RawMessage `json:"input"`
+		ToolUseID  string          `json:"tool_use_id"`
+	}
+	if err := jsonx.Unmarshal(in.Body, &body); err != nil {
+		s.diagnose(in.Body, err)
+	}
+	h, known := s.plan.hooks[body.CallbackID]
+	if !known {
+		var input struct {
+			Event hook.Event `json:"hook_event_name"`
+		}
+		_ = jsonx.Unmarshal(body.Input, &input) // an unknown event fails open
+		h.Event = input.Event
+	}
+	timeout := h.Timeout
+	if timeout == 0 {
+		timeout = s.opts.Timeouts.Callback
+	}
+	return &callback{
+		name:    string(h.Event),
+		timeout: timeout,
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			if !known {
+				return nil, fmt.Errorf("%w: %q", errUnknown, body.CallbackID)
+			}
+			out, err := h.Func(ctx, body.Input, body.ToolUseID)
+			if err != nil {
+				return nil, err
+			}
+			return hook.Encode(out)
+		},
+		fail: func(err error) json.RawMessage {
+			return h.FailureReply(s.opts.HookFailure, "The "+string(h.Event)+" hook failed: "+err.Error())
+		},
+	}
+}
+
+// invoke runs a callback and answers with what it says, or by its failure
+// policy when it fails, panics, ends its goroutine or takes too long. Whoever
+// answers first counts; a callback that is late talks to nobody.
+func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String()}
+	s.trace.callbackStarted(t)
+	begin := time.Now()
+	if cb.timeout > 0 {
+		timer := time.AfterFunc(cb.timeout, func() {
+			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
+			if in.Reply(cb.fail(err)) {
+				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
+			}
+			cancel(err)
+		})
+		defer timer.Stop()
+	}
+	var reply json.RawMessage
+	err := errGoexit // unless run returns or panics
+	defer func() {
+		if v := recover(); v != nil {
+			s.log.Error("panic in a callback", "subtype", in.Subtype, "name", cb.name, "panic", v, "stack", string(debug.Stack()))
+			err = &panicError{v}
+		}
+		t.Duration, t.Err = time.Since(begin), err
+		s.settle(in, cb, reply, t)
+	}()
+	reply, err = cb.run(ctx)
+}
+
+// settle gives the answer of a callback that has ended.
+func (s *Session) settle(in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
+	if t.Err != nil {
+		reply = cb.fail(t.Err)
+		s.log.Warn("callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
+	} else {
+		s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
+	}
+	if !in.Reply(reply) {
+		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
+	}
+	s.trace.callbackDone(t)
+}

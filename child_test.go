@@ -1,0 +1,174 @@
+package claude_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// playCLI is the test binary in the role of a CLI, as a real child process.
+func playCLI(role string) {
+	in := bufio.NewReader(os.Stdin)
+	greet := func(payload string) {
+		line, _ := in.ReadBytes('\n')
+		f, _ := wire.Parse(line)
+		r, _ := f.Request()
+		reply, _ := wire.EncodeSuccess(r.ID, []byte(payload))
+		fmt.Printf("%s\n", reply)
+	}
+	for _, arg := range os.Args {
+		if arg == "--version" {
+			fmt.Println(os.Getenv("CLI_VERSION") + " (Claude Code)")
+			return
+		}
+	}
+	switch role {
+	case "flood": // a turn of 10,000 messages, then exit
+		greet(`{"claude_code_version":"2.1.325"}`)
+		line, _ := in.ReadBytes('\n')
+		f, _ := wire.Parse(line)
+		out := bufio.NewWriter(os.Stdout)
+		for i := range 10_000 {
+			fmt.Fprintf(out, `{"type":"assistant","n":%d,"message":{"content":"%s"}}`+"\n", i, strings.Repeat("x", 200))
+		}
+		fmt.Fprintf(out, `{"type":"result","subtype":"success","user_message_uuids":[%q]}`+"\n", f.Text("uuid"))
+		out.Flush()
+	case "deaf": // ignores the end of its input and signals
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+		greet(`{"claude_code_version":"2.1.325"}`)
+		fmt.Println(`{"type":"system","subtype":"deaf"}`)
+		select {}
+	case "modest":
+		greet(`{}`)
+		in.ReadBytes('\n')
+	case "silent":
+		select {}
+	case "crash":
+		fmt.Fprintln(os.Stderr, "out of luck")
+		os.Exit(3)
+	case "old":
+		fmt.Fprintln(os.Stderr, "error: unknown option '--session-id=x'")
+		os.Exit(1)
+	}
+}
+
+// childCLI returns options that start the test binary as a CLI.
+func childCLI(t *testing.T, role string) *claude.Options {
+	t.Helper()
+	checkLeaks(t)
+	return &claude.Options{
+		CLIPath: os.Args[0],
+		Env:     append(os.Environ(), "CLAUDE_TEST_ROLE="+role, "CLI_VERSION=1.0.40", testMark),
+		Logger:  testLogger(t),
+	}
+}
+
+func TestChildLosesNothing(t *testing.T) {
+	s, err := claude.Connect(t.Context(), childCLI(t, "flood"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := collect(s.Run(t.Context(), "talk"))
+	if err != nil || len(got) != 10_001 || got[10_000] != "result " {
+		t.Errorf("%d messages, error %v", len(got), err)
+	}
+	if err := s.Wait(); err != nil {
+		t.Errorf("Wait = %v", err)
+	}
+}
+
+func TestChildThatIgnoresEverything(t *testing.T) {
+	o := childCLI(t, "deaf")
+	o.Timeouts.Close = 100 * time.Millisecond
+	s, err := claude.Connect(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range s.Messages(t.Context()) {
+		break // it says when it is deaf
+	}
+	begin := time.Now()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 8*time.Second {
+		t.Errorf("Close took %v, want about 5 s from SIGTERM to SIGKILL", took)
+	}
+}
+
+func TestChildStartErrors(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("no program"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name   string
+		role   string
+		change func(*claude.Options)
+		check  func(error) bool
+		text   string
+	}{
+		{"crash", "crash", nil, is(claude.ErrExited), "out of luck"},
+		{"silence", "silent", func(o *claude.Options) { o.Timeouts.Initialize = 100 * time.Millisecond }, is(claude.ErrInitializeTimeout), "100ms"},
+		{"silence of an old version", "silent", nil, is(claude.ErrUnsupportedVersion), "1.0.40"},
+		{"unknown flag of ours", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id"},
+		{"missing program", "crash", func(o *claude.Options) { o.CLIPath = missing }, is(claude.ErrNotFound), missing},
+		{"not a program", "crash", func(o *claude.Options) { o.CLIPath = file }, is(claude.ErrSpawn), file},
+		{"nothing in PATH", "crash", func(o *claude.Options) { o.CLIPath = ""; o.Env = []string{"PATH=" + t.TempDir()} }, is(claude.ErrNotFound), "claude"},
+		{"missing directory", "crash", func(o *claude.Options) { o.Cwd = missing }, func(err error) bool {
+			bad, ok := errors.AsType[*claude.OptionError](err)
+			return ok && bad.Field == "Cwd"
+		}, missing},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := childCLI(t, tt.role)
+			if tt.change != nil {
+				tt.change(o)
+			}
+			_, err := claude.Connect(t.Context(), o)
+			if err == nil || !tt.check(err) || !strings.Contains(err.Error(), tt.text) {
+				t.Errorf("error = %v, want %q in it", err, tt.text)
+			}
+		})
+	}
+}
+
+func is(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+func TestChildTooOldForHooks(t *testing.T) {
+	o := childCLI(t, "modest") // it does not say its version by itself
+	o.Env = append(o.Env, "CLI_VERSION=1.0.70")
+	o.Hooks = []hook.Hook{hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })}
+	if _, err := claude.Connect(t.Context(), o); !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), "1.0.85") {
+		t.Errorf("error = %v", err)
+	}
+}
+
+func TestChildExitCode(t *testing.T) {
+	o := childCLI(t, "crash")
+	_, err := claude.Ask(t.Context(), "hello", o)
+	exit, ok := errors.AsType[*claude.ProcessError](err)
+	if !ok || exit.ExitCode != 3 || !strings.Contains(exit.Stderr, "out of luck") {
+		t.Errorf("error = %v", err)
+	}
+	if _, ok := errors.AsType[*exec.ExitError](err); ok {
+		t.Error("an error of os/exec leaks through")
+	}
+}

@@ -1,0 +1,208 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Connect starts a CLI and returns a session with it that is ready for use.
+// ctx bounds the start only; its values are those of the callbacks' contexts.
+// Close the session when done.
+//
+// The error is an [*OptionError] when the options cannot be used, a
+// [*StartError] when the CLI could not be brought up, or that of ctx. No
+// process is left after an error.
+func Connect(ctx context.Context, opts *Options) (*Session, error) {
+	s, err := open(ctx, opts, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.handshake(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// handshake introduces us to the CLI and waits until it has answered, or
+// shown by a request of its own that it took the introduction.
+func (s *Session) handshake(ctx context.Context) error {
+	s.setState(StateInitializing)
+	answered := make(chan error, 1)
+	go func() { answered <- s.introduce() }()
+	var timeout, probe <-chan time.Time
+	if d := s.opts.Timeouts.Initialize; d != NoTimeout {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		timeout = t.C
+	}
+	if s.opts.Transport == nil {
+		t := time.NewTimer(probeAfter)
+		defer t.Stop()
+		probe = t.C
+	}
+	var err error
+	select {
+	case err = <-answered:
+	case <-probe:
+		err = s.probed(ctx, answered, timeout)
+	case <-timeout:
+		err = s.unanswered()
+	case <-ctx.Done():
+		err = fmt.Errorf("claude: connect: %w", context.Cause(ctx))
+	}
+	if err == nil {
+		err = s.checkFeatures(ctx)
+	}
+	if err != nil {
+		s.shutdown(fmt.Errorf("%w: %w", ErrNotInitialized, err))
+		_ = s.Close() // the start failed already; what is left is logged
+	}
+	return err
+}
+
+// probed goes on waiting while a silent CLI is asked for its version.
+func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-chan time.Time) error {
+	probe := make(chan string, 1)
+	go func() { probe <- s.probeVersion() }()
+	for {
+		select {
+		case err := <-answered:
+			return err
+		case version := <-probe:
+			if tooOld(version, featureInitialize) {
+				return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, %s is needed", version, featureInitialize))
+			}
+		case <-timeout:
+			return s.unanswered()
+		case <-ctx.Done():
+			return fmt.Errorf("claude: connect: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// unanswered is what a handshake without a reply comes to.
+func (s *Session) unanswered() error {
+	s.mu.Lock()
+	confirmed := s.confirmed
+	s.mu.Unlock()
+	if confirmed {
+		s.log.Warn("initialize was not answered, but confirmed by a request: capabilities are unknown")
+		return nil
+	}
+	return s.startError(ErrInitializeTimeout, fmt.Errorf("no reply within %v", s.opts.Timeouts.Initialize))
+}
+
+// introduce sends initialize and takes its reply, whenever that comes: a late
+// error still fails the session.
+func (s *Session) introduce() error {
+	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, First: true})
+	if err == nil {
+		s.welcome(reply)
+		return nil
+	}
+	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
+		err := s.startError(ErrInitializeRefused, refused.Reply)
+		s.shutdown(err)
+		return err
+	}
+	<-s.done
+	return s.exitedEarly(err)
+}
+
+// welcome reads the reply softly: older CLIs say less, or other things.
+func (s *Session) welcome(reply wire.Response) {
+	info := new(control.Info)
+	if len(reply.Payload) == 0 {
+		s.log.Warn("the initialize reply is empty: capabilities are unknown")
+	} else if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
+		s.log.Warn("the initialize reply has another shape", "error", err)
+	}
+	s.mu.Lock()
+	s.info = info
+	s.mu.Unlock()
+	s.setState(StateRunning)
+	s.peer.Open()
+}
+
+// exitedEarly is the error of a CLI that ended before its reply.
+func (s *Session) exitedEarly(err error) error {
+	exit, ok := errors.AsType[*ProcessError](s.cause)
+	if !ok {
+		if s.cause != nil {
+			err = s.cause
+		}
+		return s.startError(ErrExited, err)
+	}
+	if err := s.unknownFlag(exit); err != nil {
+		return err
+	}
+	return s.startError(ErrExited, exit)
+}
+
+// unknownFlag explains the exit of a CLI that does not know one of its flags:
+// one of ours means that it is too old, one of ExtraArgs is the user's. It is
+// nil for any other exit.
+func (s *Session) unknownFlag(exit *ProcessError) error {
+	flag, unknown := unknownOption(exit.Stderr)
+	switch {
+	case !unknown:
+		return nil
+	case s.isExtra(flag):
+		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(exit.Stderr)}
+	}
+	return s.startError(ErrUnsupportedVersion, exit)
+}
+
+// unknownOption finds the flag in the CLI's complaint about one.
+func unknownOption(stderr string) (flag string, ok bool) {
+	for _, mark := range []string{"unknown option", "unknown flag", "invalid option"} {
+		_, rest, found := strings.Cut(stderr, mark)
+		if !found {
+			continue
+		}
+		fields := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" '\"`:=\n\r\t", r) })
+		if len(fields) > 0 {
+			flag = fields[0]
+		}
+		return flag, true
+	}
+	return "", false
+}
+
+// isExtra reports whether a flag is one of ExtraArgs.
+func (s *Session) isExtra(flag string) bool {
+	for _, arg := range s.opts.ExtraArgs {
+		if name, _, _ := strings.Cut(arg, "="); name == flag {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) startError(reason, err error) *StartError {
+	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: strings.TrimSpace(stderrTail(s.conn)), Err: err}
+}
+
+// warn logs combinations of options by which a callback would never be asked.
+func (o *Options) warn() {
+	if o.CanUseTool == nil {
+		return
+	}
+	if o.PermissionMode == permission.ModeBypassPermissions {
+		o.Logger.Warn("CanUseTool is never called in permission mode bypassPermissions")
+	}
+	for _, rule := range o.AllowedTools {
+		if !strings.Contains(rule, "(") {
+			o.Logger.Warn("CanUseTool is never called for a tool that is allowed as a whole", "rule", rule)
+		}
+	}
+}

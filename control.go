@@ -1,0 +1,110 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Interrupt stops the turn that runs, as Escape does at the keyboard. The turn
+// ends with an error result; prompts that wait behind it stay queued and are
+// named in the receipt. With no turn running it does nothing.
+func (s *Session) Interrupt(ctx context.Context) (*control.Interrupted, error) {
+	receipt := new(control.Interrupted)
+	return receipt, s.operate(ctx, "interrupt", nil, s.opts.Timeouts.Control, receipt)
+}
+
+// SetModel changes the model from the next turn on. An empty name resets it.
+// The CLI does not check the name.
+func (s *Session) SetModel(ctx context.Context, model string) error {
+	var name *string
+	if model != "" {
+		name = &model
+	}
+	payload := struct {
+		Model *string `json:"model"`
+	}{name}
+	return s.operate(ctx, "set_model", payload, s.opts.Timeouts.Control, nil)
+}
+
+// SetPermissionMode changes the permission mode. A question that is already
+// asked is not answered by it.
+func (s *Session) SetPermissionMode(ctx context.Context, mode permission.Mode) error {
+	payload := struct {
+		Mode permission.Mode `json:"mode"`
+	}{mode}
+	return s.operate(ctx, "set_permission_mode", payload, s.opts.Timeouts.Control, nil)
+}
+
+// RewindFiles brings the files that Claude changed back to what they were when
+// the prompt with this id was sent; [Session.Send] returns the id. Changes by
+// shell commands are not covered. It needs Options.FileCheckpointing.
+func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.Rewind, error) {
+	const op = "rewind_files"
+	if !s.opts.FileCheckpointing {
+		return nil, &ControlError{Op: op, Err: ErrNoCheckpoints}
+	}
+	payload := struct {
+		ID string `json:"user_message_id"`
+	}{messageID}
+	result := new(control.Rewind)
+	return result, s.operate(ctx, op, payload, s.opts.Timeouts.Rewind, result)
+}
+
+// Control performs any control operation: subtype as on the wire, payload an
+// object without it or nil, reply a pointer to decode the answer into or nil.
+// ctx alone bounds it; a CLI that does not know the operation may never answer.
+func (s *Session) Control(ctx context.Context, subtype string, payload, reply any) error {
+	return s.operate(ctx, subtype, payload, NoTimeout, reply)
+}
+
+// operate sends a control request and decodes its reply. Any success is one,
+// with or without a payload.
+func (s *Session) operate(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
+	begin := time.Now()
+	response, err := s.peer.Call(ctx, peer.Call{Subtype: op, Payload: payload, Timeout: max(timeout, 0)})
+	t := TraceRequest{Op: op, RequestID: response.ID.String(), Duration: time.Since(begin)}
+	if err != nil {
+		failed := controlError(op, s.ending(ctx, err))
+		t.RequestID, t.Err = failed.RequestID, failed
+		s.log.Error("control operation failed", "op", op, "error", failed)
+		s.trace.requestDone(t)
+		return failed
+	}
+	s.trace.requestDone(t)
+	if reply != nil && len(response.Payload) > 0 {
+		if err := jsonx.Unmarshal(response.Payload, reply); err != nil {
+			s.log.Warn("the reply has another shape", "op", op, "error", err)
+		}
+	}
+	return nil
+}
+
+// controlError turns an error of the engine into one for the user.
+func controlError(op string, err error) *ControlError {
+	e := &ControlError{Op: op, Err: err}
+	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
+		return &ControlError{Op: op, RequestID: refused.ID.String(), Code: refused.Reply.Code, Message: refused.Reply.Message}
+	}
+	if timeout, ok := errors.AsType[*peer.TimeoutError](err); ok {
+		e.RequestID, e.Err = timeout.ID.String(), ErrTimeout
+		e.Message = "no reply within " + timeout.After.String()
+	}
+	switch {
+	case errors.Is(err, peer.ErrQueueFull):
+		e.Message, e.Err = err.Error(), ErrQueueFull
+	case errors.Is(err, peer.ErrTooManyCall):
+		e.Message, e.Err = err.Error(), ErrTooManyPending
+	}
+	return e
+}
+
+// interruptQuietly interrupts on behalf of a loop that is gone.
+func (s *Session) interruptQuietly() {
+	_ = s.operate(context.Background(), "interrupt", nil, s.opts.Timeouts.Control, nil) // logged there
+}

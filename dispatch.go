@@ -1,0 +1,132 @@
+package claude
+
+import (
+	"context"
+
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// dispatcher is the session as the engine sees it: where frames go.
+type dispatcher struct{ *Session }
+
+var _ peer.Handler = dispatcher{}
+
+// Message takes a frame from the reader.
+func (d dispatcher) Message(f wire.Frame) {
+	d.note(f)
+	begun, err := d.inbox.Put(f)
+	if begun {
+		go d.interruptQuietly() // an abandoned prompt began all the same
+	}
+	if err != nil {
+		d.log.Warn("messages are not read", "dropped", d.inbox.Dropped())
+		d.shutdown(ErrSlow)
+	}
+	d.endInput()
+}
+
+// note keeps what the session itself needs from a frame.
+func (s *Session) note(f wire.Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case f.Type == "system" && f.Subtype == "init":
+		s.inTurn, s.early = true, nil
+		if id := f.Text("session_id"); id != "" {
+			s.id = id
+		}
+	case f.Type == "conversation_reset":
+		if id := f.Text("new_conversation_id"); id != "" {
+			s.id = id
+		}
+	case f.Type == "result":
+		if !s.inTurn && len(f.Prompts()) == 0 {
+			s.early = failedResult(f)
+		}
+		s.inTurn = false
+	}
+}
+
+// failedResult decodes a result that is an error: a CLI that cannot start says
+// why in one before it exits.
+func failedResult(f wire.Frame) *message.Result {
+	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
+	if r, ok := m.(*message.Result); ok && r.Failed() {
+		return r
+	}
+	return nil
+}
+
+// Fault takes a line that is no frame.
+func (d dispatcher) Fault(line []byte, err error) { d.diagnose(line, err) }
+
+func (s *Session) diagnose(line []byte, err error) {
+	s.mu.Lock()
+	s.faults++
+	n := s.faults
+	s.mu.Unlock()
+	s.log.Error("bad line from the CLI", "error", err, "count", n)
+	s.trace.diagnostic(Diagnostic{Err: err, Line: line, Count: n})
+}
+
+// Accept sees requests of the CLI as they arrive. Those that only a CLI sends
+// which has taken our handshake confirm it; ordinary messages never do.
+func (d dispatcher) Accept(req wire.Request) {
+	switch req.Subtype {
+	case "hook_callback", "can_use_tool", "mcp_message":
+	default:
+		return
+	}
+	d.mu.Lock()
+	first := d.state == StateInitializing && !d.confirmed
+	d.confirmed = d.confirmed || first
+	d.mu.Unlock()
+	if first {
+		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
+		d.setState(StateRunning)
+		d.peer.Open()
+	}
+}
+
+// Request answers a request of the CLI, in a goroutine of its own.
+func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
+	defer d.endInput()
+	if cb := d.callback(in); cb != nil {
+		d.invoke(ctx, in, cb)
+		return
+	}
+	in.Fail(&wire.ReplyError{
+		Message: "Unsupported control request subtype: " + in.Subtype,
+		Code:    "unsupported_request",
+	})
+}
+
+// Refuse answers a request for which there is no room, as if its callback had
+// failed.
+func (d dispatcher) Refuse(in *peer.Incoming) {
+	if cb := d.callback(in); cb != nil {
+		in.Reply(cb.fail(errCapacity))
+	}
+}
+
+// endInput closes stdin of a one-shot session once nothing needs it any more:
+// the prompt has its result, no turn and no background agent runs, and every
+// request is answered.
+func (s *Session) endInput() {
+	if !s.oneShot || s.plan.oneWay {
+		return
+	}
+	s.mu.Lock()
+	prompted := s.prompted
+	s.mu.Unlock()
+	if !prompted || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
+		return
+	}
+	s.final.Do(func() {
+		if err := s.conn.CloseWrite(); err != nil {
+			s.log.Debug("closing stdin", "error", err)
+		}
+	})
+}

@@ -1,0 +1,204 @@
+package claude
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Errors of sessions and their message streams. Match them with errors.Is.
+var (
+	// ErrClosed means that the session was closed by Close.
+	ErrClosed = errors.New("claude: session closed")
+	// ErrBusy means that the message stream already has a reader: Run, Ask and
+	// Messages read it, one at a time.
+	ErrBusy = errors.New("claude: the message stream has another reader")
+	// ErrUsed means that a stream was ranged over a second time. Each call of
+	// Run or Query sends its prompt once.
+	ErrUsed = errors.New("claude: stream already used")
+	// ErrSlow means that messages were not read for so long that their bound
+	// was passed (Limits.Unread). The session has ended.
+	ErrSlow = errors.New("claude: messages were not read in time")
+	// ErrCancelled means that a prompt ended without a result, because it was
+	// taken out of the queue before its turn began.
+	ErrCancelled = errors.New("claude: prompt cancelled before its turn")
+	// ErrNoResult means that the CLI ended without a result for the prompt.
+	ErrNoResult = errors.New("claude: no result before the CLI ended")
+)
+
+// Reasons of a [StartError].
+var (
+	// ErrUnsupportedVersion means that the CLI found is too old for what the
+	// options ask.
+	ErrUnsupportedVersion = errors.New("unsupported CLI version")
+	// ErrNotFound means that no CLI was found.
+	ErrNotFound = errors.New("Claude Code CLI not found")
+	// ErrSpawn means that the CLI could not be started.
+	ErrSpawn = errors.New("could not start the CLI")
+	// ErrInitializeTimeout means that the CLI did not answer the handshake in
+	// time (Timeouts.Initialize).
+	ErrInitializeTimeout = errors.New("initialize timed out")
+	// ErrInitializeRefused means that the CLI answered the handshake with an
+	// error.
+	ErrInitializeRefused = errors.New("initialize refused")
+	// ErrExited means that the CLI ended before it had answered the handshake.
+	ErrExited = errors.New("the CLI exited during initialize")
+)
+
+// Reasons of a [ControlError].
+var (
+	// ErrTimeout means that the CLI did not answer an operation in its time.
+	ErrTimeout = errors.New("timed out")
+	// ErrNotInitialized means that the handshake failed while the operation
+	// waited for it.
+	ErrNotInitialized = errors.New("session not initialized")
+	// ErrQueueFull means that too many operations waited for the handshake
+	// (Limits.Queued).
+	ErrQueueFull = errors.New("too many operations queued during initialization")
+	// ErrTooManyPending means that too many operations await their reply
+	// (Limits.Pending).
+	ErrTooManyPending = errors.New("too many pending operations")
+	// ErrNoCheckpoints means that RewindFiles was called on a session that was
+	// started without Options.FileCheckpointing.
+	ErrNoCheckpoints = errors.New("file checkpointing is not enabled (set Options.FileCheckpointing)")
+)
+
+// OptionError reports an option that cannot be used. Nothing was started.
+type OptionError struct {
+	Field   string // as in Options, for example "MaxTurns"
+	Problem string
+}
+
+func (e *OptionError) Error() string { return "claude: option " + e.Field + ": " + e.Problem }
+
+// StartError reports that a session could not be started. No process is left.
+type StartError struct {
+	// Reason is one of ErrUnsupportedVersion, ErrNotFound, ErrSpawn,
+	// ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
+	Reason error
+	// Path is the executable, as far as it was known.
+	Path string
+	// Output is what the CLI said before it failed: the end of its stderr, or
+	// the errors of an early result.
+	Output string
+	// Err is the cause, if there is one beyond Reason: an error of the
+	// operating system, a *ProcessError.
+	Err error
+}
+
+func (e *StartError) Error() string {
+	var b strings.Builder
+	b.WriteString("claude: ")
+	b.WriteString(e.Reason.Error())
+	if e.Path != "" {
+		fmt.Fprintf(&b, " (%s)", e.Path)
+	}
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	if e.Output != "" && (e.Err == nil || !strings.Contains(e.Err.Error(), e.Output)) {
+		b.WriteString(": ")
+		b.WriteString(e.Output)
+	}
+	return b.String()
+}
+
+// Unwrap returns Reason and Err.
+func (e *StartError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
+
+// ControlError reports that a control operation failed. Its state at the CLI
+// is unknown unless the CLI itself refused it.
+type ControlError struct {
+	Op        string // the subtype on the wire, for example "set_model"
+	RequestID string // "" when the operation was never sent
+	Code      string // error_code of the CLI, if it gave one
+	Message   string // what the CLI said, if it refused
+	Err       error  // ErrTimeout, ErrClosed, a context's error …; nil when refused
+}
+
+func (e *ControlError) Error() string {
+	s := "claude: " + e.Op
+	if e.RequestID != "" {
+		s += " (" + e.RequestID + ")"
+	}
+	if e.Message != "" {
+		s += ": " + e.Message
+	}
+	if e.Code != "" {
+		s += " [" + e.Code + "]"
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns Err.
+func (e *ControlError) Unwrap() error { return e.Err }
+
+// ProcessError reports how the CLI process ended when it should not have.
+type ProcessError struct {
+	ExitCode int    // -1 when a signal ended it
+	Signal   string // "" unless a signal ended it
+	Stderr   string // the end of what it wrote there, secrets redacted
+	// Result is an error result the CLI gave outside any turn on its way out,
+	// nil otherwise.
+	Result *message.Result
+	Err    error
+}
+
+func (e *ProcessError) Error() string {
+	s := fmt.Sprintf("claude: the CLI exited with code %d", e.ExitCode)
+	if e.Signal != "" {
+		s = "claude: the CLI was ended by signal " + e.Signal
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	if e.Result != nil {
+		s += ": " + resultText(e.Result)
+	}
+	if e.Stderr != "" {
+		s += ": " + strings.TrimSpace(e.Stderr)
+	}
+	return s
+}
+
+// Unwrap returns Err.
+func (e *ProcessError) Unwrap() error { return e.Err }
+
+// ResultError reports that a turn ended with an error result: the API failed,
+// a limit was reached, the turn was interrupted.
+type ResultError struct {
+	Result *message.Result
+}
+
+func (e *ResultError) Error() string { return "claude: turn failed: " + resultText(e.Result) }
+
+func resultText(r *message.Result) string {
+	what := string(r.TerminalReason)
+	if what == "" {
+		what = r.Subtype
+	}
+	text := strings.Join(r.Errors, "; ")
+	if text == "" {
+		text = r.Text
+	}
+	if text == "" {
+		return what
+	}
+	return what + ": " + text
+}
+
+func nonNil(errs ...error) []error {
+	var all []error
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
+}

@@ -1,0 +1,86 @@
+//go:build unix
+
+package proc_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// systemHelper runs the helpers that know signals and sessions.
+func systemHelper(mode string) bool {
+	switch mode {
+	case "killed":
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		forever()
+	case "polite": // exits by itself when it gets SIGTERM, as the CLI does
+		onTerm := make(chan os.Signal, 1)
+		signal.Notify(onTerm, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-onTerm
+		fmt.Println("goodbye")
+		os.Exit(143)
+	case "stubborn": // outlives EOF and SIGTERM
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		io.Copy(io.Discard, os.Stdin)
+		forever()
+	case "stubborn-tree": // the same, with a child in another session
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println(spawn("hold", true, true))
+		forever()
+	case "killed-tree": // dies of a signal and leaves a child behind
+		fmt.Println(spawn("hold", true, false))
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		forever()
+	case "leave": // exits and leaves a child in another session with its pipes
+		fmt.Println(spawn("hold", true, true))
+	case "leave-member": // exits and leaves a child in its own group
+		fmt.Println(spawn("hold", false, false))
+	case "hold":
+		signal.Ignore(syscall.SIGTERM)
+		signal.Ignore(syscall.SIGPIPE)
+		os.Stdin.Close()
+		os.NewFile(3, "ready").Close()
+		forever()
+	default:
+		return false
+	}
+	return true
+}
+
+// spawn starts another helper, waits until it is ready and returns its pid. The
+// child gets the standard output and error of its parent if it is to hold them.
+func spawn(mode string, session, hold bool) int {
+	exe, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	ready, tell, err := os.Pipe()
+	if err != nil {
+		panic(err)
+	}
+	cmd := exec.Command(exe)
+	for _, entry := range os.Environ() {
+		if !strings.HasPrefix(entry, modeVariable+"=") {
+			cmd.Env = append(cmd.Env, entry)
+		}
+	}
+	cmd.Env = append(cmd.Env, modeVariable+"="+mode)
+	cmd.ExtraFiles = []*os.File{tell}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
+	if hold {
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	tell.Close()
+	io.Copy(io.Discard, ready)
+	return cmd.Process.Pid
+}

@@ -1,0 +1,172 @@
+package proc
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+// Bounds used where a [Command] leaves them zero.
+const (
+	DefaultTerm  = 5 * time.Second
+	DefaultKill  = 5 * time.Second
+	DefaultDrain = 2 * time.Second
+)
+
+// MarkVariable is the environment variable whose random value marks a child and
+// everything that descends from it.
+const MarkVariable = "CLAUDE_AGENT_GO_MARK"
+
+// Command says what to start and how patient to be with it. It is read by
+// [Start] and may be used again afterwards.
+type Command struct {
+	// Path is the program. It is resolved by [Find], so it may be empty or a
+	// bare name. A .js, .mjs or .cjs file is run by the node in PATH of Env.
+	Path string
+
+	// Args are the arguments, without the program itself.
+	Args []string
+
+	// Env is the whole environment, in the form of [os.Environ]; nil stands
+	// for that of this process. The mark is added, nothing is taken away.
+	Env []string
+
+	// Dir is the working directory; empty is that of this process.
+	Dir string
+
+	// Stderr, if set, gets each line of standard error, without its line end
+	// and without secrets, cut at 64 KiB. It runs in a goroutine of its own
+	// and one call at a time. When it is slow, lines are dropped and counted;
+	// when it panics, the panic is logged. Lines may still come after Wait has
+	// returned.
+	Stderr func(line string)
+
+	// Log is silent when nil.
+	Log *slog.Logger
+
+	// Term is the time from SIGTERM to SIGKILL. Kill bounds the wait after
+	// SIGKILL. Drain bounds how long pipes that others hold open are read
+	// after the exit. Zero is the default; a negative value is no patience.
+	Term, Kill, Drain time.Duration
+}
+
+// Process is a child that was started. All methods may be called by several
+// goroutines at once.
+//
+// It must be ended by [Process.Stop], or waited for until it ends by itself;
+// dropping it does not end it.
+type Process struct {
+	cmd  *exec.Cmd
+	log  *slog.Logger
+	mark string
+
+	term, kill, drain time.Duration
+
+	// The ends of the three pipes that are ours.
+	in       *input
+	out      *output
+	stderr   *os.File
+	tail     *tail
+	errEnded chan struct{} // closed when standard error has been read
+
+	group group // the system's handle on the child and its helpers
+
+	// mu guards group signals: none may be sent once the child is reaped,
+	// because its number may then belong to somebody else.
+	mu     sync.Mutex
+	reaped bool
+
+	// Set before done is closed, constant afterwards.
+	state   *os.ProcessState
+	waitErr error
+
+	done  chan struct{} // closed when reaped
+	ended chan struct{} // closed when, besides, the pipes are closed
+
+	stop func() error
+}
+
+// Start starts the program. The context bounds the start only: ending it later
+// does not touch the child. Should the context end while the system is still
+// busy starting, the child is stopped in the background as soon as it is there.
+//
+// A failed Start leaves nothing behind.
+func Start(ctx context.Context, c *Command) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	p, err := prepare(c)
+	if err != nil {
+		return nil, err
+	}
+	started := make(chan error)
+	abandoned := make(chan struct{})
+	go p.run(c, started, abandoned)
+	select {
+	case err := <-started:
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	case <-ctx.Done():
+		close(abandoned)
+		return nil, ctx.Err()
+	}
+}
+
+// PID returns the number of the child, which is also that of its group. It may
+// belong to another process once [Process.Done] is closed.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Done returns a channel that is closed when the child has exited and been
+// reaped. Output may still be unread then.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Wait blocks until the child has exited, been reaped, and its standard error
+// has been read or given up. It returns nil for exit code 0, else an
+// [*ExitError].
+func (p *Process) Wait() error {
+	<-p.done
+	<-p.errEnded
+	if p.waitErr != nil {
+		return p.waitErr
+	}
+	if p.state.Success() {
+		return nil
+	}
+	return &ExitError{
+		Code:   p.state.ExitCode(),
+		Signal: signalName(p.state),
+		Stderr: p.StderrTail(),
+	}
+}
+
+// StderrTail returns the end of what the child has written to standard error so
+// far, at most 16 KiB. Secrets are replaced: the values of environment entries
+// whose names speak of keys, tokens, secrets, passwords or authorization, and
+// API keys by their form. What was cut off starts at a line where possible,
+// never inside a secret.
+func (p *Process) StderrTail() string { return p.tail.String() }
+
+// Read reads standard output. At its end it returns [io.EOF]; output that
+// others hold open after the exit ends when [Command.Drain] is over.
+func (p *Process) Read(b []byte) (int, error) { return p.out.Read(b) }
+
+// Write writes to standard input and blocks while the pipe is full. Once the
+// child has gone the error matches [syscall.EPIPE]; after CloseWrite it matches
+// [os.ErrClosed]. Both also end a Write that is under way.
+func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
+
+// CloseWrite closes standard input, which asks the CLI to finish and exit. Only
+// the first call does something; every call returns its error.
+func (p *Process) CloseWrite() error { return p.in.Close() }
+
+// Stop ends the child: SIGTERM to its group, SIGKILL after [Command.Term], then
+// a wait of [Command.Kill] at most and [Command.Drain] for the pipes. It also
+// ends helpers that the child left behind. It returns nil when the child has
+// been reaped and [ErrStillRunning] when it could not be. Only the first call
+// does something; every call waits for it and returns its error.
+func (p *Process) Stop() error { return p.stop() }

@@ -1,0 +1,112 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// groupSignal is a signal to a whole process group.
+type groupSignal = syscall.Signal
+
+const (
+	groupTerm = syscall.SIGTERM
+	groupKill = syscall.SIGKILL
+)
+
+// group is the process group that the child leads. Its number is the child's.
+type group struct {
+	id   int
+	mark string
+}
+
+// startGroup starts the child as the leader of a new group. The group exists
+// when this returns: the child joins it before it runs the program.
+func (p *Process) startGroup() error {
+	if err := p.cmd.Start(); err != nil {
+		return err
+	}
+	p.group = group{id: p.cmd.Process.Pid, mark: p.mark}
+	return nil
+}
+
+// signal signals every member. The caller makes sure that the leader is not
+// reaped yet.
+func (g *group) signal(sig groupSignal) error {
+	err := syscall.Kill(-g.id, sig)
+	if sig == groupTerm {
+		// A suspended process handles SIGTERM only when it is continued.
+		syscall.Kill(-g.id, syscall.SIGCONT)
+	}
+	if errors.Is(err, syscall.ESRCH) {
+		return os.ErrProcessDone
+	}
+	return err
+}
+
+// endHolders does nothing: the deadlines of our pipe ends do the work.
+func (g *group) endHolders() {}
+
+func (g *group) close() {}
+
+// readNow reads what is there without waiting. It goes past the deadline of the
+// file, which would refuse to read bytes that are there, and past its read lock,
+// which awaitReadable may hold.
+func readNow(f *os.File, b []byte, _ bool) (n int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var readErr error
+	err = conn.Control(func(fd uintptr) {
+		// It is set already wherever the runtime could poll the pipe.
+		syscall.SetNonblock(int(fd), true)
+		for {
+			n, readErr = syscall.Read(int(fd), b)
+			if readErr != syscall.EINTR {
+				return
+			}
+		}
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case readErr == syscall.EAGAIN:
+		return 0, errAgain
+	case readErr != nil:
+		return 0, readErr
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+// awaitReadable waits until there is something to read or the end, and leaves it
+// there. Readers are not in its way, nor it in theirs. The error is that of the
+// deadline or of a closed pipe.
+func awaitReadable(f *os.File) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(fd uintptr) bool {
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(fds, 0)
+		return n > 0 || err != nil
+	})
+}
+
+// signalName names the signal that ended the child.
+func signalName(state *os.ProcessState) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return status.Signal().String()
+	}
+	return ""
+}
+
+func isTooLong(err error) bool { return errors.Is(err, syscall.E2BIG) }

@@ -1,0 +1,131 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// groupSignal stands for the two steps of the ladder. Windows has no SIGTERM
+// that a program without a window could handle, so both end the job.
+type groupSignal int
+
+const (
+	groupTerm groupSignal = iota
+	groupKill
+)
+
+// group is the job object that holds the child and all its descendants.
+type group struct {
+	mu  sync.Mutex
+	job windows.Handle // 0 when given back
+}
+
+// sysProcAttr keeps Ctrl-C of our console away from the child and opens no
+// window for it.
+func sysProcAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{
+		CreationFlags: windows.CREATE_NEW_PROCESS_GROUP,
+		HideWindow:    true,
+	}
+}
+
+// startGroup starts the child and puts it into a job that ends with our handle
+// on it, and so with this process. A helper that the child starts before it is
+// in the job would stay outside; the child needs far longer than that to get to
+// its first helper.
+func (p *Process) startGroup() error {
+	job, err := newJob()
+	if err != nil {
+		return err
+	}
+	if err := p.cmd.Start(); err != nil {
+		windows.CloseHandle(job)
+		return err
+	}
+	var assignErr error
+	err = p.cmd.Process.WithHandle(func(handle uintptr) {
+		assignErr = windows.AssignProcessToJobObject(job, windows.Handle(handle))
+	})
+	if err = errors.Join(err, assignErr); err != nil {
+		p.cmd.Process.Kill()
+		p.cmd.Wait()
+		windows.CloseHandle(job)
+		return os.NewSyscallError("AssignProcessToJobObject", err)
+	}
+	p.group.job = job
+	return nil
+}
+
+func newJob() (windows.Handle, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return 0, os.NewSyscallError("CreateJobObject", err)
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{
+			LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE,
+		},
+	}
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if err != nil {
+		windows.CloseHandle(job)
+		return 0, os.NewSyscallError("SetInformationJobObject", err)
+	}
+	return job, nil
+}
+
+// signal ends every process in the job.
+func (g *group) signal(groupSignal) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.job == 0 {
+		return os.ErrProcessDone
+	}
+	return windows.TerminateJobObject(g.job, 1)
+}
+
+// endHolders ends what holds our pipes open, because these pipes know no
+// deadlines. All holders are descendants and so in the job.
+func (g *group) endHolders() { g.signal(groupKill) }
+
+// endMembers needs no patience: what is left was told to end with the child.
+func (g *group) endMembers(time.Duration) { g.signal(groupKill) }
+
+func (g *group) sweep(time.Time) { g.signal(groupKill) }
+
+// close gives the job back, which ends whatever is left in it.
+func (g *group) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	windows.CloseHandle(g.job)
+	g.job = 0
+}
+
+func awaitExit(int) bool { return false }
+
+// readNow reads to the end when the holders have been ended. Before that it
+// cannot read without waiting.
+func readNow(f *os.File, b []byte, final bool) (int, error) {
+	if !final {
+		return 0, errAgain
+	}
+	return f.Read(b)
+}
+
+// awaitReadable has nothing to wait with.
+func awaitReadable(*os.File) error { return errAgain }
+
+// signalName is empty: processes end by exit codes only.
+func signalName(*os.ProcessState) string { return "" }
+
+// isTooLong knows the error for a command line of more than 32,767 characters.
+func isTooLong(err error) bool {
+	return errors.Is(err, windows.ERROR_FILENAME_EXCED_RANGE)
+}

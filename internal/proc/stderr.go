@@ -1,0 +1,205 @@
+package proc
+
+import (
+	"bytes"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+)
+
+const (
+	maxTail  = 16 << 10 // of text shown
+	maxLine  = 64 << 10 // of one line given to the callback
+	maxQueue = 1 << 20  // bytes of lines that wait for the callback
+	maxLines = 1 << 10  // lines that wait for the callback
+)
+
+// readStderr reads standard error to its end. It is always running while the
+// child lives: a child whose standard error is full stops.
+func (p *Process) readStderr(lines *liner) {
+	defer close(p.errEnded)
+	defer p.stderr.Close()
+	defer lines.end()
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := p.stderr.Read(chunk)
+		p.tail.Write(chunk[:n])
+		lines.write(chunk[:n])
+		if err != nil {
+			// The end, or the deadline that is set after the exit.
+			return
+		}
+	}
+}
+
+// tail keeps the end of standard error.
+type tail struct {
+	redact *redactor
+	keep   int // bytes to keep: more than is shown, so that no secret is cut
+
+	mu  sync.Mutex
+	buf []byte
+	cut bool // bytes before buf were dropped
+}
+
+func newTail(r *redactor) *tail {
+	return &tail{redact: r, keep: 2*maxTail + r.longest}
+}
+
+// Write keeps the end of b. It never fails.
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf = append(t.buf, b...)
+	if len(t.buf) > 2*t.keep {
+		n := copy(t.buf, t.buf[len(t.buf)-t.keep:])
+		t.buf = t.buf[:n]
+		t.cut = true
+	}
+	return len(b), nil
+}
+
+// String returns the end of the text as [Process.StderrTail] promises it.
+func (t *tail) String() string {
+	t.mu.Lock()
+	b, cut := bytes.Clone(t.buf), t.cut
+	t.mu.Unlock()
+	if cut {
+		b = b[t.redact.afterCut(b):]
+	}
+	return lastText(t.redact.text(b), maxTail)
+}
+
+// lastText returns the end of s, at most n bytes, from the start of a line if
+// there is one, else from the start of a character.
+func lastText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	before, s := s[:len(s)-n], s[len(s)-n:]
+	if strings.HasSuffix(before, "\n") {
+		return s
+	}
+	if i := strings.IndexByte(s, '\n'); i >= 0 && i+1 < len(s) {
+		return s[i+1:]
+	}
+	for len(s) > 0 && !utf8.RuneStart(s[0]) {
+		s = s[1:]
+	}
+	return s
+}
+
+// liner cuts standard error into lines and hands them to the callback, which
+// runs in a goroutine of its own and cannot hold up the reading.
+type liner struct {
+	call   func(line string)
+	redact *redactor
+	log    *slog.Logger
+
+	line    []byte // the beginning of the line that is being read
+	queue   chan string
+	waiting atomic.Int64 // bytes in queue
+	dropped int
+}
+
+// newLiner returns nil when there is no callback; a nil liner does nothing.
+func newLiner(call func(line string), r *redactor, log *slog.Logger) *liner {
+	if call == nil {
+		return nil
+	}
+	l := &liner{call: call, redact: r, log: log, queue: make(chan string, maxLines)}
+	go l.run()
+	return l
+}
+
+// write takes the next bytes.
+func (l *liner) write(b []byte) {
+	if l == nil {
+		return
+	}
+	for len(b) > 0 {
+		part, rest, whole := bytes.Cut(b, []byte{'\n'})
+		// More than a line's worth is kept, so that a secret that crosses the
+		// limit is still known as one.
+		room := maxLine + l.redact.longest - len(l.line)
+		l.line = append(l.line, part[:min(len(part), max(room, 0))]...)
+		if whole {
+			l.flush()
+		}
+		b = rest
+	}
+}
+
+// flush hands over the line that is complete.
+func (l *liner) flush() {
+	raw := bytes.TrimSuffix(l.line, []byte{'\r'})
+	l.line = l.line[:0]
+	if len(l.queue) == maxLines || l.waiting.Load()+int64(min(len(raw), maxLine)) > maxQueue {
+		l.drop() // before the work that a flood of lines would cost
+		return
+	}
+	line := firstText(l.redact.text(raw), maxLine)
+	l.waiting.Add(int64(len(line)))
+	select {
+	case l.queue <- line:
+	default:
+		l.waiting.Add(-int64(len(line)))
+		l.drop()
+	}
+}
+
+// firstText returns the beginning of s, at most n bytes, whole characters only.
+func firstText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+func (l *liner) drop() {
+	if l.dropped == 0 {
+		l.log.Warn("stderr callback is slow, dropping lines")
+	}
+	l.dropped++
+}
+
+// end hands over a last line without a line end and closes the queue.
+func (l *liner) end() {
+	if l == nil {
+		return
+	}
+	if len(l.line) > 0 {
+		l.flush()
+	}
+	if l.dropped > 0 {
+		l.log.Warn("stderr callback was slow, lines were dropped", "count", l.dropped)
+	}
+	close(l.queue)
+}
+
+// run calls the callback until the queue is closed and empty.
+func (l *liner) run() {
+	for line := range l.queue {
+		l.waiting.Add(-int64(len(line)))
+		l.protect(line)
+	}
+}
+
+// protect keeps a panic of the callback from ending the program.
+func (l *liner) protect(line string) {
+	defer func() {
+		if r := recover(); r != nil {
+			l.log.Error("stderr callback panicked", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	l.call(line)
+}
+
+var _ io.Writer = (*tail)(nil)

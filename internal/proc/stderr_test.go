@@ -1,0 +1,113 @@
+package proc
+
+import (
+	"bytes"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// collect runs chunks through a liner and returns the lines.
+func collect(chunks ...string) []string {
+	var lines []string
+	l := newLiner(func(line string) { lines = append(lines, line) }, newRedactor(env), slog.New(slog.DiscardHandler))
+	for _, chunk := range chunks {
+		l.write([]byte(chunk))
+	}
+	l.end()
+	synctest.Wait()
+	return lines
+}
+
+func TestLines(t *testing.T) {
+	long := strings.Repeat("é", maxLine)
+	for _, test := range []struct {
+		name   string
+		chunks []string
+		want   []string
+	}{
+		{"none", nil, nil},
+		{"chunks and lines differ", []string{"o", "ne\ntw", "o\n"}, []string{"one", "two"}},
+		{"line ends", []string{"a\r\n\nb\rc\n"}, []string{"a", "", "b\rc"}},
+		{"no end", []string{"a\nb"}, []string{"a", "b"}},
+		{"long", []string{long, long, "\nnext\n"}, []string{long[:maxLine], "next"}},
+		{"whole characters", []string{"x" + long + "\n"}, []string{"x" + long[:maxLine-2]}},
+		{"secret in two chunks", []string{"a key-01234", "56789 b\n"}, []string{"a [redacted] b"}},
+		{
+			"secret across the limit",
+			[]string{strings.Repeat("-", maxLine-5) + "key-0123456789 and more\n"},
+			[]string{strings.Repeat("-", maxLine-5) + redacted[:5]},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				if got := collect(test.chunks...); !slices.Equal(got, test.want) {
+					t.Errorf("got %d lines %.60q, want %d %.60q", len(got), got, len(test.want), test.want)
+				}
+			})
+		})
+	}
+}
+
+// logBuffer collects log records as text.
+func logBuffer() (*bytes.Buffer, *slog.Logger) {
+	var b bytes.Buffer
+	return &b, slog.New(slog.NewTextHandler(&b, nil))
+}
+
+func TestSlowCallback(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		line string
+		most int // lines that may wait
+	}{
+		{"many lines", "x\n", maxLines},
+		{"long lines", strings.Repeat("x", maxLine) + "\n", maxQueue / maxLine},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				logged, log := logBuffer()
+				release := make(chan struct{})
+				var calls atomic.Int64
+				l := newLiner(func(string) { calls.Add(1); <-release }, newRedactor(nil), log)
+				l.write([]byte(test.line))
+				synctest.Wait() // the first line is with the callback
+				for range test.most + 5 {
+					l.write([]byte(test.line))
+				}
+				l.end()
+				close(release)
+				synctest.Wait()
+				if got, want := int(calls.Load()), test.most+1; got != want {
+					t.Errorf("calls: got %d, want %d", got, want)
+				}
+				if !strings.Contains(logged.String(), "count=5") {
+					t.Errorf("log does not count 5 dropped lines:\n%s", logged)
+				}
+				if got := l.waiting.Load(); got != 0 {
+					t.Errorf("bytes waiting at the end: got %d, want 0", got)
+				}
+			})
+		})
+	}
+}
+
+func TestPanickingCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logged, log := logBuffer()
+		calls := 0
+		l := newLiner(func(string) { calls++; panic("boom") }, newRedactor(nil), log)
+		l.write([]byte("one\ntwo\n"))
+		l.end()
+		synctest.Wait()
+		if calls != 2 {
+			t.Errorf("calls: got %d, want 2", calls)
+		}
+		if !strings.Contains(logged.String(), "level=ERROR") || !strings.Contains(logged.String(), "boom") {
+			t.Errorf("the panic is not logged as an error:\n%s", logged)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package claude
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
+)
+
+// plan is what Options become: a pure function of them, but for the random
+// session id.
+type plan struct {
+	oneWay    bool // nothing needs the control channel: no handshake
+	sessionID string
+	args      []string
+	env       []string
+	init      *control.Initialize
+	hooks     map[string]hook.Hook // by callback id
+}
+
+// hookMargin is added to the timeout that is sent, so that ours ends first and
+// the failure policy decides what a slow hook means.
+const hookMargin = 5 * time.Second
+
+func newPlan(o *Options, oneShot bool) *plan {
+	p := &plan{
+		oneWay:    oneShot && !o.needsControl(),
+		sessionID: o.SessionID,
+		hooks:     make(map[string]hook.Hook),
+	}
+	if p.sessionID == "" && o.Resume == "" && !o.Continue {
+		p.sessionID = newUUID() // known before the first turn
+	}
+	p.args = o.args(p)
+	p.env = o.environ()
+	p.init = o.initialize(p.hooks)
+	return p
+}
+
+// needsControl reports whether something works only over the control channel:
+// callbacks, and what only the handshake carries. A system prompt of the
+// user's is such a thing because it does not belong on a command line.
+func (o *Options) needsControl() bool {
+	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.SystemPrompt.Text != "" || o.SystemPrompt.Append != ""
+}
+
+// args returns the command line. Values are joined to their flags, so that a
+// value that begins with a dash stays a value.
+func (o *Options) args(p *plan) []string {
+	args := []string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
+	flag := func(name, value string) {
+		if value != "" {
+			args = append(args, name+"="+value)
+		}
+	}
+	list := func(name string, values []string) { flag(name, strings.Join(values, ",")) }
+	on := func(name string, set bool) {
+		if set {
+			args = append(args, name)
+		}
+	}
+	flag("--model", o.Model)
+	flag("--fallback-model", o.FallbackModel)
+	flag("--effort", o.Effort)
+	switch {
+	case o.Thinking.Budget > 0:
+		flag("--max-thinking-tokens", strconv.Itoa(o.Thinking.Budget))
+	case o.Thinking.Mode == "enabled":
+		flag("--thinking", "adaptive")
+	default:
+		flag("--thinking", o.Thinking.Mode)
+	}
+	flag("--thinking-display", o.Thinking.Display)
+	if p.oneWay && !o.SystemPrompt.Preset {
+		args = append(args, "--system-prompt=")
+	}
+	if o.Tools != nil {
+		args = append(args, "--tools="+strings.Join(o.Tools, ","))
+	}
+	list("--allowedTools", o.AllowedTools)
+	list("--disallowedTools", o.DisallowedTools)
+	flag("--permission-mode", string(o.PermissionMode))
+	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
+	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
+	flag("--session-id", p.sessionID)
+	flag("--resume", o.Resume)
+	flag("--resume-session-at", o.ResumeAt)
+	on("--continue", o.Continue)
+	on("--fork-session", o.ForkSession)
+	on("--no-session-persistence", o.NoPersistence)
+	if o.SettingSources != nil {
+		args = append(args, "--setting-sources="+strings.Join(o.SettingSources, ","))
+	}
+	for _, dir := range o.AddDirs {
+		flag("--add-dir", dir)
+	}
+	if o.MaxTurns > 0 {
+		flag("--max-turns", strconv.Itoa(o.MaxTurns))
+	}
+	if o.MaxBudgetUSD > 0 {
+		flag("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
+	}
+	on("--include-partial-messages", o.PartialMessages)
+	on("--replay-user-messages", o.ReplayUserMessages)
+	return append(args, o.ExtraArgs...)
+}
+
+// environ returns the CLI's environment. Two variables are taken out that end
+// a child before it begins: NODE_OPTIONS of a debugger, and the mark by which
+// older CLIs refuse to run inside themselves.
+func (o *Options) environ() []string {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == "NODE_OPTIONS" || name == "CLAUDECODE"
+	})
+	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "CLAUDE_CODE_ENTRYPOINT=") }) {
+		env = append(env, "CLAUDE_CODE_ENTRYPOINT=sdk-go")
+	}
+	if o.FileCheckpointing {
+		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	return env
+}
+
+// initialize returns the handshake, and registers hooks under the ids in it.
+func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
+	init := &control.Initialize{AppendSystemPrompt: o.SystemPrompt.Append}
+	if !o.SystemPrompt.Preset {
+		init.SystemPrompt = []string{o.SystemPrompt.Text}
+	}
+	for i, h := range o.Hooks {
+		id := fmt.Sprintf("hook_%d", i)
+		hooks[id] = h
+		m := control.HookMatcher{CallbackIDs: []string{id}}
+		if h.Matcher != "" {
+			m.Matcher = &h.Matcher
+		}
+		if h.Timeout > 0 {
+			m.Timeout = (h.Timeout + hookMargin).Seconds()
+		}
+		if o.failsClosed(h) {
+			m.OnFailure = "block"
+		}
+		if init.Hooks == nil {
+			init.Hooks = make(map[string][]control.HookMatcher)
+		}
+		init.Hooks[string(h.Event)] = append(init.Hooks[string(h.Event)], m)
+	}
+	return init
+}
+
+func (o *Options) failsClosed(h hook.Hook) bool {
+	if h.OnFailure != 0 {
+		return h.OnFailure == hook.FailClosed
+	}
+	return o.HookFailure == hook.FailClosed
+}
+
+// newUUID returns a random UUID, version 4.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

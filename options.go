@@ -1,0 +1,228 @@
+package claude
+
+import (
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Options says how a session is run. The zero value, and a nil pointer, are a
+// session with the CLI's own defaults. Options are copied when a session
+// starts; the same value may start many, also at once.
+type Options struct {
+	// # Model and thinking
+
+	// Model is an alias ("sonnet") or a full name. Empty: the CLI decides.
+	Model string
+	// FallbackModel is used when Model is overloaded. Empty: none.
+	FallbackModel string
+	// Effort is "low", "medium", "high", "xhigh" or "max". Empty: the CLI
+	// decides.
+	Effort string
+	// Thinking says whether and how long the model thinks before it answers.
+	Thinking Thinking
+
+	// # Prompts
+
+	// SystemPrompt is what the model is told before everything else. The zero
+	// value is an empty prompt; set Preset for that of Claude Code.
+	SystemPrompt SystemPrompt
+
+	// # Tools and permissions
+
+	// Tools are the built-in tools that exist at all. Nil: the CLI's default;
+	// an empty list: none.
+	Tools []string
+	// AllowedTools are permission rules that need no question, such as "Read"
+	// or "Bash(git:*)".
+	AllowedTools []string
+	// DisallowedTools are rules that are always refused.
+	DisallowedTools []string
+	// PermissionMode is the mode to start in. Empty: the CLI decides.
+	PermissionMode permission.Mode
+	// AllowBypassPermissions makes it possible to switch to
+	// permission.ModeBypassPermissions later on.
+	AllowBypassPermissions bool
+	// CanUseTool decides about tool calls that no rule decides. Without it the
+	// CLI refuses them and lists them in Result.PermissionDenials. It may be
+	// called several times at once.
+	CanUseTool permission.Func
+	// Hooks are called at the events they name.
+	Hooks []hook.Hook
+	// HookFailure is what a hook that fails means, where the hook itself does
+	// not say. The zero value is hook.FailOpen: the agent goes on.
+	HookFailure hook.FailurePolicy
+
+	// # Sessions
+
+	// SessionID is the id of the new session, a UUID. Empty: a random one.
+	SessionID string
+	// Resume is the id of a session to go on with.
+	Resume string
+	// ResumeAt is the id of the message of that session to go on after.
+	ResumeAt string
+	// Continue goes on with the newest session of the working directory.
+	Continue bool
+	// ForkSession gives the resumed session a new id and leaves the old one
+	// as it is.
+	ForkSession bool
+	// NoPersistence keeps the session from being written to disk. It cannot
+	// be resumed then.
+	NoPersistence bool
+	// FileCheckpointing keeps old versions of files for Session.RewindFiles.
+	FileCheckpointing bool
+
+	// # Settings
+
+	// SettingSources are the settings files that are read: "user", "project",
+	// "local". Nil: the CLI's default, all of them; an empty list: none.
+	SettingSources []string
+	// AddDirs are directories the tools may use besides Cwd.
+	AddDirs []string
+
+	// # Limits of a session
+
+	// MaxTurns bounds the model calls of one prompt. 0: no bound.
+	MaxTurns int
+	// MaxBudgetUSD ends the session when it has cost more. 0: no bound.
+	MaxBudgetUSD float64
+
+	// # Messages
+
+	// PartialMessages asks for a *message.StreamEvent for each piece of text
+	// as it is written.
+	PartialMessages bool
+	// ReplayUserMessages asks for an echo of every prompt.
+	ReplayUserMessages bool
+
+	// # Process
+
+	// CLIPath is the executable, or a .js file for node. Empty: "claude" in
+	// PATH, then the usual places.
+	CLIPath string
+	// Cwd is the working directory. Empty: that of this process.
+	Cwd string
+	// Env is the whole environment of the CLI, as in os.Environ. Nil: that of
+	// this process.
+	Env []string
+	// ExtraArgs are appended to the command line as they are, for flags that
+	// have no option here.
+	ExtraArgs []string
+	// Stderr is called with each line the CLI writes there, secrets redacted.
+	// It runs in a goroutine of its own, one call at a time.
+	Stderr func(line string)
+	// Transport starts the CLI. Nil: as a child process.
+	Transport Transport
+
+	// # Observation, time and space
+
+	// Logger takes what happens in the session. Nil: silence.
+	Logger *slog.Logger
+	// Trace is told of frames, callbacks and states. Nil: nobody is.
+	Trace *Trace
+	// Timeouts bound the waits.
+	Timeouts Timeouts
+	// Limits bound what may pile up.
+	Limits Limits
+}
+
+// SystemPrompt is the system prompt of a session.
+type SystemPrompt struct {
+	// Text is the whole prompt. It excludes Preset.
+	Text string
+	// Preset takes the prompt of Claude Code.
+	Preset bool
+	// Append is added at the end.
+	Append string
+}
+
+// Thinking bounds the model's thinking. The zero value leaves it to the CLI.
+type Thinking struct {
+	// Mode is "adaptive", "enabled" or "disabled". Empty: the CLI decides.
+	Mode string
+	// Budget is the number of tokens, for Mode "enabled".
+	Budget int
+	// Display is "summarized" or "omitted". Empty: the CLI decides.
+	Display string
+}
+
+// NoTimeout in a field of Timeouts means that the wait has no bound of its
+// own, for callbacks that ask a person.
+const NoTimeout time.Duration = -1
+
+// Timeouts bound the waits of a session. Zero fields have the defaults given;
+// [NoTimeout] takes the bound away.
+type Timeouts struct {
+	// Initialize bounds the handshake: 60 s.
+	Initialize time.Duration
+	// Control bounds operations such as Interrupt and SetModel: 5 s.
+	Control time.Duration
+	// Rewind bounds RewindFiles: 30 s.
+	Rewind time.Duration
+	// Callback bounds hooks and permission callbacks: 60 s. A hook's own
+	// Timeout goes before it.
+	Callback time.Duration
+	// Close is how long the CLI may take to end by itself when the session
+	// is closed: 5 s. Then it is told to.
+	Close time.Duration
+}
+
+// Limits bound what may pile up in a session. Zero fields have the defaults
+// given.
+type Limits struct {
+	// Line is the longest line that is read, in bytes: 64 MiB. A longer one is
+	// dropped and reported.
+	Line int
+	// Unread is how many bytes of messages may wait to be read: 64 MiB. Past
+	// it partial messages are dropped, then the session ends with ErrSlow.
+	Unread int
+	// Queued is how many operations may wait for the handshake: 16.
+	Queued int
+	// Pending is how many operations may await their reply: 64.
+	Pending int
+	// Callbacks is how many callbacks may run at once: 32. Past it hooks and
+	// permissions are answered as if they had failed.
+	Callbacks int
+}
+
+// clone returns a copy with defaults that shares nothing a caller may change.
+func (o *Options) clone() *Options {
+	if o == nil {
+		o = new(Options)
+	}
+	c := *o
+	c.Tools = slices.Clone(o.Tools)
+	c.AllowedTools = slices.Clone(o.AllowedTools)
+	c.DisallowedTools = slices.Clone(o.DisallowedTools)
+	c.Hooks = slices.Clone(o.Hooks)
+	c.SettingSources = slices.Clone(o.SettingSources)
+	c.AddDirs = slices.Clone(o.AddDirs)
+	c.Env = slices.Clone(o.Env)
+	c.ExtraArgs = slices.Clone(o.ExtraArgs)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Timeouts = o.Timeouts.withDefaults()
+	return &c
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{
+		{&t.Initialize, 60 * time.Second},
+		{&t.Control, 5 * time.Second},
+		{&t.Rewind, 30 * time.Second},
+		{&t.Callback, 60 * time.Second},
+		{&t.Close, 5 * time.Second},
+	} {
+		if *d.field == 0 {
+			*d.field = d.value
+		}
+	}
+	return t
+}

@@ -1,0 +1,141 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync/atomic"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Query starts a CLI for one prompt and yields everything it says. The stream
+// ends when the process has ended. An answer that is an error is yielded and
+// followed, at the end, by (nil, *ResultError).
+//
+// Leaving the loop, or the end of ctx, ends the process; nothing is left of it
+// when the loop is left. The stream can be ranged over once; again it yields
+// ErrUsed.
+func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[message.Message, error] {
+	var used atomic.Bool
+	return func(yield func(message.Message, error) bool) {
+		if used.Swap(true) {
+			yield(nil, ErrUsed)
+			return
+		}
+		q, err := ask(ctx, prompt, opts)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer q.session.Close()
+		for msg := range q.messages(ctx) {
+			if !yield(msg, nil) {
+				return
+			}
+		}
+		if err := q.end(ctx); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// Ask starts a CLI for one prompt and returns its result. A result that is an
+// error is returned together with its *ResultError. The process has ended when
+// Ask returns.
+func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, error) {
+	q, err := ask(ctx, prompt, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer q.session.Close()
+	for range q.messages(ctx) {
+	}
+	return q.answer, q.end(ctx)
+}
+
+// query is one prompt to a process of its own.
+type query struct {
+	session *Session
+	id      string
+	answer  *message.Result // the result of the prompt, not of what came after it
+	failure error
+}
+
+// ask starts the process and sends the prompt. If nothing needs the control
+// channel there is no handshake, and stdin ends with the prompt.
+func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
+	s, err := open(ctx, opts, true)
+	if err != nil {
+		return nil, err
+	}
+	if s.plan.oneWay {
+		s.setState(StateRunning)
+	} else if err := s.handshake(ctx); err != nil {
+		return nil, err
+	}
+	s.inbox.Acquire()
+	id, err := s.Send(ctx, prompt)
+	if err != nil && ctx.Err() != nil {
+		s.Close()
+		return nil, err
+	}
+	// A CLI that has ended already says why on its output: go on and read it.
+	s.mu.Lock()
+	s.prompted = true
+	s.mu.Unlock()
+	if s.plan.oneWay {
+		_ = s.conn.CloseWrite()
+	}
+	s.endInput()
+	return &query{session: s, id: id}, nil
+}
+
+// messages yields until the output has ended or ctx has.
+func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
+	return func(yield func(message.Message) bool) {
+		for {
+			it, err := q.session.inbox.Next(ctx)
+			if err != nil {
+				return
+			}
+			msg := q.session.decode(&it)
+			if it.Ends(q.id) {
+				q.answer, _ = msg.(*message.Result)
+				q.failure = outcome(&it, q.id, msg)
+			}
+			if msg != nil && !yield(msg) {
+				return
+			}
+		}
+	}
+}
+
+// end says how the query went: by its result, if there is one, whatever the
+// exit code.
+func (q *query) end(ctx context.Context) error {
+	s := q.session
+	if ctx.Err() != nil && q.answer == nil {
+		s.Close()
+		return fmt.Errorf("claude: query: %w", context.Cause(ctx))
+	}
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		s.Close()
+	}
+	switch {
+	case q.answer != nil || q.failure != nil:
+		return q.failure
+	case s.cause == nil:
+		return &ProcessError{Stderr: stderrTail(s.conn), Err: ErrNoResult}
+	}
+	if exit, ok := errors.AsType[*ProcessError](s.cause); ok {
+		if err := s.unknownFlag(exit); err != nil {
+			return err
+		}
+		exit.Err = errors.Join(exit.Err, ErrNoResult)
+	}
+	return s.cause
+}

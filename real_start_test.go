@@ -1,0 +1,123 @@
+package claude_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+func TestRealUnknownResume(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T, o *claude.Options) error{
+		"Connect": func(t *testing.T, o *claude.Options) error { _, err := claude.Connect(t.Context(), o); return err },
+		"Ask":     func(t *testing.T, o *claude.Options) error { _, err := claude.Ask(t.Context(), "hi", o); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := realCLI(t)
+			r.opts.Resume = "00000000-0000-4000-8000-00000000dead"
+			begin := time.Now()
+			err := start(t, r.opts)
+			if err == nil || !strings.Contains(err.Error(), "No conversation found") {
+				t.Errorf("error = %v, want the CLI's own text", err)
+			}
+			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.Result == nil || exit.ExitCode != 1 {
+				t.Errorf("error = %#v, want the early result in it", err)
+			}
+			if took := time.Since(begin); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestRealBadFlag(t *testing.T) {
+	for name, start := range map[string]func(t *testing.T, o *claude.Options) error{
+		"Connect": func(t *testing.T, o *claude.Options) error { _, err := claude.Connect(t.Context(), o); return err },
+		"Ask":     func(t *testing.T, o *claude.Options) error { _, err := claude.Ask(t.Context(), "hi", o); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := realCLI(t)
+			r.opts.ExtraArgs = []string{"--no-such-flag=1"}
+			begin := time.Now()
+			err := start(t, r.opts)
+			bad, ok := errors.AsType[*claude.OptionError](err)
+			if !ok || bad.Field != "ExtraArgs" || !strings.Contains(err.Error(), "--no-such-flag") {
+				t.Errorf("error = %v", err)
+			}
+			if took := time.Since(begin); took > 2*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestRealResume(t *testing.T) {
+	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
+	s := r.connect(t)
+	if _, err := s.Ask(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	r.opts.Resume = s.ID()
+	if res, err := claude.Ask(t.Context(), "second", r.opts); err != nil || res.SessionID != s.ID() {
+		t.Errorf("resumed: %+v, %v", res, err)
+	}
+	r.opts.ForkSession = true
+	if res, err := claude.Ask(t.Context(), "third", r.opts); err != nil || res.SessionID == s.ID() {
+		t.Errorf("forked: %+v, %v", res, err)
+	}
+	if calls := r.model.Calls(); len(calls) != 3 || !strings.Contains(string(calls[2].Raw), "first") {
+		t.Errorf("%d calls, want the third to carry the first prompt", len(calls))
+	}
+}
+
+// TestRealHostDies kills a program that uses the SDK while a shell of its CLI
+// runs.
+func TestRealHostDies(t *testing.T) {
+	dir := t.TempDir()
+	call, started := shell(dir)
+	r := realCLI(t, call)
+	host := exec.Command(os.Args[0], "-test.run=^$")
+	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=host", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir, "HOST_ENV="+strings.Join(r.opts.Env, "\x1f"))
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	if !lines.Scan() || lines.Text() != "connected" {
+		t.Errorf("the host said %q", lines.Text())
+	}
+	appears(t, started)
+	if n := len(marked()); n < 2 {
+		t.Errorf("%d processes, want the CLI and its shell", n)
+	}
+	if err := host.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	host.Wait()
+	// checkLeaks waits until the CLI and its shell are gone.
+}
+
+func TestRealStartupIsQuick(t *testing.T) {
+	r := realCLI(t)
+	begin := time.Now()
+	s := r.connect(t)
+	t.Logf("Connect took %v", time.Since(begin))
+	if pid := s.Info().PID; pid <= 0 {
+		t.Errorf("pid %d", pid)
+	} else if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err != nil {
+		t.Error(err)
+	}
+}

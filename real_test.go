@@ -1,0 +1,58 @@
+package claude_test
+
+import (
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/realcli"
+)
+
+// real is the real CLI with a scripted model behind it.
+type real struct {
+	model *claudetest.Model
+	dir   string // working directory
+	home  string
+	opts  *claude.Options
+}
+
+// realCLI returns options for the real CLI, isolated from everything but a
+// scripted model on loopback.
+func realCLI(t *testing.T, replies ...claudetest.Reply) *real {
+	t.Helper()
+	return startReal(t, claudetest.NewModel(replies...))
+}
+
+func startReal(t *testing.T, model *claudetest.Model) *real {
+	t.Helper()
+	path := realcli.Need(t, realcli.Version)
+	checkLeaks(t)
+	url, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	env, home := realcli.Env(t, url)
+	dir := t.TempDir()
+	return &real{model: model, dir: dir, home: home, opts: &claude.Options{
+		CLIPath: path, Env: append(env, testMark), Cwd: dir, Logger: testLogger(t),
+	}}
+}
+
+// connect starts a session that is closed at the end of the test.
+func (r *real) connect(t *testing.T) *claude.Session {
+	t.Helper()
+	s, err := claude.Connect(t.Context(), r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+	})
+	return s
+}

@@ -1,0 +1,490 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// collect ranges over a stream and describes what it yields.
+func collect(stream func(func(message.Message, error) bool)) (got []string, last error) {
+	for msg, err := range stream {
+		if err != nil {
+			last = err
+			continue
+		}
+		switch m := msg.(type) {
+		case *message.Assistant:
+			got = append(got, m.Text())
+		case *message.Result:
+			got = append(got, "result "+m.Text)
+		default:
+			got = append(got, m.Head().Type)
+		}
+	}
+	return got, last
+}
+
+func TestRun(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.text("between")
+		c.answer("one")
+		c.begin() // a turn that nobody asked for
+		c.text("background")
+		c.result("done")
+		c.answer("two")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		got, err := collect(s.Run(t.Context(), "first"))
+		if want := []string{"between", "system", "one", "result one"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("first: %q, %v, want %q", got, err, want)
+		}
+		if s.ID() != "s-1" {
+			t.Errorf("id %q, want that of the init message", s.ID())
+		}
+		got, err = collect(s.Run(t.Context(), "second"))
+		if want := []string{"system", "background", "result done", "system", "two", "result two"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("second: %q, %v, want %q", got, err, want)
+		}
+		finish(t, s)
+	})
+}
+
+func TestRunOfOldCLI(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		for i := range 2 {
+			c.prompt()
+			c.begin()
+			c.result(fmt.Sprint("answer ", i))
+		}
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		for i := range 2 {
+			if res, err := s.Ask(t.Context(), "hello"); err != nil || res.Text != fmt.Sprint("answer ", i) {
+				t.Errorf("Ask = %v, %v", res, err)
+			}
+		}
+		finish(t, s)
+	})
+}
+
+func TestRunIsOneReader(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); c.answer("hi"); c.idle() }, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		run := s.Run(t.Context(), "hello")
+		for _, err := range run {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, err := range map[string]error{
+				"Run":      lastError(s.Run(t.Context(), "nested")),
+				"Messages": lastError(s.Messages(t.Context())),
+			} {
+				if !errors.Is(err, claude.ErrBusy) {
+					t.Errorf("nested %s: %v", name, err)
+				}
+			}
+			if _, err := s.Ask(t.Context(), "nested"); !errors.Is(err, claude.ErrBusy) {
+				t.Errorf("nested Ask: %v", err)
+			}
+		}
+		if err := lastError(run); !errors.Is(err, claude.ErrUsed) {
+			t.Errorf("second range: %v", err)
+		}
+		finish(t, s)
+	})
+}
+
+func lastError(stream func(func(message.Message, error) bool)) error {
+	_, err := collect(stream)
+	return err
+}
+
+func TestRunErrorResult(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.begin(id)
+		c.say(`{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","result":"API Error: 500"%s}`, named([]string{id}))
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		res, err := s.Ask(t.Context(), "hello")
+		failed, ok := errors.AsType[*claude.ResultError](err)
+		if !ok || failed.Result != res || !strings.Contains(err.Error(), "api_error: API Error: 500") {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		finish(t, s)
+	})
+}
+
+// leave is how a loop can be left in the middle of its turn.
+var leave = map[string]func(t *testing.T, s *claude.Session){
+	"break": func(t *testing.T, s *claude.Session) {
+		for msg := range s.Run(t.Context(), "long") {
+			if midTurn(msg) {
+				break
+			}
+		}
+	},
+	"panic": func(t *testing.T, s *claude.Session) {
+		defer func() {
+			if recover() != "out" {
+				t.Error("the panic did not come through")
+			}
+		}()
+		for msg := range s.Run(t.Context(), "long") {
+			if midTurn(msg) {
+				panic("out")
+			}
+		}
+	},
+	"Goexit": func(t *testing.T, s *claude.Session) {
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			for msg := range s.Run(t.Context(), "long") {
+				if midTurn(msg) {
+					runtime.Goexit()
+				}
+			}
+		}()
+		<-gone
+	},
+	"context": func(t *testing.T, s *claude.Session) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var last error
+		for msg, err := range s.Run(ctx, "long") {
+			if midTurn(msg) {
+				cancel()
+			}
+			last = err
+		}
+		if !errors.Is(last, context.Canceled) {
+			t.Errorf("last error %v", last)
+		}
+	},
+	"deadline": func(t *testing.T, s *claude.Session) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := lastError(s.Run(ctx, "long")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("last error %v", err)
+		}
+	},
+}
+
+func midTurn(m message.Message) bool {
+	_, ok := m.(*message.Assistant)
+	return ok
+}
+
+func TestLeavingRunInterrupts(t *testing.T) {
+	for name, leave := range leave {
+		t.Run(name, func(t *testing.T) {
+			play := func(c *cli) {
+				c.greet()
+				id := c.prompt()
+				c.life(id, "queued")
+				c.life(id, "started")
+				c.begin(id)
+				c.text("never ending")
+				r := c.request("interrupt")
+				c.succeed(r, `{"still_queued":[]}`)
+				c.text("rest of the old turn")
+				c.result("interrupted", id)
+				c.life(id, "cancelled")
+				c.answer("clean")
+				c.idle()
+			}
+			bubble(t, play, func(t *testing.T, o *claude.Options) {
+				s := connect(t, o)
+				leave(t, s)
+				got, err := collect(s.Run(t.Context(), "next"))
+				got = slices.DeleteFunc(got, func(s string) bool { return s == "command_lifecycle" })
+				if want := []string{"system", "clean", "result clean"}; err != nil || !slices.Equal(got, want) {
+					t.Errorf("next turn: %q, %v, want %q", got, err, want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+func TestLeavingRunWhileQueued(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.begin()
+		c.text("background")
+		id := c.prompt()
+		c.life(id, "queued")
+		r := c.request("cancel_async_message")
+		if !strings.Contains(string(r.Body), id) {
+			c.t.Errorf("cancelled %s, want %s", r.Body, id)
+		}
+		c.life(id, "cancelled")
+		c.succeed(r, `{"cancelled":true}`)
+		c.text("more background")
+		c.result("background done")
+		c.answer("next")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var got []string
+		for msg, err := range s.Run(ctx, "queued") {
+			if err == nil {
+				got = append(got, msg.Head().Type)
+			} else if !errors.Is(err, context.DeadlineExceeded) {
+				t.Error(err)
+			}
+		}
+		rest, err := collect(s.Run(t.Context(), "next"))
+		if want := []string{"more background", "result background done", "system", "next", "result next"}; err != nil || !slices.Equal(rest, want) {
+			t.Errorf("%q, then %q, %v, want %q", got, rest, err, want)
+		}
+		finish(t, s)
+	})
+}
+
+func TestLeavingRunThatBeginsAllTheSame(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.life(id, "queued")
+		r := c.request("cancel_async_message")
+		c.life(id, "started")
+		c.begin(id)
+		c.succeed(r, `{"cancelled":false}`)
+		var next string
+		for range 2 { // the interrupt and the next prompt, in any order
+			f, _ := c.hear()
+			if f.Type == "user" {
+				next = f.Text("uuid")
+			} else if r, _ := f.Request(); r.Subtype == "interrupt" {
+				c.succeed(r, "{}")
+			} else {
+				c.t.Errorf("heard %s", f.Line)
+			}
+		}
+		c.result("interrupted", id)
+		c.begin(next)
+		c.text("next")
+		c.result("next", next)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		for range s.Run(t.Context(), "dropped") {
+			break
+		}
+		got, err := collect(s.Run(t.Context(), "next"))
+		if want := []string{"system", "next", "result next"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("next turn: %q, %v, want %q", got, err, want)
+		}
+		finish(t, s)
+	})
+}
+
+func TestRunCancelledByTheCLI(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.life(id, "queued")
+		c.life(id, "discarded")
+		c.answer("next")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		if err := lastError(s.Run(t.Context(), "dropped")); !errors.Is(err, claude.ErrCancelled) {
+			t.Errorf("error = %v", err)
+		}
+		if res, err := s.Ask(t.Context(), "next"); err != nil || res.Text != "next" {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		finish(t, s)
+	})
+}
+
+func TestMergedSends(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		a, b := c.prompt(), c.prompt()
+		c.begin(a, b)
+		c.result("both", a, b)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		a, err := s.Send(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var res *message.Result
+		for msg, err := range s.Run(t.Context(), "b") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, _ = msg.(*message.Result)
+		}
+		if res == nil || len(res.Prompts) != 2 || res.Prompts[0] != a {
+			t.Errorf("result %+v, want both prompts", res)
+		}
+		finish(t, s)
+	})
+}
+
+func TestTheCLIEndsInTheTurn(t *testing.T) {
+	for code, want := range map[int]string{0: "no result", 1: "exited with code 1"} {
+		t.Run(fmt.Sprint("exit ", code), func(t *testing.T) {
+			play := func(c *cli) {
+				c.greet()
+				c.hear() // the operation
+				c.begin(c.prompt())
+				for i := range 10_000 {
+					c.text(fmt.Sprint("message ", i))
+				}
+				c.code = code
+			}
+			bubble(t, play, func(t *testing.T, o *claude.Options) {
+				s := connect(t, o)
+				pending := make(chan error, 1)
+				go func() { pending <- s.Control(t.Context(), "never_answered", nil, nil) }()
+				synctest.Wait()
+				got, err := collect(s.Run(t.Context(), "hello"))
+				if len(got) != 10_001 || got[10_000] != "message 9999" {
+					t.Errorf("%d messages came through", len(got))
+				}
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("error = %v, want %q", err, want)
+				}
+				if exit, ok := errors.AsType[*claude.ProcessError](err); code != 0 && (!ok || exit.ExitCode != code) {
+					t.Errorf("error = %#v", err)
+				}
+				if err := <-pending; err == nil {
+					t.Error("the pending operation succeeded")
+				}
+				s.Wait()
+				if want := map[int]claude.State{0: claude.StateStopped, 1: claude.StateFailed}[code]; s.State() != want {
+					t.Errorf("state %v, want %v", s.State(), want)
+				}
+			})
+		})
+	}
+}
+
+func TestMessages(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.text("one")
+		c.say("not a frame")
+		c.say(`{"type":"assistant","message":{"content":[{"type":"text","text":"cut}`)
+		c.say(`{"type":"brand_new","x":1}`)
+		c.text("two")
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		diagnostics := 0
+		o.Trace = &claude.Trace{Diagnostic: func(d claude.Diagnostic) { diagnostics++ }}
+		s := connect(t, o)
+		for range s.Messages(t.Context()) {
+			break
+		}
+		got, err := collect(s.Messages(t.Context()))
+		if want := []string{"brand_new", "two"}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+		if diagnostics != 2 {
+			t.Errorf("%d diagnostics, want 2", diagnostics)
+		}
+	})
+}
+
+func TestTruncatedOutput(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); fmt.Fprint(c.stdout, `{"type":"assis`) }, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		if err := lastError(s.Messages(t.Context())); err == nil || !strings.Contains(err.Error(), "inside a line") {
+			t.Errorf("error = %v", err)
+		}
+		if err := s.Wait(); err == nil {
+			t.Error("Wait = nil")
+		}
+	})
+}
+
+func TestSlowReader(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		for range 100 {
+			c.say(`{"type":"stream_event","event":{"type":"ping","pad":%q}}`, strings.Repeat("x", 1000))
+		}
+		c.succeed(c.request("set_model"), "{}")
+		c.prompt()
+		for range 100 {
+			c.text(strings.Repeat("x", 1000))
+		}
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Limits.Unread = 10_000
+		s := connect(t, o)
+		if err := s.SetModel(t.Context(), "opus"); err != nil {
+			t.Errorf("SetModel while partial messages are unread: %v", err)
+		}
+		s.Send(t.Context(), "go on")
+		if err := s.Wait(); !errors.Is(err, claude.ErrSlow) {
+			t.Errorf("Wait = %v", err)
+		}
+		if err := lastError(s.Messages(t.Context())); !errors.Is(err, claude.ErrSlow) {
+			t.Errorf("Messages end with %v", err)
+		}
+	})
+}
+
+func TestSendMessageID(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); c.prompt(); c.idle() }, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		m := message.NewUser(message.Text("hello"))
+		m.UUID = "00000000-0000-4000-8000-0000000000aa"
+		if id, err := s.SendMessage(t.Context(), m); err != nil || id != m.UUID {
+			t.Errorf("SendMessage = %q, %v", id, err)
+		}
+		if _, err := s.SendMessage(t.Context(), m); err == nil {
+			t.Error("the same id twice was accepted")
+		}
+		synctest.Wait()
+		s.Close()
+	})
+}
+
+func TestSendToDeadCLI(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); c.code = 3 }, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		_, err := s.Send(t.Context(), "hello")
+		if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != 3 {
+			t.Errorf("Send = %v, want how the CLI ended", err)
+		}
+		s.Wait()
+	})
+}

@@ -1,0 +1,101 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+
+	"github.com/claude-agent-go/claude/internal/proc"
+)
+
+// Transport starts a CLI. The default starts a child process; another one may
+// run it in a container, on another machine, or not at all, as in tests.
+//
+// Start is called once for each session. Its context bounds the start, not the
+// life of what was started.
+type Transport interface {
+	Start(ctx context.Context, launch *Launch) (Conn, error)
+}
+
+// Launch is what a Transport is to start.
+type Launch struct {
+	Path string   // Options.CLIPath, possibly empty
+	Args []string // the command line without the program
+	Env  []string // the whole environment
+	Dir  string   // Options.Cwd, possibly empty
+	// Stderr takes the lines of standard error; nil if nobody wants them.
+	Stderr func(line string)
+	// Logger is never nil.
+	Logger *slog.Logger
+}
+
+// Conn is a CLI that runs: Read reads its standard output until io.EOF, Write
+// writes its standard input. Reads and writes run at the same time as each
+// other and as all other methods; after Stop both return.
+type Conn interface {
+	io.ReadWriter
+	// CloseWrite ends standard input: the CLI ends by itself when its work is
+	// done. It may be called again.
+	CloseWrite() error
+	// Stop ends the CLI: politely first, in bounded time, never leaving it
+	// behind. It may be called again, and at the same time.
+	Stop() error
+	// Wait blocks until the CLI has ended, and says how: nil for exit code 0,
+	// otherwise an error, best with a method ExitCode() int as that of
+	// *exec.ExitError. It may be called by several goroutines.
+	Wait() error
+}
+
+// child is the default Transport.
+type child struct{}
+
+func (child) Start(ctx context.Context, l *Launch) (Conn, error) {
+	p, err := proc.Start(ctx, &proc.Command{
+		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Stderr: l.Stderr, Log: l.Logger,
+	})
+	if err != nil {
+		return nil, startFailure(ctx, l, err)
+	}
+	return p, nil
+}
+
+// startFailure says what is wrong with a start: the directory, the program, or
+// the system.
+func startFailure(ctx context.Context, l *Launch, err error) error {
+	if _, ok := errors.AsType[*proc.DirError](err); ok {
+		return &OptionError{"Cwd", err.Error()}
+	}
+	if ctx.Err() != nil {
+		return err
+	}
+	reason := ErrSpawn
+	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+		reason = ErrNotFound
+	}
+	return &StartError{Reason: reason, Path: l.Path, Err: err}
+}
+
+// exitFailure turns what Conn.Wait returned into a ProcessError; nil stays nil.
+func exitFailure(err error) *ProcessError {
+	if err == nil {
+		return nil
+	}
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
+		return &ProcessError{ExitCode: exit.Code, Signal: exit.Signal, Stderr: exit.Stderr}
+	}
+	failure := &ProcessError{ExitCode: -1, Err: err}
+	if coder, ok := err.(interface{ ExitCode() int }); ok {
+		failure.ExitCode = coder.ExitCode()
+	}
+	return failure
+}
+
+// stderrTail returns the end of what the CLI wrote to standard error, for
+// those Conns that keep it.
+func stderrTail(c Conn) string {
+	if t, ok := c.(interface{ StderrTail() string }); ok {
+		return t.StderrTail()
+	}
+	return ""
+}

@@ -1,0 +1,160 @@
+package claude
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// validate reports the first option that cannot be used, before anything is
+// started.
+func (o *Options) validate() error {
+	for _, check := range []func() *OptionError{
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkSession, o.checkTexts, o.checkHooks,
+	} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkNumbers() *OptionError {
+	for _, n := range []struct {
+		field string
+		value float64
+	}{
+		{"MaxTurns", float64(o.MaxTurns)},
+		{"MaxBudgetUSD", o.MaxBudgetUSD},
+		{"Thinking.Budget", float64(o.Thinking.Budget)},
+		{"Limits.Line", float64(o.Limits.Line)},
+		{"Limits.Unread", float64(o.Limits.Unread)},
+		{"Limits.Queued", float64(o.Limits.Queued)},
+		{"Limits.Pending", float64(o.Limits.Pending)},
+		{"Limits.Callbacks", float64(o.Limits.Callbacks)},
+	} {
+		if !(n.value >= 0) { // also refuses NaN
+			return &OptionError{n.field, fmt.Sprintf("%v is negative or no number", n.value)}
+		}
+	}
+	for _, d := range []struct {
+		field string
+		value time.Duration
+	}{
+		{"Timeouts.Initialize", o.Timeouts.Initialize},
+		{"Timeouts.Control", o.Timeouts.Control},
+		{"Timeouts.Rewind", o.Timeouts.Rewind},
+		{"Timeouts.Callback", o.Timeouts.Callback},
+		{"Timeouts.Close", o.Timeouts.Close},
+	} {
+		if d.value < 0 && d.value != NoTimeout {
+			return &OptionError{d.field, fmt.Sprintf("%v is negative (NoTimeout takes the bound away)", d.value)}
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkChoices() *OptionError {
+	if o.PermissionMode != "" && !o.PermissionMode.Valid() {
+		return &OptionError{"PermissionMode", fmt.Sprintf("unknown mode %q", o.PermissionMode)}
+	}
+	for _, c := range []struct {
+		field, value string
+		choices      []string
+	}{
+		{"Effort", o.Effort, []string{"low", "medium", "high", "xhigh", "max"}},
+		{"Thinking.Mode", o.Thinking.Mode, []string{"adaptive", "enabled", "disabled"}},
+		{"Thinking.Display", o.Thinking.Display, []string{"summarized", "omitted"}},
+	} {
+		if c.value != "" && !slices.Contains(c.choices, c.value) {
+			return &OptionError{c.field, fmt.Sprintf("%q is not one of %s", c.value, strings.Join(c.choices, ", "))}
+		}
+	}
+	for _, s := range o.SettingSources {
+		if !slices.Contains([]string{"user", "project", "local"}, s) {
+			return &OptionError{"SettingSources", fmt.Sprintf("%q is not one of user, project, local", s)}
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkConflicts() *OptionError {
+	switch {
+	case o.SystemPrompt.Preset && o.SystemPrompt.Text != "":
+		return &OptionError{"SystemPrompt", "both Preset and Text are set"}
+	case o.Thinking.Budget > 0 && o.Thinking.Mode != "enabled":
+		return &OptionError{"Thinking.Budget", `needs Mode "enabled"`}
+	case o.FallbackModel != "" && o.FallbackModel == o.Model:
+		return &OptionError{"FallbackModel", "is the same as Model"}
+	}
+	for _, rule := range o.DisallowedTools {
+		if slices.Contains(o.AllowedTools, rule) {
+			return &OptionError{"AllowedTools", fmt.Sprintf("%q is in DisallowedTools too", rule)}
+		}
+	}
+	return nil
+}
+
+var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+func (o *Options) checkSession() *OptionError {
+	resumes := o.Resume != "" || o.Continue
+	switch {
+	case o.Resume != "" && o.Continue:
+		return &OptionError{"Continue", "both Resume and Continue are set"}
+	case o.ForkSession && !resumes:
+		return &OptionError{"ForkSession", "needs Resume or Continue"}
+	case o.ResumeAt != "" && o.Resume == "":
+		return &OptionError{"ResumeAt", "needs Resume"}
+	case o.SessionID != "" && !uuidForm.MatchString(o.SessionID):
+		return &OptionError{"SessionID", fmt.Sprintf("%q is no UUID", o.SessionID)}
+	case o.SessionID != "" && resumes && !o.ForkSession:
+		return &OptionError{"SessionID", "a resumed session keeps its id unless ForkSession is set"}
+	}
+	return nil
+}
+
+// checkTexts refuses what cannot be passed to a process, and rules that would
+// be read as two.
+func (o *Options) checkTexts() *OptionError {
+	texts := map[string][]string{
+		"Model": {o.Model}, "FallbackModel": {o.FallbackModel}, "Resume": {o.Resume}, "ResumeAt": {o.ResumeAt},
+		"Cwd": {o.Cwd}, "CLIPath": {o.CLIPath}, "AddDirs": o.AddDirs, "Env": o.Env, "ExtraArgs": o.ExtraArgs,
+		"Tools": o.Tools, "AllowedTools": o.AllowedTools, "DisallowedTools": o.DisallowedTools,
+	}
+	for field, values := range texts {
+		for _, v := range values {
+			if strings.ContainsRune(v, 0) {
+				return &OptionError{field, "contains a NUL byte"}
+			}
+		}
+	}
+	for _, dir := range o.AddDirs {
+		if dir == "" {
+			return &OptionError{"AddDirs", "contains an empty path"}
+		}
+	}
+	for i, entry := range o.Env {
+		if !strings.Contains(entry, "=") { // not shown: it may be a secret
+			return &OptionError{"Env", fmt.Sprintf("entry %d is not NAME=value", i)}
+		}
+	}
+	return nil
+}
+
+func (o *Options) checkHooks() *OptionError {
+	for i, h := range o.Hooks {
+		field := fmt.Sprintf("Hooks[%d]", i)
+		switch {
+		case h.Event == "":
+			return &OptionError{field, "has no event"}
+		case h.Func == nil:
+			return &OptionError{field, "has no function"}
+		case h.Timeout < 0 && h.Timeout != NoTimeout:
+			return &OptionError{field, "has a negative timeout"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package claude
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The first CLI versions with a feature, as measured. Older ones do not refuse
+// what they lack: they never answer, or never call.
+const (
+	featureInitialize = "1.0.63"
+	featureHooks      = "1.0.85"
+)
+
+// A CLI that speaks the protocol answers initialize in about half a second and
+// names its version there. Only one that stays silent is asked for it.
+const (
+	probeAfter = 2 * time.Second
+	probeBound = 2 * time.Second
+)
+
+var versionForm = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)`)
+
+// compareVersions compares two versions by their three numbers; ok is false
+// when one has none.
+func compareVersions(a, b string) (order int, ok bool) {
+	x, y := versionForm.FindStringSubmatch(a), versionForm.FindStringSubmatch(b)
+	if x == nil || y == nil {
+		return 0, false
+	}
+	for i := 1; i <= 3; i++ {
+		m, _ := strconv.Atoi(x[i])
+		n, _ := strconv.Atoi(y[i])
+		if order = cmp.Compare(m, n); order != 0 {
+			return order, true
+		}
+	}
+	return 0, true
+}
+
+// tooOld reports whether a version is known and below what is needed. An
+// unknown version is not held against the CLI: what it does counts.
+func tooOld(version, needed string) bool {
+	order, ok := compareVersions(version, needed)
+	return ok && order < 0
+}
+
+// checkFeatures refuses a CLI that would silently ignore what the options ask.
+func (s *Session) checkFeatures(ctx context.Context) error {
+	if len(s.opts.Hooks) == 0 {
+		return nil
+	}
+	info := s.Info()
+	version := info.CLIVersion
+	if version == "" && s.opts.Transport == nil && ctx.Err() == nil {
+		version = s.probeVersion()
+	}
+	if tooOld(version, featureHooks) {
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, hooks need %s", version, featureHooks))
+	}
+	if !info.HookOnFailureSupported {
+		for _, h := range s.opts.Hooks {
+			if s.opts.failsClosed(h) {
+				s.log.Warn("the CLI does not support failing closed by itself: only failures on this side are blocked", "event", string(h.Event))
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// probeVersion asks the executable for its version; "" when it does not say.
+func (s *Session) probeVersion() string {
+	ctx, cancel := context.WithTimeout(context.Background(), probeBound)
+	defer cancel()
+	conn, err := child{}.Start(ctx, &Launch{
+		Path: s.opts.CLIPath, Args: []string{"--version"}, Env: s.plan.env, Dir: s.opts.Cwd, Logger: s.log,
+	})
+	if err != nil {
+		s.log.Warn("version check failed", "error", err)
+		return ""
+	}
+	_ = conn.CloseWrite()
+	said := make(chan string, 1)
+	go func() {
+		out, _ := io.ReadAll(io.LimitReader(conn, 4<<10))
+		said <- string(out)
+	}()
+	version := ""
+	select {
+	case out := <-said:
+		version = versionForm.FindString(out)
+	case <-ctx.Done():
+	}
+	_ = conn.Stop()
+	if version == "" {
+		s.log.Warn("version check inconclusive")
+	}
+	return strings.TrimSpace(version)
+}
