@@ -59,6 +59,12 @@ func Decode(raw []byte) (Message, error) {
 
 // DecodeAs is [Decode] for a caller that has read type and subtype already.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
+	if typ == typeStream {
+		if m := fastDelta(raw); m != nil {
+			m.Raw = raw
+			return m, nil
+		}
+	}
 	m := newMessage(typ, subtype)
 	err := m.decode(raw)
 	if err != nil {

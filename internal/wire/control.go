@@ -28,14 +28,14 @@ func (id ID) Own() (uint64, bool) {
 
 // String returns the id for people: without the quotes.
 func (id ID) String() string {
-	if s := text([]byte(id)); s != "" {
+	if s := jsonx.Text([]byte(id)); s != "" {
 		return s
 	}
 	return string(id)
 }
 
 func identify(value []byte) ID {
-	if !present(value) || !jsonx.Valid(value) {
+	if !jsonx.Present(value) || !jsonx.Valid(value) {
 		return ""
 	}
 	return ID(value)
@@ -57,23 +57,23 @@ func (e *MissingError) Error() string { return "Missing required field: " + e.Fi
 // if the frame had one, so that the request can still be answered.
 func (f Frame) Request() (Request, error) {
 	obj := f.Line
-	if !present(member(obj, "request")) {
-		if inner := member(obj, "message"); present(inner) {
+	if !jsonx.Present(jsonx.Member(obj, "request")) {
+		if inner := jsonx.Member(obj, "message"); jsonx.Present(inner) {
 			obj = inner
 		}
 	}
-	r := Request{ID: identify(member(obj, "request_id"))}
+	r := Request{ID: identify(jsonx.Member(obj, "request_id"))}
 	if r.ID == "" {
 		r.ID = identify(f.Member("request_id"))
 	}
 	if r.ID == "" {
 		return r, &MissingError{"request_id"}
 	}
-	r.Body = json.RawMessage(member(obj, "request"))
-	if !present(r.Body) {
+	r.Body = json.RawMessage(jsonx.Member(obj, "request"))
+	if !jsonx.Present(r.Body) {
 		return r, &MissingError{"request"}
 	}
-	if r.Subtype = text(member(r.Body, "subtype")); r.Subtype == "" {
+	if r.Subtype = jsonx.Text(jsonx.Member(r.Body, "subtype")); r.Subtype == "" {
 		return r, &MissingError{"request.subtype"}
 	}
 	return r, nil
@@ -103,24 +103,24 @@ func (e *ReplyError) Error() string {
 // Response reads a control_response frame.
 func (f Frame) Response() (Response, error) {
 	body := f.Member("response")
-	if !present(body) {
+	if !jsonx.Present(body) {
 		return Response{}, &MissingError{"response"}
 	}
-	r := Response{Body: body, ID: identify(member(body, "request_id"))}
+	r := Response{Body: body, ID: identify(jsonx.Member(body, "request_id"))}
 	if r.ID == "" {
 		r.ID = identify(f.Member("request_id"))
 	}
 	if r.ID == "" {
 		return r, &MissingError{"response.request_id"}
 	}
-	if text(member(body, "subtype")) != "error" {
-		if payload := member(body, "response"); present(payload) {
+	if jsonx.Text(jsonx.Member(body, "subtype")) != "error" {
+		if payload := jsonx.Member(body, "response"); jsonx.Present(payload) {
 			r.Payload = payload
 		}
 		return r, nil
 	}
-	what := member(body, "error")
-	r.Err = &ReplyError{Message: text(what), Code: text(member(body, "error_code"))}
+	what := jsonx.Member(body, "error")
+	r.Err = &ReplyError{Message: jsonx.Text(what), Code: jsonx.Text(jsonx.Member(body, "error_code"))}
 	if r.Err.Message == "" {
 		r.Err.Message = string(what)
 	}
@@ -207,7 +207,7 @@ func object(payload any) ([]byte, error) {
 		return nil, err
 	}
 	if len(body) == 0 || body[0] != '{' {
-		return nil, ErrNotObject
+		return nil, jsonx.ErrNotObject
 	}
 	return body, nil
 }

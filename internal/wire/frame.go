@@ -31,13 +31,13 @@ var envelope = [...]string{"type", "subtype", "request_id", "request", "response
 // its envelope could be read in two ways.
 func Parse(line []byte) (Frame, error) {
 	f := Frame{Line: line}
-	m, err := walk(line)
+	m, err := jsonx.Walk(line)
 	if err != nil {
 		return f, err
 	}
 	var seen [len(envelope)]bool
 	for {
-		name, value, err := m.next()
+		name, value, err := m.Next()
 		if err != nil {
 			return f, err
 		}
@@ -94,20 +94,20 @@ func kind(value []byte) string {
 	case `"success"`:
 		return "success"
 	}
-	return text(value)
+	return jsonx.Text(value)
 }
 
 // Member returns a member of the top level as written, nil when absent.
-func (f Frame) Member(name string) []byte { return member(f.Line, name) }
+func (f Frame) Member(name string) []byte { return jsonx.Member(f.Line, name) }
 
 // Text returns a member of the top level that is a string, "" otherwise.
-func (f Frame) Text(name string) string { return text(f.Member(name)) }
+func (f Frame) Text(name string) string { return jsonx.Text(f.Member(name)) }
 
 // Prompts returns the ids of the user messages that the frame says it belongs
 // to: user_message_uuids, or the single user_message_uuid.
 func (f Frame) Prompts() []string {
 	var ids []string
-	if list := f.Member("user_message_uuids"); present(list) {
+	if list := f.Member("user_message_uuids"); jsonx.Present(list) {
 		_ = jsonx.Unmarshal(list, &ids) // what fits is kept
 	}
 	if len(ids) == 0 {

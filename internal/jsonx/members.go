@@ -1,28 +1,26 @@
-package wire
+package jsonx
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-
-	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// ErrNotObject is returned for a line that is not a JSON object.
+// ErrNotObject is returned for a text that is not a JSON object.
 var ErrNotObject = errors.New("not a JSON object")
 
-// members walks the members of a JSON object without decoding their values.
+// Members walks the members of a JSON object without decoding their values.
 // It checks the structure of the top level only; values are delimited by their
 // brackets and quotes, and a value's own errors surface when it is decoded.
-type members struct {
+type Members struct {
 	data []byte
 	pos  int
 	n    int // members seen
 }
 
-// walk starts at the opening brace of an object.
-func walk(data []byte) (members, error) {
-	m := members{data: data}
+// Walk starts at the opening brace of an object.
+func Walk(data []byte) (Members, error) {
+	m := Members{data: data}
 	m.blanks()
 	if m.peek() != '{' {
 		return m, ErrNotObject
@@ -31,9 +29,9 @@ func walk(data []byte) (members, error) {
 	return m, nil
 }
 
-// next returns the next member: its name unescaped, its value as written.
+// Next returns the next member: its name unescaped, its value as written.
 // After the last one, and the end of the data behind it, name is nil.
-func (m *members) next() (name, value []byte, err error) {
+func (m *Members) Next() (name, value []byte, err error) {
 	m.blanks()
 	if m.peek() == '}' {
 		m.pos++
@@ -66,7 +64,7 @@ func (m *members) next() (name, value []byte, err error) {
 	return name, m.data[start:m.pos], nil
 }
 
-func (m *members) name() ([]byte, error) {
+func (m *Members) name() ([]byte, error) {
 	start := m.pos
 	if err := m.text(); err != nil {
 		return nil, err
@@ -76,14 +74,14 @@ func (m *members) name() ([]byte, error) {
 		return quoted[1 : len(quoted)-1 : len(quoted)-1], nil
 	}
 	var s string
-	if err := jsonx.Unmarshal(quoted, &s); err != nil {
+	if err := Unmarshal(quoted, &s); err != nil {
 		return nil, m.bad("name cannot be read")
 	}
 	return append(make([]byte, 0, len(s)+1), s...), nil // never nil: nil is the end
 }
 
 // skip moves past one value.
-func (m *members) skip() error {
+func (m *Members) skip() error {
 	switch m.peek() {
 	case '"':
 		return m.text()
@@ -101,7 +99,7 @@ func (m *members) skip() error {
 }
 
 // nested moves past an object or array by counting brackets outside strings.
-func (m *members) nested() error {
+func (m *Members) nested() error {
 	depth := 0
 	for m.pos < len(m.data) {
 		switch m.data[m.pos] {
@@ -124,7 +122,7 @@ func (m *members) nested() error {
 }
 
 // text moves past a string.
-func (m *members) text() error {
+func (m *Members) text() error {
 	if m.peek() != '"' {
 		return m.bad("string expected")
 	}
@@ -143,20 +141,20 @@ func (m *members) text() error {
 	return m.bad("string without an end")
 }
 
-func (m *members) blanks() {
+func (m *Members) blanks() {
 	for m.pos < len(m.data) && blank(m.data[m.pos]) {
 		m.pos++
 	}
 }
 
-func (m *members) peek() byte {
+func (m *Members) peek() byte {
 	if m.pos < len(m.data) {
 		return m.data[m.pos]
 	}
 	return 0
 }
 
-func (m *members) bad(what string) error {
+func (m *Members) bad(what string) error {
 	return fmt.Errorf("malformed JSON at byte %d: %s", m.pos, what)
 }
 
@@ -166,13 +164,13 @@ func delimiter(c byte) bool {
 	return blank(c) || c == ',' || c == '}' || c == ']' || c == '{' || c == '[' || c == '"' || c == ':'
 }
 
-// member returns the value of one member of an object, nil when there is none
+// Member returns the value of one member of an object, nil when there is none
 // or the object cannot be read.
-func member(obj []byte, name string) []byte {
-	m, err := walk(obj)
+func Member(obj []byte, name string) []byte {
+	m, err := Walk(obj)
 	for err == nil {
 		var k, v []byte
-		if k, v, err = m.next(); k == nil {
+		if k, v, err = m.Next(); k == nil {
 			return nil
 		}
 		if string(k) == name {
@@ -182,8 +180,8 @@ func member(obj []byte, name string) []byte {
 	return nil
 }
 
-// text returns the value of a JSON string, "" for anything else.
-func text(value []byte) string {
+// Text returns the value of a JSON string, "" for anything else.
+func Text(value []byte) string {
 	if len(value) < 2 || value[0] != '"' {
 		return ""
 	}
@@ -191,11 +189,11 @@ func text(value []byte) string {
 		return string(value[1 : len(value)-1])
 	}
 	var s string
-	if jsonx.Unmarshal(value, &s) != nil {
+	if Unmarshal(value, &s) != nil {
 		return ""
 	}
 	return s
 }
 
-// present reports whether a value is there and not null.
-func present(value []byte) bool { return len(value) > 0 && string(value) != "null" }
+// Present reports whether a value is there and not null.
+func Present(value []byte) bool { return len(value) > 0 && string(value) != "null" }
