@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
@@ -72,7 +73,11 @@ func (s *Session) operate(ctx context.Context, op string, payload any, timeout t
 	if err != nil {
 		failed := controlError(op, s.ending(ctx, err))
 		t.RequestID, t.Err = failed.RequestID, failed
-		s.log.Error("control operation failed", "op", op, "error", failed)
+		level := slog.LevelError
+		if ctx.Err() != nil || errors.Is(failed, ErrClosed) {
+			level = slog.LevelDebug // the caller's own doing
+		}
+		s.log.Log(ctx, level, "control operation failed", "op", op, "error", failed)
 		s.trace.requestDone(t)
 		return failed
 	}

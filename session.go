@@ -192,14 +192,17 @@ func (s *Session) finish(readErr error) {
 	} else {
 		s.setState(StateStopped)
 	}
-	s.peer.Close(stream)
 	s.inbox.Close(stream)
+	if errors.Is(stream, io.EOF) {
+		stream = new(ProcessError) // exit code 0, but too early for a pending call
+	}
+	s.peer.Close(stream)
 	s.trace.end()
 	close(s.done)
 }
 
 // judge returns what Wait says, nil for an orderly end, and what readers of
-// the stream and pending calls get.
+// the stream get, io.EOF for an orderly end that was not ours.
 func (s *Session) judge(readErr error) (cause, stream error) {
 	s.mu.Lock()
 	stopped, early := s.stopped, s.early

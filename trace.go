@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"fmt"
 	"sync"
 	"time"
 )
@@ -108,6 +109,12 @@ func (tr *tracer) signal() {
 func (tr *tracer) end() {
 	if tr == nil {
 		return
+	}
+	tr.mu.Lock()
+	skipped := tr.skipped
+	tr.mu.Unlock()
+	if skipped > 0 {
+		tr.diagnostic(Diagnostic{Err: fmt.Errorf("%d frames were left out of the trace", skipped), Count: 1})
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
