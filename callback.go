@@ -43,32 +43,21 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 	case "hook_callback":
 		return s.hookCallback(in)
 	case "elicitation":
-		return fixed(in.Subtype, `{"action":"decline"}`)
+		return s.elicitationCallback(in)
 	case "request_user_dialog":
-		return fixed(in.Subtype, `{"behavior":"cancelled"}`)
+		return s.dialogCallback(in)
 	}
 	return nil
 }
 
-// fixed answers what nobody has registered for: as a person would who cannot
-// be asked.
-func fixed(name, reply string) *callback {
-	answer := json.RawMessage(reply)
-	return &callback{
-		name: name,
-		run:  func(context.Context) (json.RawMessage, error) { return answer, nil },
-		fail: func(error) json.RawMessage { return answer },
-	}
-}
-
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	req := &permission.Request{RequestID: in.ID.String()}
-	decodeErr := jsonx.Unmarshal(in.Body, req)
+	decodeErr := readable(req, jsonx.Unmarshal(in.Body, req))
 	return &callback{
 		name:    req.ToolName,
 		timeout: s.opts.Timeouts.Callback,
 		run: func(ctx context.Context) (json.RawMessage, error) {
-			if req.ToolName == "" && decodeErr != nil {
+			if decodeErr != nil {
 				return nil, fmt.Errorf("the request cannot be read: %w", decodeErr)
 			}
 			if s.opts.CanUseTool == nil {
@@ -88,6 +77,20 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 			return reply
 		},
 	}
+}
+
+// readable refuses a request that names no tool, or an input that is none: a
+// callback that allows everything else must not be asked about nothing.
+func readable(req *permission.Request, err error) error {
+	switch {
+	case req.ToolName == "" && err != nil:
+		return err
+	case req.ToolName == "":
+		return errors.New("it names no tool")
+	case len(req.Input) > 0 && req.Input[0] != '{' && string(req.Input) != "null":
+		return errors.New("its input is no object")
+	}
+	return nil
 }
 
 func (s *Session) hookCallback(in *peer.Incoming) *callback {

@@ -11,7 +11,6 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // Connect starts a CLI and returns a session with it that is ready for use.
@@ -190,19 +189,4 @@ func (s *Session) isExtra(flag string) bool {
 
 func (s *Session) startError(reason, err error) *StartError {
 	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: strings.TrimSpace(stderrTail(s.conn)), Err: err}
-}
-
-// warn logs combinations of options by which a callback would never be asked.
-func (o *Options) warn() {
-	if o.CanUseTool == nil {
-		return
-	}
-	if o.PermissionMode == permission.ModeBypassPermissions {
-		o.Logger.Warn("CanUseTool is never called in permission mode bypassPermissions")
-	}
-	for _, rule := range o.AllowedTools {
-		if !strings.Contains(rule, "(") {
-			o.Logger.Warn("CanUseTool is never called for a tool that is allowed as a whole", "rule", rule)
-		}
-	}
 }

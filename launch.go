@@ -47,7 +47,8 @@ func newPlan(o *Options, oneShot bool) *plan {
 // callbacks, and what only the handshake carries. A system prompt of the
 // user's is such a thing because it does not belong on a command line.
 func (o *Options) needsControl() bool {
-	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.SystemPrompt.Text != "" || o.SystemPrompt.Append != ""
+	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil ||
+		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != ""
 }
 
 // args returns the command line. Values are joined to their flags, so that a
@@ -88,6 +89,7 @@ func (o *Options) args(p *plan) []string {
 	flag("--permission-mode", string(o.PermissionMode))
 	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
 	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
+	flag("--permission-prompt-tool", o.PermissionPromptTool)
 	flag("--session-id", p.sessionID)
 	flag("--resume", o.Resume)
 	flag("--resume-session-at", o.ResumeAt)
@@ -135,6 +137,9 @@ func (o *Options) environ() []string {
 // initialize returns the handshake, and registers hooks under the ids in it.
 func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
 	init := &control.Initialize{AppendSystemPrompt: o.SystemPrompt.Append}
+	if len(o.DialogKinds) > 0 {
+		init.SupportedDialogKinds = o.DialogKinds
+	}
 	if !o.SystemPrompt.Preset {
 		init.SystemPrompt = []string{o.SystemPrompt.Text}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -50,11 +51,22 @@ type Options struct {
 	// CLI refuses them and lists them in Result.PermissionDenials. It may be
 	// called several times at once.
 	CanUseTool permission.Func
+	// PermissionPromptTool is an MCP tool that decides instead of CanUseTool,
+	// as mcp__server__tool. It excludes CanUseTool.
+	PermissionPromptTool string
 	// Hooks are called at the events they name.
 	Hooks []hook.Hook
 	// HookFailure is what a hook that fails means, where the hook itself does
 	// not say. The zero value is hook.FailOpen: the agent goes on.
 	HookFailure hook.FailurePolicy
+	// OnElicitation answers the questions of MCP servers. Without it, and when
+	// it fails, they are declined.
+	OnElicitation control.ElicitationFunc
+	// OnUserDialog shows the dialogs of the CLI whose kinds DialogKinds names;
+	// each needs the other. When it fails the dialog is cancelled, as is one
+	// that comes without it.
+	OnUserDialog control.DialogFunc
+	DialogKinds  []string
 
 	// # Sessions
 
@@ -162,8 +174,8 @@ type Timeouts struct {
 	Control time.Duration
 	// Rewind bounds RewindFiles: 30 s.
 	Rewind time.Duration
-	// Callback bounds hooks and permission callbacks: 60 s. A hook's own
-	// Timeout goes before it.
+	// Callback bounds hooks, permission callbacks, elicitations and dialogs:
+	// 60 s. A hook's own Timeout goes before it.
 	Callback time.Duration
 	// Close is how long the CLI may take to end by itself when the session
 	// is closed: 5 s. Then it is told to.
@@ -198,6 +210,7 @@ func (o *Options) clone() *Options {
 	c.AllowedTools = slices.Clone(o.AllowedTools)
 	c.DisallowedTools = slices.Clone(o.DisallowedTools)
 	c.Hooks = slices.Clone(o.Hooks)
+	c.DialogKinds = slices.Clone(o.DialogKinds)
 	c.SettingSources = slices.Clone(o.SettingSources)
 	c.AddDirs = slices.Clone(o.AddDirs)
 	c.Env = slices.Clone(o.Env)

@@ -12,7 +12,7 @@ import (
 // started.
 func (o *Options) validate() error {
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkSession, o.checkTexts, o.checkHooks,
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -122,6 +122,7 @@ func (o *Options) checkTexts() *OptionError {
 	texts := map[string][]string{
 		"Model": {o.Model}, "FallbackModel": {o.FallbackModel}, "Resume": {o.Resume}, "ResumeAt": {o.ResumeAt},
 		"Cwd": {o.Cwd}, "CLIPath": {o.CLIPath}, "AddDirs": o.AddDirs, "Env": o.Env, "ExtraArgs": o.ExtraArgs,
+		"PermissionPromptTool": {o.PermissionPromptTool}, "DialogKinds": o.DialogKinds,
 		"Tools": o.Tools, "AllowedTools": o.AllowedTools, "DisallowedTools": o.DisallowedTools,
 	}
 	for field, values := range texts {

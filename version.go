@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/control"
 )
 
 // The first CLI versions with a feature, as measured. Older ones do not refuse
@@ -64,13 +66,30 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	if tooOld(version, featureHooks) {
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, hooks need %s", version, featureHooks))
 	}
-	if !info.HookOnFailureSupported {
-		for _, h := range s.opts.Hooks {
-			if s.opts.failsClosed(h) {
-				s.log.Warn("the CLI does not support failing closed by itself: only failures on this side are blocked", "event", string(h.Event))
-				break
-			}
+	return s.checkFailClosed(version, info)
+}
+
+// checkFailClosed refuses a CLI on which a hook that must fail closed would
+// not. Most failures happen on this side and are answered with a block, but
+// some only the CLI sees: an answer it cannot read, a line that was too long
+// for us. Without its support they would let pass what the hook is to stop.
+func (s *Session) checkFailClosed(version string, info *control.Info) error {
+	missing := info.HooksApplied != nil && !*info.HooksApplied
+	if missing {
+		s.log.Warn("the CLI did not register the hooks")
+	}
+	if info.HookOnFailureSupported && !missing {
+		return nil
+	}
+	for _, h := range s.opts.Hooks {
+		if !s.opts.failsClosed(h) {
+			continue
 		}
+		why := "does not block when a hook fails"
+		if missing {
+			why = "did not register the hooks"
+		}
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %q %s, and the %s hook is to fail closed", version, why, h.Event))
 	}
 	return nil
 }

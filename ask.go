@@ -1,0 +1,61 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+)
+
+// elicitationCallback passes the question of an MCP server on. A question that
+// nobody answers, for whatever reason, is declined: the server goes on without
+// the answer, and the session with it.
+func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
+	e := &control.Elicitation{RequestID: in.ID.String()}
+	decodeErr := jsonx.Unmarshal(in.Body, e)
+	return &callback{
+		name:    e.ServerName,
+		timeout: s.opts.Timeouts.Callback,
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			switch {
+			case decodeErr != nil:
+				return nil, decodeErr
+			case s.opts.OnElicitation == nil:
+				return jsonx.Marshal(control.Decline())
+			}
+			answer, err := s.opts.OnElicitation(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			return jsonx.Marshal(answer)
+		},
+		fail: func(error) json.RawMessage { return json.RawMessage(`{"action":"decline"}`) },
+	}
+}
+
+// dialogCallback shows a dialog of the CLI. One that cannot be shown is
+// cancelled; an error reply would leave it open.
+func (s *Session) dialogCallback(in *peer.Incoming) *callback {
+	d := &control.Dialog{RequestID: in.ID.String()}
+	decodeErr := jsonx.Unmarshal(in.Body, d)
+	return &callback{
+		name:    d.Kind,
+		timeout: s.opts.Timeouts.Callback,
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			switch {
+			case decodeErr != nil:
+				return nil, decodeErr
+			case s.opts.OnUserDialog == nil:
+				return jsonx.Marshal(control.CancelDialog())
+			}
+			answer, err := s.opts.OnUserDialog(ctx, d)
+			if err != nil {
+				return nil, err
+			}
+			return jsonx.Marshal(answer)
+		},
+		fail: func(error) json.RawMessage { return json.RawMessage(`{"behavior":"cancelled"}`) },
+	}
+}

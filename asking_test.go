@@ -1,0 +1,243 @@
+package claude_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+const elicitRequest = `{"type":"control_request","request_id":"u-1","request":{"subtype":"elicitation","mcp_server_name":"eli","message":"Your name?","mode":"form","requested_schema":{"type":"object"},"property_order":["name"]}}`
+
+func TestElicitation(t *testing.T) {
+	tests := map[string]struct {
+		call control.ElicitationFunc
+		want string
+	}{
+		"nobody": {nil, `{"action":"decline"}`},
+		"accept": {func(_ context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+			if e.RequestID != "u-1" || e.ServerName != "eli" || e.Message != "Your name?" || e.Mode != "form" || len(e.PropertyOrder) != 1 {
+				return control.Decline(), errors.New("another question")
+			}
+			return control.Accept(map[string]string{"name": "Ada"}), nil
+		}, `{"action":"accept","content":{"name":"Ada"}}`},
+		"cancel": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) { return control.Cancel(), nil },
+			`{"action":"cancel"}`},
+		"zero": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
+			return control.ElicitationAnswer{}, nil
+		}, `{"action":"decline"}`},
+		"error": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
+			return control.Accept("x"), errors.New("no")
+		}, `{"action":"decline"}`},
+		"panic": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) { panic("boom") }, `{"action":"decline"}`},
+		"Goexit": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
+			runtime.Goexit()
+			return control.Accept(nil), nil
+		}, `{"action":"decline"}`},
+		"not encodable": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
+			return control.Accept(func() {}), nil
+		}, `{"action":"decline"}`},
+		"timeout": {func(ctx context.Context, _ *control.Elicitation) (control.ElicitationAnswer, error) {
+			<-ctx.Done()
+			return control.Accept("late"), nil
+		}, `{"action":"decline"}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var answer string
+			bubble(t, asking(elicitRequest, &answer), func(t *testing.T, o *claude.Options) {
+				o.OnElicitation = tt.call
+				s := connect(t, o)
+				pass(2 * time.Minute)
+				if want := reply("u-1", tt.want); answer != want {
+					t.Errorf("answer %s, want %s", answer, want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+const dialogRequest = `{"type":"control_request","request_id":"u-1","request":{"subtype":"request_user_dialog","dialog_kind":"color","payload":{"choices":["red"]},"tool_use_id":"toolu_1"}}`
+
+func TestUserDialog(t *testing.T) {
+	tests := map[string]struct {
+		call control.DialogFunc
+		want string
+	}{
+		"nobody": {nil, `{"behavior":"cancelled"}`},
+		"completed": {func(_ context.Context, d *control.Dialog) (control.DialogAnswer, error) {
+			if d.RequestID != "u-1" || d.Kind != "color" || string(d.Payload) != `{"choices":["red"]}` || d.ToolUseID != "toolu_1" {
+				return control.CancelDialog(), errors.New("another dialog")
+			}
+			return control.CompleteDialog("red"), nil
+		}, `{"behavior":"completed","result":"red"}`},
+		"zero":  {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.DialogAnswer{}, nil }, `{"behavior":"cancelled"}`},
+		"error": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CompleteDialog(1), errors.New("no") }, `{"behavior":"cancelled"}`},
+		"panic": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { panic("boom") }, `{"behavior":"cancelled"}`},
+		"not encodable": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
+			return control.CompleteDialog(func() {}), nil
+		}, `{"behavior":"cancelled"}`},
+		"timeout": {func(ctx context.Context, _ *control.Dialog) (control.DialogAnswer, error) {
+			<-ctx.Done()
+			return control.CompleteDialog("late"), nil
+		}, `{"behavior":"cancelled"}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var answer string
+			bubble(t, asking(dialogRequest, &answer), func(t *testing.T, o *claude.Options) {
+				if o.OnUserDialog = tt.call; tt.call != nil {
+					o.DialogKinds = []string{"color"}
+				}
+				s := connect(t, o)
+				pass(2 * time.Minute)
+				if want := reply("u-1", tt.want); answer != want {
+					t.Errorf("answer %s, want %s", answer, want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+func TestDialogKindsAreSent(t *testing.T) {
+	_, init := launched(t, claude.Options{
+		OnUserDialog: func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CancelDialog(), nil },
+		DialogKinds:  []string{"color", "size"},
+	})
+	kinds, _ := init["supportedDialogKinds"].([]any)
+	if len(kinds) != 2 || kinds[0] != "color" || kinds[1] != "size" {
+		t.Errorf("initialize %v", init)
+	}
+}
+
+func TestShadowedOptions(t *testing.T) {
+	dialog := func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CancelDialog(), nil }
+	tests := map[string]struct {
+		field string
+		opts  claude.Options
+	}{
+		"two who decide":         {"PermissionPromptTool", claude.Options{PermissionPromptTool: "mcp__x__ask", CanUseTool: allowAll}},
+		"stdio without callback": {"PermissionPromptTool", claude.Options{PermissionPromptTool: "stdio"}},
+		"one behind our back":    {"ExtraArgs", claude.Options{ExtraArgs: []string{"--permission-prompt-tool=mcp__x__ask"}, CanUseTool: allowAll}},
+		"in two words":           {"ExtraArgs", claude.Options{ExtraArgs: []string{"--permission-prompt-tool", "mcp__x__ask"}, CanUseTool: allowAll}},
+		"kinds without callback": {"DialogKinds", claude.Options{DialogKinds: []string{"color"}}},
+		"callback without kinds": {"OnUserDialog", claude.Options{OnUserDialog: dialog}},
+		"empty kind":             {"DialogKinds", claude.Options{OnUserDialog: dialog, DialogKinds: []string{"color", ""}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.opts.Transport = unstarted{t}
+			_, err := claude.Connect(t.Context(), &tt.opts)
+			if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != tt.field {
+				t.Errorf("error = %v, want one about %s", err, tt.field)
+			}
+		})
+	}
+	launch, _ := launched(t, claude.Options{PermissionPromptTool: "mcp__x__ask"})
+	if got := strings.Join(launch.Args, " "); !strings.Contains(got, "--permission-prompt-tool=mcp__x__ask") {
+		t.Errorf("args %s", got)
+	}
+}
+
+func TestShadowWarnings(t *testing.T) {
+	tests := map[string]struct {
+		opts claude.Options
+		want string // "" for no warning
+	}{
+		"nothing":          {claude.Options{AllowedTools: []string{"Bash(git:*)"}}, ""},
+		"bypass":           {claude.Options{PermissionMode: permission.ModeBypassPermissions}, "bypassPermissions"},
+		"bypass by a flag": {claude.Options{ExtraArgs: []string{"--dangerously-skip-permissions"}}, "bypassPermissions"},
+		"never asks":       {claude.Options{PermissionMode: permission.ModeDontAsk}, "dontAsk"},
+		"whole tool":       {claude.Options{AllowedTools: []string{"Bash"}}, "rule=Bash"},
+		"all of a tool":    {claude.Options{AllowedTools: []string{"Bash(*)"}}, "rule=Bash(*)"},
+		"whole server":     {claude.Options{AllowedTools: []string{"mcp__x__*"}}, "rule=mcp__x__*"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
+				var log bytes.Buffer
+				tt.opts.Transport, tt.opts.CanUseTool = o.Transport, allowAll
+				tt.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+				finish(t, connect(t, &tt.opts))
+				if got := log.String(); (tt.want == "") != (got == "") || !strings.Contains(got, tt.want) {
+					t.Errorf("log %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+func TestFailClosedNeedsTheCLI(t *testing.T) {
+	tests := map[string]struct {
+		info           string
+		closed, refuse bool
+	}{
+		"supported":            {`{"claude_code_version":"2.1.325","hook_on_failure_supported":true}`, true, false},
+		"unsupported":          {`{"claude_code_version":"2.1.0"}`, true, true},
+		"unknown":              {`{}`, true, true},
+		"not registered":       {`{"hook_on_failure_supported":true,"hooks_applied":false}`, true, true},
+		"open, unsupported":    {`{"claude_code_version":"2.1.0"}`, false, false},
+		"open, not registered": {`{"hooks_applied":false}`, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			play := func(c *cli) {
+				c.succeed(c.request("initialize"), tt.info)
+				c.idle()
+			}
+			bubble(t, play, func(t *testing.T, o *claude.Options) {
+				o.Hooks = []hook.Hook{noHook()}
+				if tt.closed {
+					o.HookFailure = hook.FailClosed
+				}
+				s, err := claude.Connect(t.Context(), o)
+				if refused := errors.Is(err, claude.ErrUnsupportedVersion); refused != tt.refuse || err != nil && !refused {
+					t.Fatalf("error = %v, refused %v", err, tt.refuse)
+				}
+				if err == nil {
+					finish(t, s)
+				} else if !strings.Contains(err.Error(), "Stop hook is to fail closed") {
+					t.Errorf("error = %v", err)
+				}
+			})
+		})
+	}
+}
+
+// A request that names no tool, or whose input is none, is denied before a
+// callback that would allow it is asked.
+func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
+	for _, request := range []string{
+		`{"subtype":"can_use_tool"}`,
+		`{"subtype":"can_use_tool","tool_name":7,"input":{}}`,
+		`{"subtype":"can_use_tool","tool_name":"","input":{}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":"rm"}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":[]}`,
+	} {
+		var answer string
+		bubble(t, asking(`{"type":"control_request","request_id":"u-1","request":`+request+`}`, &answer), func(t *testing.T, o *claude.Options) {
+			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+				t.Errorf("%s: the callback was asked", request)
+				return permission.Allow(), nil
+			}
+			s := connect(t, o)
+			synctest.Wait()
+			if !strings.Contains(answer, `"behavior":"deny"`) {
+				t.Errorf("%s: answer %s", request, answer)
+			}
+			finish(t, s)
+		})
+	}
+}
