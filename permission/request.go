@@ -62,6 +62,9 @@ type Request struct {
 	ServerPolicyAskOnly bool `json:"server_policy_ask_only,omitzero"`
 	// MatchedAskRule is the "ask" rule that led to the question, otherwise nil.
 	MatchedAskRule *MatchedRule `json:"matched_ask_rule,omitzero"`
+	// Cwd is the working directory of the CLI, where it is known: a permission
+	// request does not name it, a hook does.
+	Cwd string `json:"-"`
 	// Raw is the whole request as it came.
 	Raw json.RawMessage `json:"-"`
 }
@@ -85,7 +88,7 @@ type MatchedRule struct {
 // stay zero.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	type fields Request
-	f := fields{RequestID: r.RequestID}
+	f := fields{RequestID: r.RequestID, Cwd: r.Cwd}
 	if err := jsonx.Unmarshal(data, &f); err != nil && !jsonx.Mismatch(err) {
 		return err
 	}

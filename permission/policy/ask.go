@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Question is a tool call that waits for the decision of a person.
+type Question struct {
+	// Request is what is asked.
+	Request *permission.Request
+
+	ctx     context.Context
+	settled atomic.Bool // answered, or no longer asked
+	answer  chan permission.Decision
+}
+
+// Answer gives the decision; [permission.Pass] leaves it to the next function
+// of a chain. Only the first answer counts: Answer reports whether this was it
+// and somebody still waited for it.
+func (q *Question) Answer(d permission.Decision) bool {
+	if q.settled.Swap(true) {
+		return false
+	}
+	q.answer <- d
+	return true
+}
+
+// Done returns a channel that is closed when the question no longer matters:
+// it was answered or withdrawn, its time is over, or the session has ended. A
+// prompt that is on the screen should then go.
+func (q *Question) Done() <-chan struct{} { return q.ctx.Done() }
+
+// Ask sends each request to a channel and waits for the answer. Whoever
+// receives shows it to a person and calls [Question.Answer]. When nobody has
+// received and answered it within the timeout, it is denied; zero means no
+// timeout.
+//
+// A session bounds callbacks too, with 60 seconds unless Timeouts.Callback says
+// otherwise: people need NoTimeout there.
+func Ask(questions chan<- *Question, timeout time.Duration) permission.Func {
+	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		outer := ctx
+		ctx, cancel := context.WithCancel(outer)
+		if timeout > 0 {
+			cancel()
+			ctx, cancel = context.WithTimeout(outer, timeout)
+		}
+		defer cancel()
+		q := &Question{Request: req, ctx: ctx, answer: make(chan permission.Decision, 1)}
+		select {
+		case questions <- q:
+		case <-ctx.Done():
+			return unanswered(outer, timeout)
+		}
+		select {
+		case d := <-q.answer:
+			return d, nil
+		case <-ctx.Done():
+		}
+		if q.settled.Swap(true) { // the answer came in the same moment
+			return <-q.answer, nil
+		}
+		return unanswered(outer, timeout)
+	}
+}
+
+func unanswered(outer context.Context, timeout time.Duration) (permission.Decision, error) {
+	if outer.Err() != nil {
+		return permission.Pass(), fmt.Errorf("policy: ask: %w", context.Cause(outer))
+	}
+	return permission.Deny(fmt.Sprintf("Nobody answered within %v.", timeout)), nil
+}

@@ -1,0 +1,31 @@
+package policy
+
+import (
+	"context"
+	"slices"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// ReadOnly denies every tool that is not known to leave the machine as it is,
+// and passes the rest: the tools that read and search files, and those by
+// which the model plans, asks and reports. Shell commands, web requests,
+// subagents and all MCP tools are denied, since their names do not tell what
+// they do; permit those you know before it:
+//
+//	policy.First(policy.MustRules("mcp__docs__search").Allow(), policy.ReadOnly(), …)
+func ReadOnly() permission.Func {
+	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		if slices.Contains(harmless[:], req.ToolName) {
+			return permission.Pass(), nil
+		}
+		return permission.Deny("Only tools that read are allowed here, and " + req.ToolName + " may do more."), nil
+	}
+}
+
+var harmless = [...]string{
+	"Read", "NotebookRead", "Glob", "Grep", "LS", "LSP",
+	"TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList",
+	"AskUserQuestion", "EnterPlanMode", "ExitPlanMode", "ToolSearch", "StructuredOutput",
+	"BashOutput", "TaskOutput",
+}

@@ -1,0 +1,37 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+)
+
+// ParseRule reads a rule as settings files and command lines write it: "Read"
+// for all calls of a tool, or "Bash(git status)" with the content in
+// parentheses. "Bash()" and "Bash(*)" are the same as "Bash". Inside the
+// content a backslash stands before a parenthesis or a backslash that is meant
+// literally.
+func ParseRule(text string) (Rule, error) {
+	name, rest, narrowed := strings.Cut(strings.TrimSpace(text), "(")
+	r := Rule{ToolName: name}
+	switch {
+	case name == "" || strings.ContainsAny(name, " \t\n)"):
+		return Rule{}, fmt.Errorf("permission: rule %q names no tool", text)
+	case !narrowed:
+		return r, nil
+	case !strings.HasSuffix(rest, ")"):
+		return Rule{}, fmt.Errorf("permission: rule %q does not end with a parenthesis", text)
+	}
+	content := strings.TrimSuffix(rest, ")")
+	if content != "*" {
+		r.RuleContent = strings.NewReplacer(`\\`, `\`, `\(`, `(`, `\)`, `)`).Replace(content)
+	}
+	return r, nil
+}
+
+// String writes the rule as [ParseRule] reads it.
+func (r Rule) String() string {
+	if r.RuleContent == "" {
+		return r.ToolName
+	}
+	return r.ToolName + "(" + strings.NewReplacer(`\`, `\\`, `(`, `\(`, `)`, `\)`).Replace(r.RuleContent) + ")"
+}
