@@ -31,7 +31,9 @@ func TestElicitation(t *testing.T) {
 			}
 			return control.Accept(map[string]string{"name": "Ada"}), nil
 		}, `{"action":"accept","content":{"name":"Ada"}}`},
-		"cancel": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) { return control.Cancel(), nil },
+		"cancel": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
+			return control.Cancel(), nil
+		},
 			`{"action":"cancel"}`},
 		"zero": {func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
 			return control.ElicitationAnswer{}, nil
@@ -82,8 +84,12 @@ func TestUserDialog(t *testing.T) {
 			}
 			return control.CompleteDialog("red"), nil
 		}, `{"behavior":"completed","result":"red"}`},
-		"zero":  {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.DialogAnswer{}, nil }, `{"behavior":"cancelled"}`},
-		"error": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CompleteDialog(1), errors.New("no") }, `{"behavior":"cancelled"}`},
+		"zero": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
+			return control.DialogAnswer{}, nil
+		}, `{"behavior":"cancelled"}`},
+		"error": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
+			return control.CompleteDialog(1), errors.New("no")
+		}, `{"behavior":"cancelled"}`},
 		"panic": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) { panic("boom") }, `{"behavior":"cancelled"}`},
 		"not encodable": {func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
 			return control.CompleteDialog(func() {}), nil
@@ -113,8 +119,10 @@ func TestUserDialog(t *testing.T) {
 
 func TestDialogKindsAreSent(t *testing.T) {
 	_, init := launched(t, claude.Options{
-		OnUserDialog: func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CancelDialog(), nil },
-		DialogKinds:  []string{"color", "size"},
+		OnUserDialog: func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
+			return control.CancelDialog(), nil
+		},
+		DialogKinds: []string{"color", "size"},
 	})
 	kinds, _ := init["supportedDialogKinds"].([]any)
 	if len(kinds) != 2 || kinds[0] != "color" || kinds[1] != "size" {
@@ -123,7 +131,9 @@ func TestDialogKindsAreSent(t *testing.T) {
 }
 
 func TestShadowedOptions(t *testing.T) {
-	dialog := func(context.Context, *control.Dialog) (control.DialogAnswer, error) { return control.CancelDialog(), nil }
+	dialog := func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
+		return control.CancelDialog(), nil
+	}
 	tests := map[string]struct {
 		field string
 		opts  claude.Options

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
 
@@ -145,10 +146,11 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	if cb.timeout > 0 {
 		timer := time.AfterFunc(cb.timeout, func() {
 			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
+			cancel(err) // before the write, which may take its time
 			if in.Reply(cb.fail(err)) {
 				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
 			}
-			cancel(err)
+			s.endInput()
 		})
 		defer timer.Stop()
 	}
@@ -159,17 +161,24 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 			s.log.Error("panic in a callback", "subtype", in.Subtype, "name", cb.name, "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{v}
 		}
+		if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
+			err = cause // whatever it says now, it is too late
+		}
 		t.Duration, t.Err = time.Since(begin), err
-		s.settle(in, cb, reply, t)
+		s.settle(ctx, in, cb, reply, t)
 	}()
 	reply, err = cb.run(ctx)
 }
 
 // settle gives the answer of a callback that has ended.
-func (s *Session) settle(in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
+func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
 	if t.Err != nil {
 		reply = cb.fail(t.Err)
-		s.log.Warn("callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
+		level := slog.LevelWarn
+		if ctx.Err() != nil {
+			level = slog.LevelDebug // withdrawn, closed, or logged at its timeout
+		}
+		s.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
 		s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 	}

@@ -42,15 +42,21 @@ func TestPermission(t *testing.T) {
 		call permission.Func
 		want string // part of the answer
 	}{
-		{"allow", func(context.Context, *permission.Request) (permission.Decision, error) { return permission.Allow(), nil },
+		{"allow", func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), nil
+		},
 			`"response":{"behavior":"allow","updatedInput":{"command": "ls \u003c\ud83d"},"toolUseID":"toolu_1"}`},
 		{"allow with", func(context.Context, *permission.Request) (permission.Decision, error) {
 			return permission.AllowWith(map[string]string{"command": "pwd"}), nil
 		}, `"updatedInput":{"command":"pwd"}`},
-		{"deny", func(context.Context, *permission.Request) (permission.Decision, error) { return permission.Deny("no"), nil },
+		{"deny", func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Deny("no"), nil
+		},
 			`"behavior":"deny","message":"no"`},
 		{"pass", func(context.Context, *permission.Request) (permission.Decision, error) { return permission.Pass(), nil }, `"behavior":"deny"`},
-		{"error", func(context.Context, *permission.Request) (permission.Decision, error) { return permission.Allow(), failed },
+		{"error", func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), failed
+		},
 			`"behavior":"deny","message":"Permission could not be decided: database is down"`},
 		{"panic", func(context.Context, *permission.Request) (permission.Decision, error) { panic("boom") }, `"behavior":"deny","message":"Permission could not be decided: the callback panicked: boom"`},
 		{"Goexit", func(context.Context, *permission.Request) (permission.Decision, error) {
@@ -104,9 +110,14 @@ func TestPermissionRequestIsComplete(t *testing.T) {
 func TestHookFailures(t *testing.T) {
 	const goOn = `{"continue":true}`
 	failures := map[string]func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error){
-		"error":  func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { return nil, errors.New("no") },
-		"panic":  func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { panic("boom") },
-		"Goexit": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { runtime.Goexit(); return nil, nil },
+		"error": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			return nil, errors.New("no")
+		},
+		"panic": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { panic("boom") },
+		"Goexit": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			runtime.Goexit()
+			return nil, nil
+		},
 		"timeout": func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 			<-ctx.Done()
 			return hook.DenyTool("too late"), nil

@@ -59,6 +59,9 @@ func playCLI(role string) {
 	case "crash":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(3)
+	case "chatty":
+		fmt.Fprintln(os.Stderr, "jq: unknown option --frob")
+		os.Exit(5)
 	case "old":
 		fmt.Fprintln(os.Stderr, "error: unknown option '--session-id=x'")
 		os.Exit(1)

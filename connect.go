@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,8 +71,13 @@ func (s *Session) handshake(ctx context.Context) error {
 
 // probed goes on waiting while a silent CLI is asked for its version.
 func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-chan time.Time) error {
-	probe := make(chan string, 1)
-	go func() { probe <- s.probeVersion() }()
+	asking, cancel := context.WithCancel(ctx)
+	probe, ended := make(chan string, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		probe <- s.probeVersion(asking)
+	}()
+	defer func() { cancel(); <-ended }()
 	for {
 		select {
 		case err := <-answered:
@@ -103,7 +109,10 @@ func (s *Session) unanswered() error {
 // introduce sends initialize and takes its reply, whenever that comes: a late
 // error still fails the session.
 func (s *Session) introduce() error {
+	s.trace.begin()
+	begin := time.Now()
 	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, First: true})
+	s.trace.requestDone(TraceRequest{Op: "initialize", RequestID: reply.ID.String(), Duration: time.Since(begin), Err: err})
 	if err == nil {
 		s.welcome(reply)
 		return nil
@@ -152,13 +161,18 @@ func (s *Session) exitedEarly(err error) error {
 // nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
 	flag, unknown := unknownOption(exit.Stderr)
+	s.mu.Lock()
+	heard := s.heard
+	s.mu.Unlock()
 	switch {
-	case !unknown:
+	case !unknown || heard: // a CLI that has said something has taken its flags
 		return nil
-	case s.isExtra(flag):
+	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(exit.Stderr)}
+	case hasFlag(s.plan.args, flag):
+		return s.startError(ErrUnsupportedVersion, exit)
 	}
-	return s.startError(ErrUnsupportedVersion, exit)
+	return nil
 }
 
 // unknownOption finds the flag in the CLI's complaint about one.
@@ -177,16 +191,20 @@ func unknownOption(stderr string) (flag string, ok bool) {
 	return "", false
 }
 
-// isExtra reports whether a flag is one of ExtraArgs.
-func (s *Session) isExtra(flag string) bool {
-	for _, arg := range s.opts.ExtraArgs {
-		if name, _, _ := strings.Cut(arg, "="); name == flag {
-			return true
-		}
-	}
-	return false
+// hasFlag reports whether a flag is in a command line, with or without value.
+func hasFlag(args []string, flag string) bool {
+	return slices.ContainsFunc(args, func(arg string) bool {
+		name, _, _ := strings.Cut(arg, "=")
+		return name == flag
+	})
 }
 
 func (s *Session) startError(reason, err error) *StartError {
-	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: strings.TrimSpace(stderrTail(s.conn)), Err: err}
+	output := strings.TrimSpace(stderrTail(s.conn))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if output == "" && s.early != nil {
+		output = strings.Join(s.early.Errors, "\n")
+	}
+	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: output, Err: err}
 }

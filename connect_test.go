@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,7 +254,11 @@ func TestCloseInsideCallbacks(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		closed := make(chan error, 2)
+		var both sync.WaitGroup
+		both.Add(2)
 		o.Hooks = []hook.Hook{hook.Stop(func(ctx context.Context, _ *hook.StopInput) (*hook.StopOutput, error) {
+			both.Done()
+			both.Wait()
 			closed <- claude.SessionFrom(ctx).Close()
 			<-ctx.Done()
 			return nil, context.Cause(ctx)

@@ -67,11 +67,12 @@ func (s *Session) Control(ctx context.Context, subtype string, payload, reply an
 // operate sends a control request and decodes its reply. Any success is one,
 // with or without a payload.
 func (s *Session) operate(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
+	s.trace.begin()
 	begin := time.Now()
 	response, err := s.peer.Call(ctx, peer.Call{Subtype: op, Payload: payload, Timeout: max(timeout, 0)})
 	t := TraceRequest{Op: op, RequestID: response.ID.String(), Duration: time.Since(begin)}
 	if err != nil {
-		failed := controlError(op, s.ending(ctx, err))
+		failed := controlError(op, response.ID.String(), s.broken(ctx, err))
 		t.RequestID, t.Err = failed.RequestID, failed
 		level := slog.LevelError
 		if ctx.Err() != nil || errors.Is(failed, ErrClosed) {
@@ -91,13 +92,14 @@ func (s *Session) operate(ctx context.Context, op string, payload any, timeout t
 }
 
 // controlError turns an error of the engine into one for the user.
-func controlError(op string, err error) *ControlError {
-	e := &ControlError{Op: op, Err: err}
+func controlError(op, id string, err error) *ControlError {
+	e := &ControlError{Op: op, RequestID: id, Err: err}
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
-		return &ControlError{Op: op, RequestID: refused.ID.String(), Code: refused.Reply.Code, Message: refused.Reply.Message}
+		e.Code, e.Message, e.Err = refused.Reply.Code, refused.Reply.Message, nil
+		return e
 	}
 	if timeout, ok := errors.AsType[*peer.TimeoutError](err); ok {
-		e.RequestID, e.Err = timeout.ID.String(), ErrTimeout
+		e.Err = ErrTimeout
 		e.Message = "no reply within " + timeout.After.String()
 	}
 	switch {

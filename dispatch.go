@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -16,21 +17,30 @@ var _ peer.Handler = dispatcher{}
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
 	d.note(f)
+	dropped := d.inbox.Dropped()
 	begun, err := d.inbox.Put(f)
+	if n := d.inbox.Dropped(); dropped == 0 && n > 0 {
+		d.log.Warn("messages are not read: partial ones are dropped", "dropped", n)
+		d.trace.diagnostic(Diagnostic{Err: errDropping})
+	}
 	if begun {
 		go d.interruptQuietly() // an abandoned prompt began all the same
 	}
 	if err != nil {
-		d.log.Warn("messages are not read", "dropped", d.inbox.Dropped())
+		d.log.Warn("messages are not read: the session ends", "dropped", d.inbox.Dropped())
 		d.shutdown(ErrSlow)
 	}
 	d.endInput()
 }
 
+// errDropping is the diagnostic for partial messages that nobody reads.
+var errDropping = errors.New("messages are not read in time: partial ones are dropped")
+
 // note keeps what the session itself needs from a frame.
 func (s *Session) note(f wire.Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.heard = true
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
 		s.inTurn, s.early = true, nil
@@ -80,7 +90,7 @@ func (d dispatcher) Accept(req wire.Request) {
 		return
 	}
 	d.mu.Lock()
-	first := d.state == StateInitializing && !d.confirmed
+	first := d.state < StateRunning && !d.confirmed
 	d.confirmed = d.confirmed || first
 	d.mu.Unlock()
 	if first {
@@ -124,9 +134,5 @@ func (s *Session) endInput() {
 	if !prompted || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
 		return
 	}
-	s.final.Do(func() {
-		if err := s.conn.CloseWrite(); err != nil {
-			s.log.Debug("closing stdin", "error", err)
-		}
-	})
+	s.final.Do(func() { go s.closeInput() })
 }

@@ -34,7 +34,7 @@ var (
 	// options ask.
 	ErrUnsupportedVersion = errors.New("unsupported CLI version")
 	// ErrNotFound means that no CLI was found.
-	ErrNotFound = errors.New("Claude Code CLI not found")
+	ErrNotFound = errors.New("the Claude Code CLI was not found")
 	// ErrSpawn means that the CLI could not be started.
 	ErrSpawn = errors.New("could not start the CLI")
 	// ErrInitializeTimeout means that the CLI did not answer the handshake in

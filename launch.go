@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -127,6 +128,9 @@ func (o *Options) environ() []string {
 	})
 	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "CLAUDE_CODE_ENTRYPOINT=") }) {
 		env = append(env, "CLAUDE_CODE_ENTRYPOINT=sdk-go")
+	}
+	if filepath.IsAbs(o.Cwd) {
+		env = append(env, "PWD="+o.Cwd) // as os/exec does where it inherits
 	}
 	if o.FileCheckpointing {
 		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")

@@ -11,7 +11,7 @@ import (
 )
 
 // Options says how a session is run. The zero value, and a nil pointer, are a
-// session with the CLI's own defaults. Options are copied when a session
+// session with the CLI's own defaults and an empty system prompt. Options are copied when a session
 // starts; the same value may start many, also at once.
 type Options struct {
 	// # Model and thinking

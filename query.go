@@ -59,6 +59,7 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, er
 type query struct {
 	session *Session
 	id      string
+	sendErr error
 	answer  *message.Result // the result of the prompt, not of what came after it
 	failure error
 }
@@ -89,7 +90,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 		_ = s.conn.CloseWrite()
 	}
 	s.endInput()
-	return &query{session: s, id: id}, nil
+	return &query{session: s, id: id, sendErr: err}, nil
 }
 
 // messages yields until the output has ended or ctx has.
@@ -129,13 +130,15 @@ func (q *query) end(ctx context.Context) error {
 	case q.answer != nil || q.failure != nil:
 		return q.failure
 	case s.cause == nil:
-		return &ProcessError{Stderr: stderrTail(s.conn), Err: ErrNoResult}
+		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(ErrNoResult, q.sendErr)}
 	}
 	if exit, ok := errors.AsType[*ProcessError](s.cause); ok {
 		if err := s.unknownFlag(exit); err != nil {
 			return err
 		}
-		exit.Err = errors.Join(exit.Err, ErrNoResult)
+		own := *exit // others may hold the same
+		own.Err = errors.Join(exit.Err, ErrNoResult)
+		return &own
 	}
 	return s.cause
 }

@@ -40,26 +40,34 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	}
 	s.inbox.Sent(own.UUID)
 	if err := s.peer.Send(ctx, line); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
 			s.abandon(own.UUID) // it may stand on the stream all the same
 		} else {
 			s.inbox.Unsent(own.UUID)
+			s.freeID(own.UUID)
 		}
-		return "", fmt.Errorf("claude: send prompt: %w", s.ending(ctx, err))
+		return "", fmt.Errorf("claude: send prompt: %w", s.broken(ctx, err))
 	}
 	return own.UUID, nil
 }
 
-// endingBound is how long a failed write waits to learn why.
-const endingBound = 2 * time.Second
+// freeID gives back an id of which nothing was sent.
+func (s *Session) freeID(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ownIDs, id)
+}
 
-// ending turns the error of a write into the reason why the CLI no longer
+// brokenBound is how long a failed write waits to learn why.
+const brokenBound = 2 * time.Second
+
+// broken turns the error of a write into the reason why the CLI no longer
 // reads, if the session is found to have ended.
-func (s *Session) ending(ctx context.Context, err error) error {
+func (s *Session) broken(ctx context.Context, err error) error {
 	if !errors.Is(err, ndjson.ErrBroken) {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, endingBound)
+	ctx, cancel := context.WithTimeout(ctx, brokenBound)
 	defer cancel()
 	select {
 	case <-s.done:
@@ -171,7 +179,7 @@ func outcome(it *inbox.Item, id string, msg message.Message) error {
 
 // streamError is what the end of the stream means to one who awaits a result.
 func (s *Session) streamError(err error) error {
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
 	}
 	return err
@@ -191,7 +199,7 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 // has begun by an interrupt, if it waits by taking it out of the queue; of a
 // CLI that cannot do that the turn is interrupted when it begins. The request
 // is written before abandon returns, so that a prompt sent afterwards is not
-// hit; its reply is not waited for.
+// hit, unless the CLI does not read at all; its reply is not waited for.
 func (s *Session) abandon(id string) {
 	standing, named := s.inbox.Abandon(id)
 	call := peer.Call{Timeout: max(s.opts.Timeouts.Control, 0)}
@@ -213,9 +221,12 @@ func (s *Session) abandon(id string) {
 			s.log.Warn("ending an abandoned turn", "op", call.Subtype, "error", err)
 		}
 	}()
+	bound := time.NewTimer(brokenBound)
+	defer bound.Stop()
 	select {
 	case <-written:
 	case <-done:
+	case <-bound.C: // the CLI does not read; the request waits in its place
 	}
 }
 
@@ -224,8 +235,11 @@ func (s *Session) abandon(id string) {
 func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, error) {
 	var result *message.Result
 	for msg, err := range s.Run(ctx, prompt) {
+		if failed, ok := errors.AsType[*ResultError](err); ok {
+			return failed.Result, err
+		}
 		if err != nil {
-			return result, err
+			return nil, err
 		}
 		if r, ok := msg.(*message.Result); ok {
 			result = r // the last one is that of the prompt
@@ -247,7 +261,7 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error
 		for {
 			it, err := s.inbox.Next(ctx)
 			if err != nil {
-				if !errors.Is(err, io.EOF) && !(errors.Is(err, ErrClosed) && ctx.Err() == nil) {
+				if err != io.EOF && !(err == ErrClosed && ctx.Err() == nil) {
 					yield(nil, err)
 				}
 				return

@@ -2,6 +2,8 @@ package claude
 
 import (
 	"fmt"
+	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -9,7 +11,8 @@ import (
 // Trace is a set of functions that are told what happens in a session, in the
 // manner of net/http/httptrace. Any may be nil. They are called one at a time
 // and in order, in a goroutine of their own: a slow one delays the others and
-// not the session. Past 64 MiB of unseen frames, frames are left out.
+// not the session. Past 64 MiB of unseen frames, frames are left out. One that
+// panics is logged.
 type Trace struct {
 	// StateChanged is told of each change of Session.State.
 	StateChanged func(from, to State)
@@ -58,6 +61,7 @@ const traceBound = 64 << 20
 // tracer calls a Trace off the paths it watches. A nil tracer does nothing.
 type tracer struct {
 	trace *Trace
+	log   *slog.Logger
 	wake  chan struct{}
 	done  chan struct{}
 
@@ -65,6 +69,7 @@ type tracer struct {
 	queue   []traced
 	bytes   int
 	skipped int
+	open    int // callbacks and operations that will still report their end
 	ended   bool
 }
 
@@ -73,11 +78,11 @@ type traced struct {
 	size int
 }
 
-func newTracer(t *Trace) *tracer {
+func newTracer(t *Trace, log *slog.Logger) *tracer {
 	if t == nil {
 		return nil
 	}
-	tr := &tracer{trace: t, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	tr := &tracer{trace: t, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go tr.run()
 	return tr
 }
@@ -86,9 +91,6 @@ func newTracer(t *Trace) *tracer {
 func (tr *tracer) add(size int, call func()) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
-	if tr.ended {
-		return
-	}
 	if size > 0 && tr.bytes+size > traceBound {
 		tr.skipped++
 		return
@@ -105,7 +107,27 @@ func (tr *tracer) signal() {
 	}
 }
 
-// end lets run return once it has called what is queued.
+// begin announces something whose end will be told: the tracer waits for it.
+func (tr *tracer) begin() {
+	if tr != nil {
+		tr.mu.Lock()
+		tr.open++
+		tr.mu.Unlock()
+	}
+}
+
+// close is the end of what begin announced.
+func (tr *tracer) close(call func()) {
+	if call != nil {
+		tr.add(0, call)
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.open--
+	tr.signal()
+}
+
+// end lets run return once it has told what is queued and still open.
 func (tr *tracer) end() {
 	if tr == nil {
 		return
@@ -114,7 +136,7 @@ func (tr *tracer) end() {
 	skipped := tr.skipped
 	tr.mu.Unlock()
 	if skipped > 0 {
-		tr.diagnostic(Diagnostic{Err: fmt.Errorf("%d frames were left out of the trace", skipped), Count: 1})
+		tr.diagnostic(Diagnostic{Err: fmt.Errorf("%d frames were left out of the trace", skipped)})
 	}
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -122,33 +144,59 @@ func (tr *tracer) end() {
 	tr.signal()
 }
 
-// wait blocks until everything was called.
+// wait blocks until everything was told.
 func (tr *tracer) wait() {
 	if tr != nil {
 		<-tr.done
 	}
 }
 
+// run tells what is queued until the end. A function of the user's that ends
+// its goroutine is followed by another run.
 func (tr *tracer) run() {
-	defer close(tr.done)
-	for {
-		tr.mu.Lock()
-		queue, ended := tr.queue, tr.ended
-		tr.queue = nil
-		tr.mu.Unlock()
-		for _, t := range queue {
-			t.call()
-			tr.mu.Lock()
-			tr.bytes -= t.size
-			tr.mu.Unlock()
+	over := false
+	defer func() {
+		if over {
+			close(tr.done)
+		} else {
+			go tr.run()
 		}
-		if len(queue) == 0 {
-			if ended {
-				return
-			}
+	}()
+	for {
+		t, ok, end := tr.next()
+		switch {
+		case ok:
+			tr.tell(t)
+		case end:
+			over = true
+			return
+		default:
 			<-tr.wake
 		}
 	}
+}
+
+func (tr *tracer) next() (t traced, ok, end bool) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if len(tr.queue) == 0 {
+		tr.queue = nil
+		return traced{}, false, tr.ended && tr.open == 0
+	}
+	t, tr.queue[0] = tr.queue[0], traced{}
+	tr.queue = tr.queue[1:]
+	tr.bytes -= t.size
+	return t, true, false
+}
+
+// tell calls a function of the user's; its panic is not ours.
+func (tr *tracer) tell(t traced) {
+	defer func() {
+		if v := recover(); v != nil {
+			tr.log.Error("panic in a Trace function", "panic", v, "stack", string(debug.Stack()))
+		}
+	}()
+	t.call()
 }
 
 func (tr *tracer) state(from, to State) {
@@ -180,26 +228,39 @@ func (tr *tracer) frames(f func([]byte)) func([]byte) {
 	return func(line []byte) { tr.add(len(line), func() { f(line) }) }
 }
 
+// callbackStarted is followed by callbackDone.
 func (tr *tracer) callbackStarted(c TraceCallback) {
+	tr.begin()
 	if tr != nil && tr.trace.CallbackStarted != nil {
 		tr.add(0, func() { tr.trace.CallbackStarted(c) })
 	}
 }
 
 func (tr *tracer) callbackDone(c TraceCallback) {
-	if tr != nil && tr.trace.CallbackDone != nil {
-		tr.add(0, func() { tr.trace.CallbackDone(c) })
+	if tr == nil {
+		return
 	}
+	var call func()
+	if f := tr.trace.CallbackDone; f != nil {
+		call = func() { f(c) }
+	}
+	tr.close(call)
 }
 
+// requestDone follows begin.
 func (tr *tracer) requestDone(r TraceRequest) {
-	if tr != nil && tr.trace.RequestDone != nil {
-		tr.add(0, func() { tr.trace.RequestDone(r) })
+	if tr == nil {
+		return
 	}
+	var call func()
+	if f := tr.trace.RequestDone; f != nil {
+		call = func() { f(r) }
+	}
+	tr.close(call)
 }
 
 func (tr *tracer) diagnostic(d Diagnostic) {
 	if tr != nil && tr.trace.Diagnostic != nil {
-		tr.add(0, func() { tr.trace.Diagnostic(d) })
+		tr.add(len(d.Line), func() { tr.trace.Diagnostic(d) })
 	}
 }

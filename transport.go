@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 
@@ -55,25 +56,31 @@ func (child) Start(ctx context.Context, l *Launch) (Conn, error) {
 		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Stderr: l.Stderr, Log: l.Logger,
 	})
 	if err != nil {
-		return nil, startFailure(ctx, l, err)
+		return nil, err
 	}
 	return p, nil
 }
 
 // startFailure says what is wrong with a start: the directory, the program, or
 // the system.
-func startFailure(ctx context.Context, l *Launch, err error) error {
+func startFailure(ctx context.Context, path string, err error) error {
 	if _, ok := errors.AsType[*proc.DirError](err); ok {
 		return &OptionError{"Cwd", err.Error()}
 	}
-	if ctx.Err() != nil {
+	if _, ok := errors.AsType[*OptionError](err); ok {
 		return err
+	}
+	if _, ok := errors.AsType[*StartError](err); ok {
+		return err
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("claude: start the CLI: %w", err)
 	}
 	reason := ErrSpawn
 	if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
 		reason = ErrNotFound
 	}
-	return &StartError{Reason: reason, Path: l.Path, Err: err}
+	return &StartError{Reason: reason, Path: path, Err: err}
 }
 
 // exitFailure turns what Conn.Wait returned into a ProcessError; nil stays nil.

@@ -7,10 +7,10 @@ import (
 	"io"
 	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/proc"
 )
 
 // The first CLI versions with a feature, as measured. Older ones do not refuse
@@ -25,6 +25,7 @@ const (
 const (
 	probeAfter = 2 * time.Second
 	probeBound = 2 * time.Second
+	probeTerm  = 200 * time.Millisecond
 )
 
 var versionForm = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)`)
@@ -61,7 +62,7 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	info := s.Info()
 	version := info.CLIVersion
 	if version == "" && s.opts.Transport == nil && ctx.Err() == nil {
-		version = s.probeVersion()
+		version = s.probeVersion(ctx)
 	}
 	if tooOld(version, featureHooks) {
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, hooks need %s", version, featureHooks))
@@ -95,20 +96,22 @@ func (s *Session) checkFailClosed(version string, info *control.Info) error {
 }
 
 // probeVersion asks the executable for its version; "" when it does not say.
-func (s *Session) probeVersion() string {
-	ctx, cancel := context.WithTimeout(context.Background(), probeBound)
+// Nothing of the process is left when it returns.
+func (s *Session) probeVersion(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
-	conn, err := child{}.Start(ctx, &Launch{
-		Path: s.opts.CLIPath, Args: []string{"--version"}, Env: s.plan.env, Dir: s.opts.Cwd, Logger: s.log,
+	p, err := proc.Start(ctx, &proc.Command{
+		Path: s.opts.CLIPath, Args: []string{"--version"}, Env: s.plan.env, Dir: s.opts.Cwd, Log: s.log,
+		Term: probeTerm, Drain: probeTerm,
 	})
 	if err != nil {
 		s.log.Warn("version check failed", "error", err)
 		return ""
 	}
-	_ = conn.CloseWrite()
+	_ = p.CloseWrite()
 	said := make(chan string, 1)
 	go func() {
-		out, _ := io.ReadAll(io.LimitReader(conn, 4<<10))
+		out, _ := io.ReadAll(io.LimitReader(p, 4<<10))
 		said <- string(out)
 	}()
 	version := ""
@@ -117,9 +120,9 @@ func (s *Session) probeVersion() string {
 		version = versionForm.FindString(out)
 	case <-ctx.Done():
 	}
-	_ = conn.Stop()
+	_ = p.Stop()
 	if version == "" {
 		s.log.Warn("version check inconclusive")
 	}
-	return strings.TrimSpace(version)
+	return version
 }

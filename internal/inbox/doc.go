@@ -23,5 +23,5 @@
 // A reader that must never wait needs a bound on what it may pile up. Past it,
 // partial messages (stream_event) are dropped and counted, since each is
 // repeated in the whole message that follows; if that is not enough, the inbox
-// is full and the session ends. One frame always has room.
+// is full, takes nothing more, and the session ends. One frame always has room.
 package inbox

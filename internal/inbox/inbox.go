@@ -38,6 +38,9 @@ func (it *Item) Drops(id string) bool { return it.drops != nil && it.drops.id ==
 
 func (it *Item) size() int { return len(it.Frame.Line) + overhead }
 
+// partial reports whether the frame is repeated in a whole message later on.
+func (it *Item) partial() bool { return it.Frame.Type == "stream_event" }
+
 // Inbox is safe for concurrent use by one producer, one consumer at a time,
 // and any number of senders.
 type Inbox struct {
@@ -49,7 +52,9 @@ type Inbox struct {
 	turns   turns
 	queue   []Item
 	bytes   int
+	partial int // partial messages in queue
 	dropped int
+	full    bool
 	closed  bool
 	err     error
 }
@@ -64,41 +69,52 @@ func New(limit int) *Inbox {
 
 // Put takes the next frame of the wire. It never blocks. It reports begun when
 // the frame starts a turn for a prompt that was abandoned while it waited, and
-// ErrFull when the bound was passed; the frame is kept even then.
+// ErrFull, once, when the bound was passed: from then on nothing is taken.
 func (b *Inbox) Put(f wire.Frame) (begun bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it, begun := b.turns.observe(f)
-	if b.closed || it.turn.discarded() {
+	if b.closed || b.full || it.turn.discarded() {
 		return begun, nil
 	}
-	size := it.size()
-	if len(b.queue) > 0 && b.bytes+size > b.limit {
+	if !b.fits(it) {
 		b.dropPartial()
-		if f.Type == "stream_event" {
+		if it.partial() {
 			b.dropped++
 			return begun, nil
 		}
-		if len(b.queue) > 0 && b.bytes+size > b.limit {
-			err = ErrFull
+		if !b.fits(it) {
+			b.full = true
+			return begun, ErrFull
 		}
 	}
+	if it.partial() {
+		b.partial++
+	}
 	b.queue = append(b.queue, it)
-	b.bytes += size
+	b.bytes += it.size()
 	b.signal()
-	return begun, err
+	return begun, nil
+}
+
+// fits reports whether there is room; one frame always has room.
+func (b *Inbox) fits(it Item) bool {
+	return len(b.queue) == 0 || b.bytes+it.size() <= b.limit
 }
 
 // dropPartial gives up queued partial messages.
 func (b *Inbox) dropPartial() {
+	if b.partial == 0 {
+		return
+	}
 	b.queue = slices.DeleteFunc(b.queue, func(it Item) bool {
-		partial := it.Frame.Type == "stream_event"
-		if partial {
+		if it.partial() {
 			b.dropped++
 			b.bytes -= it.size()
 		}
-		return partial
+		return it.partial()
 	})
+	b.partial = 0
 }
 
 func (b *Inbox) signal() {
@@ -162,6 +178,9 @@ func (b *Inbox) pop() (it Item, ok, end bool, err error) {
 		it, b.queue[0] = b.queue[0], Item{}
 		b.queue = b.queue[1:]
 		b.bytes -= it.size()
+		if it.partial() {
+			b.partial--
+		}
 		if len(b.queue) == 0 {
 			b.queue = nil
 		}

@@ -146,6 +146,10 @@ func TestTurns(t *testing.T) {
 			"abandoned x in standing 0; init; bg; bg2; result; after"},
 		{"abandoned while queued, starts all the same", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
 			"abandoned x in standing 0; begun; after"},
+		{"abandoned while queued, starts without a word before", "send:x life:x=queued drop:x init:x result:x",
+			"abandoned x in standing 0; begun"},
+		{"abandoned, guessed together with one that is wanted", "send:x drop:x send:y init: say:a result:",
+			"abandoned x in standing 0; init; a; result ends x ends y"},
 		{"abandoned, CLI that names nothing", "send:x drop:x init: say:a result: say:after",
 			"abandoned x in standing 0; begun; after"},
 		{"abandoned, but merged with one that is wanted", "send:x send:y init:x+y drop:x say:a result:x+y",
@@ -238,7 +242,7 @@ func TestBound(t *testing.T) {
 		}
 		got = append(got, it.Frame.Type)
 	}
-	if len(got) != 2 || b.Dropped() != 3 {
+	if len(got) != 1 || b.Dropped() != 3 {
 		t.Errorf("kept %v, dropped %d", got, b.Dropped())
 	}
 }

@@ -95,9 +95,14 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 	return it, begun
 }
 
-// begin starts a turn.
+// begin starts a turn. It reports true when every prompt of it is abandoned
+// and at least one has not been seen to start before.
 func (t *turns) begin(f wire.Frame) (begun bool) {
 	t.current = new(turn)
+	waiting := make(map[*prompt]bool)
+	for _, p := range t.pending {
+		waiting[p] = p.standing == Waiting
+	}
 	if ids := f.Prompts(); len(ids) > 0 {
 		t.join(ids)
 	} else if !t.named {
@@ -107,12 +112,10 @@ func (t *turns) begin(f wire.Frame) (begun bool) {
 		}
 	}
 	for _, p := range t.current.prompts {
-		if p.standing == Waiting {
-			p.standing = Started
-			begun = begun || p.abandoned
-		}
+		p.standing = Started
+		begun = begun || waiting[p]
 	}
-	return begun
+	return begun && t.current.discarded()
 }
 
 // learn takes note that the CLI names prompts, and takes back a guess made

@@ -28,14 +28,15 @@ const (
 const DefaultLimit = 64 << 20
 
 // TooLongError reports a line over the limit. The Reader has drained it
-// without keeping it; the next call goes on with the line after it.
+// without keeping it; the next call goes on with the line after it. Its text
+// holds nothing of the line, which may be confidential; Head does.
 type TooLongError struct {
 	Size int64  // whole length of the line
 	Head []byte // its first bytes
 }
 
 func (e *TooLongError) Error() string {
-	return fmt.Sprintf("line of %d bytes is over the limit, dropped: %q...", e.Size, clip(e.Head))
+	return fmt.Sprintf("line of %d bytes is over the limit and was dropped", e.Size)
 }
 
 // TruncatedError reports that the stream ended in the middle of a line.
@@ -45,11 +46,8 @@ type TruncatedError struct {
 }
 
 func (e *TruncatedError) Error() string {
-	return fmt.Sprintf("stream ended inside a line after %d bytes: %q", e.Size, clip(e.Head))
+	return fmt.Sprintf("stream ended inside a line, after %d bytes of it", e.Size)
 }
-
-// clip keeps error texts short; Head itself is longer for those who look.
-func clip(b []byte) []byte { return b[:min(len(b), 256)] }
 
 // Reader reads lines from a stream. It is not safe for concurrent use.
 type Reader struct {

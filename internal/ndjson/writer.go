@@ -12,6 +12,13 @@ import (
 // would be two lines, and the CLI ends at the first line it cannot parse.
 var ErrLineBreak = errors.New("ndjson: line contains a line feed")
 
+// ErrNotBegun is in the error of a Write that gave up before anything of its
+// line was written.
+var ErrNotBegun = errors.New("nothing was written")
+
+// errSkipped is what a Write comes to when its condition no longer held.
+var errSkipped = fmt.Errorf("%w: no longer wanted", ErrNotBegun)
+
 // ErrBroken is in every error of a stream that can no longer be written.
 var ErrBroken = errors.New("broken stream")
 
@@ -37,22 +44,33 @@ func NewWriter(dst io.Writer) *Writer {
 // Write writes line and a line feed with one call to the stream. The Writer
 // owns line from then on.
 //
-// When ctx ends first, Write returns its cause: then the line was either not
-// begun, or its one call goes on and the line is written whole or kills the
-// stream. After a failed or short write the stream is dead, because the peer
+// When ctx ends first, Write returns its cause: together with ErrNotBegun if
+// nothing was written; otherwise the one call goes on, and the line is written
+// whole or kills the stream. After a failed or short write the stream is dead, because the peer
 // may have half a line, and every later Write returns that error.
 func (w *Writer) Write(ctx context.Context, line []byte) error {
+	return w.WriteIf(ctx, line, nil)
+}
+
+// WriteIf is Write for a line that may become unwanted while it waits for its
+// turn: nothing is written unless wanted, asked right before, says so. A nil
+// wanted always does.
+func (w *Writer) WriteIf(ctx context.Context, line []byte, wanted func() bool) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return ErrLineBreak
 	}
 	line = append(line, '\n')
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return notBegun(ctx)
 	}
 	select {
 	case w.lock <- struct{}{}:
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return notBegun(ctx)
+	}
+	if wanted != nil && !wanted() {
+		<-w.lock
+		return errSkipped
 	}
 	if ctx.Done() == nil {
 		return w.write(line)
@@ -67,6 +85,10 @@ func (w *Writer) Write(ctx context.Context, line []byte) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+func notBegun(ctx context.Context) error {
+	return fmt.Errorf("%w: %w", ErrNotBegun, context.Cause(ctx))
 }
 
 // write is called with the lock held and gives it back.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -58,10 +59,10 @@ var errOwnTimeout = errors.New("call timed out")
 // is forgotten, and the other side is told by a cancel notice; its late reply
 // is dropped.
 //
-// The error is a [TimeoutError], a [RefusedError], a limit, the context's
+// The response of a failed call has the id, if the call was sent. The error is
+// a [TimeoutError], a [RefusedError], a limit, the context's
 // cause, the peer's cause of closing, or that of the failed write.
 func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
-	caller := ctx
 	if c.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
@@ -91,10 +92,10 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 		default:
 		}
 	}
-	if errors.Is(err, errOwnTimeout) && caller.Err() == nil {
+	if errors.Is(err, errOwnTimeout) {
 		err = &TimeoutError{Subtype: c.Subtype, ID: id, After: c.Timeout}
 	}
-	return wire.Response{}, err
+	return wire.Response{ID: id}, err
 }
 
 func settle(c Call, r wire.Response) (wire.Response, error) {
@@ -125,10 +126,14 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 	}
 	line, err := wire.EncodeRequest(id, c.Subtype, c.Payload)
 	if err != nil {
-		p.update(func(s *state) { delete(s.calls, id) })
+		p.drop(id)
 		return "", err
 	}
 	if err := p.cfg.Writer.Write(ctx, line); err != nil {
+		if errors.Is(err, ndjson.ErrNotBegun) {
+			p.drop(id)
+			id = ""
+		}
 		return id, err
 	}
 	if c.Written != nil {
@@ -153,6 +158,11 @@ func (p *Peer) forget(id wire.ID) bool {
 		})
 	})
 	return pending
+}
+
+// drop forgets a call of which nothing was written.
+func (p *Peer) drop(id wire.ID) {
+	p.update(func(s *state) { delete(s.calls, id) })
 }
 
 // resolve gives a reply to its waiter.
@@ -223,7 +233,7 @@ func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
 		return err
 	case <-ctx.Done():
 		if p.unqueue(h) {
-			return context.Cause(ctx)
+			return fmt.Errorf("%w: %w", ndjson.ErrNotBegun, context.Cause(ctx))
 		}
 		return <-h.done // the flush has it: its write ends with the same context
 	}
@@ -268,7 +278,7 @@ func (p *Peer) flush() {
 			return
 		}
 		if h.ctx.Err() != nil {
-			h.done <- context.Cause(h.ctx)
+			h.done <- fmt.Errorf("%w: %w", ndjson.ErrNotBegun, context.Cause(h.ctx))
 			continue
 		}
 		h.done <- h.do()

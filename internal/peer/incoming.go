@@ -32,35 +32,37 @@ func (in *Incoming) end(cause error) {
 // Reply answers with a success. Only the first answer counts: Reply reports
 // whether this was it.
 func (in *Incoming) Reply(payload json.RawMessage) bool {
-	if !in.claim() {
-		return false
-	}
 	line, err := wire.EncodeSuccess(in.ID, payload)
 	if err != nil {
 		line = wire.EncodeError(in.ID, &wire.ReplyError{Message: err.Error()})
 	}
-	in.peer.write(line)
-	return true
+	return in.answer(line)
 }
 
 // Fail answers with an error. Only the first answer counts.
 func (in *Incoming) Fail(e *wire.ReplyError) bool {
-	if !in.claim() {
-		return false
-	}
-	in.peer.write(wire.EncodeError(in.ID, e))
-	return true
+	return in.answer(wire.EncodeError(in.ID, e))
 }
 
-// claim takes the right to answer.
-func (in *Incoming) claim() (mine bool) {
-	in.peer.update(func(s *state) {
-		if s.incoming[in.ID] == in {
-			delete(s.incoming, in.ID)
-			mine = true
-		}
+// answer writes a reply. The right to do so is taken when the stream is ours:
+// a cancel that comes while the answer waits for it still counts.
+func (in *Incoming) answer(line []byte) (first bool) {
+	if !in.Pending() {
+		return false
+	}
+	_ = in.peer.cfg.Writer.WriteIf(context.Background(), line, func() bool {
+		in.peer.update(func(s *state) {
+			if first = s.incoming[in.ID] == in; first {
+				delete(s.incoming, in.ID)
+				s.writing++
+			}
+		})
+		return first
 	})
-	return mine
+	if first {
+		in.peer.update(func(s *state) { s.writing-- })
+	}
+	return first
 }
 
 // Pending reports whether the request still awaits its answer.

@@ -82,6 +82,7 @@ type state struct {
 	calls    map[wire.ID]chan wire.Response
 	next     uint64
 	incoming map[wire.ID]*Incoming // not yet answered, cancelled or closed
+	writing  int                   // answers on their way out
 	running  int                   // handlers that have not returned
 	cause    error                 // set once, by Close
 }
@@ -209,9 +210,9 @@ func (p *Peer) Running() (n int) {
 	return n
 }
 
-// Unanswered returns how many incoming requests await their answer.
+// Unanswered returns how many incoming requests have no answer on the stream.
 func (p *Peer) Unanswered() (n int) {
-	p.update(func(s *state) { n = len(s.incoming) })
+	p.update(func(s *state) { n = len(s.incoming) + s.writing })
 	return n
 }
 

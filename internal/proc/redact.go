@@ -60,7 +60,7 @@ func (r *redactor) add(secret string) {
 // for everybody.
 func tellsSecret(name string) bool {
 	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"}, func(word string) bool {
+	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE", "HEADERS", "AUTH"}, func(word string) bool {
 		return strings.Contains(name, word)
 	})
 }

@@ -1,0 +1,199 @@
+package claude
+
+import (
+	"errors"
+	"io"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/ndjson"
+)
+
+// How long the end of a session may take, step by step. A child process keeps
+// within bounds of its own; these hold a Conn of the user's that does not.
+const (
+	readBound  = 5 * time.Second  // from the exit to the end of the output
+	exitBound  = 5 * time.Second  // from the end of the output to the exit
+	inputBound = 1 * time.Second  // for closing stdin
+	stopBound  = 20 * time.Second // for Stop
+)
+
+// read reads until the CLI's output ends. If the process then does not end by
+// itself, it is stopped.
+func (s *Session) read() {
+	r := ndjson.NewReader(s.conn)
+	r.Limit = s.opts.Limits.Line
+	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
+	s.readErr = s.peer.Serve(r)
+	close(s.readEnd)
+	if !waited(s.exited, exitBound) {
+		s.log.Warn("the CLI closed its output but still runs")
+		s.stop()
+	}
+	s.finish()
+}
+
+// watch waits for the process. If its output then does not end, it is cut.
+func (s *Session) watch() {
+	s.exit = s.conn.Wait()
+	close(s.exited)
+	if !waited(s.readEnd, readBound) {
+		s.log.Warn("the CLI has ended but its output has not")
+		s.stop()
+		waited(s.readEnd, inputBound)
+	}
+	s.finish()
+}
+
+// stop stops the CLI, in bounded time whatever the Conn does.
+func (s *Session) stop() {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		if err := s.conn.Stop(); err != nil {
+			s.log.Error("the CLI could not be stopped", "error", err)
+		}
+	}()
+	if !waited(stopped, stopBound) {
+		s.log.Error("the CLI could not be stopped in time")
+	}
+}
+
+// waited waits for a channel to be closed, at most d unless d is NoTimeout.
+func waited(c <-chan struct{}, d time.Duration) bool {
+	if d == NoTimeout {
+		<-c
+		return true
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-c:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// shutdown ends the session because of cause. It does not wait.
+func (s *Session) shutdown(cause error) {
+	s.closing.Do(func() {
+		s.mu.Lock()
+		s.stopped = cause
+		idle := s.state >= StateRunning
+		s.mu.Unlock()
+		idle = idle && !s.inbox.Busy()
+		s.peer.Close(cause)
+		go s.descend(idle)
+	})
+}
+
+// descend is the stop ladder: the end of stdin, patience, then Stop. When work
+// still runs the CLI would finish it first, so there is no patience then.
+func (s *Session) descend(idle bool) {
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.closeInput()
+	}()
+	waited(closed, inputBound)
+	if !idle || !waited(s.exited, s.opts.Timeouts.Close) {
+		s.stop()
+	}
+	close(s.descended)
+	if !waited(s.exited, inputBound) || !waited(s.readEnd, readBound) {
+		s.finish() // on a Conn that keeps none of its promises
+	}
+}
+
+func (s *Session) closeInput() {
+	if err := s.conn.CloseWrite(); err != nil {
+		s.log.Debug("closing stdin", "error", err)
+	}
+}
+
+// finish settles how the session ended and tells everybody who waits. The
+// stop ladder, if it was taken, has ended before.
+func (s *Session) finish() {
+	s.ending.Do(func() {
+		s.mu.Lock()
+		descending := s.stopped != nil
+		s.mu.Unlock()
+		if descending {
+			<-s.descended
+		}
+		cause, stream := s.judge()
+		s.cause = cause
+		if cause != nil {
+			s.setState(StateFailed)
+			s.log.Error("session failed", "error", cause)
+		} else {
+			s.setState(StateStopped)
+		}
+		s.inbox.Close(stream)
+		if stream == io.EOF {
+			stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
+		}
+		s.peer.Close(stream)
+		s.trace.end()
+		close(s.done)
+	})
+}
+
+// judge returns what Wait says, nil for an orderly end, and what readers of
+// the stream get, io.EOF for an orderly end that was not ours.
+func (s *Session) judge() (cause, stream error) {
+	s.mu.Lock()
+	stopped, early := s.stopped, s.early
+	s.mu.Unlock()
+	exit, readErr := s.ends()
+	if stopped != nil {
+		if errors.Is(stopped, ErrClosed) && !errors.Is(readErr, errUnended) {
+			return nil, ErrClosed
+		}
+		return errors.Join(stopped, readErr), stopped
+	}
+	if exit == nil && readErr == nil && early == nil {
+		return nil, io.EOF
+	}
+	if exit == nil {
+		exit = new(ProcessError)
+	}
+	if exit.Stderr == "" {
+		exit.Stderr = stderrTail(s.conn)
+	}
+	exit.Result = early
+	exit.Err = errors.Join(exit.Err, readErr)
+	return exit, exit
+}
+
+// errUnended is in the error of a Conn that could not be brought to its end.
+var errUnended = errors.New("could not be ended")
+
+// ends returns how the process and its output ended; nil is in good order.
+func (s *Session) ends() (exit *ProcessError, read error) {
+	select {
+	case <-s.exited:
+		exit = exitFailure(s.exit)
+	default:
+		return &ProcessError{ExitCode: -1}, errUnended
+	}
+	select {
+	case <-s.readEnd:
+		return exit, s.readErr
+	default:
+		return exit, errUnended
+	}
+}
+
+// Close ends the session and its process and returns when both are gone, in
+// bounded time. Callbacks are cancelled but not waited for. Close may be
+// called again, at the same time, and from callbacks; it returns an error only
+// when the process could not be ended.
+func (s *Session) Close() error {
+	s.shutdown(ErrClosed)
+	<-s.done // every step on the way is bounded
+	if errors.Is(s.cause, errUnended) {
+		return s.cause
+	}
+	return nil
+}
