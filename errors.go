@@ -24,8 +24,9 @@ var (
 	// ErrCancelled means that a prompt ended without a result, because it was
 	// taken out of the queue before its turn began.
 	ErrCancelled = errors.New("claude: prompt cancelled before its turn")
-	// ErrNoResult means that the CLI ended without a result for the prompt.
-	ErrNoResult = errors.New("claude: no result before the CLI ended")
+	// ErrNoResult means that the prompt ended without a result that could be
+	// read, mostly because the CLI ended first.
+	ErrNoResult = errors.New("claude: no result")
 )
 
 // Reasons of a [StartError].

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -102,7 +103,7 @@ func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
 				return
 			}
 			msg := q.session.decode(&it)
-			if it.Ends(q.id) {
+			if it.Ends(q.id) != inbox.NotYet {
 				q.answer, _ = msg.(*message.Result)
 				q.failure = outcome(&it, q.id, msg)
 			}

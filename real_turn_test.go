@@ -272,6 +272,40 @@ func TestRealMergedSends(t *testing.T) {
 	}
 }
 
+// A prompt that is sent while a tool runs is folded into the turn: it is
+// answered by the result of that turn.
+func TestRealPromptDuringTool(t *testing.T) {
+	dir := t.TempDir()
+	started, release := filepath.Join(dir, "started"), filepath.Join(dir, "release")
+	bash := claudetest.UseTool("Bash", map[string]any{"command": "touch " + started + "; until [ -e " + release + " ]; do sleep 0.05; done"})
+	r := realCLI(t, bash, claudetest.Say("both"), claudetest.Say("next"))
+	r.opts.PermissionMode = permission.ModeBypassPermissions
+	s := r.connect(t)
+	first, err := s.Send(t.Context(), "first")
+	if err != nil {
+		t.Fatal(err)
+	}
+	appears(t, started)
+	var res *message.Result
+	for msg, err := range s.Run(t.Context(), "second") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := msg.(*message.CommandLifecycle); ok && m.CommandUUID != first && m.State == message.CommandQueued {
+			if err := os.WriteFile(release, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res, _ = msg.(*message.Result)
+	}
+	if res == nil || res.Text != "both" || len(res.Prompts) != 2 || res.Prompts[0] != first {
+		t.Errorf("result %+v, want one for both prompts", res)
+	}
+	if res, err := s.Ask(t.Context(), "third"); err != nil || res.Text != "next" {
+		t.Errorf("next turn: %+v, %v", res, err)
+	}
+}
+
 func TestRealUnsolicitedTurn(t *testing.T) {
 	done := filepath.Join(t.TempDir(), "go")
 	bash := claudetest.UseTool("Bash", map[string]any{

@@ -148,7 +148,7 @@ func (s *Session) follow(ctx context.Context, id string, yield func(message.Mess
 			return
 		}
 		// The turn is over from here on, also for a loop that breaks now.
-		over = it.Ends(id) || it.Drops(id)
+		over = it.Ends(id) != inbox.NotYet
 		msg := s.decode(&it)
 		if msg != nil && !yield(msg, nil) {
 			return
@@ -164,13 +164,12 @@ func (s *Session) follow(ctx context.Context, id string, yield func(message.Mess
 
 // outcome is the error a prompt ended with, nil if it went well.
 func outcome(it *inbox.Item, id string, msg message.Message) error {
-	if it.Drops(id) {
-		return ErrCancelled
-	}
 	r, ok := msg.(*message.Result)
 	switch {
+	case it.Ends(id) == inbox.Cancelled:
+		return ErrCancelled
 	case !ok:
-		return fmt.Errorf("%w: the result could not be read", ErrNoResult)
+		return fmt.Errorf("%w: it could not be read", ErrNoResult)
 	case r.Failed():
 		return &ResultError{Result: r}
 	}

@@ -325,6 +325,30 @@ func TestRunCancelledByTheCLI(t *testing.T) {
 	})
 }
 
+func TestRunWhoseResultIsLost(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.life(id, "started")
+		c.begin(id)
+		c.say(`{"type":"result","subtype":"success","result":%q%s}`, strings.Repeat("x", 200<<10), named([]string{id}))
+		c.life(id, "completed")
+		c.answer("next")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Limits.Line = 100 << 10
+		s := connect(t, o)
+		if err := lastError(s.Run(t.Context(), "long")); !errors.Is(err, claude.ErrNoResult) {
+			t.Errorf("error = %v", err)
+		}
+		if res, err := s.Ask(t.Context(), "next"); err != nil || res.Text != "next" {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		finish(t, s)
+	})
+}
+
 func TestMergedSends(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

@@ -23,18 +23,28 @@ const overhead = 128
 type Item struct {
 	Frame wire.Frame
 
-	turn  *turn
-	ends  []*prompt // prompts whose result this is
-	drops *prompt   // prompt that ends here without a result
+	turn *turn
+	ends []*prompt // prompts that end here
+	how  End
 }
 
-// Ends reports whether the frame is the result of a prompt.
-func (it *Item) Ends(id string) bool {
-	return slices.ContainsFunc(it.ends, func(p *prompt) bool { return p.id == id })
-}
+// End is how a prompt ends with a frame.
+type End int
 
-// Drops reports whether the prompt ends with this frame without a result.
-func (it *Item) Drops(id string) bool { return it.drops != nil && it.drops.id == id }
+const (
+	NotYet     End = iota
+	WithResult     // the frame is its result
+	Cancelled      // it was taken out of the queue, discarded or refused
+	Lost           // it had a result that could not be read
+)
+
+// Ends tells whether and how a prompt ends with the frame.
+func (it *Item) Ends(id string) End {
+	if slices.ContainsFunc(it.ends, func(p *prompt) bool { return p.id == id }) {
+		return it.how
+	}
+	return NotYet
+}
 
 func (it *Item) size() int { return len(it.Frame.Line) + overhead }
 
@@ -220,9 +230,6 @@ func (b *Inbox) Abandon(id string) (s Standing, named bool) {
 	for _, it := range b.queue { // its end is here but not yet taken
 		for _, p := range it.ends {
 			p.abandoned = p.abandoned || p.id == id
-		}
-		if it.Drops(id) {
-			it.drops.abandoned = true
 		}
 	}
 	return Ended, b.turns.named

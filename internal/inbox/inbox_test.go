@@ -100,11 +100,8 @@ func describe(it *inbox.Item, known map[string]bool) string {
 		s = it.Frame.Text("state")
 	}
 	for _, id := range []string{"x", "y", "z"} {
-		if known[id] && it.Ends(id) {
-			s += " ends " + id
-		}
-		if known[id] && it.Drops(id) {
-			s += " drops " + id
+		if known[id] {
+			s += map[inbox.End]string{inbox.WithResult: " ends " + id, inbox.Cancelled: " drops " + id, inbox.Lost: " loses " + id}[it.Ends(id)]
 		}
 	}
 	return s
@@ -134,6 +131,10 @@ func TestTurns(t *testing.T) {
 			"init; result ends x; init; result ends y"},
 		{"cancelled while queued", "send:x life:x=queued life:x=cancelled", "queued; cancelled drops x"},
 		{"cancelled after its result", "send:x init:x result:x life:x=cancelled", "init; result ends x; cancelled"},
+		{"folded into a running turn", "send:x life:x=started init:x send:y life:y=queued life:y=started say:a life:y=completed result:x+y life:x=completed",
+			"started; init; queued; started; a; completed; result ends x ends y; completed"},
+		{"result lost", "send:x life:x=started init:x send:y life:y=started say:a life:y=completed life:x=completed send:z init:z result:z",
+			"started; init; started; a; completed; completed loses x loses y; init; result ends z"},
 		{"refused", "send:x life:x=refused", "refused drops x"},
 
 		{"abandoned in its turn", "send:x init:x say:a take take drop:x say:b result:x send:y init:y result:y",

@@ -20,6 +20,7 @@ const (
 type prompt struct {
 	id        string
 	standing  Standing
+	opened    bool // its turn began with it; it was not folded in later
 	abandoned bool
 }
 
@@ -112,7 +113,7 @@ func (t *turns) begin(f wire.Frame) (begun bool) {
 		}
 	}
 	for _, p := range t.current.prompts {
-		p.standing = Started
+		p.standing, p.opened = Started, true
 		begun = begun || waiting[p]
 	}
 	return begun && t.current.discarded()
@@ -126,7 +127,7 @@ func (t *turns) learn() {
 		return
 	}
 	for _, p := range t.current.prompts {
-		p.standing = Waiting
+		p.standing, p.opened = Waiting, false
 	}
 	t.current.prompts, t.current.guessed = nil, false
 }
@@ -163,15 +164,26 @@ func (t *turns) finish(f wire.Frame) Item {
 	} else if it.turn != nil {
 		it.ends = slices.Clone(it.turn.prompts)
 	}
+	t.close(&it, WithResult)
+	return it
+}
+
+// close ends the prompts of an item, and the turn.
+func (t *turns) close(it *Item, how End) {
+	it.how = how
 	for _, p := range it.ends {
 		t.end(p)
 	}
 	t.current = nil
-	return it
 }
 
 // lifecycle follows what the CLI says about one prompt. States that end a
 // prompt after its result has come change nothing.
+//
+// A prompt that is sent while a tool runs is folded into the turn: it is
+// completed before the result comes, which names it too. But when the prompt
+// that opened the turn is completed, the result has been; if it was not seen
+// it was lost, in a line that could not be read.
 func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	t.learn()
 	it = Item{Frame: f, turn: t.current}
@@ -185,9 +197,18 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 		// Merged into a turn that somebody else awaits, it must not end it.
 		begun = p.abandoned && p.standing == Waiting && (t.current == nil || t.current.discarded())
 		p.standing = Started
+		if t.current != nil {
+			t.current.add(p)
+		}
 	case "cancelled", "discarded", "refused":
+		it.ends, it.how = it.turn.prompts, Cancelled
 		t.end(p)
-		it.drops = p
+	case "completed":
+		if p.opened && t.current != nil {
+			it.turn = t.current
+			it.ends = slices.Clone(t.current.prompts)
+			t.close(&it, Lost)
+		}
 	}
 	return it, begun
 }
