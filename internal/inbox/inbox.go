@@ -31,6 +31,7 @@ type Item struct {
 // End is how a prompt ends with a frame.
 type End int
 
+// The ends of a prompt.
 const (
 	NotYet     End = iota
 	WithResult     // the frame is its result

@@ -16,9 +16,6 @@ var ErrLineBreak = errors.New("ndjson: line contains a line feed")
 // line was written.
 var ErrNotBegun = errors.New("nothing was written")
 
-// errSkipped is what a Write comes to when its condition no longer held.
-var errSkipped = fmt.Errorf("%w: no longer wanted", ErrNotBegun)
-
 // ErrBroken is in every error of a stream that can no longer be written.
 var ErrBroken = errors.New("broken stream")
 
@@ -70,7 +67,7 @@ func (w *Writer) WriteIf(ctx context.Context, line []byte, wanted func() bool) e
 	}
 	if wanted != nil && !wanted() {
 		<-w.lock
-		return errSkipped
+		return ErrNotBegun
 	}
 	if ctx.Done() == nil {
 		return w.write(line)
