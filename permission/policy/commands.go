@@ -9,10 +9,24 @@ import (
 // everyCommand lists every command that a shell might run, its words without
 // quotes: also inside substitutions, and behind words that start another
 // command. It is not ok if the text cannot be read.
-func everyCommand(text string, depth int) (commands []string, ok bool) {
+func everyCommand(text string) (commands []string, ok bool) {
+	f := finder{left: 64<<10 + 16*len(text)}
+	ok = f.find(text)
+	return f.commands, ok
+}
+
+// finder collects commands. Text that is made to keep it busy, such as a long
+// row of words that each may start the rest, uses up what is left and cannot
+// be read then.
+type finder struct {
+	commands []string
+	left     int // bytes of commands
+}
+
+func (f *finder) find(text string) bool {
 	s := splitter{text: text}
-	if depth > 4 || !s.split() {
-		return nil, false
+	if !s.split() {
+		return false
 	}
 	for _, words := range s.pieces {
 		starter := false
@@ -20,14 +34,14 @@ func everyCommand(text string, depth int) (commands []string, ok bool) {
 			name := path.Base(word)
 			rest := words[i+1:]
 			for _, first := range []string{word, name} {
-				commands = append(commands, strings.Join(append([]string{first}, rest...), " "))
-			}
-			if inner := script(name, rest); inner != "" {
-				more, ok := everyCommand(inner, depth+1)
-				if !ok {
-					return nil, false
+				command := strings.Join(append([]string{first}, rest...), " ")
+				if f.left -= len(command); f.left < 0 {
+					return false
 				}
-				commands = append(commands, more...)
+				f.commands = append(f.commands, command)
+			}
+			if inner := script(name, rest); inner != "" && !f.find(inner) {
+				return false
 			}
 			// Which words after a starter are its own, and where the command
 			// begins, depends on its options: every word may be the one.
@@ -37,7 +51,7 @@ func everyCommand(text string, depth int) (commands []string, ok bool) {
 			}
 		}
 	}
-	return commands, true
+	return true
 }
 
 // starters are words that come before a command.

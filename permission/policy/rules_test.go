@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -113,6 +114,11 @@ func TestShellRules(t *testing.T) {
 		}
 		if got := decided(t, rules.Deny("no"), bash(tt.command)) == permission.BehaviorDeny; got != tt.denys {
 			t.Errorf("%q: denied %v, want %v", tt.command, got, tt.denys)
+		}
+	}
+	for _, hostile := range []string{strings.Repeat("eval ", 20_000) + "x", strings.Repeat("xargs ", 20_000), strings.Repeat("(", 100_000)} {
+		if got := decided(t, rules.Deny("no"), bash(hostile)); got != permission.BehaviorDeny {
+			t.Errorf("%.20q…: %q, want deny", hostile, got)
 		}
 	}
 	whole := policy.MustRules("Bash", "Bash(ls)")

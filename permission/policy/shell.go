@@ -25,7 +25,7 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 		return true, nil
 	}
 	if how == broad {
-		commands, ok := everyCommand(in.Command, 0)
+		commands, ok := everyCommand(in.Command)
 		return !ok || slices.ContainsFunc(commands, fits) || fits(strings.TrimSpace(in.Command)), nil
 	}
 	commands, ok := plainCommands(in.Command)

@@ -1,0 +1,68 @@
+package hook
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Guard makes a [PreToolUse] hook of a permission function, for example of one
+// from package policy. The function is asked about every tool call that fits
+// the matcher, also about those that the CLI would let pass without a
+// question. Deny denies; Allow runs the tool without further questions, unless
+// a rule of the CLI denies it; Pass leaves the call to the CLI's own rules and
+// to the session's permission callback.
+//
+// The request holds what a hook is told: the tool, its input, the ids and the
+// working directory, but no suggestions. A decision to remember rules is a
+// failure, since a hook cannot change them here.
+//
+// A Guard fails closed. Change OnFailure to have it otherwise.
+func Guard(matcher string, fn permission.Func) Hook {
+	if fn == nil {
+		return PreToolUse(matcher, nil)
+	}
+	return PreToolUse(matcher, func(ctx context.Context, in *PreToolUseInput) (*PreToolUseOutput, error) {
+		if in.ToolName == "" {
+			return nil, errors.New("hook: guard: the input names no tool")
+		}
+		decision, err := fn(ctx, &permission.Request{
+			ToolName:  in.ToolName,
+			Input:     in.ToolInput,
+			ToolUseID: in.ToolUseID,
+			AgentID:   in.AgentID,
+			MCPServer: in.MCPServer,
+			Cwd:       in.Cwd,
+			Raw:       in.Raw,
+		})
+		if err != nil {
+			return nil, err
+		}
+		return guarded(decision)
+	}).FailClosed()
+}
+
+func guarded(d permission.Decision) (*PreToolUseOutput, error) {
+	if len(d.Remember()) > 0 {
+		return nil, errors.New("hook: guard: a hook cannot remember rules")
+	}
+	switch d.Behavior() {
+	case permission.BehaviorAllow:
+		out := AllowTool("")
+		if input, changed := d.Input(); changed {
+			if input == nil {
+				return nil, errors.New("hook: guard: the changed input is nil")
+			}
+			out.UpdatedInput = input
+		}
+		return out, nil
+	case permission.BehaviorDeny:
+		out := DenyTool(d.Message())
+		if d.Interrupts() {
+			out.Common = StopRun(d.Message())
+		}
+		return out, nil
+	}
+	return nil, nil
+}
