@@ -251,3 +251,30 @@ func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// A call by an id that no hook has fails as the strictest hook of its event.
+func TestUnknownHookID(t *testing.T) {
+	tests := map[string]struct {
+		input, want string
+	}{
+		"its event":          {`{"hook_event_name":"PreToolUse"}`, `"permissionDecision":"deny"`},
+		"another event":      {`{"hook_event_name":"Stop"}`, `"response":{"continue":true}`},
+		"no event":           {`{}`, `"permissionDecision":"deny"`},
+		"input is no object": {`7`, `"permissionDecision":"deny"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var answer string
+			line := `{"type":"control_request","request_id":"u-1","request":{"subtype":"hook_callback","callback_id":"hook_9","input":` + tt.input + `}}`
+			bubble(t, asking(line, &answer), func(t *testing.T, o *claude.Options) {
+				o.Hooks = []hook.Hook{noHook(), hook.Guard("", allowAll)}
+				s := connect(t, o)
+				synctest.Wait()
+				if !strings.Contains(answer, tt.want) {
+					t.Errorf("answer %s, want %s", answer, tt.want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}

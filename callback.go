@@ -108,8 +108,8 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		var input struct {
 			Event hook.Event `json:"hook_event_name"`
 		}
-		_ = jsonx.Unmarshal(body.Input, &input) // an unknown event fails open
-		h.Event = input.Event
+		_ = jsonx.Unmarshal(body.Input, &input) // an input that says nothing names no event
+		h = s.opts.strictest(input.Event)
 	}
 	timeout := h.Timeout
 	if timeout == 0 {

@@ -175,6 +175,19 @@ func (o *Options) failsClosed(h hook.Hook) bool {
 	return o.HookFailure == hook.FailClosed
 }
 
+// strictest stands for a hook that is called by an id that none has: it fails
+// closed if one of the hooks does that it might have been.
+func (o *Options) strictest(event hook.Event) hook.Hook {
+	h := hook.Hook{Event: event}
+	for _, other := range o.Hooks {
+		if (other.Event == event || event == "") && o.failsClosed(other) {
+			h.OnFailure = hook.FailClosed
+			h.Event = other.Event
+		}
+	}
+	return h
+}
+
 // newUUID returns a random UUID, version 4.
 func newUUID() string {
 	var b [16]byte
