@@ -43,6 +43,8 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 		return s.permissionCallback(in)
 	case "hook_callback":
 		return s.hookCallback(in)
+	case "mcp_message":
+		return s.mcp.callback(in)
 	case "elicitation":
 		return s.elicitationCallback(in)
 	case "request_user_dialog":

@@ -85,7 +85,9 @@ func (s *Session) diagnose(line []byte, err error) {
 // which has taken our handshake confirm it; ordinary messages never do.
 func (d dispatcher) Accept(req wire.Request) {
 	switch req.Subtype {
-	case "hook_callback", "can_use_tool", "mcp_message":
+	case "mcp_message":
+		d.mcp.accept(req)
+	case "hook_callback", "can_use_tool":
 	default:
 		return
 	}

@@ -112,31 +112,37 @@ func (s *Session) closeInput() {
 }
 
 // finish settles how the session ended and tells everybody who waits. The
-// stop ladder, if it was taken, has ended before.
+// stop ladder, if it was taken, has ended before. Who comes second goes: a
+// lock would be held over waits.
 func (s *Session) finish() {
-	s.ending.Do(func() {
-		s.mu.Lock()
-		descending := s.stopped != nil
-		s.mu.Unlock()
-		if descending {
-			<-s.descended
-		}
-		cause, stream := s.judge()
-		s.cause = cause
-		if cause != nil {
-			s.setState(StateFailed)
-			s.log.Error("session failed", "error", cause)
-		} else {
-			s.setState(StateStopped)
-		}
-		s.inbox.Close(stream)
-		if stream == io.EOF {
-			stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
-		}
-		s.peer.Close(stream)
-		s.trace.end()
-		close(s.done)
-	})
+	if s.finished.Swap(true) {
+		return
+	}
+	s.mu.Lock()
+	descending := s.stopped != nil
+	s.mu.Unlock()
+	if descending {
+		<-s.descended
+	}
+	cause, stream := s.judge()
+	s.cause = cause
+	if cause != nil {
+		s.setState(StateFailed)
+		s.log.Error("session failed", "error", cause)
+	} else {
+		s.setState(StateStopped)
+	}
+	s.inbox.Close(stream)
+	if stream == io.EOF {
+		stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
+	}
+	s.peer.Close(stream)
+	s.mcp.close(stream)
+	if err := s.files.remove(); err != nil {
+		s.log.Warn("temporary files could not be removed", "error", err)
+	}
+	s.trace.end()
+	close(s.done)
 }
 
 // judge returns what Wait says, nil for an orderly end, and what readers of

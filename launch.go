@@ -2,7 +2,9 @@ package claude
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,14 +25,22 @@ type plan struct {
 	env       []string
 	init      *control.Initialize
 	hooks     map[string]hook.Hook // by callback id
+	inside    map[string]MCPHandler
+	outside   map[string]json.RawMessage // configurations of MCP servers
 }
 
 // hookMargin is added to the timeout that is sent, so that ours ends first and
 // the failure policy decides what a slow hook means.
 const hookMargin = 5 * time.Second
 
-func newPlan(o *Options, oneShot bool) *plan {
+func newPlan(o *Options, oneShot bool) (*plan, error) {
+	inside, outside, err := o.MCPServers.split()
+	if err != nil {
+		return nil, err
+	}
 	p := &plan{
+		inside:    inside,
+		outside:   outside,
 		oneWay:    oneShot && !o.needsControl(),
 		sessionID: o.SessionID,
 		hooks:     make(map[string]hook.Hook),
@@ -41,13 +51,19 @@ func newPlan(o *Options, oneShot bool) *plan {
 	p.args = o.args(p)
 	p.env = o.environ()
 	p.init = o.initialize(p.hooks)
-	return p
+	p.init.SDKMCPServers = slices.Sorted(maps.Keys(p.inside))
+	return p, nil
 }
 
 // needsControl reports whether something works only over the control channel:
 // callbacks, and what only the handshake carries. A system prompt of the
 // user's is such a thing because it does not belong on a command line.
 func (o *Options) needsControl() bool {
+	for _, server := range o.MCPServers {
+		if _, ok := server.(MCPHandler); ok {
+			return true
+		}
+	}
 	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil ||
 		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != ""
 }
@@ -91,6 +107,7 @@ func (o *Options) args(p *plan) []string {
 	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
 	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
 	flag("--permission-prompt-tool", o.PermissionPromptTool)
+	on("--strict-mcp-config", o.StrictMCPConfig)
 	flag("--session-id", p.sessionID)
 	flag("--resume", o.Resume)
 	flag("--resume-session-at", o.ResumeAt)

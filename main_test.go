@@ -19,6 +19,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case "host":
 		playHost()
+	case "mcp":
+		playMCP()
 	default:
 		playCLI(role)
 	}

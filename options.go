@@ -2,6 +2,7 @@ package claude
 
 import (
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -67,6 +68,16 @@ type Options struct {
 	// that comes without it.
 	OnUserDialog control.DialogFunc
 	DialogKinds  []string
+
+	// # MCP servers
+
+	// MCPServers are the MCP servers of the session: external ones, and those
+	// of this process. Configurations are given to the CLI in a file that only
+	// this user can read and that is gone when the process is.
+	MCPServers MCPServers
+	// StrictMCPConfig ignores all MCP servers that come from elsewhere, such
+	// as settings files.
+	StrictMCPConfig bool
 
 	// # Sessions
 
@@ -174,6 +185,9 @@ type Timeouts struct {
 	Control time.Duration
 	// Rewind bounds RewindFiles: 30 s.
 	Rewind time.Duration
+	// MCP bounds MCPReconnect, MCPToggle and SetMCPServers, which wait for
+	// servers: 60 s.
+	MCP time.Duration
 	// Callback bounds hooks, permission callbacks, elicitations and dialogs:
 	// 60 s. A hook's own Timeout goes before it.
 	Callback time.Duration
@@ -211,6 +225,7 @@ func (o *Options) clone() *Options {
 	c.DisallowedTools = slices.Clone(o.DisallowedTools)
 	c.Hooks = slices.Clone(o.Hooks)
 	c.DialogKinds = slices.Clone(o.DialogKinds)
+	c.MCPServers = maps.Clone(o.MCPServers)
 	c.SettingSources = slices.Clone(o.SettingSources)
 	c.AddDirs = slices.Clone(o.AddDirs)
 	c.Env = slices.Clone(o.Env)
@@ -230,6 +245,7 @@ func (t Timeouts) withDefaults() Timeouts {
 		{&t.Initialize, 60 * time.Second},
 		{&t.Control, 5 * time.Second},
 		{&t.Rewind, 30 * time.Second},
+		{&t.MCP, 60 * time.Second},
 		{&t.Callback, 60 * time.Second},
 		{&t.Close, 5 * time.Second},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/inbox"
@@ -32,6 +33,8 @@ type Session struct {
 	peer  *peer.Peer
 	inbox *inbox.Inbox
 	trace *tracer
+	mcp   *mcpHub
+	files *scratch
 	log   *slog.Logger
 
 	readEnd   chan struct{} // closed when the output has ended; then readErr is set
@@ -42,10 +45,10 @@ type Session struct {
 	done      chan struct{} // closed when the session is over; then cause is set
 	cause     error         // what Wait returns
 
-	closing sync.Once // the stop ladder
-	ending  sync.Once // the end of the session
-	final   sync.Once // one-shot use: the end of stdin
-	oneShot bool
+	closing  sync.Once // the stop ladder
+	final    sync.Once // one-shot use: the end of stdin
+	oneShot  bool
+	finished atomic.Bool // somebody brings the session to its end
 
 	mu        sync.Mutex
 	state     State
@@ -89,7 +92,15 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		return nil, err
 	}
 	o.warn()
-	p := newPlan(o, oneShot)
+	p, err := newPlan(o, oneShot)
+	if err != nil {
+		return nil, &OptionError{"MCPServers", err.Error()}
+	}
+	files := new(scratch)
+	if err := p.writeMCPConfig(files); err != nil {
+		_ = files.remove()
+		return nil, &StartError{Reason: ErrSpawn, Err: err}
+	}
 	transport := o.Transport
 	if transport == nil {
 		transport = child{}
@@ -98,13 +109,15 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Path: o.CLIPath, Args: p.args, Env: p.env, Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
 	})
 	if err != nil {
+		_ = files.remove()
 		return nil, startFailure(ctx, o.CLIPath, err)
 	}
 	if conn == nil {
+		_ = files.remove()
 		return nil, &StartError{Reason: ErrSpawn, Err: errors.New("the Transport returned no connection")}
 	}
 	s := &Session{
-		opts: o, plan: p, conn: conn, oneShot: oneShot, log: o.Logger,
+		opts: o, plan: p, conn: conn, files: files, oneShot: oneShot, log: o.Logger,
 		inbox:     inbox.New(o.Limits.Unread),
 		trace:     newTracer(o.Trace, o.Logger),
 		readEnd:   make(chan struct{}),
@@ -116,13 +129,15 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	ctx = context.WithValue(ctx, sessionKey{}, s)
+	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)
 	w.Wrote = s.trace.writes()
 	s.peer = peer.New(peer.Config{
 		Writer:  w,
 		Handler: dispatcher{s},
 		Limits:  peer.Limits{Queued: o.Limits.Queued, Pending: o.Limits.Pending, Running: o.Limits.Callbacks},
-		Context: context.WithValue(ctx, sessionKey{}, s),
+		Context: ctx,
 		Log:     o.Logger,
 		Read:    s.trace.reads(),
 		Held:    !p.oneWay,

@@ -12,7 +12,7 @@ import (
 // started.
 func (o *Options) validate() error {
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks, o.MCPServers.check,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -46,6 +46,7 @@ func (o *Options) checkNumbers() *OptionError {
 		{"Timeouts.Initialize", o.Timeouts.Initialize},
 		{"Timeouts.Control", o.Timeouts.Control},
 		{"Timeouts.Rewind", o.Timeouts.Rewind},
+		{"Timeouts.MCP", o.Timeouts.MCP},
 		{"Timeouts.Callback", o.Timeouts.Callback},
 		{"Timeouts.Close", o.Timeouts.Close},
 	} {

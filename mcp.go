@@ -1,0 +1,221 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/control"
+)
+
+// MCPServers are the MCP servers of a session by name. Claude calls their
+// tools mcp__NAME__TOOL.
+type MCPServers map[string]MCPServer
+
+// MCPServer is an MCP server that a session can use: a configuration of one
+// that the CLI starts or calls, such as [StdioServer], or an [MCPHandler] that
+// lives in this process.
+//
+// The set is open. The configuration of a kind that has no type here is any
+// value that encodes as a JSON object; MCPType is added to it as "type".
+type MCPServer interface {
+	// MCPType is the kind of server: "stdio", "http", "sse", or "sdk" for one
+	// in this process.
+	MCPType() string
+}
+
+// MCPHandler is an MCP server in this process. Its JSON-RPC messages travel
+// over the session itself, so it needs no port and no process. Package tool
+// has one made of Go functions; one that speaks MCP itself needs nothing else.
+//
+// If the handler has a method CheckMCP() error, the session asks it before
+// anything is started, and an error is an [*OptionError].
+type MCPHandler interface {
+	MCPServer
+	// OpenMCP connects the CLI with the server. It is called at the first
+	// message for the server, once for each session that uses it, possibly
+	// for several at once; after an error, again at the next handshake.
+	//
+	// name is the server's name in the session. ctx lives as long as the
+	// connection and carries the session, see [SessionFrom]. push sends a
+	// message of the server's own accord, a notification or a request; it
+	// returns when the message is written, and may be called until the
+	// connection is closed. The answer to a pushed request comes to Handle.
+	OpenMCP(ctx context.Context, name string, push func(ctx context.Context, message json.RawMessage) error) (MCPConn, error)
+}
+
+// MCPConn is the connection of one session with an [MCPHandler].
+type MCPConn interface {
+	// Handle takes one JSON-RPC message of the CLI and returns the response
+	// to it, with its id; nil if the message is a notification, or a response
+	// to something that was pushed. It is called for several messages at
+	// once. The handshake ("initialize") may come again at any time.
+	//
+	// ctx ends when the CLI cancels the call and when the session ends. An
+	// error without a response, and a panic, are answered as JSON-RPC error
+	// -32603; an error beside a response is only logged.
+	Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
+	// Close ends the connection: ctx of OpenMCP has ended, and the contexts
+	// of all calls. The session waits for it a few seconds at most.
+	Close() error
+}
+
+// StdioServer is an MCP server that the CLI starts as a process.
+type StdioServer struct {
+	Command string
+	Args    []string
+	// Env is added to the environment of the process.
+	Env map[string]string
+	// Timeout bounds a call of a tool. 0: the CLI decides; it ignores less
+	// than a second.
+	Timeout time.Duration
+	// AlwaysLoad shows the tools to the model from the start, also when there
+	// are so many that the CLI would let it search for them.
+	AlwaysLoad bool
+}
+
+// MCPType returns "stdio".
+func (StdioServer) MCPType() string { return "stdio" }
+
+// MarshalJSON returns the configuration as the CLI reads it.
+func (s StdioServer) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type       string            `json:"type"`
+		Command    string            `json:"command"`
+		Args       []string          `json:"args,omitzero"`
+		Env        map[string]string `json:"env,omitzero"`
+		Timeout    int64             `json:"timeout,omitzero"`
+		AlwaysLoad bool              `json:"alwaysLoad,omitzero"`
+	}{s.MCPType(), s.Command, s.Args, s.Env, s.Timeout.Milliseconds(), s.AlwaysLoad})
+}
+
+// HTTPServer is an MCP server that is called by streamable HTTP.
+type HTTPServer struct {
+	URL     string
+	Headers map[string]string
+	// Tools limits single tools of the server.
+	Tools []control.MCPToolPolicy
+	// Timeout and AlwaysLoad are as in [StdioServer].
+	Timeout    time.Duration
+	AlwaysLoad bool
+}
+
+// MCPType returns "http".
+func (HTTPServer) MCPType() string { return "http" }
+
+// MarshalJSON returns the configuration as the CLI reads it.
+func (s HTTPServer) MarshalJSON() ([]byte, error) { return marshalRemote(s.MCPType(), s) }
+
+// SSEServer is an MCP server that is called by HTTP with server-sent events,
+// the older form.
+type SSEServer struct {
+	URL     string
+	Headers map[string]string
+	// Tools limits single tools of the server.
+	Tools []control.MCPToolPolicy
+	// Timeout and AlwaysLoad are as in [StdioServer].
+	Timeout    time.Duration
+	AlwaysLoad bool
+}
+
+// MCPType returns "sse".
+func (SSEServer) MCPType() string { return "sse" }
+
+// MarshalJSON returns the configuration as the CLI reads it.
+func (s SSEServer) MarshalJSON() ([]byte, error) { return marshalRemote(s.MCPType(), HTTPServer(s)) }
+
+func marshalRemote(kind string, s HTTPServer) ([]byte, error) {
+	return json.Marshal(struct {
+		Type       string                  `json:"type"`
+		URL        string                  `json:"url"`
+		Headers    map[string]string       `json:"headers,omitzero"`
+		Tools      []control.MCPToolPolicy `json:"tools,omitzero"`
+		Timeout    int64                   `json:"timeout,omitzero"`
+		AlwaysLoad bool                    `json:"alwaysLoad,omitzero"`
+	}{kind, s.URL, s.Headers, s.Tools, s.Timeout.Milliseconds(), s.AlwaysLoad})
+}
+
+// split returns the servers of this process and the configurations of all
+// others, encoded.
+func (servers MCPServers) split() (map[string]MCPHandler, map[string]json.RawMessage, error) {
+	inside, outside := make(map[string]MCPHandler), make(map[string]json.RawMessage)
+	for name, server := range servers {
+		if h, ok := server.(MCPHandler); ok {
+			inside[name] = h
+			continue
+		}
+		config, err := mcpConfig(server)
+		if err != nil {
+			return nil, nil, fmt.Errorf("MCP server %q: %w", name, err)
+		}
+		outside[name] = config
+	}
+	return inside, outside, nil
+}
+
+// mcpConfig encodes the configuration of a server outside of this process.
+func mcpConfig(server MCPServer) (json.RawMessage, error) {
+	data, err := json.Marshal(server)
+	if err != nil {
+		return nil, err
+	}
+	var config map[string]json.RawMessage
+	if err := json.Unmarshal(data, &config); err != nil || config == nil {
+		return nil, fmt.Errorf("%T does not encode as a JSON object", server)
+	}
+	if config["type"] == nil {
+		if config["type"], err = json.Marshal(server.MCPType()); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(config)
+}
+
+// check reports the first server that cannot be used.
+func (servers MCPServers) check() *OptionError {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		field := fmt.Sprintf("MCPServers[%q]", name)
+		server := servers[name]
+		if v := reflect.ValueOf(server); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return &OptionError{field, "is nil"}
+		}
+		if problem := checkMCPServer(name, server); problem != "" {
+			return &OptionError{field, problem}
+		}
+	}
+	return nil
+}
+
+func checkMCPServer(name string, server MCPServer) string {
+	if name == "" {
+		return "has no name"
+	}
+	if c, ok := server.(interface{ CheckMCP() error }); ok {
+		if err := c.CheckMCP(); err != nil {
+			return err.Error()
+		}
+	}
+	if _, ok := server.(MCPHandler); ok {
+		return ""
+	}
+	if server.MCPType() == "sdk" {
+		return "is of type sdk, but is no MCPHandler"
+	}
+	config, err := mcpConfig(server)
+	if err != nil {
+		return err.Error()
+	}
+	var fields struct{ Type, Command, URL string }
+	_ = json.Unmarshal(config, &fields) // of another shape: the CLI judges it
+	switch {
+	case fields.Type == "stdio" && fields.Command == "":
+		return "has no command"
+	case (fields.Type == "http" || fields.Type == "sse") && fields.URL == "":
+		return "has no URL"
+	}
+	return ""
+}

@@ -1,0 +1,376 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// The JSON-RPC errors that the session itself answers with. They stand inside
+// a success reply: an error reply makes the CLI give the whole server up.
+const (
+	rpcInvalid   = -32600 // the message is no JSON-RPC
+	rpcUnknown   = -32601 // no such server
+	rpcInternal  = -32603 // the server failed
+	rpcCancelled = -32800 // the CLI took the call back
+)
+
+// Bounds of the service. What the CLI has not acknowledged yet counts as an
+// operation, so that pushes must leave room for those of the user.
+const (
+	mcpCloseBound = 5 * time.Second
+	mcpPushBound  = 16
+)
+
+var (
+	errMCPCancelled = errors.New("the call was cancelled")
+	errMCPInFlight  = errors.New("a request with this id is already in flight")
+	errMCPSilent    = errors.New("the server gave no response")
+	errMCPGarbage   = errors.New("the server gave a response that is no JSON")
+)
+
+// mcpHub serves the MCP servers of this process to one session.
+type mcpHub struct {
+	session *Session
+	ctx     context.Context // of the connections
+	cancel  context.CancelCauseFunc
+	pushes  chan struct{} // a place for each push that is not acknowledged
+	setting chan struct{} // one slot: SetMCPServers runs alone
+
+	mu      sync.Mutex
+	servers map[string]*mcpServer
+	waiting map[wire.ID]*mcpMessage // accepted, not yet served
+	calls   map[mcpCall]*mcpMessage // not yet returned
+	closed  bool
+}
+
+// mcpServer is a server and its connection.
+type mcpServer struct {
+	name    string
+	handler MCPHandler
+
+	opening chan struct{} // one slot: a connection is opened by one
+	conn    MCPConn       // under the hub's lock
+	gone    bool          // under the hub's lock: taken out of the session
+}
+
+// mcpCall names a JSON-RPC request: ids are unique within a server only.
+type mcpCall struct{ server, id string }
+
+// mcpMessage is one JSON-RPC message of the CLI.
+type mcpMessage struct {
+	server string
+	raw    json.RawMessage
+	id     json.RawMessage // nil: not a request
+	method string
+
+	double    bool // the id is in flight already
+	ctx       context.Context
+	takenBack context.CancelCauseFunc
+}
+
+func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) *mcpHub {
+	h := &mcpHub{
+		session: s,
+		pushes:  make(chan struct{}, mcpPushBound),
+		setting: make(chan struct{}, 1),
+		servers: make(map[string]*mcpServer),
+		waiting: make(map[wire.ID]*mcpMessage),
+		calls:   make(map[mcpCall]*mcpMessage),
+	}
+	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	for name, handler := range handlers {
+		h.servers[name] = newMCPServer(name, handler)
+	}
+	return h
+}
+
+func newMCPServer(name string, handler MCPHandler) *mcpServer {
+	return &mcpServer{name: name, handler: handler, opening: make(chan struct{}, 1)}
+}
+
+// accept sees each message on the reader, in the order of arrival: only there
+// is a call known before the notice that cancels it.
+func (h *mcpHub) accept(req wire.Request) {
+	raw := jsonx.Member(req.Body, "message")
+	m := &mcpMessage{server: jsonx.Text(jsonx.Member(req.Body, "server_name")), raw: raw}
+	if len(raw) > 0 && raw[0] == '{' {
+		m.method = jsonx.Text(jsonx.Member(raw, "method"))
+		if id := jsonx.Member(raw, "id"); jsonx.Present(id) && m.method != "" {
+			m.id = json.RawMessage(id)
+		}
+	}
+	m.ctx, m.takenBack = context.WithCancelCause(context.Background())
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.waiting[req.ID] = m
+	switch {
+	case m.id != nil:
+		key := mcpCall{m.server, string(m.id)}
+		if m.double = h.calls[key] != nil; !m.double {
+			h.calls[key] = m
+		}
+	case m.method == "notifications/cancelled":
+		id := jsonx.Member(jsonx.Member(raw, "params"), "requestId")
+		if call := h.calls[mcpCall{m.server, string(id)}]; call != nil {
+			call.takenBack(errMCPCancelled)
+		}
+	}
+}
+
+// callback returns what serves a message that was accepted.
+func (h *mcpHub) callback(in *peer.Incoming) *callback {
+	h.mu.Lock()
+	m := h.waiting[in.ID]
+	delete(h.waiting, in.ID)
+	h.mu.Unlock()
+	if m == nil {
+		return nil
+	}
+	name := m.server
+	if m.method != "" {
+		name += " " + m.method
+	}
+	return &callback{
+		name: name,
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			return h.serve(ctx, in, m)
+		},
+		fail: func(err error) json.RawMessage {
+			h.done(m)
+			return m.failure(err)
+		},
+	}
+}
+
+// serve hands a message to its server. A call that is cancelled is answered at
+// once; what its server says later is dropped.
+func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (json.RawMessage, error) {
+	defer h.done(m)
+	if m.double {
+		return nil, errMCPInFlight
+	}
+	if m.raw == nil || m.raw[0] != '{' {
+		return m.respond(rpcError(json.RawMessage("null"), rpcInvalid, "not a JSON-RPC message")), nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(m.ctx, func() {
+		cancel(context.Cause(m.ctx))
+		in.Reply(m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error())))
+	})()
+	conn, err := h.connection(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	if conn == nil {
+		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
+	}
+	response, err := conn.Handle(ctx, m.raw)
+	if m.id == nil {
+		return m.respond(nil), err
+	}
+	if err == nil || len(response) > 0 {
+		if err != nil {
+			h.session.log.Error("MCP server reports a fault", "server", m.server, "method", m.method, "error", err)
+		}
+		return m.checked(response)
+	}
+	return nil, err
+}
+
+// done forgets a call.
+func (h *mcpHub) done(m *mcpMessage) {
+	m.takenBack(nil)
+	if m.id == nil || m.double {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if key := (mcpCall{m.server, string(m.id)}); h.calls[key] == m {
+		delete(h.calls, key)
+	}
+}
+
+// checked refuses a response that would end the CLI: it dies of a line that is
+// no JSON.
+func (m *mcpMessage) checked(response json.RawMessage) (json.RawMessage, error) {
+	switch {
+	case len(response) == 0:
+		return nil, errMCPSilent
+	case !jsonx.Valid(response):
+		return nil, errMCPGarbage
+	}
+	return m.respond(response), nil
+}
+
+// respond wraps a JSON-RPC response for the reply. A notification has none,
+// but CLIs read an acknowledgement in its place.
+func (m *mcpMessage) respond(response json.RawMessage) json.RawMessage {
+	if m.id == nil && (len(m.raw) > 0 && m.raw[0] == '{') || response == nil {
+		response = json.RawMessage(`{"jsonrpc":"2.0","result":{}}`)
+	}
+	reply := make([]byte, 0, len(response)+20)
+	reply = append(reply, `{"mcp_response":`...)
+	reply = append(reply, response...)
+	return append(reply, '}')
+}
+
+func (m *mcpMessage) failure(err error) json.RawMessage {
+	return m.respond(rpcError(m.id, rpcInternal, err.Error()))
+}
+
+func rpcError(id json.RawMessage, code int, text string) json.RawMessage {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	message, err := jsonx.Marshal(text)
+	if err != nil {
+		message = []byte(`"error"`)
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, message)
+}
+
+// connection returns the connection to a message's server, and opens it first
+// if need be. It is nil for an unknown server.
+func (h *mcpHub) connection(ctx context.Context, m *mcpMessage) (MCPConn, error) {
+	h.mu.Lock()
+	server := h.servers[m.server]
+	var conn MCPConn
+	if server != nil {
+		conn = server.conn
+	}
+	h.mu.Unlock()
+	if server == nil || conn != nil {
+		return conn, nil
+	}
+	select {
+	case server.opening <- struct{}{}:
+		defer func() { <-server.opening }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	h.mu.Lock()
+	conn = server.conn
+	h.mu.Unlock()
+	if conn != nil {
+		return conn, nil
+	}
+	conn, err := server.handler.OpenMCP(h.ctx, server.name, h.pusher(server))
+	if err == nil && conn == nil {
+		err = errors.New("OpenMCP gave no connection")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the MCP server could not be opened: %w", err)
+	}
+	h.mu.Lock()
+	over := h.closed || server.gone
+	if !over {
+		server.conn = conn
+	}
+	h.mu.Unlock()
+	if over {
+		h.closeAll([]*mcpServer{{name: server.name, conn: conn}})
+		return nil, ErrClosed
+	}
+	return conn, nil
+}
+
+// pusher returns the function by which a server speaks of its own accord. It
+// returns when the message is written, so that what is said in order arrives
+// in order; the acknowledgement is awaited behind it.
+func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage) error {
+	return func(ctx context.Context, message json.RawMessage) error {
+		if !jsonx.Valid(message) {
+			return errors.New("claude: push: not JSON")
+		}
+		select {
+		case h.pushes <- struct{}{}:
+		case <-ctx.Done():
+			return fmt.Errorf("claude: push: %w", context.Cause(ctx))
+		case <-h.ctx.Done():
+			return fmt.Errorf("claude: push: %w", context.Cause(h.ctx))
+		}
+		written, failed := make(chan struct{}), make(chan error, 1)
+		call := peer.Call{
+			Subtype: "mcp_message",
+			Payload: struct {
+				Server  string          `json:"server_name"`
+				Message json.RawMessage `json:"message"`
+			}{server.name, message},
+			Timeout: max(h.session.opts.Timeouts.Control, 0),
+			Written: func() { close(written) },
+		}
+		go func() {
+			defer func() { <-h.pushes }()
+			_, err := h.session.peer.Call(h.ctx, call)
+			failed <- err
+		}()
+		select {
+		case <-written:
+			return nil
+		case err := <-failed:
+			if err != nil {
+				return fmt.Errorf("claude: push: %w", err)
+			}
+			return nil
+		}
+	}
+}
+
+// close ends every connection, in bounded time.
+func (h *mcpHub) close(cause error) {
+	h.cancel(cause)
+	h.mu.Lock()
+	h.closed = true
+	servers := make([]*mcpServer, 0, len(h.servers))
+	for _, server := range h.servers {
+		servers = append(servers, server)
+	}
+	h.mu.Unlock()
+	h.closeAll(servers)
+}
+
+// closeAll closes connections side by side. One that takes too long is left to
+// itself.
+func (h *mcpHub) closeAll(servers []*mcpServer) {
+	var wg sync.WaitGroup
+	for _, server := range servers {
+		h.mu.Lock()
+		conn := server.conn
+		server.conn = nil
+		h.mu.Unlock()
+		if conn != nil {
+			wg.Go(func() { h.closeOne(server.name, conn) })
+		}
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	if !waited(done, mcpCloseBound) {
+		h.session.log.Warn("an MCP server does not close")
+	}
+}
+
+func (h *mcpHub) closeOne(name string, conn MCPConn) {
+	defer func() {
+		if v := recover(); v != nil {
+			h.session.log.Error("panic in a callback", "subtype", "mcp_message", "name", name, "panic", v)
+		}
+	}()
+	if err := conn.Close(); err != nil {
+		h.session.log.Warn("closing an MCP server", "server", name, "error", err)
+	}
+}
+
+// sameHandler reports whether two servers are the same one.
+func sameHandler(a, b MCPHandler) bool {
+	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
+}

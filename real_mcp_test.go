@@ -1,0 +1,205 @@
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// clock is an MCP server that speaks JSON-RPC itself, with one tool.
+func clock() *rawServer {
+	return &rawServer{handle: func(_ context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+		switch method {
+		case "initialize":
+			return answerTo(m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"clock","version":"1"}}`), nil
+		case "tools/list":
+			return answerTo(m, `{"tools":[{"name":"now","description":"Tell the time","inputSchema":{"type":"object"}}]}`), nil
+		case "tools/call":
+			return answerTo(m, `{"content":[{"type":"text","text":"noon"}]}`), nil
+		}
+		return nil, nil
+	}}
+}
+
+func TestRealRawMCPServer(t *testing.T) {
+	r := realCLI(t, claudetest.UseTool("mcp__clock__now", nil), claudetest.Say("done"))
+	r.opts.AllowedTools = []string{"mcp__clock__now"}
+	server := clock()
+	r.opts.MCPServers = claude.MCPServers{"clock": server}
+	r.opts.StrictMCPConfig = true
+	if _, err := claude.Ask(t.Context(), "what time is it?", r.opts); err != nil {
+		t.Fatal(err)
+	}
+	calls := r.model.Calls()
+	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || got[0].Text != "noon" || got[0].IsError {
+		t.Errorf("tool results %+v", got)
+	}
+	if opened, closed := server.counts(); opened != 1 || closed != 1 {
+		t.Errorf("opened %d times, closed %d times", opened, closed)
+	}
+}
+
+// playMCP lets the test binary be an MCP server on its standard streams.
+func playMCP() {
+	dec, enc := json.NewDecoder(os.Stdin), json.NewEncoder(os.Stdout)
+	var pending json.RawMessage // the tool call that waits for an elicitation
+	for {
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Result json.RawMessage `json:"result"`
+		}
+		if dec.Decode(&m) != nil {
+			return
+		}
+		answer := func(id json.RawMessage, result string) {
+			enc.Encode(map[string]any{"jsonrpc": "2.0", "id": id, "result": json.RawMessage(result)})
+		}
+		switch {
+		case m.Method == "initialize":
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asker","version":"1"}}`)
+		case m.Method == "tools/list":
+			answer(m.ID, `{"tools":[{"name":"ask","description":"Ask the user","inputSchema":{"type":"object"}}]}`)
+		case m.Method == "tools/call":
+			pending = m.ID
+			enc.Encode(map[string]any{"jsonrpc": "2.0", "id": "e-1", "method": "elicitation/create", "params": json.RawMessage(
+				`{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`)})
+		case string(m.ID) == `"e-1"`:
+			text, _ := json.Marshal("answer " + string(m.Result) + " " + os.Getenv("TOKEN"))
+			answer(pending, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
+		case m.ID != nil:
+			answer(m.ID, `{}`)
+		}
+	}
+}
+
+// asker is the test binary as an external MCP server.
+func asker(t *testing.T) claude.StdioServer {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return claude.StdioServer{Command: path, Env: map[string]string{"CLAUDE_TEST_ROLE": "mcp", "TOKEN": "s3cret"}}
+}
+
+// An external server gets its secret by the file, the file is gone afterwards,
+// and what the server asks the user is asked of us.
+func TestRealStdioServerElicits(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	r := realCLI(t, claudetest.UseTool("mcp__asker__ask", nil), claudetest.Say("done"))
+	r.opts.AllowedTools = []string{"mcp__asker__ask"}
+	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
+	asked := make(chan string, 1)
+	r.opts.Trace = &claude.Trace{FrameRead: func(line []byte) {
+		if strings.Contains(string(line), `"subtype":"elicitation"`) {
+			asked <- string(line)
+		}
+	}}
+	s := r.connect(t)
+	if files, _ := filepath.Glob(filepath.Join(tmp, "claude-session-*", "mcp.json")); len(files) != 1 {
+		t.Errorf("files %q", files)
+	}
+	if _, err := s.Ask(t.Context(), "ask me"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-asked:
+		if !strings.Contains(line, "Your name?") || !strings.Contains(line, `"asker"`) {
+			t.Errorf("asked %s", line)
+		}
+	default:
+		t.Error("nobody was asked")
+	}
+	calls := r.model.Calls()
+	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || !strings.Contains(got[0].Text, "decline") || !strings.Contains(got[0].Text, "s3cret") {
+		t.Errorf("tool results %+v", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(tmp, "claude-session-*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+func TestRealMCPOperations(t *testing.T) {
+	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
+	r.opts.MCPServers = claude.MCPServers{"clock": clock(), "asker": asker(t)}
+	s := r.connect(t)
+	states := func() map[string]control.MCPState {
+		t.Helper()
+		status, err := s.MCPStatus(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := make(map[string]control.MCPState)
+		for _, one := range status {
+			all[one.Name] = one.Status
+		}
+		return all
+	}
+	turn := func(has ...string) {
+		t.Helper()
+		var tools []string
+		for msg, err := range s.Run(t.Context(), "go") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m, ok := msg.(*message.Init); ok {
+				tools = m.Tools
+			}
+		}
+		for _, name := range []string{"mcp__clock__now", "mcp__asker__ask", "mcp__late__now"} {
+			if slices.Contains(tools, name) != slices.Contains(has, name) {
+				t.Errorf("tools %q, want %q", tools, has)
+			}
+		}
+	}
+	turn("mcp__clock__now", "mcp__asker__ask")
+	if got := states(); got["clock"] != control.MCPConnected || got["asker"] != control.MCPConnected {
+		t.Errorf("states %v", got)
+	}
+	if err := s.MCPToggle(t.Context(), "asker", false); err != nil {
+		t.Error(err)
+	}
+	if got := states(); got["asker"] != control.MCPDisabled {
+		t.Errorf("states %v", got)
+	}
+	if err := s.MCPToggle(t.Context(), "asker", true); err != nil {
+		t.Error(err)
+	}
+	if err := s.MCPReconnect(t.Context(), "asker"); err != nil {
+		t.Error(err)
+	}
+	if err := s.MCPReconnect(t.Context(), "clock"); err == nil {
+		t.Log("the CLI reconnects servers of this process now")
+	}
+	late := clock()
+	got, err := s.SetMCPServers(t.Context(), claude.MCPServers{"late": late, "clock": clock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(got.Added)
+	if !slices.Equal(got.Added, []string{"clock", "late"}) || !slices.Equal(got.Removed, []string{"clock"}) || len(got.Errors) > 0 {
+		t.Errorf("set: %+v", got)
+	}
+	turn("mcp__clock__now", "mcp__late__now", "mcp__asker__ask")
+	if _, err := s.SetMCPServers(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	turn("mcp__asker__ask")
+	if opened, closed := late.counts(); opened != 1 || closed != 1 {
+		t.Errorf("opened %d times, closed %d times", opened, closed)
+	}
+}
