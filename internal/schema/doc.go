@@ -1,0 +1,28 @@
+// Package schema is the one JSON Schema seam: it makes schemas from Go types
+// and checks values against them, for typed tools and typed answers.
+//
+// # From types to schemas
+//
+// A schema says what encoding/json can decode into the type, in words that a
+// model can follow: no nulls for slices, no bytes for raw JSON.
+//
+//   - A struct is an object of its fields, in their order, and nothing else.
+//     A field is optional if it is a pointer or has omitempty or omitzero; a
+//     pointer may be null. Embedded structs give their fields as in
+//     encoding/json.
+//   - []byte is text in base64, json.RawMessage and interfaces are anything,
+//     time.Time is text in the form date-time, types that decode from text are
+//     text.
+//   - A type that decodes itself is anything, because nobody can look into its
+//     code. It may say more by a method JSONSchema() json.RawMessage.
+//   - The tag jsonschema:"…" describes a field, the tag enum:"a,b,c" lists the
+//     values it may have.
+//   - A type that contains itself is defined once and referred to.
+//
+// Channels, functions and complex numbers are refused, with the path to them.
+//
+// # The dialect
+//
+// Schemas have no $schema and use only what draft-07 and 2020-12 have in
+// common: the CLI reads the former, MCP means the latter.
+package schema

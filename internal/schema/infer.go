@@ -1,0 +1,300 @@
+package schema
+
+import (
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	rawType      = reflect.TypeFor[json.RawMessage]()
+	numberType   = reflect.TypeFor[json.Number]()
+
+	describedType = reflect.TypeFor[interface{ JSONSchema() json.RawMessage }]()
+	decoderType   = reflect.TypeFor[json.Unmarshaler]()
+	textType      = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+// inference is the work on one type.
+type inference struct {
+	open        map[reflect.Type]bool   // named types that are being looked at
+	names       map[reflect.Type]string // definitions that are referred to
+	taken       map[string]bool
+	definitions map[string]*jsonschema.Schema
+}
+
+func infer(t reflect.Type) (*jsonschema.Schema, error) {
+	in := &inference{
+		open:        make(map[reflect.Type]bool),
+		names:       make(map[reflect.Type]string),
+		taken:       make(map[string]bool),
+		definitions: make(map[string]*jsonschema.Schema),
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	root, err := in.schema(t)
+	if err != nil {
+		return nil, fmt.Errorf("JSON Schema of %v: %w", t, err)
+	}
+	// The root is spelt out: what reads it looks for its type, not for a
+	// reference.
+	for root.Ref != "" {
+		root = in.definitions[strings.TrimPrefix(root.Ref, definitionPath)].CloneSchemas()
+	}
+	if len(in.definitions) > 0 {
+		root.Definitions = in.definitions
+	}
+	return root, nil
+}
+
+const definitionPath = "#/definitions/"
+
+// described reports whether a type has a schema of its own. What a pointer has
+// is what it points to has.
+func described(t reflect.Type) bool {
+	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(describedType)
+}
+
+// schema returns the schema of a type; a named type that contains itself is
+// moved to the definitions and referred to.
+func (in *inference) schema(t reflect.Type) (*jsonschema.Schema, error) {
+	if t.Name() == "" {
+		return in.build(t)
+	}
+	if in.open[t] {
+		return &jsonschema.Schema{Ref: definitionPath + in.name(t)}, nil
+	}
+	if name, ok := in.names[t]; ok {
+		return &jsonschema.Schema{Ref: definitionPath + name}, nil
+	}
+	in.open[t] = true
+	s, err := in.build(t)
+	delete(in.open, t)
+	if err != nil {
+		return nil, err
+	}
+	if name, recursive := in.names[t]; recursive {
+		if s.Ref != "" {
+			return nil, fmt.Errorf("%v is nothing but itself", t)
+		}
+		in.definitions[name] = s
+		return &jsonschema.Schema{Ref: definitionPath + name}, nil
+	}
+	return s, nil
+}
+
+// name returns the name of a definition. Types of the same name in different
+// packages get different ones.
+func (in *inference) name(t reflect.Type) string {
+	if name, ok := in.names[t]; ok {
+		return name
+	}
+	base := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_' // of type parameters
+	}, t.Name())
+	name := base
+	for i := 2; in.taken[name]; i++ {
+		name = base + strconv.Itoa(i)
+	}
+	in.taken[name], in.names[t] = true, name
+	return name
+}
+
+func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
+	if described(t) {
+		return ownSchema(t)
+	}
+	switch t {
+	case timeType:
+		return &jsonschema.Schema{Type: "string", Format: "date-time"}, nil
+	case durationType:
+		return &jsonschema.Schema{Type: "integer", Description: "a duration in nanoseconds"}, nil
+	case rawType:
+		return &jsonschema.Schema{}, nil
+	case numberType:
+		return &jsonschema.Schema{Type: "number"}, nil
+	}
+	if t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface {
+		switch pointer := reflect.PointerTo(t); {
+		case pointer.Implements(decoderType):
+			return &jsonschema.Schema{}, nil
+		case pointer.Implements(textType):
+			return &jsonschema.Schema{Type: "string"}, nil
+		}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return &jsonschema.Schema{Type: "boolean"}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &jsonschema.Schema{Type: "integer"}, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return &jsonschema.Schema{Type: "integer", Minimum: new(float64)}, nil
+	case reflect.Float32, reflect.Float64:
+		return &jsonschema.Schema{Type: "number"}, nil
+	case reflect.String:
+		return &jsonschema.Schema{Type: "string"}, nil
+	case reflect.Interface:
+		return &jsonschema.Schema{}, nil
+	case reflect.Pointer:
+		s, err := in.schema(t.Elem())
+		if err != nil {
+			return nil, err
+		}
+		return nullable(s), nil
+	case reflect.Slice, reflect.Array:
+		return in.list(t)
+	case reflect.Map:
+		return in.dictionary(t)
+	case reflect.Struct:
+		return in.object(t)
+	}
+	return nil, fmt.Errorf("%v cannot be JSON", t)
+}
+
+// ownSchema asks a type for its schema.
+func ownSchema(t reflect.Type) (*jsonschema.Schema, error) {
+	own := reflect.New(t).Interface().(interface{ JSONSchema() json.RawMessage })
+	s := new(jsonschema.Schema)
+	if err := json.Unmarshal(own.JSONSchema(), s); err != nil {
+		return nil, fmt.Errorf("JSONSchema of %v: %w", t, err)
+	}
+	return s, nil
+}
+
+func (in *inference) list(t reflect.Type) (*jsonschema.Schema, error) {
+	if t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !reflect.PointerTo(t.Elem()).Implements(decoderType) {
+		return &jsonschema.Schema{Type: "string", ContentEncoding: "base64"}, nil
+	}
+	items, err := in.schema(t.Elem())
+	if err != nil {
+		return nil, fmt.Errorf("elements: %w", err)
+	}
+	s := &jsonschema.Schema{Type: "array", Items: items}
+	if t.Kind() == reflect.Array {
+		s.MinItems, s.MaxItems = new(t.Len()), new(t.Len())
+	}
+	return s, nil
+}
+
+func (in *inference) dictionary(t reflect.Type) (*jsonschema.Schema, error) {
+	switch t.Key().Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	default:
+		if !reflect.PointerTo(t.Key()).Implements(textType) {
+			return nil, fmt.Errorf("%v has keys that cannot be text", t)
+		}
+	}
+	values, err := in.schema(t.Elem())
+	if err != nil {
+		return nil, fmt.Errorf("values: %w", err)
+	}
+	s := &jsonschema.Schema{Type: "object"}
+	if !anything(values) {
+		s.AdditionalProperties = values
+	}
+	return s, nil
+}
+
+func (in *inference) object(t reflect.Type) (*jsonschema.Schema, error) {
+	s := &jsonschema.Schema{
+		Type:                 "object",
+		Properties:           make(map[string]*jsonschema.Schema),
+		AdditionalProperties: nothing(),
+	}
+	for _, f := range fields(t) {
+		property, err := in.property(f)
+		if err != nil {
+			return nil, fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		s.Properties[f.name] = property
+		s.PropertyOrder = append(s.PropertyOrder, f.name)
+		if !f.optional {
+			s.Required = append(s.Required, f.name)
+		}
+	}
+	return s, nil
+}
+
+func (in *inference) property(f field) (*jsonschema.Schema, error) {
+	s, err := in.schema(f.Type)
+	if err != nil {
+		return nil, err
+	}
+	if f.quoted && (s.Type == "integer" || s.Type == "number" || s.Type == "boolean") {
+		s = &jsonschema.Schema{Type: "string"}
+	}
+	if values := f.Tag.Get("enum"); values != "" {
+		if err := enumerate(s, strings.Split(values, ",")); err != nil {
+			return nil, err
+		}
+	}
+	if text := f.Tag.Get("jsonschema"); text != "" {
+		if s.Ref != "" { // draft-07 ignores what stands beside a reference
+			s = &jsonschema.Schema{AllOf: []*jsonschema.Schema{s}}
+		}
+		s.Description = text
+	}
+	return s, nil
+}
+
+// enumerate limits a schema to the values of an enum tag; those of a list mean
+// its elements.
+func enumerate(s *jsonschema.Schema, values []string) error {
+	kinds := s.Types
+	if s.Type != "" {
+		kinds = []string{s.Type}
+	}
+	if len(kinds) == 0 {
+		return errors.New("an enum tag needs a text or a number")
+	}
+	switch kinds[0] {
+	case "array":
+		return enumerate(s.Items, values)
+	case "string", "integer", "number":
+	default:
+		return errors.New("an enum tag needs a text or a number")
+	}
+	for _, value := range values {
+		if kinds[0] == "string" {
+			s.Enum = append(s.Enum, value)
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("enum value %q is no number", value)
+		}
+		s.Enum = append(s.Enum, n)
+	}
+	if len(kinds) > 1 {
+		s.Enum = append(s.Enum, nil)
+	}
+	return nil
+}
+
+// nullable returns a schema that null fits too.
+func nullable(s *jsonschema.Schema) *jsonschema.Schema {
+	switch {
+	case anything(s):
+		return s
+	case s.Type != "" && s.Enum == nil && s.Const == nil:
+		s.Types, s.Type = []string{s.Type, "null"}, ""
+		return s
+	case len(s.Types) > 0 && s.Enum == nil && s.Const == nil:
+		return s // a pointer to a pointer
+	}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
+}

@@ -1,0 +1,140 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// Schema is a JSON Schema that is ready for use. It is immutable and safe for
+// concurrent use.
+type Schema struct {
+	raw      json.RawMessage
+	resolved *jsonschema.Resolved
+}
+
+// For returns the schema of a type.
+func For(t reflect.Type) (*Schema, error) {
+	root, err := infer(t)
+	if err != nil {
+		return nil, err
+	}
+	return finish(root)
+}
+
+// ForObject returns the schema of a type that must be an object, for the
+// arguments of a tool. A type that may be anything becomes one that may be any
+// object.
+func ForObject(t reflect.Type) (*Schema, error) {
+	root, err := infer(t)
+	if err != nil {
+		return nil, err
+	}
+	if anything(root) {
+		root.Type = "object"
+	}
+	if root.Type != "object" {
+		return nil, fmt.Errorf("%v is no JSON object: use a struct or a map", t)
+	}
+	return finish(root)
+}
+
+// wrapper is the one property of an object that stands for a value that is no
+// object.
+const wrapper = "value"
+
+// ForAnswer returns the schema of a type for a structured answer, which must
+// be an object: wrapped says that the value stands in the property "value" of
+// one because it is none itself.
+func ForAnswer(t reflect.Type) (s *Schema, wrapped bool, err error) {
+	root, err := infer(t)
+	if err != nil {
+		return nil, false, err
+	}
+	if root.Type != "object" {
+		wrapped = true
+		definitions := root.Definitions
+		root.Definitions = nil
+		root = &jsonschema.Schema{
+			Type:                 "object",
+			Properties:           map[string]*jsonschema.Schema{wrapper: root},
+			Required:             []string{wrapper},
+			AdditionalProperties: nothing(),
+			Definitions:          definitions,
+		}
+	}
+	s, err = finish(root)
+	return s, wrapped, err
+}
+
+// Unwrap returns the value inside an answer that is wrapped.
+func Unwrap(answer json.RawMessage) (json.RawMessage, error) {
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(answer, &object); err != nil {
+		return nil, err
+	}
+	value, ok := object[wrapper]
+	if !ok {
+		return nil, fmt.Errorf("no property %q", wrapper)
+	}
+	return value, nil
+}
+
+// Parse reads a schema that somebody else has written.
+func Parse(raw json.RawMessage) (*Schema, error) {
+	root := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, root); err != nil {
+		return nil, err
+	}
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{raw: raw, resolved: resolved}, nil
+}
+
+// finish resolves an inferred schema and encodes it.
+func finish(root *jsonschema.Schema) (*Schema, error) {
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := json.Marshal(root)
+	if err != nil {
+		return nil, err
+	}
+	return &Schema{raw: raw, resolved: resolved}, nil
+}
+
+// JSON returns the schema as it is sent. It must not be changed.
+func (s *Schema) JSON() json.RawMessage { return s.raw }
+
+// Object reports whether the schema wants an object.
+func (s *Schema) Object() bool { return s.resolved.Schema().Type == "object" }
+
+// Dialect returns $schema, "" if there is none.
+func (s *Schema) Dialect() string { return s.resolved.Schema().Schema }
+
+// Validate reports how a JSON value differs from the schema.
+func (s *Schema) Validate(data json.RawMessage) error {
+	var value any
+	if err := json.Unmarshal(data, &value); err != nil {
+		return err
+	}
+	if err := s.resolved.Validate(value); err != nil {
+		return errors.New(explain(err))
+	}
+	return nil
+}
+
+// nothing is the schema that no value fits.
+func nothing() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+
+// anything reports whether a schema says nothing.
+func anything(s *jsonschema.Schema) bool {
+	return s.Type == "" && s.Types == nil && s.Ref == "" && s.AnyOf == nil && s.AllOf == nil &&
+		s.OneOf == nil && s.Enum == nil && s.Const == nil && s.Not == nil
+}
