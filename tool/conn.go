@@ -1,0 +1,125 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const methodInitialize = "initialize"
+
+var errGone = errors.New("the MCP server has closed the connection")
+
+// conn is the connection of one session with a server. The CLI may shake hands
+// again at any time, which a session of the MCP SDK refuses: then it becomes a
+// new session, and the old one ends when its calls have.
+type conn struct {
+	server *mcp.Server
+	push   func(context.Context, json.RawMessage) error
+	ctx    context.Context // of the handlers
+
+	mu     sync.Mutex
+	tunnel *tunnel
+	all    map[*tunnel]bool // that are not over
+	closed bool
+	faults []error
+}
+
+type connKey struct{}
+
+// report keeps what nobody would hear of otherwise, for the log.
+func report(ctx context.Context, err error) {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
+		c.mu.Lock()
+		c.faults = append(c.faults, err)
+		c.mu.Unlock()
+	}
+}
+
+// Handle passes a message on to the server and returns its response.
+func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	msg, err := jsonrpc.DecodeMessage(message)
+	if err != nil {
+		return nil, fmt.Errorf("not a JSON-RPC message: %w", err)
+	}
+	req, _ := msg.(*jsonrpc.Request)
+	t, err := c.pick(req != nil && req.Method == methodInitialize)
+	if err != nil {
+		return nil, err
+	}
+	if req == nil || !req.IsCall() {
+		return nil, t.deliver(ctx, msg)
+	}
+	response, err := t.call(ctx, req)
+	c.mu.Lock()
+	faults := c.faults
+	c.faults = nil
+	c.mu.Unlock()
+	return response, errors.Join(append(faults, err)...)
+}
+
+// pick returns the session for a message.
+func (c *conn) pick(initialize bool) (*tunnel, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, errGone
+	}
+	t := c.tunnel
+	if t != nil && !t.over() && !(initialize && t.initialized) {
+		t.initialized = t.initialized || initialize
+		return t, nil
+	}
+	if t != nil && !initialize {
+		return nil, errGone // until the CLI shakes hands again
+	}
+	next := newTunnel(c.push)
+	next.initialized = initialize
+	session, err := c.server.Connect(c.ctx, next, nil)
+	if err != nil {
+		return nil, err
+	}
+	next.session = session
+	if c.all == nil {
+		c.all = make(map[*tunnel]bool)
+	}
+	if t != nil {
+		t.retire()
+	}
+	c.tunnel, c.all[next] = next, true
+	go func() {
+		_ = session.Wait()
+		next.end()
+		c.mu.Lock()
+		delete(c.all, next)
+		c.mu.Unlock()
+	}()
+	return next, nil
+}
+
+// Close ends the sessions with the server: their calls are cancelled and
+// awaited.
+func (c *conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	var open []*tunnel
+	for t := range c.all {
+		open = append(open, t)
+	}
+	c.mu.Unlock()
+	for _, t := range open {
+		t.end()
+	}
+	for _, t := range open {
+		if err := t.session.Wait(); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+// Package tool gives Claude tools that are Go functions.
+//
+//	add := tool.New("add", "Add two numbers", func(ctx context.Context, in struct{ A, B float64 }) (float64, error) {
+//		return in.A + in.B, nil
+//	})
+//	opts.MCPServers = claude.MCPServers{"calc": tool.NewServer(add)}
+//
+// Claude calls it mcp__calc__add; Options.AllowedTools with that name spares
+// the question whether it may.
+//
+// # Arguments
+//
+// The arguments are a struct or a map. Their JSON Schema comes from the type:
+// fields are required unless they are pointers or have omitempty or omitzero,
+// the tag jsonschema:"…" describes a field to the model, enum:"a,b" lists its
+// values, and a type with a method JSONSchema() json.RawMessage describes
+// itself. What the model sends is checked against the schema before the
+// function is called; what does not fit goes back to the model as an error of
+// the tool, so that it can try again. A type that has no schema is reported
+// when the session starts.
+//
+// # Results
+//
+// A function returns what it likes. A string is text. Anything else is text in
+// JSON, and if that is an object it is also the structured content of the
+// result, which programs find in the transcript. For images, resources and
+// several pieces return a [*Result]. A returned error is an error of the tool
+// that the model reads, and so is a panic: neither ends the session.
+//
+// # Running
+//
+// Calls run in parallel if the CLI makes them so, which it does for tools that
+// are marked [Tool.ReadOnly]. The context ends when the turn is interrupted
+// and when the session ends. It has the session ([claude.SessionFrom]), the id
+// of the call in the transcript ([UseID]) and the request ([Request]);
+// [Progress] tells the CLI how far a long call is.
+//
+// # Servers
+//
+// A [Server] is a set of tools that may change while sessions use it: the next
+// turn sees the change. It is a server of the official MCP SDK inside, and any
+// other such server can be used as well, see [Mount] and [AddTo].
+package tool

@@ -1,0 +1,121 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Server is an MCP server made of tools, for Options.MCPServers. All methods
+// may be called at any time, also while sessions use it: they see the change
+// in their next turn.
+type Server struct {
+	*mounted
+
+	mu    sync.Mutex
+	tools map[string]bool
+	err   error
+}
+
+// NewServer returns a server with tools. If one of them cannot be used, the
+// session that gets the server does not start, and says why.
+func NewServer(tools ...*Tool) *Server {
+	server := mcp.NewServer(&mcp.Implementation{Name: "claude-agent-go", Version: "1"}, &mcp.ServerOptions{
+		Capabilities: &mcp.ServerCapabilities{
+			Tools:   &mcp.ToolCapabilities{ListChanged: true}, // also when there is none yet
+			Logging: &mcp.LoggingCapabilities{},
+		},
+	})
+	s := &Server{mounted: mount(server), tools: make(map[string]bool)}
+	s.err = s.Add(tools...)
+	return s
+}
+
+// Add adds tools. If one cannot be used or has the name of another, none is
+// added.
+func (s *Server) Add(tools ...*Tool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	names := make(map[string]bool)
+	for _, t := range tools {
+		if err := usable(t); err != nil {
+			return err
+		}
+		if s.tools[t.Name()] || names[t.Name()] {
+			return fmt.Errorf("tool %q: there is another one of this name", t.Name())
+		}
+		names[t.Name()] = true
+	}
+	for _, t := range tools {
+		s.tools[t.Name()] = true
+		s.server.AddTool(&t.spec, t.handle)
+	}
+	return nil
+}
+
+// Remove removes tools by their names. Calls that run are not disturbed.
+func (s *Server) Remove(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		delete(s.tools, name)
+	}
+	s.server.RemoveTools(names...)
+}
+
+// CheckMCP reports a tool of NewServer that cannot be used.
+func (s *Server) CheckMCP() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func usable(t *Tool) error {
+	if t == nil {
+		return errors.New("a tool is nil")
+	}
+	return t.Err()
+}
+
+// AddTo adds tools to any server of the MCP SDK, or replaces those of the same
+// name.
+func AddTo(server *mcp.Server, tools ...*Tool) error {
+	for _, t := range tools {
+		if err := usable(t); err != nil {
+			return err
+		}
+	}
+	for _, t := range tools {
+		server.AddTool(&t.spec, t.handle)
+	}
+	return nil
+}
+
+// Mount makes any server of the MCP SDK one for Options.MCPServers, with its
+// tools, prompts, resources, instructions and notifications. Several sessions
+// may use it at once. A middleware is added to it by which a panic in one of
+// its handlers is answered as an error and does not end the program.
+func Mount(server *mcp.Server) claude.MCPHandler { return mount(server) }
+
+// mounted is a server of the MCP SDK as the root package sees it.
+type mounted struct{ server *mcp.Server }
+
+func mount(server *mcp.Server) *mounted {
+	server.AddReceivingMiddleware(recovering)
+	return &mounted{server}
+}
+
+// MCPType returns "sdk": the server is in this process.
+func (*mounted) MCPType() string { return "sdk" }
+
+// OpenMCP connects a session with the server.
+func (m *mounted) OpenMCP(ctx context.Context, _ string, push func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
+	c := &conn{server: m.server, push: push}
+	c.ctx = context.WithValue(ctx, connKey{}, c)
+	return c, nil
+}

@@ -1,0 +1,122 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+
+	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Tool is a tool made of a Go function. It is immutable: its methods return
+// changed copies. The same Tool may be in several servers.
+type Tool struct {
+	spec  mcp.Tool
+	input *schema.Schema
+	call  func(ctx context.Context, arguments json.RawMessage) (any, error)
+	err   error // why the tool cannot be used
+}
+
+// New returns a tool that calls f. The package documentation says what In and
+// Out may be. If they cannot be used, the session that gets the tool does not
+// start, and says why.
+//
+// f may be called several times at once, also by different sessions.
+func New[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) *Tool {
+	t := &Tool{spec: mcp.Tool{Name: name, Description: description}}
+	t.input, t.err = schema.ForObject(reflect.TypeFor[In]())
+	switch {
+	case !nameForm.MatchString(name):
+		t.err = errors.New("a name has 1 to 64 letters, digits, _ and -")
+	case f == nil:
+		t.err = errors.New("the function is nil")
+	case t.err == nil:
+		t.spec.InputSchema = t.input.JSON()
+	}
+	t.call = func(ctx context.Context, arguments json.RawMessage) (any, error) {
+		var in In
+		if err := json.Unmarshal(arguments, &in); err != nil {
+			return nil, fmt.Errorf("invalid arguments: %w", err)
+		}
+		return f(ctx, in)
+	}
+	return t
+}
+
+// nameForm is what the model's API takes for a name.
+var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// Name returns the tool's name, without that of a server.
+func (t *Tool) Name() string { return t.spec.Name }
+
+// Schema returns the JSON Schema of the arguments, nil if there is none.
+func (t *Tool) Schema() json.RawMessage {
+	if t.input == nil {
+		return nil
+	}
+	return t.input.JSON()
+}
+
+// Err says why the tool cannot be used, nil if it can.
+func (t *Tool) Err() error {
+	if t.err == nil {
+		return nil
+	}
+	return fmt.Errorf("tool %q: %w", t.spec.Name, t.err)
+}
+
+// ReadOnly says that the tool changes nothing. The CLI runs calls of such
+// tools in parallel.
+func (t *Tool) ReadOnly() *Tool {
+	a := t.annotations()
+	a.ReadOnlyHint = true
+	return t.Annotate(a)
+}
+
+// Annotate sets all hints about what the tool does.
+func (t *Tool) Annotate(a mcp.ToolAnnotations) *Tool {
+	c := *t
+	c.spec.Annotations = &a
+	return &c
+}
+
+func (t *Tool) annotations() mcp.ToolAnnotations {
+	if t.spec.Annotations == nil {
+		return mcp.ToolAnnotations{}
+	}
+	return *t.spec.Annotations
+}
+
+// Title sets the name that people see.
+func (t *Tool) Title(title string) *Tool {
+	c := *t
+	c.spec.Title = title
+	return &c
+}
+
+// SearchHint sets words by which the model finds the tool when there are so
+// many that it must search for them.
+func (t *Tool) SearchHint(words string) *Tool { return t.Meta("anthropic/searchHint", words) }
+
+// AlwaysLoad shows the tool to the model from the start, without a search.
+func (t *Tool) AlwaysLoad() *Tool { return t.Meta("anthropic/alwaysLoad", true) }
+
+// MaxResultSize sets how many characters of a result go to the model as they
+// are. The CLI puts longer ones into a file and shows their beginning.
+func (t *Tool) MaxResultSize(chars int) *Tool { return t.Meta("anthropic/maxResultSizeChars", chars) }
+
+// Meta sets an entry of the tool's metadata, for what has no method here.
+func (t *Tool) Meta(key string, value any) *Tool {
+	c := *t
+	c.spec.Meta = maps.Clone(c.spec.Meta)
+	if c.spec.Meta == nil {
+		c.spec.Meta = make(mcp.Meta)
+	}
+	c.spec.Meta[key] = value
+	return &c
+}

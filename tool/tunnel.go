@@ -1,0 +1,159 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// tunnel is a transport of the MCP SDK whose other end are Handle and push.
+type tunnel struct {
+	push        func(context.Context, json.RawMessage) error
+	session     *mcp.ServerSession
+	initialized bool // under the lock of the conn
+
+	in   chan jsonrpc.Message
+	done chan struct{}
+	once sync.Once
+
+	mu      sync.Mutex
+	waiting map[any]chan *jsonrpc.Response
+	retired bool
+}
+
+func newTunnel(push func(context.Context, json.RawMessage) error) *tunnel {
+	return &tunnel{
+		push:    push,
+		in:      make(chan jsonrpc.Message),
+		done:    make(chan struct{}),
+		waiting: make(map[any]chan *jsonrpc.Response),
+	}
+}
+
+// deliver gives the server a message. It returns when the server has it; the
+// server works on notifications before what comes after them.
+func (t *tunnel) deliver(ctx context.Context, msg jsonrpc.Message) error {
+	select {
+	case t.in <- msg:
+		return nil
+	case <-t.done:
+		return errGone
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// call gives the server a request and waits for its response, also after ctx
+// has ended: the server is told, and until it answers the call is not over.
+func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessage, error) {
+	id := req.ID.Raw()
+	reply := make(chan *jsonrpc.Response, 1)
+	t.mu.Lock()
+	t.waiting[id] = reply
+	t.mu.Unlock()
+	defer t.forget(id)
+	if err := t.deliver(ctx, req); err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(ctx, func() { t.cancel(id) })()
+	select {
+	case response := <-reply:
+		return jsonrpc.EncodeMessage(response)
+	case <-t.done:
+		return nil, errGone
+	}
+}
+
+// cancel takes a request back.
+func (t *tunnel) cancel(id any) {
+	params, err := json.Marshal(map[string]any{"requestId": id})
+	if err == nil {
+		_ = t.deliver(context.Background(), &jsonrpc.Request{Method: "notifications/cancelled", Params: params})
+	}
+}
+
+func (t *tunnel) forget(id any) {
+	t.mu.Lock()
+	delete(t.waiting, id)
+	last := t.retired && len(t.waiting) == 0
+	t.mu.Unlock()
+	if last {
+		t.end()
+	}
+}
+
+// retire ends the session once its calls have ended.
+func (t *tunnel) retire() {
+	t.mu.Lock()
+	t.retired = true
+	last := len(t.waiting) == 0
+	t.mu.Unlock()
+	if last {
+		t.end()
+	}
+}
+
+// end ends the session: its handlers' contexts end.
+func (t *tunnel) end() { t.once.Do(func() { close(t.done) }) }
+
+func (t *tunnel) over() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Connect makes the tunnel a transport of the MCP SDK.
+func (t *tunnel) Connect(context.Context) (mcp.Connection, error) { return t, nil }
+
+// Read gives the MCP SDK the next message of the CLI.
+func (t *tunnel) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case msg := <-t.in:
+		return msg, nil
+	case <-t.done:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Write takes what the MCP SDK has for the CLI: responses for those who wait,
+// everything else goes out of the server's own accord.
+func (t *tunnel) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if response, ok := msg.(*jsonrpc.Response); ok {
+		t.mu.Lock()
+		reply := t.waiting[response.ID.Raw()]
+		t.mu.Unlock()
+		if reply != nil {
+			select {
+			case reply <- response:
+			default: // answered already
+			}
+		}
+		return nil
+	}
+	if t.over() {
+		return io.ErrClosedPipe
+	}
+	raw, err := jsonrpc.EncodeMessage(msg)
+	if err != nil {
+		return err
+	}
+	return t.push(ctx, raw)
+}
+
+// Close is called by the MCP SDK when its session is over.
+func (t *tunnel) Close() error {
+	t.end()
+	return nil
+}
+
+// SessionID returns "": there is one session for each connection.
+func (t *tunnel) SessionID() string { return "" }
