@@ -119,6 +119,7 @@ func TestRealBadArguments(t *testing.T) {
 func TestRealParallelCallsInReverse(t *testing.T) {
 	turn := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	arrived := make(chan int, 3)
+	var answered []int
 	r := realCLI(t, tool.NewServer(tool.New("wait", "", func(ctx context.Context, in struct{ N int }) (string, error) {
 		arrived <- in.N
 		select {
@@ -136,20 +137,28 @@ func TestRealParallelCallsInReverse(t *testing.T) {
 		for range 3 {
 			<-arrived // all run before one is answered
 		}
-		for _, n := range []int{2, 1, 0} {
-			close(turn[n])
-		}
+		close(turn[2])
 	}()
+	r.opts.Trace = &claude.Trace{FrameWritten: func(line []byte) {
+		for n := range 3 {
+			if strings.Contains(string(line), fmt.Sprint("answer ", n)) {
+				answered = append(answered, n)
+				if n > 0 {
+					close(turn[n-1]) // the next one when this one is on its way
+				}
+			}
+		}
+	}}
 	if _, err := claude.Ask(t.Context(), "wait", r.opts); err != nil {
 		t.Fatal(err)
 	}
 	got := r.results()
-	if len(got) != 3 {
-		t.Fatalf("results %+v", got)
+	if len(got) != 3 || !slices.Equal(answered, []int{2, 1, 0}) {
+		t.Fatalf("answered %v, results %+v", answered, got)
 	}
-	for i, one := range got {
-		if one.ToolUseID != fmt.Sprint("toolu_", i) || one.Text != fmt.Sprint("answer ", i) {
-			t.Errorf("result %d: %+v", i, one)
+	for _, one := range got { // in the order that the CLI likes
+		if _, n, _ := strings.Cut(one.ToolUseID, "_"); one.Text != "answer "+n {
+			t.Errorf("result of %s: %q", one.ToolUseID, one.Text)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Server is an MCP server made of tools, for Options.MCPServers. All methods
-// may be called at any time, also while sessions use it: they see the change
-// in their next turn.
+// may be called at any time, also while sessions use it: the CLI is told and
+// fetches the new list, within milliseconds; turns that begin then have it.
 type Server struct {
 	*mounted
 
