@@ -1,0 +1,220 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Answer is one answer of the model behind an agent: blocks of thinking, text
+// and tool calls. The client gets a line for each block, and with partial
+// messages the pieces of each block before it.
+//
+//	a, err := t.Answer(ctx)
+//	...
+//	a.Text(ctx, slices.Values([]string{"I look ", "at it."}))
+//	a.Use(ctx, host.Call{Name: "Read", Input: in, Run: read})
+//	outputs, err := a.End(ctx) // runs the tools
+//
+// An Answer is used by one goroutine. End must be called; after an error of
+// another method it returns that error.
+type Answer struct {
+	t     *Turn
+	id    string
+	usage message.Usage
+	stop  string
+	index int
+	calls []*Call
+	text  strings.Builder
+	first bool
+	err   error
+}
+
+// Answer begins an answer. Answers of one turn wait for each other.
+func (t *Turn) Answer(ctx context.Context) (*Answer, error) {
+	select {
+	case t.answering <- struct{}{}:
+	case <-ctx.Done():
+		return nil, t.cut(ctx)
+	}
+	a := &Answer{t: t, id: "msg_" + strings.ReplaceAll(newUUID(), "-", "")[:24]}
+	if err := t.allowAnswer(); err != nil {
+		<-t.answering
+		return nil, err
+	}
+	t.mu.Lock()
+	a.first = !t.named
+	t.named = true
+	t.answers++
+	t.mu.Unlock()
+	if t.s.opts.PartialMessages {
+		_ = t.s.emit(&message.Status{Status: "requesting"})
+	}
+	a.event(&message.StreamEvent{EventType: message.EventMessageStart, Model: t.Model(), Usage: &message.Usage{}})
+	return a, nil
+}
+
+// allowAnswer refuses an answer in a turn that is over or at its limit.
+func (t *Turn) allowAnswer() error {
+	if t.isOver() {
+		return errInterrupted
+	}
+	t.mu.Lock()
+	limit := t.s.opts.MaxTurns > 0 && t.answers >= t.s.opts.MaxTurns
+	t.mu.Unlock()
+	if limit {
+		return t.over(ending{
+			reason: message.EndMaxTurns, failed: message.ResultErrorMaxTurns,
+			err: "the turn has used all the answers it may have",
+		})
+	}
+	return nil
+}
+
+// Usage sets the tokens that the lines of the answer report. It does not
+// change what [Turn.Spend] adds up.
+func (a *Answer) Usage(u message.Usage) { a.usage = u }
+
+// StopReason sets why the model stopped. The default is "tool_use" with tool
+// calls, otherwise "end_turn".
+func (a *Answer) StopReason(reason string) { a.stop = reason }
+
+// Text adds a block of text, in pieces that are sent as they come.
+func (a *Answer) Text(ctx context.Context, pieces iter.Seq[string]) error {
+	return a.stream(ctx, message.Text(""), pieces,
+		func(piece string) *message.Delta { return &message.Delta{Type: message.DeltaText, Text: piece} },
+		func(all string) message.Block {
+			a.text.WriteString(all)
+			return message.Text(all)
+		})
+}
+
+// Think adds a block of thinking, in pieces that are sent as they come.
+func (a *Answer) Think(ctx context.Context, pieces iter.Seq[string]) error {
+	return a.stream(ctx, &message.ThinkingBlock{}, pieces,
+		func(piece string) *message.Delta { return &message.Delta{Type: message.DeltaThinking, Thinking: piece} },
+		func(all string) message.Block { return &message.ThinkingBlock{Thinking: all, Signature: "c2lnbmVk"} })
+}
+
+// Use adds a tool call. It runs when the answer ends.
+func (a *Answer) Use(ctx context.Context, c Call) error {
+	if a.err != nil {
+		return a.err
+	}
+	input, err := c.prepare()
+	if err != nil {
+		a.err = err
+		return err
+	}
+	block := func(in json.RawMessage) *message.ToolUseBlock {
+		return &message.ToolUseBlock{ID: c.ID, Name: c.Name, Input: in}
+	}
+	a.calls = append(a.calls, &c)
+	return a.stream(ctx, block(json.RawMessage("{}")), slices.Values([]string{string(input)}),
+		func(piece string) *message.Delta {
+			return &message.Delta{Type: message.DeltaInputJSON, PartialJSON: piece}
+		},
+		func(string) message.Block { return block(input) })
+}
+
+// stream sends one block. When the turn is interrupted in the middle, what
+// there is of it is sent, marked as aborted.
+func (a *Answer) stream(ctx context.Context, empty message.Block, pieces iter.Seq[string],
+	delta func(string) *message.Delta, whole func(string) message.Block) error {
+	if a.err != nil {
+		return a.err
+	}
+	a.event(&message.StreamEvent{EventType: message.EventBlockStart, Index: a.index, ContentBlock: empty})
+	var all strings.Builder
+	for piece := range pieces {
+		if ctx.Err() != nil {
+			break
+		}
+		all.WriteString(piece)
+		a.event(&message.StreamEvent{EventType: message.EventBlockDelta, Index: a.index, Delta: delta(piece)})
+	}
+	aborted := ctx.Err() != nil
+	if !aborted || all.Len() > 0 {
+		a.err = a.line(whole(all.String()), aborted)
+	}
+	if aborted {
+		a.err = a.t.cut(ctx)
+	}
+	a.event(&message.StreamEvent{EventType: message.EventBlockStop, Index: a.index})
+	a.index++
+	return a.err
+}
+
+// line sends a block as the line of an assistant.
+func (a *Answer) line(b message.Block, aborted bool) error {
+	m := &message.Assistant{
+		ID: a.id, Model: a.t.Model(), Content: message.Content{b}, Usage: a.usage,
+		Aborted: aborted, Timestamp: time.Now().UTC(),
+	}
+	if a.first { // only the first line names the prompts
+		m.Prompts = a.t.ids()
+		a.first = false
+	}
+	return a.t.s.emit(m)
+}
+
+func (a *Answer) event(e *message.StreamEvent) {
+	if a.t.s.opts.PartialMessages {
+		e.MessageID = a.id
+		_ = a.t.s.emit(e) // a broken stream ends the session by itself
+	}
+}
+
+// End ends the answer, runs its tool calls and returns their outputs in order.
+// An error for which errors.Is(err, ErrOver) holds means that the turn is over.
+func (a *Answer) End(ctx context.Context) ([]Output, error) {
+	defer func() { <-a.t.answering }()
+	reason := a.stop
+	switch {
+	case a.err != nil:
+		reason = ""
+	case reason == "" && len(a.calls) > 0:
+		reason = "tool_use"
+	case reason == "":
+		reason = "end_turn"
+	}
+	a.event(&message.StreamEvent{EventType: message.EventMessageDelta, Delta: &message.Delta{StopReason: reason}, Usage: &a.usage})
+	a.event(&message.StreamEvent{EventType: message.EventMessageStop})
+	a.t.mu.Lock()
+	a.t.text, a.t.stop = a.text.String(), reason
+	a.t.mu.Unlock()
+	if a.err != nil || len(a.calls) == 0 {
+		return nil, a.err
+	}
+	return a.t.use(ctx, a.calls)
+}
+
+// Say answers with a text.
+func (t *Turn) Say(ctx context.Context, text string) error {
+	a, err := t.Answer(ctx)
+	if err != nil {
+		return err
+	}
+	_ = a.Text(ctx, slices.Values([]string{text})) // End has the error
+	_, err = a.End(ctx)
+	return err
+}
+
+// UseTool answers with one tool call, runs it and returns its output.
+func (t *Turn) UseTool(ctx context.Context, name string, input any, run RunFunc) (Output, error) {
+	a, err := t.Answer(ctx)
+	if err != nil {
+		return Output{}, err
+	}
+	_ = a.Use(ctx, Call{Name: name, Input: input, Run: run})
+	outputs, err := a.End(ctx)
+	if len(outputs) == 0 {
+		return Output{}, err
+	}
+	return outputs[0], err
+}

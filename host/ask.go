@@ -1,0 +1,50 @@
+package host
+
+import (
+	"context"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+)
+
+// Elicit asks the user something on behalf of an MCP server. The client's
+// Elicitation hooks are called first. A client that answers with an error or
+// with something else declines.
+func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+	if e.Mode == "" {
+		form := *e
+		form.Mode = "form"
+		e = &form
+	}
+	if _, err := t.Fire(ctx, hook.EventElicitation, e.ServerName, e); err != nil {
+		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
+	}
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e})
+	if ctx.Err() != nil {
+		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
+	}
+	answer := control.Decline()
+	if err == nil {
+		var a control.ElicitationAnswer
+		if jsonx.Unmarshal(payload, &a) == nil && a.Action != "" {
+			answer = a
+		}
+	}
+	return answer, nil
+}
+
+// Dialog shows the user a dialog of a kind that the client says it can show. A
+// client that answers with an error or with something else cancels it.
+func (t *Turn) Dialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d})
+	if ctx.Err() != nil {
+		return control.DialogAnswer{}, t.cutOr(ctx, err)
+	}
+	var a control.DialogAnswer
+	if err != nil || jsonx.Unmarshal(payload, &a) != nil {
+		return control.CancelDialog(), nil
+	}
+	return a, nil
+}

@@ -1,0 +1,321 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// defaultVersion is the version of the CLI whose behaviour this is.
+const defaultVersion = "2.1.325"
+
+// Request serves a control request of the client.
+func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
+	defer d.serving.Done()
+	op := d.operation(in.Subtype)
+	if op == nil {
+		in.Fail(&wire.ReplyError{Message: "Unsupported control request subtype: " + in.Subtype, Code: "unsupported_request"})
+		return
+	}
+	// The end of the input lets requests be answered; the end of the session
+	// does not.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer context.AfterFunc(d.ctx, func() { cancel(context.Cause(d.ctx)) })()
+	result, err := op(ctx, in)
+	if err != nil {
+		reply := &wire.ReplyError{Message: err.Error()}
+		if coded, ok := errors.AsType[*OperationError](err); ok {
+			reply.Code = coded.Code
+		}
+		in.Fail(reply)
+		return
+	}
+	if after, ok := result.(*then); ok {
+		d.answer(in, after.payload)
+		after.do()
+		return
+	}
+	d.answer(in, result)
+}
+
+// Refuse answers a request for which there is no room.
+func (d dispatcher) Refuse(*peer.Incoming) { d.serving.Done() }
+
+func (s *session) answer(in *peer.Incoming, result any) {
+	if result == nil {
+		in.Reply(nil)
+		return
+	}
+	payload, err := jsonx.Marshal(result)
+	if err != nil {
+		in.Fail(&wire.ReplyError{Message: err.Error()})
+		return
+	}
+	in.Reply(payload)
+}
+
+// then is a result that something has to follow, after it was written.
+type then struct {
+	payload any
+	do      func()
+}
+
+type served func(ctx context.Context, in *peer.Incoming) (any, error)
+
+// operation returns what serves a subtype, nil for an unknown one.
+func (s *session) operation(subtype string) served {
+	if op := s.opts.Operations[subtype]; op != nil {
+		return func(ctx context.Context, in *peer.Incoming) (any, error) { return op(ctx, in.Body) }
+	}
+	switch subtype {
+	case "initialize":
+		return s.initialize
+	case "interrupt":
+		return s.interrupt
+	case "set_permission_mode":
+		return s.changeMode
+	case "set_model":
+		return s.changeModel
+	case "cancel_async_message":
+		return s.cancelQueued
+	case "rewind_files":
+		return s.rewind
+	case "end_session":
+		return func(context.Context, *peer.Incoming) (any, error) {
+			return &then{struct{}{}, func() { s.cancel(errEnded) }}, nil
+		}
+	}
+	return s.query(subtype)
+}
+
+// query serves what changes nothing, or nothing that an agent sees.
+func (s *session) query(subtype string) served {
+	give := func(f func(request []byte) any) served {
+		return func(_ context.Context, in *peer.Incoming) (any, error) { return f(in.Body), nil }
+	}
+	switch subtype {
+	case "set_max_thinking_tokens", "apply_flag_settings", "seed_read_state", "rename_session", "set_has_subscribers", "mcp_toggle":
+		return give(func([]byte) any { return nil })
+	case "stop_task", "background_tasks":
+		return give(func([]byte) any { return struct{}{} })
+	case "mcp_message":
+		return give(func(request []byte) any { s.servers.receive(request); return nil })
+	case "mcp_status":
+		return give(func([]byte) any { return map[string]any{"mcpServers": s.servers.status()} })
+	case "mcp_set_servers":
+		return give(func(request []byte) any { return s.servers.setServers(request) })
+	case "get_settings":
+		return give(func([]byte) any {
+			return control.Settings{Effective: json.RawMessage("{}"), Sources: []control.SettingsSource{}, Applied: control.AppliedSettings{Model: s.modelName()}}
+		})
+	case "get_binary_version":
+		return give(func([]byte) any { return control.BinaryVersion{Version: s.info().CLIVersion} })
+	case "get_context_usage":
+		return give(func([]byte) any { return s.contextUsage() })
+	case "get_usage":
+		return give(func([]byte) any { return s.sessionUsage() })
+	case "get_session_cost":
+		return give(func([]byte) any {
+			return control.SessionCost{Text: fmt.Sprintf("Total cost: $%.4f", s.sessionUsage().Session.TotalCostUSD)}
+		})
+	case "list_models":
+		return give(func([]byte) any { return map[string]any{"models": s.info().Models} })
+	case "list_permission_rules":
+		return give(func([]byte) any { return s.permissionRules() })
+	}
+	return nil
+}
+
+// initialize opens the session. It may come again: the hooks of the last one
+// count.
+func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) {
+	hooks, err := newHookSet(in.Body)
+	if err != nil {
+		return nil, err
+	}
+	var req control.Initialize
+	if err := jsonx.Unmarshal(in.Body, &req); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.hooks = hooks
+	if len(req.JSONSchema) > 0 {
+		s.schema = req.JSONSchema
+	}
+	s.mu.Unlock()
+	s.servers.add(req.SDKMCPServers)
+	info := s.info()
+	if len(hooks) > 0 {
+		info.HooksApplied = new(true)
+	}
+	return info, nil
+}
+
+// info is what the session says of itself.
+func (s *session) info() *control.Info {
+	info := s.opts.Info
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fill(&info.CLIVersion, defaultVersion)
+	fill(&info.OutputStyle, "default")
+	if info.PID == 0 {
+		info.PID = os.Getpid()
+	}
+	if info.Models == nil {
+		info.Models = []control.Model{{Value: "default", ResolvedModel: s.model, DisplayName: s.model, Description: s.model}}
+	}
+	if info.Commands == nil {
+		info.Commands = []control.Command{}
+	}
+	if info.Agents == nil {
+		info.Agents = []control.Agent{}
+	}
+	if info.OutputStyles == nil {
+		info.OutputStyles = []string{"default"}
+	}
+	if info.Account == (control.Account{}) {
+		info.Account.TokenSource = "none"
+	}
+	info.PermissionMode, info.HookOnFailureSupported = s.mode, true
+	info.SessionState = string(message.StateIdle)
+	if s.turn != nil {
+		info.SessionState = string(message.StateRunning)
+	}
+	if info.Capabilities == nil {
+		info.Capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"}
+	}
+	return &info
+}
+
+// interrupt ends the turn that runs. Prompts that wait stay, unless they are
+// to be cancelled too. The receipt goes out before the result.
+func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		CancelQueued bool `json:"cancel_queued"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	s.mu.Lock()
+	t := s.turn
+	waiting := s.queue
+	receipt := control.Interrupted{StillQueued: []string{}}
+	if req.CancelQueued {
+		s.queue = nil
+	}
+	s.mu.Unlock()
+	for _, q := range waiting {
+		switch {
+		case q.UUID == "":
+		case req.CancelQueued:
+			receipt.Cancelled = append(receipt.Cancelled, q.UUID)
+		default:
+			receipt.StillQueued = append(receipt.StillQueued, q.UUID)
+		}
+	}
+	return &then{receipt, func() {
+		if req.CancelQueued {
+			for _, q := range waiting {
+				s.lifecycle(q, message.CommandCancelled)
+			}
+		}
+		if t != nil {
+			t.interrupt()
+		}
+	}}, nil
+}
+
+// cancelQueued takes a prompt out of the queue.
+func (s *session) cancelQueued(_ context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		ID string `json:"message_uuid"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	s.mu.Lock()
+	var found *queued
+	if i := slices.IndexFunc(s.queue, func(q *queued) bool { return q.UUID == req.ID && req.ID != "" }); i >= 0 {
+		found = s.queue[i]
+		s.queue = slices.Delete(slices.Clone(s.queue), i, i+1)
+	}
+	s.mu.Unlock()
+	return &then{map[string]bool{"cancelled": found != nil}, func() {
+		if found != nil {
+			s.lifecycle(found, message.CommandCancelled)
+		}
+	}}, nil
+}
+
+func (s *session) changeMode(_ context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		Mode permission.Mode `json:"mode"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	switch {
+	case !req.Mode.Valid():
+		return nil, &OperationError{"Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "invalid_mode"}
+	case req.Mode == permission.ModeBypassPermissions && !s.opts.AllowBypass && s.permissionMode() != req.Mode:
+		return nil, &OperationError{"Cannot set permission mode to bypassPermissions: the session was not launched for it", "bypass_not_launched"}
+	}
+	return &then{map[string]any{"mode": req.Mode}, func() { s.setMode(req.Mode) }}, nil
+}
+
+// changeModel takes any name; none, null and "default" are the first one.
+func (s *session) changeModel(_ context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		Model any `json:"model"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	name, isText := req.Model.(string)
+	switch {
+	case req.Model != nil && !isText:
+		return nil, &OperationError{"set_model: model must be a string", "invalid_request"}
+	case isText && strings.TrimSpace(name) == "":
+		return nil, &OperationError{"set_model: no such model", "catalog_unknown"}
+	case !isText || name == "default":
+		name = s.opts.Model
+		fill(&name, "scripted")
+	}
+	s.mu.Lock()
+	changed := s.model != name
+	s.model = name
+	s.mu.Unlock()
+	if changed {
+		_ = s.emit(&message.User{Content: message.Content{message.Text("<local-command-stdout>Set model to `" + name + "`</local-command-stdout>")}, IsReplay: true})
+	}
+	return map[string]string{"model": name}, nil
+}
+
+func (s *session) rewind(ctx context.Context, in *peer.Incoming) (any, error) {
+	var req struct {
+		ID     string `json:"user_message_id"`
+		DryRun bool   `json:"dry_run"`
+	}
+	_ = jsonx.Unmarshal(in.Body, &req)
+	r, ok := s.agent.(Rewinder)
+	if !ok {
+		return nil, errors.New("file rewinding is not enabled")
+	}
+	done, err := r.Rewind(ctx, req.ID, req.DryRun)
+	if err != nil {
+		return nil, err
+	}
+	return done, nil
+}
+
+// interrupt ends the turn for the client.
+func (t *Turn) interrupt() { t.cancel(errInterrupted) }
+
+func (s *session) modelName() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}

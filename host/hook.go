@@ -1,0 +1,236 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// hookSet are the hooks that the client has registered, by event.
+type hookSet map[hook.Event][]registered
+
+// registered is one callback of the client.
+type registered struct {
+	id      string
+	match   func(subject string) bool
+	timeout time.Duration // 0: none
+	block   bool          // a failure blocks
+}
+
+// newHookSet reads the hooks of an initialize request. A matcher or a list of
+// callbacks of another kind is an error, an unknown event is not.
+func newHookSet(request []byte) (hookSet, error) {
+	var init struct {
+		Hooks map[string][]struct {
+			Matcher     any      `json:"matcher"`
+			CallbackIDs []string `json:"hookCallbackIds"`
+			Timeout     float64  `json:"timeout"`
+			OnFailure   string   `json:"onFailure"`
+		} `json:"hooks"`
+	}
+	if err := jsonx.Unmarshal(request, &init); err != nil {
+		return nil, fmt.Errorf("invalid hooks: %w", err)
+	}
+	set := make(hookSet)
+	for event, matchers := range init.Hooks {
+		for _, m := range matchers {
+			pattern, isText := m.Matcher.(string)
+			if m.Matcher != nil && !isText {
+				return nil, fmt.Errorf("invalid hooks: matcher of %s is no text", event)
+			}
+			for _, id := range m.CallbackIDs {
+				set[hook.Event(event)] = append(set[hook.Event(event)], registered{
+					id: id, match: matcher(pattern), block: m.OnFailure == "block",
+					timeout: time.Duration(m.Timeout * float64(time.Second)),
+				})
+			}
+		}
+	}
+	return set, nil
+}
+
+// plain are the matchers that are names and not regular expressions.
+var plain = regexp.MustCompile(`^[A-Za-z0-9_|, ]*$`)
+
+// matcher is the CLI's rule: nothing and "*" fit everything, names joined by
+// "|" or "," fit exactly, all else is an unanchored regular expression. One
+// that cannot be read fits nothing.
+func matcher(pattern string) func(string) bool {
+	if pattern == "" || pattern == "*" {
+		return func(string) bool { return true }
+	}
+	if plain.MatchString(pattern) {
+		names := strings.FieldsFunc(pattern, func(r rune) bool { return r == '|' || r == ',' })
+		return func(subject string) bool {
+			for _, n := range names {
+				if n = strings.TrimSpace(n); n == subject || n == "Task" && subject == "Agent" || n == "Agent" && subject == "Task" {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	re, err := regexp.Compile(pattern)
+	return func(subject string) bool { return err == nil && re.MatchString(subject) }
+}
+
+// matching returns the callbacks for an event.
+func (s *session) matching(event hook.Event, subject string) []registered {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []registered
+	for _, r := range s.hooks[event] {
+		if r.match(subject) {
+			found = append(found, r)
+		}
+	}
+	return found
+}
+
+func (s *session) listens(event hook.Event, subject string) bool {
+	return len(s.matching(event, subject)) > 0
+}
+
+// HookOutcome is what the hooks of the client say together about an event.
+type HookOutcome struct {
+	// Blocked says that a hook objects, for Reason.
+	Blocked bool
+	Reason  string
+	// Stopped says that a hook wants the run to end, for StopReason.
+	Stopped    bool
+	StopReason string
+	// Decision is the strictest decision: deny before defer, ask and allow.
+	Decision       hook.PermissionDecision
+	DecisionReason string
+	// Permission is the decision of a PermissionRequest hook.
+	Permission permission.Decision
+	// UpdatedInput and UpdatedOutput replace those of a tool; nil: unchanged.
+	UpdatedInput, UpdatedOutput json.RawMessage
+	// Context is what the model should know.
+	Context []string
+
+	closed  string // why the event may not go on: a gate that did not answer
+	notices []message.Message
+}
+
+func (o *HookOutcome) reason() string {
+	if o.DecisionReason != "" {
+		return o.DecisionReason
+	}
+	return o.Reason
+}
+
+// hookCall is an event as it goes to the hooks.
+type hookCall struct {
+	event     hook.Event
+	subject   string // what matchers are compared with
+	toolUseID string // empty: made up, as the CLI does
+	extra     any    // encodes as the members that the event adds
+}
+
+// Fire calls the client's hooks for an event and tells the client what they
+// have to say. The subject is what matchers are compared with, for tool events
+// the tool's name. The input encodes as an object with the members that the
+// event adds to those that all events have.
+func (t *Turn) Fire(ctx context.Context, event hook.Event, subject string, input any) (HookOutcome, error) {
+	return t.fireTold(ctx, hookCall{event: event, subject: subject, extra: input})
+}
+
+func (t *Turn) fireTold(ctx context.Context, c hookCall) (HookOutcome, error) {
+	out, err := t.s.fire(ctx, t, c)
+	for _, n := range out.notices {
+		_ = t.s.emit(n)
+	}
+	return out, err
+}
+
+// fire calls the hooks, all at once, and puts their answers together. The
+// error means that the context has ended, or that the input cannot be encoded.
+func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, error) {
+	var out HookOutcome
+	callbacks := s.matching(c.event, c.subject)
+	if len(callbacks) == 0 {
+		return out, nil
+	}
+	input, err := s.hookInput(t, c)
+	if err != nil {
+		return out, err
+	}
+	if c.toolUseID == "" {
+		c.toolUseID = newUUID()
+	}
+	replies := make([]hookReply, len(callbacks))
+	var all sync.WaitGroup
+	for i, cb := range callbacks {
+		all.Go(func() { replies[i] = s.callHook(ctx, cb, c, input) })
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return out, context.Cause(ctx)
+	}
+	for _, r := range replies {
+		r.merge(c.event, &out)
+	}
+	return out, nil
+}
+
+// hookInput is the input of an event: what all have, then what it adds.
+func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
+	base := hook.Base{
+		SessionID: s.sessionID(), Cwd: s.opts.Cwd, PromptID: t.id,
+		PermissionMode: s.permissionMode(), HookEventName: c.event,
+	}
+	head, err := jsonx.Marshal(base)
+	if err != nil {
+		return nil, err
+	}
+	if c.extra == nil {
+		return head, nil
+	}
+	tail, err := jsonx.Marshal(c.extra)
+	if err != nil {
+		return nil, fmt.Errorf("host: input of %s: %w", c.event, err)
+	}
+	if len(tail) < 3 || tail[0] != '{' {
+		return head, nil
+	}
+	return append(append(bytes.TrimSuffix(head, []byte("}")), ','), tail[1:]...), nil
+}
+
+// callHook asks one callback.
+func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage) hookReply {
+	r := hookReply{id: cb.id, block: cb.block}
+	payload, err := s.call(ctx, peer.Call{
+		Subtype: "hook_callback", Timeout: cb.timeout,
+		Payload: struct {
+			ID        string          `json:"callback_id"`
+			Input     json.RawMessage `json:"input"`
+			ToolUseID string          `json:"tool_use_id"`
+		}{cb.id, input, c.toolUseID},
+	})
+	_, timeout := errors.AsType[*peer.TimeoutError](err)
+	_, refused := errors.AsType[*peer.RefusedError](err)
+	switch {
+	case timeout || errors.Is(err, ErrInputClosed):
+		r.silent = true
+	case refused:
+		r.invalid = true
+	case err != nil:
+		r.invalid = true
+	default:
+		r.read(c.event, payload)
+	}
+	return r
+}

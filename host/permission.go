@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// editTools are the tools that mode acceptEdits allows.
+var editTools = []string{"Write", "Edit", "MultiEdit", "NotebookEdit"}
+
+// askingTools are questions themselves: no rule and no mode answers them.
+var askingTools = []string{"AskUserQuestion", "ExitPlanMode"}
+
+// permit decides on a call: rules and mode first, then the client. The refusal
+// is what the model reads of a call that may not run, empty if it may. The
+// error is that of a turn that is over.
+func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal string, err error) {
+	switch t.local(c, pre) {
+	case permission.BehaviorAllow:
+		return "", nil
+	case permission.BehaviorDeny:
+		return "Permission to use " + c.Name + " is denied by a rule.", nil
+	}
+	req := c.question(pre)
+	if t.s.permissionMode() == permission.ModeDontAsk || !t.s.opts.PromptTool && !t.s.listens(hook.EventPermissionRequest, c.Name) {
+		refusal = "Permission to use " + c.Name + " was requested but not granted."
+		return refusal, t.s.emit(&message.PermissionDenied{ToolName: c.Name, ToolUseID: c.ID, Message: refusal})
+	}
+	d, err := t.Ask(ctx, req)
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		t.denied(c) // a question that an interruption ends counts as refused
+		return "", errInterrupted
+	}
+	if err != nil {
+		return "Tool permission request failed: " + err.Error(), nil
+	}
+	if d.Behavior() != permission.BehaviorAllow {
+		if d.Interrupts() {
+			t.denied(c)
+			t.cancel(errInterrupted)
+			return "", errInterrupted
+		}
+		return d.Message(), nil
+	}
+	if input, changed := d.Input(); changed {
+		if raw, ok := input.(json.RawMessage); ok {
+			c.input = raw
+		}
+	}
+	t.s.apply(d.Remember())
+	return "", nil
+}
+
+// local is what can be decided without the client; ask if nothing can.
+func (t *Turn) local(c *Call, pre *HookOutcome) permission.Behavior {
+	rule, mode := t.s.ruled(c), t.s.permissionMode()
+	switch {
+	case rule == permission.BehaviorDeny:
+		return permission.BehaviorDeny
+	case pre.Decision == hook.PermissionAsk || slices.Contains(askingTools, c.Name):
+		return permission.BehaviorAsk
+	case pre.Decision == hook.PermissionAllow:
+		return permission.BehaviorAllow
+	case rule != "":
+		return rule
+	case c.ReadOnly, mode == permission.ModeBypassPermissions,
+		mode == permission.ModeAcceptEdits && slices.Contains(editTools, c.Name):
+		return permission.BehaviorAllow
+	}
+	return permission.BehaviorAsk
+}
+
+// question is what the client is asked about a call.
+func (c *Call) question(pre *HookOutcome) *permission.Request {
+	req := c.Request
+	req.ToolName, req.Input, req.ToolUseID = c.Name, c.input, c.ID
+	fill(&req.DisplayName, c.Name)
+	if pre.Decision == hook.PermissionAsk {
+		req.Reason, req.ReasonType = pre.DecisionReason, "hook"
+	} else if req.Suggestions == nil {
+		req.Suggestions = suggestions(c)
+	}
+	if server, _, ok := splitMCP(c.Name); ok && req.MCPServer == nil {
+		req.MCPServer = &permission.MCPServer{Name: server, Source: "sdk"}
+	}
+	req.RequiresUserInteraction = req.RequiresUserInteraction || slices.Contains(askingTools, c.Name)
+	return &req
+}
+
+// suggestions are what the CLI offers to make a question unnecessary.
+func suggestions(c *Call) []permission.Update {
+	switch {
+	case slices.Contains(editTools, c.Name):
+		return []permission.Update{permission.SetMode(permission.ModeAcceptEdits, permission.ToSession)}
+	case slices.Contains(askingTools, c.Name):
+		return nil
+	case c.Name == "Bash":
+		return []permission.Update{permission.AllowRule(c.Name, argument(c.input), permission.ToLocalSettings)}
+	}
+	return []permission.Update{permission.AllowRule(c.Name, "", permission.ToLocalSettings)}
+}
+
+// invalidDecision is what the model reads when the client's answer is none.
+const invalidDecision = "The client's permission callback returned an invalid result: " +
+	"it must allow, or deny with a message."
+
+// Ask asks the client for permission, and its PermissionRequest hooks at the
+// same time: the first answer counts, the other question is withdrawn. An
+// answer that is no decision denies. The error means that there was no answer.
+func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	t.s.state(message.StateRequiresAction)
+	defer t.s.state(message.StateRunning)
+	type answer struct {
+		d   permission.Decision
+		err error
+	}
+	ctx, withdraw := context.WithCancel(ctx)
+	defer withdraw()
+	answers := make(chan answer, 2)
+	waiting := 0
+	asked := make(chan struct{})
+	if t.s.opts.PromptTool {
+		waiting++
+		go func() {
+			told := sync.OnceFunc(func() { close(asked) })
+			defer told()
+			d, err := t.s.canUseTool(ctx, req, told)
+			answers <- answer{d, err}
+		}()
+	} else {
+		close(asked)
+	}
+	if t.s.listens(hook.EventPermissionRequest, req.ToolName) {
+		waiting++
+		go func() {
+			select { // the client sees the question first
+			case <-asked:
+			case <-ctx.Done():
+			}
+			d, err := t.askHooks(ctx, req)
+			answers <- answer{d, err}
+		}()
+	}
+	last := answer{d: permission.Deny("Nobody could be asked for permission.")}
+	for range waiting {
+		a := <-answers
+		if a.err == nil && a.d.Behavior() != "" {
+			return a.d, nil
+		}
+		if a.err != nil {
+			last = a
+		}
+	}
+	return last.d, last.err
+}
+
+// askHooks asks the PermissionRequest hooks; Pass if they have no opinion.
+func (t *Turn) askHooks(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	out, err := t.fireTold(ctx, hookCall{
+		event: hook.EventPermissionRequest, subject: req.ToolName, toolUseID: req.ToolUseID,
+		extra: struct {
+			ToolName    string              `json:"tool_name"`
+			ToolInput   json.RawMessage     `json:"tool_input"`
+			Suggestions []permission.Update `json:"permission_suggestions,omitzero"`
+		}{req.ToolName, req.Input, req.Suggestions},
+	})
+	return out.Permission, err
+}
+
+// canUseTool asks the client. It waits as long as the turn lasts: a person may
+// have to answer.
+func (s *session) canUseTool(ctx context.Context, req *permission.Request, written func()) (permission.Decision, error) {
+	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, Written: written})
+	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
+		return permission.Decision{}, refused.Reply
+	}
+	if err != nil {
+		return permission.Decision{}, err
+	}
+	return readDecision(payload), nil
+}
+
+// readDecision checks a reply as the CLI does: what is no decision denies, and
+// so does a denial without a message.
+func readDecision(payload json.RawMessage) permission.Decision {
+	var d permission.Decision
+	var f struct {
+		Message any `json:"message"`
+	}
+	err := jsonx.Unmarshal(payload, &d)
+	if err == nil {
+		err = jsonx.Unmarshal(payload, &f)
+	}
+	if _, text := f.Message.(string); err != nil || d.Behavior() == "" || d.Behavior() == permission.BehaviorDeny && !text {
+		return permission.Deny(invalidDecision)
+	}
+	return d
+}
+
+// splitMCP splits the name of an MCP tool.
+func splitMCP(name string) (server, tool string, ok bool) {
+	rest, ok := strings.CutPrefix(name, "mcp__")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "__")
+}

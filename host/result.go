@@ -1,0 +1,92 @@
+package host
+
+import (
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// result is the message that ends the turn. The CLI counts as turns the first
+// answer and every user line after it.
+func (t *Turn) result(err error) *message.Result {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	elapsed := time.Since(t.began).Milliseconds()
+	r := &message.Result{
+		Text: t.text, StopReason: t.stop, TerminalReason: message.EndCompleted,
+		NumTurns: 1 + t.lines, DurationMS: elapsed, DurationAPIMS: elapsed,
+		Usage: t.usage, PermissionDenials: t.denials, DeferredToolUse: t.deferred,
+		StructuredOutput: t.structure, Prompts: t.ids(),
+	}
+	if r.PermissionDenials == nil {
+		r.PermissionDenials = []message.PermissionDenial{}
+	}
+	switch e := t.ending; {
+	case e.failed != "":
+		r.Subtype, r.IsError, r.TerminalReason, r.Text = e.failed, true, e.reason, ""
+		r.Errors = []string{e.err}
+	case e != ending{}:
+		r.TerminalReason, r.Text = e.reason, e.text
+	case err != nil && !errors.Is(err, ErrOver):
+		r.Subtype, r.IsError, r.TerminalReason, r.Text = message.ResultErrorExecution, true, "", ""
+		r.Errors = []string{err.Error()}
+	}
+	t.account(r)
+	for _, edit := range t.edits {
+		edit(r)
+	}
+	return r
+}
+
+// account adds what the turn has cost to what the session has cost.
+func (t *Turn) account(r *message.Result) {
+	s := t.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cost += t.spent
+	if t.answers > 0 {
+		u := s.usage[s.model]
+		u.InputTokens += t.usage.InputTokens
+		u.OutputTokens += t.usage.OutputTokens
+		u.CacheReadInputTokens += t.usage.CacheReadInputTokens
+		u.CacheCreationInputTokens += t.usage.CacheCreationInputTokens
+		u.CostUSD += t.spent
+		s.usage[s.model] = u
+	}
+	r.TotalCostUSD, r.ModelUsage = s.cost, maps.Clone(s.usage)
+	r.ResultIndex = new(s.results)
+	r.QueuedTurnCount = len(s.queue)
+	s.results++
+}
+
+// initMessage is what a turn begins with.
+func (s *session) initMessage(ids []string) *message.Init {
+	m := s.opts.Init
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m.Header = message.Header{SessionID: s.id}
+	m.Model, m.PermissionMode = s.model, s.mode
+	fill(&m.Version, s.opts.Info.CLIVersion)
+	fill(&m.Version, defaultVersion)
+	fill(&m.Cwd, s.opts.Cwd)
+	fill(&m.OriginalCwd, m.Cwd)
+	fill(&m.APIKeySource, "none")
+	fill(&m.OutputStyle, "default")
+	if m.Tools == nil {
+		m.Tools = []string{}
+	}
+	m.MCPServers = append([]message.MCPServer{}, m.MCPServers...)
+	m.MCPServers = append(m.MCPServers, s.servers.listed()...)
+	m.Tools = append(append([]string{}, m.Tools...), s.servers.tools()...)
+	m.Prompts = ids
+	return &m
+}
+
+// fill sets a text that is empty.
+func fill(dst *string, value string) {
+	if *dst == "" {
+		*dst = value
+	}
+}

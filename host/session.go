@@ -1,0 +1,340 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// session is one client at work with the agent. One goroutine reads, one runs
+// turns, each request of the client has its own.
+type session struct {
+	agent  Agent
+	opts   Options
+	log    *slog.Logger
+	reader *ndjson.Reader
+	writer *ndjson.Writer
+	peer   *peer.Peer
+	ctx    context.Context // ends with Serve
+	cancel context.CancelCauseFunc
+	began  time.Time
+
+	serving sync.WaitGroup // requests of the client
+	input   chan struct{}  // closed when the client has closed its side
+	wake    chan struct{}  // one slot: the queue has changed
+	servers *servers
+
+	mu         sync.Mutex
+	id         string
+	model      string
+	mode       permission.Mode
+	rules      []ruling
+	hooks      hookSet
+	schema     json.RawMessage
+	queue      []*queued
+	announced  chan struct{} // of the last prompt
+	seen       map[string]bool
+	aside      message.Content // messages that asked for no answer
+	turn       *Turn
+	results    int
+	lastFailed bool
+	cost       float64
+	usage      map[string]message.ModelUsage
+	readErr    error
+}
+
+// queued is a prompt that waits.
+type queued struct {
+	*message.User
+	during    bool          // came while a turn ran
+	announced chan struct{} // closed when the client was told that it waits
+}
+
+// errEnded is the cause of a session that the client asked to end.
+var errEnded = errors.New("the client ended the session")
+
+func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Options) *session {
+	s := &session{
+		agent: agent, began: time.Now(),
+		input: make(chan struct{}), wake: make(chan struct{}, 1),
+		seen: make(map[string]bool), usage: make(map[string]message.ModelUsage),
+	}
+	if opts != nil {
+		s.opts = *opts
+	}
+	s.log = s.opts.Logger
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.id, s.model, s.mode = s.opts.SessionID, s.opts.Model, s.opts.Mode
+	if s.id == "" {
+		s.id = newUUID()
+	}
+	if s.model == "" {
+		s.model = "scripted"
+	}
+	if s.mode == "" {
+		s.mode = permission.ModeDefault
+	}
+	s.schema = s.opts.JSONSchema
+	s.rules = startRules(&s.opts)
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
+	s.reader = ndjson.NewReader(rw)
+	s.reader.Limit = s.opts.LineLimit
+	s.writer = ndjson.NewWriter(rw)
+	s.peer = peer.New(peer.Config{Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log})
+	s.servers = newServers(s)
+	return s
+}
+
+// serve runs turns until there is no more to run.
+func (s *session) serve() error {
+	defer s.cancel(nil)
+	defer s.peer.Close(errEnded)
+	s.servers.set(s.opts.SDKServers)
+	go s.read()
+	input := s.input
+	for {
+		if s.ctx.Err() == nil && s.runNext() {
+			continue
+		}
+		select {
+		case <-s.ctx.Done():
+			return s.verdict(context.Cause(s.ctx))
+		default:
+		}
+		if input == nil {
+			return s.verdict(nil)
+		}
+		select {
+		case <-s.wake:
+		case <-input:
+			input = nil
+		case <-s.ctx.Done():
+		}
+	}
+}
+
+// read routes lines until the client closes its side. Requests that came
+// before the end are still answered; whoever waits for the client learns that
+// nothing will come.
+func (s *session) read() {
+	err := s.peer.Serve(s.reader)
+	s.serving.Wait()
+	s.mu.Lock()
+	s.readErr = err
+	s.mu.Unlock()
+	s.peer.Close(ErrInputClosed)
+	close(s.input)
+}
+
+// verdict is what Serve returns.
+func (s *session) verdict(cause error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case cause != nil && !errors.Is(cause, errEnded):
+		return cause
+	case s.readErr != nil:
+		return s.readErr
+	case s.lastFailed:
+		return ErrFailed
+	}
+	return nil
+}
+
+// runNext runs the next turn, false if nothing waits.
+func (s *session) runNext() bool {
+	s.mu.Lock()
+	if len(s.queue) == 0 {
+		s.mu.Unlock()
+		return false
+	}
+	n := 1
+	// Prompts with ids that waited for a turn together share the next one.
+	for merges(s.queue[0]) && n < len(s.queue) && merges(s.queue[n]) {
+		n++
+	}
+	prompts := s.queue[:n]
+	s.queue = slices.Clone(s.queue[n:])
+	t := newTurn(s, prompts)
+	s.turn = t
+	s.mu.Unlock()
+	s.run(t)
+	return true
+}
+
+func merges(q *queued) bool { return q.during && q.UUID != "" && asksModel(q.User) }
+
+// asksModel reports whether a message wants an answer.
+func asksModel(m *message.User) bool { return m.ShouldQuery == nil || *m.ShouldQuery }
+
+// emit writes a message, with what every message of the session carries.
+func (s *session) emit(m message.Message) error {
+	h := m.Head()
+	if len(h.Raw) == 0 {
+		if h.UUID == "" {
+			h.UUID = newUUID()
+		}
+		if h.SessionID == "" {
+			h.SessionID = s.sessionID()
+		}
+	}
+	line, err := jsonx.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("host: encode message: %w", err)
+	}
+	return s.write(line)
+}
+
+// write writes a line. A stream that cannot be written ends the session.
+func (s *session) write(line []byte) error {
+	err := s.writer.Write(context.Background(), line)
+	if errors.Is(err, ndjson.ErrBroken) {
+		s.cancel(err)
+	}
+	return err
+}
+
+// call asks the client.
+func (s *session) call(ctx context.Context, c peer.Call) (json.RawMessage, error) {
+	reply, err := s.peer.Call(ctx, c)
+	return reply.Payload, err
+}
+
+func (s *session) sessionID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.id
+}
+
+func (s *session) permissionMode() permission.Mode {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mode
+}
+
+// setMode changes the mode and tells the client.
+func (s *session) setMode(m permission.Mode) {
+	s.mu.Lock()
+	s.mode = m
+	s.mu.Unlock()
+	_ = s.emit(&message.Status{PermissionMode: m}) // a broken stream ends the session by itself
+}
+
+// state tells the client what the session does, if it wants to know.
+func (s *session) state(to message.State) {
+	if s.opts.StateEvents {
+		_ = s.emit(&message.SessionState{State: to})
+	}
+}
+
+// dispatcher is the session as the engine sees it.
+type dispatcher struct{ *session }
+
+var _ peer.Handler = dispatcher{}
+
+// Message takes a frame that is no control frame. The CLI ignores all but user
+// messages.
+func (d dispatcher) Message(f wire.Frame) {
+	if f.Type != "user" {
+		return
+	}
+	m, err := prompt(f)
+	if err != nil {
+		d.cancel(fmt.Errorf("%w: %w", ErrLine, err))
+		return
+	}
+	d.enqueue(m)
+}
+
+// prompt reads a user message: the nested form, or the flat one of older
+// peers.
+func prompt(f wire.Frame) (*message.User, error) {
+	if body := f.Member("message"); len(body) > 0 || len(f.Member("content")) == 0 {
+		var b struct {
+			Role string `json:"role"`
+		}
+		_ = jsonx.Unmarshal(body, &b) // what is no object has no role
+		if b.Role != "user" {
+			return nil, fmt.Errorf("message role %q, want \"user\"", b.Role)
+		}
+	}
+	m, err := message.DecodeAs(f.Type, f.Subtype, f.Line)
+	if m == nil {
+		return nil, err
+	}
+	return m.(*message.User), nil
+}
+
+// enqueue adds a prompt to the queue. One with an id that was used before is
+// dropped without a word, as the CLI does.
+func (s *session) enqueue(m *message.User) {
+	s.mu.Lock()
+	if m.UUID != "" && s.seen[m.UUID] {
+		s.mu.Unlock()
+		return
+	}
+	s.seen[m.UUID] = true
+	q := &queued{User: m, during: s.turn != nil, announced: make(chan struct{})}
+	before := s.announced
+	s.announced = q.announced
+	s.queue = append(s.queue, q)
+	s.mu.Unlock()
+	// Off the reader, which may not wait, but in order.
+	s.serving.Go(func() {
+		defer close(q.announced)
+		if before != nil {
+			<-before
+		}
+		s.lifecycle(q, message.CommandQueued)
+	})
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *session) lifecycle(q *queued, state message.CommandState) {
+	if q.UUID != "" {
+		_ = s.emit(&message.CommandLifecycle{CommandUUID: q.UUID, State: state})
+	}
+}
+
+// Accept counts a request, so that the end of the input waits for its answer.
+func (d dispatcher) Accept(wire.Request) { d.serving.Add(1) }
+
+// Fault takes a line that is no frame. What is no JSON ends the session, as it
+// ends the CLI; JSON that is no object is ignored.
+func (d dispatcher) Fault(line []byte, err error) {
+	if _, missing := errors.AsType[*wire.MissingError](err); missing {
+		return
+	}
+	if _, long := errors.AsType[*ndjson.TooLongError](err); long || jsonx.Valid(line) && string(line) != "null" {
+		d.log.Warn("line ignored", "error", err)
+		return
+	}
+	d.cancel(fmt.Errorf("%w: %w", ErrLine, err))
+}
+
+// newUUID returns a random UUID, version 4.
+func newUUID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}

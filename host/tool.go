@@ -1,0 +1,294 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// RunFunc runs a tool with its input, as hooks and the client may have changed
+// it. An error is what the model reads as the tool's failure. The context ends
+// when the turn is interrupted.
+type RunFunc func(ctx context.Context, input json.RawMessage) (Output, error)
+
+// Call is a tool call of an agent.
+type Call struct {
+	// ID names the call. Empty: a random one.
+	ID string
+	// Name is the tool's name. A tool of an MCP server in the client is
+	// called mcp__server__tool.
+	Name string
+	// Input is encoded by the rules of encoding/json; nil is {}. Raw JSON is
+	// used as it is.
+	Input any
+	// Run runs the tool. Nil: a tool of an MCP server in the client runs
+	// there, any other fails.
+	Run RunFunc
+	// ReadOnly says that the tool changes nothing: it needs no permission,
+	// unless a rule or a hook wants one, and runs at the same time as others
+	// of its kind.
+	ReadOnly bool
+	// Request has what a question for permission should say besides the
+	// tool's name and input: suggestions, a blocked path, a reason and so on.
+	Request permission.Request
+
+	input json.RawMessage
+}
+
+// Output is what a tool gave back.
+type Output struct {
+	// Content is what the model reads.
+	Content message.Content
+	// Result is the tool's own output, which the client gets besides. Nil:
+	// none.
+	Result json.RawMessage
+	// IsError says that the tool failed or did not run.
+	IsError bool
+	// Denied says that it did not run because somebody refused it.
+	Denied bool
+}
+
+// TextOutput returns an output that is a text.
+func TextOutput(text string) Output {
+	return Output{Content: message.Content{message.Text(text)}}
+}
+
+func failure(text string) Output {
+	o := TextOutput(text)
+	o.IsError = true
+	return o
+}
+
+func denial(text string) Output {
+	o := failure(text)
+	o.Denied = true
+	return o
+}
+
+// rejected is what the model reads of a call that an interruption ended.
+const rejected = "The user stopped this tool call. It had no effect; wait for what the user says next."
+
+// prepare names the call and encodes its input.
+func (c *Call) prepare() (json.RawMessage, error) {
+	if c.ID == "" {
+		c.ID = "toolu_" + strings.ReplaceAll(newUUID(), "-", "")[:24]
+	}
+	switch in := c.Input.(type) {
+	case nil:
+		c.input = json.RawMessage("{}")
+	case json.RawMessage:
+		c.input = in
+	default:
+		data, err := json.Marshal(in)
+		if err != nil {
+			return nil, fmt.Errorf("host: input of %s: %w", c.Name, err)
+		}
+		c.input = data
+	}
+	return c.input, nil
+}
+
+// use runs calls and reports their results: calls that change nothing at the
+// same time, others one after another.
+func (t *Turn) use(ctx context.Context, calls []*Call) ([]Output, error) {
+	outputs := make([]Output, len(calls))
+	errs := make([]error, len(calls))
+	var together sync.WaitGroup
+	for i, c := range calls {
+		if c.ReadOnly {
+			together.Go(func() { outputs[i], errs[i] = t.useOne(ctx, c) })
+			continue
+		}
+		together.Wait()
+		outputs[i], errs[i] = t.useOne(ctx, c)
+	}
+	together.Wait()
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return outputs, t.interrupted(true)
+	}
+	if err := errors.Join(errs...); err != nil {
+		return outputs, err
+	}
+	return outputs, t.batch(ctx, calls, outputs)
+}
+
+// useOne runs one call and sends its result.
+func (t *Turn) useOne(ctx context.Context, c *Call) (Output, error) {
+	if t.isOver() {
+		return Output{}, errInterrupted
+	}
+	out, after, err := t.execute(ctx, c)
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		out = failure(rejected)
+		err = errInterrupted
+	} else if err != nil {
+		return out, err
+	}
+	m := &message.User{Content: message.Content{&message.ToolResultBlock{
+		ToolUseID: c.ID, Content: out.Content, IsError: out.IsError,
+	}}, ToolUseResult: out.Result}
+	if emitErr := t.say(m); emitErr != nil {
+		return out, emitErr
+	}
+	for _, n := range after.notices {
+		_ = t.s.emit(n)
+	}
+	if after.Stopped {
+		return out, t.over(ending{reason: message.EndHookStopped})
+	}
+	return out, err
+}
+
+// toolFields are the members of hook inputs about a tool.
+type toolFields struct {
+	ToolName  string          `json:"tool_name"`
+	ToolInput json.RawMessage `json:"tool_input"`
+	ToolUseID string          `json:"tool_use_id"`
+}
+
+func (c *Call) fields() toolFields { return toolFields{c.Name, c.input, c.ID} }
+
+// execute asks hooks and the client, and runs the tool if nobody objects. The
+// outcome is that of the hooks after it.
+func (t *Turn) execute(ctx context.Context, c *Call) (Output, HookOutcome, error) {
+	pre, err := t.fireTold(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
+	if err != nil {
+		return Output{}, HookOutcome{}, err
+	}
+	if pre.UpdatedInput != nil {
+		c.input = pre.UpdatedInput
+	}
+	t.note(pre.Context...)
+	stopped := HookOutcome{Stopped: pre.Stopped}
+	switch {
+	case pre.closed != "":
+		return failure(pre.closed), stopped, nil
+	case pre.Decision == hook.PermissionDeny || pre.Blocked:
+		t.denied(c)
+		return denial("PreToolUse:" + c.Name + " hook error: " + pre.reason()), stopped, nil
+	case pre.Decision == hook.PermissionDefer:
+		t.mu.Lock()
+		t.deferred = &message.ToolUseBlock{ID: c.ID, Name: c.Name, Input: c.input}
+		t.stop = "tool_deferred"
+		t.mu.Unlock()
+		return Output{}, HookOutcome{}, t.over(ending{reason: message.EndToolDeferred})
+	}
+	refusal, err := t.permit(ctx, c, &pre)
+	if err != nil {
+		return Output{}, HookOutcome{}, err
+	}
+	if refusal != "" {
+		t.denied(c)
+		return denial(refusal), stopped, nil
+	}
+	out, post, err := t.perform(ctx, c)
+	post.Stopped = post.Stopped || pre.Stopped
+	return out, post, err
+}
+
+// perform runs the tool and the hooks after it.
+func (t *Turn) perform(ctx context.Context, c *Call) (Output, HookOutcome, error) {
+	run := c.Run
+	if run == nil {
+		run = t.s.servers.runner(c)
+	}
+	began := time.Now()
+	out, err := run(ctx, c.input)
+	if ctx.Err() != nil {
+		return out, HookOutcome{}, nil
+	}
+	if err != nil {
+		out = failure(err.Error())
+	}
+	call := hookCall{subject: c.Name, toolUseID: c.ID}
+	elapsed := time.Since(began).Milliseconds()
+	if out.IsError {
+		call.event = hook.EventPostToolUseFailure
+		call.extra = struct {
+			toolFields
+			Error       string `json:"error"`
+			IsInterrupt bool   `json:"is_interrupt"`
+			DurationMS  int64  `json:"duration_ms"`
+		}{c.fields(), out.Content.Text(), false, elapsed}
+	} else {
+		call.event = hook.EventPostToolUse
+		call.extra = struct {
+			toolFields
+			Response   json.RawMessage `json:"tool_response"`
+			DurationMS int64           `json:"duration_ms"`
+		}{c.fields(), out.response(), elapsed}
+	}
+	post, err := t.s.fire(ctx, t, call)
+	if err != nil {
+		return out, post, err
+	}
+	if post.UpdatedOutput != nil {
+		out.Result = post.UpdatedOutput
+	}
+	if post.Blocked {
+		t.note(post.Reason)
+	}
+	t.note(post.Context...)
+	return out, post, nil
+}
+
+// response is the output as hooks see it.
+func (o Output) response() json.RawMessage {
+	if o.Result != nil {
+		return o.Result
+	}
+	text, err := json.Marshal(o.Content.Text())
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return text
+}
+
+// denied adds a call to those that the result lists as denied.
+func (t *Turn) denied(c *Call) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.denials = append(t.denials, message.PermissionDenial{ToolName: c.Name, ToolUseID: c.ID, ToolInput: c.input})
+}
+
+// batch tells the hooks that all calls of an answer are done.
+func (t *Turn) batch(ctx context.Context, calls []*Call, outputs []Output) error {
+	type entry struct {
+		toolFields
+		Response json.RawMessage `json:"tool_response"`
+	}
+	entries := make([]entry, len(calls))
+	for i, c := range calls {
+		entries[i] = entry{c.fields(), outputs[i].response()}
+	}
+	out, err := t.fireTold(ctx, hookCall{event: hook.EventPostToolBatch, extra: struct {
+		ToolCalls []entry `json:"tool_calls"`
+	}{entries}})
+	if err != nil {
+		return t.cutOr(ctx, err)
+	}
+	if out.Blocked {
+		t.note(out.Reason)
+	}
+	t.note(out.Context...)
+	if out.Stopped {
+		return t.over(ending{reason: message.EndHookStopped})
+	}
+	return nil
+}
+
+// cutOr is the end of an interrupted turn, or the error.
+func (t *Turn) cutOr(ctx context.Context, err error) error {
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return t.interrupted(true)
+	}
+	return err
+}

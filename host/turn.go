@@ -1,0 +1,372 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Turn is one turn of the conversation, from its prompts to its result. Its
+// methods may be called from several goroutines, but answers are given one
+// after another. It must not be used after Agent.Turn has returned.
+type Turn struct {
+	s       *session
+	prompts []*queued
+	id      string // the hooks' name for the prompt
+	began   time.Time
+	ctx     context.Context // ends when the client interrupts
+	cancel  context.CancelCauseFunc
+
+	answering chan struct{} // one slot: an answer is being given
+
+	mu        sync.Mutex
+	ending    ending
+	answers   int  // model calls
+	lines     int  // user lines, each of which the CLI counts as a turn
+	named     bool // the first answer has named the prompts
+	objected  bool // a Stop hook made the agent go on
+	text      string
+	stop      string
+	notes     []string
+	denials   []message.PermissionDenial
+	deferred  *message.ToolUseBlock
+	usage     message.Usage
+	spent     float64
+	structure json.RawMessage
+	edits     []func(*message.Result)
+}
+
+// ending is why a turn ended before its agent was done.
+type ending struct {
+	reason message.TerminalReason
+	text   string // of the result
+	failed string // the subtype of an error result
+	err    string
+}
+
+// errInterrupted is the cause of the context of an interrupted turn.
+var errInterrupted = fmt.Errorf("%w: interrupted by the client", ErrOver)
+
+func newTurn(s *session, prompts []*queued) *Turn {
+	t := &Turn{s: s, prompts: prompts, id: newUUID(), began: time.Now(), answering: make(chan struct{}, 1)}
+	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
+	return t
+}
+
+// Prompts returns the user messages that the turn answers: usually one, more
+// when several waited.
+func (t *Turn) Prompts() []*message.User {
+	all := make([]*message.User, len(t.prompts))
+	for i, q := range t.prompts {
+		all[i] = q.User
+	}
+	return all
+}
+
+// Text returns what the user said, one line break between messages.
+func (t *Turn) Text() string {
+	var texts []string
+	for _, q := range t.prompts {
+		texts = append(texts, q.User.Text())
+	}
+	return strings.Join(texts, "\n")
+}
+
+// Notes returns what hooks want the agent to know, in order.
+func (t *Turn) Notes() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.notes...)
+}
+
+// Model returns the model that the client has chosen.
+func (t *Turn) Model() string {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.s.model
+}
+
+// SessionID returns the id of the conversation.
+func (t *Turn) SessionID() string { return t.s.sessionID() }
+
+// JSONSchema returns the schema that a structured answer must fit, nil if none
+// is wanted; see [Turn.Structured].
+func (t *Turn) JSONSchema() json.RawMessage {
+	t.s.mu.Lock()
+	defer t.s.mu.Unlock()
+	return t.s.schema
+}
+
+// Structured sets the structured answer of the result.
+func (t *Turn) Structured(answer json.RawMessage) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.structure = answer
+}
+
+// Spend adds tokens and costs to those of the result.
+func (t *Turn) Spend(u message.Usage, costUSD float64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.usage.InputTokens += u.InputTokens
+	t.usage.OutputTokens += u.OutputTokens
+	t.usage.CacheCreationInputTokens += u.CacheCreationInputTokens
+	t.usage.CacheReadInputTokens += u.CacheReadInputTokens
+	t.spent += costUSD
+}
+
+// EditResult has the result changed before it is sent.
+func (t *Turn) EditResult(edit func(*message.Result)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.edits = append(t.edits, edit)
+}
+
+// Emit sends any message. A message without an id gets one, and the session's.
+func (t *Turn) Emit(m message.Message) error { return t.s.emit(m) }
+
+// EmitRaw sends a line of JSON as it is.
+func (t *Turn) EmitRaw(line json.RawMessage) error {
+	return t.s.write(append([]byte(nil), line...))
+}
+
+// over ends the turn for a reason; the first one counts.
+func (t *Turn) over(e ending) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ending == (ending{}) {
+		t.ending = e
+	}
+	return fmt.Errorf("%w: %s", ErrOver, t.ending.reason)
+}
+
+func (t *Turn) isOver() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ending != (ending{})
+}
+
+// interrupted ends the turn on behalf of the client, with the line that the
+// model would read.
+func (t *Turn) interrupted(tools bool) error {
+	if t.isOver() {
+		return errInterrupted
+	}
+	e := ending{reason: message.EndAbortedStreaming, failed: message.ResultErrorExecution}
+	text := "[Request interrupted by user]"
+	if tools {
+		e.reason, text = message.EndAbortedTools, "[Request interrupted by user for tool use]"
+	}
+	e.err = string(e.reason)
+	_ = t.over(e)
+	_ = t.say(&message.User{Content: message.Content{message.Text(text)}})
+	return errInterrupted
+}
+
+// say sends a user line.
+func (t *Turn) say(m *message.User) error {
+	t.mu.Lock()
+	t.lines++
+	t.mu.Unlock()
+	m.Timestamp = time.Now().UTC()
+	return t.s.emit(m)
+}
+
+func (t *Turn) note(texts ...string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notes = append(t.notes, texts...)
+}
+
+// ids are those of the prompts that have one.
+func (t *Turn) ids() []string {
+	var ids []string
+	for _, q := range t.prompts {
+		if q.UUID != "" {
+			ids = append(ids, q.UUID)
+		}
+	}
+	return ids
+}
+
+// run plays a whole turn.
+func (s *session) run(t *Turn) {
+	defer t.cancel(nil)
+	for _, q := range t.prompts {
+		<-q.announced
+		s.lifecycle(q, message.CommandStarted)
+	}
+	s.state(message.StateRunning)
+	err := t.play(t.ctx)
+	if s.ctx.Err() != nil { // ended from outside: no result
+		return
+	}
+	final := message.CommandCompleted
+	r := t.result(err)
+	if strings.HasPrefix(string(r.TerminalReason), "aborted") {
+		final = message.CommandCancelled
+	}
+	s.mu.Lock()
+	s.turn = nil
+	s.lastFailed = r.Failed()
+	s.mu.Unlock()
+	_ = s.emit(r)
+	for _, q := range t.prompts {
+		s.lifecycle(q, final)
+	}
+	s.state(message.StateIdle)
+}
+
+// play runs the turn up to its result.
+func (t *Turn) play(ctx context.Context) error {
+	s := t.s
+	s.servers.ready(ctx)
+	notices, blocked, err := t.submit(ctx)
+	if ctx.Err() != nil {
+		return t.cut(ctx)
+	}
+	if err := s.emit(s.initMessage(t.ids())); err != nil {
+		return err
+	}
+	for _, n := range notices {
+		_ = s.emit(n)
+	}
+	if s.opts.ReplayUserMessages {
+		t.replay()
+	}
+	if err != nil || blocked {
+		return err
+	}
+	if !asksModel(t.prompts[0].User) {
+		return t.setAside()
+	}
+	s.mu.Lock()
+	aside := s.aside
+	s.aside = nil
+	s.mu.Unlock()
+	if text := aside.Text(); text != "" {
+		t.note(text)
+	}
+	for {
+		err := t.agent(ctx)
+		if ctx.Err() != nil && !t.isOver() {
+			return t.cut(ctx)
+		}
+		if err != nil || t.isOver() {
+			return err
+		}
+		again, err := t.stopping(ctx)
+		if !again {
+			return err
+		}
+	}
+}
+
+// cut ends a turn whose context has ended.
+func (t *Turn) cut(ctx context.Context) error {
+	if errors.Is(context.Cause(ctx), errInterrupted) {
+		return t.interrupted(false)
+	}
+	return context.Cause(ctx)
+}
+
+// setAside keeps a message that asks for no answer for the next turn.
+func (t *Turn) setAside() error {
+	t.s.mu.Lock()
+	t.s.aside = append(t.s.aside, t.prompts[0].Content...)
+	t.s.mu.Unlock()
+	t.EditResult(func(r *message.Result) { r.NumTurns = 0 })
+	return nil
+}
+
+func (t *Turn) replay() {
+	for _, q := range t.prompts {
+		echo := message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, IsReplay: true, Timestamp: time.Now().UTC()}
+		_ = t.s.emit(&echo)
+	}
+}
+
+// agent calls the agent. A panic is its error.
+func (t *Turn) agent(ctx context.Context) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.s.log.Error("panic in the agent", "panic", v, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the agent panicked: %v", v)
+		}
+	}()
+	return t.s.agent.Turn(ctx, t)
+}
+
+// submit asks the hooks about the prompt. What they say is told after init.
+func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked bool, err error) {
+	out, err := t.s.fire(ctx, t, hookCall{
+		event: hook.EventUserPromptSubmit,
+		extra: struct {
+			Prompt string `json:"prompt"`
+		}{t.Text()},
+	})
+	if err != nil && ctx.Err() != nil {
+		return nil, false, err
+	}
+	notices = out.notices
+	t.note(out.Context...)
+	text := ""
+	switch {
+	case out.closed != "":
+		text = out.closed
+	case out.Blocked:
+		text = "UserPromptSubmit operation blocked by hook:\n" + out.Reason + "\n\nOriginal prompt: " + t.Text()
+	case out.Stopped:
+		text = "Operation stopped by hook: " + out.StopReason
+	default:
+		return notices, false, nil
+	}
+	notices = append(notices, &message.Informational{Content: text, Level: message.LevelWarning, PreventContinuation: true})
+	_ = t.over(ending{text: text, reason: ""})
+	t.EditResult(func(r *message.Result) { r.NumTurns, r.TerminalReason, r.StopReason = 0, "", "" })
+	return notices, true, nil
+}
+
+// stopping asks the Stop hooks; again says that the agent has to go on.
+func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
+	t.mu.Lock()
+	extra := struct {
+		Active bool              `json:"stop_hook_active"`
+		Last   string            `json:"last_assistant_message"`
+		Tasks  []json.RawMessage `json:"background_tasks"`
+		Crons  []json.RawMessage `json:"session_crons"`
+	}{Active: t.objected, Last: t.text}
+	t.mu.Unlock()
+	out, err := t.s.fire(ctx, t, hookCall{event: hook.EventStop, extra: extra})
+	if ctx.Err() != nil {
+		return false, t.cut(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, n := range out.notices {
+		_ = t.s.emit(n)
+	}
+	switch {
+	case out.Stopped:
+		return false, t.over(ending{reason: message.EndStopHookPrevented, text: extra.Last})
+	case out.Blocked:
+		t.note(out.Reason)
+	case len(out.Context) > 0:
+		t.note(out.Context...)
+	default:
+		return false, nil
+	}
+	t.mu.Lock()
+	t.objected = true
+	t.mu.Unlock()
+	return true, nil
+}
