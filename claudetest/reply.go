@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // Reply is what a [Model] answers to one call. It is made by [Say], [Think],
@@ -52,6 +54,9 @@ type block struct {
 	id    string // of tool_use; empty: made up when it is sent
 	name  string
 	input json.RawMessage
+
+	output  any // of a scripted CLI's tool
+	request *permission.Request
 }
 
 const (
@@ -80,6 +85,13 @@ type ToolCall struct {
 	// Input is encoded with encoding/json; nil stands for {}. A
 	// json.RawMessage is sent as it is, also when it is not JSON.
 	Input any
+	// Output is what the tool gives back when the CLI is scripted too: a
+	// text, an error, a [host.Output], or anything that encodes as JSON. Nil
+	// stands for what the script says of the tool. A real CLI runs the tool.
+	Output any
+	// Request is what a scripted CLI's question for permission says besides
+	// the tool's name and input, such as a reason or a blocked path.
+	Request *permission.Request
 }
 
 // Say replies with a text.
@@ -106,7 +118,9 @@ func UseTool(name string, input any) Reply {
 func UseTools(calls ...ToolCall) Reply {
 	var r Reply
 	for _, c := range calls {
-		r.blocks = append(r.blocks, block{kind: kindToolUse, id: c.ID, name: c.Name, input: encodeInput(c)})
+		r.blocks = append(r.blocks, block{
+			kind: kindToolUse, id: c.ID, name: c.Name, input: encodeInput(c), output: c.Output, request: c.Request,
+		})
 	}
 	return r
 }

@@ -19,7 +19,8 @@ import (
 //	think        the thinking
 //	say          the text
 //	use          the tool calls: {"name", "input" or "raw", "id"}, where raw is
-//	             a string that is sent as the input as it is
+//	             a string that is sent as the input as it is; for a scripted
+//	             CLI also "output" or "error", what the tool gives back
 //	stop_reason  see [Reply.StopReason]
 //	usage        the fields of [Usage] by their JSON names
 //	after_ms     see [Reply.After]
@@ -109,6 +110,7 @@ func parseContent(o *object) Reply {
 		c.take("id", &call.ID)
 		c.take("input", &input)
 		c.take("raw", &text)
+		parseOutput(c, &call)
 		switch {
 		case text != "" && input != nil:
 			c.fail("raw", errors.New("input is given too"))
@@ -121,6 +123,22 @@ func parseContent(o *object) Reply {
 		o.adopt(c)
 	}
 	return r
+}
+
+// parseOutput reads what a scripted CLI's tool gives back.
+func parseOutput(c *object, call *ToolCall) {
+	var out json.RawMessage
+	var failed string
+	c.take("output", &out)
+	c.take("error", &failed)
+	switch {
+	case failed != "" && out != nil:
+		c.fail("error", errors.New("output is given too"))
+	case failed != "":
+		call.Output = errors.New(failed)
+	case out != nil:
+		call.Output = scripted(out)
+	}
 }
 
 func parseUsage(o *object, r *Reply) {
@@ -245,6 +263,8 @@ func wanted(dst any) string {
 		return "a list"
 	case *map[string]string:
 		return "an object of texts"
+	case *[]string:
+		return "a list of texts"
 	}
 	return "a value"
 }

@@ -1,0 +1,369 @@
+package claudetest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// agent is the loop of a scripted CLI: ask the model, which is the script, do
+// what it says, until it calls no more tools.
+type agent struct {
+	script     *Script
+	checkpoint bool
+
+	mu      sync.Mutex
+	replies []Reply
+	rest    Reply
+	calls   int
+	ids     int
+	edits   []edit
+}
+
+// edit is a file that a tool changed, and the prompt it belongs to.
+type edit struct{ prompt, path string }
+
+func newAgent(s *Script, env []string) *agent {
+	a := &agent{script: s, replies: slices.Clone(s.Replies), rest: Say(DefaultText)}
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if name == "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING" {
+			a.checkpoint = value == "1" || value == "true"
+		}
+	}
+	return a
+}
+
+// Turn plays one turn.
+func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
+	a.checkIn(t)
+	var results []ToolResult
+	for attempt := 1; ; attempt++ {
+		reply := a.next(ctx, t, results)
+		if !pause(ctx, reply.delay) {
+			return context.Cause(ctx)
+		}
+		if reply.failure != nil || reply.ending != endsWhole {
+			if err, again := a.fail(t, reply, attempt); !again {
+				return err
+			}
+			continue
+		}
+		attempt = 0
+		u := (&answer{reply: reply}).usage()
+		t.Spend(usageOf(u), price(u))
+		outputs, calls, err := a.say(ctx, t, reply)
+		if err != nil || len(calls) == 0 {
+			return err
+		}
+		if done := a.structured(t, calls, outputs); done {
+			return nil
+		}
+		results = resultsOf(calls, outputs)
+	}
+}
+
+// next is the model's next reply.
+func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Reply {
+	a.mu.Lock()
+	a.calls++
+	call := &Call{Number: a.calls, Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), ctx: ctx}
+	if a.script.Model == nil {
+		defer a.mu.Unlock()
+		reply := a.rest
+		if len(a.replies) > 0 && !a.rest.forever {
+			reply, a.replies = a.replies[0], a.replies[1:]
+			if reply.forever {
+				a.rest = reply
+			}
+		}
+		return reply
+	}
+	a.mu.Unlock()
+	return a.script.Model(call)
+}
+
+// say gives one answer and runs its tools.
+func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, []host.Call, error) {
+	ans, err := t.Answer(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	u := (&answer{reply: r}).usage()
+	ans.Usage(usageOf(u))
+	ans.StopReason(r.stopReason)
+	pieces := newPieces(ctx, r)
+	var calls []host.Call
+	for _, b := range r.blocks {
+		switch b.kind {
+		case kindText:
+			_ = ans.Text(ctx, pieces.of(b)) // End has the error
+		case kindThinking:
+			_ = ans.Think(ctx, pieces.of(b))
+		case kindToolUse:
+			for range pieces.of(b) { // the pauses of a stream
+			}
+			c := a.call(t, b)
+			calls = append(calls, c)
+			_ = ans.Use(ctx, c)
+		}
+	}
+	outputs, err := ans.End(ctx)
+	return outputs, calls, err
+}
+
+// call is a tool call of the script.
+func (a *agent) call(t *host.Turn, b block) host.Call {
+	a.mu.Lock()
+	a.ids++
+	id := cmp.Or(b.id, fmt.Sprintf("toolu_%06d", a.ids))
+	a.mu.Unlock()
+	c := host.Call{ID: id, Name: b.name, Input: b.input, ReadOnly: slices.Contains(readOnly, b.name)}
+	if b.request != nil {
+		c.Request = *b.request
+	}
+	run := a.runner(b)
+	if run == nil {
+		return c
+	}
+	c.Run = func(ctx context.Context, input json.RawMessage) (host.Output, error) {
+		out, err := run(ctx, input)
+		if err == nil && !out.IsError {
+			a.changed(t, b.name, input)
+		}
+		return out, err
+	}
+	return c
+}
+
+// runner is what a tool does: what the call says, what the script says of the
+// tool, what the tool does by itself. Nil: a tool of a server in the client.
+func (a *agent) runner(b block) host.RunFunc {
+	if b.output != nil {
+		return func(context.Context, json.RawMessage) (host.Output, error) { return output(b.output) }
+	}
+	if run := a.script.Tools[b.name]; run != nil {
+		return run
+	}
+	switch {
+	case b.name == "AskUserQuestion":
+		return answered
+	case strings.HasPrefix(b.name, "mcp__"):
+		return nil
+	}
+	return func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ok"), nil }
+}
+
+// output turns what a script says into a tool's output.
+func output(v any) (host.Output, error) {
+	switch v := v.(type) {
+	case host.Output:
+		return v, nil
+	case error:
+		return host.Output{}, v
+	case string:
+		return host.TextOutput(v), nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return host.Output{}, err
+	}
+	out := host.TextOutput(string(data))
+	out.Result = data
+	return out, nil
+}
+
+// answered tells the model what the user chose. Answers are filed under the
+// text of their question; what is filed otherwise does not count.
+func answered(_ context.Context, input json.RawMessage) (host.Output, error) {
+	var in struct {
+		Questions []permission.Question `json:"questions"`
+		Answers   map[string]any        `json:"answers"`
+	}
+	if err := jsonx.Unmarshal(input, &in); err != nil && !jsonx.Mismatch(err) {
+		return host.Output{}, err
+	}
+	if len(in.Questions) == 0 {
+		return host.Output{}, errors.New("the input has no questions")
+	}
+	var lines []string
+	for _, q := range in.Questions {
+		if a, ok := in.Answers[q.Text]; ok {
+			lines = append(lines, fmt.Sprintf("%q=%q", q.Text, fmt.Sprint(a)))
+		}
+	}
+	if lines == nil {
+		return host.TextOutput("The user did not answer."), nil
+	}
+	return host.TextOutput("The user answered: " + strings.Join(lines, ", ")), nil
+}
+
+// structured ends the turn when the model has given the answer that the schema
+// asks for.
+func (a *agent) structured(t *host.Turn, calls []host.Call, outputs []host.Output) bool {
+	if t.JSONSchema() == nil {
+		return false
+	}
+	for i, c := range calls {
+		if c.Name == "StructuredOutput" && i < len(outputs) && !outputs[i].IsError {
+			raw, _ := c.Input.(json.RawMessage)
+			t.Structured(raw)
+			t.EditResult(func(r *message.Result) { r.Text = string(raw) })
+			return true
+		}
+	}
+	return false
+}
+
+// fail is a call of the model that fails. The CLI tries most failures again.
+func (a *agent) fail(t *host.Turn, r Reply, attempt int) (err error, again bool) {
+	f := cmp.Or(r.failure, &failure{http.StatusInternalServerError, "api_error", "connection lost"})
+	retried := f.status == http.StatusUnauthorized || f.status == http.StatusTooManyRequests || f.status >= 500
+	if retried && !r.forever && attempt <= 10 {
+		return t.Emit(&message.APIRetry{Attempt: attempt, MaxRetries: 10, ErrorStatus: f.status}), true
+	}
+	text := fmt.Sprintf("API Error: %d %s", f.status, f.message)
+	t.EditResult(func(res *message.Result) {
+		res.IsError, res.Text, res.TerminalReason, res.APIErrorStatus = true, text, message.EndAPIError, f.status
+	})
+	return t.Emit(&message.Assistant{
+		Model: "<synthetic>", Content: message.Content{message.Text(text)},
+		Error: errorClass(f.status), APIErrorStatus: f.status,
+	}), false
+}
+
+func errorClass(status int) message.AssistantError {
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return message.AssistantErrorAuthentication
+	case status == http.StatusNotFound:
+		return message.AssistantErrorModelNotFound
+	case status == http.StatusTooManyRequests:
+		return message.AssistantErrorRateLimit
+	case status == 529:
+		return message.AssistantErrorOverloaded
+	case status >= 500:
+		return message.AssistantErrorServer
+	}
+	return message.AssistantErrorInvalidRequest
+}
+
+// checkIn remembers the prompts that files can be brought back to.
+func (a *agent) checkIn(t *host.Turn) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, p := range t.Prompts() {
+		if p.UUID != "" {
+			a.edits = append(a.edits, edit{prompt: p.UUID})
+		}
+	}
+}
+
+// changed remembers a file that a tool changed.
+func (a *agent) changed(t *host.Turn, tool string, input json.RawMessage) {
+	var in struct {
+		Path string `json:"file_path"`
+	}
+	_ = jsonx.Unmarshal(input, &in)
+	prompts := t.Prompts()
+	if (tool == "Write" || tool == "Edit") && in.Path != "" {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.edits = append(a.edits, edit{prompts[0].UUID, in.Path})
+	}
+}
+
+// Rewind answers rewind_files from what the tools said they changed. No file
+// is touched, as no scripted tool touches one.
+func (a *agent) Rewind(_ context.Context, id string, dryRun bool) (*control.Rewind, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.checkpoint {
+		return nil, errors.New("file rewinding is not enabled")
+	}
+	at := slices.IndexFunc(a.edits, func(e edit) bool { return e.prompt == id && e.path == "" && id != "" })
+	if at < 0 {
+		return nil, errors.New("no file checkpoint found for this message")
+	}
+	r := &control.Rewind{CanRewind: true}
+	if !dryRun {
+		return r, nil
+	}
+	for _, e := range a.edits[at:] {
+		if e.path != "" && !slices.Contains(r.FilesChanged, e.path) {
+			r.FilesChanged = append(r.FilesChanged, e.path)
+		}
+	}
+	return r, nil
+}
+
+// pieces streams the blocks of a reply with its pauses.
+type pieces struct {
+	ctx         context.Context
+	reply       Reply
+	total, sent int
+}
+
+func newPieces(ctx context.Context, r Reply) *pieces {
+	p := &pieces{ctx: ctx, reply: r}
+	for _, b := range r.blocks {
+		p.total += len(p.split(b))
+	}
+	return p
+}
+
+func (p *pieces) split(b block) []string { return (&answer{reply: p.reply}).split(b.payload()) }
+
+// of streams one block.
+func (p *pieces) of(b block) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, piece := range p.split(b) {
+			if !yield(piece) {
+				return
+			}
+			p.sent++
+			if p.sent == (p.total+1)/2 && p.reply.hold != nil {
+				select {
+				case <-p.reply.hold:
+				case <-p.ctx.Done():
+				}
+			}
+			pause(p.ctx, p.reply.chunkDelay)
+		}
+	}
+}
+
+func usageOf(u Usage) message.Usage {
+	return message.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
+		CacheCreationInputTokens: u.CacheCreationInputTokens, CacheReadInputTokens: u.CacheReadInputTokens,
+	}
+}
+
+// price is what tokens cost: 4 dollars a million in, 20 out.
+func price(u Usage) float64 {
+	return float64(u.InputTokens)*4e-6 + float64(u.OutputTokens)*20e-6
+}
+
+// resultsOf is what the model is told of its calls.
+func resultsOf(calls []host.Call, outputs []host.Output) []ToolResult {
+	var all []ToolResult
+	for i, o := range outputs {
+		content, _ := json.Marshal(o.Content)
+		all = append(all, ToolResult{ToolUseID: calls[i].ID, Text: o.Content.Text(), IsError: o.IsError, Content: content})
+	}
+	return all
+}

@@ -1,0 +1,113 @@
+package claudetest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// The variables that tell a program to play a CLI.
+const (
+	envPlay   = "CLAUDETEST_PLAY"
+	envScript = "CLAUDETEST_SCRIPT"
+	roleHold  = "@hold" // the grandchild that holds pipes
+)
+
+// holdTime is how long a grandchild lives that nobody ends.
+const holdTime = time.Minute
+
+// Play returns the environment variable that makes a program which calls
+// [Main] play the script of that name.
+func Play(name string) string { return envPlay + "=" + name }
+
+// PlayFile returns the environment variable that makes a program which calls
+// [Main] play the script in a file.
+func PlayFile(path string) string { return envScript + "=" + path }
+
+// Main makes the program a scripted CLI if it was started as one, and does not
+// return then. Called first in TestMain, it lets the test binary be the child
+// process of its own tests:
+//
+//	func TestMain(m *testing.M) {
+//		claudetest.Main(map[string]*claudetest.Script{"greeter": greeter})
+//		os.Exit(m.Run())
+//	}
+//
+//	opts := &claude.Options{CLIPath: os.Args[0], Env: append(os.Environ(), claudetest.Play("greeter"))}
+func Main(scripts map[string]*Script) {
+	name, file := os.Getenv(envPlay), os.Getenv(envScript)
+	switch {
+	case name == roleHold:
+		<-time.After(holdTime)
+		os.Exit(0)
+	case name != "":
+		s := scripts[name]
+		if s == nil {
+			fmt.Fprintf(os.Stderr, "claudetest: no script %q\n", name)
+			os.Exit(2)
+		}
+		os.Exit(playProcess(s))
+	case file != "":
+		s, err := ReadScript(file)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		os.Exit(playProcess(s))
+	}
+}
+
+// ReadScript reads a script from a file; see [ParseScript].
+func ReadScript(path string) (*Script, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("claudetest: %w", err)
+	}
+	s, err := ParseScript(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w (%s)", err, filepath.Base(path))
+	}
+	return s, nil
+}
+
+// playProcess plays a script with the streams of this process.
+func playProcess(s *Script) int {
+	dir, _ := os.Getwd() // only told to the client
+	ctx, cancel := context.WithCancelCause(context.Background())
+	told := make(chan os.Signal, 4)
+	signal.Notify(told, syscall.SIGTERM, syscall.SIGHUP, os.Interrupt)
+	go func() {
+		for got := range told {
+			switch {
+			case got == syscall.SIGHUP:
+				os.Exit(129)
+			case got == os.Interrupt:
+				cancel(&exit{code: 0})
+			case !s.IgnoreTerm:
+				os.Exit(143)
+			}
+		}
+	}()
+	p := &process{
+		script: s, args: os.Args[1:], env: os.Environ(), dir: dir,
+		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, signal: signalSelf,
+	}
+	return p.run(ctx)
+}
+
+// holdPipes starts a process that keeps our standard streams open.
+func holdPipes() {
+	self, err := os.Executable()
+	if err != nil {
+		return
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), Play(roleHold))
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	_ = cmd.Start() // nobody waits for it: that is the point
+}

@@ -1,0 +1,211 @@
+package claudetest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Fault is something that goes wrong at a known moment: before the CLI writes
+// its Line-th line, counted from 1, or with Line 0 before anything else. What a
+// Fault says happens in the order of its fields.
+type Fault struct {
+	Line int `json:"line"`
+	// Pause waits before going on.
+	Pause time.Duration `json:"-"`
+	// Stderr is written to standard error, StderrBytes says how often it is
+	// repeated: until so many bytes are written.
+	Stderr      string `json:"stderr"`
+	StderrBytes int    `json:"stderr_bytes"`
+	// Garbage is written as a line: text that is no frame.
+	Garbage string `json:"garbage"`
+	// Oversized writes a line of so many bytes.
+	Oversized int `json:"oversized"`
+	// Half writes the beginning of a line and no line feed.
+	Half string `json:"half"`
+	// Silent lets nothing more be written, while the CLI lives on.
+	Silent bool `json:"silent"`
+	// Signal ends the process by that signal: "KILL", "TERM", "SEGV". In this
+	// process it ends with the code that a shell would report.
+	Signal string `json:"signal"`
+	// Exit ends the process with a code.
+	Exit *int `json:"exit"`
+}
+
+// errGone is what writes of a process that has ended return.
+var errGone = errors.New("the process has ended")
+
+// faultyWriter is standard output of a scripted CLI. Each Write is a line.
+type faultyWriter struct {
+	p      *process
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	faults []Fault
+	lines  int
+	silent bool
+	gone   bool
+	held   bytes.Buffer // lines that are to be glued to the next
+}
+
+// begin lets the faults of the start happen.
+func (w *faultyWriter) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.trouble(0)
+	if w.p.script.Grandchild && w.p.signal != nil {
+		holdPipes()
+	}
+}
+
+func (w *faultyWriter) Write(line []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lines++
+	if err := w.trouble(w.lines); err != nil {
+		return 0, err
+	}
+	if w.silent {
+		return len(line), nil
+	}
+	if w.p.script.Glue {
+		w.held.Write(line)
+		if !awaited(line) {
+			return len(line), nil
+		}
+		glued := bytes.Clone(w.held.Bytes())
+		w.held.Reset()
+		return len(line), w.put(glued)
+	}
+	return len(line), w.put(line)
+}
+
+// awaited reports whether the client may be waiting for a line. Others can be
+// held back for the next one.
+func awaited(line []byte) bool {
+	for _, kind := range []string{`"type":"control_`, `"type":"result"`, `"type":"command_lifecycle"`} {
+		if bytes.Contains(line, []byte(kind)) {
+			return true
+		}
+	}
+	return false
+}
+
+// flush writes what is held back.
+func (w *faultyWriter) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.silent && !w.gone {
+		_ = w.put(w.held.Bytes())
+		w.held.Reset()
+	}
+}
+
+// put writes bytes, in pieces if the script says so.
+func (w *faultyWriter) put(b []byte) error {
+	size := w.p.script.Chunk
+	if size <= 0 {
+		size = len(b)
+	}
+	for len(b) > 0 {
+		n := min(size, len(b))
+		if _, err := w.p.stdout.Write(b[:n]); err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// trouble lets the faults of a line happen.
+func (w *faultyWriter) trouble(line int) error {
+	for i := range w.faults {
+		f := &w.faults[i]
+		if w.gone {
+			return errGone
+		}
+		if f.Line != line {
+			continue
+		}
+		if err := w.happen(f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *faultyWriter) happen(f *Fault) error {
+	if f.Pause > 0 {
+		<-time.After(f.Pause)
+	}
+	w.complain(f)
+	var junk []byte
+	if f.Garbage != "" {
+		junk = append(junk, f.Garbage+"\n"...)
+	}
+	if f.Oversized > 0 {
+		junk = append(junk, `{"type":"oversized","text":"`...)
+		junk = append(junk, strings.Repeat("x", f.Oversized)...)
+		junk = append(junk, `"}`+"\n"...)
+	}
+	junk = append(junk, f.Half...)
+	if err := w.put(junk); err != nil {
+		return err
+	}
+	w.silent = w.silent || f.Silent
+	if f.Signal != "" {
+		if w.p.signal != nil {
+			w.p.signal(f.Signal)
+		}
+		return w.end(128 + signalNumber(f.Signal))
+	}
+	if f.Exit != nil {
+		return w.end(*f.Exit)
+	}
+	return nil
+}
+
+// complain writes to standard error.
+func (w *faultyWriter) complain(f *Fault) {
+	text := f.Stderr
+	if text == "" && f.StderrBytes > 0 {
+		text = "flood\n"
+	}
+	for n := 0; text != "" && (n == 0 || n < f.StderrBytes); n += len(text) {
+		if _, err := io.WriteString(w.p.stderr, text); err != nil {
+			return
+		}
+	}
+}
+
+// end ends the process with a code.
+func (w *faultyWriter) end(code int) error {
+	w.gone = true
+	w.cancel(&exit{code: code})
+	return errGone
+}
+
+func signalNumber(name string) int {
+	return map[string]int{"HUP": 1, "INT": 2, "QUIT": 3, "ABRT": 6, "KILL": 9, "SEGV": 11, "TERM": 15}[name]
+}
+
+// faultyReader is standard input of a scripted CLI.
+type faultyReader struct {
+	p   *process
+	ctx context.Context
+}
+
+func (r *faultyReader) Read(b []byte) (int, error) {
+	if d := r.p.script.SlowRead; d > 0 {
+		pause(r.ctx, d)
+		b = b[:min(len(b), slowPiece)]
+	}
+	return r.p.stdin.Read(b)
+}
+
+// slowPiece is how much a slow reader takes at once.
+const slowPiece = 512

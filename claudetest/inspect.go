@@ -1,0 +1,196 @@
+package claudetest
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// TB is the part of testing.TB that assertions use.
+type TB interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// ToolUse is what became of one tool call.
+type ToolUse struct {
+	ID, Name string
+	// Input is what the model asked for. A hook or the client may have changed
+	// it afterwards.
+	Input json.RawMessage
+	// Asked says that the client was asked for permission, Decision what it
+	// said: allow or deny, empty if it said nothing that can be read.
+	Asked    bool
+	Decision permission.Behavior
+	// Message is that of a denial.
+	Message string
+	// Done says that there is a result, Output its text, IsError that it is
+	// an error. Ran says that the tool really ran: it was not denied.
+	Done, Ran, IsError bool
+	Output             string
+}
+
+// HookCall is one call of a hook.
+type HookCall struct {
+	Event hook.Event
+	// CallbackID is the hook's name in the handshake.
+	CallbackID string
+	Input      json.RawMessage
+	// Reply is the answer, nil if there was none.
+	Reply json.RawMessage
+}
+
+// Tools returns the tool calls of the session in order.
+func (t *Transcript) Tools() []*ToolUse {
+	var all []*ToolUse
+	byID := make(map[string]*ToolUse)
+	asked := make(map[wire.ID]*ToolUse)
+	for _, e := range t.Entries() {
+		f, err := wire.Parse(e.Msg)
+		if err != nil {
+			continue
+		}
+		switch {
+		case e.Dir == DirOut && f.Type == wire.TypeRequest:
+			if r, err := f.Request(); err == nil && r.Subtype == "can_use_tool" {
+				var req permission.Request
+				_ = jsonx.Unmarshal(r.Body, &req)
+				if u := byID[req.ToolUseID]; u != nil {
+					u.Asked, asked[r.ID] = true, u
+				}
+			}
+		case e.Dir == DirIn && f.Type == wire.TypeResponse:
+			if r, err := f.Response(); err == nil && asked[r.ID] != nil {
+				asked[r.ID].decided(r)
+			}
+		case e.Dir == DirOut:
+			for _, u := range noteTools(f, byID) {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+func (u *ToolUse) decided(r wire.Response) {
+	var d permission.Decision
+	if r.Err == nil && jsonx.Unmarshal(r.Payload, &d) == nil {
+		u.Decision, u.Message = d.Behavior(), d.Message()
+	}
+}
+
+// noteTools takes what a message says of tool calls and returns the new ones.
+func noteTools(f wire.Frame, byID map[string]*ToolUse) (begun []*ToolUse) {
+	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
+	switch m := m.(type) {
+	case *message.Assistant:
+		for _, b := range m.ToolUses() {
+			u := &ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
+			byID[b.ID] = u
+			begun = append(begun, u)
+		}
+	case *message.User:
+		for _, b := range m.ToolResults() {
+			if u := byID[b.ToolUseID]; u != nil {
+				u.Done, u.Ran, u.IsError, u.Output = true, true, b.IsError, b.Content.Text()
+			}
+		}
+	case *message.Result:
+		for _, d := range m.PermissionDenials {
+			if u := byID[d.ToolUseID]; u != nil {
+				u.Ran = false
+			}
+		}
+	}
+	return begun
+}
+
+// Tool returns the first call of a tool, and fails the test if there is none.
+func (t *Transcript) Tool(tb TB, name string) *ToolUse {
+	tb.Helper()
+	var names []string
+	for _, u := range t.Tools() {
+		if u.Name == name {
+			return u
+		}
+		names = append(names, u.Name)
+	}
+	tb.Fatalf("the tool %s was not called; called were: %s", name, strings.Join(names, ", "))
+	return new(ToolUse)
+}
+
+// Hooks returns the calls of hooks in order.
+func (t *Transcript) Hooks() []*HookCall {
+	var all []*HookCall
+	byID := make(map[wire.ID]*HookCall)
+	for _, e := range t.Entries() {
+		f, err := wire.Parse(e.Msg)
+		if err != nil {
+			continue
+		}
+		if r, err := f.Request(); err == nil && e.Dir == DirOut && r.Subtype == "hook_callback" {
+			var body struct {
+				ID    string          `json:"callback_id"`
+				Input json.RawMessage `json:"input"`
+			}
+			var base hook.Base
+			_ = jsonx.Unmarshal(r.Body, &body)
+			_ = jsonx.Unmarshal(body.Input, &base)
+			c := &HookCall{Event: base.HookEventName, CallbackID: body.ID, Input: body.Input}
+			byID[r.ID] = c
+			all = append(all, c)
+		}
+		if f.Type == wire.TypeResponse && e.Dir == DirIn {
+			if r, err := f.Response(); err == nil && byID[r.ID] != nil {
+				byID[r.ID].Reply = r.Payload
+			}
+		}
+	}
+	return all
+}
+
+// Prompts returns the texts of the user messages that were sent.
+func (t *Transcript) Prompts() []string {
+	var all []string
+	for _, e := range t.Entries() {
+		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirIn && f.Type == "user" {
+			if m, _ := message.DecodeAs(f.Type, "", f.Line); m != nil {
+				all = append(all, m.(*message.User).Text())
+			}
+		}
+	}
+	return all
+}
+
+// Requests returns the control requests with a subtype that were sent, each as
+// its request object.
+func (t *Transcript) Requests(subtype string) []json.RawMessage {
+	var all []json.RawMessage
+	for _, e := range t.Entries() {
+		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirIn && f.Type == wire.TypeRequest {
+			if r, err := f.Request(); err == nil && r.Subtype == subtype {
+				all = append(all, r.Body)
+			}
+		}
+	}
+	return all
+}
+
+// Results returns the results of the turns in order.
+func (t *Transcript) Results() []*message.Result {
+	var all []*message.Result
+	for _, e := range t.Entries() {
+		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirOut && f.Type == "result" {
+			if m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line); m != nil {
+				all = append(all, m.(*message.Result))
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package claudetest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Dir says which way a line of a [Transcript] went.
+type Dir string
+
+// The directions. DirMeta is about the process: its command line, its end.
+const (
+	DirIn   Dir = "in"  // to the CLI
+	DirOut  Dir = "out" // from the CLI
+	DirMeta Dir = "meta"
+)
+
+// Entry is one line of a session.
+type Entry struct {
+	Dir Dir `json:"dir"`
+	// TMS is the time in milliseconds since the start.
+	TMS int64 `json:"t_ms"`
+	// Msg is the line. One that is no JSON is {"_raw": "the text"}, and the
+	// end of the input {"_eof": true}.
+	Msg json.RawMessage `json:"msg"`
+}
+
+// Transcript is what was said in a session, both ways. It may be read while
+// the session runs.
+type Transcript struct {
+	began time.Time
+	each  func(Entry) // sees every entry, in order
+
+	mu      sync.Mutex
+	entries []Entry
+}
+
+func newTranscript() *Transcript { return &Transcript{began: time.Now()} }
+
+// ReadTranscript reads a transcript in the form that [Record] writes: one JSON
+// object a line.
+func ReadTranscript(r io.Reader) (*Transcript, error) {
+	t := newTranscript()
+	lines := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := lines.ReadBytes('\n')
+		if text := bytes.TrimSpace(line); len(text) > 0 {
+			var e Entry
+			if bad := jsonx.Unmarshal(text, &e); bad != nil {
+				return nil, fmt.Errorf("claudetest: transcript: line %d: %w", n, bad)
+			}
+			if e.Dir != DirIn && e.Dir != DirOut && e.Dir != DirMeta || len(e.Msg) == 0 {
+				return nil, fmt.Errorf("claudetest: transcript: line %d: no dir and msg", n)
+			}
+			t.entries = append(t.entries, e)
+		}
+		if err == io.EOF {
+			return t, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("claudetest: transcript: %w", err)
+		}
+	}
+}
+
+// Entries returns the lines so far.
+func (t *Transcript) Entries() []Entry {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.entries)
+}
+
+// WriteTo writes the transcript, one JSON object a line.
+func (t *Transcript) WriteTo(w io.Writer) (n int64, err error) {
+	for _, e := range t.Entries() {
+		line, err := jsonx.Marshal(e)
+		if err != nil {
+			return n, err
+		}
+		k, err := w.Write(append(line, '\n'))
+		if n += int64(k); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+func (t *Transcript) add(dir Dir, line []byte) {
+	msg := json.RawMessage(bytes.Clone(line))
+	if !jsonx.Valid(msg) {
+		raw, err := jsonx.Marshal(map[string]string{"_raw": string(line)})
+		if err != nil {
+			return
+		}
+		msg = raw
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := Entry{dir, time.Since(t.began).Milliseconds(), msg}
+	t.entries = append(t.entries, e)
+	if t.each != nil {
+		t.each(e)
+	}
+}
+
+// tap returns a writer that notes each line before it is passed on.
+func (t *Transcript) tap(dir Dir, next io.WriteCloser) io.WriteCloser {
+	return &tap{t: t, dir: dir, next: next}
+}
+
+// tap notes the lines that go through it.
+type tap struct {
+	t    *Transcript
+	dir  Dir
+	next io.WriteCloser
+
+	mu   sync.Mutex
+	rest []byte
+	end  sync.Once
+}
+
+func (w *tap) Write(b []byte) (int, error) {
+	w.note(b)
+	return w.next.Write(b)
+}
+
+// note takes bytes and adds the lines that are whole.
+func (w *tap) note(b []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.rest = append(w.rest, b...)
+	for {
+		line, rest, ok := bytes.Cut(w.rest, []byte("\n"))
+		if !ok {
+			return
+		}
+		w.rest = rest
+		if line = bytes.TrimSuffix(line, []byte("\r")); len(line) > 0 {
+			w.t.add(w.dir, line)
+		}
+	}
+}
+
+func (w *tap) Close() error {
+	w.end.Do(func() {
+		if w.dir == DirIn {
+			w.t.add(DirIn, []byte(`{"_eof":true}`))
+		}
+	})
+	return w.next.Close()
+}
