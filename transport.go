@@ -48,6 +48,10 @@ type Conn interface {
 	Wait() error
 }
 
+// ChildProcess returns the default Transport, for one that adds something to
+// it.
+func ChildProcess() Transport { return child{} }
+
 // child is the default Transport.
 type child struct{}
 

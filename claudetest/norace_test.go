@@ -1,0 +1,5 @@
+//go:build !race
+
+package claudetest_test
+
+const stride = 1

@@ -1,0 +1,187 @@
+package claudetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Redaction says what a recording must not show. The zero value, and a nil
+// pointer, hide API keys and the values of environment variables whose names
+// say that they are secret.
+type Redaction struct {
+	// Secrets are further texts to hide.
+	Secrets []string
+	// Line, if set, changes each line after that. It returns valid JSON.
+	Line func(dir Dir, msg json.RawMessage) json.RawMessage
+}
+
+// Recorder is a [claude.Transport] that writes down what is said through
+// another one.
+type Recorder struct {
+	next claude.Transport
+	red  Redaction
+
+	mu  sync.Mutex
+	w   io.Writer
+	err error
+}
+
+var _ claude.Transport = (*Recorder)(nil)
+
+// Record returns a Transport that starts the CLI with next, or as a child
+// process if next is nil, and writes every line of the session to w as it
+// goes, with its time: the file that [Replay] plays. Sessions that run at the
+// same time need recorders of their own.
+func Record(next claude.Transport, w io.Writer, redaction *Redaction) *Recorder {
+	if next == nil {
+		next = claude.ChildProcess()
+	}
+	r := &Recorder{next: next, w: w}
+	if redaction != nil {
+		r.red = *redaction
+	}
+	return r
+}
+
+// Err returns the first error of writing the recording. The session goes on
+// without it.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Start starts a session. It is called by the SDK.
+func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	hide := r.red.hider(launch.Env)
+	t := newTranscript()
+	t.each = func(e Entry) { r.write(hide(e)) }
+	argv, err := jsonx.Marshal(map[string]any{"argv": append([]string{"claude"}, launch.Args...)})
+	if err != nil {
+		return nil, fmt.Errorf("claudetest: record: %w", err)
+	}
+	t.add(DirMeta, argv)
+	conn, err := r.next.Start(ctx, launch)
+	if err != nil {
+		return nil, err
+	}
+	return &recorded{
+		Conn: conn, t: t,
+		in:  &tap{t: t, dir: DirIn, next: nopCloser{conn}},
+		out: &tap{t: t, dir: DirOut},
+	}, nil
+}
+
+func (r *Recorder) write(e Entry) {
+	line, err := jsonx.Marshal(e)
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		_, err = r.w.Write(append(line, '\n'))
+	}
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// recorded is a Conn whose lines are written down.
+type recorded struct {
+	claude.Conn
+	t       *Transcript
+	in, out *tap
+	end     sync.Once
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+func (c *recorded) Write(b []byte) (int, error) { return c.in.Write(b) }
+
+func (c *recorded) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.out.note(b[:n])
+	return n, err
+}
+
+func (c *recorded) CloseWrite() error {
+	_ = c.in.Close() // notes the end; there is nothing behind it to close
+	return c.Conn.CloseWrite()
+}
+
+func (c *recorded) Wait() error {
+	err := c.Conn.Wait()
+	c.end.Do(func() {
+		code := 0
+		if coder, ok := err.(interface{ ExitCode() int }); ok {
+			code = coder.ExitCode()
+		} else if err != nil {
+			code = -1
+		}
+		c.t.add(DirMeta, fmt.Appendf(nil, `{"exit_code":%d}`, code))
+	})
+	return err
+}
+
+// StderrTail returns the end of what the CLI wrote to standard error, if the
+// Conn behind keeps it.
+func (c *recorded) StderrTail() string {
+	if t, ok := c.Conn.(interface{ StderrTail() string }); ok {
+		return t.StderrTail()
+	}
+	return ""
+}
+
+// keyForm is what API keys look like.
+var keyForm = regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]+`)
+
+// minSecret is the length from which a value is worth hiding: shorter ones are
+// switches and numbers.
+const minSecret = 8
+
+// hider returns what takes secrets out of an entry.
+func (r *Redaction) hider(env []string) func(Entry) Entry {
+	secrets := slices.Clone(r.Secrets)
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if tellsSecret(name) && len(value) >= minSecret {
+			secrets = append(secrets, value)
+		}
+	}
+	var hidden [][]byte
+	for _, s := range secrets {
+		if quoted, err := jsonx.Marshal(s); err == nil && len(s) > 0 {
+			hidden = append(hidden, quoted[1:len(quoted)-1])
+		}
+	}
+	return func(e Entry) Entry {
+		for _, s := range hidden {
+			e.Msg = bytes.ReplaceAll(e.Msg, s, []byte("[redacted]"))
+		}
+		e.Msg = keyForm.ReplaceAll(e.Msg, []byte("[redacted]"))
+		if r.Line != nil {
+			e.Msg = r.Line(e.Dir, e.Msg)
+		}
+		return e
+	}
+}
+
+func tellsSecret(name string) bool {
+	name = strings.ToUpper(name)
+	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,359 @@
+package claudetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// Replayer is a [claude.Transport] that plays a recorded session and holds the
+// SDK to it: it says what the CLI said, and wants to be told what the CLI was
+// told, in the same order and with the same values. Ids that the SDK makes up
+// may differ.
+type Replayer struct {
+	// Timeout is how long the replay waits for a line of the SDK: 10 s.
+	Timeout time.Duration
+
+	entries []Entry
+
+	mu  sync.Mutex
+	err error
+}
+
+var _ claude.Transport = (*Replayer)(nil)
+
+// Replay returns a Transport that plays a recording, as [Record] writes it and
+// [ReadTranscript] reads it.
+func Replay(t *Transcript) *Replayer {
+	return &Replayer{Timeout: 10 * time.Second, entries: t.Entries()}
+}
+
+// Err returns where the last session first differed from the recording, nil if
+// it did not. The session itself fails with the same [*Difference].
+func (r *Replayer) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// Difference is the first point at which a session differs from its recording.
+type Difference struct {
+	// Line is the line of the recording, counted from 1, or one past its end.
+	Line int
+	// Want is what the SDK wrote then, nil if it wrote nothing more.
+	Want json.RawMessage
+	// Got is what it wrote now, nil if it wrote nothing.
+	Got json.RawMessage
+	// Problem says what differs.
+	Problem string
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("claudetest: replay: line %d: %s\n\twant %s\n\tgot  %s", d.Line, d.Problem, show(d.Want), show(d.Got))
+}
+
+func show(raw json.RawMessage) string {
+	const most = 600
+	switch {
+	case raw == nil:
+		return "nothing"
+	case len(raw) > most:
+		return string(raw[:most]) + "..."
+	}
+	return string(raw)
+}
+
+// Start starts a session. It is called by the SDK.
+func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, error) {
+	fromSDK, toCLI := io.Pipe()
+	fromCLI, toSDK := io.Pipe()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	p := &player{
+		r: r, ctx: ctx, out: toSDK, lines: make(chan json.RawMessage),
+		replies: make(map[wire.ID]json.RawMessage), ids: make(map[string]string),
+	}
+	conn := &replayConn{Reader: fromCLI, WriteCloser: toCLI, cancel: cancel, done: make(chan struct{})}
+	go p.hear(fromSDK)
+	go func() {
+		conn.err = p.play()
+		cancel(nil)
+		fromSDK.Close()
+		toSDK.Close()
+		close(conn.done)
+	}()
+	return conn, nil
+}
+
+// replayConn is the SDK's end of a replay.
+type replayConn struct {
+	io.Reader
+	io.WriteCloser
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed at the end; then err is set
+	err    error
+}
+
+func (c *replayConn) CloseWrite() error { return c.WriteCloser.Close() }
+
+func (c *replayConn) Stop() error {
+	c.cancel(errTerminated)
+	<-c.done
+	return nil
+}
+
+func (c *replayConn) Wait() error {
+	<-c.done
+	return c.err
+}
+
+// player plays a recording once.
+type player struct {
+	r     *Replayer
+	ctx   context.Context
+	out   io.Writer
+	lines chan json.RawMessage // of the SDK; closed at its end
+
+	replies map[wire.ID]json.RawMessage // that came before they were due
+	ids     map[string]string           // recorded id: live id, both in quotes
+	ended   bool
+	code    int
+	exited  bool // the recording says how the CLI ended
+}
+
+// hear reads what the SDK writes.
+func (p *player) hear(r io.Reader) {
+	defer close(p.lines)
+	lines := ndjson.NewReader(r)
+	for {
+		line, err := lines.Next()
+		if err != nil {
+			return
+		}
+		select {
+		case p.lines <- line:
+		case <-p.ctx.Done():
+			return
+		}
+	}
+}
+
+// play goes through the recording and returns how the CLI ended.
+func (p *player) play() error {
+	err := p.perform()
+	if d, ok := errors.AsType[*Difference](err); ok {
+		p.r.mu.Lock()
+		p.r.err = d
+		p.r.mu.Unlock()
+		return d
+	}
+	if err == nil && p.code != 0 {
+		return &exit{code: p.code}
+	}
+	return err
+}
+
+func (p *player) perform() error {
+	for i, e := range p.r.entries {
+		var err error
+		switch e.Dir {
+		case DirMeta:
+			p.note(e.Msg)
+		case DirOut:
+			err = p.say(e.Msg)
+		case DirIn:
+			err = p.expect(i+1, e.Msg)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if p.ended || p.exited {
+		return nil
+	}
+	line, err := p.next(len(p.r.entries)+1, nil)
+	if err == nil && line != nil {
+		err = &Difference{Line: len(p.r.entries) + 1, Got: line, Problem: "the recording ends here"}
+	}
+	return err
+}
+
+// note takes what the recording says of the process.
+func (p *player) note(msg json.RawMessage) {
+	var m struct {
+		Code *int `json:"exit_code"`
+	}
+	if jsonx.Unmarshal(msg, &m) == nil && m.Code != nil {
+		p.code, p.exited = *m.Code, true
+	}
+}
+
+// say writes a line of the CLI, with the ids of this session.
+func (p *player) say(msg json.RawMessage) error {
+	line := bytes.Clone(msg)
+	var raw struct {
+		Text *string `json:"_raw"`
+	}
+	if jsonx.Unmarshal(msg, &raw) == nil && raw.Text != nil {
+		line = []byte(*raw.Text)
+	}
+	for recorded, live := range p.ids {
+		line = bytes.ReplaceAll(line, []byte(recorded), []byte(live))
+	}
+	if _, err := p.out.Write(append(line, '\n')); err != nil {
+		return errTerminated // the SDK has gone
+	}
+	return nil
+}
+
+// expect waits for what the SDK wrote then and compares.
+func (p *player) expect(n int, want json.RawMessage) error {
+	var mark struct {
+		EOF   bool   `json:"_eof"`
+		Error string `json:"_write_error"`
+	}
+	if jsonx.Unmarshal(want, &mark) == nil && (mark.EOF || mark.Error != "") {
+		return p.expectEnd(n, want, mark.EOF)
+	}
+	f, err := wire.Parse(want)
+	if err != nil {
+		return &Difference{Line: n, Want: want, Problem: "the recording holds a line that the SDK never writes"}
+	}
+	if f.Type == wire.TypeResponse {
+		return p.expectReply(n, f)
+	}
+	got, err := p.next(n, want)
+	if err != nil {
+		return err
+	}
+	if got == nil {
+		return &Difference{Line: n, Want: want, Problem: "the SDK has closed the stream"}
+	}
+	return p.compare(n, f, got)
+}
+
+// expectEnd waits for the end of the input.
+func (p *player) expectEnd(n int, want json.RawMessage, eof bool) error {
+	if !eof || p.ended {
+		return nil
+	}
+	got, err := p.next(n, want)
+	if err == nil && got != nil {
+		err = &Difference{Line: n, Want: want, Got: got, Problem: "the stream was closed here"}
+	}
+	return err
+}
+
+// expectReply waits for the reply to a request of the CLI. Replies may come in
+// any order, because callbacks run at the same time.
+func (p *player) expectReply(n int, f wire.Frame) error {
+	want, err := f.Response()
+	if err != nil {
+		return &Difference{Line: n, Want: f.Line, Problem: "the recording holds a reply that cannot be read"}
+	}
+	for p.replies[want.ID] == nil {
+		got, err := p.read(n, f.Line)
+		if err != nil {
+			return err
+		}
+		if got == nil {
+			return &Difference{Line: n, Want: f.Line, Problem: "the SDK has closed the stream"}
+		}
+		if !p.keepReply(got) {
+			return &Difference{Line: n, Want: f.Line, Got: got, Problem: "another line than the reply"}
+		}
+	}
+	got := p.replies[want.ID]
+	delete(p.replies, want.ID)
+	return p.compare(n, f, got)
+}
+
+// keepReply puts a reply aside until it is due.
+func (p *player) keepReply(line json.RawMessage) bool {
+	f, err := wire.Parse(line)
+	if err != nil || f.Type != wire.TypeResponse {
+		return false
+	}
+	r, err := f.Response()
+	if err != nil {
+		return false
+	}
+	p.replies[r.ID] = line
+	return true
+}
+
+// next returns the next line that is no reply, nil at the end of the input.
+func (p *player) next(n int, want json.RawMessage) (json.RawMessage, error) {
+	for {
+		line, err := p.read(n, want)
+		if err != nil || line == nil || !p.keepReply(line) {
+			return line, err
+		}
+	}
+}
+
+// read returns the next line, nil at the end of the input.
+func (p *player) read(n int, want json.RawMessage) (json.RawMessage, error) {
+	var late <-chan time.Time
+	if want != nil { // at the end of the recording there is no hurry
+		t := time.NewTimer(p.r.Timeout)
+		defer t.Stop()
+		late = t.C
+	}
+	select {
+	case line, ok := <-p.lines:
+		if !ok {
+			p.ended = true
+			return nil, nil
+		}
+		return line, nil
+	case <-late:
+		return nil, &Difference{Line: n, Want: want, Problem: fmt.Sprintf("the SDK wrote nothing for %v", p.r.Timeout)}
+	case <-p.ctx.Done():
+		return nil, errTerminated
+	}
+}
+
+// compare compares a line with the recorded one, and learns the live ids.
+func (p *player) compare(n int, want wire.Frame, got json.RawMessage) error {
+	f, err := wire.Parse(got)
+	if err != nil {
+		return &Difference{Line: n, Want: want.Line, Got: got, Problem: err.Error()}
+	}
+	p.learn(want, f)
+	var w, g any
+	recorded := want.Line
+	for old, live := range p.ids {
+		recorded = bytes.ReplaceAll(recorded, []byte(old), []byte(live))
+	}
+	if err := errors.Join(jsonx.Unmarshal(recorded, &w), jsonx.Unmarshal(got, &g)); err != nil {
+		return &Difference{Line: n, Want: want.Line, Got: got, Problem: err.Error()}
+	}
+	if problem := differs("", w, g); problem != "" {
+		return &Difference{Line: n, Want: want.Line, Got: got, Problem: problem}
+	}
+	return nil
+}
+
+// learn maps the ids that the SDK makes up: of its requests and of prompts.
+func (p *player) learn(want, got wire.Frame) {
+	if want.Type != got.Type {
+		return
+	}
+	for _, name := range map[string][]string{wire.TypeRequest: {"request_id"}, "user": {"uuid", "session_id"}}[want.Type] {
+		old, live := string(want.Member(name)), string(got.Member(name))
+		if len(old) > 2 && len(live) > 2 && strings.HasPrefix(old, `"`) && strings.HasPrefix(live, `"`) {
+			p.ids[old] = live
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package claudetest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// session is a small session whose parts can be varied.
+func session(t *testing.T, transport claude.Transport, prompt, model string, allow bool) (text string, err error) {
+	t.Helper()
+	s, err := claude.Connect(t.Context(), &claude.Options{Transport: transport,
+		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
+			if allow {
+				return permission.Allow(), nil
+			}
+			return permission.Deny("no"), nil
+		}})
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	for m, err := range s.Run(t.Context(), prompt) {
+		if err != nil {
+			return text, err
+		}
+		if r, ok := m.(*message.Result); ok {
+			text = r.Text
+		}
+	}
+	if model != "" {
+		if err := s.SetModel(t.Context(), model); err != nil {
+			return text, err
+		}
+	}
+	s.Close()
+	return text, s.Wait()
+}
+
+func record(t *testing.T) *claudetest.Transcript {
+	t.Helper()
+	var file bytes.Buffer
+	rec := claudetest.Record(claudetest.New(claudetest.UseTool("Write", map[string]string{"file_path": "/repo/a"}), claudetest.Say("done")), &file, nil)
+	if text, err := session(t, rec, "hello", "opus", true); err != nil || text != "done" || rec.Err() != nil {
+		t.Fatalf("recorded %q, %v, %v", text, err, rec.Err())
+	}
+	tr, err := claudetest.ReadTranscript(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func TestReplay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		recording := record(t)
+		replay := claudetest.Replay(recording)
+		text, err := session(t, replay, "hello", "opus", true)
+		if err != nil || text != "done" || replay.Err() != nil {
+			t.Errorf("replayed %q, %v, %v", text, err, replay.Err())
+		}
+	})
+}
+
+// A session that differs from its recording fails where it first differs.
+func TestReplayDifferences(t *testing.T) {
+	tests := []struct {
+		name, prompt, model string
+		allow               bool
+		want                string
+	}{
+		{"prompt", "hi", "opus", true, `message.content[0].text is "hi", want "hello"`},
+		{"value", "hello", "sonnet", true, `request.model is "sonnet", want "opus"`},
+		{"decision", "hello", "opus", false, `response.response.behavior is "deny", want "allow"`},
+		{"too little", "hello", "", true, `the SDK has closed the stream`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				replay := claudetest.Replay(record(t))
+				_, err := session(t, replay, tt.prompt, tt.model, tt.allow)
+				d, ok := errors.AsType[*claudetest.Difference](replay.Err())
+				if !ok || !strings.Contains(d.Error(), tt.want) || d.Line == 0 {
+					t.Errorf("difference %v, session %v, want %q", replay.Err(), err, tt.want)
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		replay := claudetest.Replay(record(t))
+		s, err := claude.Connect(t.Context(), &claude.Options{Transport: replay,
+			CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
+				return permission.Allow(), nil
+			}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		<-s.Done() // nothing is sent
+		if d, ok := errors.AsType[*claudetest.Difference](s.Wait()); !ok || !strings.Contains(d.Problem, "wrote nothing for 10s") {
+			t.Errorf("silence: %v", s.Wait())
+		}
+	})
+}
+
+func TestRecordRedaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var file bytes.Buffer
+		rec := claudetest.Record(claudetest.New(), &file, &claudetest.Redaction{
+			Secrets: []string{`my "own" word`},
+			Line: func(dir claudetest.Dir, msg json.RawMessage) json.RawMessage {
+				return bytes.ReplaceAll(msg, []byte("name-of-mine"), []byte("somebody"))
+			},
+		})
+		r, err := ask(t, &claude.Options{Transport: rec, Env: []string{"MY_API_TOKEN=tok-12345678", "HOME=/home/user"}},
+			`tok-12345678 sk-ant-api03-abc my "own" word name-of-mine /home/user`)
+		if err != nil || rec.Err() != nil {
+			t.Fatal(r, err, rec.Err())
+		}
+		got := file.String()
+		for _, secret := range []string{"tok-12345678", "sk-ant-api03", "own", "name-of-mine"} {
+			if strings.Contains(got, secret) {
+				t.Errorf("the recording holds %q", secret)
+			}
+		}
+		if !strings.Contains(got, "[redacted] [redacted] [redacted] somebody /home/user") {
+			t.Errorf("recording:\n%s", got)
+		}
+		for _, want := range []string{`"argv":["claude",`, `{"_eof":true}`, `"exit_code":0`, `"dir":"in"`, `"dir":"out"`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %s in:\n%s", want, got)
+			}
+		}
+	})
+}
+
+func TestReadTranscriptErrors(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"dir\":\"in\",\"t_ms\":1,\"msg\":{}}\nhello": "line 2",
+		`{"dir":"sideways","msg":{}}`:                   "line 1: no dir and msg",
+		`{"dir":"in"}`:                                  "line 1: no dir and msg",
+	} {
+		if _, err := claudetest.ReadTranscript(strings.NewReader(in)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", in, err, want)
+		}
+	}
+}
