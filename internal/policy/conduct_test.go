@@ -48,6 +48,8 @@ func conductRules() []rule {
 				"var cache = make(map[string]int)",
 				`var ErrFine = errors.New("fine")`,
 				`var form = regexp.MustCompile("a")`,
+				`var errWrapped = fmt.Errorf("more: %w", ErrFine)`,
+				"var kind = reflect.TypeFor[int]()",
 				"var _ error = (*T)(nil)",
 				"var fixed = [...]int{1, 2}",
 				"var pair = struct{ a, b int }{1, 2}",
@@ -150,8 +152,16 @@ func checkState(m *module) []string {
 func isConstant(value ast.Expr) bool {
 	switch v := value.(type) {
 	case *ast.CallExpr:
-		sel, ok := v.Fun.(*ast.SelectorExpr)
-		return ok && (isIdent(sel.X, "errors") && sel.Sel.Name == "New" || isIdent(sel.X, "regexp") && sel.Sel.Name == "MustCompile")
+		fun := v.Fun
+		if index, ok := fun.(*ast.IndexExpr); ok { // of a generic function
+			fun = index.X
+		}
+		sel, ok := fun.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		pkg, ok := sel.X.(*ast.Ident)
+		return ok && slices.Contains([]string{"errors.New", "fmt.Errorf", "regexp.MustCompile", "reflect.TypeFor"}, pkg.Name+"."+sel.Sel.Name)
 	case *ast.CompositeLit:
 		sel, ok := v.Type.(*ast.SelectorExpr)
 		return !ok || !isIdent(sel.X, "sync") && !isIdent(sel.X, "atomic")
