@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -70,7 +71,7 @@ func (t *Turn) allowAnswer() error {
 	if limit {
 		return t.over(ending{
 			reason: message.EndMaxTurns, failed: message.ResultErrorMaxTurns,
-			err: "the turn has used all the answers it may have",
+			err: fmt.Sprintf("Reached maximum number of turns (%d)", t.s.opts.MaxTurns),
 		})
 	}
 	return nil

@@ -23,6 +23,7 @@ const defaultVersion = "2.1.325"
 // Request serves a control request of the client.
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	defer d.serving.Done()
+	defer d.wait(in.ID)()
 	op := d.operation(in.Subtype)
 	if op == nil {
 		in.Fail(&wire.ReplyError{Message: "Unsupported control request subtype: " + in.Subtype, Code: "unsupported_request"})
@@ -50,7 +51,10 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 }
 
 // Refuse answers a request for which there is no room.
-func (d dispatcher) Refuse(*peer.Incoming) { d.serving.Done() }
+func (d dispatcher) Refuse(in *peer.Incoming) {
+	d.wait(in.ID)()
+	d.serving.Done()
+}
 
 func (s *session) answer(in *peer.Incoming, result any) {
 	if result == nil {

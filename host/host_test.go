@@ -65,6 +65,25 @@ func TestServeTurns(t *testing.T) {
 	})
 }
 
+// What the client writes back to back happens in that order.
+func TestServeOrder(t *testing.T) {
+	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error { return t.Say(ctx, t.Model()) })
+	for range 20 {
+		bubble(t, agent, nil, func(c *client) {
+			c.on(func(c *client, f frame) { c.reply(f, `{}`) })
+			c.request("r1", "initialize", `"hooks":{"UserPromptSubmit":[{"hookCallbackIds":["cb"]}]}`)
+			c.request("r2", "set_model", `"model":"m2"`)
+			c.request("r3", "set_model", `"model":"m3"`)
+			c.prompt("hi", "")
+			c.request("r4", "set_permission_mode", `"mode":"plan"`)
+			got := c.settle()
+			if !strings.Contains(got, "? hook_callback cb") || !strings.Contains(got, "assistant text: m3") {
+				t.Errorf("got:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestServeEnd(t *testing.T) {
 	tests := []struct {
 		name, line string

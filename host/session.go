@@ -46,7 +46,9 @@ type session struct {
 	hooks      hookSet
 	schema     json.RawMessage
 	queue      []*queued
-	announced  chan struct{} // of the last prompt
+	announced  chan struct{}   // of the last prompt
+	served     <-chan struct{} // of the last request
+	places     map[wire.ID]place
 	seen       map[string]bool
 	aside      message.Content // messages that asked for no answer
 	turn       *Turn
@@ -71,7 +73,8 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	s := &session{
 		agent: agent, began: time.Now(),
 		input: make(chan struct{}), wake: make(chan struct{}, 1),
-		seen: make(map[string]bool), usage: make(map[string]message.ModelUsage),
+		places: make(map[wire.ID]place),
+		seen:   make(map[string]bool), usage: make(map[string]message.ModelUsage),
 	}
 	if opts != nil {
 		s.opts = *opts
@@ -291,7 +294,7 @@ func (s *session) enqueue(m *message.User) {
 	}
 	s.seen[m.UUID] = true
 	q := &queued{User: m, during: s.turn != nil, announced: make(chan struct{})}
-	before := s.announced
+	before, served := s.announced, s.served
 	s.announced = q.announced
 	s.queue = append(s.queue, q)
 	s.mu.Unlock()
@@ -300,6 +303,9 @@ func (s *session) enqueue(m *message.User) {
 		defer close(q.announced)
 		if before != nil {
 			<-before
+		}
+		if served != nil {
+			<-served
 		}
 		s.lifecycle(q, message.CommandQueued)
 	})
@@ -315,8 +321,42 @@ func (s *session) lifecycle(q *queued, state message.CommandState) {
 	}
 }
 
-// Accept counts a request, so that the end of the input waits for its answer.
-func (d dispatcher) Accept(wire.Request) { d.serving.Add(1) }
+// Accept counts a request, so that the end of the input waits for its answer,
+// and gives it its place in the order.
+func (d dispatcher) Accept(req wire.Request) {
+	d.serving.Add(1)
+	if d.opts.Operations[req.Subtype] != nil || req.Subtype == "rewind_files" {
+		return // may take its time
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p := place{before: d.served, done: make(chan struct{})}
+	d.served = p.done
+	d.places[req.ID] = p
+}
+
+// place is that of a request in the order in which the client wrote: requests
+// are served one after another, and a prompt waits for those before it, as
+// with a CLI that reads line by line.
+type place struct {
+	before <-chan struct{} // nil: the first
+	done   chan struct{}
+}
+
+// wait waits for the request's turn and returns what ends it.
+func (s *session) wait(id wire.ID) (leave func()) {
+	s.mu.Lock()
+	p, ok := s.places[id]
+	delete(s.places, id)
+	s.mu.Unlock()
+	if !ok {
+		return func() {}
+	}
+	if p.before != nil {
+		<-p.before
+	}
+	return func() { close(p.done) }
+}
 
 // Fault takes a line that is no frame. What is no JSON ends the session, as it
 // ends the CLI; JSON that is no object is ignored.
