@@ -63,8 +63,6 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 			continue
 		}
 		attempt = 0
-		u := (&answer{reply: reply}).usage()
-		t.Spend(usageOf(u), price(u))
 		outputs, calls, err := a.say(ctx, t, reply)
 		if err != nil || len(calls) == 0 {
 			return err
@@ -103,6 +101,7 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 		return nil, nil, err
 	}
 	u := (&answer{reply: r}).usage()
+	t.Spend(usageOf(u), price(u))
 	ans.Usage(usageOf(u))
 	ans.StopReason(r.stopReason)
 	pieces := newPieces(ctx, r)

@@ -101,12 +101,10 @@ type inProcess struct {
 // stopPatience is how long a CLI that ignores SIGTERM is let live.
 const stopPatience = 5 * time.Second
 
-// errTerminated is the cause of a CLI that was told to end, errKilled of one
-// that was not asked.
-var (
-	errTerminated = &exit{code: 143}
-	errKilled     = &exit{code: 137}
-)
+// terminated is the end of a CLI that was told to end, killed of one that was
+// not asked.
+func terminated() *exit { return &exit{code: 143} }
+func killed() *exit     { return &exit{code: 137} }
 
 func (c *inProcess) CloseWrite() error { return c.WriteCloser.Close() }
 
@@ -116,9 +114,9 @@ func (c *inProcess) Stop() error {
 		case <-c.done:
 		case <-time.After(stopPatience):
 		}
-		c.cancel(errKilled)
+		c.cancel(killed())
 	}
-	c.cancel(errTerminated)
+	c.cancel(terminated())
 	c.WriteCloser.Close()
 	<-c.done
 	return nil

@@ -107,7 +107,7 @@ type replayConn struct {
 func (c *replayConn) CloseWrite() error { return c.WriteCloser.Close() }
 
 func (c *replayConn) Stop() error {
-	c.cancel(errTerminated)
+	c.cancel(terminated())
 	<-c.done
 	return nil
 }
@@ -211,7 +211,7 @@ func (p *player) say(msg json.RawMessage) error {
 		line = bytes.ReplaceAll(line, []byte(recorded), []byte(live))
 	}
 	if _, err := p.out.Write(append(line, '\n')); err != nil {
-		return errTerminated // the SDK has gone
+		return terminated() // the SDK has gone
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (p *player) read(n int, want json.RawMessage) (json.RawMessage, error) {
 	case <-late:
 		return nil, &Difference{Line: n, Want: want, Problem: fmt.Sprintf("the SDK wrote nothing for %v", p.r.Timeout)}
 	case <-p.ctx.Done():
-		return nil, errTerminated
+		return nil, terminated()
 	}
 }
 

@@ -33,6 +33,7 @@ type Answer struct {
 	calls []*Call
 	text  strings.Builder
 	first bool
+	begun bool // the client was told of the answer
 	err   error
 }
 
@@ -54,9 +55,9 @@ func (t *Turn) Answer(ctx context.Context) (*Answer, error) {
 	t.answers++
 	t.mu.Unlock()
 	if t.s.opts.PartialMessages {
-		_ = t.s.emit(&message.Status{Status: "requesting"})
+		_ = t.s.emit(&message.Status{Status: "requesting", Prompts: t.ids()})
 	}
-	a.event(&message.StreamEvent{EventType: message.EventMessageStart, Model: t.Model(), Usage: &message.Usage{}})
+	t.replay()
 	return a, nil
 }
 
@@ -157,18 +158,31 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 		ID: a.id, Model: a.t.Model(), Content: message.Content{b}, Usage: a.usage,
 		Aborted: aborted, Timestamp: time.Now().UTC(),
 	}
-	if a.first { // only the first line names the prompts
-		m.Prompts = a.t.ids()
-		a.first = false
+	if a.index == 0 {
+		m.Prompts = a.prompts()
 	}
 	return a.t.s.emit(m)
 }
 
-func (a *Answer) event(e *message.StreamEvent) {
-	if a.t.s.opts.PartialMessages {
-		e.MessageID = a.id
-		_ = a.t.s.emit(e) // a broken stream ends the session by itself
+// prompts are named by the first answer of a turn only.
+func (a *Answer) prompts() []string {
+	if !a.first {
+		return nil
 	}
+	return a.t.ids()
+}
+
+// event sends a piece of the answer, after its beginning.
+func (a *Answer) event(e *message.StreamEvent) {
+	if !a.t.s.opts.PartialMessages {
+		return
+	}
+	if !a.begun {
+		a.begun = true
+		a.event(&message.StreamEvent{EventType: message.EventMessageStart, Model: a.t.Model(), Usage: &a.usage, Prompts: a.prompts()})
+	}
+	e.MessageID = a.id
+	_ = a.t.s.emit(e) // a broken stream ends the session by itself
 }
 
 // End ends the answer, runs its tool calls and returns their outputs in order.

@@ -132,6 +132,10 @@ func (t *Turn) useOne(ctx context.Context, c *Call) (Output, error) {
 	} else if err != nil {
 		return out, err
 	}
+	if out.IsError && out.Result == nil {
+		// Text always encodes.
+		out.Result, _ = json.Marshal("Error: " + out.Content.Text())
+	}
 	m := &message.User{Content: message.Content{&message.ToolResultBlock{
 		ToolUseID: c.ID, Content: out.Content, IsError: out.IsError,
 	}}, ToolUseResult: out.Result}

@@ -32,6 +32,7 @@ type Turn struct {
 	answers   int  // model calls
 	lines     int  // user lines, each of which the CLI counts as a turn
 	named     bool // the first answer has named the prompts
+	replayed  bool // the prompts were echoed
 	objected  bool // a Stop hook made the agent go on
 	text      string
 	stop      string
@@ -209,6 +210,7 @@ func (s *session) run(t *Turn) {
 	if s.ctx.Err() != nil { // ended from outside: no result
 		return
 	}
+	t.replay()
 	final := message.CommandCompleted
 	r := t.result(err)
 	if strings.HasPrefix(string(r.TerminalReason), "aborted") {
@@ -238,9 +240,6 @@ func (t *Turn) play(ctx context.Context) error {
 	}
 	for _, n := range notices {
 		_ = s.emit(n)
-	}
-	if s.opts.ReplayUserMessages {
-		t.replay()
 	}
 	if err != nil || blocked {
 		return err
@@ -287,7 +286,16 @@ func (t *Turn) setAside() error {
 	return nil
 }
 
+// replay echoes the prompts, once, if the client wants it. The CLI does so when
+// it begins to answer.
 func (t *Turn) replay() {
+	t.mu.Lock()
+	done := t.replayed || !t.s.opts.ReplayUserMessages
+	t.replayed = true
+	t.mu.Unlock()
+	if done {
+		return
+	}
 	for _, q := range t.prompts {
 		echo := message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, IsReplay: true, Timestamp: time.Now().UTC()}
 		_ = t.s.emit(&echo)
