@@ -21,6 +21,8 @@ type callback struct {
 	timeout time.Duration // 0 or less: none
 	run     func(context.Context) (json.RawMessage, error)
 	fail    func(error) json.RawMessage // the answer when it fails
+	decides string                      // the tool use that its answer decides on
+	races   string                      // the tool use that somebody else may decide on first
 }
 
 // What can become of user code besides an answer.
@@ -56,8 +58,10 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	req := &permission.Request{RequestID: in.ID.String()}
 	decodeErr := readable(req, jsonx.Unmarshal(in.Body, req))
+	s.race.ask(req.ToolUseID)
 	return &callback{
 		name:    req.ToolName,
+		decides: req.ToolUseID,
 		timeout: s.opts.Timeouts.Callback,
 		run: func(ctx context.Context) (json.RawMessage, error) {
 			if decodeErr != nil {
@@ -117,8 +121,13 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	if timeout == 0 {
 		timeout = s.opts.Timeouts.Callback
 	}
+	races := ""
+	if h.Event == hook.EventPermissionRequest {
+		races = body.ToolUseID
+	}
 	return &callback{
 		name:    string(h.Event),
+		races:   races,
 		timeout: timeout,
 		run: func(ctx context.Context) (json.RawMessage, error) {
 			if !known {
@@ -145,11 +154,17 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String()}
 	s.trace.callbackStarted(t)
 	begin := time.Now()
+	if cb.races != "" {
+		defer s.race.enter(cb.races, func() {
+			cancel(errDecided)
+			in.Reply(noOpinion) // nobody waits for one any more
+		})()
+	}
 	if cb.timeout > 0 {
 		timer := time.AfterFunc(cb.timeout, func() {
 			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 			cancel(err) // before the write, which may take its time
-			if in.Reply(cb.fail(err)) {
+			if s.reply(in, cb, cb.fail(err)) {
 				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
 			}
 			s.endInput()
@@ -163,8 +178,11 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 			s.log.Error("panic in a callback", "subtype", in.Subtype, "name", cb.name, "panic", v, "stack", string(debug.Stack()))
 			err = &panicError{v}
 		}
-		if cause := context.Cause(ctx); errors.Is(cause, ErrTimeout) {
+		switch cause := context.Cause(ctx); {
+		case errors.Is(cause, ErrTimeout):
 			err = cause // whatever it says now, it is too late
+		case errors.Is(cause, errDecided):
+			reply, err = noOpinion, nil
 		}
 		t.Duration, t.Err = time.Since(begin), err
 		s.settle(ctx, in, cb, reply, t)
@@ -184,8 +202,19 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 	} else {
 		s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 	}
-	if !in.Reply(reply) {
+	if !s.reply(in, cb, reply) {
 		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
 	}
 	s.trace.callbackDone(t)
+}
+
+// reply gives the answer of a callback and reports whether it was the first.
+func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage) bool {
+	if !in.Reply(payload) {
+		return false
+	}
+	if cb.decides != "" {
+		s.race.decide(cb.decides)
+	}
+	return true
 }

@@ -119,7 +119,7 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 // failed.
 func (d dispatcher) Refuse(in *peer.Incoming) {
 	if cb := d.callback(in); cb != nil {
-		in.Reply(cb.fail(errCapacity))
+		d.reply(in, cb, cb.fail(errCapacity))
 	}
 }
 

@@ -35,6 +35,7 @@ type Session struct {
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch
+	race  race
 	log   *slog.Logger
 
 	readEnd   chan struct{} // closed when the output has ended; then readErr is set

@@ -1,0 +1,138 @@
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+const requestHook = `{"type":"control_request","request_id":"h-1","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"PermissionRequest","tool_name":"Bash","tool_input":{}},"tool_use_id":"toolu_1"}}`
+
+// When the permission callback decides first, the hooks for the same tool call
+// are told so, those that run and those that the CLI calls only then. Their
+// answer is no opinion, whatever they fail with.
+func TestCallbackOvertakesHook(t *testing.T) {
+	for _, order := range []string{"hook first", "hook last"} {
+		t.Run(order, func(t *testing.T) {
+			heard := map[string]string{}
+			play := func(c *cli) {
+				c.greet()
+				first, second := requestHook, bashRequest
+				if order == "hook last" {
+					first, second = second, first
+				}
+				c.say("%s", first)
+				synctest.Wait()
+				if order == "hook last" {
+					f, _ := c.hear()
+					heard["first"] = string(f.Line)
+				}
+				c.say("%s", second)
+				for len(heard) < 2 {
+					f, ok := c.hear()
+					if !ok {
+						break
+					}
+					heard[string(f.Line)] = string(f.Line)
+				}
+				c.idle()
+			}
+			bubble(t, play, func(t *testing.T, o *claude.Options) {
+				ended := make(chan error, 1)
+				o.Hooks = []hook.Hook{hook.PermissionRequest("", func(ctx context.Context, _ *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
+					<-ctx.Done()
+					ended <- context.Cause(ctx)
+					return nil, ctx.Err()
+				}).FailClosed()}
+				o.CanUseTool = allowAll
+				s := connect(t, o)
+				begin := time.Now()
+				if err := <-ended; err == nil || !strings.Contains(err.Error(), "has decided") {
+					t.Errorf("cause %v", err)
+				}
+				if waited := time.Since(begin); waited != 0 {
+					t.Errorf("the hook waited %v", waited)
+				}
+				synctest.Wait()
+				var all []string
+				for _, line := range heard {
+					all = append(all, line)
+				}
+				if got := strings.Join(all, "\n"); !strings.Contains(got, reply("h-1", `{}`)) || !strings.Contains(got, `"behavior":"allow"`) {
+					t.Errorf("answers\n%s", got)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+// The decision about one tool call does not touch the hooks of another one.
+func TestCallbackLeavesOtherHooks(t *testing.T) {
+	var answer string
+	play := func(c *cli) {
+		c.greet()
+		c.say("%s", strings.ReplaceAll(requestHook, "toolu_1", "toolu_2"))
+		c.say("%s", bashRequest)
+		f, _ := c.hear()
+		answer = string(f.Line)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		var ended error
+		o.Hooks = []hook.Hook{hook.PermissionRequest("", func(ctx context.Context, _ *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
+			<-ctx.Done()
+			ended = context.Cause(ctx)
+			return nil, nil
+		})}
+		o.CanUseTool = allowAll
+		s := connect(t, o)
+		pass(time.Second)
+		if ended != nil || !strings.Contains(answer, `"behavior":"allow"`) {
+			t.Errorf("ended with %v, answer %s", ended, answer)
+		}
+		finish(t, s)
+	})
+}
+
+// A number of a hundred thousand digits comes back as it went.
+func TestHugeNumbers(t *testing.T) {
+	digits := strings.Repeat("1234567890", 10_000)
+	input := `{"n":` + digits + `, "f": -0.` + digits + `e+` + digits[:20] + `}`
+	var answer string
+	play := func(c *cli) {
+		c.greet()
+		c.say(`{"type":"control_request","request_id":"u-1","request":{"subtype":"can_use_tool","tool_name":"calc","input":%s,"tool_use_id":"toolu_1"}}`, input)
+		f, _ := c.hear()
+		answer = string(f.Line)
+		c.say(`{"type":"control_request","request_id":"u-2","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"tool_name":"calc","tool_input":%s},"tool_use_id":"toolu_1"}}`, input)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		var asked, hooked json.RawMessage
+		o.CanUseTool = func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+			asked = req.Input
+			return permission.Allow(), nil
+		}
+		o.Hooks = []hook.Hook{hook.PreToolUse("", func(_ context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			hooked = in.ToolInput
+			return hook.RewriteInput(in.ToolInput), nil
+		})}
+		s := connect(t, o)
+		synctest.Wait()
+		if string(asked) != input || string(hooked) != input {
+			t.Errorf("the callback saw %d bytes, the hook %d, want %d", len(asked), len(hooked), len(input))
+		}
+		if !strings.Contains(answer, `"updatedInput":`+input+`,`) {
+			t.Errorf("the answer of %d bytes does not hold the input", len(answer))
+		}
+		finish(t, s)
+	})
+}
