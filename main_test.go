@@ -12,7 +12,7 @@ import (
 )
 
 // TestMain lets the test binary play other programs: a host that uses the SDK,
-// and a CLI.
+// an MCP server, and a CLI.
 func TestMain(m *testing.M) {
 	switch role := os.Getenv("CLAUDE_TEST_ROLE"); role {
 	case "":

@@ -1,0 +1,126 @@
+package claude_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
+)
+
+// playMCP is the test binary in the role of an MCP server on stdio. Its one
+// tool asks the user for a name and returns what it was told.
+func playMCP() {
+	in := bufio.NewReader(os.Stdin)
+	var call json.RawMessage // the tool call that waits for the user
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var m struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Result json.RawMessage `json:"result"`
+		}
+		if json.Unmarshal(line, &m) != nil {
+			continue
+		}
+		switch m.Method {
+		case "initialize":
+			answerRPC(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"eli","version":"1"}}`)
+		case "tools/list":
+			answerRPC(m.ID, `{"tools":[{"name":"ask","description":"asks","inputSchema":{"type":"object"}}]}`)
+		case "tools/call":
+			call = m.ID
+			fmt.Println(`{"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`)
+		case "":
+			if string(m.ID) == `"e-1"` {
+				text, _ := json.Marshal("told: " + string(m.Result))
+				answerRPC(call, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text))
+			}
+		default:
+			if len(m.ID) > 0 {
+				answerRPC(m.ID, `{}`)
+			}
+		}
+	}
+}
+
+func answerRPC(id json.RawMessage, result string) {
+	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
+}
+
+// withMCP gives the CLI the MCP server of the test binary, under the name eli.
+func (r *real) withMCP(t *testing.T) {
+	t.Helper()
+	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"eli": map[string]any{
+		"command": os.Args[0], "env": map[string]string{"CLAUDE_TEST_ROLE": "mcp"},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(file, config, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.ExtraArgs = append(r.opts.ExtraArgs, "--mcp-config="+file)
+	r.opts.AllowedTools = append(r.opts.AllowedTools, "mcp__eli__ask")
+}
+
+// The question of an MCP server reaches the callback, and its answer the
+// server. Without a callback, and when it fails, the question is declined.
+func TestRealElicitation(t *testing.T) {
+	r := realCLI(t)
+	for range 3 {
+		r.model.Add(claudetest.UseTool("mcp__eli__ask", map[string]any{}), claudetest.Say("done"))
+	}
+	r.withMCP(t)
+	asked := 0
+	r.opts.OnElicitation = func(_ context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+		if e.ServerName != "eli" || e.Message != "Your name?" || e.Mode != "form" || len(e.RequestedSchema) == 0 {
+			t.Errorf("asked %+v", e)
+		}
+		switch asked++; asked {
+		case 1:
+			return control.Accept(map[string]string{"name": "Ada"}), nil
+		case 2:
+			return control.Cancel(), nil
+		}
+		panic("broken")
+	}
+	s := r.connect(t)
+	for _, want := range []string{`"action":"accept","content":{"name":"Ada"}`, `"action":"cancel"`, `"action":"decline"`} {
+		if _, err := s.Ask(t.Context(), "ask"); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.lastResult(t); got.IsError || !strings.Contains(got.Text, want) {
+			t.Errorf("the server was told %+v, want %s", got, want)
+		}
+	}
+	if asked != 3 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+func TestRealElicitationDeclined(t *testing.T) {
+	r := realCLI(t)
+	r.model.Add(claudetest.UseTool("mcp__eli__ask", map[string]any{}), claudetest.Say("done"))
+	r.withMCP(t)
+	// A hook keeps the control channel open; it has no opinion.
+	r.opts.Hooks = []hook.Hook{noHook()}
+	if _, err := claude.Ask(t.Context(), "ask", r.opts); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.lastResult(t); !strings.Contains(got.Text, `"action":"decline"`) {
+		t.Errorf("the server was told %+v", got)
+	}
+}
