@@ -24,11 +24,11 @@
 //	PreToolUse           tool         PreToolUseOutput         deny, allow, ask, defer, new input, context
 //	PostToolUse          tool         PostToolUseOutput        block = feedback, new output, context
 //	PostToolUseFailure   tool         ContextOutput            context
-//	PostToolBatch        -            ContextOutput            block = feedback, context
+//	PostToolBatch        -            ContextOutput            block = end the turn, context
 //	PermissionRequest    tool         PermissionRequestOutput  decide
 //	PermissionDenied     tool         PermissionDeniedOutput   retry
-//	Elicitation          server       ElicitationOutput        answer
-//	ElicitationResult    server       ElicitationOutput        another answer
+//	Elicitation          server       ElicitationOutput        decline
+//	ElicitationResult    server       ElicitationOutput        decline
 //	UserPromptSubmit     -            PromptOutput             block, context, title
 //	UserPromptExpansion  command      PromptOutput             block, context
 //	MessageDisplay       -            DisplayOutput            other text
@@ -74,4 +74,12 @@
 // default. One that fails closed blocks:
 //
 //	hook.PreToolUse("Bash", check).WithTimeout(5 * time.Second).FailClosed()
+//
+// A session refuses to start such a hook with a CLI that could not keep the
+// promise. [FailClosed] says what blocking comes to for each event.
+//
+// # Guards
+//
+// [Guard] makes a hook of a permission function. Package permission/policy has
+// such functions: allow and deny lists, confinement to a directory, limits.
 package hook

@@ -77,7 +77,7 @@ func TestEveryOutput(t *testing.T) {
 		{hook.PermissionRequest("", says[hook.PermissionRequestInput](hook.Decide(permission.Deny("m")))), `"decision":{"behavior":"deny","message":"m"}`},
 		{hook.PermissionDenied("", says[hook.PermissionDeniedInput](&hook.PermissionDeniedOutput{Retry: true})), `"retry":true`},
 		{hook.Elicitation("", says[hook.ElicitationInput](&hook.ElicitationOutput{Action: "accept", Content: 1})), `"action":"accept","content":1`},
-		{hook.ElicitationResult("", says[hook.ElicitationResultInput](&hook.ElicitationOutput{Action: "decline"})), `"action":"decline"`},
+		{hook.ElicitationResult("", says[hook.ElicitationResultInput](&hook.ElicitationOutput{Action: "accept"})), `"action":"accept"`},
 		{hook.UserPromptSubmit(says[hook.UserPromptSubmitInput](&hook.PromptOutput{AdditionalContext: "c", SessionTitle: "t", SuppressOriginalPrompt: true})),
 			context + `,"sessionTitle":"t","suppressOriginalPrompt":true`},
 		{hook.UserPromptExpansion("", says[hook.UserPromptExpansionInput](&hook.PromptOutput{AdditionalContext: "c"})), context},
@@ -126,6 +126,10 @@ type ctx = context.Context
 // The common part can go with every output, and goes before the event's own.
 func TestCommonPart(t *testing.T) {
 	common := hook.Common{Stop: true, StopReason: "s", Block: true, Reason: "r", SystemMessage: "m", SuppressOutput: true, TerminalSequence: "q"}
+	refused := hook.Elicitation("", says[hook.ElicitationInput](&hook.ElicitationOutput{Action: "cancel"}))
+	if got, err := call(t, refused, `{}`, ""); err != nil || got != `{"decision":"block","hookSpecificOutput":{"hookEventName":"Elicitation","action":"cancel"}}` {
+		t.Errorf("a refused elicitation: %s, %v", got, err)
+	}
 	h := hook.PreModelSwitch("", says[hook.ModelSwitchInput](&hook.ModelSwitchOutput{Common: common, Decision: hook.PermissionDeny}))
 	want := `{"continue":false,"stopReason":"s","decision":"block","reason":"r","systemMessage":"m","suppressOutput":true,"terminalSequence":"q",` +
 		`"hookSpecificOutput":{"hookEventName":"PreModelSwitch","permissionDecision":"deny"}}`

@@ -22,14 +22,14 @@ func PostToolUseFailure(matcher string, fn func(ctx context.Context, in *PostToo
 }
 
 // PostToolBatch is called after all tools of one answer have run. Blocking
-// gives the model feedback.
+// ends the turn; the model reads the reason in the next one.
 func PostToolBatch(fn func(ctx context.Context, in *PostToolBatchInput) (*ContextOutput, error)) Hook {
 	return answer(EventPostToolBatch, "", fn)
 }
 
 // PermissionRequest is called when the CLI asks for permission, together with
-// the session's own permission callback: the first answer counts. The matcher
-// is for tool names.
+// the session's own permission callback: the first answer counts, and the
+// context of the other one ends. The matcher is for tool names.
 func PermissionRequest(matcher string, fn func(ctx context.Context, in *PermissionRequestInput) (*PermissionRequestOutput, error)) Hook {
 	return answer(EventPermissionRequest, matcher, fn)
 }
@@ -41,13 +41,14 @@ func PermissionDenied(matcher string, fn func(ctx context.Context, in *Permissio
 }
 
 // Elicitation is called when an MCP server asks the user something; the
-// matcher is for server names.
+// matcher is for server names. It can be declined, and then the session's
+// elicitation callback is not asked.
 func Elicitation(matcher string, fn func(ctx context.Context, in *ElicitationInput) (*ElicitationOutput, error)) Hook {
 	return answer(EventElicitation, matcher, fn)
 }
 
 // ElicitationResult is called when the user has answered an MCP server; the
-// matcher is for server names.
+// matcher is for server names. The answer can be turned into a refusal.
 func ElicitationResult(matcher string, fn func(ctx context.Context, in *ElicitationResultInput) (*ElicitationOutput, error)) Hook {
 	return answer(EventElicitationResult, matcher, fn)
 }

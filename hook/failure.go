@@ -15,10 +15,27 @@ type FailurePolicy int
 const (
 	// FailOpen lets the CLI go on as if the hook had no opinion.
 	FailOpen FailurePolicy = iota + 1
-	// FailClosed blocks what the event is about, where the CLI can block it:
-	// the tool call is denied, the prompt refused, the compaction skipped. A
-	// Stop hook that fails closed makes the model go on, so it should fail
-	// only for reasons that pass.
+	// FailClosed blocks what the event is about, where the CLI can block it.
+	// Seen on CLI 2.1.325:
+	//
+	//	PreToolUse, PermissionRequest     the tool does not run
+	//	UserPromptSubmit, -Expansion      the model does not get the prompt
+	//	PostToolUse                       the model is told that the hook failed
+	//	PostToolBatch                     the turn ends
+	//	Stop, SubagentStop                the model goes on
+	//	Elicitation, ElicitationResult    the server is told "decline"
+	//	PreCompact                        there is no compaction
+	//	PreModelSwitch                    the model stays
+	//	TaskCreated, TaskCompleted        the task is not created, or stays open
+	//	ConfigChange                      the old settings stay
+	//
+	// TeammateIdle is blocked in the same way, but was not seen. The other
+	// events only inform: their hooks fail open in any case.
+	//
+	// A Stop hook that fails closed should fail only for reasons that pass. A
+	// PermissionRequest hook competes with the session's permission callback,
+	// and the first answer counts: where a callback allows, guard with a
+	// PreToolUse hook instead.
 	FailClosed
 )
 
@@ -56,7 +73,7 @@ func blocking(event Event, reason string) parter {
 	case EventPermissionRequest:
 		return Decide(permission.Deny(reason))
 	case EventElicitation, EventElicitationResult:
-		return &ElicitationOutput{Action: "decline"}
+		return &ElicitationOutput{Common: Block(reason), Action: "decline"}
 	case EventPostToolUseFailure, EventPermissionDenied, EventNotification,
 		EventMessageDisplay, EventStopFailure, EventSubagentStart, EventSetup,
 		EventSessionStart, EventSessionEnd, EventPostCompact, EventPostModelSwitch,

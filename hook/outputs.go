@@ -218,11 +218,13 @@ type ModelSwitchOutput struct {
 
 func (o *ModelSwitchOutput) parts() (Common, any, error) { return o.Common, o, nil }
 
-// ElicitationOutput is the reply to [Elicitation], which it answers in the
-// user's place, and to [ElicitationResult], which it replaces.
+// ElicitationOutput is the reply to [Elicitation], in the user's place, and to
+// [ElicitationResult], in place of what the user answered.
 type ElicitationOutput struct {
 	Common `json:"-"`
 	// Action is "accept", "decline" or "cancel"; empty leaves the question.
+	// CLI 2.1.325 takes only a refusal from here: the server is then told
+	// "decline". To accept, answer in the session's elicitation callback.
 	Action string
 	// Content is the filled-in form. It is encoded by the rules of
 	// encoding/json.
@@ -238,7 +240,12 @@ func (o *ElicitationOutput) parts() (Common, any, error) {
 	if o.Content != nil {
 		f.Content, err = encodeUser(o.Content)
 	}
-	return o.Common, f, err
+	common := o.Common
+	if o.Action == "decline" || o.Action == "cancel" {
+		// The action alone is ignored (2.1.325); a block declines.
+		common.Block = true
+	}
+	return common, f, err
 }
 
 // WatchOutput is the reply to [CwdChanged] and [FileChanged].
