@@ -51,6 +51,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 	p.args = o.args(p)
 	p.env = o.environ()
 	p.init = o.initialize(p.hooks)
+	p.init.JSONSchema = o.OutputSchema
 	p.init.SDKMCPServers = slices.Sorted(maps.Keys(p.inside))
 	return p, nil
 }
@@ -65,7 +66,7 @@ func (o *Options) needsControl() bool {
 		}
 	}
 	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil ||
-		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != ""
+		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || len(o.OutputSchema) > outputOnArgv
 }
 
 // args returns the command line. Values are joined to their flags, so that a
@@ -97,6 +98,9 @@ func (o *Options) args(p *plan) []string {
 	flag("--thinking-display", o.Thinking.Display)
 	if p.oneWay && !o.SystemPrompt.Preset {
 		args = append(args, "--system-prompt=")
+	}
+	if p.oneWay {
+		flag("--json-schema", string(o.OutputSchema))
 	}
 	if o.Tools != nil {
 		args = append(args, "--tools="+strings.Join(o.Tools, ","))

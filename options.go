@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"encoding/json"
 	"log/slog"
 	"maps"
 	"slices"
@@ -32,6 +33,13 @@ type Options struct {
 	// SystemPrompt is what the model is told before everything else. The zero
 	// value is an empty prompt; set Preset for that of Claude Code.
 	SystemPrompt SystemPrompt
+
+	// # Answers
+
+	// OutputSchema is the JSON Schema of the answers, an object, fixed for the
+	// session: results then have StructuredOutput, see Decode. Nil: answers
+	// are text. [SchemaFor] makes it from a type.
+	OutputSchema json.RawMessage
 
 	// # Tools and permissions
 
@@ -228,6 +236,7 @@ func (o *Options) clone() *Options {
 	c.MCPServers = maps.Clone(o.MCPServers)
 	c.SettingSources = slices.Clone(o.SettingSources)
 	c.AddDirs = slices.Clone(o.AddDirs)
+	c.OutputSchema = slices.Clone(o.OutputSchema)
 	c.Env = slices.Clone(o.Env)
 	c.ExtraArgs = slices.Clone(o.ExtraArgs)
 	if c.Logger == nil {

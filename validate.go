@@ -12,7 +12,7 @@ import (
 // started.
 func (o *Options) validate() error {
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks, o.MCPServers.check,
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks, o.MCPServers.check, o.checkOutput,
 	} {
 		if err := check(); err != nil {
 			return err

@@ -119,7 +119,7 @@ func TestRealBadArguments(t *testing.T) {
 func TestRealParallelCallsInReverse(t *testing.T) {
 	turn := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	arrived := make(chan int, 3)
-	var answered []int
+	answered := make(chan int, 3)
 	r := realCLI(t, tool.NewServer(tool.New("wait", "", func(ctx context.Context, in struct{ N int }) (string, error) {
 		arrived <- in.N
 		select {
@@ -142,7 +142,7 @@ func TestRealParallelCallsInReverse(t *testing.T) {
 	r.opts.Trace = &claude.Trace{FrameWritten: func(line []byte) {
 		for n := range 3 {
 			if strings.Contains(string(line), fmt.Sprint("answer ", n)) {
-				answered = append(answered, n)
+				answered <- n
 				if n > 0 {
 					close(turn[n-1]) // the next one when this one is on its way
 				}
@@ -153,8 +153,13 @@ func TestRealParallelCallsInReverse(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.results()
-	if len(got) != 3 || !slices.Equal(answered, []int{2, 1, 0}) {
-		t.Fatalf("answered %v, results %+v", answered, got)
+	if len(got) != 3 {
+		t.Fatalf("results %+v", got)
+	}
+	for want := range 3 {
+		if n := <-answered; n != 2-want {
+			t.Errorf("answered %d instead of %d", n, 2-want)
+		}
 	}
 	for _, one := range got { // in the order that the CLI likes
 		if _, n, _ := strings.Cut(one.ToolUseID, "_"); one.Text != "answer "+n {

@@ -1,0 +1,149 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Reasons of an [OutputError].
+var (
+	// ErrOutputRetries means that the model did not manage to answer by the
+	// schema: the CLI has given up after several attempts.
+	ErrOutputRetries = errors.New("no valid structured output after all attempts")
+	// ErrNoOutput means that the result has no structured output, because no
+	// schema was asked for or because the model has answered otherwise.
+	ErrNoOutput = errors.New("no structured output in the result")
+	// ErrOutputMismatch means that the structured output does not fit the Go
+	// type.
+	ErrOutputMismatch = errors.New("the structured output does not fit the type")
+)
+
+// OutputError reports that a result has no typed answer.
+type OutputError struct {
+	// Reason is one of ErrOutputRetries, ErrNoOutput and ErrOutputMismatch.
+	Reason error
+	// Result is the result, as far as there is one.
+	Result *message.Result
+	// Err is what exactly is wrong, if more is known.
+	Err error
+}
+
+func (e *OutputError) Error() string {
+	if e.Err == nil {
+		return "claude: " + e.Reason.Error()
+	}
+	return "claude: " + e.Reason.Error() + ": " + e.Err.Error()
+}
+
+// Unwrap returns Reason and Err.
+func (e *OutputError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
+
+// AskAs is [Ask] for an answer of the type T: its JSON Schema is given to the
+// CLI, and the answer is checked and decoded. See [SchemaFor] for what T may
+// be. The error is that of Ask, or an [*OutputError].
+func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, error) {
+	var none T
+	own := opts.clone()
+	if own.OutputSchema != nil {
+		return none, &OptionError{"OutputSchema", "AskAs takes the schema from the type"}
+	}
+	var err error
+	if own.OutputSchema, err = SchemaFor[T](); err != nil {
+		return none, &OptionError{"OutputSchema", err.Error()}
+	}
+	result, err := Ask(ctx, prompt, own)
+	if err != nil && !exhausted(result) {
+		return none, err
+	}
+	return Decode[T](result)
+}
+
+// SchemaFor returns the JSON Schema of T for Options.OutputSchema. The CLI
+// wants an object: the schema of any other type is that of an object with the
+// one property "value", which [Decode] takes out again.
+//
+// The schema follows encoding/json. Fields are required unless they are
+// pointers or have omitempty or omitzero; the tag jsonschema:"…" describes a
+// field to the model, enum:"a,b" lists its values, and a type with a method
+// JSONSchema() json.RawMessage describes itself. A type that cannot be JSON,
+// such as a channel, is an error.
+func SchemaFor[T any]() (json.RawMessage, error) {
+	s, _, err := schema.ForAnswer(reflect.TypeFor[T]())
+	if err != nil {
+		return nil, err
+	}
+	return s.JSON(), nil
+}
+
+// Decode returns the typed answer of a result, of a session that was started
+// with the OutputSchema of the same type. The error is an [*OutputError], or a
+// [*ResultError] if the turn failed for another reason.
+func Decode[T any](result *message.Result) (T, error) {
+	var answer T
+	switch {
+	case result == nil:
+		return answer, &OutputError{Reason: ErrNoOutput}
+	case exhausted(result):
+		return answer, &OutputError{Reason: ErrOutputRetries, Result: result, Err: errors.New(resultText(result))}
+	case result.Failed():
+		return answer, &ResultError{Result: result}
+	case len(result.StructuredOutput) == 0:
+		return answer, &OutputError{Reason: ErrNoOutput, Result: result}
+	}
+	if err := decodeOutput(result.StructuredOutput, &answer); err != nil {
+		var none T
+		return none, &OutputError{Reason: ErrOutputMismatch, Result: result, Err: err}
+	}
+	return answer, nil
+}
+
+// exhausted reports whether the CLI gave up on the schema.
+func exhausted(r *message.Result) bool {
+	return r != nil && (r.Subtype == message.ResultErrorMaxStructure || r.TerminalReason == message.EndStructuredOutputAttempts)
+}
+
+// decodeOutput checks an answer against the type of what it is decoded into.
+func decodeOutput[T any](output json.RawMessage, answer *T) error {
+	s, wrapped, err := schema.ForAnswer(reflect.TypeFor[T]())
+	if err != nil {
+		return err
+	}
+	if err := s.Validate(output); err != nil {
+		return err
+	}
+	if wrapped {
+		if output, err = schema.Unwrap(output); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(output, answer)
+}
+
+// outputOnArgv is how long a schema may be to stand on the command line. A
+// longer one goes the way of everything big: by the handshake.
+const outputOnArgv = 8 << 10
+
+// checkOutput refuses a schema that the CLI would refuse, or worse, ignore.
+func (o *Options) checkOutput() *OptionError {
+	if o.OutputSchema == nil {
+		return nil
+	}
+	s, err := schema.Parse(o.OutputSchema)
+	if err != nil {
+		return &OptionError{"OutputSchema", "is no JSON Schema: " + err.Error()}
+	}
+	if !s.Object() {
+		return &OptionError{"OutputSchema", `is not of type "object", and the CLI ignores such a schema (SchemaFor wraps other types)`}
+	}
+	switch s.Dialect() {
+	case "", "http://json-schema.org/draft-07/schema", "http://json-schema.org/draft-07/schema#":
+		return nil
+	}
+	return &OptionError{"OutputSchema", fmt.Sprintf("has the $schema %q, but the CLI reads draft-07 only", s.Dialect())}
+}

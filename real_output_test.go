@@ -1,0 +1,90 @@
+package claude_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+const structured = "StructuredOutput"
+
+func TestRealAskAs(t *testing.T) {
+	r := realCLI(t, claudetest.UseTool(structured, map[string]any{
+		"name": "Reykjavik", "people": 140000, "founded": "1786-08-18T00:00:00Z", "kind": "capital",
+		"quarters": []any{map[string]any{"name": "Old", "tags": map[string]string{"pond": "yes"}}, map[string]any{"name": "West"}},
+		"near":     []any{map[string]any{"name": "Akranes", "people": 8000, "founded": nil, "quarters": []any{}}},
+	}))
+	got, err := claude.AskAs[city](t.Context(), "The largest city of Iceland", r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "Reykjavik" || got.People != 140000 || got.Founded.Year() != 1786 || len(got.Quarters) != 2 ||
+		got.Quarters[0].Tags["pond"] != "yes" || got.Near[0].Name != "Akranes" || got.Near[0].Founded != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// A type that is no object is wrapped on its way, over both ways: the command
+// line, and the handshake alone.
+func TestRealAskAsList(t *testing.T) {
+	for _, way := range []string{"flag", "handshake"} {
+		t.Run(way, func(t *testing.T) {
+			r := realCLI(t, claudetest.UseTool(structured, map[string]any{"value": []string{"a", "b"}}))
+			if way == "handshake" {
+				r.opts.SystemPrompt.Text = "Be brief."
+			}
+			got, err := claude.AskAs[[]string](t.Context(), "letters", r.opts)
+			if err != nil || strings.Join(got, "") != "ab" {
+				t.Errorf("got %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestRealOutputErrors(t *testing.T) {
+	t.Run("retries", func(t *testing.T) {
+		r := realCLI(t, claudetest.UseTool(structured, map[string]any{"name": 1}).Forever())
+		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrOutputRetries) || bad.Result == nil {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("none", func(t *testing.T) {
+		r := realCLI(t, claudetest.Say("I would rather talk.").Forever())
+		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrNoOutput) || bad.Result.Text == "" {
+			t.Errorf("error = %v", err)
+		}
+	})
+	t.Run("API", func(t *testing.T) {
+		r := realCLI(t, claudetest.Fail(400, "invalid_request_error", "no good").Forever())
+		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if _, ok := errors.AsType[*claude.ResultError](err); !ok {
+			t.Errorf("error = %v", err)
+		}
+	})
+}
+
+// In a session every turn answers by the schema.
+func TestRealSessionDecodes(t *testing.T) {
+	r := realCLI(t, claudetest.UseTool(structured, quarter{Name: "Old"}), claudetest.UseTool(structured, quarter{Name: "West"}))
+	r.opts.PermissionMode = permission.ModePlan
+	var err error
+	if r.opts.OutputSchema, err = claude.SchemaFor[quarter](); err != nil {
+		t.Fatal(err)
+	}
+	s := r.connect(t)
+	for _, want := range []string{"Old", "West"} {
+		res, err := s.Ask(t.Context(), "a quarter")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := claude.Decode[quarter](res); err != nil || got.Name != want {
+			t.Errorf("%+v, %v, want %s", got, err, want)
+		}
+	}
+}
