@@ -99,7 +99,7 @@ func (o *Options) args(p *plan) []string {
 	if p.oneWay && !o.SystemPrompt.Preset {
 		args = append(args, "--system-prompt=")
 	}
-	if p.oneWay {
+	if len(o.OutputSchema) <= outputOnArgv {
 		flag("--json-schema", string(o.OutputSchema))
 	}
 	if o.Tools != nil {

@@ -610,3 +610,34 @@ func (checkedServer) CheckMCP() error { return errors.New("broken schema") }
 type numberServer int
 
 func (numberServer) MCPType() string { return "ws" }
+
+// A CLI that would ignore what only the handshake carries is refused.
+func TestFeaturesOfOldCLIs(t *testing.T) {
+	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 9<<10) + `"}`)
+	for _, tt := range []struct {
+		version string
+		o       claude.Options
+		ok      bool
+	}{
+		{"1.0.117", claude.Options{MCPServers: claude.MCPServers{"x": clock()}}, false},
+		{"1.0.119", claude.Options{MCPServers: claude.MCPServers{"x": clock()}}, true},
+		{"2.0.49", claude.Options{OutputSchema: long}, false},
+		{"2.0.50", claude.Options{OutputSchema: long}, true},
+		{"2.0.49", claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)}, true}, // the flag is known or refused
+	} {
+		play := func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+			c.idle()
+		}
+		bubble(t, play, func(t *testing.T, o *claude.Options) {
+			o.MCPServers, o.OutputSchema = tt.o.MCPServers, tt.o.OutputSchema
+			s, err := claude.Connect(t.Context(), o)
+			if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, claude.ErrUnsupportedVersion) {
+				t.Errorf("%s: %v, want success %v", tt.version, err, tt.ok)
+			}
+			if s != nil {
+				finish(t, s)
+			}
+		})
+	}
+}

@@ -125,8 +125,9 @@ func decodeOutput[T any](output json.RawMessage, answer *T) error {
 	return json.Unmarshal(output, answer)
 }
 
-// outputOnArgv is how long a schema may be to stand on the command line. A
-// longer one goes the way of everything big: by the handshake.
+// outputOnArgv is how long a schema may be to stand on the command line, where
+// a CLI that is too old for it says so. A longer one goes the way of everything
+// big: by the handshake alone.
 const outputOnArgv = 8 << 10
 
 // checkOutput refuses a schema that the CLI would refuse, or worse, ignore.

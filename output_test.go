@@ -94,8 +94,7 @@ func TestOutputSchemaOption(t *testing.T) {
 	}
 }
 
-// A short schema of a one-way query stands on the command line; a session has
-// it in the handshake, and so has a query with a long one.
+// A short schema stands on the command line; a long one is in the handshake.
 func TestOutputSchemaTravels(t *testing.T) {
 	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 9<<10) + `"}`)
 	for name, raw := range map[string]json.RawMessage{"short": json.RawMessage(`{"type":"object"}`), "long": long} {

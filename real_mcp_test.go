@@ -100,12 +100,11 @@ func TestRealStdioServerElicits(t *testing.T) {
 	r := realCLI(t, claudetest.UseTool("mcp__asker__ask", nil), claudetest.Say("done"))
 	r.opts.AllowedTools = []string{"mcp__asker__ask"}
 	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
-	asked := make(chan string, 1)
-	r.opts.Trace = &claude.Trace{FrameRead: func(line []byte) {
-		if strings.Contains(string(line), `"subtype":"elicitation"`) {
-			asked <- string(line)
-		}
-	}}
+	asked := make(chan *control.Elicitation, 1)
+	r.opts.OnElicitation = func(_ context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+		asked <- e
+		return control.Accept(map[string]string{"name": "Ada"}), nil
+	}
 	s := r.connect(t)
 	if files, _ := filepath.Glob(filepath.Join(tmp, "claude-session-*", "mcp.json")); len(files) != 1 {
 		t.Errorf("files %q", files)
@@ -114,15 +113,15 @@ func TestRealStdioServerElicits(t *testing.T) {
 		t.Fatal(err)
 	}
 	select {
-	case line := <-asked:
-		if !strings.Contains(line, "Your name?") || !strings.Contains(line, `"asker"`) {
-			t.Errorf("asked %s", line)
+	case e := <-asked:
+		if e.Message != "Your name?" || e.ServerName != "asker" {
+			t.Errorf("asked %+v", e)
 		}
 	default:
 		t.Error("nobody was asked")
 	}
 	calls := r.model.Calls()
-	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || !strings.Contains(got[0].Text, "decline") || !strings.Contains(got[0].Text, "s3cret") {
+	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || !strings.Contains(got[0].Text, `"name":"Ada"`) || !strings.Contains(got[0].Text, "s3cret") {
 		t.Errorf("tool results %+v", got)
 	}
 	if err := s.Close(); err != nil {

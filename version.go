@@ -18,6 +18,8 @@ import (
 const (
 	featureInitialize = "1.0.63"
 	featureHooks      = "1.0.85"
+	featureMCP        = "1.0.119" // servers in this process, by the handshake
+	featureOutput     = "2.0.50"  // a schema of answers, by the handshake
 )
 
 // A CLI that speaks the protocol answers initialize in about half a second and
@@ -56,7 +58,17 @@ func tooOld(version, needed string) bool {
 
 // checkFeatures refuses a CLI that would silently ignore what the options ask.
 func (s *Session) checkFeatures(ctx context.Context) error {
-	if len(s.opts.Hooks) == 0 {
+	needs := make(map[string]string) // version by what needs it
+	if len(s.opts.Hooks) > 0 {
+		needs["hooks need"] = featureHooks
+	}
+	if len(s.plan.inside) > 0 {
+		needs["MCP servers in this process need"] = featureMCP
+	}
+	if len(s.opts.OutputSchema) > outputOnArgv {
+		needs["a long OutputSchema needs"] = featureOutput
+	}
+	if len(needs) == 0 {
 		return nil
 	}
 	info := s.Info()
@@ -64,8 +76,10 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	if version == "" && s.opts.Transport == nil && ctx.Err() == nil {
 		version = s.probeVersion(ctx)
 	}
-	if tooOld(version, featureHooks) {
-		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, hooks need %s", version, featureHooks))
+	for what, since := range needs {
+		if tooOld(version, since) {
+			return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, %s %s", version, what, since))
+		}
 	}
 	return s.checkFailClosed(version, info)
 }

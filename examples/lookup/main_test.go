@@ -21,7 +21,7 @@ func TestRealLookup(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if err := os.Symlink(cli, filepath.Join(bin, "claude")); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	model := claudetest.NewModel(claudetest.UseTool("mcp__db__phone", map[string]string{"Name": "Ada"}), claudetest.Say("It is 555-0100."))
 	url, err := model.Start()
