@@ -157,7 +157,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	if cb.races != "" {
 		defer s.race.enter(cb.races, func() {
 			cancel(errDecided)
-			in.Reply(noOpinion) // nobody waits for one any more
+			in.Reply(json.RawMessage(noOpinion)) // nobody waits for one any more
 		})()
 	}
 	if cb.timeout > 0 {
@@ -182,7 +182,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		case errors.Is(cause, ErrTimeout):
 			err = cause // whatever it says now, it is too late
 		case errors.Is(cause, errDecided):
-			reply, err = noOpinion, nil
+			reply, err = json.RawMessage(noOpinion), nil
 		}
 		t.Duration, t.Err = time.Since(begin), err
 		s.settle(ctx, in, cb, reply, t)

@@ -27,6 +27,7 @@ type plan struct {
 	hooks     map[string]hook.Hook // by callback id
 	inside    map[string]MCPHandler
 	outside   map[string]json.RawMessage // configurations of MCP servers
+	settings  json.RawMessage            // nil for none
 }
 
 // hookMargin is added to the timeout that is sent, so that ours ends first and
@@ -36,7 +37,7 @@ const hookMargin = 5 * time.Second
 func newPlan(o *Options, oneShot bool) (*plan, error) {
 	inside, outside, err := o.MCPServers.split()
 	if err != nil {
-		return nil, err
+		return nil, &OptionError{"MCPServers", err.Error()}
 	}
 	p := &plan{
 		inside:    inside,
@@ -47,6 +48,9 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 	}
 	if p.sessionID == "" && o.Resume == "" && !o.Continue {
 		p.sessionID = newUUID() // known before the first turn
+	}
+	if p.settings, err = o.settings(); err != nil {
+		return nil, err
 	}
 	p.args = o.args(p)
 	p.env = o.environ()
@@ -66,7 +70,7 @@ func (o *Options) needsControl() bool {
 		}
 	}
 	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil ||
-		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || len(o.OutputSchema) > outputOnArgv
+		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || len(o.OutputSchema) > outputOnArgv || o.needsInitialize()
 }
 
 // args returns the command line. Values are joined to their flags, so that a
@@ -96,6 +100,7 @@ func (o *Options) args(p *plan) []string {
 		flag("--thinking", o.Thinking.Mode)
 	}
 	flag("--thinking-display", o.Thinking.Display)
+	list("--betas", o.Betas)
 	if p.oneWay && !o.SystemPrompt.Preset {
 		args = append(args, "--system-prompt=")
 	}
@@ -105,22 +110,32 @@ func (o *Options) args(p *plan) []string {
 	if o.Tools != nil {
 		args = append(args, "--tools="+strings.Join(o.Tools, ","))
 	}
-	list("--allowedTools", o.AllowedTools)
+	list("--allowedTools", o.allowed())
 	list("--disallowedTools", o.DisallowedTools)
 	flag("--permission-mode", string(o.PermissionMode))
 	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
 	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
 	flag("--permission-prompt-tool", o.PermissionPromptTool)
+	flag("--permission-prompts", o.PermissionPrompts)
+	flag("--agent", o.Agent)
+	for _, plugin := range o.Plugins {
+		flag(pluginFlag(plugin), plugin.Path)
+	}
 	on("--strict-mcp-config", o.StrictMCPConfig)
 	flag("--session-id", p.sessionID)
 	flag("--resume", o.Resume)
 	flag("--resume-session-at", o.ResumeAt)
+	flag("--resume-drops-turn", o.ResumeDropsTurn)
 	on("--continue", o.Continue)
 	on("--fork-session", o.ForkSession)
 	on("--no-session-persistence", o.NoPersistence)
 	if o.SettingSources != nil {
 		args = append(args, "--setting-sources="+strings.Join(o.SettingSources, ","))
 	}
+	flag("--settings", o.SettingsFile)
+	on("--await-initialize", o.ManagedSettings != nil)
+	on("--managed-settings-in-initialize", o.ManagedSettings != nil)
+	flag("--project-config-root", o.ProjectConfigRoot)
 	for _, dir := range o.AddDirs {
 		flag("--add-dir", dir)
 	}
@@ -130,8 +145,14 @@ func (o *Options) args(p *plan) []string {
 	if o.MaxBudgetUSD > 0 {
 		flag("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
 	}
+	if o.TaskBudget > 0 {
+		flag("--task-budget", strconv.Itoa(o.TaskBudget))
+	}
 	on("--include-partial-messages", o.PartialMessages)
 	on("--replay-user-messages", o.ReplayUserMessages)
+	on("--include-hook-events", o.HookEvents)
+	on("--debug", o.Debug && o.DebugFile == "")
+	flag("--debug-file", o.DebugFile)
 	return append(args, o.ExtraArgs...)
 }
 
@@ -156,6 +177,12 @@ func (o *Options) environ() []string {
 	if o.FileCheckpointing {
 		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
 	}
+	if o.SessionStates {
+		env = append(env, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
+	}
+	if o.QuestionPreview != "" {
+		env = append(env, "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT="+o.QuestionPreview)
+	}
 	return env
 }
 
@@ -165,9 +192,7 @@ func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
 	if len(o.DialogKinds) > 0 {
 		init.SupportedDialogKinds = o.DialogKinds
 	}
-	if !o.SystemPrompt.Preset {
-		init.SystemPrompt = []string{o.SystemPrompt.Text}
-	}
+	o.describe(init)
 	for i, h := range o.Hooks {
 		id := fmt.Sprintf("hook_%d", i)
 		hooks[id] = h

@@ -27,12 +27,23 @@ type Options struct {
 	Effort string
 	// Thinking says whether and how long the model thinks before it answers.
 	Thinking Thinking
+	// Betas are headers of API features that are not yet for everybody. They
+	// work with an API key only. It becomes --betas.
+	Betas []string
 
 	// # Prompts
 
 	// SystemPrompt is what the model is told before everything else. The zero
 	// value is an empty prompt; set Preset for that of Claude Code.
 	SystemPrompt SystemPrompt
+	// PlanModeInstructions replaces the work that plan mode tells the model to
+	// do; the rules around it stay. Empty: the CLI's own.
+	PlanModeInstructions string
+	// VerbatimPrompts keeps the CLI from reading anything into prompts: no
+	// slash commands, no @file, nothing attached to them.
+	VerbatimPrompts bool
+	// PromptSuggestions asks for a *message.PromptSuggestion after a turn.
+	PromptSuggestions bool
 
 	// # Answers
 
@@ -51,6 +62,10 @@ type Options struct {
 	AllowedTools []string
 	// DisallowedTools are rules that are always refused.
 	DisallowedTools []string
+	// ToolAliases sends calls of one tool to another: the key is the name that
+	// the model uses, the value the tool that runs, such as
+	// "Bash": "mcp__box__bash".
+	ToolAliases map[string]string
 	// PermissionMode is the mode to start in. Empty: the CLI decides.
 	PermissionMode permission.Mode
 	// AllowBypassPermissions makes it possible to switch to
@@ -63,6 +78,10 @@ type Options struct {
 	// PermissionPromptTool is an MCP tool that decides instead of CanUseTool,
 	// as mcp__server__tool. It excludes CanUseTool.
 	PermissionPromptTool string
+	// PermissionPrompts says who is asked: "host" is CanUseTool or
+	// PermissionPromptTool, "none" is nobody, and what no rule, mode or hook
+	// allows is denied at once. Empty: "host".
+	PermissionPrompts string
 	// Hooks are called at the events they name.
 	Hooks []hook.Hook
 	// HookFailure is what a hook that fails means, where the hook itself does
@@ -76,6 +95,37 @@ type Options struct {
 	// that comes without it.
 	OnUserDialog control.DialogFunc
 	DialogKinds  []string
+	// QuestionPreview is the form of previews in the questions of the
+	// AskUserQuestion tool: "markdown" or "html". Empty: "markdown".
+	QuestionPreview string
+
+	// # Agents, skills and plugins
+
+	// Agents defines agents by name, which Claude can start as subagents. They
+	// are sent in the handshake.
+	Agents map[string]control.AgentDefinition
+	// Agent is the agent that the conversation itself runs as, one of Agents or
+	// of the settings. Empty: none.
+	Agent string
+	// ForwardSubagentText asks for what subagents say and think, too. Otherwise
+	// only their tool calls are told.
+	ForwardSubagentText bool
+	// AgentProgressSummaries asks for summaries of what subagents do, in
+	// *message.TaskProgress.
+	AgentProgressSummaries bool
+	// PerTaskStop says that this program can stop background tasks one by one,
+	// by Session.TaskStop. An interrupt then leaves them running; otherwise it
+	// ends them too.
+	PerTaskStop bool
+	// Skills are the skills that Claude sees and may use, by name, or as
+	// "plugin:name". Nil: the CLI's default; an empty list: none. It hides the
+	// others, it does not lock them: their files stay readable.
+	Skills []string
+	// AllSkills lets Claude use every skill without a question. It excludes
+	// Skills.
+	AllSkills bool
+	// Plugins are loaded for this session.
+	Plugins []control.PluginConfig
 
 	// # MCP servers
 
@@ -95,6 +145,9 @@ type Options struct {
 	Resume string
 	// ResumeAt is the id of the message of that session to go on after.
 	ResumeAt string
+	// ResumeDropsTurn is the id of the prompt whose turn ResumeAt leaves out,
+	// as a check: the CLI refuses to start if anything else would be left out.
+	ResumeDropsTurn string
 	// Continue goes on with the newest session of the working directory.
 	Continue bool
 	// ForkSession gives the resumed session a new id and leaves the old one
@@ -103,14 +156,37 @@ type Options struct {
 	// NoPersistence keeps the session from being written to disk. It cannot
 	// be resumed then.
 	NoPersistence bool
+	// Title is the title of a new session. Empty: the CLI makes one.
+	Title string
 	// FileCheckpointing keeps old versions of files for Session.RewindFiles.
 	FileCheckpointing bool
 
-	// # Settings
+	// # Settings and sandbox
 
 	// SettingSources are the settings files that are read: "user", "project",
 	// "local". Nil: the CLI's default, all of them; an empty list: none.
 	SettingSources []string
+	// Settings are settings that go before those of files, as in a
+	// settings.json: any value that encodes as JSON. They are given to the CLI
+	// in a file that only this user can read and that is gone with the process.
+	Settings map[string]any
+	// SettingsFile is the path of such a file. It excludes Settings and
+	// Sandbox.
+	SettingsFile string
+	// ManagedSettings are settings in the place of an administrator's: they
+	// can take away, and nothing below can give back. Where the machine has an
+	// administrator's own, the CLI ignores them unless those say otherwise.
+	// They are sent in the handshake; the start fails when the CLI does not
+	// apply them.
+	ManagedSettings map[string]any
+	// Sandbox confines the shell commands of the session. It is added to
+	// Settings, and goes before what they say of the sandbox. Nil: as the
+	// settings say.
+	Sandbox *Sandbox
+	// ProjectConfigRoot is the checkout that project settings, MCP servers and
+	// agents are read from instead of Cwd, which may hold a branch that nobody
+	// has reviewed. An absolute path. Empty: Cwd.
+	ProjectConfigRoot string
 	// AddDirs are directories the tools may use besides Cwd.
 	AddDirs []string
 
@@ -120,6 +196,9 @@ type Options struct {
 	MaxTurns int
 	// MaxBudgetUSD ends the session when it has cost more. 0: no bound.
 	MaxBudgetUSD float64
+	// TaskBudget is a number of tokens that the model is told to get along
+	// with. 0: none.
+	TaskBudget int
 
 	// # Messages
 
@@ -128,6 +207,12 @@ type Options struct {
 	PartialMessages bool
 	// ReplayUserMessages asks for an echo of every prompt.
 	ReplayUserMessages bool
+	// HookEvents asks for a *message.Hook for each hook of settings and
+	// plugins that runs.
+	HookEvents bool
+	// SessionStates asks for a *message.SessionState when the CLI turns idle or
+	// busy, or waits for an answer.
+	SessionStates bool
 
 	// # Process
 
@@ -145,6 +230,10 @@ type Options struct {
 	// Stderr is called with each line the CLI writes there, secrets redacted.
 	// It runs in a goroutine of its own, one call at a time.
 	Stderr func(line string)
+	// Debug makes the CLI write its debug log, to stderr or a file of its own.
+	Debug bool
+	// DebugFile is the file for that log. It implies Debug.
+	DebugFile string
 	// Transport starts the CLI. Nil: as a child process.
 	Transport Transport
 
@@ -164,10 +253,19 @@ type Options struct {
 type SystemPrompt struct {
 	// Text is the whole prompt. It excludes Preset.
 	Text string
+	// Sections is the whole prompt in pieces that are cached one by one. It
+	// excludes Text and Preset.
+	Sections []string
 	// Preset takes the prompt of Claude Code.
 	Preset bool
 	// Append is added at the end.
 	Append string
+	// Static moves what differs from machine to machine out of the preset and
+	// into the first message, so that sessions share its cache.
+	Static bool
+	// Fresh renders the prompt for every call of the model. Otherwise a CLI
+	// that can records it once, also for sessions that are resumed.
+	Fresh bool
 }
 
 // Thinking bounds the model's thinking. The zero value leaves it to the CLI.
@@ -231,6 +329,14 @@ func (o *Options) clone() *Options {
 	c.Tools = slices.Clone(o.Tools)
 	c.AllowedTools = slices.Clone(o.AllowedTools)
 	c.DisallowedTools = slices.Clone(o.DisallowedTools)
+	c.Betas = slices.Clone(o.Betas)
+	c.SystemPrompt.Sections = slices.Clone(o.SystemPrompt.Sections)
+	c.ToolAliases = maps.Clone(o.ToolAliases)
+	c.Agents = maps.Clone(o.Agents)
+	c.Skills = slices.Clone(o.Skills)
+	c.Plugins = slices.Clone(o.Plugins)
+	c.Settings = maps.Clone(o.Settings)
+	c.ManagedSettings = maps.Clone(o.ManagedSettings)
 	c.Hooks = slices.Clone(o.Hooks)
 	c.DialogKinds = slices.Clone(o.DialogKinds)
 	c.MCPServers = maps.Clone(o.MCPServers)

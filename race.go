@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -12,7 +11,7 @@ import (
 var errDecided = errors.New("the permission callback has decided")
 
 // noOpinion is what such a hook answers.
-var noOpinion = json.RawMessage("{}")
+const noOpinion = "{}"
 
 // race knows which PermissionRequest hooks run for which tool call. The CLI
 // asks them and the permission callback at the same time and takes the first

@@ -1,10 +1,8 @@
 package claude_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,49 +13,6 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 )
-
-// playMCP is the test binary in the role of an MCP server on stdio. Its one
-// tool asks the user for a name and returns what it was told.
-func playMCP() {
-	in := bufio.NewReader(os.Stdin)
-	var call json.RawMessage // the tool call that waits for the user
-	for {
-		line, err := in.ReadBytes('\n')
-		if err != nil {
-			return
-		}
-		var m struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-			Result json.RawMessage `json:"result"`
-		}
-		if json.Unmarshal(line, &m) != nil {
-			continue
-		}
-		switch m.Method {
-		case "initialize":
-			answerRPC(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"eli","version":"1"}}`)
-		case "tools/list":
-			answerRPC(m.ID, `{"tools":[{"name":"ask","description":"asks","inputSchema":{"type":"object"}}]}`)
-		case "tools/call":
-			call = m.ID
-			fmt.Println(`{"jsonrpc":"2.0","id":"e-1","method":"elicitation/create","params":{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}}`)
-		case "":
-			if string(m.ID) == `"e-1"` {
-				text, _ := json.Marshal("told: " + string(m.Result))
-				answerRPC(call, fmt.Sprintf(`{"content":[{"type":"text","text":%s}]}`, text))
-			}
-		default:
-			if len(m.ID) > 0 {
-				answerRPC(m.ID, `{}`)
-			}
-		}
-	}
-}
-
-func answerRPC(id json.RawMessage, result string) {
-	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", id, result)
-}
 
 // withMCP gives the CLI the MCP server of the test binary, under the name eli.
 func (r *real) withMCP(t *testing.T) {

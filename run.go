@@ -29,6 +29,7 @@ func (s *Session) Send(ctx context.Context, prompt string) (id string, err error
 func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
 	own := *m
 	own.Raw = nil
+	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts
 	if own.UUID == "" {
 		own.UUID = newUUID()
 	} else if err := s.claimID(own.UUID); err != nil {

@@ -95,10 +95,10 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	o.warn()
 	p, err := newPlan(o, oneShot)
 	if err != nil {
-		return nil, &OptionError{"MCPServers", err.Error()}
+		return nil, err
 	}
 	files := new(scratch)
-	if err := p.writeMCPConfig(files); err != nil {
+	if err := errors.Join(p.writeMCPConfig(files), p.writeSettings(files)); err != nil {
 		_ = files.remove()
 		return nil, &StartError{Reason: ErrSpawn, Err: err}
 	}

@@ -12,7 +12,8 @@ import (
 // started.
 func (o *Options) validate() error {
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks, o.MCPServers.check, o.checkOutput,
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
+		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -29,6 +30,7 @@ func (o *Options) checkNumbers() *OptionError {
 		{"MaxTurns", float64(o.MaxTurns)},
 		{"MaxBudgetUSD", o.MaxBudgetUSD},
 		{"Thinking.Budget", float64(o.Thinking.Budget)},
+		{"TaskBudget", float64(o.TaskBudget)},
 		{"Limits.Line", float64(o.Limits.Line)},
 		{"Limits.Unread", float64(o.Limits.Unread)},
 		{"Limits.Queued", float64(o.Limits.Queued)},
@@ -68,6 +70,8 @@ func (o *Options) checkChoices() *OptionError {
 		{"Effort", o.Effort, []string{"low", "medium", "high", "xhigh", "max"}},
 		{"Thinking.Mode", o.Thinking.Mode, []string{"adaptive", "enabled", "disabled"}},
 		{"Thinking.Display", o.Thinking.Display, []string{"summarized", "omitted"}},
+		{"PermissionPrompts", o.PermissionPrompts, []string{"host", "none"}},
+		{"QuestionPreview", o.QuestionPreview, []string{"markdown", "html"}},
 	} {
 		if c.value != "" && !slices.Contains(c.choices, c.value) {
 			return &OptionError{c.field, fmt.Sprintf("%q is not one of %s", c.value, strings.Join(c.choices, ", "))}
@@ -83,8 +87,12 @@ func (o *Options) checkChoices() *OptionError {
 
 func (o *Options) checkConflicts() *OptionError {
 	switch {
-	case o.SystemPrompt.Preset && o.SystemPrompt.Text != "":
+	case o.SystemPrompt.Preset && (o.SystemPrompt.Text != "" || o.SystemPrompt.Sections != nil):
 		return &OptionError{"SystemPrompt", "both Preset and Text are set"}
+	case o.SystemPrompt.Text != "" && o.SystemPrompt.Sections != nil:
+		return &OptionError{"SystemPrompt", "both Text and Sections are set"}
+	case o.SystemPrompt.Static && !o.SystemPrompt.Preset:
+		return &OptionError{"SystemPrompt.Static", "needs Preset"}
 	case o.Thinking.Budget > 0 && o.Thinking.Mode != "enabled":
 		return &OptionError{"Thinking.Budget", `needs Mode "enabled"`}
 	case o.FallbackModel != "" && o.FallbackModel == o.Model:
@@ -109,6 +117,8 @@ func (o *Options) checkSession() *OptionError {
 		return &OptionError{"ForkSession", "needs Resume or Continue"}
 	case o.ResumeAt != "" && o.Resume == "":
 		return &OptionError{"ResumeAt", "needs Resume"}
+	case o.ResumeDropsTurn != "" && o.ResumeAt == "":
+		return &OptionError{"ResumeDropsTurn", "needs ResumeAt"}
 	case o.SessionID != "" && !uuidForm.MatchString(o.SessionID):
 		return &OptionError{"SessionID", fmt.Sprintf("%q is no UUID", o.SessionID)}
 	case o.SessionID != "" && resumes && !o.ForkSession:
@@ -123,6 +133,8 @@ func (o *Options) checkTexts() *OptionError {
 	texts := map[string][]string{
 		"Model": {o.Model}, "FallbackModel": {o.FallbackModel}, "Resume": {o.Resume}, "ResumeAt": {o.ResumeAt},
 		"Cwd": {o.Cwd}, "CLIPath": {o.CLIPath}, "AddDirs": o.AddDirs, "Env": o.Env, "ExtraArgs": o.ExtraArgs,
+		"Agent": {o.Agent}, "Betas": o.Betas, "SettingsFile": {o.SettingsFile}, "ProjectConfigRoot": {o.ProjectConfigRoot},
+		"DebugFile": {o.DebugFile}, "ResumeDropsTurn": {o.ResumeDropsTurn}, "Skills": o.Skills,
 		"PermissionPromptTool": {o.PermissionPromptTool}, "DialogKinds": o.DialogKinds,
 		"Tools": o.Tools, "AllowedTools": o.AllowedTools, "DisallowedTools": o.DisallowedTools,
 	}

@@ -3,6 +3,7 @@ package claude
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -58,6 +59,9 @@ func tooOld(version, needed string) bool {
 
 // checkFeatures refuses a CLI that would silently ignore what the options ask.
 func (s *Session) checkFeatures(ctx context.Context) error {
+	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
+		return s.startError(ErrUnsupportedVersion, errors.New("it did not apply the ManagedSettings"))
+	}
 	needs := make(map[string]string) // version by what needs it
 	if len(s.opts.Hooks) > 0 {
 		needs["hooks need"] = featureHooks

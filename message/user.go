@@ -31,8 +31,11 @@ type User struct {
 	Origin *Origin `json:"origin,omitzero"`
 	// ShouldQuery, when false, adds the message to the conversation without
 	// asking the model. Nil means true.
-	ShouldQuery *bool     `json:"shouldQuery,omitzero"`
-	Timestamp   time.Time `json:"-"`
+	ShouldQuery *bool `json:"shouldQuery,omitzero"`
+	// ClientComposed keeps the CLI from reading anything into the text: no
+	// slash commands, no @file, nothing attached.
+	ClientComposed bool      `json:"client_composed,omitzero"`
+	Timestamp      time.Time `json:"-"`
 
 	// AgentID, SubagentType and TaskDescription name the subagent that the
 	// line belongs to.

@@ -1,0 +1,72 @@
+package claude
+
+import (
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Hardened returns options for work on material that nobody has vetted, such as
+// a foreign repository. Change them as needed before use.
+//
+// What it keeps off:
+//
+//   - Settings, hooks, agents and instruction files that the working directory
+//     brings along, and those of the user: SettingSources is empty.
+//   - MCP servers that the working directory or the user's settings name:
+//     StrictMCPConfig is set.
+//   - Hooks of yours that fail and let pass what they should stop: HookFailure
+//     is hook.FailClosed, and a CLI that cannot do so is refused.
+//   - Secrets of this process in the reach of shell commands: Env holds what
+//     the CLI needs to run and to sign in, and nothing else.
+//   - A permission mode that somebody else has set: it is
+//     permission.ModeDefault, in which what no rule allows is asked or denied.
+//   - Updates, reports and other traffic besides the model's.
+//
+// What it leaves to you, because it depends on the work:
+//
+//   - The credentials in Env: a shell command can read them, and so can the
+//     model. Deny Bash, or set Sandbox.
+//   - What tools may do: set CanUseTool, Tools, DisallowedTools or Sandbox.
+//     Package permission/policy has ready-made decisions.
+//   - What is read: the model follows instructions in files, web pages and
+//     answers of tools, and can send what it knows wherever a tool reaches.
+//   - Cost: set MaxTurns and MaxBudgetUSD.
+//   - Traces: the conversation is written to disk. Set NoPersistence.
+func Hardened() *Options {
+	return &Options{
+		SettingSources:  []string{},
+		StrictMCPConfig: true,
+		HookFailure:     hook.FailClosed,
+		PermissionMode:  permission.ModeDefault,
+		Env:             minimalEnv(os.Environ()),
+	}
+}
+
+// minimalEnv keeps what the CLI needs: to find programs and its home, to speak
+// the user's language, and to sign in.
+func minimalEnv(environ []string) []string {
+	env := []string{
+		"DISABLE_AUTOUPDATER=1",
+		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+	}
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if slices.Contains(neededEnv[:], strings.ToUpper(name)) {
+			env = append(env, entry)
+		}
+	}
+	return env
+}
+
+var neededEnv = [...]string{
+	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TERM",
+	"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+	"USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
+}
