@@ -175,8 +175,8 @@ func TestOperationsWaitForTheHandshake(t *testing.T) {
 	play := func(c *cli) {
 		init := c.request("initialize")
 		c.say(`{"type":"control_request","request_id":"u-1","request":{"subtype":"elicitation","message":"?"}}`)
-		c.say(`{"type":"control_request","request_id":"u-2","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"SessionStart"}}}`)
 		c.hear() // elicitation declined
+		c.say(`{"type":"control_request","request_id":"u-2","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"SessionStart"}}}`)
 		c.succeed(c.request("set_model"), "{}")
 		c.hear() // hook answered
 		c.succeed(init, "{}")
