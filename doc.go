@@ -39,6 +39,13 @@
 // the timeout and when the session closes, and lead to the session by
 // [SessionFrom].
 //
+// # Tools of your own and typed answers
+//
+// [Options].MCPServers adds MCP servers: external ones, and those of this
+// process, which package github.com/claude-agent-go/claude/tool makes of Go
+// functions. [AskAs] asks for an answer of a Go type; sessions do it with
+// [Options].OutputSchema, [SchemaFor] and [Decode].
+//
 // # Control
 //
 // [Session.Interrupt], [Session.SetModel], [Session.SetPermissionMode] and
@@ -55,6 +62,7 @@
 //   - [*StartError]: the CLI could not be brought up. Its Reason is one of
 //     [ErrNotFound], [ErrSpawn], [ErrUnsupportedVersion], [ErrExited],
 //     [ErrInitializeTimeout] and [ErrInitializeRefused].
+//   - [*OutputError]: the result has no typed answer.
 //   - [*ProcessError]: the CLI ended when it should not have, with exit code
 //     and the end of its standard error.
 //   - [*ControlError]: an operation failed; [ErrTimeout] and others tell why.
