@@ -314,6 +314,7 @@ func TestPushes(t *testing.T) {
 			if err := tool.Progress(ctx, 1, 2, "half"); err != nil {
 				return "", err
 			}
+			//lint:ignore SA1019 the CLI speaks a version of MCP that has it
 			err := tool.Request(ctx).Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: "hello"})
 			return tool.UseID(ctx), err
 		}))

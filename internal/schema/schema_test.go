@@ -29,7 +29,7 @@ type list []list
 type even struct{ Odd *odd }
 type odd struct{ Even *even }
 
-type self struct{ at int }
+type self struct{}
 
 func (*self) UnmarshalJSON([]byte) error { return nil }
 
@@ -67,8 +67,7 @@ func TestFor(t *testing.T) {
 			D **int   `json:"d"`
 			e int
 			F int `json:"-"`
-			G int `json:"-,"`
-		}{}, object + `"a":{"type":"string"},"b":{"type":"boolean"},"c":{"type":["string","null"]},"d":{"type":["integer","null"]},"-":{"type":"integer"}},"required":["-"],"additionalProperties":false}`},
+		}{}, object + `"a":{"type":"string"},"b":{"type":"boolean"},"c":{"type":["string","null"]},"d":{"type":["integer","null"]}},"additionalProperties":false}`},
 		{"slices", struct {
 			A []string
 			B [2]int
