@@ -101,7 +101,6 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 		return nil, nil, err
 	}
 	u := (&answer{reply: r}).usage()
-	t.Spend(usageOf(u), price(u))
 	ans.Usage(usageOf(u))
 	ans.StopReason(r.stopReason)
 	pieces := newPieces(ctx, r)
@@ -109,16 +108,19 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 	for _, b := range r.blocks {
 		switch b.kind {
 		case kindText:
-			_ = ans.Text(ctx, pieces.of(b)) // End has the error
+			err = ans.Text(ctx, pieces.of(b))
 		case kindThinking:
-			_ = ans.Think(ctx, pieces.of(b))
+			err = ans.Think(ctx, pieces.of(b))
 		case kindToolUse:
 			for range pieces.of(b) { // the pauses of a stream
 			}
 			c := a.call(t, b)
 			calls = append(calls, c)
-			_ = ans.Use(ctx, c)
+			err = ans.Use(ctx, c)
 		}
+	}
+	if err == nil { // an answer that was cut off costs nothing
+		t.Spend(usageOf(u), price(u))
 	}
 	outputs, err := ans.End(ctx)
 	return outputs, calls, err

@@ -34,6 +34,12 @@ type scenario struct {
 	MaxTurns   int                        `json:"maxTurns"`
 	Partial    bool                       `json:"partial"`
 	Replay     bool                       `json:"replay"`
+	// InterruptAfter is the number of pieces of text after which the client
+	// interrupts the first turn.
+	InterruptAfter int `json:"interruptAfter"`
+	// MCP are the tools of the server "calc" in the client: what they give
+	// back, call by call.
+	MCP map[string][]json.RawMessage `json:"mcp"`
 
 	script *claudetest.Script
 }
@@ -79,16 +85,27 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 			return s.Hooks[event], nil
 		}))
 	}
+	if s.MCP != nil {
+		o.MCPServers = claude.MCPServers{"calc": &calc{calls: s.MCP}}
+	}
 	session, err := claude.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer session.Close()
+	pieces := 0
 	for i, prompt := range s.Prompts {
 		if i > 0 && i == len(s.Prompts)-1 {
 			s.change(t, session)
 		}
-		for _, err := range session.Run(t.Context(), prompt) {
+		for m, err := range session.Run(t.Context(), prompt) {
+			if e, ok := m.(*message.StreamEvent); ok && e.Text() != "" {
+				if pieces++; pieces == s.InterruptAfter {
+					if _, err := session.Interrupt(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			}
 			if _, failed := errors.AsType[*claude.ResultError](err); err != nil && !failed {
 				t.Fatal(err)
 			}
@@ -101,6 +118,41 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 		t.Fatal(err)
 	}
 	return tr
+}
+
+// calc is an MCP server in the client that says what it is told to.
+type calc struct {
+	calls map[string][]json.RawMessage
+}
+
+func (*calc) MCPType() string { return "sdk" }
+
+func (c *calc) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
+	return c, nil
+}
+
+func (*calc) Close() error { return nil }
+
+func (c *calc) Handle(_ context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			Name string `json:"name"`
+		} `json:"params"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
+		return nil, err
+	}
+	result := json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"calc","version":"1"}}`)
+	switch m.Method {
+	case "tools/list":
+		result = json.RawMessage(`{"tools":[{"name":"add","description":"adds","inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		result = c.calls[m.Params.Name][0]
+		c.calls[m.Params.Name] = c.calls[m.Params.Name][1:]
+	}
+	return json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 }
 
 // settled waits for the last line about a prompt, so that what the client does
@@ -286,19 +338,34 @@ func (c *comparison) isKnown(kind, path string) bool {
 	return slices.ContainsFunc(c.known, func(d *difference) bool { return d.kind == kind && d.path == path })
 }
 
-// frames compares the kinds of frames in order, then each with its twin.
+// frames compares two sessions frame by frame: kinds first, then each with its
+// twin.
 func (c *comparison) frames(real, fake []map[string]any) {
 	c.t.Helper()
 	real, fake = c.without(real), c.without(fake)
 	// Withdrawals go out on their own, at any moment: they are only counted.
-	withdrawn := func(frames *[]map[string]any) int {
-		n := len(*frames)
-		*frames = slices.DeleteFunc(*frames, func(f map[string]any) bool { return f["type"] == "control_cancel_request" })
-		return n - len(*frames)
-	}
-	if r, f := withdrawn(&real), withdrawn(&fake); r != f {
+	if r, f := len(only(&real, "control_cancel_request")), len(only(&fake, "control_cancel_request")); r != f {
 		c.t.Errorf("%d requests withdrawn, the scripted CLI withdraws %d", r, f)
 	}
+	// The handshake with MCP servers goes beside everything else.
+	c.inOrder(only(&real, "mcp_message"), only(&fake, "mcp_message"))
+	c.inOrder(real, fake)
+}
+
+// only takes the frames of a kind out of a session.
+func only(frames *[]map[string]any, kind string) (taken []map[string]any) {
+	*frames = slices.DeleteFunc(*frames, func(f map[string]any) bool {
+		if kindOf(f) == kind {
+			taken = append(taken, maps.Clone(f))
+			return true
+		}
+		return false
+	})
+	return taken
+}
+
+func (c *comparison) inOrder(real, fake []map[string]any) {
+	c.t.Helper()
 	names := func(frames []map[string]any) (list []string) {
 		for _, f := range frames {
 			list = append(list, kindOf(f))

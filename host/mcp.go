@@ -236,6 +236,11 @@ type rpcError struct {
 // ends the server is told by a notification; the control request itself is not
 // withdrawn, as the CLI does.
 func (sv *server) request(ctx context.Context, s *session, method string, params any) (json.RawMessage, error) {
+	return sv.requestWith(ctx, s, method, func(int) any { return params })
+}
+
+// requestWith is request for parameters that hold the id.
+func (sv *server) requestWith(ctx context.Context, s *session, method string, params func(id int) any) (json.RawMessage, error) {
 	sv.mu.Lock()
 	id := sv.next
 	sv.next++
@@ -246,7 +251,7 @@ func (sv *server) request(ctx context.Context, s *session, method string, params
 	}
 	answers := make(chan answer, 1)
 	go func() {
-		payload, err := sv.send(s.ctx, s, rpc{Version: "2.0", ID: &id, Method: method, Params: params})
+		payload, err := sv.send(s.ctx, s, rpc{Version: "2.0", ID: &id, Method: method, Params: params(id)})
 		answers <- answer{payload, err}
 	}()
 	select {
@@ -321,8 +326,10 @@ func (v *servers) runner(c *Call) RunFunc {
 		}
 	}
 	return func(ctx context.Context, input json.RawMessage) (Output, error) {
-		result, err := sv.request(ctx, v.s, "tools/call", map[string]any{
-			"name": tool, "arguments": input, "_meta": map[string]any{"claudecode/toolUseId": c.ID},
+		meta := map[string]any{"claudecode/toolUseId": c.ID}
+		result, err := sv.requestWith(ctx, v.s, "tools/call", func(id int) any {
+			meta["progressToken"] = id
+			return map[string]any{"name": tool, "arguments": input, "_meta": meta}
 		})
 		if err != nil {
 			return Output{}, err
@@ -341,7 +348,10 @@ func toolOutput(result json.RawMessage) (Output, error) {
 	if err := jsonx.Unmarshal(result, &r); err != nil {
 		return Output{}, fmt.Errorf("MCP tool result: %w", err)
 	}
-	out := Output{IsError: r.IsError, Result: r.Content}
+	out := Output{IsError: r.IsError}
+	if !r.IsError {
+		out.Result = r.Content
+	}
 	if len(r.Content) > 0 {
 		if err := jsonx.Unmarshal(r.Content, &out.Content); err != nil && !jsonx.Mismatch(err) {
 			return Output{}, fmt.Errorf("MCP tool result: %w", err)

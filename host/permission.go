@@ -84,7 +84,7 @@ func (t *Turn) local(c *Call, pre *HookOutcome) permission.Behavior {
 func (c *Call) question(pre *HookOutcome) *permission.Request {
 	req := c.Request
 	req.ToolName, req.Input, req.ToolUseID = c.Name, c.input, c.ID
-	fill(&req.DisplayName, c.Name)
+	fill(&req.DisplayName, displayName(c.Name))
 	if pre.Decision == hook.PermissionAsk {
 		req.Reason, req.ReasonType = pre.DecisionReason, "hook"
 	} else if req.Suggestions == nil {
@@ -95,6 +95,15 @@ func (c *Call) question(pre *HookOutcome) *permission.Request {
 	}
 	req.RequiresUserInteraction = req.RequiresUserInteraction || slices.Contains(askingTools, c.Name)
 	return &req
+}
+
+// displayName is a tool's name for people: of an MCP tool without its server.
+func displayName(name string) string {
+	_, tool, ok := splitMCP(name)
+	if !ok || tool == "" {
+		return name
+	}
+	return strings.ToUpper(tool[:1]) + tool[1:]
 }
 
 // suggestions are what the CLI offers to make a question unnecessary.

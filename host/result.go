@@ -46,7 +46,7 @@ func (t *Turn) account(r *message.Result) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cost += t.spent
-	if t.answers > 0 {
+	if t.usage != (message.Usage{}) || t.spent > 0 {
 		u := s.usage[s.model]
 		u.InputTokens += t.usage.InputTokens
 		u.OutputTokens += t.usage.OutputTokens
