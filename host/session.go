@@ -52,6 +52,7 @@ type session struct {
 	seen       map[string]bool
 	aside      message.Content // messages that asked for no answer
 	turn       *Turn
+	finishing  <-chan struct{} // the last lines of the last turn are written
 	results    int
 	lastFailed bool
 	cost       float64
@@ -307,6 +308,7 @@ func (s *session) enqueue(m *message.User) {
 		if served != nil {
 			<-served
 		}
+		s.finished()
 		s.lifecycle(q, message.CommandQueued)
 	})
 	select {
@@ -355,7 +357,18 @@ func (s *session) wait(id wire.ID) (leave func()) {
 	if p.before != nil {
 		<-p.before
 	}
+	s.finished()
 	return func() { close(p.done) }
+}
+
+// finished waits for the last lines of a turn that has its result.
+func (s *session) finished() {
+	s.mu.Lock()
+	finishing := s.finishing
+	s.mu.Unlock()
+	if finishing != nil {
+		<-finishing
+	}
 }
 
 // Fault takes a line that is no frame. What is no JSON ends the session, as it

@@ -216,8 +216,11 @@ func (s *session) run(t *Turn) {
 	if strings.HasPrefix(string(r.TerminalReason), "aborted") {
 		final = message.CommandCancelled
 	}
+	// What the client does upon the result comes after the last line about it.
+	finished := make(chan struct{})
+	defer close(finished)
 	s.mu.Lock()
-	s.turn = nil
+	s.turn, s.finishing = nil, finished
 	s.lastFailed = r.Failed()
 	s.mu.Unlock()
 	_ = s.emit(r)
