@@ -1,6 +1,37 @@
 // Package claudetest helps to test programs that drive the Claude Code CLI,
 // without an account, without a network and without luck.
 //
+// # A CLI that does what you want
+//
+// [New] is a CLI without a process: a Transport for the SDK that plays a script
+// on package host. Everything around the script is as with the real CLI:
+// hooks and permissions are asked, tools give back what the script says, the
+// result counts and costs. A few lines are a whole session:
+//
+//	cli := claudetest.New(
+//		claudetest.UseTool("Bash", map[string]string{"command": "make"}),
+//		claudetest.Say("It builds."),
+//	)
+//	result, err := claude.Ask(ctx, "Build it.", &claude.Options{Transport: cli, CanUseTool: policy})
+//	cli.Transcript().WantRan(t, "Bash")
+//
+// It is fast and works in bubbles of testing/synctest. [NewCLI] takes a
+// [Script] with more to say: computed answers, tools by name, permission
+// rules, and faults ([Fault]): lines cut at any byte, glued or garbled, silence,
+// slow reading, floods of stderr, exits and signals at any line. [NewHost] makes
+// an agent of your own a CLI. [ParseScript] reads scripts from files.
+//
+// Where a process is wanted, [Main] lets the test binary be the CLI, and
+// internal/fakecli of this module is an executable that any SDK can start.
+//
+// # What was said
+//
+// A [Transcript] has every line of a session, both ways. [Transcript.Tools],
+// [Transcript.Hooks], [Transcript.Requests] and others read it, the methods that
+// begin with Want fail a test, and [Golden] compares it with a file. [Record]
+// writes the transcript of any session, secrets left out; [Replay] plays it to
+// the SDK again and says where a session first differs.
+//
 // # A model that says what you want
 //
 // The CLI decides nothing by itself: a model behind an HTTP API tells it what
@@ -59,9 +90,9 @@
 //
 // # Why there is no testing.TB
 //
-// Nothing here takes a testing.TB or imports the testing package. Scripted
-// models are of use outside of tests as well: in examples, demonstrations and
-// tools that a program links, which must not carry the flags and weight of
-// package testing. Constructors return errors and values have a Close, so a
-// test adds its own t.Cleanup.
+// Nothing here imports the testing package. Scripted models and CLIs are of use
+// outside of tests as well: in examples, demonstrations and tools that a program
+// links, which must not carry the flags and weight of package testing.
+// Constructors return errors and values have a Close, so a test adds its own
+// t.Cleanup; assertions take the small [TB], which every testing.TB is.
 package claudetest

@@ -28,6 +28,7 @@ func layers() [][]string {
 // module. Nobody but the tests may import them.
 func apart() map[string][]string {
 	return map[string][]string{
+		"conformance":              nil,
 		"internal/policy":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},

@@ -1,0 +1,38 @@
+package claude_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// A permission policy is tested without a CLI, a network or an account: a
+// scripted CLI in this process asks for whatever the test wants to see decided.
+func Example_testing() {
+	ctx := context.Background()
+	policy := func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		var in struct{ Command string }
+		if err := req.DecodeInput(&in); err != nil || !strings.HasPrefix(in.Command, "git ") {
+			return permission.Deny("only git here"), nil
+		}
+		return permission.Allow(), nil
+	}
+	for _, command := range []string{"git status", "rm -rf /"} {
+		cli := claudetest.New( // what the model says, answer by answer
+			claudetest.UseTool("Bash", map[string]string{"command": command}),
+			claudetest.Say("Done."),
+		)
+		if _, err := claude.Ask(ctx, "Go.", &claude.Options{Transport: cli, CanUseTool: policy}); err != nil {
+			fmt.Println(err)
+		}
+		bash := cli.Transcript().Tools()[0]
+		fmt.Println(command, "ran:", bash.Ran, "output:", bash.Output)
+	}
+	// Output:
+	// git status ran: true output: ok
+	// rm -rf / ran: false output: only git here
+}
