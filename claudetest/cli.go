@@ -60,6 +60,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 	conn := &inProcess{
 		Reader: fromCLI, WriteCloser: record.tap(DirIn, toCLI),
 		script: c.script, cancel: cancel, done: make(chan struct{}),
+		sever: func() { fromSDK.Close(); toSDK.Close() },
 	}
 	p := &process{
 		script: c.script, agent: c.agent, args: launch.Args, env: launch.Env, dir: launch.Dir,
@@ -69,8 +70,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 		conn.code = p.run(ctx)
 		// What a process has written stays readable when it has ended; what
 		// it has not read is lost.
-		fromSDK.Close()
-		toSDK.Close()
+		conn.sever()
 		close(conn.done)
 	}()
 	return conn, nil
@@ -93,6 +93,7 @@ type inProcess struct {
 	io.WriteCloser
 	script *Script
 	cancel context.CancelCauseFunc
+	sever  func()        // cuts both streams
 	done   chan struct{} // closed at the end; then code is set
 	code   int
 	stderr stderrTail
@@ -117,9 +118,13 @@ func (c *inProcess) Stop() error {
 		c.cancel(killed())
 	}
 	c.cancel(terminated())
-	c.WriteCloser.Close()
-	<-c.done
-	return nil
+	c.sever() // it may be stuck in a write that nobody reads
+	select {
+	case <-c.done:
+		return nil
+	case <-time.After(stopPatience):
+		return errors.New("claudetest: the agent does not heed the end of its context")
+	}
 }
 
 func (c *inProcess) Wait() error {

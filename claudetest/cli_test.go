@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -267,5 +268,44 @@ func TestCLIEndFaults(t *testing.T) {
 		if !errors.Is(err, claude.ErrInitializeTimeout) || time.Since(began) < time.Minute {
 			t.Errorf("silence: %v after %v", err, time.Since(began))
 		}
+	})
+}
+
+// A CLI whose output nobody reads, and one whose agent ignores its context, can
+// be stopped all the same.
+func TestCLIStop(t *testing.T) {
+	launch := &claude.Launch{Args: []string{"--output-format=stream-json"}}
+	const prompt = `{"type":"user","message":{"role":"user","content":"hi"}}` + "\n"
+	synctest.Test(t, func(t *testing.T) {
+		conn, err := claudetest.New().Start(t.Context(), launch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprint(conn, prompt)
+		synctest.Wait() // stuck in its first line
+		if err := conn.Stop(); err != nil {
+			t.Error(err)
+		}
+		if code, ok := conn.Wait().(interface{ ExitCode() int }); !ok || code.ExitCode() != 143 {
+			t.Errorf("Wait = %v", conn.Wait())
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		conn, err := claudetest.NewHost(host.AgentFunc(func(context.Context, *host.Turn) error {
+			<-release
+			return nil
+		}), nil).Start(t.Context(), launch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, conn)
+		fmt.Fprint(conn, prompt)
+		synctest.Wait()
+		if err := conn.Stop(); err == nil {
+			t.Error("stopped an agent that does not stop")
+		}
+		close(release)
+		conn.Wait()
 	})
 }

@@ -70,9 +70,7 @@ func (t *Transcript) Tools() []*ToolUse {
 				asked[r.ID].decided(r)
 			}
 		case e.Dir == DirOut:
-			for _, u := range noteTools(f, byID) {
-				all = append(all, u)
-			}
+			all = append(all, noteTools(f, byID)...)
 		}
 	}
 	return all

@@ -83,13 +83,13 @@ func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, erro
 		r: r, ctx: ctx, out: toSDK, lines: make(chan json.RawMessage),
 		replies: make(map[wire.ID]json.RawMessage), ids: make(map[string]string),
 	}
-	conn := &replayConn{Reader: fromCLI, WriteCloser: toCLI, cancel: cancel, done: make(chan struct{})}
+	conn := &replayConn{Reader: fromCLI, WriteCloser: toCLI, cancel: cancel, done: make(chan struct{}),
+		sever: func() { fromSDK.Close(); toSDK.Close() }}
 	go p.hear(fromSDK)
 	go func() {
 		conn.err = p.play()
 		cancel(nil)
-		fromSDK.Close()
-		toSDK.Close()
+		conn.sever()
 		close(conn.done)
 	}()
 	return conn, nil
@@ -100,6 +100,7 @@ type replayConn struct {
 	io.Reader
 	io.WriteCloser
 	cancel context.CancelCauseFunc
+	sever  func()        // cuts both streams
 	done   chan struct{} // closed at the end; then err is set
 	err    error
 }
@@ -108,6 +109,7 @@ func (c *replayConn) CloseWrite() error { return c.WriteCloser.Close() }
 
 func (c *replayConn) Stop() error {
 	c.cancel(terminated())
+	c.sever() // it may be stuck in a write that nobody reads
 	<-c.done
 	return nil
 }

@@ -164,8 +164,9 @@ type section struct {
 func sections(text string) []section {
 	var all []section
 	for i, line := range strings.Split(text, "\n") {
-		name, ok := strings.CutPrefix(strings.TrimRight(line, " \r"), "-- ")
-		if name, ok = strings.CutSuffix(name, " --"); ok && name != "" {
+		name, begins := strings.CutPrefix(strings.TrimRight(line, " \r"), "-- ")
+		name, ends := strings.CutSuffix(name, " --")
+		if begins && ends && name != "" {
 			all = append(all, section{name: strings.TrimSpace(name), line: i + 1})
 			continue
 		}
@@ -241,9 +242,9 @@ func (s *Script) addSection(sec section, joined bool) (thinking bool, err error)
 // setOutput says what the last tool call gives back.
 func (s *Script) setOutput(v any) error {
 	blocks := s.Replies[len(s.Replies)-1].blocks
-	if b := &blocks[len(blocks)-1]; b.kind == kindToolUse {
-		b.output = v
-		return nil
+	if len(blocks) == 0 || blocks[len(blocks)-1].kind != kindToolUse {
+		return errors.New("there is no tool call before it")
 	}
-	return errors.New("there is no tool call before it")
+	blocks[len(blocks)-1].output = v
+	return nil
 }

@@ -78,6 +78,8 @@ func TestParseScriptErrors(t *testing.T) {
 		{"unknown section", "-- say --\nx\n-- shout --\ny", "line 3: shout: no such section"},
 		{"output first", "-- output --\nx", "line 1: output: there is no reply before it"},
 		{"output of nothing", "-- say --\nx\n-- output --\ny", "line 3: output: there is no tool call"},
+		{"output of an empty reply", "-- script.json --\n{\"replies\":[{}]}\n-- output --\ny", "line 3: output: there is no tool call"},
+		{"half a marker", "say --\nx", "neither JSON nor an archive"},
 		{"bad input", "-- use Read --\n{x", "line 1: use Read: the input is no JSON"},
 		{"no tool", "-- use --\n{}", "line 1: use: no such section"},
 		{"bad object inside", "-- say --\nx\n-- script.json --\n{\"a\":1}", "line 3: script: a: no such field"},
@@ -90,4 +92,17 @@ func TestParseScriptErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// No script makes the reader panic, and one that can be read can be played.
+func FuzzParseScript(f *testing.F) {
+	for _, seed := range []string{archive, object, `["a"]`, "-- use X --\n{}\n-- output --\n", `{"faults":[{"line":1,"exit":0}]}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		script, err := claudetest.ParseScript([]byte(text))
+		if (err == nil) != (script != nil) {
+			t.Errorf("script %v, error %v", script, err)
+		}
+	})
 }
