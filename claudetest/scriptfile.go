@@ -54,8 +54,10 @@ func ParseScript(data []byte) (*Script, error) {
 	case len(trimmed) == 0:
 		err = errors.New("it is empty")
 	case trimmed[0] == '[':
-		s.Replies, err = ParseReplies(trimmed)
-		return s, err
+		if s.Replies, err = ParseReplies(trimmed); err != nil {
+			return nil, err
+		}
+		return s, nil
 	case trimmed[0] == '{':
 		err = s.parseObject(trimmed)
 	default:

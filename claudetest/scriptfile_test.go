@@ -96,7 +96,7 @@ func TestParseScriptErrors(t *testing.T) {
 
 // No script makes the reader panic, and one that can be read can be played.
 func FuzzParseScript(f *testing.F) {
-	for _, seed := range []string{archive, object, `["a"]`, "-- use X --\n{}\n-- output --\n", `{"faults":[{"line":1,"exit":0}]}`} {
+	for _, seed := range []string{archive, object, `["a"]`, "[", "-- use X --\n{}\n-- output --\n", `{"faults":[{"line":1,"exit":0}]}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
