@@ -2,9 +2,6 @@ package claude_test
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,17 +14,7 @@ import (
 // withMCP gives the CLI the MCP server of the test binary, under the name eli.
 func (r *real) withMCP(t *testing.T) {
 	t.Helper()
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"eli": map[string]any{
-		"command": os.Args[0], "env": map[string]string{"CLAUDE_TEST_ROLE": "mcp"},
-	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "mcp.json")
-	if err := os.WriteFile(file, config, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	r.opts.ExtraArgs = append(r.opts.ExtraArgs, "--mcp-config="+file)
+	r.opts.MCPServers = claude.MCPServers{"eli": asker(t)}
 	r.opts.AllowedTools = append(r.opts.AllowedTools, "mcp__eli__ask")
 }
 
