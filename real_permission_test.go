@@ -422,3 +422,73 @@ func TestRealGuard(t *testing.T) {
 		t.Errorf("result %+v, %v, %d calls more", res, err, len(r.model.Calls())-calls)
 	}
 }
+
+// A foreign prompt tool decides in the place of a callback.
+func TestRealPermissionPromptTool(t *testing.T) {
+	r := realCLI(t)
+	file := filepath.Join(r.dir, "a.txt")
+	r.model.Add(write(file, "x"), claudetest.Say("done"))
+	asked := make(chan string, 1)
+	r.opts.MCPServers = claude.MCPServers{"gate": &rawServer{handle: func(_ context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+		switch method {
+		case "initialize":
+			return answerTo(m, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"gate","version":"1"}}`), nil
+		case "tools/list":
+			return answerTo(m, `{"tools":[{"name":"approve","description":"Decide","inputSchema":{"type":"object"}}]}`), nil
+		case "tools/call":
+			asked <- string(m)
+			reply, _ := json.Marshal(map[string]any{"behavior": "allow", "updatedInput": map[string]string{"file_path": file, "content": "approved"}})
+			text, _ := json.Marshal(string(reply))
+			return answerTo(m, `{"content":[{"type":"text","text":`+string(text)+`}]}`), nil
+		}
+		return nil, nil
+	}}}
+	r.opts.PermissionPromptTool = "mcp__gate__approve"
+	if _, err := claude.Ask(t.Context(), "write", r.opts); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(file); got != "approved" {
+		t.Errorf("the file holds %q", got)
+	}
+	select {
+	case call := <-asked:
+		if !strings.Contains(call, `"tool_name":"Write"`) {
+			t.Errorf("asked %s", call)
+		}
+	default:
+		t.Error("the tool was not asked")
+	}
+}
+
+// What the start-up warnings say about modes: bypassPermissions asks only what
+// a person has to answer, dontAsk nothing at all.
+func TestRealModesThatShadow(t *testing.T) {
+	question := claudetest.UseTool("AskUserQuestion", map[string]any{"questions": []any{map[string]any{
+		"question": "Which?", "header": "H", "multiSelect": false,
+		"options": []any{map[string]any{"label": "a", "description": "d"}, map[string]any{"label": "b", "description": "d"}},
+	}}})
+	for mode, want := range map[permission.Mode][]string{
+		permission.ModeBypassPermissions: {"AskUserQuestion"},
+		permission.ModeDontAsk:           nil,
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			r := realCLI(t)
+			r.model.Add(write(filepath.Join(r.dir, "a"), "x"), question, claudetest.Say("done"))
+			r.opts.PermissionMode = mode
+			var asked []string
+			r.opts.CanUseTool = func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+				asked = append(asked, req.ToolName)
+				return permission.Deny("no"), nil
+			}
+			if _, err := claude.Ask(t.Context(), "work", r.opts); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(asked, want) {
+				t.Errorf("asked for %q, want %q", asked, want)
+			}
+			if ran := content(filepath.Join(r.dir, "a")) != ""; ran != (mode == permission.ModeBypassPermissions) {
+				t.Errorf("the tool ran: %v", ran)
+			}
+		})
+	}
+}

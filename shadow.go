@@ -51,7 +51,7 @@ func (o *Options) warn() {
 	}
 	switch {
 	case o.PermissionMode == permission.ModeBypassPermissions, o.hasExtra("--dangerously-skip-permissions"):
-		o.Logger.Warn("CanUseTool is never called in permission mode bypassPermissions")
+		o.Logger.Warn("in permission mode bypassPermissions CanUseTool is called only for questions to the user and for safety checks")
 	case o.PermissionMode == permission.ModeDontAsk:
 		o.Logger.Warn("CanUseTool is never called in permission mode dontAsk: what no rule allows is denied")
 	}

@@ -36,6 +36,9 @@
 // [AddDirectories]; [Update.To] moves one to another [Destination]. The
 // [Mode] of a session decides what is asked at all.
 //
+// Package policy, below this one, has ready-made functions and ways to combine
+// them: allow and deny lists, confinement to a directory, limits, an audit log.
+//
 // # Questions of the model
 //
 // The tool AskUserQuestion asks the user through the same request.
