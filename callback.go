@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -20,7 +21,7 @@ type callback struct {
 	name    string
 	timeout time.Duration // 0 or less: none
 	run     func(context.Context) (json.RawMessage, error)
-	fail    func(error) json.RawMessage // the answer when it fails
+	fail    func(error) json.RawMessage // the answer when it fails; nil: an error reply
 	decides string                      // the tool use that its answer decides on
 	races   string                      // the tool use that somebody else may decide on first
 }
@@ -52,7 +53,7 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 	case "request_user_dialog":
 		return s.dialogCallback(in)
 	}
-	return nil
+	return s.requestCallback(in)
 }
 
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
@@ -164,7 +165,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		timer := time.AfterFunc(cb.timeout, func() {
 			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 			cancel(err) // before the write, which may take its time
-			if s.reply(in, cb, cb.fail(err)) {
+			if s.failed(in, cb, err) {
 				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
 			}
 			s.endInput()
@@ -192,17 +193,19 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 
 // settle gives the answer of a callback that has ended.
 func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
+	answered := false
 	if t.Err != nil {
-		reply = cb.fail(t.Err)
+		answered = s.failed(in, cb, t.Err)
 		level := slog.LevelWarn
 		if ctx.Err() != nil {
 			level = slog.LevelDebug // withdrawn, closed, or logged at its timeout
 		}
 		s.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
+		answered = s.reply(in, cb, reply)
 		s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 	}
-	if !s.reply(in, cb, reply) {
+	if !answered {
 		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
 	}
 	s.trace.callbackDone(t)
@@ -217,4 +220,12 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 		s.race.decide(cb.decides)
 	}
 	return true
+}
+
+// failed answers for a callback that has no answer of its own.
+func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
+	if cb.fail == nil {
+		return in.Fail(&wire.ReplyError{Message: err.Error()})
+	}
+	return s.reply(in, cb, cb.fail(err))
 }

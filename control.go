@@ -46,15 +46,7 @@ func (s *Session) SetPermissionMode(ctx context.Context, mode permission.Mode) e
 // the prompt with this id was sent; [Session.Send] returns the id. Changes by
 // shell commands are not covered. It needs Options.FileCheckpointing.
 func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.Rewind, error) {
-	const op = "rewind_files"
-	if !s.opts.FileCheckpointing {
-		return nil, &ControlError{Op: op, Err: ErrNoCheckpoints}
-	}
-	payload := struct {
-		ID string `json:"user_message_id"`
-	}{messageID}
-	result := new(control.Rewind)
-	return result, s.operate(ctx, op, payload, s.opts.Timeouts.Rewind, result)
+	return s.rewind(ctx, messageID, false)
 }
 
 // Control performs any control operation: subtype as on the wire, payload an

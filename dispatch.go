@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
@@ -46,6 +48,13 @@ func (s *Session) note(f wire.Frame) {
 		s.inTurn, s.early = true, nil
 		if id := f.Text("session_id"); id != "" {
 			s.id = id
+		}
+	case f.Type == "system" && f.Subtype == "commands_changed":
+		var now struct {
+			Commands []control.Command `json:"commands"`
+		}
+		if jsonx.Unmarshal(f.Line, &now) == nil {
+			s.commands = now.Commands
 		}
 	case f.Type == "conversation_reset":
 		if id := f.Text("new_conversation_id"); id != "" {
@@ -119,7 +128,7 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 // failed.
 func (d dispatcher) Refuse(in *peer.Incoming) {
 	if cb := d.callback(in); cb != nil {
-		d.reply(in, cb, cb.fail(errCapacity))
+		d.failed(in, cb, errCapacity)
 	}
 }
 

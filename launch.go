@@ -69,7 +69,7 @@ func (o *Options) needsControl() bool {
 			return true
 		}
 	}
-	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil ||
+	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil || len(o.Requests) > 0 ||
 		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || len(o.OutputSchema) > outputOnArgv || o.needsInitialize()
 }
 

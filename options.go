@@ -95,6 +95,9 @@ type Options struct {
 	// that comes without it.
 	OnUserDialog control.DialogFunc
 	DialogKinds  []string
+	// Requests answers control requests of the CLI that this package does not
+	// know, by their subtype. Without an entry they are refused.
+	Requests map[string]RequestFunc
 	// QuestionPreview is the form of previews in the questions of the
 	// AskUserQuestion tool: "markdown" or "html". Empty: "markdown".
 	QuestionPreview string
@@ -340,6 +343,7 @@ func (o *Options) clone() *Options {
 	c.Hooks = slices.Clone(o.Hooks)
 	c.DialogKinds = slices.Clone(o.DialogKinds)
 	c.MCPServers = maps.Clone(o.MCPServers)
+	c.Requests = maps.Clone(o.Requests)
 	c.SettingSources = slices.Clone(o.SettingSources)
 	c.AddDirs = slices.Clone(o.AddDirs)
 	c.OutputSchema = slices.Clone(o.OutputSchema)

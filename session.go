@@ -55,6 +55,7 @@ type Session struct {
 	state     State
 	confirmed bool // a request of the CLI proved that the handshake took
 	info      *control.Info
+	commands  []control.Command // as the CLI has changed them, nil if it has not
 	id        string
 	stopped   error // why we ended the session, nil if we did not
 	inTurn    bool

@@ -28,6 +28,14 @@ func (o *Options) checkAsking() *OptionError {
 	case o.OnUserDialog != nil && len(o.DialogKinds) == 0:
 		return &OptionError{"OnUserDialog", "needs DialogKinds: the CLI shows only dialogs of kinds it was told of"}
 	}
+	for subtype, f := range o.Requests {
+		switch {
+		case f == nil:
+			return &OptionError{fmt.Sprintf("Requests[%q]", subtype), "has no function"}
+		case slices.Contains(servedRequests[:], subtype):
+			return &OptionError{fmt.Sprintf("Requests[%q]", subtype), "is answered by this package"}
+		}
+	}
 	for i, kind := range o.DialogKinds {
 		if kind == "" {
 			return &OptionError{"DialogKinds", fmt.Sprintf("entry %d is empty", i)}
@@ -35,6 +43,9 @@ func (o *Options) checkAsking() *OptionError {
 	}
 	return nil
 }
+
+// servedRequests are the requests of the CLI that have options of their own.
+var servedRequests = [...]string{"can_use_tool", "hook_callback", "mcp_message", "elicitation", "request_user_dialog"}
 
 // hasExtra reports whether ExtraArgs holds a flag.
 func (o *Options) hasExtra(flag string) bool {

@@ -95,3 +95,20 @@ type MCPToolPolicy struct {
 	// OrgMaxPermission is "allow", "ask" or "blocked".
 	OrgMaxPermission string `json:"org_max_permission,omitzero"`
 }
+
+// MCPCallResult is what a tool of an MCP server answered.
+type MCPCallResult struct {
+	// Content are the blocks of the answer, StructuredContent its object.
+	Content           []json.RawMessage `json:"content"`
+	StructuredContent json.RawMessage   `json:"structuredContent,omitzero"`
+	Meta              json.RawMessage   `json:"_meta,omitzero"`
+	Raw               json.RawMessage   `json:"-"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *MCPCallResult) UnmarshalJSON(data []byte) (err error) {
+	type fields MCPCallResult
+	*v = MCPCallResult{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}

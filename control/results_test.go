@@ -66,6 +66,12 @@ func TestResults(t *testing.T) {
 			}},
 		{`{"state":{"rules":[{"x":1}],"workspaceDirectories":["/repo"],"originalCwd":"/repo","managedOnly":true}}`,
 			&control.PermissionRules{Rules: []json.RawMessage{raw(`{"x":1}`)}, WorkspaceDirectories: []string{"/repo"}, OriginalCwd: "/repo", ManagedOnly: true}},
+		{`{"state":{"rules":[],"workspaceDirectories":[{"path":"/repo/sub","source":"session"}],"originalCwd":"/repo","managedOnly":false}}`,
+			&control.PermissionRules{Rules: []json.RawMessage{}, WorkspaceDirectories: []string{"/repo/sub"}, OriginalCwd: "/repo"}},
+		{`{"events":[],"hooks":[{"a":1}],"eventCatalog":[{"name":"Stop","supportsMatcher":true}],"policy":{}}`,
+			&control.HooksListing{Events: []json.RawMessage{}, Hooks: []json.RawMessage{raw(`{"a":1}`)}, Catalog: []control.HookEvent{{Name: "Stop", SupportsMatcher: true}}, Policy: raw(`{}`)}},
+		{`{"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}}`,
+			&control.MCPCallResult{Content: []json.RawMessage{raw(`{"type":"text","text":"x"}`)}, StructuredContent: raw(`{"a":1}`)}},
 		{`{"commands":[{"name":"c"}],"agents":[{"name":"a"}],"plugins":[{"name":"p","path":"builtin","source":"s"}],"mcpServers":[],"error_count":1,"held":true}`,
 			&control.PluginReload{
 				Commands: []control.Command{{Name: "c"}}, Agents: []control.Agent{{Name: "a"}},

@@ -1,6 +1,9 @@
 package control
 
-import "encoding/json"
+import (
+	"encoding/base64"
+	"encoding/json"
+)
 
 // Interrupted is the receipt of an interrupt. Old CLIs send an empty one.
 type Interrupted struct {
@@ -83,6 +86,14 @@ func (v *FileContents) UnmarshalJSON(data []byte) (err error) {
 	*v = FileContents{}
 	v.Raw, err = soft(data, (*fields)(v))
 	return err
+}
+
+// Bytes returns the contents, decoded if they are base64.
+func (v *FileContents) Bytes() ([]byte, error) {
+	if v.Encoding == "base64" {
+		return base64.StdEncoding.DecodeString(v.Contents)
+	}
+	return []byte(v.Contents), nil
 }
 
 // FileSuggestions are files whose names fit a query.

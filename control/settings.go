@@ -59,10 +59,10 @@ type PermissionRules struct {
 // a member "state".
 type permissionState struct {
 	State struct {
-		Rules                []json.RawMessage `json:"rules"`
-		WorkspaceDirectories []string          `json:"workspaceDirectories"`
-		OriginalCwd          string            `json:"originalCwd"`
-		ManagedOnly          bool              `json:"managedOnly"`
+		Rules                []json.RawMessage    `json:"rules"`
+		WorkspaceDirectories []workspaceDirectory `json:"workspaceDirectories"`
+		OriginalCwd          string               `json:"originalCwd"`
+		ManagedOnly          bool                 `json:"managedOnly"`
 	} `json:"state"`
 }
 
@@ -74,15 +74,35 @@ func (v *PermissionRules) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	s := f.State
-	*v = PermissionRules{s.Rules, s.WorkspaceDirectories, s.OriginalCwd, s.ManagedOnly, raw}
+	*v = PermissionRules{s.Rules, nil, s.OriginalCwd, s.ManagedOnly, raw}
+	for _, dir := range s.WorkspaceDirectories {
+		v.WorkspaceDirectories = append(v.WorkspaceDirectories, dir.Path)
+	}
 	return nil
+}
+
+// workspaceDirectory is an object with a path, or the path alone.
+type workspaceDirectory struct {
+	Path string `json:"path"`
+}
+
+func (d *workspaceDirectory) UnmarshalJSON(data []byte) error {
+	if jsonx.Unmarshal(data, &d.Path) == nil {
+		return nil
+	}
+	type fields workspaceDirectory
+	_, err := soft(data, (*fields)(d))
+	return err
 }
 
 // MarshalJSON encodes the rules in the CLI's form.
 func (v PermissionRules) MarshalJSON() ([]byte, error) {
 	var f permissionState
 	f.State.Rules = v.Rules
-	f.State.WorkspaceDirectories = v.WorkspaceDirectories
+	f.State.WorkspaceDirectories = make([]workspaceDirectory, len(v.WorkspaceDirectories))
+	for i, dir := range v.WorkspaceDirectories {
+		f.State.WorkspaceDirectories[i].Path = dir
+	}
 	f.State.OriginalCwd = v.OriginalCwd
 	f.State.ManagedOnly = v.ManagedOnly
 	return jsonx.Marshal(f)
@@ -114,6 +134,34 @@ type Plugin struct {
 func (v *PluginReload) UnmarshalJSON(data []byte) (err error) {
 	type fields PluginReload
 	*v = PluginReload{}
+	v.Raw, err = soft(data, (*fields)(v))
+	return err
+}
+
+// HooksListing are the hooks of settings and plugins.
+type HooksListing struct {
+	// Events are the events that have hooks.
+	Events []json.RawMessage `json:"events"`
+	// Hooks are the hooks, each with its source.
+	Hooks []json.RawMessage `json:"hooks"`
+	// Catalog are all events there are.
+	Catalog []HookEvent `json:"eventCatalog,omitzero"`
+	// Policy says what an administrator has ruled about hooks.
+	Policy json.RawMessage `json:"policy,omitzero"`
+	Raw    json.RawMessage `json:"-"`
+}
+
+// HookEvent describes an event in a [HooksListing].
+type HookEvent struct {
+	Name            string `json:"name"`
+	Summary         string `json:"summary,omitzero"`
+	SupportsMatcher bool   `json:"supportsMatcher,omitzero"`
+}
+
+// UnmarshalJSON decodes softly.
+func (v *HooksListing) UnmarshalJSON(data []byte) (err error) {
+	type fields HooksListing
+	*v = HooksListing{}
 	v.Raw, err = soft(data, (*fields)(v))
 	return err
 }

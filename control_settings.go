@@ -1,0 +1,110 @@
+package claude
+
+import (
+	"context"
+
+	"github.com/claude-agent-go/claude/control"
+)
+
+// SetThinking changes how the model thinks from the next turn on: a Budget of
+// tokens, Mode "disabled" for none, and otherwise what the CLI decides. Display
+// is left as it is when it is empty.
+func (s *Session) SetThinking(ctx context.Context, t Thinking) error {
+	payload := struct {
+		Tokens  *int   `json:"max_thinking_tokens"`
+		Display string `json:"thinking_display,omitzero"`
+	}{Display: t.Display}
+	switch {
+	case t.Mode == "disabled":
+		payload.Tokens = new(0)
+	case t.Budget > 0:
+		payload.Tokens = &t.Budget
+	}
+	return s.operate(ctx, "set_max_thinking_tokens", payload, s.opts.Timeouts.Control, nil)
+}
+
+// Settings returns the settings in force and where they come from.
+func (s *Session) Settings(ctx context.Context) (*control.Settings, error) {
+	settings := new(control.Settings)
+	return settings, s.operate(ctx, "get_settings", nil, s.opts.Timeouts.Control, settings)
+}
+
+// SetSettings changes settings for the rest of the session, in the layer of
+// Options.Settings. Keys that are not named stay; a nil value takes one away.
+func (s *Session) SetSettings(ctx context.Context, settings map[string]any) error {
+	payload := struct {
+		Settings map[string]any `json:"settings"`
+	}{settings}
+	return s.operate(ctx, "apply_flag_settings", payload, s.opts.Timeouts.Control, nil)
+}
+
+// SaveSettings writes settings to a file of the user: source is
+// "userSettings" or "localSettings", the latter in the working directory. The
+// CLI takes a few keys only, such as "outputStyle", and refuses others.
+func (s *Session) SaveSettings(ctx context.Context, source string, settings map[string]any) error {
+	payload := struct {
+		Source   string         `json:"source"`
+		Settings map[string]any `json:"settings"`
+	}{source, settings}
+	return s.operate(ctx, "update_settings", payload, s.opts.Timeouts.Control, nil)
+}
+
+// PermissionRules returns the permission rules in force.
+func (s *Session) PermissionRules(ctx context.Context) (*control.PermissionRules, error) {
+	rules := new(control.PermissionRules)
+	return rules, s.operate(ctx, "list_permission_rules", nil, s.opts.Timeouts.Control, rules)
+}
+
+// HooksListing returns the hooks of settings and plugins. Those of this
+// program are not in it.
+func (s *Session) HooksListing(ctx context.Context) (*control.HooksListing, error) {
+	listing := new(control.HooksListing)
+	return listing, s.operate(ctx, "get_hooks_listing", nil, s.opts.Timeouts.Control, listing)
+}
+
+// ReloadPlugins reads the plugins again, and adds some if any are given.
+func (s *Session) ReloadPlugins(ctx context.Context, add ...control.PluginConfig) (*control.PluginReload, error) {
+	payload := struct {
+		Add []control.PluginConfig `json:"add_plugins,omitzero"`
+	}{}
+	for _, p := range add {
+		if p.Type == "" {
+			p.Type = "local"
+		}
+		payload.Add = append(payload.Add, p)
+	}
+	result := new(control.PluginReload)
+	return result, s.operate(ctx, "reload_plugins", payload, s.opts.Timeouts.MCP, result)
+}
+
+// ReloadSkills reads the skills again and returns them.
+func (s *Session) ReloadSkills(ctx context.Context) ([]control.Command, error) {
+	var reply struct {
+		Skills []control.Command `json:"skills"`
+	}
+	err := s.operate(ctx, "reload_skills", nil, s.opts.Timeouts.MCP, &reply)
+	return reply.Skills, err
+}
+
+// ReloadOutputStyles reads the output styles again and returns their names.
+func (s *Session) ReloadOutputStyles(ctx context.Context) ([]string, error) {
+	var reply struct {
+		Styles []string `json:"available_output_styles"`
+	}
+	err := s.operate(ctx, "reload_output_styles", nil, s.opts.Timeouts.MCP, &reply)
+	return reply.Styles, err
+}
+
+// Commands returns the slash commands, as the handshake named them or as the
+// CLI has changed them since.
+func (s *Session) Commands() []control.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.commands != nil:
+		return s.commands
+	case s.info != nil:
+		return s.info.Commands
+	}
+	return nil
+}
