@@ -50,7 +50,10 @@ func TestRealControlOperations(t *testing.T) {
 		},
 		"Models":        func(ctx c) (bool, error) { m, err := s.Models(ctx); return len(m) > 0 && m[0].Value != "", err },
 		"BinaryVersion": func(ctx c) (bool, error) { v, err := s.BinaryVersion(ctx); return v.Version == realcli.Version, err },
-		"Settings":      func(ctx c) (bool, error) { v, err := s.Settings(ctx); return len(v.Effective) > 0 && v.Applied.Model != "", err },
+		"Settings": func(ctx c) (bool, error) {
+			v, err := s.Settings(ctx)
+			return len(v.Effective) > 0 && v.Applied.Model != "", err
+		},
 		"SaveSettings": func(ctx c) (bool, error) {
 			err := s.SaveSettings(ctx, "localSettings", map[string]any{"outputStyle": "default"})
 			_, stat := os.Stat(filepath.Join(r.dir, ".claude", "settings.local.json"))
@@ -72,12 +75,17 @@ func TestRealControlOperations(t *testing.T) {
 		"FileSuggestions":  func(ctx c) (bool, error) { v, err := s.FileSuggestions(ctx, "a.t"); return v.Cwd == r.dir, err },
 		"SeedReadState":    func(ctx c) (bool, error) { return true, s.SeedReadState(ctx, file, time.Now()) },
 		"RegisterRepoRoot": func(ctx c) (bool, error) { v, err := s.RegisterRepoRoot(ctx, sub); return v == sub, err },
-		"SetThinking":      func(ctx c) (bool, error) { return true, s.SetThinking(ctx, claude.Thinking{Mode: "enabled", Budget: 2000}) },
-		"SetModel":         func(ctx c) (bool, error) { return true, errors.Join(s.SetModel(ctx, "haiku"), s.SetModel(ctx, "")) },
+		"SetThinking": func(ctx c) (bool, error) {
+			return true, s.SetThinking(ctx, claude.Thinking{Mode: "enabled", Budget: 2000})
+		},
+		"SetModel": func(ctx c) (bool, error) { return true, errors.Join(s.SetModel(ctx, "haiku"), s.SetModel(ctx, "")) },
 		"SetPermissionMode": func(ctx c) (bool, error) {
 			return true, errors.Join(s.SetPermissionMode(ctx, permission.ModePlan), s.SetPermissionMode(ctx, permission.ModeDefault))
 		},
-		"SetMCPPermissionMode": func(ctx c) (bool, error) { w, err := s.SetMCPPermissionMode(ctx, "clock", "default"); return w == "", err },
+		"SetMCPPermissionMode": func(ctx c) (bool, error) {
+			w, err := s.SetMCPPermissionMode(ctx, "clock", "default")
+			return w == "", err
+		},
 		"MCPStatus": func(ctx c) (bool, error) {
 			v, err := s.MCPStatus(ctx)
 			return len(v) == 1 && v[0].Status == control.MCPConnected, err
