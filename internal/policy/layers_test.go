@@ -20,7 +20,7 @@ func layers() [][]string {
 		{"internal/peer", "internal/inbox"},
 		{".", "host"},
 		{"tool", "claudetest"},
-		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/fakecli"},
+		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/fakecli", "internal/parity"},
 	}
 }
 

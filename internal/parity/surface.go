@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// surface is what the declarations of the official SDK name.
+type surface struct {
+	options  []string
+	subtypes []string
+	hooks    []string
+	messages []string // "type" or "type/subtype"
+}
+
+// readSurface reads the declarations. A list that comes out empty means that
+// their form has changed, and is an error.
+func readSurface(declarations string) (*surface, error) {
+	d := &declared{text: strings.ReplaceAll(declarations, "\r\n", "\n")}
+	s := &surface{options: d.members("Options"), hooks: d.tuple("HOOK_EVENTS")}
+	for _, name := range d.union("SDKControlRequestInner") {
+		s.subtypes = append(s.subtypes, d.literals(name, "subtype")...)
+	}
+	for _, name := range d.union("SDKMessage") {
+		types, subtypes := d.literals(name, "type"), d.literals(name, "subtype")
+		if len(types) != 1 {
+			return nil, fmt.Errorf("%s has types %q", name, types)
+		}
+		if len(subtypes) == 0 {
+			s.messages = append(s.messages, types[0])
+		}
+		for _, subtype := range subtypes {
+			s.messages = append(s.messages, types[0]+"/"+subtype)
+		}
+	}
+	for name, list := range map[string]*[]string{"options": &s.options, "control requests": &s.subtypes, "hook events": &s.hooks, "messages": &s.messages} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+		if len(*list) < 10 {
+			return nil, fmt.Errorf("only %d %s found in the declarations", len(*list), name)
+		}
+	}
+	return s, nil
+}
+
+// declared is a file of TypeScript declarations as a tool lays it out: one
+// declaration begins at the start of a line, its members are indented once.
+type declared struct{ text string }
+
+// body returns what stands behind "type NAME =".
+func (d *declared) body(name string) string {
+	for _, prefix := range []string{"\nexport declare type ", "\ndeclare type "} {
+		if _, rest, ok := strings.Cut(d.text, prefix+name+" = "); ok {
+			if strings.HasPrefix(rest, "{") {
+				body, _, _ := strings.Cut(rest, "\n};")
+				return body
+			}
+			body, _, _ := strings.Cut(rest, ";\n")
+			return body
+		}
+	}
+	return ""
+}
+
+var memberForm = regexp.MustCompile(`(?m)^    (\w+)\??:`)
+
+// members names the members of an object type.
+func (d *declared) members(name string) (names []string) {
+	for _, m := range memberForm.FindAllStringSubmatch(d.body(name), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+// union names the object types of a union, through unions in it.
+func (d *declared) union(name string) (names []string) {
+	for part := range strings.SplitSeq(d.body(name), "|") {
+		part = strings.TrimSpace(part)
+		if strings.HasPrefix(d.body(part), "{") {
+			names = append(names, part)
+		} else if part != "" && d.body(part) != "" {
+			names = append(names, d.union(part)...)
+		}
+	}
+	return names
+}
+
+var literalForm = regexp.MustCompile(`'([^']+)'`)
+
+// literals returns the strings that a member of a type can be.
+func (d *declared) literals(name, member string) (values []string) {
+	line := regexp.MustCompile(`(?m)^    ` + member + `\??: (.*);$`).FindStringSubmatch(d.body(name))
+	if line == nil {
+		return nil
+	}
+	for _, m := range literalForm.FindAllStringSubmatch(line[1], -1) {
+		values = append(values, m[1])
+	}
+	return values
+}
+
+// tuple returns the strings of a constant list.
+func (d *declared) tuple(name string) (values []string) {
+	_, rest, _ := strings.Cut(d.text, "declare const "+name+": readonly [")
+	list, _, _ := strings.Cut(rest, "]")
+	for _, m := range literalForm.FindAllStringSubmatch(list, -1) {
+		values = append(values, m[1])
+	}
+	return values
+}
