@@ -35,6 +35,14 @@
 // [Content] is a list of [Block] values. The wire also allows a plain string
 // in its place; it decodes to one [TextBlock].
 //
+// # Following a conversation
+//
+// Some things are spread over many messages. Each of these takes messages as
+// they come, by its method Add: [ToolCalls] pairs calls with their results,
+// [Draft] puts the pieces of an answer together, [Spending] adds up cost and
+// tokens, [Progress] keeps the list of things to do and the tasks. [SubagentOf]
+// and [TextOf] tell of one message who said it and what.
+//
 // # Sending
 //
 // [NewUser] builds a message to send, from [Text], [Image] and [Document]

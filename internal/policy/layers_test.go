@@ -32,6 +32,7 @@ func apart() map[string][]string {
 		"internal/policy":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},
+		"internal/compat":          {".", "claudetest", "control", "hook", "internal/realcli", "message", "permission"},
 	}
 }
 

@@ -1,0 +1,10 @@
+// Compat measures what each pinned version of the CLI can do, with the scripted
+// model behind it, and writes docs/compatibility.md:
+//
+//	go run ./internal/compat                  # all pinned versions
+//	go run ./internal/compat 2.0.0 2.1.325    # some, printed and not written
+//
+// Each version that is not in .cache yet is a download. A feature counts when
+// its effect was seen: a call that came, a line that was written, a reply that
+// was no refusal.
+package main

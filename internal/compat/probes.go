@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// probe is one feature and how to see it.
+type probe struct {
+	name    string
+	replies []claudetest.Reply
+	run     func(context.Context, *bench) (bool, error)
+}
+
+func probes() []probe {
+	touch := claudetest.UseTool("Bash", map[string]string{"command": "touch made", "description": "touch"})
+	return []probe{
+		{"`Ask` without callbacks", nil, asks(nil)},
+		{"`Connect` and turns", nil, connects(nil)},
+		{"the handshake names the version", nil, connects(func(s *claude.Session, _ []message.Message) bool { return s.Info().CLIVersion != "" })},
+		{"results name their prompts", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && len(r.Prompts) > 0 })
+		})},
+		{"results have a terminal reason", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && r.TerminalReason != "" })
+		})},
+		{"prompts are followed through the queue", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+			return slices.ContainsFunc(all, func(m message.Message) bool { _, ok := m.(*message.CommandLifecycle); return ok })
+		})},
+		{"`Interrupt` has a receipt", nil, connects(func(s *claude.Session, _ []message.Message) bool {
+			got, err := s.Interrupt(context.Background())
+			return err == nil && strings.Contains(string(got.Raw), "still_queued")
+		})},
+		{"`CanUseTool` is asked", []claudetest.Reply{touch}, canUseTool},
+		{"hooks are called", []claudetest.Reply{touch}, hooks},
+		{"hooks can fail closed", nil, failClosed},
+		{"MCP servers of this process", nil, inProcess},
+		{"`SystemPrompt.Text` reaches the model", nil, prompts},
+		{"`Agents`", nil, agents},
+		{"`SessionID`", nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
+		{"`Tools`", nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
+		{"`SettingSources`", nil, asks(func(o *claude.Options) { o.SettingSources = []string{} })},
+		{"`Settings`", nil, asks(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
+		{"`ManagedSettings`", nil, asks(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
+		{"`StrictMCPConfig`", nil, asks(func(o *claude.Options) { o.StrictMCPConfig = true })},
+		{"`NoPersistence`", nil, asks(func(o *claude.Options) { o.NoPersistence = true })},
+		{"`FallbackModel`", nil, asks(func(o *claude.Options) { o.FallbackModel = "haiku" })},
+		{"`Effort`", nil, asks(func(o *claude.Options) { o.Effort = "high" })},
+		{"`Thinking` with a mode", nil, asks(func(o *claude.Options) { o.Thinking.Mode = "disabled" })},
+		{"`Thinking` with a budget", nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: "enabled", Budget: 2000} })},
+		{"`Betas`", nil, asks(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
+		{"`MaxTurns`", nil, asks(func(o *claude.Options) { o.MaxTurns = 3 })},
+		{"`MaxBudgetUSD`", nil, asks(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
+		{"`TaskBudget`", nil, asks(func(o *claude.Options) { o.TaskBudget = 50000 })},
+		{"`Plugins`", nil, asks(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
+		{"`AllowBypassPermissions`", nil, asks(func(o *claude.Options) { o.AllowBypassPermissions = true })},
+		{"`PermissionPrompts`", nil, asks(func(o *claude.Options) { o.PermissionPrompts = "none" })},
+		{"`ProjectConfigRoot`", nil, asks(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
+		{"`PartialMessages`", nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
+		{"`ReplayUserMessages`", nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
+		{"`HookEvents`", nil, asks(func(o *claude.Options) { o.HookEvents = true })},
+		{"`DebugFile`", nil, asks(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
+		{"`FileCheckpointing` and `RewindFiles`", nil, rewinds},
+	}
+}
+
+// asks sees a prompt answered with options set.
+func asks(set func(*claude.Options)) func(context.Context, *bench) (bool, error) {
+	return func(ctx context.Context, b *bench) (bool, error) {
+		if set != nil {
+			set(b.opts)
+		}
+		res, err := claude.Ask(ctx, "hello", b.opts)
+		return err == nil && !res.Failed(), err
+	}
+}
+
+// connects sees a turn of a session, and what came of it.
+func connects(check func(*claude.Session, []message.Message) bool) func(context.Context, *bench) (bool, error) {
+	return func(ctx context.Context, b *bench) (bool, error) {
+		s, err := claude.Connect(ctx, b.opts)
+		if err != nil {
+			return false, err
+		}
+		defer s.Close()
+		var all []message.Message
+		for range 2 {
+			for msg, err := range s.Run(ctx, "hello") {
+				if err != nil {
+					return false, err
+				}
+				all = append(all, msg)
+			}
+		}
+		return check == nil || check(s, all), nil
+	}
+}
+
+func canUseTool(ctx context.Context, b *bench) (bool, error) {
+	asked := false
+	b.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+		asked = true
+		return permission.Allow(), nil
+	}
+	_, err := claude.Ask(ctx, "touch", b.opts)
+	_, made := os.Stat(filepath.Join(b.dir, "made"))
+	return asked && made == nil, err
+}
+
+func hooks(ctx context.Context, b *bench) (bool, error) {
+	called := false
+	b.opts.PermissionMode = permission.ModeBypassPermissions
+	b.opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		called = true
+		return hook.DenyTool("no"), nil
+	})}
+	_, err := claude.Ask(ctx, "touch", b.opts)
+	_, made := os.Stat(filepath.Join(b.dir, "made"))
+	return called && made != nil, err
+}
+
+func failClosed(ctx context.Context, b *bench) (bool, error) {
+	b.opts.Hooks = []hook.Hook{hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil }).FailClosed()}
+	return asks(nil)(ctx, b)
+}
+
+func inProcess(ctx context.Context, b *bench) (bool, error) {
+	b.opts.MCPServers = claude.MCPServers{"echo": echo{}}
+	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
+		return false, err
+	}
+	for _, call := range b.model.Calls() {
+		if strings.Contains(string(call.Raw), "mcp__echo__say") {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func prompts(ctx context.Context, b *bench) (bool, error) {
+	b.opts.SystemPrompt.Text = "You are a lighthouse."
+	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool { return strings.Contains(c.System, "lighthouse") }), nil
+}
+
+func agents(ctx context.Context, b *bench) (bool, error) {
+	b.opts.Agents = map[string]control.AgentDefinition{"shepherd": {Description: "counts sheep at night", Prompt: "Count."}}
+	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool {
+		return strings.Contains(string(c.Raw), "counts sheep at night")
+	}), nil
+}
+
+func rewinds(ctx context.Context, b *bench) (bool, error) {
+	file := filepath.Join(b.dir, "a.txt")
+	b.model.Add(claudetest.UseTool("Write", map[string]any{"file_path": file, "content": "new"}), claudetest.Say("done"))
+	b.opts.PermissionMode, b.opts.FileCheckpointing = permission.ModeAcceptEdits, true
+	s, err := claude.Connect(ctx, b.opts)
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	id, err := s.Send(ctx, "write")
+	if err != nil {
+		return false, err
+	}
+	for msg, err := range s.Messages(ctx) {
+		if err != nil {
+			return false, err
+		}
+		if _, ok := msg.(*message.Result); ok {
+			break
+		}
+	}
+	if _, err := s.RewindFiles(ctx, id); err != nil {
+		return false, err
+	}
+	_, err = os.Stat(file)
+	return os.IsNotExist(err), nil
+}
+
+// echo is an MCP server of this process with one tool.
+type echo struct{}
+
+func (echo) MCPType() string { return "sdk" }
+
+func (echo) OpenMCP(context.Context, string, func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
+	return echo{}, nil
+}
+
+func (echo) Close() error { return nil }
+
+func (echo) Handle(_ context.Context, raw json.RawMessage) (json.RawMessage, error) {
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || m.ID == nil {
+		return nil, err
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"echo","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"say","description":"says","inputSchema":{"type":"object"}}]}`
+	}
+	return json.RawMessage(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,"result":` + result + `}`), nil
+}
