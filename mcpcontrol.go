@@ -120,10 +120,10 @@ func (h *mcpHub) add(handlers map[string]MCPHandler) {
 			continue
 		}
 		if known != nil {
-			known.gone = true
+			known.retire()
 			old = append(old, known)
 		}
-		h.servers[name] = newMCPServer(name, handler)
+		h.servers[name] = h.newServer(name, handler)
 	}
 	h.mu.Unlock()
 	h.closeAll(old)
@@ -135,7 +135,7 @@ func (h *mcpHub) keep(handlers map[string]MCPHandler) {
 	h.mu.Lock()
 	for name, server := range h.servers {
 		if _, kept := handlers[name]; !kept {
-			server.gone = true
+			server.retire()
 			old = append(old, server)
 			delete(h.servers, name)
 		}

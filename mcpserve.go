@@ -35,12 +35,13 @@ var (
 	errMCPInFlight  = errors.New("a request with this id is already in flight")
 	errMCPSilent    = errors.New("the server gave no response")
 	errMCPGarbage   = errors.New("the server gave a response that is no JSON")
+	errMCPGone      = errors.New("the MCP server was taken out of the session")
 )
 
 // mcpHub serves the MCP servers of this process to one session.
 type mcpHub struct {
 	session *Session
-	ctx     context.Context // of the connections
+	ctx     context.Context // of all servers
 	cancel  context.CancelCauseFunc
 	pushes  chan struct{} // a place for each push that is not acknowledged
 	setting chan struct{} // one slot: SetMCPServers runs alone
@@ -56,6 +57,8 @@ type mcpHub struct {
 type mcpServer struct {
 	name    string
 	handler MCPHandler
+	ctx     context.Context // of the connection and all calls: ended before Close
+	cancel  context.CancelCauseFunc
 
 	opening chan struct{} // one slot: a connection is opened by one
 	conn    MCPConn       // under the hub's lock
@@ -88,13 +91,15 @@ func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) 
 	}
 	h.ctx, h.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	for name, handler := range handlers {
-		h.servers[name] = newMCPServer(name, handler)
+		h.servers[name] = h.newServer(name, handler)
 	}
 	return h
 }
 
-func newMCPServer(name string, handler MCPHandler) *mcpServer {
-	return &mcpServer{name: name, handler: handler, opening: make(chan struct{}, 1)}
+func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
+	server := &mcpServer{name: name, handler: handler, opening: make(chan struct{}, 1)}
+	server.ctx, server.cancel = context.WithCancelCause(h.ctx)
+	return server
 }
 
 // accept sees each message on the reader, in the order of arrival: only there
@@ -161,18 +166,25 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	if m.raw == nil || m.raw[0] != '{' {
 		return m.respond(rpcError(json.RawMessage("null"), rpcInvalid, "not a JSON-RPC message")), nil
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	h.mu.Lock()
+	server := h.servers[m.server]
+	h.mu.Unlock()
+	if server == nil {
+		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
+	}
+	// The server's context is the parent: only then has the call's ended, too,
+	// when Close is called.
+	request := ctx
+	ctx, cancel := context.WithCancelCause(server.ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(request, func() { cancel(context.Cause(request)) })()
 	defer context.AfterFunc(m.ctx, func() {
 		cancel(context.Cause(m.ctx))
 		in.Reply(m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error())))
 	})()
-	conn, err := h.connection(ctx, m)
+	conn, err := h.connection(ctx, server)
 	if err != nil {
 		return nil, err
-	}
-	if conn == nil {
-		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
 	}
 	response, err := conn.Handle(ctx, m.raw)
 	if m.id == nil {
@@ -239,17 +251,13 @@ func rpcError(id json.RawMessage, code int, text string) json.RawMessage {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, message)
 }
 
-// connection returns the connection to a message's server, and opens it first
-// if need be. It is nil for an unknown server.
-func (h *mcpHub) connection(ctx context.Context, m *mcpMessage) (MCPConn, error) {
+// connection returns the connection to a server, and opens it first if need
+// be.
+func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, error) {
 	h.mu.Lock()
-	server := h.servers[m.server]
-	var conn MCPConn
-	if server != nil {
-		conn = server.conn
-	}
+	conn := server.conn
 	h.mu.Unlock()
-	if server == nil || conn != nil {
+	if conn != nil {
 		return conn, nil
 	}
 	select {
@@ -264,7 +272,7 @@ func (h *mcpHub) connection(ctx context.Context, m *mcpMessage) (MCPConn, error)
 	if conn != nil {
 		return conn, nil
 	}
-	conn, err := server.handler.OpenMCP(h.ctx, server.name, h.pusher(server))
+	conn, err := server.handler.OpenMCP(server.ctx, server.name, h.pusher(server))
 	if err == nil && conn == nil {
 		err = errors.New("OpenMCP gave no connection")
 	}
@@ -279,9 +287,16 @@ func (h *mcpHub) connection(ctx context.Context, m *mcpMessage) (MCPConn, error)
 	h.mu.Unlock()
 	if over {
 		h.closeAll([]*mcpServer{{name: server.name, conn: conn}})
-		return nil, ErrClosed
+		return nil, context.Cause(server.ctx)
 	}
 	return conn, nil
+}
+
+// retire ends the contexts of a server that was taken out of the session. The
+// hub is locked, so that no connection is opened behind it.
+func (s *mcpServer) retire() {
+	s.gone = true
+	s.cancel(errMCPGone)
 }
 
 // pusher returns the function by which a server speaks of its own accord. It
@@ -296,9 +311,12 @@ func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage
 		case h.pushes <- struct{}{}:
 		case <-ctx.Done():
 			return fmt.Errorf("claude: push: %w", context.Cause(ctx))
-		case <-h.ctx.Done():
-			return fmt.Errorf("claude: push: %w", context.Cause(h.ctx))
+		case <-server.ctx.Done():
+			return fmt.Errorf("claude: push: %w", context.Cause(server.ctx))
 		}
+		// The caller's context bounds the writing, not the acknowledgement.
+		calling, abandon := context.WithCancelCause(server.ctx)
+		keep := context.AfterFunc(ctx, func() { abandon(context.Cause(ctx)) })
 		written, failed := make(chan struct{}), make(chan error, 1)
 		call := peer.Call{
 			Subtype: "mcp_message",
@@ -307,11 +325,13 @@ func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage
 				Message json.RawMessage `json:"message"`
 			}{server.name, message},
 			Timeout: max(h.session.opts.Timeouts.Control, 0),
-			Written: func() { close(written) },
+			Written: func() { keep(); close(written) },
 		}
 		go func() {
 			defer func() { <-h.pushes }()
-			_, err := h.session.peer.Call(h.ctx, call)
+			defer abandon(nil)
+			defer keep()
+			_, err := h.session.peer.Call(calling, call)
 			failed <- err
 		}()
 		select {
