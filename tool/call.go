@@ -65,7 +65,11 @@ func (t *Tool) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallT
 	if err != nil {
 		return failed(err), nil
 	}
-	return result, nil
+	checked, err := encodable(result)
+	if err != nil {
+		return failed(err), nil
+	}
+	return checked.(*mcp.CallToolResult), nil
 }
 
 func failed(err error) *mcp.CallToolResult {
@@ -113,27 +117,9 @@ func recovering(next mcp.MethodHandler) mcp.MethodHandler {
 		if result, err = next(ctx, method, req); err != nil {
 			return nil, err
 		}
-		return encodable(result)
-	}
-}
-
-// encodable refuses a result that cannot become JSON. The MCP SDK would not
-// answer at all, and the CLI would wait until the turn is interrupted.
-func encodable(result mcp.Result) (mcp.Result, error) {
-	r, ok := result.(*mcp.CallToolResult)
-	if !ok || r == nil {
+		if result, err = encodable(result); err != nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+		}
 		return result, nil
 	}
-	_, err := json.Marshal(r.Meta)
-	if raw, encoded := r.StructuredContent.(json.RawMessage); err == nil && r.StructuredContent != nil && !(encoded && json.Valid(raw)) {
-		var data json.RawMessage
-		data, err = marshal(r.StructuredContent)
-		c := *r
-		c.StructuredContent = data
-		r = &c
-	}
-	if err != nil {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-	}
-	return r, nil
 }

@@ -28,12 +28,13 @@ type conn struct {
 	tunnel *tunnel
 	all    map[*tunnel]bool // that are not over
 	closed bool
-	faults []error
+	faults []error // for the log
 }
 
 type connKey struct{}
 
-// report keeps what nobody would hear of otherwise, for the log.
+// report keeps what nobody would hear of otherwise, for the log. It is never
+// part of an answer: a stack is nothing for a model.
 func report(ctx context.Context, err error) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.mu.Lock()
@@ -57,11 +58,19 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 		return nil, t.deliver(ctx, msg)
 	}
 	response, err := t.call(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return response, c.reported() // beside a response it is only logged
+}
+
+// reported returns what was reported since the last time.
+func (c *conn) reported() error {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	faults := c.faults
 	c.faults = nil
-	c.mu.Unlock()
-	return response, errors.Join(append(faults, err)...)
+	return errors.Join(faults...)
 }
 
 // pick returns the session for a message.
@@ -104,7 +113,7 @@ func (c *conn) pick(initialize bool) (*tunnel, error) {
 }
 
 // Close ends the sessions with the server: their calls are cancelled and
-// awaited.
+// awaited. Its error, which is logged, has what no response could carry.
 func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
@@ -118,8 +127,8 @@ func (c *conn) Close() error {
 	}
 	for _, t := range open {
 		if err := t.session.Wait(); err != nil && !errors.Is(err, io.EOF) {
-			return err
+			return errors.Join(err, c.reported())
 		}
 	}
-	return nil
+	return c.reported()
 }

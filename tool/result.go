@@ -120,7 +120,13 @@ func (r *Result) encode() (*mcp.CallToolResult, error) {
 }
 
 // marshal encodes a value of the user's for a model to read: < stays <.
-func marshal(v any) (json.RawMessage, error) {
+// A panic in a method of it is an error.
+func marshal(v any) (data json.RawMessage, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			data, err = nil, fmt.Errorf("the result cannot be encoded: panic: %v", p)
+		}
+	}()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

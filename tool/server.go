@@ -69,6 +69,9 @@ func (s *Server) Remove(names ...string) {
 
 // CheckMCP reports a tool of NewServer that cannot be used.
 func (s *Server) CheckMCP() error {
+	if s.mounted == nil {
+		return errors.New("was not made by NewServer")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err
@@ -84,6 +87,9 @@ func usable(t *Tool) error {
 // AddTo adds tools to any server of the MCP SDK, or replaces those of the same
 // name.
 func AddTo(server *mcp.Server, tools ...*Tool) error {
+	if server == nil {
+		return errNoServer
+	}
 	for _, t := range tools {
 		if err := usable(t); err != nil {
 			return err
@@ -98,22 +104,39 @@ func AddTo(server *mcp.Server, tools ...*Tool) error {
 // Mount makes any server of the MCP SDK one for Options.MCPServers, with its
 // tools, prompts, resources, instructions and notifications. Several sessions
 // may use it at once. A middleware is added to it by which a panic in one of
-// its handlers is answered as an error and does not end the program.
+// its handlers, and a result that cannot be encoded, are answered as an error
+// and do not end the program. With a server that is nil the session does not
+// start.
 func Mount(server *mcp.Server) claude.MCPHandler { return mount(server) }
+
+var errNoServer = errors.New("the server is nil")
 
 // mounted is a server of the MCP SDK as the root package sees it.
 type mounted struct{ server *mcp.Server }
 
 func mount(server *mcp.Server) *mounted {
-	server.AddReceivingMiddleware(recovering)
+	if server != nil {
+		server.AddReceivingMiddleware(recovering)
+	}
 	return &mounted{server}
 }
 
 // MCPType returns "sdk": the server is in this process.
 func (*mounted) MCPType() string { return "sdk" }
 
+// CheckMCP reports that there is no server.
+func (m *mounted) CheckMCP() error {
+	if m.server == nil {
+		return errNoServer
+	}
+	return nil
+}
+
 // OpenMCP connects a session with the server.
 func (m *mounted) OpenMCP(ctx context.Context, _ string, push func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
+	if err := m.CheckMCP(); err != nil {
+		return nil, err
+	}
 	c := &conn{server: m.server, push: push}
 	c.ctx = context.WithValue(ctx, connKey{}, c)
 	return c, nil
