@@ -187,7 +187,19 @@ func (a *Answer) event(e *message.StreamEvent) {
 
 // End ends the answer, runs its tool calls and returns their outputs in order.
 // An error for which errors.Is(err, ErrOver) holds means that the turn is over.
+//
+// Tools may give answers of their own: the next answer can begin while they
+// run.
 func (a *Answer) End(ctx context.Context) ([]Output, error) {
+	a.end()
+	if a.err != nil || len(a.calls) == 0 {
+		return nil, a.err
+	}
+	return a.t.use(ctx, a.calls)
+}
+
+// end says that the answer is complete and lets the next one begin.
+func (a *Answer) end() {
 	defer func() { <-a.t.answering }()
 	reason := a.stop
 	switch {
@@ -203,10 +215,6 @@ func (a *Answer) End(ctx context.Context) ([]Output, error) {
 	a.t.mu.Lock()
 	a.t.text, a.t.stop = a.text.String(), reason
 	a.t.mu.Unlock()
-	if a.err != nil || len(a.calls) == 0 {
-		return nil, a.err
-	}
-	return a.t.use(ctx, a.calls)
 }
 
 // Say answers with a text.

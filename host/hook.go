@@ -144,8 +144,15 @@ type hookCall struct {
 // have to say. The subject is what matchers are compared with, for tool events
 // the tool's name. The input encodes as an object with the members that the
 // event adds to those that all events have.
+//
+// A hook that did not answer in time where the CLI does not go on without it,
+// and one whose answer is about another event, have Blocked set.
 func (t *Turn) Fire(ctx context.Context, event hook.Event, subject string, input any) (HookOutcome, error) {
-	return t.fireTold(ctx, hookCall{event: event, subject: subject, extra: input})
+	out, err := t.fireTold(ctx, hookCall{event: event, subject: subject, extra: input})
+	if out.closed != "" {
+		out.Blocked, out.Reason = true, out.closed
+	}
+	return out, err
 }
 
 func (t *Turn) fireTold(ctx context.Context, c hookCall) (HookOutcome, error) {
@@ -220,15 +227,12 @@ func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input
 			ToolUseID string          `json:"tool_use_id"`
 		}{cb.id, input, c.toolUseID},
 	})
-	_, timeout := errors.AsType[*peer.TimeoutError](err)
 	_, refused := errors.AsType[*peer.RefusedError](err)
 	switch {
-	case timeout || errors.Is(err, ErrInputClosed):
-		r.silent = true
 	case refused:
 		r.invalid = true
-	case err != nil:
-		r.invalid = true
+	case err != nil: // too late, or never asked: nobody has agreed
+		r.silent = true
 	default:
 		r.read(c.event, payload)
 	}

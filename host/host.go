@@ -107,7 +107,8 @@ type Options struct {
 
 	// Logger takes what happens. Nil: silence.
 	Logger *slog.Logger
-	// LineLimit is the longest line of the client that is read. 0: 64 MiB.
+	// LineLimit is the longest line of the client that is read. 0: 64 MiB. A
+	// longer one ends the session with ErrLine.
 	LineLimit int
 }
 
@@ -128,8 +129,8 @@ func (e *OperationError) Error() string { return e.Message }
 // client asked for the end, or when ctx ends. The error is nil, ErrFailed, one
 // that wraps ErrLine, that of the stream, or the cause of ctx.
 //
-// When ctx ends, no result is written for a turn that runs. A read that blocks
-// is not waited for: it ends when rw is closed.
+// When ctx ends, no result is written for a turn that runs. A read or a write
+// that blocks is not waited for: it ends when rw is closed.
 func Serve(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Options) error {
 	return newSession(ctx, rw, agent, opts).serve()
 }

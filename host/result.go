@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/message"
@@ -11,6 +12,15 @@ import (
 // result is the message that ends the turn. The CLI counts as turns the first
 // answer and every user line after it.
 func (t *Turn) result(err error) *message.Result {
+	r, edits := t.outcome(err)
+	for _, edit := range edits { // without the lock: they may use the turn
+		edit(r)
+	}
+	return r
+}
+
+// outcome is the result before it is edited.
+func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	elapsed := time.Since(t.began).Milliseconds()
@@ -34,10 +44,7 @@ func (t *Turn) result(err error) *message.Result {
 		r.Errors = []string{err.Error()}
 	}
 	t.account(r)
-	for _, edit := range t.edits {
-		edit(r)
-	}
-	return r
+	return r, slices.Clone(t.edits)
 }
 
 // account adds what the turn has cost to what the session has cost.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -100,9 +101,15 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	s.reader = ndjson.NewReader(rw)
 	s.reader.Limit = s.opts.LineLimit
 	s.writer = ndjson.NewWriter(rw)
-	s.peer = peer.New(peer.Config{Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log})
+	s.peer = peer.New(peer.Config{Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log, Limits: unlimited()})
 	s.servers = newServers(s)
 	return s
+}
+
+// unlimited are the bounds of a session: none, as with the CLI. A hook that is
+// not called because there is no room cannot object.
+func unlimited() peer.Limits {
+	return peer.Limits{Queued: math.MaxInt, Pending: math.MaxInt, Running: math.MaxInt}
 }
 
 // serve runs turns until there is no more to run.
@@ -205,9 +212,10 @@ func (s *session) emit(m message.Message) error {
 	return s.write(line)
 }
 
-// write writes a line. A stream that cannot be written ends the session.
+// write writes a line. A stream that cannot be written ends the session, and
+// the end of the session ends the wait for a client that does not read.
 func (s *session) write(line []byte) error {
-	err := s.writer.Write(context.Background(), line)
+	err := s.writer.Write(s.ctx, line)
 	if errors.Is(err, ndjson.ErrBroken) {
 		s.cancel(err)
 	}
@@ -302,12 +310,8 @@ func (s *session) enqueue(m *message.User) {
 	// Off the reader, which may not wait, but in order.
 	s.serving.Go(func() {
 		defer close(q.announced)
-		if before != nil {
-			<-before
-		}
-		if served != nil {
-			<-served
-		}
+		s.await(before)
+		s.await(served)
 		s.finished()
 		s.lifecycle(q, message.CommandQueued)
 	})
@@ -354,9 +358,7 @@ func (s *session) wait(id wire.ID) (leave func()) {
 	if !ok {
 		return func() {}
 	}
-	if p.before != nil {
-		<-p.before
-	}
+	s.await(p.before)
 	s.finished()
 	return func() { close(p.done) }
 }
@@ -366,18 +368,30 @@ func (s *session) finished() {
 	s.mu.Lock()
 	finishing := s.finishing
 	s.mu.Unlock()
-	if finishing != nil {
-		<-finishing
+	s.await(finishing)
+}
+
+// await waits for something that comes before, which is nothing if it is nil,
+// but not beyond the end of the session.
+func (s *session) await(before <-chan struct{}) {
+	if before == nil {
+		return
+	}
+	select {
+	case <-before:
+	case <-s.ctx.Done():
 	}
 }
 
 // Fault takes a line that is no frame. What is no JSON ends the session, as it
-// ends the CLI; JSON that is no object is ignored.
+// ends the CLI, and so does a line over the limit, which would be missed; JSON
+// that is no object is ignored.
 func (d dispatcher) Fault(line []byte, err error) {
 	if _, missing := errors.AsType[*wire.MissingError](err); missing {
 		return
 	}
-	if _, long := errors.AsType[*ndjson.TooLongError](err); long || jsonx.Valid(line) && string(line) != "null" {
+	_, long := errors.AsType[*ndjson.TooLongError](err)
+	if !long && jsonx.Valid(line) && string(line) != "null" {
 		d.log.Warn("line ignored", "error", err)
 		return
 	}

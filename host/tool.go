@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -125,7 +126,12 @@ func (t *Turn) useOne(ctx context.Context, c *Call) (Output, error) {
 	if t.isOver() {
 		return Output{}, errInterrupted
 	}
-	out, after, err := t.execute(ctx, c)
+	var out Output
+	var after HookOutcome
+	err := context.Cause(ctx) // nothing begins after the end
+	if err == nil {
+		out, after, err = t.execute(ctx, c)
+	}
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		out = failure(rejected)
 		err = errInterrupted
@@ -204,8 +210,11 @@ func (t *Turn) perform(ctx context.Context, c *Call) (Output, HookOutcome, error
 	if run == nil {
 		run = t.s.servers.runner(c)
 	}
+	if ctx.Err() != nil { // while somebody was asked
+		return Output{}, HookOutcome{}, context.Cause(ctx)
+	}
 	began := time.Now()
-	out, err := run(ctx, c.input)
+	out, err := t.runSafely(ctx, c, run)
 	if ctx.Err() != nil {
 		return out, HookOutcome{}, nil
 	}
@@ -242,6 +251,18 @@ func (t *Turn) perform(ctx context.Context, c *Call) (Output, HookOutcome, error
 	}
 	t.note(post.Context...)
 	return out, post, nil
+}
+
+// runSafely runs the tool. A panic is its error: calls that change nothing run
+// in goroutines, where nobody else would catch it.
+func (t *Turn) runSafely(ctx context.Context, c *Call, run RunFunc) (out Output, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.s.log.Error("panic in a tool", "tool", c.Name, "panic", v, "stack", string(debug.Stack()))
+			out, err = Output{}, fmt.Errorf("the tool panicked: %v", v)
+		}
+	}()
+	return run(ctx, c.input)
 }
 
 // response is the output as hooks see it.

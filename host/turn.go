@@ -202,7 +202,7 @@ func (t *Turn) ids() []string {
 func (s *session) run(t *Turn) {
 	defer t.cancel(nil)
 	for _, q := range t.prompts {
-		<-q.announced
+		s.await(q.announced)
 		s.lifecycle(q, message.CommandStarted)
 	}
 	s.state(message.StateRunning)
