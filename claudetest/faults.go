@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -40,11 +40,16 @@ type Fault struct {
 var errGone = errors.New("the process has ended")
 
 // faultyWriter is standard output of a scripted CLI. Each Write is a line.
+//
+// The lock is a channel of one slot, not a mutex: it is held over pauses and
+// over writes that wait for a reader, which a bubble of testing/synctest must
+// see as waiting.
 type faultyWriter struct {
 	p      *process
+	ctx    context.Context // ends with the process
 	cancel context.CancelCauseFunc
+	lock   chan struct{}
 
-	mu     sync.Mutex
 	faults []Fault
 	lines  int
 	silent bool
@@ -52,10 +57,28 @@ type faultyWriter struct {
 	held   bytes.Buffer // lines that are to be glued to the next
 }
 
+func newFaultyWriter(ctx context.Context, cancel context.CancelCauseFunc, p *process) *faultyWriter {
+	return &faultyWriter{p: p, ctx: ctx, cancel: cancel, lock: make(chan struct{}, 1), faults: slices.Clone(p.script.Faults)}
+}
+
+// acquire takes the lock, unless the process ends first.
+func (w *faultyWriter) acquire() error {
+	select {
+	case w.lock <- struct{}{}:
+		return nil
+	case <-w.ctx.Done():
+		return errGone
+	}
+}
+
+func (w *faultyWriter) release() { <-w.lock }
+
 // begin lets the faults of the start happen.
 func (w *faultyWriter) begin() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if w.acquire() != nil {
+		return
+	}
+	defer w.release()
 	_ = w.trouble(0)
 	if w.p.script.Grandchild && w.p.signal != nil {
 		holdPipes()
@@ -63,8 +86,10 @@ func (w *faultyWriter) begin() {
 }
 
 func (w *faultyWriter) Write(line []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if err := w.acquire(); err != nil {
+		return 0, err
+	}
+	defer w.release()
 	w.lines++
 	if err := w.trouble(w.lines); err != nil {
 		return 0, err
@@ -97,8 +122,10 @@ func awaited(line []byte) bool {
 
 // flush writes what is held back.
 func (w *faultyWriter) flush() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	if w.acquire() != nil {
+		return
+	}
+	defer w.release()
 	if !w.silent && !w.gone {
 		_ = w.put(w.held.Bytes())
 		w.held.Reset()
@@ -139,8 +166,8 @@ func (w *faultyWriter) trouble(line int) error {
 }
 
 func (w *faultyWriter) happen(f *Fault) error {
-	if f.Pause > 0 {
-		<-time.After(f.Pause)
+	if f.Pause > 0 && !pause(w.ctx, f.Pause) {
+		return errGone
 	}
 	w.complain(f)
 	var junk []byte

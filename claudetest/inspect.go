@@ -31,7 +31,10 @@ type ToolUse struct {
 	// Message is that of a denial.
 	Message string
 	// Done says that there is a result, Output its text, IsError that it is
-	// an error. Ran says that the tool really ran: it was not denied.
+	// an error. Ran says that the tool really ran: nobody refused it, and
+	// every hook that had to agree has answered. A call that a rule denied
+	// shows as such once the turn has its result; one that an interrupt ended
+	// counts as run.
 	Done, Ran, IsError bool
 	Output             string
 }
@@ -48,32 +51,13 @@ type HookCall struct {
 
 // Tools returns the tool calls of the session in order.
 func (t *Transcript) Tools() []*ToolUse {
-	var all []*ToolUse
-	byID := make(map[string]*ToolUse)
-	asked := make(map[wire.ID]*ToolUse)
+	calls := newFates()
 	for _, e := range t.Entries() {
-		f, err := wire.Parse(e.Msg)
-		if err != nil {
-			continue
-		}
-		switch {
-		case e.Dir == DirOut && f.Type == wire.TypeRequest:
-			if r, err := f.Request(); err == nil && r.Subtype == "can_use_tool" {
-				var req permission.Request
-				_ = jsonx.Unmarshal(r.Body, &req)
-				if u := byID[req.ToolUseID]; u != nil {
-					u.Asked, asked[r.ID] = true, u
-				}
-			}
-		case e.Dir == DirIn && f.Type == wire.TypeResponse:
-			if r, err := f.Response(); err == nil && asked[r.ID] != nil {
-				asked[r.ID].decided(r)
-			}
-		case e.Dir == DirOut:
-			all = append(all, noteTools(f, byID)...)
+		if f, err := wire.Parse(e.Msg); err == nil {
+			calls.take(e.Dir, f)
 		}
 	}
-	return all
+	return calls.uses()
 }
 
 func (u *ToolUse) decided(r wire.Response) {
@@ -81,32 +65,6 @@ func (u *ToolUse) decided(r wire.Response) {
 	if r.Err == nil && jsonx.Unmarshal(r.Payload, &d) == nil {
 		u.Decision, u.Message = d.Behavior(), d.Message()
 	}
-}
-
-// noteTools takes what a message says of tool calls and returns the new ones.
-func noteTools(f wire.Frame, byID map[string]*ToolUse) (begun []*ToolUse) {
-	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
-	switch m := m.(type) {
-	case *message.Assistant:
-		for _, b := range m.ToolUses() {
-			u := &ToolUse{ID: b.ID, Name: b.Name, Input: b.Input}
-			byID[b.ID] = u
-			begun = append(begun, u)
-		}
-	case *message.User:
-		for _, b := range m.ToolResults() {
-			if u := byID[b.ToolUseID]; u != nil {
-				u.Done, u.Ran, u.IsError, u.Output = true, true, b.IsError, b.Content.Text()
-			}
-		}
-	case *message.Result:
-		for _, d := range m.PermissionDenials {
-			if u := byID[d.ToolUseID]; u != nil {
-				u.Ran = false
-			}
-		}
-	}
-	return begun
 }
 
 // Tool returns the first call of a tool, and fails the test if there is none.

@@ -44,7 +44,7 @@ func (p *process) run(ctx context.Context) int {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := &faultyWriter{p: p, cancel: cancel, faults: slices.Clone(p.script.Faults)}
+	out := newFaultyWriter(ctx, cancel, p)
 	out.begin()
 	err = host.Serve(ctx, struct {
 		io.Reader
@@ -102,6 +102,9 @@ func (s *Script) complete(o *host.Options, p *process) {
 	}
 	if o.MaxTurns == 0 {
 		o.MaxTurns = base.MaxTurns
+	}
+	if o.JSONSchema == nil {
+		o.JSONSchema = base.JSONSchema
 	}
 	o.AllowBypass = o.AllowBypass || base.AllowBypass
 	o.PartialMessages = o.PartialMessages || base.PartialMessages

@@ -1,14 +1,10 @@
 package claudetest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/claude-agent-go/claude"
@@ -17,7 +13,11 @@ import (
 
 // Redaction says what a recording must not show. The zero value, and a nil
 // pointer, hide API keys and the values of environment variables whose names
-// say that they are secret.
+// say that they are secret: by a part such as KEY, TOKEN, SECRET or PASSWORD.
+// Values of fewer than eight bytes are no secrets unless Secrets names them.
+//
+// Secrets are found in whatever way JSON escapes them, but only in one piece:
+// one that is streamed in several lines is not.
 type Redaction struct {
 	// Secrets are further texts to hide.
 	Secrets []string
@@ -84,9 +84,9 @@ func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Con
 
 func (r *Recorder) write(e Entry) {
 	line, err := jsonx.Marshal(e)
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err == nil {
-		r.mu.Lock()
-		defer r.mu.Unlock()
 		_, err = r.w.Write(append(line, '\n'))
 	}
 	if r.err == nil {
@@ -140,48 +140,4 @@ func (c *recorded) StderrTail() string {
 		return t.StderrTail()
 	}
 	return ""
-}
-
-// keyForm is what API keys look like.
-var keyForm = regexp.MustCompile(`sk-ant-[A-Za-z0-9_-]+`)
-
-// minSecret is the length from which a value is worth hiding: shorter ones are
-// switches and numbers.
-const minSecret = 8
-
-// hider returns what takes secrets out of an entry.
-func (r *Redaction) hider(env []string) func(Entry) Entry {
-	secrets := slices.Clone(r.Secrets)
-	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if tellsSecret(name) && len(value) >= minSecret {
-			secrets = append(secrets, value)
-		}
-	}
-	var hidden [][]byte
-	for _, s := range secrets {
-		if quoted, err := jsonx.Marshal(s); err == nil && len(s) > 0 {
-			hidden = append(hidden, quoted[1:len(quoted)-1])
-		}
-	}
-	return func(e Entry) Entry {
-		for _, s := range hidden {
-			e.Msg = bytes.ReplaceAll(e.Msg, s, []byte("[redacted]"))
-		}
-		e.Msg = keyForm.ReplaceAll(e.Msg, []byte("[redacted]"))
-		if r.Line != nil {
-			e.Msg = r.Line(e.Dir, e.Msg)
-		}
-		return e
-	}
-}
-
-func tellsSecret(name string) bool {
-	name = strings.ToUpper(name)
-	for _, word := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "AUTH"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,8 +29,9 @@ type Replayer struct {
 
 	entries []Entry
 
-	mu  sync.Mutex
-	err error
+	mu   sync.Mutex
+	last *player
+	err  error // of last
 }
 
 var _ claude.Transport = (*Replayer)(nil)
@@ -83,6 +86,9 @@ func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, erro
 		r: r, ctx: ctx, out: toSDK, lines: make(chan json.RawMessage),
 		replies: make(map[wire.ID]json.RawMessage), ids: make(map[string]string),
 	}
+	r.mu.Lock()
+	r.last, r.err = p, nil
+	r.mu.Unlock()
 	conn := &replayConn{Reader: fromCLI, WriteCloser: toCLI, cancel: cancel, done: make(chan struct{}),
 		sever: func() { fromSDK.Close(); toSDK.Close() }}
 	go p.hear(fromSDK)
@@ -127,6 +133,7 @@ type player struct {
 	lines chan json.RawMessage // of the SDK; closed at its end
 
 	replies map[wire.ID]json.RawMessage // that came before they were due
+	extra   []json.RawMessage           // second replies to one request
 	ids     map[string]string           // recorded id: live id, both in quotes
 	ended   bool
 	code    int
@@ -155,8 +162,10 @@ func (p *player) play() error {
 	err := p.perform()
 	if d, ok := errors.AsType[*Difference](err); ok {
 		p.r.mu.Lock()
-		p.r.err = d
-		p.r.mu.Unlock()
+		defer p.r.mu.Unlock()
+		if p.r.last == p {
+			p.r.err = d
+		}
 		return d
 	}
 	if err == nil && p.code != 0 {
@@ -180,14 +189,34 @@ func (p *player) perform() error {
 			return err
 		}
 	}
-	if p.ended || p.exited {
+	if !p.ended && !p.exited {
+		line, err := p.next(len(p.r.entries)+1, nil)
+		if err != nil {
+			return err
+		}
+		if line != nil {
+			return &Difference{Line: len(p.r.entries) + 1, Got: line, Problem: "the recording ends here"}
+		}
+	}
+	return p.leftOver()
+}
+
+// leftOver finds a reply that the recording does not have. A request that the
+// CLI took back may be answered or not: that is a matter of moments.
+func (p *player) leftOver() error {
+	for _, e := range p.r.entries {
+		if f, err := wire.Parse(e.Msg); err == nil && e.Dir == DirOut && f.Type == wire.TypeCancel {
+			delete(p.replies, f.CancelID())
+		}
+	}
+	extra := p.extra
+	for _, id := range slices.Sorted(maps.Keys(p.replies)) {
+		extra = append(extra, p.replies[id])
+	}
+	if len(extra) == 0 {
 		return nil
 	}
-	line, err := p.next(len(p.r.entries)+1, nil)
-	if err == nil && line != nil {
-		err = &Difference{Line: len(p.r.entries) + 1, Got: line, Problem: "the recording ends here"}
-	}
-	return err
+	return &Difference{Line: len(p.r.entries) + 1, Got: extra[0], Problem: "a reply that the recording does not have"}
 }
 
 // note takes what the recording says of the process.
@@ -209,9 +238,7 @@ func (p *player) say(msg json.RawMessage) error {
 	if jsonx.Unmarshal(msg, &raw) == nil && raw.Text != nil {
 		line = []byte(*raw.Text)
 	}
-	for recorded, live := range p.ids {
-		line = bytes.ReplaceAll(line, []byte(recorded), []byte(live))
-	}
+	line = p.translate(line)
 	if _, err := p.out.Write(append(line, '\n')); err != nil {
 		return terminated() // the SDK has gone
 	}
@@ -290,6 +317,10 @@ func (p *player) keepReply(line json.RawMessage) bool {
 	if err != nil {
 		return false
 	}
+	if p.replies[r.ID] != nil {
+		p.extra = append(p.extra, line)
+		return true
+	}
 	p.replies[r.ID] = line
 	return true
 }
@@ -334,10 +365,7 @@ func (p *player) compare(n int, want wire.Frame, got json.RawMessage) error {
 	}
 	p.learn(want, f)
 	var w, g any
-	recorded := want.Line
-	for old, live := range p.ids {
-		recorded = bytes.ReplaceAll(recorded, []byte(old), []byte(live))
-	}
+	recorded := p.translate(want.Line)
 	if err := errors.Join(jsonx.Unmarshal(recorded, &w), jsonx.Unmarshal(got, &g)); err != nil {
 		return &Difference{Line: n, Want: want.Line, Got: got, Problem: err.Error()}
 	}
@@ -352,10 +380,21 @@ func (p *player) learn(want, got wire.Frame) {
 	if want.Type != got.Type {
 		return
 	}
-	for _, name := range map[string][]string{wire.TypeRequest: {"request_id"}, "user": {"uuid", "session_id"}}[want.Type] {
-		old, live := string(want.Member(name)), string(got.Member(name))
-		if len(old) > 2 && len(live) > 2 && strings.HasPrefix(old, `"`) && strings.HasPrefix(live, `"`) {
-			p.ids[old] = live
-		}
+	name := map[string]string{wire.TypeRequest: "request_id", "user": "uuid"}[want.Type]
+	old, live := string(want.Member(name)), string(got.Member(name))
+	if len(old) > 2 && len(live) > 2 && strings.HasPrefix(old, `"`) && strings.HasPrefix(live, `"`) {
+		p.ids[old] = live
 	}
+}
+
+// translate puts the ids of this session into a recorded line. It looks at
+// each text once: an id of this session may be that of another line of the
+// recording.
+func (p *player) translate(line []byte) []byte {
+	return mapTexts(line, func(text []byte, name bool) []byte {
+		if live, ok := p.ids[string(text)]; ok && !name {
+			return []byte(live)
+		}
+		return text
+	})
 }

@@ -4,11 +4,20 @@ package claudetest
 
 import (
 	"os"
+	"os/signal"
 	"syscall"
+	"time"
 )
 
-// signalSelf ends this process by a signal.
+// signalPatience is how long a signal may be on its way.
+const signalPatience = time.Second
+
+// signalSelf ends this process by a signal. One that it was started to ignore
+// does not end it; then it exits as if.
 func signalSelf(name string) {
-	_ = syscall.Kill(os.Getpid(), syscall.Signal(signalNumber(name)))
-	select {} // the signal is on its way
+	number := syscall.Signal(signalNumber(name))
+	signal.Reset(number) // or the process would handle it
+	_ = syscall.Kill(os.Getpid(), number)
+	<-time.After(signalPatience)
+	os.Exit(128 + int(number))
 }
