@@ -71,8 +71,8 @@ func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, error) 
 // The schema follows encoding/json. Fields are required unless they are
 // pointers or have omitempty or omitzero; the tag jsonschema:"…" describes a
 // field to the model, enum:"a,b" lists its values, and a type with a method
-// JSONSchema() json.RawMessage describes itself. A type that cannot be JSON,
-// such as a channel, is an error.
+// JSONSchema() json.RawMessage describes itself. A type that JSON cannot be
+// decoded into, such as a channel or an interface with methods, is an error.
 func SchemaFor[T any]() (json.RawMessage, error) {
 	s, _, err := schema.ForAnswer(reflect.TypeFor[T]())
 	if err != nil {

@@ -16,8 +16,9 @@
 // values, and a type with a method JSONSchema() json.RawMessage describes
 // itself. What the model sends is checked against the schema before the
 // function is called; what does not fit goes back to the model as an error of
-// the tool, so that it can try again. A type that has no schema is reported
-// when the session starts.
+// the tool, so that it can try again. A type that has no schema, such as one
+// with a channel or an interface with methods, is reported when the session
+// starts.
 //
 // # Results
 //

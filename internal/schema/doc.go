@@ -10,16 +10,18 @@
 //     A field is optional if it is a pointer or has omitempty or omitzero; a
 //     pointer may be null. Embedded structs give their fields as in
 //     encoding/json.
-//   - []byte is text in base64, json.RawMessage and interfaces are anything,
+//   - []byte is text in base64, json.RawMessage and any are anything,
 //     time.Time is text in the form date-time, types that decode from text are
 //     text.
 //   - A type that decodes itself is anything, because nobody can look into its
-//     code. It may say more by a method JSONSchema() json.RawMessage.
+//     code. It may say more by a method JSONSchema() json.RawMessage; what that
+//     defines is moved to the definitions of the whole.
 //   - The tag jsonschema:"…" describes a field, the tag enum:"a,b,c" lists the
 //     values it may have.
 //   - A type that contains itself is defined once and referred to.
 //
-// Channels, functions and complex numbers are refused, with the path to them.
+// Channels, functions, complex numbers and interfaces with methods are refused,
+// with the path to them; so is a schema that no value of the type could fit.
 //
 // # The dialect
 //

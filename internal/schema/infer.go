@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +33,7 @@ type inference struct {
 	names       map[reflect.Type]string // definitions that are referred to
 	taken       map[string]bool
 	definitions map[string]*jsonschema.Schema
+	own         map[reflect.Type]*jsonschema.Schema // of types that describe themselves
 }
 
 func infer(t reflect.Type) (*jsonschema.Schema, error) {
@@ -38,23 +42,72 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 		names:       make(map[reflect.Type]string),
 		taken:       make(map[string]bool),
 		definitions: make(map[string]*jsonschema.Schema),
+		own:         make(map[reflect.Type]*jsonschema.Schema),
 	}
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	root, err := in.schema(t)
+	root, err := in.root(t)
 	if err != nil {
 		return nil, fmt.Errorf("JSON Schema of %v: %w", t, err)
-	}
-	// The root is spelt out: what reads it looks for its type, not for a
-	// reference.
-	for root.Ref != "" {
-		root = in.definitions[strings.TrimPrefix(root.Ref, definitionPath)].CloneSchemas()
 	}
 	if len(in.definitions) > 0 {
 		root.Definitions = in.definitions
 	}
 	return root, nil
+}
+
+// root returns the schema of the whole. It is spelt out: what reads it looks
+// for its type, not for a reference.
+func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
+	t, err := pointee(t)
+	if err != nil {
+		return nil, err
+	}
+	s, err := in.schema(t)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.definitions)) {
+		if _, err := in.follow(in.definitions[name]); err != nil {
+			return nil, err
+		}
+	}
+	target, err := in.follow(s)
+	switch {
+	case err != nil:
+		return nil, err
+	case target.Ref != "":
+		return nil, fmt.Errorf("%q is no definition", target.Ref)
+	case target == s:
+		return s, nil
+	}
+	return target.CloneSchemas(), nil
+}
+
+// follow returns what a chain of references ends in, which may be a reference
+// into a definition.
+func (in *inference) follow(s *jsonschema.Schema) (*jsonschema.Schema, error) {
+	first := s.Ref
+	for range len(in.definitions) + 1 {
+		target := in.definitions[strings.TrimPrefix(s.Ref, definitionPath)]
+		if target == nil {
+			return s, nil
+		}
+		s = target
+	}
+	return nil, fmt.Errorf("%q is nothing but itself", first)
+}
+
+// pointee returns what a chain of pointers points to.
+func pointee(t reflect.Type) (reflect.Type, error) {
+	seen := make(map[reflect.Type]bool)
+	for at := t; ; at = at.Elem() {
+		switch {
+		case at.Kind() != reflect.Pointer:
+			return at, nil
+		case seen[at]:
+			return nil, fmt.Errorf("%v points to nothing but itself", t)
+		}
+		seen[at] = true
+	}
 }
 
 const definitionPath = "#/definitions/"
@@ -84,9 +137,6 @@ func (in *inference) schema(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	if name, recursive := in.names[t]; recursive {
-		if s.Ref != "" {
-			return nil, fmt.Errorf("%v is nothing but itself", t)
-		}
 		in.definitions[name] = s
 		return &jsonschema.Schema{Ref: definitionPath + name}, nil
 	}
@@ -99,23 +149,30 @@ func (in *inference) name(t reflect.Type) string {
 	if name, ok := in.names[t]; ok {
 		return name
 	}
+	name := in.free(t.Name())
+	in.names[t] = name
+	return name
+}
+
+// free returns a name like the wanted one that no definition has.
+func (in *inference) free(wanted string) string {
 	base := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
 		}
 		return '_' // of type parameters
-	}, t.Name())
+	}, wanted)
 	name := base
 	for i := 2; in.taken[name]; i++ {
 		name = base + strconv.Itoa(i)
 	}
-	in.taken[name], in.names[t] = true, name
+	in.taken[name] = true
 	return name
 }
 
 func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
 	if described(t) {
-		return ownSchema(t)
+		return in.describe(t)
 	}
 	switch t {
 	case timeType:
@@ -138,17 +195,22 @@ func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
 	switch t.Kind() {
 	case reflect.Bool:
 		return &jsonschema.Schema{Type: "boolean"}, nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &jsonschema.Schema{Type: "integer"}, nil
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return &jsonschema.Schema{Type: "integer", Minimum: new(float64)}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return integer(t), nil
 	case reflect.Float32, reflect.Float64:
 		return &jsonschema.Schema{Type: "number"}, nil
 	case reflect.String:
 		return &jsonschema.Schema{Type: "string"}, nil
 	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return nil, fmt.Errorf("%v is an interface with methods, which nothing can be decoded into", t)
+		}
 		return &jsonschema.Schema{}, nil
 	case reflect.Pointer:
+		if _, err := pointee(t); err != nil {
+			return nil, err
+		}
 		s, err := in.schema(t.Elem())
 		if err != nil {
 			return nil, err
@@ -164,14 +226,20 @@ func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
 	return nil, fmt.Errorf("%v cannot be JSON", t)
 }
 
-// ownSchema asks a type for its schema.
-func ownSchema(t reflect.Type) (*jsonschema.Schema, error) {
-	own := reflect.New(t).Interface().(interface{ JSONSchema() json.RawMessage })
-	s := new(jsonschema.Schema)
-	if err := json.Unmarshal(own.JSONSchema(), s); err != nil {
-		return nil, fmt.Errorf("JSONSchema of %v: %w", t, err)
+// integer returns the schema of an integer, with its bounds as far as all
+// readers of JSON can write them exactly.
+func integer(t reflect.Type) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "integer"}
+	bits := t.Bits()
+	switch t.Kind() {
+	case reflect.Int8, reflect.Int16, reflect.Int32:
+		s.Minimum, s.Maximum = new(-math.Ldexp(1, bits-1)), new(math.Ldexp(1, bits-1)-1)
+	case reflect.Uint8, reflect.Uint16, reflect.Uint32:
+		s.Minimum, s.Maximum = new(float64), new(math.Ldexp(1, bits)-1)
+	case reflect.Uint, reflect.Uint64, reflect.Uintptr:
+		s.Minimum = new(float64)
 	}
-	return s, nil
+	return s
 }
 
 func (in *inference) list(t reflect.Type) (*jsonschema.Schema, error) {
@@ -234,8 +302,10 @@ func (in *inference) property(f field) (*jsonschema.Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.quoted && (s.Type == "integer" || s.Type == "number" || s.Type == "boolean") {
-		s = &jsonschema.Schema{Type: "string"}
+	if f.quoted {
+		if s, err = quoted(f.Type, s); err != nil {
+			return nil, err
+		}
 	}
 	if values := f.Tag.Get("enum"); values != "" {
 		if err := enumerate(s, strings.Split(values, ",")); err != nil {
@@ -249,6 +319,34 @@ func (in *inference) property(f field) (*jsonschema.Schema, error) {
 		s.Description = text
 	}
 	return s, nil
+}
+
+// quoted returns the schema of a field with the option "string", which
+// encoding/json obeys for scalars and for pointers to them.
+func quoted(t reflect.Type, s *jsonschema.Schema) (*jsonschema.Schema, error) {
+	scalar := t
+	if t.Name() == "" && t.Kind() == reflect.Pointer {
+		scalar = t.Elem()
+	}
+	switch scalar.Kind() {
+	case reflect.Bool, reflect.Float32, reflect.Float64,
+		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+	case reflect.String:
+		if scalar != numberType {
+			return nil, errors.New(`the option "string" makes a text one that holds a text in quotes, which no model writes`)
+		}
+	default:
+		return s, nil // encoding/json ignores it
+	}
+	if pointer := reflect.PointerTo(scalar); described(scalar) || pointer.Implements(decoderType) || pointer.Implements(textType) {
+		return nil, fmt.Errorf(`the option "string" is for plain values, and %v has methods of its own`, scalar)
+	}
+	text := &jsonschema.Schema{Type: "string", Description: s.Description}
+	if scalar != t {
+		return nullable(text), nil
+	}
+	return text, nil
 }
 
 // enumerate limits a schema to the values of an enum tag; those of a list mean
@@ -269,6 +367,7 @@ func enumerate(s *jsonschema.Schema, values []string) error {
 		return errors.New("an enum tag needs a text or a number")
 	}
 	for _, value := range values {
+		value = strings.TrimSpace(value)
 		if kinds[0] == "string" {
 			s.Enum = append(s.Enum, value)
 			continue

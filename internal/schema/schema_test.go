@@ -59,7 +59,9 @@ func TestFor(t *testing.T) {
 			B uint8
 			C float32
 			D json.Number
-		}{}, object + `"A":{"type":"integer"},"B":{"type":"integer","minimum":0},"C":{"type":"number"},"D":{"type":"number"}},"required":["A","B","C","D"],"additionalProperties":false}`},
+			E uint
+			F int64
+		}{}, object + `"A":{"type":"integer"},"B":{"type":"integer","minimum":0,"maximum":255},"C":{"type":"number"},"D":{"type":"number"},"E":{"type":"integer","minimum":0},"F":{"type":"integer"}},"required":["A","B","C","D","E","F"],"additionalProperties":false}`},
 		{"optional", struct {
 			A string  `json:"a,omitempty"`
 			B bool    `json:"b,omitzero"`
