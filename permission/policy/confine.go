@@ -9,9 +9,10 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Confine denies calls of the file tools (Read, Edit, Write, Glob, Grep and
-// their kin) whose path is not below one of the directories, and passes those
-// whose path is. Symbolic links count as what they lead to, also those that
+// Confine denies calls of the file tools (Read, Edit, Write, Glob, Grep, LSP
+// and their kin) whose path is not below one of the directories, and passes those
+// whose path is. A path with blanks around it, which the CLI may trim, is
+// denied. Symbolic links count as what they lead to, also those that
 // lead to a file that does not exist yet. It says nothing about other tools: a
 // shell command can name any path in any way, so deny the shell or put it into
 // a sandbox.
@@ -43,6 +44,9 @@ func Confine(dirs ...string) permission.Func {
 			return permission.Pass(), err
 		}
 		for _, p := range paths {
+			if padded(p) {
+				return permission.Deny(fmt.Sprintf("The path %q begins or ends with blanks.", p)), nil
+			}
 			inside, err := confined(roots, req, p)
 			if err != nil {
 				return permission.Pass(), err
@@ -69,6 +73,9 @@ func touched(tool *fileTool, req *permission.Request) ([]string, error) {
 	pattern, err := (&fileTool{member: "pattern"}).path(req)
 	if err != nil {
 		return nil, err
+	}
+	if padded(pattern) {
+		return append(paths, pattern), nil
 	}
 	fixed := pattern
 	if i := strings.IndexAny(pattern, `*?[{\`); i >= 0 {

@@ -32,6 +32,8 @@ func filePath(tool string) *fileTool {
 		return &fileTool{member: "notebook_path", writes: true}
 	case "Glob", "Grep", "LS":
 		return &fileTool{member: "path", search: true}
+	case "LSP":
+		return &fileTool{member: "filePath"}
 	}
 	return nil
 }
@@ -61,7 +63,7 @@ func located(req *permission.Request, p string) (abs string, ok bool) {
 	switch {
 	case filepath.IsAbs(p):
 		return filepath.Clean(p), true
-	case p == "~" || strings.HasPrefix(p, "~/"):
+	case strings.HasPrefix(p, "~"):
 		return "", false
 	case filepath.IsAbs(req.Cwd):
 		return filepath.Join(req.Cwd, p), true
@@ -69,36 +71,82 @@ func located(req *permission.Request, p string) (abs string, ok bool) {
 	return "", false
 }
 
-// fitsPath compares the file of a call with a rule for Read or Edit.
+// padded reports whether a path begins or ends with what a CLI takes for blank.
+// The CLI trims paths, though not all of them and not always: such a path is
+// one file here and another one there.
+func padded(p string) bool {
+	return strings.Trim(p, "\t\n\v\f\r \u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000\ufeff") != p
+}
+
+// fitsPath compares the files of a call with a rule for Read or Edit.
 func (r *Rules) fitsPath(rule rule, req *permission.Request, how reading) (bool, error) {
 	tool := filePath(req.ToolName)
 	if tool == nil || tool.writes != (rule.ToolName == "Edit") {
+		return false, nil
+	}
+	paths, err := touched(tool, req)
+	if err != nil {
+		return false, err
+	}
+	for _, p := range paths {
+		if r.fitsFile(rule, tool, req, p, how) == (how == broad) {
+			return how == broad, nil // one suffices to deny, and to refuse
+		}
+	}
+	return how == strict, nil
+}
+
+func (r *Rules) fitsFile(rule rule, tool *fileTool, req *permission.Request, p string, how reading) bool {
+	if padded(p) {
+		return how == broad
+	}
+	abs, ok := located(req, p)
+	if !ok {
+		if how == strict {
+			return false
+		}
+		abs = r.guessed(r.root, p)
+	}
+	real, err := resolve(abs)
+	if err != nil {
+		return how == broad
+	}
+	named := rule.paths.match(r.root, abs, tool.search, how)
+	led := rule.paths.match(r.root, real, tool.search, how)
+	if how == broad {
+		return named || led
+	}
+	return named && led
+}
+
+// writesProtected reports whether a call of a file tool writes to a file that
+// the CLI asks about whatever its rules allow.
+func (r *Rules) writesProtected(req *permission.Request) (bool, error) {
+	tool := filePath(req.ToolName)
+	if tool == nil || !tool.writes {
 		return false, nil
 	}
 	p, err := tool.path(req)
 	if err != nil {
 		return false, err
 	}
-	abs, ok := located(req, p)
-	if !ok {
-		if how == strict {
-			return false, nil
-		}
-		abs = filepath.Join(r.root, p)
-		if rest, tilde := strings.CutPrefix(p, "~"); tilde {
-			abs = filepath.Join(home(), rest)
-		}
-	}
+	abs := r.guessed(r.dir(req), p)
 	real, err := resolve(abs)
-	if err != nil {
-		return how == broad, nil
+	return err != nil || padded(p) || r.protects(abs) || r.protects(real) || disguised(p), nil
+}
+
+// guessed is what a path most likely means.
+func (r *Rules) guessed(dir, p string) string {
+	if rest, ok := strings.CutPrefix(p, "~"); ok {
+		return filepath.Join(home(), rest)
 	}
-	named := rule.paths.match(r.root, abs, tool.search, how)
-	led := rule.paths.match(r.root, real, tool.search, how)
-	if how == broad {
-		return named || led, nil
+	if rest, ok := strings.CutPrefix(p, "$HOME"); ok {
+		return filepath.Join(home(), rest)
 	}
-	return named && led, nil
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
 }
 
 func home() string {
@@ -162,8 +210,11 @@ func newPathPattern(content string) (*pathPattern, error) {
 	return p, err
 }
 
+// sameInAnyCase says that the names of files differ in more than case.
+const sameInAnyCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+
 func compile(expr string) (*regexp.Regexp, error) {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" { // names differ in more than case
+	if sameInAnyCase {
 		expr = "(?i)" + expr
 	}
 	return regexp.Compile("(?s)" + expr)
@@ -215,15 +266,19 @@ func (p *pathPattern) match(root, abs string, search bool, how reading) bool {
 	case "~":
 		base = home()
 	}
-	if p.matchFrom(base, abs, search) {
+	fold := how == broad && sameInAnyCase
+	if p.matchFrom(base, abs, search, fold) {
 		return true
 	}
 	// A place may be a link itself; the path then counts from where it leads.
 	real, err := resolve(base)
-	return err == nil && real != base && p.matchFrom(real, abs, search)
+	return err == nil && real != base && p.matchFrom(real, abs, search, fold)
 }
 
-func (p *pathPattern) matchFrom(base, abs string, search bool) bool {
+func (p *pathPattern) matchFrom(base, abs string, search, fold bool) bool {
+	if fold {
+		base, abs = strings.ToLower(base), strings.ToLower(abs)
+	}
 	rel, ok := within(base, abs)
 	if !ok {
 		return false

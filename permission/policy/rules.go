@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -25,21 +26,32 @@ import (
 //	Read(*.pem)             files of that name in any directory
 //	Edit(~/notes/**)        below the home directory
 //	Edit(//tmp/**)          below the root of the file system
-//	WebFetch(domain:go.dev) a host
+//	WebFetch(domain:go.dev) a host; also domain:*.go.dev
 //	Agent(reviewer)         a kind of subagent
 //
 // Paths are patterns of gitignore. A rule that the CLI would read and never
-// apply, as Write(/src/**), is an error here.
+// apply, as Write(/src/**) or Bash(:*), is an error here.
 //
 // Allowing is strict, denying is broad. [Rules.Allow] applies to a shell
-// command only if every part of it fits a rule and nothing in it needs a shell
-// to be understood: no substitutions, no variables, no wildcards, no
-// redirections but to /dev/null. [Rules.Deny] applies if any part fits, also
-// inside a substitution, after an assignment or behind a program that starts
-// others, and if the command cannot be read at all; it does not see what a
-// variable holds or what a program does. A file counts under the name it is called by and under the one that
-// its symbolic links lead to: both must be allowed, one suffices to deny. A
-// search that starts above a denied directory is not noticed.
+// command only if every part of it fits a rule, nothing in it needs a shell to
+// be understood (no substitutions, no variables, no wildcards, no redirections
+// but to /dev/null), and no word of it leads out of the project or to a file
+// that the CLI protects, such as .git, .claude or .bashrc. The tools that edit
+// are not allowed to write to such files either. A pattern of tool names, as
+// mcp__*, allows nothing unless it names one MCP server.
+//
+// [Rules.Deny] applies if any part of a command fits, also inside a
+// substitution, after an assignment or behind a program that starts others, and
+// if the command cannot be read at all. Rules for Bash deny the commands of
+// Monitor too. Rules for Read deny commands that name such a file, rules for
+// Edit those that name it to a well-known program that writes or redirect to
+// it. An address that programs read in different ways is denied by every rule
+// for hosts. Deny does not see what a variable or a wildcard stands for, what
+// is piped into a shell, and what a program does.
+//
+// A file counts under the name it is called by and under the one that its
+// symbolic links lead to: both must be allowed, one suffices to deny. A search
+// that starts above a denied directory is not noticed.
 type Rules struct {
 	rules []rule
 	root  string
@@ -48,7 +60,8 @@ type Rules struct {
 // rule is one rule, ready to be compared.
 type rule struct {
 	permission.Rule
-	paths *pathPattern // of a rule for Read or Edit
+	paths *pathPattern   // of a rule for Read or Edit
+	stars *regexp.Regexp // of a tool's name or a command with stars in it
 }
 
 // ParseRules reads rules. The project is the working directory; [Rules.At]
@@ -93,11 +106,19 @@ func (r *Rules) At(dir string) *Rules {
 	return &Rules{rules: r.rules, root: filepath.Clean(dir)}
 }
 
-// Allow allows what fits one of the rules, and passes the rest.
+// Allow allows what fits one of the rules, and passes the rest. It also passes
+// what the CLI asks about to be safe, see [permission.Request.ReasonType],
+// since no rule of the CLI would settle that question.
 func (r *Rules) Allow() permission.Func {
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		if req.ReasonType == "safetyCheck" {
+			return permission.Pass(), nil
+		}
 		fits, err := r.match(req, strict)
 		if err != nil || !fits {
+			return permission.Pass(), err
+		}
+		if guarded, err := r.writesProtected(req); guarded || err != nil {
 			return permission.Pass(), err
 		}
 		return permission.Allow(), nil
@@ -126,6 +147,10 @@ const (
 
 // compile checks the part of a rule in parentheses.
 func (r *rule) compile() (err error) {
+	if r.RuleContent == "" && strings.Contains(r.ToolName, "*") {
+		r.stars = wildcard(r.ToolName)
+		return nil
+	}
 	switch r.ToolName {
 	case "Read", "Edit":
 		if r.RuleContent != "" {
@@ -133,11 +158,25 @@ func (r *rule) compile() (err error) {
 		}
 		return err
 	case "WebFetch":
-		if host, ok := strings.CutPrefix(r.RuleContent, "domain:"); r.RuleContent != "" && (!ok || host == "") {
+		host, ok := strings.CutPrefix(r.RuleContent, "domain:")
+		if r.RuleContent == "" {
+			return nil
+		}
+		if !ok || host == "" {
 			return errors.New("want WebFetch(domain:host)")
 		}
+		r.stars = wildcard(strings.ToLower(host))
 		return nil
-	case "Bash", "Agent", "Task":
+	case "Bash":
+		if r.RuleContent == "" {
+			return nil
+		}
+		if r.RuleContent == ":*" {
+			return errors.New("the CLI never applies it: write Bash for all commands")
+		}
+		r.stars = wildcard(r.RuleContent)
+		return nil
+	case "Agent", "Task":
 		return nil
 	}
 	if r.RuleContent == "" {
@@ -154,66 +193,55 @@ func (r *Rules) match(req *permission.Request, how reading) (bool, error) {
 	if r.root == "" {
 		return false, errors.New("policy: rules that were not parsed")
 	}
-	if req.ToolName == "Bash" && r.hasContent("Bash") {
-		return r.matchShell(req, how)
-	}
 	for _, rule := range r.rules {
 		fits, err := r.fits(rule, req, how)
 		if fits || err != nil {
 			return fits, err
 		}
 	}
+	// What Monitor runs is a command too. It may be denied as one; to allow it
+	// takes its name.
+	if (req.ToolName == "Bash" || req.ToolName == "Monitor" && how == broad) && r.hasContent("Bash", "Read", "Edit") {
+		return r.matchShell(req, how)
+	}
 	return false, nil
 }
 
 func (r *Rules) fits(rule rule, req *permission.Request, how reading) (bool, error) {
 	if rule.RuleContent == "" {
-		return sameTool(rule.ToolName, req.ToolName), nil
+		return rule.fitsTool(req.ToolName, how), nil
 	}
 	switch rule.ToolName {
 	case "Read", "Edit":
 		return r.fitsPath(rule, req, how)
 	case "WebFetch":
-		return rule.fitsHost(req)
+		return rule.fitsHost(req, how)
 	case "Agent", "Task":
-		return rule.fitsAgent(req)
+		return rule.fitsAgent(req, how)
 	}
 	return false, nil
 }
 
-// sameTool compares names. The tool that starts subagents has two.
-func sameTool(pattern, name string) bool {
-	if pattern == name || pattern == "Task" && name == "Agent" || pattern == "Agent" && name == "Task" {
+// fitsTool compares names. The tool that starts subagents has two. A pattern
+// of names allows no tools but those of one MCP server, as with the CLI.
+func (r rule) fitsTool(name string, how reading) bool {
+	if r.stars != nil {
+		server, _, whole := strings.Cut(strings.TrimPrefix(r.ToolName, "mcp__"), "__")
+		oneServer := strings.HasPrefix(r.ToolName, "mcp__") && whole && server != "" && !strings.Contains(server, "*")
+		return (how == broad || oneServer) && r.stars.MatchString(name)
+	}
+	switch {
+	case r.ToolName == name, r.ToolName == "Task" && name == "Agent", r.ToolName == "Agent" && name == "Task":
 		return true
+	case r.ToolName == "Bash" && name == "Monitor":
+		return how == broad
 	}
-	if !strings.HasPrefix(pattern, "mcp__") {
-		return false
-	}
-	if !strings.Contains(strings.TrimPrefix(pattern, "mcp__"), "__") && strings.HasPrefix(name, pattern+"__") {
-		return true
-	}
-	return strings.Contains(pattern, "*") && wildcard(pattern).MatchString(name)
+	server, ok := strings.CutPrefix(r.ToolName, "mcp__")
+	return ok && server != "" && !strings.Contains(server, "__") && strings.HasPrefix(name, r.ToolName+"__")
 }
 
-func (r rule) fitsHost(req *permission.Request) (bool, error) {
-	if req.ToolName != "WebFetch" {
-		return false, nil
-	}
-	var in struct {
-		URL string `json:"url"`
-	}
-	if err := decode(req, &in); err != nil {
-		return false, err
-	}
-	u, err := url.Parse(in.URL)
-	if err != nil {
-		return false, errors.New("policy: the address cannot be read")
-	}
-	return strings.EqualFold(u.Hostname(), strings.TrimPrefix(r.RuleContent, "domain:")), nil
-}
-
-func (r rule) fitsAgent(req *permission.Request) (bool, error) {
-	if !sameTool("Agent", req.ToolName) {
+func (r rule) fitsAgent(req *permission.Request, how reading) (bool, error) {
+	if req.ToolName != "Agent" && req.ToolName != "Task" {
 		return false, nil
 	}
 	var in struct {
@@ -222,16 +250,17 @@ func (r rule) fitsAgent(req *permission.Request) (bool, error) {
 	if err := decode(req, &in); err != nil {
 		return false, err
 	}
+	if in.Type == "" { // the CLI chooses one
+		return how == broad, nil
+	}
 	return in.Type == r.RuleContent, nil
 }
 
-func (r *Rules) hasContent(tool string) bool {
-	for _, rule := range r.rules {
-		if rule.ToolName == tool && rule.RuleContent != "" {
-			return true
-		}
-	}
-	return false
+// hasContent reports whether there is a rule with content for one of the tools.
+func (r *Rules) hasContent(tools ...string) bool {
+	return slices.ContainsFunc(r.rules, func(rule rule) bool {
+		return rule.RuleContent != "" && slices.Contains(tools, rule.ToolName)
+	})
 }
 
 // decode reads an input by the rules of the protocol: names match exactly, as

@@ -4,11 +4,14 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// matchShell compares a shell command with the rules for Bash.
+// matchShell compares a shell command with the rules for Bash, and for denying
+// also with those for files.
 func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 	var in struct {
 		Command string `json:"command"`
@@ -17,27 +20,24 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 		return false, err
 	}
 	fits := func(command string) bool {
-		return slices.ContainsFunc(r.rules, func(rule rule) bool {
-			return rule.ToolName == "Bash" && (rule.RuleContent == "" || fitsCommand(rule.RuleContent, command))
-		})
-	}
-	if fits("") { // the whole tool, whatever the command
-		return true, nil
+		return slices.ContainsFunc(r.rules, func(rule rule) bool { return rule.ToolName == "Bash" && rule.fitsCommand(command) })
 	}
 	if how == broad {
-		commands, ok := everyCommand(in.Command)
-		return !ok || slices.ContainsFunc(commands, fits) || fits(strings.TrimSpace(in.Command)), nil
+		commands, files, ok := everyCommand(in.Command)
+		return !ok || slices.ContainsFunc(commands, fits) || fits(strings.TrimSpace(in.Command)) ||
+			slices.ContainsFunc(files, func(f shellFile) bool { return r.deniesFile(req, f) }), nil
 	}
 	commands, ok := plainCommands(in.Command)
-	if !ok || len(commands) == 0 {
+	if !ok || len(commands) == 0 || r.unforeseen(req, commands) {
 		return false, nil
 	}
 	return !slices.ContainsFunc(commands, func(c string) bool { return !fits(c) }), nil
 }
 
 // fitsCommand compares one command with the content of a rule.
-func fitsCommand(content, command string) bool {
-	if command == "" {
+func (r rule) fitsCommand(command string) bool {
+	content := r.RuleContent
+	if command == "" || content == "" {
 		return false
 	}
 	if prefix, ok := strings.CutSuffix(content, ":*"); ok && !strings.Contains(prefix, "*") {
@@ -50,7 +50,7 @@ func fitsCommand(content, command string) bool {
 	if bare, ok := strings.CutSuffix(content, " *"); ok && !strings.Contains(bare, "*") && command == bare {
 		return true
 	}
-	return wildcard(content).MatchString(command)
+	return r.stars.MatchString(command)
 }
 
 // wildcard turns a pattern with stars into an expression.
@@ -63,15 +63,18 @@ func wildcard(pattern string) *regexp.Regexp {
 }
 
 // quiet are redirections that lead nowhere.
-var quiet = regexp.MustCompile(`^[12&]?>>?( ?/dev/null|&[12])([\s;|&]|$)`)
+var quiet = regexp.MustCompile(`^[12&]?>>?( ?/dev/null|&[12])[ \t]*([\n;|]|&&|[12&]?>|$)`)
 
 // plainCommands splits a command at the operators of the shell. It is not ok
 // if there is anything in it that only a shell can understand, or that would
 // hide a command: then nothing is known about what runs.
 func plainCommands(text string) (commands []string, ok bool) {
+	if strings.ContainsFunc(text, strange) {
+		return nil, false
+	}
 	var b strings.Builder
 	end := func() {
-		if c := strings.TrimSpace(b.String()); c != "" {
+		if c := strings.Trim(b.String(), " \t"); c != "" {
 			commands = append(commands, c)
 		}
 		b.Reset()
@@ -86,7 +89,7 @@ func plainCommands(text string) (commands []string, ok bool) {
 		switch c := text[i]; c {
 		case '\'', '"':
 			n := strings.IndexByte(text[i+1:], c)
-			if n < 0 || c == '"' && strings.ContainsAny(text[i+1:i+1+n], "$`\\") {
+			if n < 0 || strings.Contains(text[i+1:i+1+n], "\n") || c == '"' && strings.ContainsAny(text[i+1:i+1+n], "$`\\") {
 				return nil, false
 			}
 			b.WriteString(text[i : i+n+2])
@@ -110,4 +113,10 @@ func plainCommands(text string) (commands []string, ok bool) {
 	}
 	end()
 	return commands, true
+}
+
+// strange reports whether a character may be a blank to one program and a
+// letter to another.
+func strange(c rune) bool {
+	return c != ' ' && c != '\t' && c != '\n' && (unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError)
 }
