@@ -172,6 +172,11 @@ func TestShadowWarnings(t *testing.T) {
 		"never asks":       {claude.Options{PermissionMode: permission.ModeDontAsk}, "dontAsk"},
 		"whole tool":       {claude.Options{AllowedTools: []string{"Bash"}}, "rule=Bash"},
 		"all of a tool":    {claude.Options{AllowedTools: []string{"Bash(*)"}}, "rule=Bash(*)"},
+		"no rule at all":   {claude.Options{AllowedTools: []string{"Bash(:*)"}}, ""},
+		"mode by a flag":   {claude.Options{ExtraArgs: []string{"--permission-mode", "bypassPermissions"}}, "bypassPermissions"},
+		"mode by a value":  {claude.Options{ExtraArgs: []string{"--permission-mode=dontAsk"}}, "dontAsk"},
+		"rules by a flag":  {claude.Options{ExtraArgs: []string{"--allowedTools", "Bash(git:*),Read"}}, "rule=Read"},
+		"rules by a value": {claude.Options{ExtraArgs: []string{"--allowed-tools=Write"}}, "rule=Write"},
 		"whole server":     {claude.Options{AllowedTools: []string{"mcp__x__*"}}, "rule=mcp__x__*"},
 	}
 	for name, tt := range tests {

@@ -44,6 +44,27 @@ func (o *Options) checkAsking() *OptionError {
 	return nil
 }
 
+// checkRules refuses rules that the CLI would misread. It takes them as one
+// list: a parenthesis that is missing swallows the rules that follow.
+func (o *Options) checkRules() *OptionError {
+	for _, list := range []struct {
+		field string
+		rules []string
+	}{{"AllowedTools", o.AllowedTools}, {"DisallowedTools", o.DisallowedTools}} {
+		for _, rule := range list.rules {
+			if _, err := permission.ParseRule(rule); err != nil {
+				return &OptionError{list.field, err.Error()}
+			}
+		}
+	}
+	for _, name := range o.Skills {
+		if _, err := permission.ParseRule("Skill(" + name + ")"); err != nil || strings.ContainsAny(name, "()") {
+			return &OptionError{"Skills", fmt.Sprintf("%q is no name of a skill", name)}
+		}
+	}
+	return nil
+}
+
 // servedRequests are the requests of the CLI that have options of their own.
 var servedRequests = [...]string{"can_use_tool", "hook_callback", "mcp_message", "elicitation", "request_user_dialog"}
 
@@ -55,18 +76,39 @@ func (o *Options) hasExtra(flag string) bool {
 	})
 }
 
+// extra returns the values that ExtraArgs gives to a flag, in both forms.
+func (o *Options) extra(flag string) []string {
+	var values []string
+	for i, arg := range o.ExtraArgs {
+		name, value, joined := strings.Cut(arg, "=")
+		switch {
+		case name != flag:
+		case joined:
+			values = append(values, value)
+		case i+1 < len(o.ExtraArgs):
+			values = append(values, o.ExtraArgs[i+1])
+		}
+	}
+	return values
+}
+
 // warn logs what keeps the permission callback from being asked.
 func (o *Options) warn() {
 	if o.CanUseTool == nil {
 		return
 	}
+	modes := append(o.extra("--permission-mode"), string(o.PermissionMode))
 	switch {
-	case o.PermissionMode == permission.ModeBypassPermissions, o.hasExtra("--dangerously-skip-permissions"):
+	case slices.Contains(modes, string(permission.ModeBypassPermissions)), o.hasExtra("--dangerously-skip-permissions"):
 		o.Logger.Warn("in permission mode bypassPermissions CanUseTool is called only for questions to the user and for safety checks")
-	case o.PermissionMode == permission.ModeDontAsk:
+	case slices.Contains(modes, string(permission.ModeDontAsk)):
 		o.Logger.Warn("CanUseTool is never called in permission mode dontAsk: what no rule allows is denied")
 	}
-	for _, rule := range o.AllowedTools {
+	rules := slices.Clone(o.AllowedTools)
+	for _, list := range append(o.extra("--allowedTools"), o.extra("--allowed-tools")...) {
+		rules = append(rules, strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })...)
+	}
+	for _, rule := range rules {
 		if coversTool(rule) {
 			o.Logger.Warn("CanUseTool is never called for a tool that is allowed as a whole", "rule", rule)
 		}
@@ -74,8 +116,8 @@ func (o *Options) warn() {
 }
 
 // coversTool reports whether a rule allows every call of a tool: "Bash",
-// "Bash()", "Bash(*)" and "Bash(:*)" are the same.
+// "Bash()" and "Bash(*)" are the same. The CLI never applies "Bash(:*)".
 func coversTool(rule string) bool {
-	_, content, narrowed := strings.Cut(rule, "(")
-	return !narrowed || slices.Contains([]string{")", "*)", ":*)"}, content)
+	parsed, err := permission.ParseRule(rule)
+	return err == nil && parsed.RuleContent == ""
 }

@@ -12,7 +12,7 @@ import (
 // started.
 func (o *Options) validate() error {
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
+		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkRules, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
 		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings,
 	} {
 		if err := check(); err != nil {
@@ -127,8 +127,7 @@ func (o *Options) checkSession() *OptionError {
 	return nil
 }
 
-// checkTexts refuses what cannot be passed to a process, and rules that would
-// be read as two.
+// checkTexts refuses what cannot be passed to a process.
 func (o *Options) checkTexts() *OptionError {
 	texts := map[string][]string{
 		"Model": {o.Model}, "FallbackModel": {o.FallbackModel}, "Resume": {o.Resume}, "ResumeAt": {o.ResumeAt},

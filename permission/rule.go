@@ -9,12 +9,13 @@ import (
 // for all calls of a tool, or "Bash(git status)" with the content in
 // parentheses. "Bash()" and "Bash(*)" are the same as "Bash". Inside the
 // content a backslash stands before a parenthesis or a backslash that is meant
-// literally.
+// literally. A rule is one rule: a comma or a blank after it, where lists of
+// rules are cut, is an error.
 func ParseRule(text string) (Rule, error) {
 	name, rest, narrowed := strings.Cut(strings.TrimSpace(text), "(")
 	r := Rule{ToolName: name}
 	switch {
-	case name == "" || strings.ContainsAny(name, " \t\n)"):
+	case name == "" || strings.ContainsAny(name, ", \t\r\n)"):
 		return Rule{}, fmt.Errorf("permission: rule %q names no tool", text)
 	case !narrowed:
 		return r, nil
@@ -22,10 +23,35 @@ func ParseRule(text string) (Rule, error) {
 		return Rule{}, fmt.Errorf("permission: rule %q does not end with a parenthesis", text)
 	}
 	content := strings.TrimSuffix(rest, ")")
+	if severed(content) {
+		return Rule{}, fmt.Errorf("permission: rule %q would be read as several", text)
+	}
 	if content != "*" {
 		r.RuleContent = strings.NewReplacer(`\\`, `\`, `\(`, `(`, `\)`, `)`).Replace(content)
 	}
 	return r, nil
+}
+
+// severed reports whether a list of rules would be cut inside this content:
+// at a comma or a blank after its parentheses have been closed. A parenthesis
+// behind a backslash is text.
+func severed(content string) bool {
+	depth := 1
+	for i := 0; i < len(content); i++ {
+		switch content[i] {
+		case '\\':
+			i++
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',', ' ', '\t', '\n':
+			if depth <= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // String writes the rule as [ParseRule] reads it.

@@ -20,6 +20,7 @@ func TestParseRule(t *testing.T) {
 		{"Bash(git log *)", permission.Rule{ToolName: "Bash", RuleContent: "git log *"}, "Bash(git log *)"},
 		{`Bash(echo \(a\) \\)`, permission.Rule{ToolName: "Bash", RuleContent: `echo (a) \`}, `Bash(echo \(a\) \\)`},
 		{"Bash(echo (a))", permission.Rule{ToolName: "Bash", RuleContent: "echo (a)"}, `Bash(echo \(a\))`},
+		{"Bash(echo (a), b)", permission.Rule{ToolName: "Bash", RuleContent: "echo (a), b"}, `Bash(echo \(a\), b)`},
 		{"mcp__x__*", permission.Rule{ToolName: "mcp__x__*"}, "mcp__x__*"},
 	}
 	for _, tt := range tests {
@@ -28,7 +29,7 @@ func TestParseRule(t *testing.T) {
 			t.Errorf("ParseRule(%q) = %+v (%s), %v, want %+v (%s)", tt.in, got, got, err, tt.want, tt.text)
 		}
 	}
-	for _, in := range []string{"", "(x)", "Bash(git", "Bash git", "Bash) (", "Bash(a)b"} {
+	for _, in := range []string{"", "(x)", "Bash(git", "Bash git", "Bash) (", "Bash(a)b", "Read,Write", "Read, Write", "Bash(a),Write(b)", "Bash(a) Write(b)", `Bash(\(a),b)c)`} {
 		if got, err := permission.ParseRule(in); err == nil {
 			t.Errorf("ParseRule(%q) = %+v, want an error", in, got)
 		}
