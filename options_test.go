@@ -46,6 +46,8 @@ func TestBadOptions(t *testing.T) {
 		"two rules in one":       {"DisallowedTools", claude.Options{DisallowedTools: []string{"Read, Write"}}},
 		"two narrow rules":       {"AllowedTools", claude.Options{AllowedTools: []string{"Bash(ls),Edit(/a)"}}},
 		"two rules with a blank": {"AllowedTools", claude.Options{AllowedTools: []string{"Read Bash"}}},
+		"rule with parentheses":  {"DisallowedTools", claude.Options{DisallowedTools: []string{"Bash(touch (a) b)", "Write"}}},
+		"escaped parentheses":    {"DisallowedTools", claude.Options{DisallowedTools: []string{`Bash(touch \(a\),b)`}}},
 		"empty rule":             {"AllowedTools", claude.Options{AllowedTools: []string{""}}},
 		"rule in a skill":        {"Skills", claude.Options{Skills: []string{"a),Bash(ls"}}},
 		"allowed and disallowed": {"AllowedTools", claude.Options{AllowedTools: []string{"Read", "Bash"}, DisallowedTools: []string{"Bash"}}},

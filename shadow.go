@@ -55,6 +55,9 @@ func (o *Options) checkRules() *OptionError {
 			if _, err := permission.ParseRule(rule); err != nil {
 				return &OptionError{list.field, err.Error()}
 			}
+			if cut(rule) {
+				return &OptionError{list.field, fmt.Sprintf("the CLI would cut %q in two: use a pattern in place of the parentheses", rule)}
+			}
 		}
 	}
 	for _, name := range o.Skills {
@@ -63,6 +66,26 @@ func (o *Options) checkRules() *OptionError {
 		}
 	}
 	return nil
+}
+
+// cut reports whether the CLI cuts a rule of its command line: at a comma or a
+// blank that follows a closing parenthesis, also one behind a backslash, with
+// no opening one in between.
+func cut(rule string) bool {
+	inside := false
+	for _, c := range strings.TrimSpace(rule) {
+		switch c {
+		case '(':
+			inside = true
+		case ')':
+			inside = false
+		case ',', ' ', '\t', '\n':
+			if !inside {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // servedRequests are the requests of the CLI that have options of their own.
