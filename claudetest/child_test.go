@@ -96,7 +96,7 @@ func TestChildEnds(t *testing.T) {
 	tests := map[string]struct {
 		code   int
 		signal string
-	}{"exit": {code: 7}, "kill": {code: -1, signal: "killed"}, "term": {code: 143}}
+	}{"exit": {code: 7}, "kill": {code: -1, signal: "killed"}, "term": {code: -1, signal: "terminated"}}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			checkChildren(t)

@@ -267,7 +267,7 @@ func (s *session) changeMode(_ context.Context, in *peer.Incoming) (any, error) 
 	switch {
 	case !req.Mode.Valid():
 		return nil, &OperationError{"Cannot set permission mode: must be one of acceptEdits, auto, bypassPermissions, default, dontAsk, plan", "invalid_mode"}
-	case req.Mode == permission.ModeBypassPermissions && !s.opts.AllowBypass && s.permissionMode() != req.Mode:
+	case !s.mayEnter(req.Mode):
 		return nil, &OperationError{"Cannot set permission mode to bypassPermissions: the session was not launched for it", "bypass_not_launched"}
 	}
 	return &then{map[string]any{"mode": req.Mode}, func() { s.setMode(req.Mode) }}, nil

@@ -62,7 +62,7 @@ func newHookSet(request []byte) (hookSet, error) {
 }
 
 // plain are the matchers that are names and not regular expressions.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_|, ]*$`)
+var plain = regexp.MustCompile(`^[A-Za-z0-9_|, -]*$`)
 
 // matcher is the CLI's rule: nothing and "*" fit everything, names joined by
 // "|" or "," fit exactly, all else is an unanchored regular expression. One
@@ -86,13 +86,14 @@ func matcher(pattern string) func(string) bool {
 	return func(subject string) bool { return err == nil && re.MatchString(subject) }
 }
 
-// matching returns the callbacks for an event.
+// matching returns the callbacks for an event. One without a subject, such as
+// Stop, is for all of them, whatever their matchers say.
 func (s *session) matching(event hook.Event, subject string) []registered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []registered
 	for _, r := range s.hooks[event] {
-		if r.match(subject) {
+		if subject == "" || r.match(subject) {
 			found = append(found, r)
 		}
 	}
@@ -142,7 +143,7 @@ type hookCall struct {
 
 // Fire calls the client's hooks for an event and tells the client what they
 // have to say. The subject is what matchers are compared with, for tool events
-// the tool's name. The input encodes as an object with the members that the
+// the tool's name; without one they do not count. The input encodes as an object with the members that the
 // event adds to those that all events have.
 //
 // A hook that did not answer in time where the CLI does not go on without it,

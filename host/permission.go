@@ -25,7 +25,7 @@ var askingTools = []string{"AskUserQuestion", "ExitPlanMode"}
 // is what the model reads of a call that may not run, empty if it may. The
 // error is that of a turn that is over.
 func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal string, err error) {
-	switch t.local(c, pre) {
+	switch t.local(ctx, c, pre) {
 	case permission.BehaviorAllow:
 		return "", nil
 	case permission.BehaviorDeny:
@@ -62,13 +62,13 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 }
 
 // local is what can be decided without the client; ask if nothing can.
-func (t *Turn) local(c *Call, pre *HookOutcome) permission.Behavior {
-	rule, mode := t.s.ruled(c), t.s.permissionMode()
+func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.Behavior {
+	rule, mode := t.s.ruled(ctx, c), t.s.permissionMode()
 	switch {
 	case rule == permission.BehaviorDeny:
 		return permission.BehaviorDeny
-	case pre.Decision == hook.PermissionAsk || slices.Contains(askingTools, c.Name):
-		return permission.BehaviorAsk
+	case rule == permission.BehaviorAsk, pre.Decision == hook.PermissionAsk, slices.Contains(askingTools, c.Name):
+		return permission.BehaviorAsk // also of what a hook allows
 	case pre.Decision == hook.PermissionAllow:
 		return permission.BehaviorAllow
 	case rule != "":
@@ -125,13 +125,15 @@ const invalidDecision = "The client's permission callback returned an invalid re
 
 // Ask asks the client for permission, and its PermissionRequest hooks at the
 // same time: the first answer counts, the other question is withdrawn. An
-// answer that is no decision denies. The error means that there was no answer.
+// answer that is no decision denies. The error means that there was no answer,
+// or that the client's was an error, whatever its hooks would say.
 func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 	t.s.state(message.StateRequiresAction)
 	defer t.s.state(message.StateRunning)
 	type answer struct {
-		d   permission.Decision
-		err error
+		d     permission.Decision
+		err   error
+		final bool // of the client itself: also its error counts
 	}
 	ctx, withdraw := context.WithCancel(ctx)
 	defer withdraw()
@@ -144,7 +146,7 @@ func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Dec
 			told := sync.OnceFunc(func() { close(asked) })
 			defer told()
 			d, err := t.s.canUseTool(ctx, req, told)
-			answers <- answer{d, err}
+			answers <- answer{d, err, true}
 		}()
 	} else {
 		close(asked)
@@ -157,14 +159,14 @@ func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Dec
 			case <-ctx.Done():
 			}
 			d, err := t.askHooks(ctx, req)
-			answers <- answer{d, err}
+			answers <- answer{d: d, err: err}
 		}()
 	}
 	last := answer{d: permission.Deny("Nobody could be asked for permission.")}
 	for range waiting {
 		a := <-answers
-		if a.err == nil && a.d.Behavior() != "" {
-			return a.d, nil
+		if a.final || a.err == nil && a.d.Behavior() != "" {
+			return a.d, a.err
 		}
 		if a.err != nil {
 			last = a

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -8,12 +9,14 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// ruling is a permission rule and what it says.
+// ruling is a permission rule, what it says and where it is kept.
 type ruling struct {
 	permission.Rule
-	behavior permission.Behavior
+	behavior    permission.Behavior
+	destination permission.Destination
 }
 
 // startRules are the rules that the options name.
@@ -24,51 +27,113 @@ func startRules(o *Options) []ruling {
 		behavior permission.Behavior
 	}{{o.Deny, permission.BehaviorDeny}, {o.Ask, permission.BehaviorAsk}, {o.Allow, permission.BehaviorAllow}} {
 		for _, text := range set.rules {
-			all = append(all, ruling{parseRule(text), set.behavior})
+			all = append(all, ruling{parseRule(text), set.behavior, permission.ToCLIArg})
 		}
 	}
 	return all
 }
 
-// parseRule reads "Tool" or "Tool(content)".
+// parseRule reads "Tool" or "Tool(content)". What cannot be read is the name
+// of a tool that there is not.
 func parseRule(text string) permission.Rule {
-	text = strings.TrimSpace(text)
-	if name, rest, ok := strings.Cut(text, "("); ok && strings.HasSuffix(rest, ")") {
-		return permission.Rule{ToolName: name, RuleContent: strings.TrimSuffix(rest, ")")}
+	r, err := permission.ParseRule(text)
+	if err != nil {
+		return permission.Rule{ToolName: strings.TrimSpace(text)}
 	}
-	return permission.Rule{ToolName: text}
+	return r
+}
+
+// ruleSet are the rules of one behavior, ready to be compared with calls. What
+// package policy knows is compared as the CLI does it: shell commands by their
+// parts, files by their paths, addresses by their hosts. Others, about tools
+// that only the agent knows, are compared as texts.
+type ruleSet struct {
+	known *policy.Rules // nil: none
+	all   []permission.Rule
+}
+
+// newRuleSet sorts the rules of a behavior.
+func newRuleSet(rules []ruling, b permission.Behavior, cwd string) ruleSet {
+	var set ruleSet
+	var known []string
+	for _, r := range rules {
+		if r.behavior != b {
+			continue
+		}
+		if _, err := policy.ParseRules(r.String()); err == nil {
+			known = append(known, r.String())
+		}
+		set.all = append(set.all, r.Rule)
+	}
+	// Together, because each part of a command may fit another rule.
+	if parsed, err := policy.ParseRules(known...); err == nil && len(known) > 0 {
+		set.known = parsed
+		if cwd != "" {
+			set.known = parsed.At(cwd)
+		}
+	}
+	return set
+}
+
+// allows reports whether the rules, which allow, cover a call. When in doubt
+// they do not.
+func (set ruleSet) allows(ctx context.Context, req *permission.Request) bool {
+	if set.known != nil {
+		d, err := set.known.Allow()(ctx, req)
+		if err == nil && d.Behavior() == permission.BehaviorAllow {
+			return true
+		}
+	}
+	return slices.ContainsFunc(set.all, func(r permission.Rule) bool {
+		return !policyKnows(r) && r.ToolName == req.ToolName && r.RuleContent == argument(req.Input)
+	})
+}
+
+// catches reports whether the rules, which restrict, cover a call. When in
+// doubt they do.
+func (set ruleSet) catches(ctx context.Context, req *permission.Request) bool {
+	if set.known != nil {
+		d, err := set.known.Deny("")(ctx, req)
+		if err != nil || d.Behavior() == permission.BehaviorDeny {
+			return true
+		}
+	}
+	return slices.ContainsFunc(set.all, func(r permission.Rule) bool {
+		if r.ToolName != req.ToolName && !wild(r.ToolName, req.ToolName) {
+			return false
+		}
+		if r.RuleContent == "" {
+			return true
+		}
+		arg := argument(req.Input)
+		return !policyKnows(r) && (arg == r.RuleContent || wild(r.RuleContent, arg))
+	})
+}
+
+// policyKnows reports whether package policy can compare a rule.
+func policyKnows(r permission.Rule) bool {
+	_, err := policy.ParseRules(r.String())
+	return err == nil
 }
 
 // ruled returns what the rules say of a call: a denial goes before a question,
 // a question before an allowance. Empty: nothing.
-func (s *session) ruled(c *Call) permission.Behavior {
+func (s *session) ruled(ctx context.Context, c *Call) permission.Behavior {
+	req := c.Request
+	req.ToolName, req.Input, req.ToolUseID, req.Cwd = c.Name, c.input, c.ID, s.opts.Cwd
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, b := range []permission.Behavior{permission.BehaviorDeny, permission.BehaviorAsk, permission.BehaviorAllow} {
-		for _, r := range s.rules {
-			if r.behavior == b && covers(r.Rule, c) {
-				return b
-			}
-		}
+	rules := s.rules
+	s.mu.Unlock()
+	of := func(b permission.Behavior) ruleSet { return newRuleSet(rules, b, s.opts.Cwd) }
+	switch {
+	case of(permission.BehaviorDeny).catches(ctx, &req):
+		return permission.BehaviorDeny
+	case of(permission.BehaviorAsk).catches(ctx, &req):
+		return permission.BehaviorAsk
+	case of(permission.BehaviorAllow).allows(ctx, &req):
+		return permission.BehaviorAllow
 	}
 	return ""
-}
-
-// covers reports whether a rule is about a call. "mcp__server" covers all
-// tools of a server.
-func covers(r permission.Rule, c *Call) bool {
-	if r.ToolName != c.Name && !wild(r.ToolName, c.Name) &&
-		!(strings.HasPrefix(r.ToolName, "mcp__") && strings.HasPrefix(c.Name, r.ToolName+"__")) {
-		return false
-	}
-	if r.RuleContent == "" || r.RuleContent == "*" {
-		return true
-	}
-	arg := argument(c.input)
-	if prefix, ok := strings.CutSuffix(r.RuleContent, ":*"); ok {
-		return arg == prefix || strings.HasPrefix(arg, prefix+" ")
-	}
-	return arg == r.RuleContent || wild(r.RuleContent, arg)
 }
 
 // argument is the part of a tool's input that rules speak of.
@@ -105,14 +170,16 @@ func (s *session) apply(updates []permission.Update) {
 	for _, u := range updates {
 		switch u.Type {
 		case permission.UpdateSetMode:
-			if u.Mode.Valid() {
+			if s.mayEnter(u.Mode) {
 				s.setMode(u.Mode)
 			}
 		case permission.UpdateAddRules:
 			s.editRules(func(rs []ruling) []ruling { return append(rs, rulings(u)...) })
 		case permission.UpdateReplaceRules:
 			s.editRules(func(rs []ruling) []ruling {
-				kept := slices.DeleteFunc(rs, func(r ruling) bool { return r.behavior == u.Behavior })
+				kept := slices.DeleteFunc(rs, func(r ruling) bool {
+					return r.behavior == u.Behavior && r.destination == destination(u)
+				})
 				return append(kept, rulings(u)...)
 			})
 		case permission.UpdateRemoveRules:
@@ -126,9 +193,24 @@ func (s *session) apply(updates []permission.Update) {
 func rulings(u permission.Update) []ruling {
 	all := make([]ruling, len(u.Rules))
 	for i, r := range u.Rules {
-		all[i] = ruling{r, u.Behavior}
+		all[i] = ruling{r, u.Behavior, destination(u)}
 	}
 	return all
+}
+
+// destination is where an update is kept: for this session unless it says
+// otherwise.
+func destination(u permission.Update) permission.Destination {
+	if u.Destination == "" {
+		return permission.ToSession
+	}
+	return u.Destination
+}
+
+// mayEnter reports whether the client may choose a mode. The one without
+// questions must have been allowed at the start.
+func (s *session) mayEnter(m permission.Mode) bool {
+	return m.Valid() && (m != permission.ModeBypassPermissions || s.opts.AllowBypass || s.permissionMode() == m)
 }
 
 func (s *session) editRules(edit func([]ruling) []ruling) {
