@@ -17,21 +17,27 @@ import (
 // ErrVersion says that the command line asks for the version only.
 var ErrVersion = errors.New("host: the version was asked for")
 
-// switches and values are the flags of the CLI that a client may use without
-// the agent caring.
+// switches are the flags without a value that mean nothing to an agent, valued
+// all that take one, and variadic those of them that take what follows too.
 var (
-	switches = []string{"verbose", "print", "p", "debug", "continue", "fork-session", "strict-mcp-config",
+	switches = []string{"verbose", "print", "p", "debug", "continue", "c", "fork-session", "strict-mcp-config",
 		"no-session-persistence", "include-hook-events", "await-initialize", "session-mirror", "bare",
 		"managed-settings-in-initialize", "forward-subagent-text", "prompt-suggestions", "debug-to-stderr"}
-	values = []string{"agent", "agents", "fallback-model", "betas", "thinking", "max-thinking-tokens", "thinking-display",
+	valued = []string{"agent", "agents", "fallback-model", "betas", "thinking", "max-thinking-tokens", "thinking-display",
 		"effort", "max-budget-usd", "task-budget", "settings", "managed-settings", "setting-sources", "plugin-dir",
 		"plugin-dir-no-mcp", "add-dir", "project-config-root", "debug-file", "resume-session-at", "resume-drops-turn",
 		"system-prompt", "append-system-prompt", "system-prompt-file", "append-system-prompt-file", "tools", "name",
-		"input-format", "output-format", "permission-prompts"}
+		"input-format", "output-format", "permission-prompts", "model", "permission-mode", "permission-prompt-tool",
+		"allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "session-id", "resume", "r", "max-turns",
+		"json-schema", "mcp-config"}
+	variadic = []string{"allowedTools", "allowed-tools", "disallowedTools", "disallowed-tools", "mcp-config", "add-dir", "betas", "tools"}
 )
 
 // flags are those of a command line.
-type flags struct{ Options }
+type flags struct {
+	Options
+	format string
+}
 
 // ParseArgs reads the command line of the CLI, without the program, and its
 // environment, so that a client can start an agent in its place. Flags that
@@ -39,42 +45,67 @@ type flags struct{ Options }
 // CLI's words, by which clients know it; so is an output that is not
 // stream-json. The error is ErrVersion when the version is asked for.
 func ParseArgs(args, env []string) (*Options, error) {
-	var f flags
-	format := "text"
-	for i := 0; i < len(args); i++ {
-		name, value, joined := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+	f := flags{format: "text"}
+	for len(args) > 0 && args[0] != "--" { // what comes after that is a prompt
+		arg := args[0]
+		args = args[1:]
+		name, value, joined := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		switch {
-		case !strings.HasPrefix(args[i], "-"):
-			continue // a prompt, which is read from the stream anyway
+		case !strings.HasPrefix(arg, "-"): // a prompt, which is read from the stream anyway
 		case name == "version" || name == "v":
 			return nil, ErrVersion
-		case slices.Contains(switches, name):
-			continue
-		case f.set(name):
-			continue
-		}
-		if !joined {
-			if i++; i == len(args) {
-				return nil, fmt.Errorf("error: option '--%s' argument missing", name)
+		case slices.Contains(switches, name), f.set(name):
+		case !slices.Contains(valued, name):
+			return nil, fmt.Errorf("error: unknown option '%s'", strings.TrimSuffix(arg, "="+value))
+		default:
+			given := []string{value}
+			if !joined {
+				given, args = take(name, args)
 			}
-			value = args[i]
-		}
-		known, err := f.value(name, value)
-		if err != nil {
-			return nil, fmt.Errorf("error: option '--%s': %w", name, err)
-		}
-		if !known && !slices.Contains(values, name) {
-			return nil, fmt.Errorf("error: unknown option '--%s'", name)
-		}
-		if name == "output-format" {
-			format = value
+			if err := f.values(name, given); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if format != "stream-json" {
+	if f.format != "stream-json" {
 		return nil, errors.New("error: only --output-format=stream-json is supported")
 	}
 	f.environ(env)
 	return &f.Options, nil
+}
+
+// take takes the values of a flag from the arguments after it: all up to the
+// next flag of a variadic one, otherwise one.
+func take(name string, args []string) (given, rest []string) {
+	n := min(1, len(args))
+	if name == "resume" || name == "r" { // its value may be left out
+		n = min(n, plainArgs(args))
+	}
+	if slices.Contains(variadic, name) {
+		n = max(n, plainArgs(args))
+	}
+	return args[:n], args[n:]
+}
+
+// plainArgs counts the arguments before the next flag.
+func plainArgs(args []string) int {
+	if i := slices.IndexFunc(args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
+		return i
+	}
+	return len(args)
+}
+
+// values takes a flag with its values.
+func (f *flags) values(name string, given []string) error {
+	if len(given) == 0 && name != "resume" && name != "r" {
+		return fmt.Errorf("error: option '--%s' argument missing", name)
+	}
+	for _, v := range given {
+		if err := f.value(name, v); err != nil {
+			return fmt.Errorf("error: option '--%s': %w", name, err)
+		}
+	}
+	return nil
 }
 
 // set takes a flag without a value, false if it is none that matters.
@@ -94,14 +125,16 @@ func (f *flags) set(name string) bool {
 	return true
 }
 
-// value takes a flag with a value, false if it is none that matters.
-func (f *flags) value(name, value string) (known bool, err error) {
+// value takes a value of a flag.
+func (f *flags) value(name, value string) (err error) {
 	switch name {
+	case "output-format":
+		f.format = value
 	case "model":
 		f.Model = value
 	case "permission-mode":
 		if f.Mode = permission.Mode(value); !f.Mode.Valid() {
-			return true, fmt.Errorf("%q is no mode", value)
+			return fmt.Errorf("%q is no mode", value)
 		}
 		f.AllowBypass = f.AllowBypass || f.Mode == permission.ModeBypassPermissions
 	case "permission-prompt-tool":
@@ -110,21 +143,21 @@ func (f *flags) value(name, value string) (known bool, err error) {
 		f.Allow = append(f.Allow, ruleList(value)...)
 	case "disallowedTools", "disallowed-tools":
 		f.Deny = append(f.Deny, ruleList(value)...)
-	case "session-id", "resume":
+	case "session-id", "resume", "r":
 		f.SessionID = value
 	case "max-turns":
 		f.MaxTurns, err = strconv.Atoi(value)
 	case "json-schema":
 		if !jsonx.Valid([]byte(value)) {
-			return true, errors.New("no JSON")
+			return errors.New("no JSON")
 		}
 		f.JSONSchema = []byte(value)
 	case "mcp-config":
-		f.SDKServers, err = sdkServers(value)
-	default:
-		return false, nil
+		var servers []string
+		servers, err = sdkServers(value)
+		f.SDKServers = append(f.SDKServers, servers...)
 	}
-	return true, err
+	return err
 }
 
 func (f *flags) environ(env []string) {

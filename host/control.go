@@ -25,49 +25,76 @@ const defaultVersion = "2.1.325"
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	defer d.serving.Done()
 	defer d.wait(in.ID)()
-	op := d.operation(in.Subtype)
-	if op == nil {
-		in.Fail(&wire.ReplyError{Message: "Unsupported control request subtype: " + in.Subtype, Code: "unsupported_request"})
+	result, after, fail := d.perform(ctx, in)
+	if fail != nil {
+		in.Fail(fail)
 		return
+	}
+	in.Reply(result)
+	if after != nil {
+		after()
+	}
+}
+
+// perform runs the operation of a request. After is to follow the answer.
+func (s *session) perform(ctx context.Context, in *peer.Incoming) (result json.RawMessage, after func(), fail *wire.ReplyError) {
+	op := s.operation(in.Subtype)
+	if op == nil {
+		return nil, nil, &wire.ReplyError{Message: "Unsupported control request subtype: " + in.Subtype, Code: "unsupported_request"}
 	}
 	// The end of the input lets requests be answered; the end of the session
 	// does not.
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer context.AfterFunc(d.ctx, func() { cancel(context.Cause(d.ctx)) })()
-	result, err := op(ctx, in)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(context.Cause(s.ctx)) })()
+	value, err := op(ctx, in)
+	if next, ok := value.(*then); ok {
+		value, after = next.payload, next.do
+	}
+	if err == nil && value != nil {
+		result, err = jsonx.Marshal(value)
+	}
 	if err != nil {
-		reply := &wire.ReplyError{Message: err.Error()}
+		fail = &wire.ReplyError{Message: err.Error()}
 		if coded, ok := errors.AsType[*OperationError](err); ok {
-			reply.Code = coded.Code
+			fail.Code = coded.Code
 		}
-		in.Fail(reply)
-		return
 	}
-	if after, ok := result.(*then); ok {
-		d.answer(in, after.payload)
-		after.do()
-		return
-	}
-	d.answer(in, result)
+	return result, after, fail
+}
+
+// nameless serves a request without an id, as the CLI does: its answer has none
+// either.
+func (s *session) nameless(f wire.Frame) {
+	body := json.RawMessage(f.Member("request"))
+	p := s.enter()
+	s.serving.Go(func() {
+		defer s.inOrder(p)()
+		in := &peer.Incoming{Request: wire.Request{Subtype: jsonx.Text(jsonx.Member(body, "subtype")), Body: body}}
+		result, after, fail := s.perform(s.ctx, in)
+		reply := struct {
+			Subtype  string          `json:"subtype"`
+			Response json.RawMessage `json:"response,omitzero"`
+			Error    string          `json:"error,omitzero"`
+			Code     string          `json:"error_code,omitzero"`
+		}{Subtype: "success", Response: result}
+		if fail != nil {
+			reply.Subtype, reply.Error, reply.Code = "error", fail.Message, fail.Code
+		}
+		line, err := jsonx.Marshal(map[string]any{"type": wire.TypeResponse, "response": reply})
+		if err == nil {
+			_ = s.write(line) // a broken stream ends the session by itself
+		}
+		if after != nil && fail == nil {
+			after()
+		}
+	})
 }
 
 // Refuse answers a request for which there is no room.
 func (d dispatcher) Refuse(in *peer.Incoming) {
 	d.wait(in.ID)()
 	d.serving.Done()
-}
-
-func (s *session) answer(in *peer.Incoming, result any) {
-	if result == nil {
-		in.Reply(nil)
-		return
-	}
-	payload, err := jsonx.Marshal(result)
-	if err != nil {
-		in.Fail(&wire.ReplyError{Message: err.Error()})
-		return
-	}
-	in.Reply(payload)
 }
 
 // then is a result that something has to follow, after it was written.

@@ -334,10 +334,9 @@ func (d dispatcher) Accept(req wire.Request) {
 	if d.opts.Operations[req.Subtype] != nil || req.Subtype == "rewind_files" {
 		return // may take its time
 	}
+	p := d.enter()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	p := place{before: d.served, done: make(chan struct{})}
-	d.served = p.done
 	d.places[req.ID] = p
 }
 
@@ -349,6 +348,15 @@ type place struct {
 	done   chan struct{}
 }
 
+// enter takes the next place.
+func (s *session) enter() place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := place{before: s.served, done: make(chan struct{})}
+	s.served = p.done
+	return p
+}
+
 // wait waits for the request's turn and returns what ends it.
 func (s *session) wait(id wire.ID) (leave func()) {
 	s.mu.Lock()
@@ -358,6 +366,10 @@ func (s *session) wait(id wire.ID) (leave func()) {
 	if !ok {
 		return func() {}
 	}
+	return s.inOrder(p)
+}
+
+func (s *session) inOrder(p place) (leave func()) {
 	s.await(p.before)
 	s.finished()
 	return func() { close(p.done) }
@@ -385,9 +397,18 @@ func (s *session) await(before <-chan struct{}) {
 
 // Fault takes a line that is no frame. What is no JSON ends the session, as it
 // ends the CLI, and so does a line over the limit, which would be missed; JSON
-// that is no object is ignored.
+// that is no object is ignored, and a reply that cannot be read. Of requests,
+// one without a request is as bad as no JSON, one without an id is served.
 func (d dispatcher) Fault(line []byte, err error) {
-	if _, missing := errors.AsType[*wire.MissingError](err); missing {
+	if missing, ok := errors.AsType[*wire.MissingError](err); ok {
+		f, _ := wire.Parse(line)
+		switch {
+		case f.Type != wire.TypeRequest:
+		case !jsonx.Present(f.Member("request")):
+			d.cancel(fmt.Errorf("%w: %w", ErrLine, err))
+		case missing.Field == "request_id":
+			d.nameless(f)
+		}
 		return
 	}
 	_, long := errors.AsType[*ndjson.TooLongError](err)
