@@ -19,18 +19,43 @@
 // [Script] with more to say: computed answers, tools by name, permission
 // rules, and faults ([Fault]): lines cut at any byte, glued or garbled, silence,
 // slow reading, floods of stderr, exits and signals at any line. [NewHost] makes
-// an agent of your own a CLI. [ParseScript] reads scripts from files.
+// an agent of your own a CLI. [ParseScript] reads scripts from files. A [CLI]
+// may serve any number of sessions, each of which begins the script anew.
 //
-// Where a process is wanted, [Main] lets the test binary be the CLI, and
-// internal/fakecli of this module is an executable that any SDK can start.
+// # A CLI that is a process
+//
+// Where a process is wanted, with pipes, signals and an exit code, [Main] lets
+// the test binary be the CLI. TestMain calls it first, [Play] or [PlayFile] in
+// the environment of the session say what to play:
+//
+//	func TestMain(m *testing.M) {
+//		claudetest.Main(map[string]*claudetest.Script{"greeter": greeter})
+//		os.Exit(m.Run())
+//	}
+//
+//	opts := &claude.Options{CLIPath: os.Args[0], Env: append(os.Environ(), claudetest.Play("greeter"))}
+//
+// A program whose main calls Main is a CLI that any SDK can start, in any
+// language: internal/fakecli of this module is one, and a copy of its few lines
+// makes one of your own, since nobody else can import it.
 //
 // # What was said
 //
 // A [Transcript] has every line of a session, both ways. [Transcript.Tools],
 // [Transcript.Hooks], [Transcript.Requests] and others read it, the methods that
-// begin with Want fail a test, and [Golden] compares it with a file. [Record]
-// writes the transcript of any session, secrets left out; [Replay] plays it to
-// the SDK again and says where a session first differs.
+// begin with Want fail a test, and [Golden] compares it with a file.
+//
+// [Record] writes the transcript of any session as it goes, also of one with
+// the real CLI, secrets left out; [Redaction] says what counts as one. [Replay]
+// plays a transcript to the SDK again, without the CLI, and says where a session
+// first differs: in what the SDK wrote, in its order, in a reply too many.
+//
+//	rec := claudetest.Record(nil, file, nil) // nil: a child process
+//	claude.Ask(ctx, prompt, &claude.Options{Transport: rec})
+//	...
+//	recording, err := claudetest.ReadTranscript(file)
+//	...
+//	claude.Ask(ctx, prompt, &claude.Options{Transport: claudetest.Replay(recording)})
 //
 // # A model that says what you want
 //

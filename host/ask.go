@@ -10,16 +10,21 @@ import (
 )
 
 // Elicit asks the user something on behalf of an MCP server. The client's
-// Elicitation hooks are called first. A client that answers with an error or
-// with something else declines.
+// Elicitation hooks are called first: one that objects declines, and the client
+// is not asked. It takes no other answer from them, as the CLI does not. A
+// client that answers with an error or with something else declines.
 func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	if e.Mode == "" {
 		form := *e
 		form.Mode = "form"
 		e = &form
 	}
-	if _, err := t.Fire(ctx, hook.EventElicitation, e.ServerName, e); err != nil {
+	out, err := t.Fire(ctx, hook.EventElicitation, e.ServerName, e)
+	if err != nil {
 		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
+	}
+	if out.Blocked {
+		return control.Decline(), nil
 	}
 	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e})
 	if ctx.Err() != nil {

@@ -316,6 +316,24 @@ func (t *Turn) MCP(ctx context.Context, name, method string, params any) (json.R
 // that [Turn.UseTool] takes.
 func (t *Turn) MCPTools() []string { return t.s.servers.tools() }
 
+// readOnly reports whether a server says that a tool of it changes nothing. The
+// CLI runs such tools at the same time, but asks about them all the same.
+func (v *servers) readOnly(full string) bool {
+	name, tool, _ := splitMCP(full)
+	sv := v.find(name)
+	if sv == nil {
+		return false
+	}
+	sv.mu.Lock()
+	defer sv.mu.Unlock()
+	for _, t := range sv.tools {
+		if t.Name == tool {
+			return t.Annotations.ReadOnlyHint
+		}
+	}
+	return false
+}
+
 // runner runs a tool on the server that its name tells.
 func (v *servers) runner(c *Call) RunFunc {
 	name, tool, _ := splitMCP(c.Name)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -161,5 +162,67 @@ func TestMatchersAsTheCLIReadsThem(t *testing.T) {
 				t.Errorf("hook %s called: %v, want %v", id, got, want)
 			}
 		}
+	})
+}
+
+// Tools that a server calls read-only run at the same time, others one after
+// another.
+func TestMCPReadOnlyToolsRunTogether(t *testing.T) {
+	for hint, want := range map[string]int{"true": 2, "false": 1} {
+		call := host.Call{Name: "mcp__calc__add"}
+		bubble(t, calling(call, call), &host.Options{Allow: []string{"mcp__calc"}}, func(c *client) {
+			serve := serveMCP("") // calls stay without an answer
+			c.on(func(c *client, f frame) {
+				if strings.Contains(string(f.Request), "tools/list") {
+					c.reply(f, `{"mcp_response":{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"add","annotations":{"readOnlyHint":`+hint+`}}]}}}`)
+					return
+				}
+				serve(c, f)
+			})
+			c.request("i", "initialize", `"sdkMcpServers":["calc"]`)
+			c.prompt("go", "")
+			if got := strings.Count(c.settle(), "? mcp_message tools/call"); got != want {
+				t.Errorf("readOnlyHint %s: %d calls at once, want %d", hint, got, want)
+			}
+			c.request("x", "interrupt", "")
+			c.settle()
+		})
+	}
+}
+
+func TestElicitationHookDeclines(t *testing.T) {
+	var answer control.ElicitationAnswer
+	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) (err error) {
+		answer, err = t.Elicit(ctx, &control.Elicitation{ServerName: "calc", Message: "Name?"})
+		return err
+	})
+	bubble(t, agent, nil, func(c *client) {
+		c.on(func(c *client, f frame) {
+			if strings.Contains(string(f.Request), "hook_callback") {
+				c.reply(f, `{"decision":"block","hookSpecificOutput":{"hookEventName":"Elicitation","action":"decline"}}`)
+			}
+		})
+		c.request("i", "initialize", `"hooks":{"Elicitation":[{"hookCallbackIds":["e"]}]}`)
+		c.prompt("x", "")
+		if out := c.settle(); strings.Contains(out, "? elicitation") {
+			t.Errorf("the client was asked:\n%s", out)
+		}
+	})
+	if answer.Action != control.Decline().Action {
+		t.Errorf("answer %+v, want a refusal", answer)
+	}
+}
+
+func TestRequestIDsAreUUIDs(t *testing.T) {
+	tool := host.Call{Name: "A"}
+	bubble(t, calling(tool), &host.Options{PromptTool: true}, func(c *client) {
+		id := make(chan string, 1)
+		c.on(func(_ *client, f frame) { id <- f.RequestID })
+		c.prompt("x", "")
+		if got := <-id; len(got) != 36 || strings.Count(got, "-") != 4 {
+			t.Errorf("request id %q, want a UUID", got)
+		}
+		c.request("i", "interrupt", "")
+		c.settle()
 	})
 }

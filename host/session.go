@@ -101,7 +101,10 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	s.reader = ndjson.NewReader(rw)
 	s.reader.Limit = s.opts.LineLimit
 	s.writer = ndjson.NewWriter(rw)
-	s.peer = peer.New(peer.Config{Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log, Limits: unlimited()})
+	s.peer = peer.New(peer.Config{
+		Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log, Limits: unlimited(),
+		NewID: func(uint64) wire.ID { return wire.ID(`"` + newUUID() + `"`) }, // as the CLI names its requests
+	})
 	s.servers = newServers(s)
 	return s
 }

@@ -104,7 +104,7 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]Output, error) {
 	errs := make([]error, len(calls))
 	var together sync.WaitGroup
 	for i, c := range calls {
-		if c.ReadOnly {
+		if c.ReadOnly || c.Run == nil && t.s.servers.readOnly(c.Name) {
 			together.Go(func() { outputs[i], errs[i] = t.useOne(ctx, c) })
 			continue
 		}

@@ -116,7 +116,7 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 		case len(s.calls) >= p.cfg.Limits.Pending:
 			err = fmt.Errorf("%w (max %d)", ErrTooManyCall, p.cfg.Limits.Pending)
 		default:
-			id = wire.NewID(s.next)
+			id = p.cfg.NewID(s.next)
 			s.next++
 			s.calls[id] = reply
 		}

@@ -61,6 +61,8 @@ type Config struct {
 	Read func(line []byte)
 	// Held starts the peer held back until Open.
 	Held bool
+	// NewID names the n-th call; nil is wire.NewID.
+	NewID func(n uint64) wire.ID
 }
 
 // Peer is one end of the protocol. All methods are safe for concurrent use;
@@ -90,6 +92,9 @@ type state struct {
 // New returns a Peer. It does nothing until Serve and Call are used.
 func New(cfg Config) *Peer {
 	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.NewID == nil {
+		cfg.NewID = wire.NewID
+	}
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
