@@ -53,12 +53,21 @@ func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.R
 // object without it or nil, reply a pointer to decode the answer into or nil.
 // ctx alone bounds it; a CLI that does not know the operation may never answer.
 func (s *Session) Control(ctx context.Context, subtype string, payload, reply any) error {
-	return s.operate(ctx, subtype, payload, NoTimeout, reply)
+	return s.perform(ctx, subtype, payload, NoTimeout, reply)
 }
 
-// operate sends a control request and decodes its reply. Any success is one,
-// with or without a payload.
+// operate performs an operation that the CLI knows.
 func (s *Session) operate(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
+	if err := s.checkOperation(ctx, op); err != nil {
+		s.log.Error("control operation failed", "op", op, "error", err)
+		return err
+	}
+	return s.perform(ctx, op, payload, timeout, reply)
+}
+
+// perform sends a control request and decodes its reply. Any success is one,
+// with or without a payload.
+func (s *Session) perform(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
 	s.trace.begin()
 	begin := time.Now()
 	response, err := s.peer.Call(ctx, peer.Call{Subtype: op, Payload: payload, Timeout: max(timeout, 0)})

@@ -55,6 +55,7 @@ type Session struct {
 	state     State
 	confirmed bool // a request of the CLI proved that the handshake took
 	info      *control.Info
+	asked     *string           // the version, if an old CLI was asked for it
 	commands  []control.Command // as the CLI has changed them, nil if it has not
 	id        string
 	stopped   error // why we ended the session, nil if we did not

@@ -23,6 +23,12 @@ const (
 	featureOutput     = "2.0.50"  // a schema of answers, by the handshake
 )
 
+// When the handshake learnt to carry prompts and agents.
+var (
+	sincePrompts = since{"2.0.0", "2.0.77"}
+	sinceAgents  = since{"2.0.0", "2.0.77"}
+)
+
 // A CLI that speaks the protocol answers initialize in about half a second and
 // names its version there. Only one that stays silent is asked for it.
 const (
@@ -62,6 +68,9 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
 		return s.startError(ErrUnsupportedVersion, errors.New("it did not apply the ManagedSettings"))
 	}
+	if err := s.checkOptions(ctx); err != nil {
+		return err
+	}
 	needs := make(map[string]string) // version by what needs it
 	if len(s.opts.Hooks) > 0 {
 		needs["hooks need"] = featureHooks
@@ -76,10 +85,7 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 		return nil
 	}
 	info := s.Info()
-	version := info.CLIVersion
-	if version == "" && s.opts.Transport == nil && ctx.Err() == nil {
-		version = s.probeVersion(ctx)
-	}
+	version := s.cliVersion(ctx)
 	for what, since := range needs {
 		if tooOld(version, since) {
 			return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, %s %s", version, what, since))
@@ -116,6 +122,9 @@ func (s *Session) checkFailClosed(version string, info *control.Info) error {
 // probeVersion asks the executable for its version; "" when it does not say.
 // Nothing of the process is left when it returns.
 func (s *Session) probeVersion(ctx context.Context) string {
+	if version := s.packageVersion(); version != "" {
+		return version
+	}
 	ctx, cancel := context.WithTimeout(ctx, probeBound)
 	defer cancel()
 	p, err := proc.Start(ctx, &proc.Command{

@@ -1,0 +1,143 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/proc"
+)
+
+// since says when the CLI learnt something: lacks is the newest version that
+// was seen without it, has the oldest that was seen with it. Between the two
+// nobody knows, and the CLI is given the benefit of the doubt.
+type since struct{ lacks, has string }
+
+func (f since) missing(version string) bool {
+	order, ok := compareVersions(version, f.lacks)
+	return ok && order <= 0
+}
+
+// What the handshake carries and older CLIs ignore without a word.
+func (o *Options) features() map[string]since {
+	late := since{"2.1.0", "2.1.325"}
+	needs := make(map[string]since)
+	for _, f := range []struct {
+		field string
+		set   bool
+		since since
+	}{
+		{"SystemPrompt", o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || o.SystemPrompt.Sections != nil, sincePrompts},
+		{"Agents", len(o.Agents) > 0, sinceAgents},
+		{"FileCheckpointing", o.FileCheckpointing, since{"2.0.0", "2.0.77"}},
+		{"SystemPrompt.Static", o.SystemPrompt.Static, late},
+		{"SystemPrompt.Fresh", o.SystemPrompt.Fresh, late},
+		{"PlanModeInstructions", o.PlanModeInstructions != "", late},
+		{"ToolAliases", len(o.ToolAliases) > 0, late},
+		{"PromptSuggestions", o.PromptSuggestions, late},
+		{"ForwardSubagentText", o.ForwardSubagentText, late},
+		{"AgentProgressSummaries", o.AgentProgressSummaries, late},
+		{"PerTaskStop", o.PerTaskStop, late},
+		{"DialogKinds", len(o.DialogKinds) > 0, late},
+		{"Skills", o.Skills != nil, late},
+		{"Title", o.Title != "", late},
+		{"VerbatimPrompts", o.VerbatimPrompts, late},
+		{"SessionStates", o.SessionStates, late},
+		{"QuestionPreview", o.QuestionPreview != "", late},
+	} {
+		if f.set {
+			needs[f.field] = f.since
+		}
+	}
+	return needs
+}
+
+// operationSince says when an operation came. An older CLI never answers it.
+func operationSince(op string) since {
+	switch op {
+	case "initialize", "interrupt", "mcp_message":
+		return since{} // as old as the channel
+	case "set_permission_mode":
+		return since{"1.0.63", "1.0.85"}
+	case "set_model", "mcp_status":
+		return since{"1.0.85", "1.0.128"}
+	case "set_max_thinking_tokens", "mcp_set_servers", "rewind_files":
+		return since{"2.0.0", "2.0.77"}
+	}
+	return since{"2.1.0", "2.1.325"}
+}
+
+// checkOperation refuses an operation that the CLI would never answer.
+func (s *Session) checkOperation(ctx context.Context, op string) error {
+	f := operationSince(op)
+	if f.lacks == "" {
+		return nil
+	}
+	if version := s.cliVersion(ctx); f.missing(version) {
+		return &ControlError{Op: op, Message: fmt.Sprintf("version %s does not know it, %s does", version, f.has), Err: ErrUnsupportedVersion}
+	}
+	return nil
+}
+
+// checkOptions refuses options that the CLI would ignore.
+func (s *Session) checkOptions(ctx context.Context) error {
+	needs := s.opts.features()
+	if len(needs) == 0 {
+		return nil
+	}
+	version := s.cliVersion(ctx)
+	for field, f := range needs {
+		if f.missing(version) {
+			return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s ignores Options.%s, %s does not", version, field, f.has))
+		}
+	}
+	return nil
+}
+
+// cliVersion returns the version of the CLI, "" if it cannot be found out. One
+// that does not name it in the handshake is old, and asked once.
+func (s *Session) cliVersion(ctx context.Context) string {
+	if version := s.Info().CLIVersion; version != "" || s.opts.Transport != nil {
+		return version
+	}
+	s.mu.Lock()
+	known := s.asked
+	s.mu.Unlock()
+	if known != nil {
+		return *known
+	}
+	version := s.probeVersion(ctx)
+	if ctx.Err() == nil {
+		s.mu.Lock()
+		s.asked = &version
+		s.mu.Unlock()
+	}
+	return version
+}
+
+// packageVersion returns the version in the package that the executable came
+// with, "" if there is none. It saves starting the CLI, which can take seconds.
+func (s *Session) packageVersion() string {
+	path, err := proc.Find(s.opts.CLIPath, s.plan.env)
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "package.json"))
+	if err != nil {
+		return ""
+	}
+	var pkg struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(text, &pkg) != nil || !strings.HasPrefix(pkg.Name, "@anthropic-ai/claude-code") {
+		return ""
+	}
+	return versionForm.FindString(pkg.Version)
+}

@@ -1,0 +1,75 @@
+package claude_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+)
+
+// TestOldVersions plays CLIs that name an old version: what they lack fails at
+// the start, or at the call, and is never sent.
+func TestOldVersions(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version string
+		set     func(*claude.Options)
+		wants   string // "" if it is to start
+	}{
+		"title on an old one":      {"2.1.0", func(o *claude.Options) { o.Title = "t" }, "2.1.325"},
+		"title in between":         {"2.1.100", func(o *claude.Options) { o.Title = "t" }, ""},
+		"title on a new one":       {"2.1.325", func(o *claude.Options) { o.Title = "t" }, ""},
+		"title on an unknown one":  {"", func(o *claude.Options) { o.Title = "t" }, ""},
+		"checkpoints on an old":    {"2.0.0", func(o *claude.Options) { o.FileCheckpointing = true }, "2.0.77"},
+		"checkpoints on a younger": {"2.0.77", func(o *claude.Options) { o.FileCheckpointing = true }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(c *cli) {
+				c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+				c.idle()
+			}, func(t *testing.T, o *claude.Options) {
+				tt.set(o)
+				s, err := claude.Connect(t.Context(), o)
+				if tt.wants == "" {
+					if err != nil {
+						t.Fatal(err)
+					}
+					finish(t, s)
+					return
+				}
+				if !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), tt.wants) {
+					t.Errorf("error = %v, want one that names %s", err, tt.wants)
+				}
+			})
+		})
+	}
+}
+
+func TestOldVersionLacksOperation(t *testing.T) {
+	bubble(t, func(c *cli) {
+		c.succeed(c.request("initialize"), `{"claude_code_version":"2.0.0"}`)
+		c.succeed(c.request("set_model"), "{}")
+		c.succeed(c.request("get_usage"), "{}")
+		c.idle()
+	}, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		for op, call := range map[string]func() error{
+			"get_usage":               func() error { return second(s.Usage(t.Context())) },
+			"set_max_thinking_tokens": func() error { return s.SetThinking(t.Context(), claude.Thinking{}) },
+			"mcp_set_servers":         func() error { return second(s.SetMCPServers(t.Context(), nil)) },
+		} {
+			err := call()
+			failed, ok := errors.AsType[*claude.ControlError](err)
+			if !ok || failed.Op != op || !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), "2.0.0") {
+				t.Errorf("%s: error = %v", op, err)
+			}
+		}
+		if err := s.SetModel(t.Context(), "x"); err != nil {
+			t.Errorf("SetModel: %v", err)
+		}
+		if err := s.Control(t.Context(), "get_usage", nil, nil); err != nil {
+			t.Errorf("Control asks no table: %v", err)
+		}
+		finish(t, s)
+	})
+}
