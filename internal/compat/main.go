@@ -53,7 +53,7 @@ func run(ctx context.Context, versions []string) error {
 
 func render(all []*measured) string {
 	var b strings.Builder
-	b.WriteString("# What each version of the CLI can do\n\nMade by `go run ./internal/compat`, which starts each version with a scripted model and looks at what happens. \"yes\" was seen; \"-\" was not: the CLI refused it, ignored it or never answered.\n")
+	b.WriteString("# What each version of the CLI can do\n\nMade by `go run ./internal/compat`, which starts each version with a scripted model and looks at what happens. \"yes\" was seen; \"-\" was not: the CLI refused it, ignored it or never answered; \"?\" took too long to tell.\n")
 	features, operations := probes(), operations()
 	table(&b, "Features", "feature", all, func(yield func(string, func(*measured) string) bool) {
 		for _, p := range features {

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/realcli"
 )
 
-// measured is what one version can do: "yes" or "-", by name.
+// measured is what one version can do: "yes", "-" or "?", by name.
 type measured struct {
 	version    string
 	features   map[string]string
@@ -22,28 +22,37 @@ type measured struct {
 }
 
 // bound is how long a CLI has for one probe. Old ones start slowly.
-const bound = 30 * time.Second
+const bound = 60 * time.Second
 
 // measure tries everything on one version.
 func measure(ctx context.Context, version, path string) (*measured, error) {
 	m := &measured{version, make(map[string]string), make(map[string]string)}
+	sessions := true
 	for _, p := range probes() {
-		ok, err := try(ctx, path, func(ctx context.Context, b *bench) (bool, error) { return p.run(ctx, b) }, p.replies...)
-		if errors.Is(err, errBench) {
-			return nil, err
+		if p.session && !sessions {
+			m.features[p.name] = "-"
+			continue
 		}
-		if err != nil {
-			fmt.Fprintf(os.Stderr, "%s: %s: %v\n", version, p.name, err)
+		ok, err := try(ctx, path, p.run, p.replies...)
+		if errors.Is(err, errBench) || ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
 		}
-		m.features[p.name] = verdict(ok && err == nil)
+		m.features[p.name] = verdict(ok, err)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s %v\n", version, p.name, m.features[p.name], err)
+		if p.name == connectProbe {
+			sessions = ok
+		}
+	}
+	if !sessions {
+		for _, op := range operations() {
+			m.operations[op.name] = "-"
+		}
+		return m, nil
 	}
 	_, err := try(ctx, path, func(ctx context.Context, b *bench) (bool, error) {
 		b.opts.FileCheckpointing = true
 		s, err := claude.Connect(ctx, b.opts)
 		if err != nil {
-			for _, op := range operations() {
-				m.operations[op.name] = verdict(false)
-			}
 			return false, err
 		}
 		defer s.Close()
@@ -53,10 +62,7 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 		answered(ctx, s, m)
 		return true, nil
 	})
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: operations: %v\n", version, err)
-	}
-	return m, nil
+	return m, err
 }
 
 // answered sends all operations at once: a CLI that does not know one may never
@@ -73,15 +79,20 @@ func answered(ctx context.Context, s *claude.Session, m *measured) {
 			known := err == nil || refused && refusal.Err == nil && !unknown(refusal)
 			mu.Lock()
 			defer mu.Unlock()
-			m.operations[op.name] = verdict(known)
+			m.operations[op.name] = verdict(known, nil)
 		})
 	}
 	group.Wait()
 }
 
-func verdict(ok bool) string {
-	if ok {
+// verdict is "?" where the bound of the probe itself has passed: a slow machine
+// proves nothing.
+func verdict(ok bool, err error) string {
+	switch {
+	case ok && err == nil:
 		return "yes"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "?"
 	}
 	return "-"
 }
@@ -115,7 +126,10 @@ func try(ctx context.Context, path string, run func(context.Context, *bench) (bo
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return false, errors.Join(errBench, err)
 	}
-	return run(ctx, &bench{model, dir, &claude.Options{CLIPath: path, Env: env, Cwd: dir, Timeouts: claude.Timeouts{Initialize: 10 * time.Second}}})
+	return run(ctx, &bench{model, dir, &claude.Options{
+		CLIPath: path, Env: env, Cwd: dir, Transport: bare{},
+		Timeouts: claude.Timeouts{Initialize: 40 * time.Second, Rewind: 10 * time.Second, Control: 10 * time.Second},
+	}})
 }
 
 // home is what realcli.Env needs of a test.

@@ -19,59 +19,63 @@ import (
 // probe is one feature and how to see it.
 type probe struct {
 	name    string
+	session bool // needs the handshake
 	replies []claudetest.Reply
 	run     func(context.Context, *bench) (bool, error)
 }
 
+// connectProbe is the one without which no session can be measured.
+const connectProbe = "`Connect` and turns"
+
 func probes() []probe {
 	touch := claudetest.UseTool("Bash", map[string]string{"command": "touch made", "description": "touch"})
 	return []probe{
-		{"`Ask` without callbacks", nil, asks(nil)},
-		{"`Connect` and turns", nil, connects(nil)},
-		{"the handshake names the version", nil, connects(func(s *claude.Session, _ []message.Message) bool { return s.Info().CLIVersion != "" })},
-		{"results name their prompts", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"`Ask` without callbacks", false, nil, asks(nil)},
+		{connectProbe, false, nil, connects(nil)},
+		{"the handshake names the version", true, nil, connects(func(s *claude.Session, _ []message.Message) bool { return s.Info().CLIVersion != "" })},
+		{"results name their prompts", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && len(r.Prompts) > 0 })
 		})},
-		{"results have a terminal reason", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"results have a terminal reason", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && r.TerminalReason != "" })
 		})},
-		{"prompts are followed through the queue", nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"prompts are followed through the queue", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { _, ok := m.(*message.CommandLifecycle); return ok })
 		})},
-		{"`Interrupt` has a receipt", nil, connects(func(s *claude.Session, _ []message.Message) bool {
+		{"`Interrupt` has a receipt", true, nil, connects(func(s *claude.Session, _ []message.Message) bool {
 			got, err := s.Interrupt(context.Background())
 			return err == nil && strings.Contains(string(got.Raw), "still_queued")
 		})},
-		{"`CanUseTool` is asked", []claudetest.Reply{touch}, canUseTool},
-		{"hooks are called", []claudetest.Reply{touch}, hooks},
-		{"hooks can fail closed", nil, failClosed},
-		{"MCP servers of this process", nil, inProcess},
-		{"`SystemPrompt.Text` reaches the model", nil, prompts},
-		{"`Agents`", nil, agents},
-		{"`SessionID`", nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
-		{"`Tools`", nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
-		{"`SettingSources`", nil, asks(func(o *claude.Options) { o.SettingSources = []string{} })},
-		{"`Settings`", nil, asks(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
-		{"`ManagedSettings`", nil, asks(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
-		{"`StrictMCPConfig`", nil, asks(func(o *claude.Options) { o.StrictMCPConfig = true })},
-		{"`NoPersistence`", nil, asks(func(o *claude.Options) { o.NoPersistence = true })},
-		{"`FallbackModel`", nil, asks(func(o *claude.Options) { o.FallbackModel = "haiku" })},
-		{"`Effort`", nil, asks(func(o *claude.Options) { o.Effort = "high" })},
-		{"`Thinking` with a mode", nil, asks(func(o *claude.Options) { o.Thinking.Mode = "disabled" })},
-		{"`Thinking` with a budget", nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: "enabled", Budget: 2000} })},
-		{"`Betas`", nil, asks(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
-		{"`MaxTurns`", nil, asks(func(o *claude.Options) { o.MaxTurns = 3 })},
-		{"`MaxBudgetUSD`", nil, asks(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
-		{"`TaskBudget`", nil, asks(func(o *claude.Options) { o.TaskBudget = 50000 })},
-		{"`Plugins`", nil, asks(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
-		{"`AllowBypassPermissions`", nil, asks(func(o *claude.Options) { o.AllowBypassPermissions = true })},
-		{"`PermissionPrompts`", nil, asks(func(o *claude.Options) { o.PermissionPrompts = "none" })},
-		{"`ProjectConfigRoot`", nil, asks(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
-		{"`PartialMessages`", nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
-		{"`ReplayUserMessages`", nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
-		{"`HookEvents`", nil, asks(func(o *claude.Options) { o.HookEvents = true })},
-		{"`DebugFile`", nil, asks(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
-		{"`FileCheckpointing` and `RewindFiles`", nil, rewinds},
+		{"`CanUseTool` is asked", true, []claudetest.Reply{touch}, canUseTool},
+		{"hooks are called", true, []claudetest.Reply{touch}, hooks},
+		{"hooks can fail closed", true, nil, failClosed},
+		{"MCP servers of this process", true, nil, inProcess},
+		{"`SystemPrompt.Text` reaches the model", true, nil, prompts},
+		{"`Agents`", true, nil, agents},
+		{"`SessionID`", false, nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
+		{"`Tools`", false, nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
+		{"`SettingSources`", false, nil, asks(func(o *claude.Options) { o.SettingSources = []string{} })},
+		{"`Settings`", false, nil, asks(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
+		{"`ManagedSettings`", true, nil, asks(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
+		{"`StrictMCPConfig`", false, nil, asks(func(o *claude.Options) { o.StrictMCPConfig = true })},
+		{"`NoPersistence`", false, nil, asks(func(o *claude.Options) { o.NoPersistence = true })},
+		{"`FallbackModel`", false, nil, asks(func(o *claude.Options) { o.FallbackModel = "haiku" })},
+		{"`Effort`", false, nil, asks(func(o *claude.Options) { o.Effort = "high" })},
+		{"`Thinking` with a mode", false, nil, asks(func(o *claude.Options) { o.Thinking.Mode = "disabled" })},
+		{"`Thinking` with a budget", false, nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: "enabled", Budget: 2000} })},
+		{"`Betas`", false, nil, asks(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
+		{"`MaxTurns`", false, nil, asks(func(o *claude.Options) { o.MaxTurns = 3 })},
+		{"`MaxBudgetUSD`", false, nil, asks(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
+		{"`TaskBudget`", false, nil, asks(func(o *claude.Options) { o.TaskBudget = 50000 })},
+		{"`Plugins`", false, nil, asks(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
+		{"`AllowBypassPermissions`", false, nil, asks(func(o *claude.Options) { o.AllowBypassPermissions = true })},
+		{"`PermissionPrompts`", false, nil, asks(func(o *claude.Options) { o.PermissionPrompts = "none" })},
+		{"`ProjectConfigRoot`", false, nil, asks(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
+		{"`PartialMessages`", false, nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
+		{"`ReplayUserMessages`", false, nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
+		{"`HookEvents`", false, nil, asks(func(o *claude.Options) { o.HookEvents = true })},
+		{"`DebugFile`", false, nil, asks(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
+		{"`FileCheckpointing` and `RewindFiles`", true, nil, rewinds},
 	}
 }
 
