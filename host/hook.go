@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +67,9 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9_|, -]*$`)
 
 // matcher is the CLI's rule: nothing and "*" fit everything, names joined by
 // "|" or "," fit exactly, all else is an unanchored regular expression. One
-// that cannot be read fits nothing.
+// that cannot be read fits nothing. One that only JavaScript can read, with a
+// look ahead or a reference back, fits everything: a guard that is called too
+// often does no harm.
 func matcher(pattern string) func(string) bool {
 	if pattern == "" || pattern == "*" {
 		return func(string) bool { return true }
@@ -83,7 +86,12 @@ func matcher(pattern string) func(string) bool {
 		}
 	}
 	re, err := regexp.Compile(pattern)
-	return func(subject string) bool { return err == nil && re.MatchString(subject) }
+	if err != nil {
+		e, _ := errors.AsType[*syntax.Error](err)
+		foreign := e != nil && (e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape)
+		return func(string) bool { return foreign }
+	}
+	return re.MatchString
 }
 
 // matching returns the callbacks for an event. One without a subject, such as

@@ -151,13 +151,14 @@ func TestMatchersAsTheCLIReadsThem(t *testing.T) {
 	bubble(t, calling(tool), trusting(), func(c *client) {
 		c.on(func(c *client, f frame) { c.reply(f, "{}") })
 		c.request("i", "initialize", strings.ReplaceAll(`"hooks":{
-			"PreToolUse":[{"matcher":"rite|a-b","hookCallbackIds":["plain"]},{"matcher":"Write|a-b","hookCallbackIds":["name"]},{"matcher":"rite|a.b","hookCallbackIds":["regexp"]}],
+			"PreToolUse":[{"matcher":"rite|a-b","hookCallbackIds":["plain"]},{"matcher":"Write|a-b","hookCallbackIds":["name"]},{"matcher":"rite|a.b","hookCallbackIds":["regexp"]},
+				{"matcher":"^(?!Bash).*$","hookCallbackIds":["ahead"]},{"matcher":"(Write","hookCallbackIds":["broken"]}],
 			"UserPromptSubmit":[{"matcher":"x","hookCallbackIds":["submit"]}],
 			"PostToolBatch":[{"matcher":"z","hookCallbackIds":["batch"]}],
 			"Stop":[{"matcher":"^y.$","hookCallbackIds":["stop"]}]}`, "\n", " "))
 		c.prompt("go", "")
 		out := c.settle()
-		for id, want := range map[string]bool{"plain": false, "name": true, "regexp": true, "submit": true, "batch": true, "stop": true} {
+		for id, want := range map[string]bool{"plain": false, "name": true, "regexp": true, "ahead": true, "broken": false, "submit": true, "batch": true, "stop": true} {
 			if got := strings.Contains(out, "? hook_callback "+id); got != want {
 				t.Errorf("hook %s called: %v, want %v", id, got, want)
 			}
