@@ -11,8 +11,9 @@ import (
 
 // Elicit asks the user something on behalf of an MCP server. The client's
 // Elicitation hooks are called first: one that objects declines, and the client
-// is not asked. It takes no other answer from them, as the CLI does not. A
-// client that answers with an error or with something else declines.
+// is not asked. ElicitationResult hooks see the answer and may object as well.
+// Other answers are not taken from hooks, as the CLI does not either. A client
+// that answers with an error or with something else declines.
 func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	if e.Mode == "" {
 		form := *e
@@ -37,7 +38,24 @@ func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 			answer = a
 		}
 	}
-	return answer, nil
+	return t.elicited(ctx, e, answer)
+}
+
+// elicited lets the ElicitationResult hooks look at an answer.
+func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.ElicitationAnswer) (control.ElicitationAnswer, error) {
+	out, err := t.Fire(ctx, hook.EventElicitationResult, e.ServerName, struct {
+		Server  string `json:"mcp_server_name"`
+		Mode    string `json:"mode,omitzero"`
+		Action  string `json:"action"`
+		Content any    `json:"content,omitzero"`
+	}{e.ServerName, e.Mode, string(a.Action), a.Content})
+	if err != nil {
+		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
+	}
+	if out.Blocked {
+		return control.Decline(), nil
+	}
+	return a, nil
 }
 
 // Dialog shows the user a dialog of a kind that the client says it can show. A

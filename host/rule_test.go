@@ -191,26 +191,31 @@ func TestMCPReadOnlyToolsRunTogether(t *testing.T) {
 	}
 }
 
-func TestElicitationHookDeclines(t *testing.T) {
-	var answer control.ElicitationAnswer
-	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) (err error) {
-		answer, err = t.Elicit(ctx, &control.Elicitation{ServerName: "calc", Message: "Name?"})
-		return err
-	})
-	bubble(t, agent, nil, func(c *client) {
-		c.on(func(c *client, f frame) {
-			if strings.Contains(string(f.Request), "hook_callback") {
-				c.reply(f, `{"decision":"block","hookSpecificOutput":{"hookEventName":"Elicitation","action":"decline"}}`)
+func TestElicitationHooksDecline(t *testing.T) {
+	for event, asked := range map[string]bool{"Elicitation": false, "ElicitationResult": true} {
+		var answer control.ElicitationAnswer
+		agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) (err error) {
+			answer, err = t.Elicit(ctx, &control.Elicitation{ServerName: "calc", Message: "Name?"})
+			return err
+		})
+		bubble(t, agent, nil, func(c *client) {
+			c.on(func(c *client, f frame) {
+				if strings.Contains(string(f.Request), "hook_callback") {
+					c.reply(f, `{"decision":"block","hookSpecificOutput":{"hookEventName":"`+event+`","action":"decline"}}`)
+					return
+				}
+				c.reply(f, `{"action":"accept","content":{"n":1}}`)
+			})
+			c.request("i", "initialize", `"hooks":{"`+event+`":[{"hookCallbackIds":["e"]}]}`)
+			c.prompt("x", "")
+			out := c.settle()
+			if got := strings.Contains(out, `"subtype":"elicitation"`); got != asked || !strings.Contains(out, "? hook_callback e") {
+				t.Errorf("%s: the client was asked: %v, want %v:\n%s", event, got, asked, out)
 			}
 		})
-		c.request("i", "initialize", `"hooks":{"Elicitation":[{"hookCallbackIds":["e"]}]}`)
-		c.prompt("x", "")
-		if out := c.settle(); strings.Contains(out, "? elicitation") {
-			t.Errorf("the client was asked:\n%s", out)
+		if answer.Action != control.Decline().Action || answer.Content != nil {
+			t.Errorf("%s: answer %+v, want a refusal", event, answer)
 		}
-	})
-	if answer.Action != control.Decline().Action {
-		t.Errorf("answer %+v, want a refusal", answer)
 	}
 }
 
