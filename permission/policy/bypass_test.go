@@ -1,8 +1,10 @@
 package policy_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -171,6 +173,20 @@ func TestDenyFilesOfCommands(t *testing.T) {
 		}
 		if got := decided(t, policy.MustRules("Edit(/secret/**)").At(root).Deny("no"), bash(tt.command)); got != tt.edit {
 			t.Errorf("Edit, %q: %q, want %q", tt.command, got, tt.edit)
+		}
+	}
+}
+
+// A command that names more files than can be looked at is denied by rules for
+// files, and only by them.
+func TestDenyManyFiles(t *testing.T) {
+	var b strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&b, "a%d ", i)
+	}
+	for rule, want := range map[string]permission.Behavior{"Read(/secret/**)": "deny", "Bash(rm:*)": ""} {
+		if got := decided(t, policy.MustRules(rule).Deny("no"), bash(b.String())); got != want {
+			t.Errorf("%s: %q, want %q", rule, got, want)
 		}
 	}
 }

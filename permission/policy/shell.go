@@ -25,7 +25,7 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 	if how == broad {
 		commands, files, ok := everyCommand(in.Command)
 		return !ok || slices.ContainsFunc(commands, fits) || fits(strings.TrimSpace(in.Command)) ||
-			slices.ContainsFunc(files, func(f shellFile) bool { return r.deniesFile(req, f) }), nil
+			r.deniesFiles(req, files), nil
 	}
 	commands, ok := plainCommands(in.Command)
 	if !ok || len(commands) == 0 || r.unforeseen(req, commands) {

@@ -109,27 +109,46 @@ func (r *Rules) dir(req *permission.Request) string {
 	return r.root
 }
 
-// deniesFile reports whether a word of a command names a file that a rule for
-// Read or Edit denies.
-func (r *Rules) deniesFile(req *permission.Request, f shellFile) bool {
-	for _, rule := range r.rules {
-		if rule.paths == nil || rule.ToolName == "Edit" && !f.writes {
+// maxFiles is how many files a command may name before it is too much to look
+// at, and denied.
+const maxFiles = 4096
+
+// deniesFiles reports whether one of the words of a command names a file that
+// a rule for Read or Edit denies.
+func (r *Rules) deniesFiles(req *permission.Request, files []shellFile) bool {
+	if !r.hasContent("Read", "Edit") {
+		return false
+	}
+	seen := make(map[shellFile]bool)
+	for _, f := range files {
+		if seen[f] {
 			continue
 		}
-		for _, p := range meanings(f.name) {
-			for _, dir := range []string{r.dir(req), r.root} {
-				abs := r.guessed(dir, p)
-				real, err := resolve(abs)
-				if err != nil {
-					real = abs
-				}
-				if rule.paths.match(r.root, abs, true, broad) || rule.paths.match(r.root, real, true, broad) {
-					return true
-				}
-			}
+		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(req, f) {
+			return true
 		}
 	}
 	return false
+}
+
+func (r *Rules) deniesFile(req *permission.Request, f shellFile) bool {
+	var paths []string
+	for _, p := range meanings(f.name) {
+		for _, dir := range []string{r.dir(req), r.root} {
+			abs := r.guessed(dir, p)
+			if slices.Contains(paths, abs) {
+				continue
+			}
+			paths = append(paths, abs)
+			if real, err := resolve(abs); err == nil && real != abs {
+				paths = append(paths, real)
+			}
+		}
+	}
+	return slices.ContainsFunc(r.rules, func(rule rule) bool {
+		return rule.paths != nil && (rule.ToolName == "Read" || f.writes) &&
+			slices.ContainsFunc(paths, func(p string) bool { return rule.paths.match(r.root, p, true, broad) })
+	})
 }
 
 // meanings are the paths that a word may hold: the whole of it, the value of
