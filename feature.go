@@ -86,6 +86,10 @@ func (s *Session) checkOperation(ctx context.Context, op string) error {
 func (s *Session) checkOptions(ctx context.Context) error {
 	needs := s.opts.features()
 	if len(needs) == 0 {
+		// Not worth starting a process to ask for the version.
+		if version := s.Info().CLIVersion; version == "" && s.opts.Transport == nil && !s.opts.SystemPrompt.Preset && sincePrompts.missing(s.packageVersion()) {
+			s.log.Warn("this CLI uses the prompt of Claude Code, although SystemPrompt is empty")
+		}
 		return nil
 	}
 	version := s.cliVersion(ctx)
