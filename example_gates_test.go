@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -90,7 +91,7 @@ func Example_approver() {
 func Example_auditor() {
 	log := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey || a.Key == "duration" || a.Key == "tool_use_id" {
+			if slices.Contains([]string{slog.TimeKey, "duration", "tool_use_id", "request_id"}, a.Key) {
 				return slog.Attr{} // they differ from run to run
 			}
 			return a
@@ -107,7 +108,7 @@ func Example_auditor() {
 	fmt.Println(err)
 	// Output:
 	// level=INFO msg=permission tool=Bash decision=pass
-	// level=INFO msg=permission tool=Bash request_id=req_1 decision=pass
+	// level=INFO msg=permission tool=Bash decision=pass
 	// <nil>
 }
 
