@@ -156,6 +156,11 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	}
 }
 
+// cancelled answers a call that the CLI took back.
+func (m *mcpMessage) cancelled() json.RawMessage {
+	return m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error()))
+}
+
 // serve hands a message to its server. A call that is cancelled is answered at
 // once; what its server says later is dropped.
 func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (json.RawMessage, error) {
@@ -180,15 +185,18 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	defer context.AfterFunc(request, func() { cancel(context.Cause(request)) })()
 	defer context.AfterFunc(m.ctx, func() {
 		cancel(context.Cause(m.ctx))
-		in.Reply(m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error())))
+		in.Reply(m.cancelled()) // at once, whatever the server does
 	})()
 	conn, err := h.connection(ctx, server)
 	if err != nil {
 		return nil, err
 	}
 	response, err := conn.Handle(ctx, m.raw)
-	if m.id == nil {
+	switch {
+	case m.id == nil:
 		return m.respond(nil), err
+	case errors.Is(context.Cause(m.ctx), errMCPCancelled):
+		return m.cancelled(), nil // the server may be faster than the answer above
 	}
 	if err == nil || len(response) > 0 {
 		if err != nil {
