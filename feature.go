@@ -30,7 +30,8 @@ func (o *Options) features() map[string]since {
 		set   bool
 		since since
 	}{
-		{"SystemPrompt", o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || o.SystemPrompt.Sections != nil, sincePrompts},
+		{"SystemPrompt", o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "", sincePrompts},
+		{"SystemPrompt.Sections", o.SystemPrompt.Sections != nil, late},
 		{"Agents", len(o.Agents) > 0, sinceAgents},
 		{"FileCheckpointing", o.FileCheckpointing, since{"2.0.0", "2.0.77"}},
 		{"SystemPrompt.Static", o.SystemPrompt.Static, late},
@@ -84,12 +85,9 @@ func (s *Session) checkOperation(ctx context.Context, op string) error {
 
 // checkOptions refuses options that the CLI would ignore.
 func (s *Session) checkOptions(ctx context.Context) error {
+	s.warnOfPrompt()
 	needs := s.opts.features()
 	if len(needs) == 0 {
-		// Not worth starting a process to ask for the version.
-		if version := s.Info().CLIVersion; version == "" && s.opts.Transport == nil && !s.opts.SystemPrompt.Preset && sincePrompts.missing(s.packageVersion()) {
-			s.log.Warn("this CLI uses the prompt of Claude Code, although SystemPrompt is empty")
-		}
 		return nil
 	}
 	version := s.cliVersion(ctx)
@@ -99,6 +97,22 @@ func (s *Session) checkOptions(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// warnOfPrompt logs that an old CLI uses its own prompt in place of an empty
+// one. It is not worth starting a process to ask for the version.
+func (s *Session) warnOfPrompt() {
+	p := s.opts.SystemPrompt
+	if p.Preset || p.Text != "" || p.Sections != nil {
+		return
+	}
+	version := s.Info().CLIVersion
+	if version == "" && s.opts.Transport == nil {
+		version = s.packageVersion()
+	}
+	if sinceEmptyPrompt.missing(version) {
+		s.log.Warn("this CLI uses the prompt of Claude Code, although SystemPrompt is empty", "version", version)
+	}
 }
 
 // cliVersion returns the version of the CLI, "" if it cannot be found out. One

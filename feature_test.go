@@ -20,6 +20,9 @@ func TestOldVersions(t *testing.T) {
 		"title in between":         {"2.1.100", func(o *claude.Options) { o.Title = "t" }, ""},
 		"title on a new one":       {"2.1.325", func(o *claude.Options) { o.Title = "t" }, ""},
 		"title on an unknown one":  {"", func(o *claude.Options) { o.Title = "t" }, ""},
+		"prompt on an old one":     {"2.0.0", func(o *claude.Options) { o.SystemPrompt.Text = "p" }, "2.0.77"},
+		"prompt on a younger":      {"2.0.77", func(o *claude.Options) { o.SystemPrompt.Text = "p" }, ""},
+		"sections on an old one":   {"2.1.0", func(o *claude.Options) { o.SystemPrompt.Sections = []string{"p", "q"} }, "2.1.325"},
 		"checkpoints on an old":    {"2.0.0", func(o *claude.Options) { o.FileCheckpointing = true }, "2.0.77"},
 		"checkpoints on a younger": {"2.0.77", func(o *claude.Options) { o.FileCheckpointing = true }, ""},
 	} {

@@ -181,7 +181,7 @@ func TestInitializePayload(t *testing.T) {
 		want string
 	}{
 		"empty prompt":  {claude.Options{}, `{"subtype":"initialize","systemPrompt":[""]}`},
-		"own prompt":    {claude.Options{SystemPrompt: claude.SystemPrompt{Text: "Be brief.", Append: "Please."}}, `{"subtype":"initialize","appendSystemPrompt":"Please.","systemPrompt":["Be brief."]}`},
+		"own prompt":    {claude.Options{SystemPrompt: claude.SystemPrompt{Text: "Be brief.", Append: "Please."}}, `{"subtype":"initialize","appendSystemPrompt":"Please.","systemPrompt":"Be brief."}`},
 		"preset prompt": {claude.Options{SystemPrompt: claude.SystemPrompt{Preset: true}}, `{"subtype":"initialize"}`},
 		"hooks": {claude.Options{Hooks: []hook.Hook{
 			hook.PreToolUse("Bash|Write", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { return nil, nil }).WithTimeout(10 * time.Second),

@@ -25,8 +25,9 @@ const (
 
 // When the handshake learnt to carry prompts and agents.
 var (
-	sincePrompts = since{"2.0.0", "2.0.77"}
-	sinceAgents  = since{"2.0.0", "2.0.77"}
+	sincePrompts     = since{"2.0.0", "2.0.77"}
+	sinceAgents      = since{"2.0.0", "2.0.77"}
+	sinceEmptyPrompt = since{"2.1.0", "2.1.325"} // as a list, the form it is sent in
 )
 
 // A CLI that speaks the protocol answers initialize in about half a second and

@@ -3,6 +3,7 @@ package control
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -134,6 +135,21 @@ type AgentDefinition struct {
 	// CriticalSystemReminder is repeated to the agent. The CLI calls it
 	// experimental.
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitzero"`
+}
+
+// MarshalJSON encodes a request. A system prompt of one piece that says
+// something is encoded as a string, an older form that newer CLIs take as well.
+func (v Initialize) MarshalJSON() ([]byte, error) {
+	type fields Initialize
+	if len(v.SystemPrompt) != 1 || v.SystemPrompt[0] == "" {
+		return jsonx.Marshal(fields(v))
+	}
+	prompt := v.SystemPrompt[0]
+	v.SystemPrompt = nil
+	return jsonx.Marshal(struct {
+		fields
+		SystemPrompt string `json:"systemPrompt"`
+	}{fields(v), prompt})
 }
 
 // UnmarshalJSON decodes a request, also with the older names and forms: the

@@ -51,6 +51,7 @@ func probes() []probe {
 		{"hooks can fail closed", true, nil, failClosed},
 		{"MCP servers of this process", true, nil, inProcess},
 		{"`SystemPrompt.Text` reaches the model", true, nil, prompts},
+		{"an empty `SystemPrompt` is empty in a session", true, nil, emptyPrompt},
 		{"`Agents`", true, nil, agents},
 		{"`SessionID`", false, nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
 		{"`Tools`", false, nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
@@ -158,6 +159,16 @@ func prompts(ctx context.Context, b *bench) (bool, error) {
 		return false, err
 	}
 	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool { return strings.Contains(c.System, "lighthouse") }), nil
+}
+
+// ownPrompt is less than the prompt of Claude Code has, and more than the few
+// words that the CLI always adds.
+const ownPrompt = 1000
+
+func emptyPrompt(ctx context.Context, b *bench) (bool, error) {
+	ok, err := connects(nil)(ctx, b)
+	long := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool { return !c.Side && len(c.System) > ownPrompt })
+	return ok && !long, err
 }
 
 func agents(ctx context.Context, b *bench) (bool, error) {
