@@ -28,6 +28,7 @@ func (s *Session) read() {
 	if !waited(s.exited, exitBound) {
 		s.log.Warn("the CLI closed its output but still runs")
 		s.stop()
+		waited(s.exited, inputBound) // Stop has returned, watch may not yet know
 	}
 	s.finish()
 }
