@@ -13,14 +13,15 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/proc"},
+		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/proc", "internal/terminal"},
 		{"permission"},
 		{"message", "hook", "control", "permission/policy"},
 		{"internal/wire"},
 		{"internal/peer", "internal/inbox"},
 		{".", "host"},
 		{"tool", "claudetest"},
-		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/fakecli", "internal/parity"},
+		{"internal/inspect"},
+		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/fakecli", "internal/parity", "internal/chaos"},
 	}
 }
 

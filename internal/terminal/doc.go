@@ -1,0 +1,11 @@
+// Package terminal makes text that others wrote safe to print.
+//
+// What an agent says, what a tool returned and what a file is called is
+// chosen by somebody else. A terminal obeys control characters in it: they
+// move the cursor, rename the window, put text into the clipboard or hide the
+// half of a command that a person is asked to approve. [Clean] and [Line] show
+// such characters instead of sending them.
+//
+// A program that colours its output adds its own sequences after cleaning,
+// never before.
+package terminal
