@@ -56,12 +56,14 @@ func conductRules() []rule {
 				"var ptr = &T{}",
 				`var ErrMoved = errors.New("moved")`,
 				"var bumped = [1]int{0}",
-				"var shared = [1]int{0}"),
+				"var shared = [1]int{0}",
+				"//go:embed page.md", "var page string",
+				"//go:embed moved.md", "var moved string"),
 			"b.go": source("package claude",
-				`func set() { table["b"] = 2; ErrMoved = nil; bumped[0]++; use(&shared); local := fixed; local[0] = 1; _ = table["a"] }`),
+				`func set() { table["b"] = 2; ErrMoved = nil; bumped[0]++; use(&shared); moved = ""; local := fixed; local[0] = 1; _ = table["a"] }`),
 			"hook/h.go": source("package hook", "func f() { fixed[0] = 1 }"),
 		},
-		want: []string{"counter", "enabled", "table", "lock", "cache", "ptr", "ErrMoved", "bumped", "shared"},
+		want: []string{"counter", "enabled", "table", "lock", "cache", "ptr", "ErrMoved", "bumped", "shared", "moved"},
 	}}
 }
 
@@ -123,7 +125,7 @@ func checkInit(m *module) []string {
 }
 
 // checkState allows variables of packages that are constants in all but name:
-// errors, expressions and tables that nobody changes.
+// errors, expressions, embedded files and tables that nobody changes.
 func checkState(m *module) []string {
 	var complaints []string
 	changed := changes(m)
@@ -136,7 +138,7 @@ func checkState(m *module) []string {
 			for _, spec := range d.Specs {
 				v := spec.(*ast.ValueSpec)
 				for i, name := range v.Names {
-					constant := i < len(v.Values) && isConstant(v.Values[i])
+					constant := i < len(v.Values) && isConstant(v.Values[i]) || isEmbedded(d, v)
 					if name.Name == "_" || constant && !changed[f.dir()+" "+name.Name] {
 						continue
 					}
@@ -146,6 +148,18 @@ func checkState(m *module) []string {
 		}
 	}
 	return complaints
+}
+
+// isEmbedded reports whether a variable is filled by the compiler.
+func isEmbedded(d *ast.GenDecl, v *ast.ValueSpec) bool {
+	for _, group := range []*ast.CommentGroup{d.Doc, v.Doc} {
+		if group != nil && slices.ContainsFunc(group.List, func(c *ast.Comment) bool {
+			return strings.HasPrefix(c.Text, "//go:embed ")
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // isConstant reports whether a value can stand for a constant.

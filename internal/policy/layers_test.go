@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/proc", "internal/terminal"},
+		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/proc", "internal/terminal", "docs"},
 		{"permission"},
 		{"message", "hook", "control", "permission/policy"},
 		{"internal/wire"},

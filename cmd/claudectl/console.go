@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// console is what a command has of the world around it.
+type console struct {
+	ctx    context.Context
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+	env    []string
+	json   bool // JSON is wanted instead of text
+}
+
+func newConsole(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []string) *console {
+	return &console{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+}
+
+// variable returns the value of an environment variable, of which the last
+// counts.
+func (c *console) variable(name string) string {
+	for _, entry := range slices.Backward(c.env) {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// printf writes text of ours to standard output. Strings of others must have
+// gone through clean or line.
+func (c *console) printf(format string, args ...any) {
+	fmt.Fprintf(c.stdout, format, args...)
+}
+
+// clean makes text of others fit to print.
+func (c *console) clean(text string) string { return terminal.Clean(text) }
+
+// line makes text of others fit to print on one line.
+func (c *console) line(text string) string { return terminal.Line(text) }
+
+// emit writes a value as one line of JSON.
+func (c *console) emit(v any) error {
+	data, err := jsonx.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = c.stdout.Write(append(data, '\n'))
+	return err
+}
+
+// fail reports the error of a command, if there is one, in one line and
+// returns the exit code.
+func (c *console) fail(err error) int {
+	code := codeOf(err)
+	if err == nil {
+		return int(code)
+	}
+	text := c.line(strings.TrimSpace(err.Error()))
+	if !c.json {
+		fmt.Fprintf(c.stderr, "claudectl: %s\n", text)
+		return int(code)
+	}
+	report, _ := jsonx.Marshal(struct {
+		Error string   `json:"error"`
+		Code  exitCode `json:"exit_code"`
+	}{text, code}) // a string and a number always encode
+	fmt.Fprintf(c.stderr, "%s\n", report)
+	return int(code)
+}

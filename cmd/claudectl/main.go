@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+}
+
+// commands is the command line.
+type commands struct {
+	JSON bool `name:"json" help:"Write JSON instead of text."`
+
+	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDK."`
+	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
+}
+
+// run is the whole program: it returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	c := newConsole(ctx, stdin, stdout, stderr, env)
+	var line commands
+	answered := false // by help, which asks to exit and lets the parser go on
+	parser, err := kong.New(&line,
+		kong.Name("claudectl"),
+		kong.Description(description+"\n\n"+exitHelp()),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { answered = true }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(c),
+	)
+	if err != nil {
+		return c.fail(err)
+	}
+	call, err := parser.Parse(args)
+	if answered {
+		return int(exitOK)
+	}
+	c.json = line.JSON
+	if err != nil {
+		c.json = slices.Contains(args, "--json") // nothing was filled in
+		return c.fail(&failure{exitUsage, err})
+	}
+	return c.fail(call.Run())
+}
+
+const description = "Drive the Claude Code CLI from a shell, look at what it says, or play it."

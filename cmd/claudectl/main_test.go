@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+// outcome is what a run of the program has left.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// invoke runs the program in this process, with nothing of its environment.
+func invoke(t *testing.T, stdin string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	env := []string{"PATH=/nowhere", "HOME=" + t.TempDir()}
+	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr, env)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+func TestHelp(t *testing.T) {
+	got := invoke(t, "", "--help")
+	if got.code != 0 || got.stderr != "" {
+		t.Errorf("exit code %d, stderr %q, want 0 and nothing", got.code, got.stderr)
+	}
+	for _, e := range exitCodes {
+		if !strings.Contains(got.stdout, e.mean) {
+			t.Errorf("the help does not explain exit code %d (%s)", e.code, e.mean)
+		}
+	}
+}
+
+func TestParity(t *testing.T) {
+	all := invoke(t, "", "parity")
+	some := invoke(t, "", "parity", "--missing")
+	if !strings.Contains(all.stdout, "Options.Model") || !strings.Contains(all.stdout, "hook.PreToolUse") {
+		t.Errorf("parity shows %q, want options and hooks", all.stdout)
+	}
+	if strings.Contains(some.stdout, "Options.Model") || !strings.Contains(some.stdout, "abortController") {
+		t.Errorf("parity --missing shows %q, want only what is not offered", some.stdout)
+	}
+	var tables struct{ Tables []table }
+	decode(t, invoke(t, "", "parity", "--json"), &tables)
+	if len(tables.Tables) != 4 {
+		t.Errorf("%d tables, want 4: options, requests, hooks, messages", len(tables.Tables))
+	}
+	for _, tab := range tables.Tables {
+		for _, row := range tab.Rows {
+			if len(row) != len(tab.Names) {
+				t.Errorf("%s: row %q has %d cells, want %d", tab.Title, row, len(row), len(tab.Names))
+			}
+		}
+	}
+}
+
+func TestVersions(t *testing.T) {
+	var about struct {
+		Tested string `json:"tested_with"`
+		Tables []table
+	}
+	decode(t, invoke(t, "", "versions", "--json"), &about)
+	if about.Tested != claudetest.Version || len(about.Tables) != 2 {
+		t.Fatalf("tested with %q and %d tables, want %q and 2", about.Tested, len(about.Tables), claudetest.Version)
+	}
+	names := about.Tables[0].Names
+	if names[len(names)-1] != claudetest.Version {
+		t.Errorf("the last column is %q, want the version that is tested with, %q", names[len(names)-1], claudetest.Version)
+	}
+	if text := invoke(t, "", "versions").stdout; !strings.Contains(text, "tested with version "+claudetest.Version) {
+		t.Errorf("versions shows %q", text)
+	}
+}
+
+func decode(t *testing.T, got outcome, v any) {
+	t.Helper()
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.stderr)
+	}
+	if err := json.Unmarshal([]byte(got.stdout), v); err != nil {
+		t.Fatalf("%v in %q", err, got.stdout)
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/docs"
+)
+
+// versionsCommand is "claudectl versions".
+type versionsCommand struct{}
+
+// Run shows what this build is, and the table that internal/compat has measured.
+func (*versionsCommand) Run(c *console) error {
+	about := struct {
+		Version string  `json:"version"`
+		Go      string  `json:"go"`
+		Tested  string  `json:"tested_with"`
+		Tables  []table `json:"tables"`
+	}{buildVersion(), runtime.Version(), claudetest.Version, readTables(docs.Compatibility)}
+	if c.json {
+		return c.emit(about)
+	}
+	c.printf("claudectl %s, built with %s, tested with version %s of the CLI\n", about.Version, about.Go, about.Tested)
+	for i := range about.Tables {
+		c.printf("\n")
+		about.Tables[i].write(c.stdout)
+	}
+	return nil
+}
+
+// buildVersion is the version of this module as the go command has noted it.
+func buildVersion() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "(devel)"
+	}
+	return info.Main.Version
+}
