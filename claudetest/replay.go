@@ -391,8 +391,8 @@ func (p *player) learn(want, got wire.Frame) {
 // each text once: an id of this session may be that of another line of the
 // recording.
 func (p *player) translate(line []byte) []byte {
-	return mapTexts(line, func(text []byte, name bool) []byte {
-		if live, ok := p.ids[string(text)]; ok && !name {
+	return jsonx.MapTexts(line, func(text []byte, at jsonx.Place) []byte {
+		if live, ok := p.ids[string(text)]; ok && !at.Name {
 			return []byte(live)
 		}
 		return text

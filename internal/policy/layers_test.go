@@ -13,8 +13,9 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/proc", "internal/terminal", "docs"},
-		{"permission"},
+		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/terminal", "docs"},
+		{"internal/secret"},
+		{"internal/proc", "permission"},
 		{"message", "hook", "control", "permission/policy"},
 		{"internal/wire"},
 		{"internal/peer", "internal/inbox"},

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 // prepare checks everything that can be checked without starting.
@@ -47,7 +49,7 @@ func prepare(c *Command) (*Process, error) {
 		term:     cmp.Or(c.Term, DefaultTerm),
 		kill:     cmp.Or(c.Kill, DefaultKill),
 		drain:    cmp.Or(c.Drain, DefaultDrain),
-		tail:     newTail(newRedactor(env)),
+		tail:     newTail(secret.FromEnv(env)),
 		errEnded: make(chan struct{}),
 		done:     make(chan struct{}),
 		ended:    make(chan struct{}),

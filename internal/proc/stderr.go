@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 const (
@@ -38,7 +40,7 @@ func (p *Process) readStderr(lines *liner) {
 
 // tail keeps the end of standard error.
 type tail struct {
-	redact *redactor
+	redact *secret.Set
 	keep   int // bytes to keep: more than is shown, so that no secret is cut
 
 	mu  sync.Mutex
@@ -46,8 +48,8 @@ type tail struct {
 	cut bool // bytes before buf were dropped
 }
 
-func newTail(r *redactor) *tail {
-	return &tail{redact: r, keep: 2*maxTail + r.longest}
+func newTail(r *secret.Set) *tail {
+	return &tail{redact: r, keep: 2*maxTail + r.Longest()}
 }
 
 // Write keeps the end of b. It never fails.
@@ -69,9 +71,9 @@ func (t *tail) String() string {
 	b, cut := bytes.Clone(t.buf), t.cut
 	t.mu.Unlock()
 	if cut {
-		b = b[t.redact.afterCut(b):]
+		b = b[t.redact.AfterCut(b):]
 	}
-	return lastText(t.redact.text(b), maxTail)
+	return lastText(t.redact.Tail(b), maxTail)
 }
 
 // lastText returns the end of s, at most n bytes, from the start of a line if
@@ -97,7 +99,7 @@ func lastText(s string, n int) string {
 // runs in a goroutine of its own and cannot hold up the reading.
 type liner struct {
 	call   func(line string)
-	redact *redactor
+	redact *secret.Set
 	log    *slog.Logger
 
 	line    []byte // the beginning of the line that is being read
@@ -107,7 +109,7 @@ type liner struct {
 }
 
 // newLiner returns nil when there is no callback; a nil liner does nothing.
-func newLiner(call func(line string), r *redactor, log *slog.Logger) *liner {
+func newLiner(call func(line string), r *secret.Set, log *slog.Logger) *liner {
 	if call == nil {
 		return nil
 	}
@@ -125,7 +127,7 @@ func (l *liner) write(b []byte) {
 		part, rest, whole := bytes.Cut(b, []byte{'\n'})
 		// More than a line's worth is kept, so that a secret that crosses the
 		// limit is still known as one.
-		room := maxLine + l.redact.longest - len(l.line)
+		room := maxLine + l.redact.Longest() - len(l.line)
 		l.line = append(l.line, part[:min(len(part), max(room, 0))]...)
 		if whole {
 			l.flush()
@@ -142,7 +144,7 @@ func (l *liner) flush() {
 		l.drop() // before the work that a flood of lines would cost
 		return
 	}
-	line := firstText(l.redact.text(raw), maxLine)
+	line := firstText(l.redact.Tail(raw), maxLine)
 	l.waiting.Add(int64(len(line)))
 	select {
 	case l.queue <- line:

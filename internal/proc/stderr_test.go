@@ -8,12 +8,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 // collect runs chunks through a liner and returns the lines.
 func collect(chunks ...string) []string {
 	var lines []string
-	l := newLiner(func(line string) { lines = append(lines, line) }, newRedactor(env), slog.New(slog.DiscardHandler))
+	l := newLiner(func(line string) { lines = append(lines, line) }, secret.FromEnv(env), slog.New(slog.DiscardHandler))
 	for _, chunk := range chunks {
 		l.write([]byte(chunk))
 	}
@@ -39,7 +41,7 @@ func TestLines(t *testing.T) {
 		{
 			"secret across the limit",
 			[]string{strings.Repeat("-", maxLine-5) + "key-0123456789 and more\n"},
-			[]string{strings.Repeat("-", maxLine-5) + redacted[:5]},
+			[]string{strings.Repeat("-", maxLine-5) + secret.Mask[:5]},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,7 +74,7 @@ func TestSlowCallback(t *testing.T) {
 				logged, log := logBuffer()
 				release := make(chan struct{})
 				var calls atomic.Int64
-				l := newLiner(func(string) { calls.Add(1); <-release }, newRedactor(nil), log)
+				l := newLiner(func(string) { calls.Add(1); <-release }, secret.FromEnv(nil), log)
 				l.write([]byte(test.line))
 				synctest.Wait() // the first line is with the callback
 				for range test.most + 5 {
@@ -99,7 +101,7 @@ func TestPanickingCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged, log := logBuffer()
 		calls := 0
-		l := newLiner(func(string) { calls++; panic("boom") }, newRedactor(nil), log)
+		l := newLiner(func(string) { calls++; panic("boom") }, secret.FromEnv(nil), log)
 		l.write([]byte("one\ntwo\n"))
 		l.end()
 		synctest.Wait()

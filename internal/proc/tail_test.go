@@ -3,6 +3,8 @@ package proc
 import (
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/secret"
 )
 
 // env holds one secret of each kind that the tests use.
@@ -15,32 +17,6 @@ var env = []string{
 	"HOME=/home/user",
 	"EMPTY_KEY=",
 	"NO_VALUE_KEY",
-}
-
-func TestRedact(t *testing.T) {
-	r := newRedactor(env)
-	for _, test := range []struct{ name, in, want string }{
-		{"nothing", "all is well in /home/user", "all is well in /home/user"},
-		{"key", "got key-0123456789!", "got [redacted]!"},
-		{"twice", "key-0123456789 key-0123456789", "[redacted] [redacted]"},
-		{"longer one wins", "key-0123456789-and-more!", "[redacted]!"},
-		{"blanks", "Bearer token value with blanks.", "Bearer [redacted]."},
-		{"short value", "short", "short"},
-		{"line of a key", "x second line of key y", "x [redacted] y"},
-		{"whole key", "first line of key\nsecond line of key\nrest", "[redacted]rest"},
-		{"API key by form", "sk-ant-api03-AbC_d-9 end", "[redacted] end"},
-		{"API key at the end", "key: sk-ant-", "key: [redacted]"},
-		{"part at the end", "sent key-012345", "sent [redacted]"},
-		{"too little to tell", "sent key", "sent key"},
-		{"part before the end", "key-012345 was sent", "key-012345 was sent"},
-		{"invalid text", "a\xffb", "a\uFFFDb"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := r.text([]byte(test.in)); got != test.want {
-				t.Errorf("got %q, want %q", got, test.want)
-			}
-		})
-	}
 }
 
 // secretPart reports whether text shows as much of a secret as would be a harm.
@@ -57,7 +33,7 @@ func secretPart(text, secret string) string {
 // must never stop inside one.
 func TestTailNeverStartsInSecret(t *testing.T) {
 	secrets := []string{"0123456789abcdefghij", "KLMNOPQRSTUVWXYZ-and-a-long-one-at-that", "first@line\nsecond@line"}
-	r := newRedactor([]string{"A_KEY=" + secrets[0], "B_TOKEN=" + secrets[1], "C_SECRET=" + secrets[2]})
+	r := secret.FromEnv([]string{"A_KEY=" + secrets[0], "B_TOKEN=" + secrets[1], "C_SECRET=" + secrets[2]})
 	apiKey := "sk-ant-" + strings.Repeat("q7", 40)
 	for _, separator := range []string{" ", "\n", "."} {
 		unit := strings.Join(append(secrets, apiKey), separator) + separator
@@ -87,7 +63,7 @@ func TestTailNeverStartsInSecret(t *testing.T) {
 
 // An API key that is longer than the tail is hidden although its prefix is gone.
 func TestTailInsideEndlessKey(t *testing.T) {
-	tl := newTail(newRedactor(nil))
+	tl := newTail(secret.FromEnv(nil))
 	tl.Write([]byte("sk-ant-"))
 	for range 1000 {
 		tl.Write([]byte(strings.Repeat("k", 1000)))
@@ -111,7 +87,7 @@ func TestTail(t *testing.T) {
 		{"one endless line", []string{strings.Repeat("é", 1<<20), "."}, strings.Repeat("é", maxTail/2-1) + "."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			tl := newTail(newRedactor(nil))
+			tl := newTail(secret.FromEnv(nil))
 			for _, s := range test.write {
 				tl.Write([]byte(s))
 			}

@@ -1,0 +1,29 @@
+package jsonx_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+func TestMapTexts(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{`{"a":"x"}`, `{<name ""/"">:<"a"/"">}`},
+		{`"x"`, `<""/"">`},
+		{`{"a" : ["x",["y"],{"b":"z"},"w"], "c":1, "d":"v"}`,
+			`{<name ""/""> : [<"a"/"">,[<"a"/"">],{<name ""/"a">:<"b"/"a">},<"a"/"">], <name ""/"">:1, <name ""/"">:<"d"/"">}`},
+		{`{"a\"":"b\\"}`, `{<name ""/"">:<"a\""/"">}`},
+		{`{"a":{"b":"c"}}}}"d" "e`, `{<name ""/"">:{<name ""/"a">:<"b"/"a">}}}}<""/""> "e`},
+	} {
+		got := jsonx.MapTexts([]byte(tt.in), func(_ []byte, at jsonx.Place) []byte {
+			if at.Name {
+				return fmt.Appendf(nil, "<name %q/%q>", at.Member, at.Parent)
+			}
+			return fmt.Appendf(nil, "<%q/%q>", at.Member, at.Parent)
+		})
+		if string(got) != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.in, got, tt.want)
+		}
+	}
+}

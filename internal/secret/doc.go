@@ -1,0 +1,20 @@
+// Package secret knows what must not be shown: keys, tokens and passwords.
+//
+// A [Set] holds secrets that somebody named, among them the values of
+// environment variables whose names tell that they are secret ([Tells]). Besides,
+// some secrets are known by their form: API keys, bearer tokens, private keys,
+// and what stands after NAME= where NAME tells. Wherever one is found, [Mask]
+// stands in its place.
+//
+// There are three ways to look for them, because texts differ:
+//
+//   - [Set.Hide] takes a whole text.
+//   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
+//     escaped, and knows members by their names: the password in
+//     {"password":"..."} has no form.
+//   - [Set.Tail] takes text that may be cut at its ends, as the end of a log is,
+//     and hides the beginning of a secret as well.
+//
+// Secrets are found in one piece only. One that is spread over several lines of
+// a stream is not.
+package secret

@@ -1,0 +1,72 @@
+package secret
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+)
+
+// keyPrefix starts every key of the API.
+const keyPrefix = "sk-ant-"
+
+// isKeyByte reports whether b may be part of an API key.
+func isKeyByte(b byte) bool {
+	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
+}
+
+// form is how a kind of secret looks. A text without the needle has none, which
+// is cheap to see. The last group of the expression is the secret.
+type form struct {
+	needle string
+	shape  *regexp.Regexp
+}
+
+// knownForms are the kinds whose form says enough. Bearer needs a digit or
+// length, or the words "bearer tokens" would do.
+var knownForms = [...]form{
+	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z._~+/=-]{0,40}[0-9][\w.~+/=-]{6,})`)},
+	{"uthorization", regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:basic|token|digest) +([\w.~+/=-]{8,})`)},
+	{"gh", regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,})`)},
+	{"xox", regexp.MustCompile(`\b(xox[abeprs]-[\w-]{10,})`)},
+	{"AKIA", regexp.MustCompile(`\b(AKIA[0-9A-Z]{16})\b`)},
+	{"sk-", regexp.MustCompile(`\b(sk-(?:proj-|live_|test_)?[\w-]{20,})`)},
+	{"eyJ", regexp.MustCompile(`\b(eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]*)`)},
+	{"PRIVATE KEY", regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----(.+?)(?:-----END|$)`)},
+	{"://", regexp.MustCompile(`://[^\s/:@"']+:([^\s/@"']{3,})@`)},
+}
+
+// assignment is a variable that is set in a text, as a shell does.
+var assignment = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("[^"\n]{8,}"|'[^'\n]{8,}'|[^\s"'$;&|)]{8,})`)
+
+// forms adds the secrets that are known by their form.
+func forms(text []byte, all []span) []span {
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(keyPrefix))
+		if i < 0 {
+			break
+		}
+		end := from + i + len(keyPrefix)
+		for end < len(text) && isKeyByte(text[end]) {
+			end++
+		}
+		all = append(all, span{from + i, end})
+		from = end
+	}
+	for _, f := range knownForms {
+		if !bytes.Contains(text, []byte(f.needle)) {
+			continue
+		}
+		for _, m := range f.shape.FindAllSubmatchIndex(text, -1) {
+			all = append(all, span{m[len(m)-2], m[len(m)-1]})
+		}
+	}
+	if bytes.IndexByte(text, '=') < 0 {
+		return all
+	}
+	for _, m := range assignment.FindAllSubmatchIndex(text, -1) {
+		if name := string(text[m[2]:m[3]]); Tells(name) && !strings.HasPrefix(string(text[m[4]:m[5]]), Mask) {
+			all = append(all, span{m[4], m[5]})
+		}
+	}
+	return all
+}

@@ -1,0 +1,196 @@
+package secret
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// Mask stands in the place of a secret.
+	Mask = "[redacted]"
+
+	// minValue is the length from which the value of a variable is worth
+	// hiding. Shorter ones are switches and numbers, and occur in any text.
+	minValue = 8
+
+	// minPart is the length from which the beginning of a secret at the very
+	// end of a text is hidden too.
+	minPart = 4
+)
+
+// Set is what is known to be secret. The zero value, and a nil pointer, know
+// secrets by their form only. Adding is not safe for concurrent use, everything
+// else is.
+type Set struct {
+	values  [][]byte
+	told    [][]byte // those of values that are hidden in names of members too
+	longest int
+}
+
+// FromEnv returns a Set with the values of the variables, in the form of
+// os.Environ, whose names tell that they are secret.
+func FromEnv(env []string) *Set {
+	var s Set
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if !Tells(name) {
+			continue
+		}
+		s.learn(value)
+		// Text is often seen one line at a time, so a key file in a variable
+		// has to be known by its lines.
+		if strings.Contains(value, "\n") {
+			for line := range strings.Lines(value) {
+				s.learn(strings.TrimRight(line, "\r\n"))
+			}
+		}
+	}
+	return &s
+}
+
+// Add adds texts that are secret whatever their length.
+func (s *Set) Add(texts ...string) {
+	for _, text := range texts {
+		if text != "" {
+			s.told = append(s.told, []byte(text))
+			s.add(text)
+		}
+	}
+}
+
+// learn adds the value of a variable, unless it is too short to be a secret or
+// says that it is hidden already.
+func (s *Set) learn(value string) {
+	if len(value) >= minValue && !strings.Contains(value, Mask) {
+		s.add(value)
+	}
+}
+
+func (s *Set) add(text string) {
+	for _, spelling := range spellings(text) {
+		if !slices.ContainsFunc(s.values, func(v []byte) bool { return string(v) == spelling }) {
+			s.values = append(s.values, []byte(spelling))
+			s.longest = max(s.longest, len(spelling))
+		}
+	}
+}
+
+// Longest returns the length of the longest secret that is known by its value.
+func (s *Set) Longest() int {
+	if s == nil {
+		return 0
+	}
+	return s.longest
+}
+
+// Hide returns text without its secrets.
+func (s *Set) Hide(text string) string {
+	var values [][]byte
+	if s != nil {
+		values = s.values
+	}
+	return string(cover([]byte(text), spans([]byte(text), values)))
+}
+
+// Tail returns b, which may end inside a secret, as valid text without its
+// secrets.
+func (s *Set) Tail(b []byte) string {
+	return strings.ToValidUTF8(string(cover(b, s.tailSpans(b))), string(utf8.RuneError))
+}
+
+// AfterCut returns where a text that lost its beginning may start to be shown:
+// past anything that could be the rest of a secret, at a line if there is one.
+func (s *Set) AfterCut(b []byte) int {
+	at := min(s.Longest(), len(b))
+	if i := bytes.IndexByte(b[at:], '\n'); i >= 0 {
+		at += i + 1
+	} else {
+		// An API key has no known length.
+		for at < len(b) && isKeyByte(b[at]) {
+			at++
+		}
+		for at < len(b) && !utf8.RuneStart(b[at]) {
+			at++
+		}
+	}
+	for _, sp := range s.tailSpans(b) {
+		if sp.start < at && at < sp.end {
+			at = sp.end
+		}
+	}
+	return at
+}
+
+// tailSpans are the secrets in b, and the beginning of one at its end.
+func (s *Set) tailSpans(b []byte) []span {
+	if s == nil {
+		return spans(b, nil)
+	}
+	all := spans(b, s.values)
+	for _, value := range s.values {
+		if n := partAtEnd(b, value); n > 0 {
+			all = append(all, span{len(b) - n, len(b)})
+		}
+	}
+	return merge(all)
+}
+
+// span is a secret inside a text.
+type span struct{ start, end int }
+
+// spans returns the secrets in text, in order and merged where they overlap.
+func spans(text []byte, values [][]byte) []span {
+	var all []span
+	for _, value := range values {
+		for from := 0; ; {
+			i := bytes.Index(text[from:], value)
+			if i < 0 {
+				break
+			}
+			all = append(all, span{from + i, from + i + len(value)})
+			from += i + 1
+		}
+	}
+	return merge(forms(text, all))
+}
+
+// merge sorts spans and joins those that overlap or touch.
+func merge(all []span) []span {
+	slices.SortFunc(all, func(a, b span) int { return a.start - b.start })
+	var merged []span
+	for _, s := range all {
+		if last := len(merged) - 1; last >= 0 && s.start <= merged[last].end {
+			merged[last].end = max(merged[last].end, s.end)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// cover puts the mask over spans.
+func cover(text []byte, secrets []span) []byte {
+	if len(secrets) == 0 {
+		return text
+	}
+	var out []byte
+	at := 0
+	for _, s := range secrets {
+		out = append(append(out, text[at:s.start]...), Mask...)
+		at = s.end
+	}
+	return append(out, text[at:]...)
+}
+
+// partAtEnd returns how many bytes at the end of text are the beginning of
+// secret, as happens when a write was cut short.
+func partAtEnd(text, secret []byte) int {
+	for n := min(len(secret)-1, len(text)); n >= minPart; n-- {
+		if bytes.HasSuffix(text, secret[:n]) {
+			return n
+		}
+	}
+	return 0
+}
