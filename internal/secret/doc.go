@@ -6,12 +6,14 @@
 // and what stands after NAME= where NAME tells. Wherever one is found, [Mask]
 // stands in its place.
 //
-// There are three ways to look for them, because texts differ:
+// There are four ways to look for them, because texts differ:
 //
 //   - [Set.Hide] takes a whole text.
 //   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
 //     escaped, and knows members by their names: the password in
 //     {"password":"..."} has no form.
+//   - A [Stream] takes text that comes in pieces, and holds back what may be the
+//     beginning of a secret.
 //   - [Set.Tail] takes text that may be cut at its ends, as the end of a log is,
 //     and hides the beginning of a secret as well.
 //

@@ -87,11 +87,15 @@ func (s *Set) Longest() int {
 
 // Hide returns text without its secrets.
 func (s *Set) Hide(text string) string {
-	var values [][]byte
-	if s != nil {
-		values = s.values
+	return string(cover([]byte(text), spans([]byte(text), s.known())))
+}
+
+// known returns the secrets that are known by their value.
+func (s *Set) known() [][]byte {
+	if s == nil {
+		return nil
 	}
-	return string(cover([]byte(text), spans([]byte(text), values)))
+	return s.values
 }
 
 // Tail returns b, which may end inside a secret, as valid text without its
@@ -125,12 +129,9 @@ func (s *Set) AfterCut(b []byte) int {
 
 // tailSpans are the secrets in b, and the beginning of one at its end.
 func (s *Set) tailSpans(b []byte) []span {
-	if s == nil {
-		return spans(b, nil)
-	}
-	all := spans(b, s.values)
-	for _, value := range s.values {
-		if n := partAtEnd(b, value); n > 0 {
+	all := spans(b, s.known())
+	for _, value := range s.known() {
+		if n := beginningAtEnd(b, value); n >= minPart {
 			all = append(all, span{len(b) - n, len(b)})
 		}
 	}
@@ -184,10 +185,10 @@ func cover(text []byte, secrets []span) []byte {
 	return append(out, text[at:]...)
 }
 
-// partAtEnd returns how many bytes at the end of text are the beginning of
+// beginningAtEnd returns how many bytes at the end of text are the beginning of
 // secret, as happens when a write was cut short.
-func partAtEnd(text, secret []byte) int {
-	for n := min(len(secret)-1, len(text)); n >= minPart; n-- {
+func beginningAtEnd(text, secret []byte) int {
+	for n := min(len(secret)-1, len(text)); n > 0; n-- {
 		if bytes.HasSuffix(text, secret[:n]) {
 			return n
 		}
