@@ -21,7 +21,8 @@
 //   - A type that contains itself is defined once and referred to.
 //
 // Channels, functions, complex numbers and interfaces with methods are refused,
-// with the path to them; so is a schema that no value of the type could fit.
+// with the path to them; so is a schema that no value of the type could fit, and
+// one that applies itself to the same value without end.
 //
 // # The dialect
 //

@@ -89,16 +89,28 @@ func Parse(raw json.RawMessage) (*Schema, error) {
 	if err := json.Unmarshal(raw, root); err != nil {
 		return nil, err
 	}
-	resolved, err := root.Resolve(nil)
+	resolved, err := resolve(root)
 	if err != nil {
 		return nil, err
 	}
 	return &Schema{raw: raw, resolved: resolved}, nil
 }
 
+// resolve makes a schema ready, if checking a value against it comes to an end.
+func resolve(root *jsonschema.Schema) (*jsonschema.Resolved, error) {
+	resolved, err := root.Resolve(nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkEnd(root); err != nil {
+		return nil, err
+	}
+	return resolved, nil
+}
+
 // finish resolves an inferred schema and encodes it.
 func finish(root *jsonschema.Schema) (*Schema, error) {
-	resolved, err := root.Resolve(nil)
+	resolved, err := resolve(root)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +130,12 @@ func (s *Schema) Object() bool { return s.resolved.Schema().Type == "object" }
 // Dialect returns $schema, "" if there is none.
 func (s *Schema) Dialect() string { return s.resolved.Schema().Schema }
 
-// Validate reports how a JSON value differs from the schema.
+// Validate reports how a JSON value differs from the schema. A value that is
+// nested deeper than 512 levels fits none.
 func (s *Schema) Validate(data json.RawMessage) error {
+	if tooDeep(data) {
+		return fmt.Errorf("nested deeper than %d levels", maxDepth)
+	}
 	var value any
 	if err := json.Unmarshal(data, &value); err != nil {
 		return err
