@@ -240,17 +240,51 @@ func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
 		`{"subtype":"can_use_tool","tool_name":"","input":{}}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":"rm"}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":[]}`,
+		`{"subtype":"can_use_tool","tool_name":"Read","input":{},"tool_name":"Bash"}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"input":{"command":"rm"}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls","command":"rm"}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":` + deep(1_000_000) + `}`,
 	} {
 		var answer string
 		bubble(t, asking(`{"type":"control_request","request_id":"u-1","request":`+request+`}`, &answer), func(t *testing.T, o *claude.Options) {
 			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
-				t.Errorf("%s: the callback was asked", request)
+				t.Errorf("%.120s: the callback was asked", request)
 				return permission.Allow(), nil
 			}
 			s := connect(t, o)
 			synctest.Wait()
 			if !strings.Contains(answer, `"behavior":"deny"`) {
-				t.Errorf("%s: answer %s", request, answer)
+				t.Errorf("%.120s: answer %s", request, answer)
+			}
+			finish(t, s)
+		})
+	}
+}
+
+// deep is an object in an object in an object.
+func deep(levels int) string {
+	return strings.Repeat(`{"a":`, levels) + "1" + strings.Repeat("}", levels)
+}
+
+// A hook is not asked about an input that could be read in two ways, or not at
+// all: it fails, by its policy.
+func TestHookRequestsThatCannotBeRead(t *testing.T) {
+	for _, body := range []string{
+		`"callback_id":"hook_0","callback_id":"hook_1","input":{}`,
+		`"callback_id":"hook_0","input":{"tool_name":"Read"},"input":{"tool_name":"Bash"}`,
+		`"callback_id":"hook_0","input":{"tool_name":"Read","tool_name":"Bash"}`,
+		`"callback_id":"hook_0","input":` + deep(1_000_000),
+	} {
+		var answer string
+		bubble(t, asking(`{"type":"control_request","request_id":"u-1","request":{"subtype":"hook_callback",`+body+`}}`, &answer), func(t *testing.T, o *claude.Options) {
+			o.Hooks = []hook.Hook{hook.Guard("", func(context.Context, *permission.Request) (permission.Decision, error) {
+				t.Errorf("%.80s: the hook was asked", body)
+				return permission.Allow(), nil
+			})}
+			s := connect(t, o)
+			synctest.Wait()
+			if !strings.Contains(answer, `"permissionDecision":"deny"`) {
+				t.Errorf("%.80s: answer %s", body, answer)
 			}
 			finish(t, s)
 		})

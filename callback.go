@@ -88,10 +88,12 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 }
 
 // readable refuses a request that names no tool, or an input that is none: a
-// callback that allows everything else must not be asked about nothing.
+// callback that allows everything else must not be asked about nothing. It also
+// refuses one with a repeated name, also inside the input, because what is
+// decided here might not be what is done there.
 func readable(req *permission.Request, err error) error {
 	switch {
-	case req.ToolName == "" && err != nil:
+	case err != nil && (req.ToolName == "" || !jsonx.Mismatch(err)):
 		return err
 	case req.ToolName == "":
 		return errors.New("it names no tool")
@@ -107,8 +109,12 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		Input      json.RawMessage `json:"input"`
 		ToolUseID  string          `json:"tool_use_id"`
 	}
-	if err := jsonx.Unmarshal(in.Body, &body); err != nil {
-		s.diagnose(in.Body, err)
+	unread := jsonx.Unmarshal(in.Body, &body)
+	if unread != nil {
+		s.diagnose(in.Body, unread)
+	}
+	if jsonx.Mismatch(unread) {
+		unread = nil // costs a field; what is left can be judged
 	}
 	h, known := s.plan.hooks[body.CallbackID]
 	if !known {
@@ -131,7 +137,10 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		races:   races,
 		timeout: timeout,
 		run: func(ctx context.Context) (json.RawMessage, error) {
-			if !known {
+			switch {
+			case unread != nil:
+				return nil, fmt.Errorf("the request cannot be read: %w", unread)
+			case !known:
 				return nil, fmt.Errorf("%w: %q", errUnknown, body.CallbackID)
 			}
 			out, err := h.Func(ctx, body.Input, body.ToolUseID)

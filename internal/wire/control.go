@@ -53,30 +53,47 @@ type MissingError struct{ Field string }
 
 func (e *MissingError) Error() string { return "Missing required field: " + e.Field }
 
-// Request reads a control_request frame. With a [MissingError] the ID is set
-// if the frame had one, so that the request can still be answered.
+// Request reads a control_request frame. With an error the ID is set if the
+// frame had one, so that the request can still be answered: a [MissingError],
+// or one about a member that could be read in two ways.
 func (f Frame) Request() (Request, error) {
-	obj := f.Line
-	if !jsonx.Present(jsonx.Member(obj, "request")) {
-		if inner := jsonx.Member(obj, "message"); jsonx.Present(inner) {
-			obj = inner
-		}
-	}
-	r := Request{ID: identify(jsonx.Member(obj, "request_id"))}
-	if r.ID == "" {
-		r.ID = identify(f.Member("request_id"))
-	}
-	if r.ID == "" {
+	id, body, err := f.request()
+	r := Request{ID: identify(id)}
+	switch {
+	case err != nil:
+		return r, err
+	case r.ID == "":
 		return r, &MissingError{"request_id"}
-	}
-	r.Body = json.RawMessage(jsonx.Member(obj, "request"))
-	if !jsonx.Present(r.Body) {
+	case !jsonx.Present(body):
 		return r, &MissingError{"request"}
 	}
-	if r.Subtype = jsonx.Text(jsonx.Member(r.Body, "subtype")); r.Subtype == "" {
+	r.Body = body
+	members, err := unique(body, "subtype")
+	if err != nil {
+		return r, fmt.Errorf("request: %w", err)
+	}
+	if r.Subtype = jsonx.Text(members[0]); r.Subtype == "" {
 		return r, &MissingError{"request.subtype"}
 	}
 	return r, nil
+}
+
+// request returns the id and the body of a request, which may be wrapped in
+// "message".
+func (f Frame) request() (id, body []byte, err error) {
+	id, body = f.Member("request_id"), f.Member("request")
+	inner := f.Member("message")
+	if jsonx.Present(body) || !jsonx.Present(inner) {
+		return id, body, nil
+	}
+	members, err := unique(inner, "request_id", "request")
+	if err != nil {
+		return nil, nil, fmt.Errorf("message: %w", err)
+	}
+	if identify(members[0]) != "" {
+		id = members[0]
+	}
+	return id, members[1], nil
 }
 
 // Response is a reply to a control request.
@@ -106,21 +123,25 @@ func (f Frame) Response() (Response, error) {
 	if !jsonx.Present(body) {
 		return Response{}, &MissingError{"response"}
 	}
-	r := Response{Body: body, ID: identify(jsonx.Member(body, "request_id"))}
+	members, err := unique(body, "request_id", "subtype", "response", "error", "error_code")
+	if err != nil {
+		return Response{Body: body}, fmt.Errorf("response: %w", err)
+	}
+	id, subtype, payload, what, code := members[0], members[1], members[2], members[3], members[4]
+	r := Response{Body: body, ID: identify(id)}
 	if r.ID == "" {
 		r.ID = identify(f.Member("request_id"))
 	}
 	if r.ID == "" {
 		return r, &MissingError{"response.request_id"}
 	}
-	if jsonx.Text(jsonx.Member(body, "subtype")) != "error" {
-		if payload := jsonx.Member(body, "response"); jsonx.Present(payload) {
+	if jsonx.Text(subtype) != "error" {
+		if jsonx.Present(payload) {
 			r.Payload = payload
 		}
 		return r, nil
 	}
-	what := jsonx.Member(body, "error")
-	r.Err = &ReplyError{Message: jsonx.Text(what), Code: jsonx.Text(jsonx.Member(body, "error_code"))}
+	r.Err = &ReplyError{Message: jsonx.Text(what), Code: jsonx.Text(code)}
 	if r.Err.Message == "" {
 		r.Err.Message = string(what)
 	}

@@ -2,7 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
@@ -35,7 +38,7 @@ func Parse(line []byte) (Frame, error) {
 	if err != nil {
 		return f, err
 	}
-	var seen [len(envelope)]bool
+	var seen uint8
 	for {
 		name, value, err := m.Next()
 		if err != nil {
@@ -44,7 +47,7 @@ func Parse(line []byte) (Frame, error) {
 		if name == nil {
 			return f, nil
 		}
-		if err := check(name, &seen); err != nil {
+		if err := check(name, envelope[:], &seen); err != nil {
 			return f, err
 		}
 		switch string(name) {
@@ -56,22 +59,48 @@ func Parse(line []byte) (Frame, error) {
 	}
 }
 
-// check refuses a repeated or differently cased envelope name.
-func check(name []byte, seen *[len(envelope)]bool) error {
-	for i, want := range envelope {
-		if len(name) != len(want) || name[0]|0x20 != want[0] {
+// check refuses a name that was seen before, or that differs from one of names
+// in case only. The long s and the Kelvin sign count as cases of s and k: there
+// are readers that take them so.
+func check(name []byte, names []string, seen *uint8) error {
+	for i, want := range names {
+		if len(name) == 0 || name[0]|0x20 != want[0] && name[0] < utf8.RuneSelf {
 			continue
 		}
 		if string(name) == want {
-			if seen[i] {
+			if *seen&(1<<i) != 0 {
 				return fmt.Errorf("member %q occurs twice", want)
 			}
-			seen[i] = true
+			*seen |= 1 << i
 		} else if bytes.EqualFold(name, []byte(want)) {
 			return fmt.Errorf("member %q is a case variant of %q", name, want)
 		}
 	}
 	return nil
+}
+
+// unique returns the named members of an object, nil for those that are absent.
+// It refuses an object in which one could be read in two ways.
+func unique(obj []byte, names ...string) (values [][]byte, err error) {
+	values = make([][]byte, len(names))
+	m, err := jsonx.Walk(obj)
+	if errors.Is(err, jsonx.ErrNotObject) {
+		return values, nil
+	}
+	var seen uint8
+	for err == nil {
+		var name, value []byte
+		if name, value, err = m.Next(); name == nil {
+			break
+		}
+		if err = check(name, names, &seen); err != nil {
+			break
+		}
+		if i := slices.Index(names, string(name)); i >= 0 {
+			values[i] = value
+		}
+	}
+	return values, err
 }
 
 // kind returns a type or subtype, without allocating for the common ones.
