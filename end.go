@@ -139,7 +139,7 @@ func (s *Session) finish() {
 	}
 	s.peer.Close(stream)
 	s.mcp.close(stream)
-	if err := s.files.remove(); err != nil {
+	if err := s.files.Remove(); err != nil {
 		s.log.Warn("temporary files could not be removed", "error", err)
 	}
 	s.trace.end()

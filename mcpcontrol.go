@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
 // MCPStatus returns the state of every MCP server of the session, and the
@@ -147,7 +148,7 @@ func (h *mcpHub) keep(handlers map[string]MCPHandler) {
 // writeMCPConfig writes the configurations of the servers outside of this
 // process to a file, because they often hold secrets, and names it on the
 // command line.
-func (p *plan) writeMCPConfig(files *scratch) error {
+func (p *plan) writeMCPConfig(files *scratch.Folder) error {
 	if len(p.outside) == 0 {
 		return nil
 	}
@@ -155,7 +156,7 @@ func (p *plan) writeMCPConfig(files *scratch) error {
 	if err != nil {
 		return err
 	}
-	path, err := files.write("mcp.json", data)
+	path, err := files.Write("mcp.json", data)
 	if err != nil {
 		return fmt.Errorf("write the MCP configuration: %w", err)
 	}

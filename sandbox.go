@@ -6,6 +6,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
 // Sandbox confines the shell commands of a session by means of the operating
@@ -208,11 +210,11 @@ func (o *Options) checkSettings() *OptionError {
 
 // writeSettings writes the settings to a file, because they can be long and
 // hold secrets, and names it on the command line.
-func (p *plan) writeSettings(files *scratch) error {
+func (p *plan) writeSettings(files *scratch.Folder) error {
 	if p.settings == nil {
 		return nil
 	}
-	path, err := files.write("settings.json", p.settings)
+	path, err := files.Write("settings.json", p.settings)
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -34,7 +35,7 @@ type Session struct {
 	inbox *inbox.Inbox
 	trace *tracer
 	mcp   *mcpHub
-	files *scratch
+	files *scratch.Folder
 	race  race
 	log   *slog.Logger
 
@@ -99,9 +100,9 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := new(scratch)
+	files := new(scratch.Folder)
 	if err := errors.Join(p.writeMCPConfig(files), p.writeSettings(files)); err != nil {
-		_ = files.remove()
+		_ = files.Remove()
 		return nil, &StartError{Reason: ErrSpawn, Err: err}
 	}
 	transport := o.Transport
@@ -112,11 +113,11 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Path: o.CLIPath, Args: p.args, Env: p.env, Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
 	})
 	if err != nil {
-		_ = files.remove()
+		_ = files.Remove()
 		return nil, startFailure(ctx, o.CLIPath, err)
 	}
 	if conn == nil {
-		_ = files.remove()
+		_ = files.Remove()
 		return nil, &StartError{Reason: ErrSpawn, Err: errors.New("the Transport returned no connection")}
 	}
 	s := &Session{

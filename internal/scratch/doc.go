@@ -1,0 +1,14 @@
+// Package scratch keeps what a session must give the CLI in files, because it
+// is too big or too secret for a command line.
+//
+// A [Folder] belongs to one session. Only this user can look into it, and it is
+// removed when the session is over, whatever way that comes about. A process
+// that is killed cannot remove anything. So a folder also holds a file that its
+// owner keeps locked: the system frees the lock when the owner dies, and the
+// next Folder that is made on the machine removes every folder whose lock is
+// free. Where there are no such locks, on Windows, an open file cannot be
+// removed, which comes to the same.
+//
+// The lock, and not a process number, says who is alive: containers that share
+// a folder for temporary files do not share their numbers.
+package scratch

@@ -1,0 +1,72 @@
+package scratch
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+const (
+	prefix   = "claude-session-"
+	lockName = "lock"
+)
+
+// Folder is a temporary folder that is made at the first write. The zero value
+// is ready for use. It is not safe for concurrent use.
+type Folder struct {
+	dir  string
+	lock *os.File // held until Remove
+}
+
+// Write puts data into a new file that only this user can read.
+func (f *Folder) Write(name string, data []byte) (path string, err error) {
+	if f.dir == "" {
+		if err := f.open(); err != nil {
+			return "", err
+		}
+	}
+	path = filepath.Join(f.dir, name)
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.Write(data)
+	return path, errors.Join(err, file.Close())
+}
+
+// open makes the folder, after a sweep of those that nobody owns any more.
+func (f *Folder) open() (err error) {
+	sweep(os.TempDir())
+	if f.dir, err = os.MkdirTemp("", prefix); err != nil {
+		return err
+	}
+	f.lock, err = claim(f.dir)
+	return err
+}
+
+// Remove deletes everything. It may be called again.
+func (f *Folder) Remove() error {
+	if f.dir == "" {
+		return nil
+	}
+	var err error
+	if f.lock != nil {
+		err = f.lock.Close() // first: Windows removes no open file
+		f.lock = nil
+	}
+	return errors.Join(err, os.RemoveAll(f.dir))
+}
+
+// sweep removes the folders of owners that died. What cannot be removed is
+// somebody else's, or for the next sweep.
+func sweep(tmp string) {
+	found, _ := filepath.Glob(filepath.Join(tmp, prefix+"*")) // a bad pattern finds nothing
+	for _, dir := range found {
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			continue // a link could lead anywhere
+		}
+		if abandoned(filepath.Join(dir, lockName)) {
+			_ = os.RemoveAll(dir)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package scratch
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// claim makes the file in a folder whose lock says that its owner is alive. The
+// file gets its name when it is locked: a sweep of somebody else's must never
+// find it free.
+func claim(dir string) (*os.File, error) {
+	unnamed := filepath.Join(dir, lockName+".new")
+	f, err := os.OpenFile(unnamed, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if !hold(f) {
+		return f, nil // a file system without locks: nobody sweeps
+	}
+	return f, os.Rename(unnamed, filepath.Join(dir, lockName))
+}
+
+// hold locks a file until it is closed, or this process is gone. The
+// descriptor is not inherited, so no child keeps the lock.
+func hold(f *os.File) bool {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+}
+
+// abandoned reports whether nobody holds the lock. A folder without one may be
+// in the making.
+func abandoned(path string) bool {
+	// Whoever put something else in its place must not make us wait or follow.
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return hold(f)
+}
