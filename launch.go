@@ -158,15 +158,17 @@ func (o *Options) args(p *plan) []string {
 
 // environ returns the CLI's environment. Two variables are taken out that end
 // a child before it begins: NODE_OPTIONS of a debugger, and the mark by which
-// older CLIs refuse to run inside themselves.
+// older CLIs refuse to run inside themselves. What this process would merely
+// hand down is taken out, too, if it is of uninherited; who wants it for the
+// CLI says so in Env.
 func (o *Options) environ() []string {
-	env := o.Env
+	env, drop := o.Env, []string{"NODE_OPTIONS", "CLAUDECODE"}
 	if env == nil {
-		env = os.Environ()
+		env, drop = os.Environ(), append(drop, uninherited[:]...)
 	}
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return name == "NODE_OPTIONS" || name == "CLAUDECODE"
+		return slices.ContainsFunc(drop, func(bad string) bool { return strings.EqualFold(name, bad) })
 	})
 	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "CLAUDE_CODE_ENTRYPOINT=") }) {
 		env = append(env, "CLAUDE_CODE_ENTRYPOINT=sdk-go")
@@ -184,6 +186,16 @@ func (o *Options) environ() []string {
 		env = append(env, "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT="+o.QuestionPreview)
 	}
 	return env
+}
+
+// uninherited are variables that are meant for the program that has them, and
+// would do harm in the CLI: they load code into it, open it to a debugger, tie
+// it to an editor, or make it write its log between the lines of the protocol.
+var uninherited = [...]string{
+	"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
+	"BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_INSPECT_NOTIFY", "BUN_INSPECT_PRELOAD",
+	"NODE_REPL_EXTERNAL_MODULE", "VSCODE_INSPECTOR_OPTIONS",
+	"CLAUDE_CODE_SSE_PORT", "ANTHROPIC_LOG",
 }
 
 // initialize returns the handshake, and registers hooks under the ids in it.

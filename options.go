@@ -144,7 +144,8 @@ type Options struct {
 
 	// SessionID is the id of the new session, a UUID. Empty: a random one.
 	SessionID string
-	// Resume is the id of a session to go on with.
+	// Resume is the id of a session to go on with, a UUID. Who has the id has
+	// the conversation: ask whose it is before you take it from a request.
 	Resume string
 	// ResumeAt is the id of the message of that session to go on after.
 	ResumeAt string
@@ -225,10 +226,12 @@ type Options struct {
 	// Cwd is the working directory. Empty: that of this process.
 	Cwd string
 	// Env is the whole environment of the CLI, as in os.Environ. Nil: that of
-	// this process.
+	// this process, without variables that would load code into the CLI or
+	// open it to a debugger. [Hardened] has a minimal one.
 	Env []string
 	// ExtraArgs are appended to the command line as they are, for flags that
-	// have no option here.
+	// have no option here. Nothing in them is checked, and every user of the
+	// machine can read them: no secrets, and nothing that others have a say in.
 	ExtraArgs []string
 	// Stderr is called with each line the CLI writes there, secrets redacted.
 	// It runs in a goroutine of its own, one call at a time.

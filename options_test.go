@@ -51,11 +51,22 @@ func TestBadOptions(t *testing.T) {
 		"empty rule":             {"AllowedTools", claude.Options{AllowedTools: []string{""}}},
 		"rule in a skill":        {"Skills", claude.Options{Skills: []string{"a),Bash(ls"}}},
 		"allowed and disallowed": {"AllowedTools", claude.Options{AllowedTools: []string{"Read", "Bash"}, DisallowedTools: []string{"Bash"}}},
-		"resume and continue":    {"Continue", claude.Options{Resume: "x", Continue: true}},
+		"resume and continue":    {"Continue", claude.Options{Resume: uuid, Continue: true}},
 		"fork of nothing":        {"ForkSession", claude.Options{ForkSession: true}},
 		"resume at nothing":      {"ResumeAt", claude.Options{ResumeAt: "x"}},
 		"id that is no UUID":     {"SessionID", claude.Options{SessionID: "../../evil"}},
-		"id for a resumed one":   {"SessionID", claude.Options{SessionID: uuid, Resume: "x"}},
+		"id for a resumed one":   {"SessionID", claude.Options{SessionID: uuid, Resume: uuid}},
+		"resume of a file":       {"Resume", claude.Options{Resume: "../../secret.jsonl"}},
+		"resume of a title":      {"Resume", claude.Options{Resume: "-p"}},
+		"resume behind an id":    {"Resume", claude.Options{Resume: uuid + "\n--x"}},
+		"id with a line feed":    {"SessionID", claude.Options{SessionID: uuid + "\n"}},
+		"id in other digits":     {"SessionID", claude.Options{SessionID: "0000000\u0660-0000-4000-8000-000000000001"}},
+		"two lines of a model":   {"Model", claude.Options{Model: "a\n--dangerously-skip-permissions"}},
+		"two tools in one":       {"Tools", claude.Options{Tools: []string{"Read,Bash"}}},
+		"empty tool":             {"Tools", claude.Options{Tools: []string{""}}},
+		"two betas in one":       {"Betas", claude.Options{Betas: []string{"a,b"}}},
+		"header behind a beta":   {"Betas", claude.Options{Betas: []string{"a\r\nx-api-key: k"}}},
+		"NUL in an argument":     {"ExtraArgs", claude.Options{ExtraArgs: []string{"a\x00b"}}},
 		"NUL in a path":          {"Cwd", claude.Options{Cwd: "a\x00b"}},
 		"empty directory":        {"AddDirs", claude.Options{AddDirs: []string{""}}},
 		"entry without a name":   {"Env", claude.Options{Env: []string{"A=1", "B"}}},
@@ -126,8 +137,8 @@ func TestCommandLine(t *testing.T) {
 		"no tools": {claude.Options{Tools: []string{}, AllowedTools: []string{}}, []string{"--tools=", id}},
 		"permissions": {claude.Options{PermissionMode: permission.ModePlan, AllowBypassPermissions: true, CanUseTool: allowAll},
 			[]string{"--permission-mode=plan", "--allow-dangerously-skip-permissions", "--permission-prompt-tool=stdio", id}},
-		"resume": {claude.Options{Resume: "-x", ResumeAt: "m", ForkSession: true, NoPersistence: true},
-			[]string{"--resume=-x", "--resume-session-at=m", "--fork-session", "--no-session-persistence"}},
+		"resume": {claude.Options{Resume: "00000000-0000-4000-8000-000000000002", ResumeAt: "-m", ForkSession: true, NoPersistence: true},
+			[]string{"--resume=00000000-0000-4000-8000-000000000002", "--resume-session-at=-m", "--fork-session", "--no-session-persistence"}},
 		"continue":  {claude.Options{Continue: true}, []string{"--continue"}},
 		"isolation": {claude.Options{SettingSources: []string{}}, []string{id, "--setting-sources="}},
 		"sources":   {claude.Options{SettingSources: []string{"user", "local"}, AddDirs: []string{"/a", "/b"}}, []string{id, "--setting-sources=user,local", "--add-dir=/a", "--add-dir=/b"}},
@@ -147,11 +158,20 @@ func TestCommandLine(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OF_THIS_PROCESS", "1")
+	t.Setenv("LD_PRELOAD", "/of/this/process.so")
+	t.Setenv("BUN_INSPECT", "ws://127.0.0.1/")
+	t.Setenv("VSCODE_INSPECTOR_OPTIONS", "{}")
+	t.Setenv("ANTHROPIC_LOG", "debug")
+	t.Setenv("CLAUDE_CODE_SSE_PORT", "1")
+	t.Setenv("NODE_OPTIONS", "--inspect-brk")
 	tests := map[string]struct {
 		opts       claude.Options
 		has, lacks []string
 	}{
 		"inherited": {claude.Options{}, []string{"OF_THIS_PROCESS=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, nil},
+		"not inherited": {claude.Options{}, nil, []string{"LD_PRELOAD=/of/this/process.so", "BUN_INSPECT=ws://127.0.0.1/",
+			"VSCODE_INSPECTOR_OPTIONS={}", "ANTHROPIC_LOG=debug", "CLAUDE_CODE_SSE_PORT=1", "NODE_OPTIONS=--inspect-brk"}},
+		"asked for": {claude.Options{Env: []string{"LD_PRELOAD=/mine.so", "ANTHROPIC_LOG=debug"}}, []string{"LD_PRELOAD=/mine.so", "ANTHROPIC_LOG=debug"}, nil},
 		"replaced":  {claude.Options{Env: []string{"A=1"}}, []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, []string{"OF_THIS_PROCESS=1"}},
 		"entry point kept": {claude.Options{Env: []string{"CLAUDE_CODE_ENTRYPOINT=mine"}},
 			[]string{"CLAUDE_CODE_ENTRYPOINT=mine"}, []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go"}},

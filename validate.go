@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // validate reports the first option that cannot be used, before anything is
@@ -121,6 +122,10 @@ func (o *Options) checkSession() *OptionError {
 		return &OptionError{"ResumeDropsTurn", "needs ResumeAt"}
 	case o.SessionID != "" && !uuidForm.MatchString(o.SessionID):
 		return &OptionError{"SessionID", fmt.Sprintf("%q is no UUID", o.SessionID)}
+	case o.Resume != "" && !uuidForm.MatchString(o.Resume):
+		// The CLI also takes titles and paths of files here. An id that came
+		// from a request must not become one.
+		return &OptionError{"Resume", fmt.Sprintf("%q is no UUID", o.Resume)}
 	case o.SessionID != "" && resumes && !o.ForkSession:
 		return &OptionError{"SessionID", "a resumed session keeps its id unless ForkSession is set"}
 	}
@@ -144,6 +149,9 @@ func (o *Options) checkTexts() *OptionError {
 			}
 		}
 	}
+	if err := o.checkNames(); err != nil {
+		return err
+	}
 	for _, dir := range o.AddDirs {
 		if dir == "" {
 			return &OptionError{"AddDirs", "contains an empty path"}
@@ -152,6 +160,35 @@ func (o *Options) checkTexts() *OptionError {
 	for i, entry := range o.Env {
 		if !strings.Contains(entry, "=") { // not shown: it may be a secret
 			return &OptionError{"Env", fmt.Sprintf("entry %d is not NAME=value", i)}
+		}
+	}
+	return nil
+}
+
+// checkNames refuses names that are no names: control characters have no place
+// in one, and a comma in a list would make two of one.
+func (o *Options) checkNames() *OptionError {
+	for _, list := range []struct {
+		field  string
+		values []string
+		joined bool
+	}{
+		{"Model", []string{o.Model}, false},
+		{"FallbackModel", []string{o.FallbackModel}, false},
+		{"Agent", []string{o.Agent}, false},
+		{"PermissionPromptTool", []string{o.PermissionPromptTool}, false},
+		{"ResumeAt", []string{o.ResumeAt}, false},
+		{"ResumeDropsTurn", []string{o.ResumeDropsTurn}, false},
+		{"Tools", o.Tools, true},
+		{"Betas", o.Betas, true},
+	} {
+		for _, v := range list.values {
+			switch {
+			case strings.ContainsFunc(v, unicode.IsControl):
+				return &OptionError{list.field, fmt.Sprintf("%q contains a control character", v)}
+			case list.joined && (v == "" || strings.Contains(v, ",")):
+				return &OptionError{list.field, fmt.Sprintf("%q is empty or contains a comma", v)}
+			}
 		}
 	}
 	return nil
