@@ -36,6 +36,8 @@ func playCLI(role string) {
 		}
 	}
 	switch role {
+	case "canary":
+		playCanary(in)
 	case "flood": // a turn of 10,000 messages, then exit
 		greet(`{"claude_code_version":"2.1.325"}`)
 		line, _ := in.ReadBytes('\n')

@@ -110,7 +110,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		transport = child{}
 	}
 	conn, err := transport.Start(ctx, &Launch{
-		Path: o.CLIPath, Args: p.args, Env: p.env, Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
+		Path: o.CLIPath, Args: p.args, Env: p.env, Secrets: p.secrets(), Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
 	})
 	if err != nil {
 		_ = files.Remove()

@@ -25,6 +25,10 @@ type Launch struct {
 	Args []string // the command line without the program
 	Env  []string // the whole environment
 	Dir  string   // Options.Cwd, possibly empty
+	// Secrets are texts that the CLI knows and others should not: values of
+	// MCP servers and settings whose names say so. A Transport keeps them, and
+	// what Env holds of that kind, out of the standard error that it passes on.
+	Secrets []string
 	// Stderr takes the lines of standard error; nil if nobody wants them.
 	Stderr func(line string)
 	// Logger is never nil.
@@ -57,7 +61,7 @@ type child struct{}
 
 func (child) Start(ctx context.Context, l *Launch) (Conn, error) {
 	p, err := proc.Start(ctx, &proc.Command{
-		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Stderr: l.Stderr, Log: l.Logger,
+		Path: l.Path, Args: l.Args, Env: l.Env, Secrets: l.Secrets, Dir: l.Dir, Stderr: l.Stderr, Log: l.Logger,
 	})
 	if err != nil {
 		return nil, err

@@ -34,6 +34,9 @@ type Command struct {
 	// for that of this process. The mark is added, nothing is taken away.
 	Env []string
 
+	// Secrets are further texts that are kept out of what standard error says.
+	Secrets []string
+
 	// Dir is the working directory; empty is that of this process.
 	Dir string
 
@@ -145,9 +148,9 @@ func (p *Process) Wait() error {
 }
 
 // StderrTail returns the end of what the child has written to standard error so
-// far, at most 16 KiB. Secrets are replaced: the values of environment entries
-// whose names speak of keys, tokens, secrets, passwords or authorization, and
-// API keys by their form. What was cut off starts at a line where possible,
+// far, at most 16 KiB. Secrets are replaced: those of the Command, the values of
+// environment entries whose names speak of keys, tokens, secrets, passwords or
+// authorization, and API keys by their form. What was cut off starts at a line where possible,
 // never inside a secret.
 func (p *Process) StderrTail() string { return p.tail.String() }
 

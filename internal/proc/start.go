@@ -49,7 +49,7 @@ func prepare(c *Command) (*Process, error) {
 		term:     cmp.Or(c.Term, DefaultTerm),
 		kill:     cmp.Or(c.Kill, DefaultKill),
 		drain:    cmp.Or(c.Drain, DefaultDrain),
-		tail:     newTail(secret.FromEnv(env)),
+		tail:     newTail(secrets(env, c.Secrets)),
 		errEnded: make(chan struct{}),
 		done:     make(chan struct{}),
 		ended:    make(chan struct{}),
@@ -222,4 +222,11 @@ func (p *pipes) closeOurs() {
 	p.in.Close()
 	p.out.Close()
 	p.err.Close()
+}
+
+// secrets are what the child was told and its standard error must not show.
+func secrets(env, more []string) *secret.Set {
+	s := secret.FromEnv(env)
+	s.AddValues(more...)
+	return s
 }

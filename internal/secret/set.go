@@ -34,20 +34,24 @@ type Set struct {
 func FromEnv(env []string) *Set {
 	var s Set
 	for _, entry := range env {
-		name, value, _ := strings.Cut(entry, "=")
-		if !Tells(name) {
-			continue
+		if name, value, _ := strings.Cut(entry, "="); Tells(name) {
+			s.AddValues(value)
 		}
+	}
+	return &s
+}
+
+// AddValues adds values that are secret if they are long enough to be one. Text is
+// often seen one line at a time, so a key file is known by its lines too.
+func (s *Set) AddValues(values ...string) {
+	for _, value := range values {
 		s.learn(value)
-		// Text is often seen one line at a time, so a key file in a variable
-		// has to be known by its lines.
 		if strings.Contains(value, "\n") {
 			for line := range strings.Lines(value) {
 				s.learn(strings.TrimRight(line, "\r\n"))
 			}
 		}
 	}
-	return &s
 }
 
 // Add adds texts that are secret whatever their length.
@@ -60,7 +64,7 @@ func (s *Set) Add(texts ...string) {
 	}
 }
 
-// learn adds the value of a variable, unless it is too short to be a secret or
+// learn adds a value, unless it is too short to be a secret or
 // says that it is hidden already.
 func (s *Set) learn(value string) {
 	if len(value) >= minValue && !strings.Contains(value, Mask) {
