@@ -5,8 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
+
+// The texts of errors are for people, and often end up in a terminal. They
+// repeat words of the CLI and of what it reads, so escape sequences in them are
+// shown and not obeyed. The fields of errors hold the words as they are.
 
 // Errors of sessions and their message streams. Match them with errors.Is.
 var (
@@ -72,7 +77,9 @@ type OptionError struct {
 	Problem string
 }
 
-func (e *OptionError) Error() string { return "claude: option " + e.Field + ": " + e.Problem }
+func (e *OptionError) Error() string {
+	return terminal.Clean("claude: option " + e.Field + ": " + e.Problem)
+}
 
 // StartError reports that a session could not be started. No process is left.
 type StartError struct {
@@ -104,7 +111,7 @@ func (e *StartError) Error() string {
 		b.WriteString(": ")
 		b.WriteString(e.Output)
 	}
-	return b.String()
+	return terminal.Clean(b.String())
 }
 
 // Unwrap returns Reason and Err.
@@ -134,7 +141,7 @@ func (e *ControlError) Error() string {
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
 	}
-	return s
+	return terminal.Clean(s)
 }
 
 // Unwrap returns Err.
@@ -165,7 +172,7 @@ func (e *ProcessError) Error() string {
 	if e.Stderr != "" {
 		s += ": " + strings.TrimSpace(e.Stderr)
 	}
-	return s
+	return terminal.Clean(s)
 }
 
 // Unwrap returns Err.
@@ -177,7 +184,9 @@ type ResultError struct {
 	Result *message.Result
 }
 
-func (e *ResultError) Error() string { return "claude: turn failed: " + resultText(e.Result) }
+func (e *ResultError) Error() string {
+	return terminal.Clean("claude: turn failed: " + resultText(e.Result))
+}
 
 func resultText(r *message.Result) string {
 	what := string(r.TerminalReason)

@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/claude-agent-go/claude/internal/schema"
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -38,7 +39,7 @@ func (e *OutputError) Error() string {
 	if e.Err == nil {
 		return "claude: " + e.Reason.Error()
 	}
-	return "claude: " + e.Reason.Error() + ": " + e.Err.Error()
+	return terminal.Clean("claude: " + e.Reason.Error() + ": " + e.Err.Error())
 }
 
 // Unwrap returns Reason and Err.
