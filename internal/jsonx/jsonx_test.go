@@ -86,3 +86,15 @@ func TestValid(t *testing.T) {
 		}
 	}
 }
+
+// TestWalkLongString holds the walk to one look at each byte, however many
+// escapes come before the end of a string.
+func TestWalkLongString(t *testing.T) {
+	line, err := json.Marshal(map[string]string{"a": strings.Repeat("no quotes here\n", 1<<19)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := jsonx.Member(line, "a"); len(got) != len(line)-6 {
+		t.Errorf("%d bytes, want %d", len(got), len(line)-6)
+	}
+}

@@ -126,14 +126,18 @@ func (m *Members) text() error {
 	if m.peek() != '"' {
 		return m.bad("string expected")
 	}
+	quote := m.pos // looked for once, however many escapes come before it
 	for i := m.pos + 1; i < len(m.data); {
-		quote := bytes.IndexByte(m.data[i:], '"')
-		if quote < 0 {
-			break
+		if quote < i {
+			next := bytes.IndexByte(m.data[i:], '"')
+			if next < 0 {
+				break
+			}
+			quote = i + next
 		}
-		escape := bytes.IndexByte(m.data[i:i+quote], '\\')
+		escape := bytes.IndexByte(m.data[i:quote], '\\')
 		if escape < 0 {
-			m.pos = i + quote + 1
+			m.pos = quote + 1
 			return nil
 		}
 		i += escape + 2
