@@ -1,0 +1,325 @@
+package jsonx
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// Bounds of a Scanner. What goes past them is left to Unmarshal.
+const (
+	scanNames = 96 // names of all objects that are open
+	scanDepth = 64
+	scanSize  = 1 << 30
+	scanCopy  = 16 << 10
+)
+
+// Scanner reads JSON whose shape is known, in one pass and almost without
+// allocating. It is strict: whatever is unusual, sound or not, makes it fail,
+// and the caller starts again with [Unmarshal]. So it need not know what a
+// mismatch means, and what it accepts Unmarshal accepts too: repeated names,
+// broken UTF-8 and stray characters are among the unusual.
+//
+// Methods of a Scanner that has failed return zero values; OK tells. The text
+// of small inputs is copied once, and all strings are pieces of that copy.
+type Scanner struct {
+	data   []byte
+	text   string // a copy of data, "" if it is too long for that
+	pos    int
+	failed bool
+	depth  int
+	names  [scanNames]span // those of the open objects, one after the other
+	count  int
+}
+
+// span is a place in the data.
+type span struct{ begin, end int32 }
+
+// Object is an object that is being read.
+type Object struct {
+	base  int    // of its names
+	begun bool   // a member was read
+	seen  uint64 // a rough hash of the names, to tell most new ones at once
+}
+
+// Start sets a Scanner to the beginning of data.
+func (s *Scanner) Start(data []byte) {
+	s.data, s.text, s.pos, s.depth, s.count = data, "", 0, 0, 0
+	s.failed = len(data) > scanSize
+	if len(data) <= scanCopy {
+		s.text = string(data)
+	}
+}
+
+// Fail gives up.
+func (s *Scanner) Fail() { s.failed = true }
+
+// OK reports whether everything went well so far.
+func (s *Scanner) OK() bool { return !s.failed }
+
+// End reports whether everything went well and nothing is left.
+func (s *Scanner) End() bool {
+	s.Peek()
+	return !s.failed && s.pos == len(s.data)
+}
+
+// Peek returns the first byte of what comes next, 0 at the end.
+func (s *Scanner) Peek() byte {
+	for s.pos < len(s.data) {
+		c := s.data[s.pos]
+		if !blank(c) {
+			return c
+		}
+		s.pos++
+	}
+	return 0
+}
+
+// take reads one byte that must be c.
+func (s *Scanner) take(c byte) bool {
+	if s.Peek() != c || s.failed {
+		s.failed = true
+		return false
+	}
+	s.pos++
+	return true
+}
+
+// Object begins an object.
+func (s *Scanner) Object() Object {
+	s.take('{')
+	return Object{base: s.count}
+}
+
+// Next returns the name of the next member, whose value is to be read next;
+// nil at the end of the object.
+func (s *Scanner) Next(o *Object) (name []byte) {
+	switch c := s.Peek(); {
+	case s.failed:
+		return nil
+	case c == '}':
+		s.pos++
+		s.count = o.base
+		return nil
+	case o.begun:
+		s.take(',')
+		s.Peek()
+	}
+	o.begun = true
+	begin := s.pos + 1
+	plain, ascii := s.string()
+	if !plain || !ascii || s.failed {
+		s.failed = true
+		return nil
+	}
+	name = s.data[begin : s.pos-1]
+	s.note(o, begin, name)
+	if !s.take(':') {
+		return nil
+	}
+	return name
+}
+
+// note keeps a name and fails if the object has it already.
+func (s *Scanner) note(o *Object, begin int, name []byte) {
+	if s.count == len(s.names) {
+		s.failed = true
+		return
+	}
+	hash := uint64(len(name))
+	if len(name) > 0 {
+		hash = hash*31 + uint64(name[0])*7 + uint64(name[len(name)-1])*3 + uint64(name[len(name)/2])
+	}
+	bit := uint64(1) << (hash % 64)
+	if o.seen&bit != 0 {
+		for _, n := range s.names[o.base:s.count] {
+			if string(s.data[n.begin:n.end]) == string(name) {
+				s.failed = true
+				return
+			}
+		}
+	}
+	o.seen |= bit
+	s.names[s.count] = span{int32(begin), int32(begin + len(name))}
+	s.count++
+}
+
+// Array begins an array.
+func (s *Scanner) Array() { s.take('[') }
+
+// More reports whether another element of an array follows; n is how many
+// were read.
+func (s *Scanner) More(n int) bool {
+	switch {
+	case s.Peek() == ']':
+		s.pos++
+		return false
+	case n > 0 && (!s.take(',') || s.Peek() == ']'):
+		s.failed = true
+	}
+	return !s.failed
+}
+
+// Null reads a null, if that is what comes next.
+func (s *Scanner) Null() bool { return s.Peek() == 'n' && s.literal("null") }
+
+// Bool reads true, false or null.
+func (s *Scanner) Bool() bool {
+	switch s.Peek() {
+	case 't':
+		return s.literal("true")
+	case 'f':
+		s.literal("false")
+		return false
+	}
+	if !s.Null() {
+		s.failed = true
+	}
+	return false
+}
+
+// literal reads a word. Whatever follows must be able to follow a value.
+func (s *Scanner) literal(word string) bool {
+	if end := s.pos + len(word); !s.failed && end <= len(s.data) && string(s.data[s.pos:end]) == word {
+		s.pos = end
+		return true
+	}
+	s.failed = true
+	return false
+}
+
+// Int reads a whole number or null.
+func (s *Scanner) Int() int {
+	if s.Null() {
+		return 0
+	}
+	value := s.number()
+	negative := len(value) > 0 && value[0] == '-'
+	if negative {
+		value = value[1:]
+	}
+	n := 0
+	for _, c := range value {
+		if c < '0' || c > '9' {
+			s.failed = true
+			return 0
+		}
+		n = n*10 + int(c-'0')
+	}
+	if len(value) > 9 { // more than an int of 32 bits may hold
+		s.failed = true
+	}
+	if negative {
+		return -n
+	}
+	return n
+}
+
+// Float reads a number or null.
+func (s *Scanner) Float() float64 {
+	if s.Null() {
+		return 0
+	}
+	f, err := strconv.ParseFloat(string(s.number()), 64)
+	if err != nil {
+		s.failed = true
+		return 0
+	}
+	return f
+}
+
+// number reads a number as JSON has them.
+func (s *Scanner) number() []byte {
+	s.Peek()
+	begin := s.pos
+	if s.byte() == '-' {
+		s.pos++
+	}
+	if s.byte() == '0' {
+		s.pos++
+	} else {
+		s.digits()
+	}
+	if s.byte() == '.' {
+		s.pos++
+		s.digits()
+	}
+	if s.byte()|0x20 == 'e' {
+		s.pos++
+		if c := s.byte(); c == '+' || c == '-' {
+			s.pos++
+		}
+		s.digits()
+	}
+	if s.failed {
+		return nil
+	}
+	return s.data[begin:s.pos]
+}
+
+func (s *Scanner) byte() byte {
+	if s.pos < len(s.data) {
+		return s.data[s.pos]
+	}
+	return 0
+}
+
+// digits reads one digit or more.
+func (s *Scanner) digits() {
+	begin := s.pos
+	for s.pos < len(s.data) && s.data[s.pos]-'0' <= 9 {
+		s.pos++
+	}
+	if s.pos == begin {
+		s.failed = true
+	}
+}
+
+// Mark returns the place where the next value begins, for Since.
+func (s *Scanner) Mark() int {
+	s.Peek()
+	return s.pos
+}
+
+// Since returns what was read from a mark on, as it stands.
+func (s *Scanner) Since(mark int) []byte { return s.data[mark:s.pos:s.pos] }
+
+// Skip reads any value and returns it as it stands.
+func (s *Scanner) Skip() []byte {
+	c := s.Peek()
+	begin := s.pos
+	switch c {
+	case '"':
+		plain, ascii := s.string()
+		if value := s.data[begin:min(s.pos, len(s.data))]; !s.failed && (!plain && !escapesSound(value) || !ascii && !utf8.Valid(value)) {
+			s.failed = true
+		}
+	case '{':
+		if s.depth++; s.depth > scanDepth {
+			s.failed = true
+			return nil
+		}
+		o := s.Object()
+		for s.Next(&o) != nil {
+			s.Skip()
+		}
+		s.depth--
+	case '[':
+		if s.depth++; s.depth > scanDepth {
+			s.failed = true
+			return nil
+		}
+		s.Array()
+		for n := 0; s.More(n); n++ {
+			s.Skip()
+		}
+		s.depth--
+	case 't', 'f', 'n':
+		s.Bool()
+	default:
+		s.number()
+	}
+	if s.failed {
+		return nil
+	}
+	return s.data[begin:s.pos:s.pos]
+}

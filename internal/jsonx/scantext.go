@@ -1,0 +1,201 @@
+package jsonx
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text reads a string or null.
+func (s *Scanner) Text() string {
+	if s.Null() {
+		return ""
+	}
+	begin := s.pos + 1
+	plain, ascii := s.string()
+	if s.failed {
+		return ""
+	}
+	end := s.pos - 1
+	if !ascii && !utf8.Valid(s.data[begin:end]) {
+		s.failed = true
+		return ""
+	}
+	switch {
+	case !plain:
+		return s.unescape(s.data[begin:end])
+	case s.text != "":
+		return s.text[begin:end]
+	}
+	return string(s.data[begin:end])
+}
+
+// Is reads a string and reports whether it is want, which needs no escapes.
+func (s *Scanner) Is(want string) bool {
+	s.Peek()
+	begin := s.pos + 1
+	if plain, ascii := s.string(); s.failed || !plain || !ascii {
+		s.failed = true
+		return false
+	}
+	return string(s.data[begin:s.pos-1]) == want
+}
+
+// The bytes of a word, for looking at eight characters at once.
+const (
+	eachOne  = 0x0101010101010101
+	eachHigh = 0x8080808080808080
+)
+
+// has marks the bytes of w that are c. Above the first mark there may be false
+// ones.
+func has(w uint64, c byte) uint64 {
+	x := w ^ eachOne*uint64(c)
+	return (x - eachOne) &^ x & eachHigh
+}
+
+// string moves past a string. It tells whether there are no escapes in it, and
+// nothing but ASCII. Control characters are not allowed.
+func (s *Scanner) string() (plain, ascii bool) {
+	if s.failed || s.pos >= len(s.data) || s.data[s.pos] != '"' {
+		s.failed = true
+		return false, false
+	}
+	plain = true
+	var high uint64
+	i, data := s.pos+1, s.data
+	for {
+		for i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i:])
+			low := (w - eachOne*0x20) &^ w & eachHigh // below a blank
+			mark := has(w, '"') | has(w, '\\') | low
+			if mark != 0 {
+				n := bits.TrailingZeros64(mark) / 8
+				high |= w & (1<<(n*8) - 1)
+				i += n
+				break
+			}
+			high |= w
+			i += 8
+		}
+		if i >= len(data) {
+			break
+		}
+		switch c := data[i]; {
+		case c == '"':
+			s.pos = i + 1
+			return plain, high&eachHigh == 0
+		case c == '\\':
+			plain = false
+			i += 2 // what is escaped is looked at when it is unescaped
+		case c < 0x20:
+			s.failed = true
+			return false, false
+		default:
+			high |= uint64(c)
+			i++
+		}
+	}
+	s.failed = true
+	return false, false
+}
+
+// unescape returns the text of a string with escapes.
+func (s *Scanner) unescape(value []byte) string {
+	var out strings.Builder
+	out.Grow(len(value))
+	for {
+		i := bytes.IndexByte(value, '\\')
+		if i < 0 {
+			out.Write(value)
+			return out.String()
+		}
+		out.Write(value[:i])
+		r, n := escape(value[i:])
+		if n == 0 {
+			s.failed = true
+			return ""
+		}
+		out.WriteRune(r)
+		value = value[i+n:]
+	}
+}
+
+// escapesSound reports whether all escapes of a string can be read.
+func escapesSound(value []byte) bool {
+	for {
+		i := bytes.IndexByte(value, '\\')
+		if i < 0 {
+			return true
+		}
+		_, n := escape(value[i:])
+		if n == 0 {
+			return false
+		}
+		value = value[i+n:]
+	}
+}
+
+// escape reads the escape that text begins with, and how long it is; 0 for one
+// that is no escape, or half of a pair.
+func escape(text []byte) (r rune, n int) {
+	if len(text) < 2 {
+		return 0, 0
+	}
+	switch text[1] {
+	case '"', '\\', '/':
+		return rune(text[1]), 2
+	case 'n':
+		return '\n', 2
+	case 't':
+		return '\t', 2
+	case 'r':
+		return '\r', 2
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'u':
+		return unicodeEscape(text)
+	}
+	return 0, 0
+}
+
+func unicodeEscape(text []byte) (r rune, n int) {
+	first, ok := hex(text)
+	if !ok {
+		return 0, 0
+	}
+	if first < 0xd800 || first > 0xdfff {
+		return first, 6
+	}
+	if first >= 0xdc00 || len(text) < 12 || text[6] != '\\' || text[7] != 'u' {
+		return 0, 0
+	}
+	second, ok := hex(text[6:])
+	if !ok || second < 0xdc00 || second > 0xdfff {
+		return 0, 0
+	}
+	return (first-0xd800)<<10 | (second - 0xdc00) + 0x10000, 12
+}
+
+// hex reads the digits of an escape such as \u00e9.
+func hex(text []byte) (r rune, ok bool) {
+	if len(text) < 6 {
+		return 0, false
+	}
+	for _, c := range text[2:6] {
+		switch {
+		case c >= '0' && c <= '9':
+			c -= '0'
+		case c|0x20 >= 'a' && c|0x20 <= 'f':
+			c = c | 0x20 - 'a' + 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
