@@ -63,18 +63,19 @@ func (s *Session) freeID(id string) {
 const brokenBound = 2 * time.Second
 
 // broken turns the error of a write into the reason why the CLI no longer
-// reads, if the session is found to have ended.
+// reads, if the session is found to have ended, or to be ending by us.
 func (s *Session) broken(ctx context.Context, err error) error {
 	if !errors.Is(err, ndjson.ErrBroken) {
 		return err
+	}
+	if cause := s.peer.Cause(); cause != nil {
+		return cause
 	}
 	ctx, cancel := context.WithTimeout(ctx, brokenBound)
 	defer cancel()
 	select {
 	case <-s.done:
-		if s.cause != nil {
-			return s.cause
-		}
+		return s.peer.Cause() // also after Close, and after an end in good order
 	case <-ctx.Done():
 	}
 	return err

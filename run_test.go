@@ -503,12 +503,45 @@ func TestSendMessageID(t *testing.T) {
 }
 
 func TestSendToDeadCLI(t *testing.T) {
-	bubble(t, func(c *cli) { c.greet(); c.code = 3 }, func(t *testing.T, o *claude.Options) {
+	for _, code := range []int{0, 3} {
+		bubble(t, func(c *cli) { c.greet(); c.code = code }, func(t *testing.T, o *claude.Options) {
+			s := connect(t, o)
+			_, err := s.Send(t.Context(), "hello")
+			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != code {
+				t.Errorf("Send = %v, want how the CLI ended, with code %d", err, code)
+			}
+			s.Wait()
+		})
+	}
+}
+
+// The pipe is full and the CLI takes its time to end: who waits to write hears
+// at once that the session was closed.
+func TestCloseWhileWritesAreBlocked(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		<-c.stopped
+		<-time.After(4 * time.Second)
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		_, err := s.Send(t.Context(), "hello")
-		if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != 3 {
-			t.Errorf("Send = %v, want how the CLI ended", err)
+		failed := make(chan error, 3)
+		for range 2 {
+			go func() { _, err := s.Send(t.Context(), "hello"); failed <- err }()
+			synctest.Wait()
 		}
-		s.Wait()
+		go func() { failed <- s.SetModel(t.Context(), "opus") }()
+		synctest.Wait()
+		begin := time.Now()
+		go s.Close()
+		for range 3 {
+			if err := <-failed; !errors.Is(err, claude.ErrClosed) {
+				t.Errorf("error = %v, want %v", err, claude.ErrClosed)
+			}
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+		finish(t, s)
 	})
 }
