@@ -2,6 +2,7 @@ package claude
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -15,6 +16,7 @@ const (
 	exitBound  = 5 * time.Second  // from the end of the output to the exit
 	inputBound = 1 * time.Second  // for closing stdin
 	stopBound  = 20 * time.Second // for Stop
+	deafBound  = 2 * time.Second  // from a failed write to the exit that explains it
 )
 
 // read reads until the CLI's output ends. If the process then does not end by
@@ -101,12 +103,29 @@ func (s *Session) descend(idle bool) {
 		s.stop()
 	}
 	close(s.descended)
-	if !waited(s.exited, inputBound) || !waited(s.readEnd, readBound) {
+	// From either end on, watch or read bring the session to its own, and cut
+	// what does not end by itself.
+	if !waited(s.exited, inputBound) && !waited(s.readEnd, readBound) {
 		s.finish() // on a Conn that keeps none of its promises
 	}
 }
 
+// deaf is told that nothing more can be written. Mostly the CLI is about to
+// exit, and how it does is the better reason; if it lives on, it can be asked
+// and answered nothing, so the session ends.
+func (s *Session) deaf(err error) {
+	if s.mute.Load() {
+		return
+	}
+	go func() {
+		if !waited(s.exited, deafBound) {
+			s.shutdown(fmt.Errorf("claude: the CLI takes no input any more: %w", err))
+		}
+	}()
+}
+
 func (s *Session) closeInput() {
+	s.mute.Store(true)
 	if err := s.conn.CloseWrite(); err != nil {
 		s.log.Debug("closing stdin", "error", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"runtime"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -316,5 +318,108 @@ func TestWordsOfOtherProgramsAreNoUnknownFlag(t *testing.T) {
 	_, err := claude.Ask(t.Context(), "hello", o)
 	if _, ok := errors.AsType[*claude.ProcessError](err); !ok || errors.Is(err, claude.ErrUnsupportedVersion) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// The process ends with its input, its output only when it is cut.
+func TestOutputThatEndsWithStop(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
+		o.Transport = &lasting{double: *o.Transport.(*double)}
+		finish(t, connect(t, o))
+	})
+}
+
+// lasting is a Transport whose output lasts until Stop.
+type lasting struct{ double }
+
+type lastingConn struct {
+	claude.Conn
+	cut  chan struct{}
+	once sync.Once
+}
+
+func (l *lasting) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	c, err := l.double.Start(ctx, launch)
+	return &lastingConn{Conn: c, cut: make(chan struct{})}, err
+}
+
+func (c *lastingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		<-c.cut
+	}
+	return n, err
+}
+
+func (c *lastingConn) Stop() error {
+	c.once.Do(func() { close(c.cut) })
+	return c.Conn.Stop()
+}
+
+// refusing is a Transport whose stdin takes so many lines and then no more.
+type refusing struct {
+	double
+	lines int
+}
+
+type refusingConn struct {
+	claude.Conn
+	r *refusing
+}
+
+func (r *refusing) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	c, err := r.double.Start(ctx, launch)
+	return &refusingConn{c, r}, err
+}
+
+func (c *refusingConn) Write(p []byte) (int, error) {
+	if c.r.lines--; c.r.lines < 0 {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(p)
+}
+
+// A CLI that lives on but takes no input can be asked and answered nothing.
+func TestCLIThatTakesNoInput(t *testing.T) {
+	for lines := range 3 {
+		t.Run(fmt.Sprint("after line ", lines), func(t *testing.T) {
+			gone := false
+			play := func(c *cli) {
+				for i := range lines {
+					if i == 0 {
+						c.greet()
+					} else {
+						c.prompt()
+					}
+				}
+				<-c.stopped
+				gone, c.code = true, 143
+			}
+			bubble(t, play, func(t *testing.T, o *claude.Options) {
+				o.Transport = &refusing{double: *o.Transport.(*double), lines: lines}
+				begin := time.Now()
+				s, err := claude.Connect(t.Context(), o)
+				if lines > 0 {
+					if err != nil {
+						t.Fatal(err)
+					}
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					for range lines { // the last one fails
+						_, err = s.Send(ctx, "hello")
+					}
+					if !errors.Is(err, syscall.EPIPE) && !errors.Is(err, context.DeadlineExceeded) {
+						t.Errorf("Send = %v", err)
+					}
+					err = s.Wait()
+				}
+				if !errors.Is(err, syscall.EPIPE) || !strings.Contains(err.Error(), "takes no input") {
+					t.Errorf("error = %v", err)
+				}
+				if took := time.Since(begin); took > 5*time.Second || !gone {
+					t.Errorf("took %v, process gone %v", took, gone)
+				}
+			})
+		})
 	}
 }

@@ -88,7 +88,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 	s.prompted = true
 	s.mu.Unlock()
 	if s.plan.oneWay {
-		_ = s.conn.CloseWrite()
+		s.closeInput()
 	}
 	s.endInput()
 	return &query{session: s, id: id, sendErr: err}, nil

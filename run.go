@@ -59,8 +59,9 @@ func (s *Session) freeID(id string) {
 	delete(s.ownIDs, id)
 }
 
-// brokenBound is how long a failed write waits to learn why.
-const brokenBound = 2 * time.Second
+// brokenBound is how long a failed write waits to learn why: a little longer
+// than the session itself does.
+const brokenBound = deafBound + time.Second
 
 // broken turns the error of a write into the reason why the CLI no longer
 // reads, if the session is found to have ended, or to be ending by us.
@@ -75,8 +76,10 @@ func (s *Session) broken(ctx context.Context, err error) error {
 	defer cancel()
 	select {
 	case <-s.done:
-		return s.peer.Cause() // also after Close, and after an end in good order
 	case <-ctx.Done():
+	}
+	if cause := s.peer.Cause(); cause != nil {
+		return cause // there is one also for an end in good order
 	}
 	return err
 }

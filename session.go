@@ -51,6 +51,7 @@ type Session struct {
 	final    sync.Once // one-shot use: the end of stdin
 	oneShot  bool
 	finished atomic.Bool // somebody brings the session to its end
+	mute     atomic.Bool // we have closed stdin ourselves
 
 	mu        sync.Mutex
 	state     State
@@ -137,6 +138,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)
 	w.Wrote = s.trace.writes()
+	w.Broke = s.deaf
 	s.peer = peer.New(peer.Config{
 		Writer:  w,
 		Handler: dispatcher{s},

@@ -27,6 +27,9 @@ type Writer struct {
 	// Wrote, if set, sees each line after it was written whole, in the order
 	// of the stream. It is set before the first Write and must return at once.
 	Wrote func(line []byte)
+	// Broke, if set, is told once why nothing more can be written. It is set
+	// before the first Write and must return at once.
+	Broke func(error)
 
 	dst  io.Writer
 	lock chan struct{}
@@ -100,6 +103,9 @@ func (w *Writer) write(line []byte) error {
 	}
 	if err != nil {
 		w.err = fmt.Errorf("%w: %w", ErrBroken, err)
+		if w.Broke != nil {
+			w.Broke(w.err)
+		}
 		return w.err
 	}
 	if w.Wrote != nil {

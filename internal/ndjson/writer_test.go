@@ -79,6 +79,8 @@ func TestWriterIsDeadAfterShortWrite(t *testing.T) {
 		for _, cause := range []error{full, nil} {
 			dst := &limited{n: n, err: cause}
 			w := ndjson.NewWriter(dst)
+			broke := 0
+			w.Broke = func(error) { broke++ }
 			first := w.Write(t.Context(), []byte("1234567"))
 			want := cause
 			if want == nil {
@@ -90,6 +92,9 @@ func TestWriterIsDeadAfterShortWrite(t *testing.T) {
 			dst.n = 100
 			if err := w.Write(t.Context(), []byte("x")); !errors.Is(err, want) {
 				t.Errorf("n=%d: later Write = %v, want %v", n, err, want)
+			}
+			if broke != 1 {
+				t.Errorf("n=%d: told %d times that the stream broke, want once", n, broke)
 			}
 			if dst.wrote.Len() != n {
 				t.Errorf("n=%d: %d bytes written, want nothing after the failure", n, dst.wrote.Len())

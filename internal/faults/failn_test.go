@@ -1,0 +1,344 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+)
+
+// trouble is one fault: the at-th of the events that the kind is about fails,
+// and with persistent those after it. With at 0 everything goes well.
+type trouble struct {
+	kind       string
+	at         int64
+	persistent bool
+}
+
+// Each kind is about certain events: reads and writes of the connection, both,
+// starts, or calls of user code.
+var (
+	readFaults     = []string{"read error", "end of output", "cut output", "silence"}
+	writeFaults    = []string{"write error", "short write", "stuck write"}
+	anyFaults      = []string{"context ends", "closed", "killed"}
+	startFaults    = []string{"start error"}
+	callbackFaults = []string{"error", "panic", "goexit", "hang"}
+	// These are none: everything must go as if nothing had happened.
+	harmless = []string{"late", "empty read", "garbage", "byte by byte"}
+)
+
+// lab is one run of a scenario with one trouble.
+type lab struct {
+	trouble
+	opts   *claude.Options
+	cancel context.CancelFunc
+
+	reads, writes, both, starts, calls, harms atomic.Int64
+	ran                                       atomic.Int64 // tools of the scripted CLI
+
+	mu      sync.Mutex
+	session *claude.Session // for a Close from outside
+	closes  sync.WaitGroup
+	inner   claude.Transport
+}
+
+var errTrouble = errors.New("trouble")
+
+// due counts an event and reports whether the trouble happens now.
+func (l *lab) due(kinds []string, n *atomic.Int64) bool {
+	count := n.Add(1)
+	for _, kind := range kinds {
+		if kind == l.kind && l.at > 0 && (count == l.at || l.persistent && count > l.at) {
+			return true
+		}
+	}
+	return false
+}
+
+// reached reports whether there were enough events for the trouble to happen.
+func (l *lab) reached() bool {
+	for _, g := range []struct {
+		kinds []string
+		n     *atomic.Int64
+	}{{readFaults, &l.reads}, {writeFaults, &l.writes}, {anyFaults, &l.both}, {startFaults, &l.starts}, {callbackFaults, &l.calls}, {harmless, &l.harms}} {
+		for _, kind := range g.kinds {
+			if kind == l.kind {
+				return g.n.Load() >= l.at
+			}
+		}
+	}
+	return false
+}
+
+// Start makes the lab a Transport around that of the scenario.
+func (l *lab) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	if l.due(startFaults, &l.starts) {
+		return nil, errTrouble
+	}
+	c, err := l.inner.Start(ctx, launch)
+	return &labConn{Conn: c, lab: l, over: make(chan struct{})}, err
+}
+
+// labConn is a connection on which things fail.
+type labConn struct {
+	claude.Conn
+	lab  *lab
+	once sync.Once
+	over chan struct{} // closed by CloseWrite and Stop: ends what is stuck
+
+	inside bool // of the reader: the last read ended inside a line
+	single bool // of the reader: one byte at a time from now on
+}
+
+// meanwhile lets something happen that is no failure of the connection.
+func (c *labConn) meanwhile() {
+	if !c.lab.due(anyFaults, &c.lab.both) {
+		return
+	}
+	switch c.lab.kind {
+	case "context ends":
+		c.lab.cancel()
+	case "closed":
+		c.lab.mu.Lock()
+		s := c.lab.session
+		c.lab.mu.Unlock()
+		if s != nil {
+			c.lab.closes.Go(func() { _ = s.Close() })
+		}
+	case "killed":
+		_ = c.Conn.Stop()
+	}
+}
+
+// harm does something to a read that the SDK must not mind.
+func (c *labConn) harm(p []byte) (n int, done bool) {
+	if c.inside || c.single || !c.lab.due(harmless, &c.lab.harms) {
+		return 0, false
+	}
+	switch c.lab.kind {
+	case "late":
+		<-time.After(time.Second)
+	case "empty read":
+		return 0, true
+	case "garbage":
+		return copy(p, garbage[int(c.lab.at)%len(garbage)]+"\n"), true
+	case "byte by byte":
+		c.single = true
+	}
+	return 0, false
+}
+
+func (c *labConn) Read(p []byte) (int, error) {
+	c.meanwhile()
+	if n, done := c.harm(p); done {
+		return n, nil
+	}
+	if !c.lab.due(readFaults, &c.lab.reads) {
+		if c.single {
+			p = p[:1]
+		}
+		n, err := c.Conn.Read(p)
+		c.inside = n > 0 && p[n-1] != '\n'
+		return n, err
+	}
+	switch c.lab.kind {
+	case "end of output":
+		return 0, io.EOF
+	case "cut output":
+		n, _ := c.Conn.Read(p)
+		return n / 2, io.EOF
+	case "silence":
+		<-c.over
+		return 0, io.EOF
+	}
+	return 0, errTrouble
+}
+
+func (c *labConn) Write(p []byte) (int, error) {
+	c.meanwhile()
+	if !c.lab.due(writeFaults, &c.lab.writes) {
+		return c.Conn.Write(p)
+	}
+	switch c.lab.kind {
+	case "short write":
+		return c.Conn.Write(p[:len(p)/2])
+	case "stuck write":
+		<-c.over
+		return 0, os.ErrClosed
+	}
+	return 0, syscall.EPIPE
+}
+
+func (c *labConn) end() { c.once.Do(func() { close(c.over) }) }
+
+func (c *labConn) CloseWrite() error {
+	if c.lab.kind == "stuck write" {
+		c.end()
+	}
+	return c.Conn.CloseWrite()
+}
+
+func (c *labConn) Stop() error {
+	defer c.end()
+	return c.Conn.Stop()
+}
+
+// call is what callbacks of a scenario do first.
+func (l *lab) call(ctx context.Context) error {
+	if !l.due(callbackFaults, &l.calls) {
+		return nil
+	}
+	switch l.kind {
+	case "panic":
+		panic("trouble")
+	case "goexit":
+		runtime.Goexit()
+	case "hang":
+		<-ctx.Done()
+		return nil // as if all were well
+	}
+	return errTrouble
+}
+
+// connect starts the session of a scenario.
+func (l *lab) connect(ctx context.Context) (*claude.Session, error) {
+	s, err := claude.Connect(ctx, l.opts)
+	if err == nil {
+		l.mu.Lock()
+		l.session = s
+		l.mu.Unlock()
+	}
+	return s, err
+}
+
+// TestFail runs every scenario with every trouble: the first event fails, then
+// the second, and so on until nothing is left to fail; once for that event
+// alone and once for all from then on.
+func TestFail(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	var injected atomic.Int64
+	var groups [][]string
+	groups = append(groups, readFaults, writeFaults, anyFaults, startFaults, callbackFaults, harmless)
+	for _, sc := range scenarios() {
+		t.Run(sc.name, func(t *testing.T) {
+			if got := attempt(t, sc, trouble{}); got.err != nil || got.text != sc.want {
+				t.Fatalf("without trouble: %q, %v, want %q", got.text, got.err, sc.want)
+			}
+			for _, kinds := range groups {
+				for _, kind := range kinds {
+					for _, persistent := range []bool{false, true} {
+						if persistent && !lasting(kind) {
+							continue
+						}
+						injected.Add(exhaust(t, sc, trouble{kind: kind, persistent: persistent}))
+					}
+				}
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+				t.Errorf("temporary files left: %v, %v", left, err)
+			}
+		})
+	}
+	t.Logf("%d faults injected", injected.Load())
+}
+
+// lasting reports whether a fault differs when it stays.
+func lasting(kind string) bool {
+	return kind == "error" || kind == "panic" || kind == "hang"
+}
+
+// exhaust tries a trouble at each event there is.
+func exhaust(t *testing.T, sc scenario, tr trouble) (injected int64) {
+	t.Helper()
+	for tr.at = 1; tr.at < 500; tr.at++ {
+		got := attempt(t, sc, tr)
+		if !got.reached {
+			return injected
+		}
+		injected++
+		if got.err == nil && got.text != sc.want && !(sc.tolerant[got.text] && slices.Contains(callbackFaults, tr.kind)) {
+			t.Errorf("%+v: it went well, with %q, want %q", tr, got.text, sc.want)
+		}
+		if got.err != nil && slices.Contains(harmless, tr.kind) {
+			t.Errorf("%+v: %v", tr, got.err)
+		}
+		if got.took > sc.bound(tr.kind) {
+			t.Errorf("%+v: took %v", tr, got.took)
+		}
+		if t.Failed() {
+			return injected
+		}
+	}
+	t.Errorf("%+v: no end", tr)
+	return injected
+}
+
+// turnBound is how long users wait for an answer.
+const turnBound = 2 * time.Minute
+
+// attemptOutcome is what one run came to.
+type attemptOutcome struct {
+	text    string
+	err     error
+	took    time.Duration
+	reached bool
+}
+
+// attempt runs a scenario once, in a bubble: what is left running is a
+// deadlock, which panics.
+func attempt(t *testing.T, sc scenario, tr trouble) (got attemptOutcome) {
+	t.Helper()
+	defer func() {
+		if v := recover(); v != nil {
+			buf := make([]byte, 1<<20)
+			t.Fatalf("%s, %+v: %v\n%s", sc.name, tr, v, buf[:runtime.Stack(buf, true)])
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), turnBound) // a turn has no limit of its own
+		defer cancel()
+		l := &lab{trouble: tr, cancel: cancel, opts: &claude.Options{SessionID: "00000000-0000-4000-8000-000000000001"}}
+		l.opts.Transport = l
+		begin := time.Now()
+		got.text, got.err = sc.run(ctx, l)
+		got.took = time.Since(begin)
+		l.closes.Wait()
+		got.reached = tr.at > 0 && l.reached()
+		l.aftermath(t, tr)
+	})
+	return got
+}
+
+// aftermath is the common condition after every trouble: Close returns at once,
+// again too, and Wait does.
+func (l *lab) aftermath(t *testing.T, tr trouble) {
+	if l.session == nil {
+		return
+	}
+	begin := time.Now()
+	for range 2 {
+		if err := l.session.Close(); err != nil {
+			t.Errorf("%+v: Close = %v", tr, err)
+		}
+	}
+	_ = l.session.Wait()
+	if took := time.Since(begin); took != 0 {
+		t.Errorf("%+v: Close and Wait after the end took %v", tr, took)
+	}
+	if s := l.session.State(); s < claude.StateStopped {
+		t.Errorf("%+v: state %v", tr, s)
+	}
+	_ = fmt.Sprint(l.session.ID(), l.session.Info())
+}
