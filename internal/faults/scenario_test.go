@@ -20,7 +20,7 @@ import (
 
 // scenario is something that programs do with the SDK. It returns what it came
 // to; without an error that must be want, or one of tolerant: what is right
-// when a callback fails in the way its gate is configured for.
+// when a gate has stayed closed.
 type scenario struct {
 	name     string
 	want     string
