@@ -46,6 +46,10 @@ func (h *Header) Head() *Header { return h }
 // unexpected kind gives a message with everything that fits, and an error that
 // names the field.
 func Decode(raw []byte) (Message, error) {
+	if m := fastDecode(jsonx.Text(jsonx.Member(raw, "type")), raw); m != nil {
+		m.Head().Raw = raw
+		return m, nil
+	}
 	var kind struct {
 		Type    string `json:"type"`
 		Subtype string `json:"subtype"`
@@ -59,11 +63,9 @@ func Decode(raw []byte) (Message, error) {
 
 // DecodeAs is [Decode] for a caller that has read type and subtype already.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
-	if typ == typeStream {
-		if m := fastDelta(raw); m != nil {
-			m.Raw = raw
-			return m, nil
-		}
+	if m := fastDecode(typ, raw); m != nil {
+		m.Head().Raw = raw
+		return m, nil
 	}
 	m := newMessage(typ, subtype)
 	err := m.decode(raw)

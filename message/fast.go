@@ -1,0 +1,165 @@
+package message
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// The frequent lines are read here in one pass: deltas, what the model says,
+// what tools return, and results. A line with anything unusual about it, sound
+// or not, is left to the general way; FuzzFast holds the two together. What is
+// kept raw, such as the input of a tool, stays a part of the line.
+
+// fastReader reads one line.
+type fastReader struct{ jsonx.Scanner }
+
+// fastDecode reads a line of a frequent type, nil for any other line.
+func fastDecode(typ string, raw []byte) Message {
+	switch typ {
+	case typeStream:
+		if m := fastDelta(raw); m != nil {
+			return m
+		}
+	case typeAssistant:
+		if m := fastAssistant(raw); m != nil {
+			return m
+		}
+	case typeUser:
+		if m := fastUser(raw); m != nil {
+			return m
+		}
+	case typeResult:
+		if m := fastResult(raw); m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// header reads a member that all messages have, and reports whether it was
+// one.
+func (r *fastReader) header(h *Header, name []byte) bool {
+	switch string(name) {
+	case "type":
+		h.Type = r.Text()
+	case "subtype":
+		h.Subtype = r.Text()
+	case "uuid":
+		h.UUID = r.Text()
+	case "session_id":
+		h.SessionID = r.Text()
+	default:
+		return false
+	}
+	return true
+}
+
+// raw reads a value that is kept as it stands.
+func (r *fastReader) raw() json.RawMessage { return json.RawMessage(r.Skip()) }
+
+// present is raw for a value for which null means none.
+func (r *fastReader) present() json.RawMessage {
+	if r.Null() {
+		return nil
+	}
+	return r.raw()
+}
+
+// absent reads a value that is rare: anything but null is left to the general
+// way.
+func (r *fastReader) absent() {
+	if !r.Null() {
+		r.Fail()
+	}
+}
+
+// texts reads a list of strings.
+func (r *fastReader) texts() []string {
+	if r.Null() {
+		return nil
+	}
+	list := []string{}
+	r.Array()
+	for r.More(len(list)) {
+		list = append(list, r.Text())
+	}
+	return list
+}
+
+// time reads a point in time, as wireTime does.
+func (r *fastReader) time() time.Time {
+	t, err := time.Parse(time.RFC3339Nano, r.Text())
+	if err != nil {
+		return time.Time{}
+	}
+	return t
+}
+
+// origin reads where a message comes from, in the general way: it is small and
+// keeps a copy.
+func (r *fastReader) origin() *Origin {
+	if r.Null() {
+		return nil
+	}
+	o := new(Origin)
+	if raw := r.Skip(); !r.OK() || o.UnmarshalJSON(raw) != nil {
+		r.Fail()
+	}
+	return o
+}
+
+// usage reads the tokens of a model call.
+func (r *fastReader) usage(u *Usage) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "input_tokens":
+			u.InputTokens = r.Int()
+		case "output_tokens":
+			u.OutputTokens = r.Int()
+		case "cache_creation_input_tokens":
+			u.CacheCreationInputTokens = r.Int()
+		case "cache_read_input_tokens":
+			u.CacheReadInputTokens = r.Int()
+		case "output_tokens_details":
+			r.counts("thinking_tokens", &u.OutputTokensDetails.ThinkingTokens, "", nil)
+		case "cache_creation":
+			r.counts("ephemeral_5m_input_tokens", &u.CacheCreation.Ephemeral5mInputTokens,
+				"ephemeral_1h_input_tokens", &u.CacheCreation.Ephemeral1hInputTokens)
+		case "server_tool_use":
+			r.counts("web_search_requests", &u.ServerToolUse.WebSearchRequests,
+				"web_fetch_requests", &u.ServerToolUse.WebFetchRequests)
+		case "service_tier":
+			u.ServiceTier = r.Text()
+		case "inference_geo":
+			u.InferenceGeo = r.Text()
+		case "speed":
+			u.Speed = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// counts reads an object of one or two numbers.
+func (r *fastReader) counts(first string, a *int, second string, b *int) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch {
+		case string(name) == first:
+			*a = r.Int()
+		case b != nil && string(name) == second:
+			*b = r.Int()
+		default:
+			r.Skip()
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package message
+
+// content reads a list of blocks or a string, as Content.UnmarshalJSON does.
+func (r *fastReader) content() Content {
+	switch r.Peek() {
+	case 'n':
+		r.Null()
+		return nil
+	case '"':
+		s := r.Text()
+		if s == "" {
+			return Content{}
+		}
+		return Content{&TextBlock{Text: s}}
+	}
+	out := make(Content, 0, 1) // the CLI writes one line per block
+	r.Array()
+	for r.More(len(out)) {
+		b := r.block()
+		if b == nil {
+			r.Fail()
+			return nil
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// block reads a block of a known kind. Its type may stand anywhere in it.
+func (r *fastReader) block() Block {
+	var w blockWire
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "type":
+			w.Type = r.Text()
+		case "text":
+			w.Text = r.Text()
+		case "citations":
+			w.Citations = r.raw()
+		case "thinking":
+			w.Thinking = r.Text()
+		case "signature":
+			w.Signature = r.Text()
+		case "data":
+			w.Data = r.Text()
+		case "id":
+			w.ID = r.Text()
+		case "name":
+			w.Name = r.Text()
+		case "input":
+			w.Input = r.raw()
+		case "tool_use_id":
+			w.ToolUseID = r.Text()
+		case "content":
+			w.Content = r.content()
+		case "is_error":
+			w.IsError = r.Bool()
+		case "source":
+			r.source(&w.Source)
+		case "title":
+			w.Title = r.Text()
+		case "context":
+			w.Context = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+	if !r.OK() {
+		return nil
+	}
+	return w.block()
+}
+
+func (r *fastReader) source(s *Source) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "type":
+			s.Type = SourceType(r.Text())
+		case "media_type":
+			s.MediaType = r.Text()
+		case "data":
+			s.Data = r.Text()
+		case "url":
+			s.URL = r.Text()
+		case "file_id":
+			s.FileID = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// fastAssistant reads what the model said.
+func fastAssistant(raw []byte) *Assistant {
+	var r fastReader
+	r.Start(raw)
+	m := new(Assistant)
+	prompt := ""
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "message":
+			r.assistantBody(m)
+		case "parent_tool_use_id":
+			m.ParentToolUseID = r.Text()
+		case "timestamp":
+			m.Timestamp = r.time()
+		case "error":
+			m.Error = AssistantError(r.Text())
+		case "api_error_status":
+			m.APIErrorStatus = r.Int()
+		case "api_error_type":
+			m.APIErrorType = r.Text()
+		case "request_id":
+			m.RequestID = r.Text()
+		case "user_message_uuid":
+			prompt = r.Text()
+		case "user_message_uuids":
+			m.Prompts = r.texts()
+		case "supersedes":
+			m.Supersedes = r.texts()
+		case "resume_reason":
+			m.ResumeReason = r.Text()
+		case "aborted":
+			m.Aborted = r.Bool()
+		case "agent_id":
+			m.AgentID = r.Text()
+		case "subagent_type":
+			m.SubagentType = r.Text()
+		case "task_description":
+			m.TaskDescription = r.Text()
+		case "context_usage":
+			m.ContextUsage = r.raw()
+		case "delta":
+			r.absent()
+		default:
+			if !r.header(&m.Header, name) {
+				r.Skip()
+			}
+		}
+	}
+	if !r.End() {
+		return nil
+	}
+	m.Prompts = prompts(m.Prompts, prompt)
+	return m
+}
+
+// assistantBody reads the API message inside the line.
+func (r *fastReader) assistantBody(m *Assistant) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "id":
+			m.ID = r.Text()
+		case "model":
+			m.Model = r.Text()
+		case "content":
+			m.Content = r.content()
+		case "stop_reason":
+			m.StopReason = r.Text()
+		case "stop_sequence":
+			m.StopSequence = r.Text()
+		case "usage":
+			r.usage(&m.Usage)
+		case "type", "role":
+			r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// fastUser reads what tools return, and other messages in the user's voice.
+func fastUser(raw []byte) *User {
+	var r fastReader
+	r.Start(raw)
+	m := new(User)
+	inner := false // a message outranks the content of some peers beside it
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "message":
+			inner = r.userBody(m)
+		case "content":
+			if c := r.content(); !inner {
+				m.Content = c
+			}
+		case "parent_tool_use_id":
+			m.ParentToolUseID = r.Text()
+		case "tool_use_result":
+			m.ToolUseResult = r.raw()
+		case "isSynthetic":
+			m.IsSynthetic = r.Bool()
+		case "isReplay":
+			m.IsReplay = r.Bool()
+		case "priority":
+			m.Priority = Priority(r.Text())
+		case "origin":
+			m.Origin = r.origin()
+		case "shouldQuery":
+			if !r.Null() {
+				m.ShouldQuery = new(r.Bool())
+			}
+		case "client_composed":
+			m.ClientComposed = r.Bool()
+		case "timestamp":
+			m.Timestamp = r.time()
+		case "agent_id":
+			m.AgentID = r.Text()
+		case "subagent_type":
+			m.SubagentType = r.Text()
+		case "task_description":
+			m.TaskDescription = r.Text()
+		default:
+			if !r.header(&m.Header, name) {
+				r.Skip()
+			}
+		}
+	}
+	if !r.End() {
+		return nil
+	}
+	return m
+}
+
+// userBody reads the message inside the line, and reports whether there is
+// one.
+func (r *fastReader) userBody(m *User) bool {
+	if r.Null() {
+		return false
+	}
+	m.Content = nil
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "content":
+			m.Content = r.content()
+		case "role":
+			r.Text()
+		default:
+			r.Skip()
+		}
+	}
+	return true
+}
