@@ -13,12 +13,9 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/officialsdk"
 )
-
-// sdkVersion is the client that the scripted CLI is held against.
-const sdkVersion = "0.3.325"
-
-const sdkPackage = "@anthropic-ai/claude-agent-sdk"
 
 // wantScenarios is how many there must be at least.
 const wantScenarios = 25
@@ -66,7 +63,7 @@ func TestConformance(t *testing.T) {
 		fmt.Fprintf(w, "%s\t%s\t%d ms\n", verdict, s.Name, s.MS)
 	}
 	w.Flush()
-	t.Logf("%s %s, %d of %d scenarios:\n%s", sdkPackage, sdkVersion, passed, total, &table)
+	t.Logf("%s %s, %d of %d scenarios:\n%s", officialsdk.Package, officialsdk.Version, passed, total, &table)
 	if runErr != nil {
 		t.Errorf("suite: %v\n%s", runErr, &stderr)
 	}
@@ -83,43 +80,15 @@ func needSDK(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := filepath.Join(root, ".cache", "claude-agent-sdk")
-	dir := filepath.Join(cache, sdkVersion)
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", sdkPackage, "sdk.mjs")); err == nil {
+	dir, installed := officialsdk.Find(root)
+	if installed {
 		return dir
 	}
 	if os.Getenv("CI") != "true" {
-		t.Skipf("needs %s: CI=true go test -v -run TestConformance ./conformance", sdkPackage)
+		t.Skipf("needs %s: CI=true go test -v -run TestConformance ./conformance", officialsdk.Package)
 	}
-	install(t, cache, dir)
+	if dir, err = officialsdk.Install(t.Context(), root); err != nil {
+		t.Fatal(err)
+	}
 	return dir
-}
-
-// install fetches the SDK by name and version. It appears in its folder by one
-// rename, so that a folder that exists is complete.
-func install(t *testing.T, cache, dir string) {
-	t.Helper()
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(cache, ".gitignore"), []byte("*\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	tmp, err := os.MkdirTemp(cache, sdkVersion+".tmp-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(tmp)
-	// The optional packages hold the CLI itself, which is not needed here.
-	npm := exec.CommandContext(t.Context(), "npm", "install", "--prefix", tmp, "--no-save", "--ignore-scripts",
-		"--no-audit", "--no-fund", "--omit=optional", sdkPackage+"@"+sdkVersion)
-	npm.Dir = tmp
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("npm install: %v\n%s", err, out)
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		if _, gone := os.Stat(dir); gone != nil { // another process may have been faster
-			t.Fatal(err)
-		}
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/officialsdk"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -26,7 +27,7 @@ func report(theirs *surface, ours *source) (page string, problems []string) {
 	fmt.Fprintf(&b, `# Parity with the official TypeScript SDK
 
 Made by `+"`go run ./internal/parity -write`"+` from the declarations of `+"`%s`"+` %s. A test fails when they name something that this table does not, and the other way round.
-`, sdkPackage, sdkVersion)
+`, officialsdk.Package, officialsdk.Version)
 	for _, section := range []struct {
 		title string
 		names []string

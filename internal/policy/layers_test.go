@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "docs"},
+		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/officialsdk", "docs"},
 		{"internal/secret"},
 		{"internal/proc", "permission"},
 		{"message", "hook", "control", "permission/policy"},
