@@ -1,0 +1,70 @@
+// Command subagents defines two agents that Claude can start, and shows who
+// does what.
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"os"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/message"
+)
+
+func main() {
+	if err := run(context.Background(), os.Stdout, nil); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// agents are what Claude can delegate to. It reads the descriptions to choose,
+// and the prompts are the system prompts of the agents.
+func agents() map[string]control.AgentDefinition {
+	return map[string]control.AgentDefinition{
+		"reviewer": {
+			Description: "Reviews Go code for mistakes",
+			Prompt:      "You review Go code. Report mistakes only, each with file and line.",
+			Tools:       []string{"Read", "Grep", "Glob"},
+			Model:       "sonnet",
+		},
+		"tester": {
+			Description: "Runs the tests and explains failures",
+			Prompt:      "You run go test and explain each failure in one sentence.",
+			Tools:       []string{"Read", "Bash"},
+			MaxTurns:    10,
+		},
+	}
+}
+
+func run(ctx context.Context, w io.Writer, cli claude.Transport) error {
+	opts := &claude.Options{
+		Agents:              agents(),
+		AllowedTools:        []string{"Agent", "Read", "Grep", "Glob", "Bash(go test:*)"},
+		ForwardSubagentText: true, // otherwise only tool calls of subagents are told
+		Transport:           cli,
+	}
+	var work message.Progress
+	for msg, err := range claude.Query(ctx, "Review this package and run its tests", opts) {
+		if err != nil {
+			return err
+		}
+		work.Add(msg)
+		if m, ok := msg.(*message.Assistant); ok {
+			who := cmp.Or(message.SubagentOf(m).Type, "main")
+			for _, use := range m.ToolUses() {
+				fmt.Fprintf(w, "[%s] uses %s\n", who, use.Name)
+			}
+			if text := m.Text(); text != "" {
+				fmt.Fprintf(w, "[%s] %s\n", who, text)
+			}
+		}
+	}
+	for _, task := range work.Tasks() {
+		fmt.Fprintf(w, "%s: %s, %d tokens\n", task.Subagent, task.Status, task.Usage.TotalTokens)
+	}
+	return nil
+}
