@@ -170,8 +170,11 @@ func (o *Options) environ() []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.ContainsFunc(drop, func(bad string) bool { return strings.EqualFold(name, bad) })
 	})
-	if !slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "CLAUDE_CODE_ENTRYPOINT=") }) {
-		env = append(env, "CLAUDE_CODE_ENTRYPOINT=sdk-go")
+	for _, entry := range []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + Version} {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.ContainsFunc(env, func(set string) bool { return strings.HasPrefix(set, name+"=") }) {
+			env = append(env, entry)
+		}
 	}
 	if filepath.IsAbs(o.Cwd) {
 		env = append(env, "PWD="+o.Cwd) // as os/exec does where it inherits

@@ -175,6 +175,9 @@ func TestEnvironment(t *testing.T) {
 		"replaced":  {claude.Options{Env: []string{"A=1"}}, []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, []string{"OF_THIS_PROCESS=1"}},
 		"entry point kept": {claude.Options{Env: []string{"CLAUDE_CODE_ENTRYPOINT=mine"}},
 			[]string{"CLAUDE_CODE_ENTRYPOINT=mine"}, []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go"}},
+		"version": {claude.Options{}, []string{"CLAUDE_AGENT_SDK_VERSION=" + claude.Version}, nil},
+		"version kept": {claude.Options{Env: []string{"CLAUDE_AGENT_SDK_VERSION=9.9.9"}},
+			[]string{"CLAUDE_AGENT_SDK_VERSION=9.9.9"}, []string{"CLAUDE_AGENT_SDK_VERSION=" + claude.Version}},
 		"harmful ones": {claude.Options{Env: []string{"NODE_OPTIONS=--inspect-brk", "CLAUDECODE=1"}}, nil, []string{"NODE_OPTIONS=--inspect-brk", "CLAUDECODE=1"}},
 		"checkpoints":  {claude.Options{FileCheckpointing: true}, []string{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true"}, nil},
 	}

@@ -28,6 +28,9 @@ func TestRealAsk(t *testing.T) {
 	if res.Text != "Four." || res.Failed() || len(res.Prompts) != 1 {
 		t.Errorf("result %q, failed %v, prompts %v", res.Text, res.Failed(), res.Prompts)
 	}
+	if agent := r.model.Calls()[0].Header.Get("User-Agent"); !strings.Contains(agent, "sdk-go") || !strings.Contains(agent, "agent-sdk/"+claude.Version) {
+		t.Errorf("the API is told %q, want this SDK and its version in it", agent)
+	}
 	if sys := r.model.Calls()[0].System; strings.Contains(sys, "interactive") || len(sys) > 1000 {
 		t.Errorf("a system prompt of %d characters, want none of our own", len(sys))
 	}

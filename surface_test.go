@@ -50,7 +50,7 @@ func TestCommandLineOfSurface(t *testing.T) {
 
 func TestEnvironmentOfSurface(t *testing.T) {
 	launch, _ := launched(t, claude.Options{Env: []string{"A=1"}, SessionStates: true, QuestionPreview: "html"})
-	want := []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_CODE_SDK_READS_SESSION_STATE=1", "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}
+	want := []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + claude.Version, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1", "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}
 	if !slices.Equal(launch.Env, want) {
 		t.Errorf("got %q, want %q", launch.Env, want)
 	}

@@ -14,6 +14,10 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
+// Version is the version of this module. The CLI is told, and names it to the
+// API as that of the SDK.
+const Version = "0.1.0"
+
 // The first CLI versions with a feature, as measured. Older ones do not refuse
 // what they lack: they never answer, or never call.
 const (
