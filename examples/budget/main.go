@@ -59,5 +59,5 @@ func explain(res *message.Result) error {
 	case message.ResultErrorMaxTurns:
 		return fmt.Errorf("no end after %d model calls", res.NumTurns)
 	}
-	return fmt.Errorf("%s: %s", res.TerminalReason, res.Text)
+	return &claude.ResultError{Result: res}
 }

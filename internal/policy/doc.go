@@ -5,9 +5,14 @@
 //
 // A rule looks at the parsed files of the module and returns its complaints.
 // The layers and where third-party modules may appear are in layers_test.go,
-// documentation comments in docs_test.go, sizes in sizes_test.go, what code
-// must not do in conduct_test.go, and that the snippets of the README are
-// compiled examples in readme_test.go.
+// documentation comments in docs_test.go, sizes in sizes_test.go and what code
+// must not do in conduct_test.go.
+//
+// Documents are held to the source, too: their Go code is cut out of compiled
+// examples (snippets_test.go), the names, links and error texts they mention
+// exist (documents_test.go), and docs/api.txt lists what the module exports
+// (api_test.go). "go test ./internal/policy -update" writes the parts that are
+// made from the source.
 //
 // # A rule that cannot fail is none
 //

@@ -2,18 +2,23 @@ package policy
 
 import (
 	"bytes"
+	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
 )
 
-const modulePath = "github.com/claude-agent-go/claude"
+const (
+	modulePath = "github.com/claude-agent-go/claude"
+	root       = "../.."
+)
 
 // rule is one policy. Its example must make it complain once for each of
 // want, and about nothing else.
@@ -26,16 +31,23 @@ type rule struct {
 
 func rules() []rule {
 	var all []rule
-	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), readmeRules()} {
+	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), documentRules(), apiRules()} {
 		all = append(all, some...)
 	}
 	return all
 }
 
+// With -update the parts of documents that are taken from the source are
+// written before they are checked.
+var update = flag.Bool("update", false, "write docs/api.txt and the snippets of documents")
+
 func TestModule(t *testing.T) {
-	m := load(t, os.DirFS("../.."))
+	m := load(t, os.DirFS(root))
 	if len(m.files) < 50 {
 		t.Fatalf("only %d Go files found: is this the module's root?", len(m.files))
+	}
+	if *update {
+		writeDocuments(t, m)
 	}
 	for _, r := range rules() {
 		t.Run(r.name, func(t *testing.T) {
@@ -43,6 +55,24 @@ func TestModule(t *testing.T) {
 				t.Error(complaint)
 			}
 		})
+	}
+}
+
+// writeDocuments writes what is made from the source.
+func writeDocuments(t *testing.T, m *module) {
+	files := map[string]string{apiFile: strings.Join(m.api(), "\n") + "\n"}
+	for _, name := range m.documents() {
+		files[name], _ = m.filled(name)
+	}
+	for name, text := range files {
+		old, err := fs.ReadFile(m.fsys, name)
+		if err == nil && string(old) == text {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("wrote", name)
 	}
 }
 
