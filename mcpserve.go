@@ -109,7 +109,7 @@ func (h *mcpHub) accept(req wire.Request) {
 	m := &mcpMessage{server: jsonx.Text(jsonx.Member(req.Body, "server_name")), raw: raw}
 	if len(raw) > 0 && raw[0] == '{' {
 		m.method = jsonx.Text(jsonx.Member(raw, "method"))
-		if id := jsonx.Member(raw, "id"); jsonx.Present(id) && m.method != "" {
+		if id := jsonx.Member(raw, "id"); jsonx.ID(id) && m.method != "" {
 			m.id = json.RawMessage(id)
 		}
 	}

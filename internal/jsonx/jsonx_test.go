@@ -98,3 +98,15 @@ func TestWalkLongString(t *testing.T) {
 		t.Errorf("%d bytes, want %d", len(got), len(line)-6)
 	}
 }
+
+func TestID(t *testing.T) {
+	for in, want := range map[string]bool{
+		`"a"`: true, `""`: true, `0`: true, `-1.5e3`: true, `"` + strings.Repeat("x", 1000) + `"`: true,
+		``: false, `null`: false, `true`: false, `{}`: false, `[1]`: false, `abc`: false, `"a`: false, `01`: false, `"\q"`: false,
+		`"` + strings.Repeat("x", 1100) + `"`: false,
+	} {
+		if got := jsonx.ID([]byte(in)); got != want {
+			t.Errorf("ID(%.20s) = %v", in, got)
+		}
+	}
+}

@@ -201,3 +201,17 @@ func Text(value []byte) string {
 
 // Present reports whether a value is there and not null.
 func Present(value []byte) bool { return len(value) > 0 && string(value) != "null" }
+
+// maxID is how long an id may be. Those of the CLI have 36 characters; what is
+// kept and logged for each request should not grow with what somebody writes.
+const maxID = 1 << 10
+
+// ID reports whether a value can be an id: a string or a number, and not an
+// endless one.
+func ID(value []byte) bool {
+	if len(value) == 0 || len(value) > maxID {
+		return false
+	}
+	c := value[0]
+	return (c == '"' || c == '-' || c >= '0' && c <= '9') && Valid(value)
+}

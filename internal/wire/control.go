@@ -34,8 +34,9 @@ func (id ID) String() string {
 	return string(id)
 }
 
+// identify returns an id, "" for what can be none.
 func identify(value []byte) ID {
-	if !jsonx.Present(value) || !jsonx.Valid(value) {
+	if !jsonx.ID(value) {
 		return ""
 	}
 	return ID(value)
