@@ -6,15 +6,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const methodInitialize = "initialize"
 
-var errGone = errors.New("the MCP server has closed the connection")
+var (
+	errGone = errors.New("the MCP server has closed the connection")
+	errID   = errors.New("the id is neither a string nor a whole number")
+)
 
 // conn is the connection of one session with a server. The CLI may shake hands
 // again at any time, which a session of the MCP SDK refuses: then it becomes a
@@ -50,6 +55,9 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 		return nil, fmt.Errorf("not a JSON-RPC message: %w", err)
 	}
 	req, _ := msg.(*jsonrpc.Request)
+	if req != nil && !keepsID(req, message) {
+		return nil, errID
+	}
 	t, err := c.pick(req != nil && req.Method == methodInitialize)
 	if err != nil {
 		return nil, err
@@ -62,6 +70,13 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 		return nil, err
 	}
 	return response, c.reported() // beside a response it is only logged
+}
+
+// keepsID reports whether the MCP SDK has read the id of a request as it is. It
+// makes 1 of 1.5, and the answer would go to another call.
+func keepsID(req *jsonrpc.Request, message json.RawMessage) bool {
+	n, isNumber := req.ID.Raw().(int64)
+	return !isNumber || string(jsonx.Member(message, "id")) == strconv.FormatInt(n, 10)
 }
 
 // reported returns what was reported since the last time.

@@ -161,21 +161,33 @@ func TestReaderLinesAreTheCallers(t *testing.T) {
 
 // FuzzReader holds the Reader against splitting the whole input at once.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte("a\r\n\n{\"b\":1}\nc"), uint8(3))
-	f.Add([]byte("\xef\xbb\xbf{}\n"), uint8(1))
-	f.Fuzz(func(t *testing.T, in []byte, chunk uint8) {
+	f.Add([]byte("a\r\n\n{\"b\":1}\nc"), uint8(3), uint16(0))
+	f.Add([]byte("\xef\xbb\xbf{}\n"), uint8(1), uint16(0))
+	f.Add([]byte("abc\nab\n\r\n    \nabcd"), uint8(0), uint16(2))
+	f.Fuzz(func(t *testing.T, in []byte, chunk uint8, limit uint16) {
 		r := ndjson.NewReader(&chunks{in: in, size: int(chunk) + 1})
-		if got, want := drain(r), oracle(in); !slices.Equal(got, want) {
-			t.Errorf("got %q, want %q", got, want)
+		r.Limit = int(limit)
+		if got, want := drain(r), oracle(in, int(limit)); !slices.Equal(got, want) {
+			t.Errorf("got %.1000q, want %.1000q", got, want)
 		}
 	})
 }
 
-func oracle(in []byte) []string {
+// oracle is what a Reader must return, got in the plainest way.
+func oracle(in []byte, limit int) []string {
+	if limit == 0 {
+		limit = ndjson.DefaultLimit
+	}
 	var want []string
 	lines := bytes.Split(in, []byte("\n"))
-	for i, line := range lines[:len(lines)-1] {
-		if i == 0 {
+	begun := false
+	for _, line := range lines[:len(lines)-1] {
+		if len(line) > limit {
+			want = append(want, fmt.Sprint("too long ", len(line)))
+			continue
+		}
+		if !begun {
+			begun = true
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		line = bytes.TrimSuffix(line, []byte("\r"))

@@ -92,8 +92,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"control_response","response":{"request_id":7,"subtype":"error","error":{}}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		frame, err := wire.Parse(line)
-		frame.Request()
-		frame.Response()
+		inside(t, frame)
 		frame.CancelID()
 		frame.Prompts()
 		var all map[string]json.RawMessage
@@ -117,6 +116,26 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 	})
+}
+
+// inside holds what stands inside of control frames against a full decode.
+func inside(t *testing.T, f wire.Frame) {
+	var body struct {
+		Subtype string          `json:"subtype"`
+		ID      json.RawMessage `json:"request_id"`
+		Payload json.RawMessage `json:"response"`
+	}
+	if r, err := f.Request(); err == nil && jsonx.Unmarshal(r.Body, &body) == nil && utf8.Valid(r.Body) && body.Subtype != r.Subtype {
+		t.Errorf("%q: subtype %q, want %q", f.Line, r.Subtype, body.Subtype)
+	}
+	body.Payload, body.ID = nil, nil
+	r, err := f.Response()
+	if err != nil || jsonx.Unmarshal(r.Body, &body) != nil {
+		return
+	}
+	if r.Err == nil && r.Payload != nil && string(r.Payload) != string(body.Payload) || jsonx.ID(body.ID) && string(r.ID) != string(body.ID) {
+		t.Errorf("%q: %q %q, want %q %q", f.Line, r.ID, r.Payload, body.ID, body.Payload)
+	}
 }
 
 func BenchmarkParse(b *testing.B) {
