@@ -1,6 +1,7 @@
 package message
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -63,68 +64,114 @@ func (c Content) MarshalJSON() ([]byte, error) {
 	return jsonx.Marshal([]Block(c))
 }
 
+// What a list may hold. The CLI writes a few blocks, and lists inside of blocks
+// for results of tools only; a list beyond these bounds is no content.
+const (
+	maxBlocks  = 10_000
+	maxNesting = 4
+)
+
 // UnmarshalJSON decodes a list of blocks or a string.
 func (c *Content) UnmarshalJSON(data []byte) error {
-	switch kindOf(data) {
-	case 'n':
-		*c = nil
-		return nil
-	case '"':
-		var s string
-		if err := jsonx.Unmarshal(data, &s); err != nil {
-			return err
-		}
-		*c = Content{}
-		if s != "" {
-			*c = Content{Text(s)}
-		}
-		return nil
-	}
-	// The common case is a list of known blocks, decoded in one pass.
-	var wires []blockWire
-	err := jsonx.Unmarshal(data, &wires)
+	content, err := decodeContent(data, 1)
 	if err == nil {
-		out := make(Content, len(wires))
-		for i := range wires {
-			if out[i] = wires[i].block(); out[i] == nil {
-				return c.keep(data)
-			}
-		}
-		*c = out
-		return nil
-	}
-	if jsonx.Mismatch(err) && kindOf(data) == '[' {
-		return c.keep(data)
+		*c = content
 	}
 	return err
 }
 
-// keep decodes a list block by block. It is for lists with a block that must be
-// kept raw.
-func (c *Content) keep(data []byte) error {
+// decodeContent decodes a list at a depth. No block is decoded more than twice,
+// however lists are nested and whatever does not fit.
+func decodeContent(data []byte, depth int) (Content, error) {
+	switch kindOf(data) {
+	case 'n', 0:
+		return nil, nil
+	case '"':
+		var s string
+		if err := jsonx.Unmarshal(data, &s); err != nil || s == "" {
+			return Content{}, err
+		}
+		return Content{Text(s)}, nil
+	}
+	if depth > maxNesting || tooMany(data) {
+		return nil, jsonx.NewMismatch[Content](fmt.Sprintf("list of more than %d blocks or %d levels", maxBlocks, maxNesting))
+	}
+	// The common case is a list of known blocks, decoded in one pass.
+	var wires []blockWire
+	err := jsonx.UnmarshalWhole(data, &wires)
+	if err != nil && !(jsonx.Mismatch(err) && kindOf(data) == '[') {
+		return nil, err
+	}
+	if err != nil {
+		wires = nil // one does not fit: each on its own
+	}
+	out, known := make(Content, len(wires)), true
+	for i := range wires {
+		out[i] = wires[i].block(depth)
+		known = known && out[i] != nil
+	}
+	if err == nil && known {
+		return out, nil
+	}
+	return keep(data, out, depth)
+}
+
+// keep completes a list in which a block must be kept raw.
+func keep(data []byte, out Content, depth int) (Content, error) {
 	var raws []json.RawMessage
 	if err := jsonx.Unmarshal(data, &raws); err != nil {
-		return err
+		return nil, err
 	}
-	out := make(Content, len(raws))
 	for i, raw := range raws {
-		out[i] = decodeBlock(raw)
+		switch {
+		case i >= len(out):
+			out = append(out, decodeBlock(raw, depth))
+		case out[i] == nil:
+			out[i] = unknownBlock(raw)
+		}
 	}
-	*c = out
-	return nil
+	return out, nil
+}
+
+// tooMany reports whether a list has too many elements. Commas are counted
+// first: most lists have so few that nothing else need be looked at.
+func tooMany(data []byte) bool {
+	if bytes.Count(data, []byte{','}) < maxBlocks {
+		return false
+	}
+	depth, n, inText := 0, 0, false
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; {
+		case inText && c == '\\':
+			i++
+		case c == '"':
+			inText = !inText
+		case inText:
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		case c == ',' && depth == 1:
+			n++
+		}
+	}
+	return n >= maxBlocks
 }
 
 // decodeBlock decodes one block of sound JSON. A block that is unknown, or does
 // not fit its type, is kept raw: half a tool call is worse than none.
-func decodeBlock(raw json.RawMessage) Block {
+func decodeBlock(raw json.RawMessage, depth int) Block {
 	var w blockWire
-	err := jsonx.Unmarshal(raw, &w)
-	if err == nil {
-		if b := w.block(); b != nil {
+	if jsonx.UnmarshalWhole(raw, &w) == nil {
+		if b := w.block(depth); b != nil {
 			return b
 		}
 	}
-	return &UnknownBlock{Type: w.Type, Raw: raw}
+	return unknownBlock(raw)
+}
+
+func unknownBlock(raw json.RawMessage) Block {
+	return &UnknownBlock{Type: jsonx.Text(jsonx.Member(raw, "type")), Raw: raw}
 }
 
 // kindOf returns the first byte of a JSON value, 0 for none.
@@ -152,15 +199,17 @@ type blockWire struct {
 	Name      string          `json:"name"`
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
-	Content   Content         `json:"content"`
+	Content   json.RawMessage `json:"content"`
+	decoded   Content         // in place of Content, if it was read already
 	IsError   bool            `json:"is_error"`
 	Source    Source          `json:"source"`
 	Title     string          `json:"title"`
 	Context   string          `json:"context"`
 }
 
-// block returns the block that w describes, nil for an unknown type.
-func (w *blockWire) block() Block {
+// block returns the block that w describes, nil for an unknown type and for a
+// result whose content does not fit.
+func (w *blockWire) block(depth int) Block {
 	switch w.Type {
 	case blockText:
 		if string(w.Citations) == "null" {
@@ -174,7 +223,14 @@ func (w *blockWire) block() Block {
 	case blockToolUse:
 		return &ToolUseBlock{ID: w.ID, Name: w.Name, Input: w.Input}
 	case blockToolResult:
-		return &ToolResultBlock{ToolUseID: w.ToolUseID, Content: w.Content, IsError: w.IsError}
+		content := w.decoded
+		if w.Content != nil {
+			var err error
+			if content, err = decodeContent(w.Content, depth+1); err != nil {
+				return nil
+			}
+		}
+		return &ToolResultBlock{ToolUseID: w.ToolUseID, Content: content, IsError: w.IsError}
 	case blockImage:
 		return &ImageBlock{Source: w.Source}
 	case blockDocument:

@@ -13,7 +13,10 @@ import (
 // kept raw, such as the input of a tool, stays a part of the line.
 
 // fastReader reads one line.
-type fastReader struct{ jsonx.Scanner }
+type fastReader struct {
+	jsonx.Scanner
+	lists int // of blocks that are open
+}
 
 // fastDecode reads a line of a frequent type, nil for any other line.
 func fastDecode(typ string, raw []byte) Message {

@@ -2,6 +2,8 @@ package message
 
 // content reads a list of blocks or a string, as Content.UnmarshalJSON does.
 func (r *fastReader) content() Content {
+	r.lists++
+	defer func() { r.lists-- }()
 	switch r.Peek() {
 	case 'n':
 		r.Null()
@@ -17,7 +19,7 @@ func (r *fastReader) content() Content {
 	r.Array()
 	for r.More(len(out)) {
 		b := r.block()
-		if b == nil {
+		if b == nil || len(out) == maxBlocks || r.lists > maxNesting {
 			r.Fail()
 			return nil
 		}
@@ -53,7 +55,7 @@ func (r *fastReader) block() Block {
 		case "tool_use_id":
 			w.ToolUseID = r.Text()
 		case "content":
-			w.Content = r.content()
+			w.decoded = r.content()
 		case "is_error":
 			w.IsError = r.Bool()
 		case "source":
@@ -69,7 +71,7 @@ func (r *fastReader) block() Block {
 	if !r.OK() {
 		return nil
 	}
-	return w.block()
+	return w.block(r.lists)
 }
 
 func (r *fastReader) source(s *Source) {

@@ -136,7 +136,7 @@ func (m *StreamEvent) decodeEvent() error {
 		m.Index = *e.Index
 	}
 	if kindOf(e.ContentBlock) == '{' {
-		m.ContentBlock = decodeBlock(e.ContentBlock)
+		m.ContentBlock = decodeBlock(e.ContentBlock, 1)
 	}
 	if s := e.Message; s != nil {
 		m.Model = s.Model

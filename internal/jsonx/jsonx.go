@@ -17,6 +17,7 @@ package jsonx
 import (
 	"bytes"
 	"errors"
+	"reflect"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -36,7 +37,7 @@ func Marshal(v any) ([]byte, error) {
 // field that does fit is still filled and the error names the one that did
 // not; [Mismatch] tells such an error from text that is no JSON at all.
 func Unmarshal(data []byte, v any) error {
-	err := json.Unmarshal(data, v, jsontext.AllowInvalidUTF8(true))
+	err := UnmarshalWhole(data, v)
 	if !Mismatch(err) {
 		return err
 	}
@@ -45,6 +46,12 @@ func Unmarshal(data []byte, v any) error {
 	return json.Unmarshal(data, v,
 		jsontext.AllowInvalidUTF8(true),
 		jsonv1.ReportErrorsWithLegacySemantics(true))
+}
+
+// UnmarshalWhole is [Unmarshal] for a value that is of use as a whole only: it
+// gives up at the first field that does not fit, with v half filled.
+func UnmarshalWhole(data []byte, v any) error {
+	return json.Unmarshal(data, v, jsontext.AllowInvalidUTF8(true))
 }
 
 // Mismatch reports whether err, from [Unmarshal], means that the data is sound
@@ -58,6 +65,12 @@ func Mismatch(err error) bool {
 	}
 	_, ok := errors.AsType[*jsonv1.UnmarshalTypeError](err)
 	return ok
+}
+
+// NewMismatch returns the error of an UnmarshalJSON that refuses a value, which
+// costs that field and not the message.
+func NewMismatch[T any](value string) error {
+	return &jsonv1.UnmarshalTypeError{Value: value, Type: reflect.TypeFor[T]()}
 }
 
 // Valid reports whether data is one JSON value without repeated names.
