@@ -31,6 +31,7 @@ func layers() [][]string {
 func apart() map[string][]string {
 	return map[string][]string{
 		"conformance":              nil,
+		"internal/corpus":          nil,
 		"internal/policy":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},
