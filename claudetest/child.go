@@ -1,14 +1,20 @@
 package claudetest
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // The variables that tell a program to play a CLI.
@@ -26,7 +32,7 @@ const holdTime = time.Minute
 func Play(name string) string { return envPlay + "=" + name }
 
 // PlayFile returns the environment variable that makes a program which calls
-// [Main] play the script in a file.
+// [Main] play the script or the recording in a file.
 func PlayFile(path string) string { return envScript + "=" + path }
 
 // Main makes the program a scripted CLI if it was started as one, and does not
@@ -51,15 +57,44 @@ func Main(scripts map[string]*Script) {
 			fmt.Fprintf(os.Stderr, "claudetest: no script %q\n", name)
 			os.Exit(2)
 		}
-		os.Exit(playProcess(s))
+		os.Exit(playProcess(s, os.Args[1:]))
 	case file != "":
-		s, err := ReadScript(file)
+		code, err := Exec(file, os.Args[1:])
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
-		os.Exit(playProcess(s))
+		os.Exit(code)
 	}
+}
+
+// Exec makes this process a CLI that plays the script or the recording in a
+// file, with the streams and signals of the process and the arguments given. It
+// returns the exit code when the session is over. With an error, the file cannot
+// be played and nothing has been read or written.
+func Exec(path string, args []string) (code int, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("claudetest: %w", err)
+	}
+	if isTranscript(data) {
+		t, err := ReadTranscript(bytes.NewReader(data))
+		if err != nil {
+			return 0, fmt.Errorf("%w (%s)", err, filepath.Base(path))
+		}
+		return replayProcess(t, args), nil
+	}
+	s, err := parseFile(path, data)
+	if err != nil {
+		return 0, err
+	}
+	return playProcess(s, args), nil
+}
+
+// isTranscript tells a recording from a script: its first line is an entry.
+func isTranscript(data []byte) bool {
+	first, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte{'\n'})
+	return jsonx.Member(first, "dir") != nil
 }
 
 // ReadScript reads a script from a file; see [ParseScript].
@@ -68,6 +103,10 @@ func ReadScript(path string) (*Script, error) {
 	if err != nil {
 		return nil, fmt.Errorf("claudetest: %w", err)
 	}
+	return parseFile(path, data)
+}
+
+func parseFile(path string, data []byte) (*Script, error) {
 	s, err := ParseScript(data)
 	if err != nil {
 		return nil, fmt.Errorf("%w (%s)", err, filepath.Base(path))
@@ -76,7 +115,7 @@ func ReadScript(path string) (*Script, error) {
 }
 
 // playProcess plays a script with the streams of this process.
-func playProcess(s *Script) int {
+func playProcess(s *Script, args []string) int {
 	dir, _ := os.Getwd() // only told to the client
 	ctx, cancel := context.WithCancelCause(context.Background())
 	told := make(chan os.Signal, 4)
@@ -94,10 +133,36 @@ func playProcess(s *Script) int {
 		}
 	}()
 	p := &process{
-		script: s, args: os.Args[1:], env: os.Environ(), dir: dir,
+		script: s, args: args, env: os.Environ(), dir: dir,
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, signal: signalSelf,
 	}
 	return p.run(ctx)
+}
+
+// replayProcess plays a recording with the streams of this process. Signals do
+// what they do to any program.
+func replayProcess(t *Transcript, args []string) int {
+	if _, err := host.ParseArgs(args, os.Environ()); errors.Is(err, host.ErrVersion) {
+		fmt.Println(Version + " (Claude Code)")
+		return 0
+	}
+	conn, err := Replay(t).Start(context.Background(), nil)
+	if err == nil {
+		go func() {
+			_, _ = io.Copy(conn, os.Stdin) // ends with either side
+			_ = conn.CloseWrite()
+		}()
+		_, _ = io.Copy(os.Stdout, conn)
+		err = conn.Wait()
+	}
+	if code, ok := exitCode(err); ok {
+		return code
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // holdPipes starts a process that keeps our standard streams open.

@@ -127,23 +127,23 @@ func TestExecutable(t *testing.T) {
 	if r, err := ask(t, o, "hi"); err != nil || r.Text != "from a file" {
 		t.Errorf("result %+v, %v", r, err)
 	}
+	out, err := exec.Command(exe, "fake", file, "--version").Output()
+	if err != nil || !strings.HasPrefix(string(out), claudetest.Version) {
+		t.Errorf("--version: %s, %v", out, err)
+	}
 	if err := os.WriteFile(file, []byte("-- shout --\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := ask(t, o, "hi"); err == nil || !strings.Contains(err.Error(), "shout: no such section") {
 		t.Errorf("bad script: %v", err)
 	}
-	out, err := exec.Command(exe, "--version").Output()
-	if err != nil || !strings.HasPrefix(string(out), claudetest.Version) {
-		t.Errorf("--version: %s, %v", out, err)
-	}
 }
 
 // buildFake builds the stand-alone executable.
 func buildFake(t *testing.T) string {
 	t.Helper()
-	exe := filepath.Join(t.TempDir(), "fakecli")
-	cmd := exec.Command("go", "build", "-o", exe, "github.com/claude-agent-go/claude/internal/fakecli")
+	exe := filepath.Join(t.TempDir(), "claudectl")
+	cmd := exec.Command("go", "build", "-o", exe, "github.com/claude-agent-go/claude/cmd/claudectl")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -24,8 +24,8 @@ const wantScenarios = 25
 func TestConformance(t *testing.T) {
 	modules := needSDK(t)
 	dir := t.TempDir()
-	cli := filepath.Join(dir, "fakecli")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", cli, "github.com/claude-agent-go/claude/internal/fakecli")
+	cli := filepath.Join(dir, "claudectl")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", cli, "github.com/claude-agent-go/claude/cmd/claudectl")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -19,10 +20,15 @@ type console struct {
 	stderr io.Writer
 	env    []string
 	json   bool // JSON is wanted instead of text
+
+	secrets *secret.Set
 }
 
 func newConsole(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []string) *console {
-	return &console{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env}
+	return &console{
+		ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env,
+		secrets: secret.FromEnv(env),
+	}
 }
 
 // variable returns the value of an environment variable, of which the last
@@ -43,18 +49,18 @@ func (c *console) printf(format string, args ...any) {
 }
 
 // clean makes text of others fit to print.
-func (c *console) clean(text string) string { return terminal.Clean(text) }
+func (c *console) clean(text string) string { return terminal.Clean(c.secrets.Hide(text)) }
 
 // line makes text of others fit to print on one line.
-func (c *console) line(text string) string { return terminal.Line(text) }
+func (c *console) line(text string) string { return terminal.Line(c.secrets.Hide(text)) }
 
-// emit writes a value as one line of JSON.
+// emit writes a value as one line of JSON, without secrets.
 func (c *console) emit(v any) error {
 	data, err := jsonx.Marshal(v)
 	if err != nil {
 		return err
 	}
-	_, err = c.stdout.Write(append(data, '\n'))
+	_, err = c.stdout.Write(append(c.secrets.JSON(data), '\n'))
 	return err
 }
 
@@ -62,10 +68,14 @@ func (c *console) emit(v any) error {
 // returns the exit code.
 func (c *console) fail(err error) int {
 	code := codeOf(err)
-	if err == nil {
+	if silent(err) {
 		return int(code)
 	}
-	text := c.line(strings.TrimSpace(err.Error()))
+	text := err.Error()
+	for _, name := range []string{"claude: ", "claudetest: "} { // who says it is known
+		text = strings.TrimPrefix(text, name)
+	}
+	text = c.line(strings.TrimSpace(text))
 	if !c.json {
 		fmt.Fprintf(c.stderr, "claudectl: %s\n", text)
 		return int(code)

@@ -28,6 +28,7 @@ const (
 	exitOutput      exitCode = 10
 	exitFindings    exitCode = 11
 	exitInterrupted exitCode = 130
+	exitTerminated  exitCode = 143
 )
 
 // exitCodes explains them, for the help and the documentation.
@@ -47,7 +48,8 @@ var exitCodes = [...]struct {
 	{exitLimit, "a limit of turns, of cost or of attempts was reached"},
 	{exitOutput, "the answer does not follow the schema"},
 	{exitFindings, "doctor has found something that does not work"},
-	{exitInterrupted, "interrupted"},
+	{exitInterrupted, "interrupted, by Ctrl-C or otherwise"},
+	{exitTerminated, "ended by SIGTERM"},
 }
 
 // exitHelp is the table for the help. Lines with a blank in front are not
@@ -61,14 +63,21 @@ func exitHelp() string {
 	return b.String()
 }
 
-// failure is an error whose exit code is known where it happens.
+// failure is an error whose exit code is known where it happens. Without an
+// error there is nothing to say besides the code.
 type failure struct {
 	code exitCode
 	err  error
 }
 
-func (f *failure) Error() string { return f.err.Error() }
+func (f *failure) Error() string { return fmt.Sprint(f.err) }
 func (f *failure) Unwrap() error { return f.err }
+
+// silent reports whether everything has been said about an error.
+func silent(err error) bool {
+	f, ok := errors.AsType[*failure](err)
+	return err == nil || ok && f.err == nil
+}
 
 // codeOf returns the exit code for the error of a command.
 func codeOf(err error) exitCode {

@@ -7,9 +7,12 @@ import (
 	"slices"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/claude-agent-go/claude/claudetest"
 )
 
 func main() {
+	claudetest.Main(nil) // does not return if the environment says what to play
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
@@ -17,6 +20,8 @@ func main() {
 type commands struct {
 	JSON bool `name:"json" help:"Write JSON instead of text."`
 
+	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
+	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDK."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
 }

@@ -3,11 +3,23 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
 )
+
+// asProgram makes the test binary the program itself, for tests that need a
+// process.
+const asProgram = "CLAUDECTL_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
 
 // outcome is what a run of the program has left.
 type outcome struct {
@@ -19,7 +31,7 @@ type outcome struct {
 func invoke(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	env := []string{"PATH=/nowhere", "HOME=" + t.TempDir()}
+	env := []string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir(), "A_TOKEN=the-secret-of-tests", asProgram + "=1"}
 	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr, env)
 	return outcome{code, stdout.String(), stderr.String()}
 }

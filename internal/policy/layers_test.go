@@ -22,7 +22,7 @@ func layers() [][]string {
 		{".", "host"},
 		{"tool", "claudetest"},
 		{"internal/inspect"},
-		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/fakecli", "internal/parity", "internal/chaos", "internal/faults"},
+		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/parity", "internal/chaos", "internal/faults"},
 	}
 }
 

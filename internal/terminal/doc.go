@@ -1,4 +1,5 @@
-// Package terminal makes text that others wrote safe to print.
+// Package terminal makes text that others wrote safe to print, and knows whether
+// a stream is a terminal.
 //
 // What an agent says, what a tool returned and what a file is called is
 // chosen by somebody else. A terminal obeys control characters in it: they

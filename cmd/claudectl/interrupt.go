@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/claude-agent-go/claude"
+)
+
+// interruption makes of Ctrl-C what people expect: the first ends what the
+// session does, the second the session. SIGTERM ends the session at once.
+type interruption struct {
+	s      *screen
+	cancel context.CancelFunc // of the start
+	quit   chan struct{}      // closed by release
+
+	mu      sync.Mutex
+	session *claude.Session // once it runs
+	code    exitCode        // once a signal has come
+}
+
+// watchSignals takes over the signals until release is called. The context it
+// returns ends when the session has to.
+func watchSignals(ctx context.Context, s *screen) (context.Context, *interruption) {
+	ctx, cancel := context.WithCancel(ctx)
+	i := &interruption{s: s, cancel: cancel, quit: make(chan struct{})}
+	told := make(chan os.Signal, 4)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		defer signal.Stop(told)
+		for {
+			select {
+			case got := <-told:
+				i.take(ctx, got)
+			case <-i.quit:
+				return
+			}
+		}
+	}()
+	return ctx, i
+}
+
+// take acts on a signal.
+func (i *interruption) take(ctx context.Context, got os.Signal) {
+	i.mu.Lock()
+	session, again := i.session, i.code != 0
+	i.code = exitInterrupted
+	if got == syscall.SIGTERM {
+		i.code = exitTerminated
+	}
+	i.mu.Unlock()
+	if session == nil || again || got == syscall.SIGTERM {
+		i.cancel()
+		return
+	}
+	i.s.tell(i.s.style(bold, "interrupting; Ctrl-C again ends the program") + "\n")
+	go func() { _, _ = session.Interrupt(ctx) }() // the result tells whether it worked
+}
+
+// guard says that the session runs.
+func (i *interruption) guard(session *claude.Session) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.session = session
+}
+
+// explain turns the error that a signal has led to into its exit code.
+func (i *interruption) explain(err error) error {
+	i.mu.Lock()
+	code := i.code
+	i.mu.Unlock()
+	if code == 0 {
+		return err
+	}
+	return &failure{code, errors.New("interrupted")}
+}
+
+// release gives the signals back.
+func (i *interruption) release() {
+	i.cancel()
+	close(i.quit)
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// How often the live line is drawn, and how often the CLI is asked for the cost:
+// results tell it, but only when a turn is over.
+const (
+	drawEvery = 200 * time.Millisecond
+	costEvery = 3 * time.Second
+)
+
+// progress is what the live line says of a turn. It is safe for concurrent use.
+type progress struct {
+	began time.Time
+
+	mu      sync.Mutex
+	running []string // tools, in the order they began
+	tokens  int      // of answers that are complete
+	writing int      // of the one that is being written
+	cost    float64
+}
+
+func newProgress() *progress { return &progress{began: time.Now()} }
+
+// add takes a message into account.
+func (p *progress) add(m message.Message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch m := m.(type) {
+	case *message.StreamEvent:
+		switch {
+		case m.EventType == message.EventMessageStart:
+			p.tokens += p.writing
+			p.writing = 0
+		case m.EventType == message.EventMessageDelta && m.Usage != nil:
+			p.writing = m.Usage.OutputTokens
+		}
+	case *message.Result:
+		p.cost = m.TotalCostUSD
+	}
+}
+
+// tools says which tools run.
+func (p *progress) tools(calls []*message.ToolCall) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.running = p.running[:0]
+	for _, call := range calls {
+		p.running = append(p.running, call.Use.Name)
+	}
+}
+
+func (p *progress) setCost(usd float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cost = usd
+}
+
+// text is the live line.
+func (p *progress) text(now time.Time) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	doing := "thinking"
+	if len(p.running) > 0 {
+		doing = strings.Join(p.running, ", ")
+	}
+	return fmt.Sprintf("%s  %s  %d tokens  $%.4f", doing, seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost)
+}
+
+// show draws the live line until the context ends.
+func (p *progress) show(ctx context.Context, s *screen, clean func(string) string) {
+	tick := time.NewTicker(drawEvery)
+	defer tick.Stop()
+	defer s.clear()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			s.draw(clean(p.text(now)))
+		}
+	}
+}
+
+// follow asks for the cost until the context ends.
+func (p *progress) follow(ctx context.Context, session *claude.Session) {
+	tick := time.NewTicker(costEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		usage, err := session.Usage(ctx)
+		if err != nil {
+			return // an old CLI does not know, and will not learn
+		}
+		p.setCost(usage.Session.TotalCostUSD)
+	}
+}
+
+// seconds writes a duration for people.
+func seconds(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// renderer shows a turn as it goes: the text of the answer as it is written, the
+// tools that are called, the cost at the end. It is for one goroutine.
+type renderer struct {
+	c        *console
+	s        *screen
+	progress *progress
+
+	silent bool // the answer is not text: show the rest only
+	quiet  bool // show the answer only
+
+	pieces *secret.Stream // the text that is being written
+	shown  bool           // pieces of the current block were shown
+	calls  message.ToolCalls
+	began  map[string]time.Time // of tool calls, by id
+}
+
+func newRenderer(c *console, s *screen) *renderer {
+	return &renderer{c: c, s: s, progress: newProgress(), pieces: secret.NewStream(c.secrets), began: make(map[string]time.Time)}
+}
+
+// show shows one message.
+func (r *renderer) show(m message.Message) {
+	r.progress.add(m)
+	switch m := m.(type) {
+	case *message.StreamEvent:
+		r.showPiece(m)
+	case *message.Assistant:
+		r.showText(m)
+	case *message.APIRetry:
+		r.note(red, fmt.Sprintf("the API failed (%s), attempt %d of %d", m.Error, m.Attempt, m.MaxRetries))
+	case *message.PermissionDenied:
+		r.note(red, fmt.Sprintf("denied: %s: %s", m.ToolName, m.Message))
+	case *message.Result:
+		r.s.endAnswer()
+		r.note(faint, summary(m))
+	}
+	for _, call := range r.calls.Add(m) {
+		r.showCall(call)
+	}
+	r.progress.tools(r.calls.Running())
+}
+
+// showPiece shows a piece of text. Subagents do not send any.
+func (r *renderer) showPiece(e *message.StreamEvent) {
+	switch {
+	case r.silent:
+	case e.EventType == message.EventBlockDelta && e.Delta != nil && e.Delta.Type == message.DeltaText:
+		r.s.answer(terminal.Clean(r.pieces.Next(e.Delta.Text)))
+		r.shown = true
+	case e.EventType == message.EventBlockStop:
+		r.s.answer(terminal.Clean(r.pieces.Rest()))
+		r.s.endAnswer()
+	}
+}
+
+// showText shows the text of a line, unless its pieces were.
+func (r *renderer) showText(a *message.Assistant) {
+	text := a.Text()
+	if text == "" || a.ParentToolUseID != "" || r.silent {
+		return
+	}
+	if r.shown {
+		r.shown = false
+		return
+	}
+	r.s.answer(r.c.clean(text))
+	r.s.endAnswer()
+}
+
+// showCall shows a tool call that has begun or ended.
+func (r *renderer) showCall(call *message.ToolCall) {
+	who := ""
+	if call.Agent.Type != "" {
+		who = call.Agent.Type + ": "
+	}
+	if call.Result == nil {
+		r.began[call.Use.ID] = time.Now()
+		r.note(bold, "> "+who+call.Use.Name+"  "+brief(call.Use.Input))
+		return
+	}
+	how, style := "ok", green
+	if call.Result.IsError {
+		how, style = "failed", red
+	}
+	text := fmt.Sprintf("< %s%s %s", who, call.Use.Name, how)
+	if began, ok := r.began[call.Use.ID]; ok {
+		text += ", " + seconds(time.Since(began))
+	}
+	if call.Result.IsError {
+		text += ": " + firstLine(call.Result.Content.Text())
+	}
+	r.note(style, text)
+}
+
+// note shows a line of ours that may hold text of others.
+func (r *renderer) note(style, text string) {
+	if !r.quiet {
+		r.s.note(r.s.style(style, r.c.line(text)))
+	}
+}
+
+// summary is the last line of a turn.
+func summary(m *message.Result) string {
+	u := m.Usage
+	return fmt.Sprintf("%d turns, %s, %d tokens in, %d out, $%.4f, session %s",
+		m.NumTurns, seconds(time.Duration(m.DurationMS)*time.Millisecond),
+		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens, m.TotalCostUSD, m.SessionID)
+}
+
+// briefWidth is how much of a tool's input a line shows.
+const briefWidth = 100
+
+// brief says in a few words what a tool call is about: by the member that people
+// know it by, or by all of the input.
+func brief(input json.RawMessage) string {
+	text := string(input)
+	for _, name := range []string{"command", "file_path", "path", "pattern", "url", "query", "description", "prompt"} {
+		if value := jsonx.Text(jsonx.Member(input, name)); value != "" {
+			text = value
+			break
+		}
+	}
+	text = firstLine(text)
+	if cut := fit(text, briefWidth); cut != text {
+		text = cut + "..."
+	}
+	return text
+}
+
+func firstLine(text string) string {
+	first, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if more != "" {
+		first += " ..."
+	}
+	return first
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// runCommand is "claudectl run".
+type runCommand struct {
+	Prompt []string `arg:"" optional:"" help:"The prompt. Without one it is read from standard input."`
+
+	CLI    string   `name:"cli" placeholder:"PATH" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	Cwd    string   `placeholder:"DIR" help:"The working directory."`
+	AddDir []string `placeholder:"DIR" sep:"none" help:"Another directory that tools may use."`
+
+	Model  string `placeholder:"NAME" help:"The model."`
+	System string `placeholder:"TEXT" help:"The system prompt, in place of that of Claude Code."`
+	Schema string `placeholder:"FILE" help:"A JSON Schema of the answer, which then is JSON."`
+
+	Mode  string   `placeholder:"MODE" help:"The permission mode: default, acceptEdits, plan, dontAsk, auto, bypassPermissions."`
+	Allow []string `placeholder:"RULE" sep:"none" help:"A rule that needs no question, such as \"Bash(git:*)\"."`
+	Deny  []string `placeholder:"RULE" sep:"none" help:"A rule that is always refused."`
+
+	MaxTurns  int     `placeholder:"N" help:"How often the model may be called."`
+	MaxBudget float64 `placeholder:"USD" help:"What it may cost."`
+
+	Resume   string `placeholder:"ID" xor:"resume" help:"Go on with a session."`
+	Continue bool   `xor:"resume" help:"Go on with the newest session of the working directory."`
+	Fork     bool   `help:"Leave the session that is gone on with as it is, and begin a new one with its content."`
+
+	Stream bool `default:"true" negatable:"" help:"Show text as it is written. CLIs before 1.0.128 cannot."`
+	Quiet  bool `short:"q" help:"Show nothing but the answer."`
+}
+
+// Help is shown by "claudectl run --help".
+func (*runCommand) Help() string {
+	return `The answer goes to standard output, everything about it to standard error.
+
+On a terminal you are asked before a tool does what no rule allows. Otherwise
+it is denied: name what may be done with --allow.
+
+Ctrl-C interrupts the turn, a second one ends the program.`
+}
+
+// Run sends the prompt and shows the answer.
+func (r *runCommand) Run(c *console) error {
+	prompt, err := r.prompt(c)
+	if err != nil {
+		return err
+	}
+	s := newScreen(c)
+	opts, err := r.options(c, s)
+	if err != nil {
+		return err
+	}
+	ctx, stop := watchSignals(c.ctx, s)
+	defer stop.release()
+	session, err := claude.Connect(ctx, opts)
+	if err != nil {
+		return stop.explain(err)
+	}
+	defer session.Close()
+	stop.guard(session)
+	shown, show := context.WithCancel(ctx)
+	defer show()
+	view := newRenderer(c, s)
+	view.silent, view.quiet = r.Schema != "" || c.json, r.Quiet || c.json
+	if s.live && !view.quiet {
+		go view.progress.follow(shown, session)
+		go view.progress.show(shown, s, c.line)
+	}
+	result, err := r.turn(ctx, c, session, prompt, view)
+	show()
+	s.clear()
+	if err != nil {
+		return stop.explain(err)
+	}
+	return r.output(c, result)
+}
+
+// turn runs the prompt and returns its result.
+func (r *runCommand) turn(ctx context.Context, c *console, session *claude.Session, prompt string, view *renderer) (*message.Result, error) {
+	var result *message.Result
+	for m, err := range session.Run(ctx, prompt) {
+		if err != nil {
+			return result, err
+		}
+		if c.json {
+			if err := c.emit(m.Head().Raw); err != nil {
+				return result, err
+			}
+		}
+		view.show(m)
+		if last, ok := m.(*message.Result); ok {
+			result = last
+		}
+	}
+	return result, nil
+}
+
+// output writes the structured answer, if one was asked for.
+func (r *runCommand) output(c *console, result *message.Result) error {
+	if r.Schema == "" || c.json {
+		return nil
+	}
+	if result == nil || len(result.StructuredOutput) == 0 {
+		return &claude.OutputError{Reason: claude.ErrNoOutput, Result: result}
+	}
+	return c.emit(result.StructuredOutput)
+}
+
+// prompt returns what to send.
+func (r *runCommand) prompt(c *console) (string, error) {
+	text := strings.Join(r.Prompt, " ")
+	if text == "" && !terminal.Is(c.stdin) {
+		data, err := io.ReadAll(c.stdin)
+		if err != nil {
+			return "", &failure{exitInput, fmt.Errorf("standard input: %w", err)}
+		}
+		text = string(data)
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", &failure{exitUsage, errors.New("no prompt: give one, or pipe one in")}
+	}
+	return text, nil
+}
+
+// options makes the options of the session.
+func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
+	opts := &claude.Options{
+		CLIPath: r.CLI, Cwd: r.Cwd, AddDirs: r.AddDir, Env: c.env,
+		Model: r.Model, SystemPrompt: claude.SystemPrompt{Preset: r.System == "", Text: r.System},
+		PermissionMode: permission.Mode(r.Mode), AllowedTools: r.Allow, DisallowedTools: r.Deny,
+		MaxTurns: r.MaxTurns, MaxBudgetUSD: r.MaxBudget,
+		Resume: r.Resume, Continue: r.Continue, ForkSession: r.Fork,
+		// A secret in pieces cannot be found in lines of JSON.
+		PartialMessages: r.Stream && r.Schema == "" && !c.json,
+	}
+	if r.Schema != "" {
+		schema, err := readSchema(r.Schema)
+		if err != nil {
+			return nil, err
+		}
+		opts.OutputSchema = schema
+	}
+	if terminal.Is(c.stdin) {
+		opts.CanUseTool = newAsker(c, s).decide
+		opts.Timeouts.Callback = claude.NoTimeout // a person may take long
+	} else {
+		opts.CanUseTool = refuse(c, s)
+	}
+	return opts, nil
+}
+
+// refuse denies what would be asked where nobody can be.
+func refuse(c *console, s *screen) permission.Func {
+	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		s.note(s.style(red, c.line("denied: "+req.ToolName+": there is no terminal to ask at; --allow "+req.ToolName+" would allow it")))
+		return permission.Deny("nobody can be asked for permission here"), nil
+	}
+}
+
+// readSchema reads the schema of the answer.
+func readSchema(path string) (json.RawMessage, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(data, &object); err != nil {
+		return nil, &failure{exitFormat, fmt.Errorf("%s: no JSON Schema: %w", path, err)}
+	}
+	return data, nil
+}
