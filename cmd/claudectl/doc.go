@@ -1,6 +1,10 @@
 // Claudectl drives the Claude Code CLI from a shell, shows what is going on
 // between the CLI and an SDK, and plays the CLI where there is none.
 //
+//	claudectl demo                  a whole session with a simulated agent
+//	claudectl run "Fix the test"    a prompt to the real one
+//	claudectl doctor                what is installed, and whether it works
+//	claudectl fake session.json     a scripted CLI for SDKs of any language
 //	claudectl parity                what this build offers of the official SDK
 //	claudectl versions              what it knows of versions of the CLI
 //

@@ -20,10 +20,14 @@ func main() {
 type commands struct {
 	JSON bool `name:"json" help:"Write JSON instead of text."`
 
+	Demo     demoCommand     `cmd:"" help:"Show a whole session with a simulated agent."`
 	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
+	Doctor   doctorCommand   `cmd:"" help:"Say what is installed and whether it works."`
 	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDK."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
+
+	Wait waitCommand `cmd:"" hidden:""`
 }
 
 // run is the whole program: it returns the exit code.

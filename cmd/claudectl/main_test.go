@@ -3,9 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/claudetest"
 )
@@ -45,6 +49,45 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(got.stdout, e.mean) {
 			t.Errorf("the help does not explain exit code %d (%s)", e.code, e.mean)
 		}
+	}
+}
+
+// TestStart wants a start that nobody notices: 50 ms on a quiet machine. The
+// bound is generous, and the median counts, because tests run beside others.
+func TestStart(t *testing.T) {
+	const runs, bound = 9, 400 * time.Millisecond
+	var took []time.Duration
+	for range runs {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "versions")
+		cmd.Env = []string{asProgram + "=1"}
+		began := time.Now()
+		if err := cmd.Run(); err != nil {
+			t.Fatal(err)
+		}
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	t.Logf("median %v of %v", took[runs/2], took)
+	if took[runs/2] > bound {
+		t.Errorf("it takes %v to start, want %v at most", took[runs/2], bound)
+	}
+}
+
+// The exit codes stand in the documentation as they are.
+func TestExitCodesAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/claudectl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[exitCode]bool)
+	for _, e := range exitCodes {
+		if row := fmt.Sprintf("| %d | %s |", e.code, e.mean); !strings.Contains(string(page), row) {
+			t.Errorf("docs/claudectl.md has no row %q", row)
+		}
+		if seen[e.code] {
+			t.Errorf("exit code %d is there twice", e.code)
+		}
+		seen[e.code] = true
 	}
 }
 

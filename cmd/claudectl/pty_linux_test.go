@@ -238,6 +238,17 @@ func TestTerminalCtrlC(t *testing.T) {
 			t.Errorf("exit code %d, want %d and a word; shown %q", code, exitInterrupted, shown)
 		}
 	})
+	t.Run("SIGTERM ends at once", func(t *testing.T) {
+		t.Parallel()
+		w := open(t, nil, "run", "--cli", fakeCLI(t, script), "Count.")
+		w.see("Counting")
+		if err := w.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		if code, shown := w.exit(); code != int(exitTerminated) {
+			t.Errorf("exit code %d, want %d; shown %q", code, exitTerminated, shown)
+		}
+	})
 	t.Run("takes a question back", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, nil, "run", "--cli", fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "make"}}]}]`), "Build it.")

@@ -114,11 +114,26 @@ func (r *renderer) note(style, text string) {
 }
 
 // summary is the last line of a turn.
-func summary(m *message.Result) string {
+func summary(m *message.Result) string { return bill(m) + ", session " + m.SessionID }
+
+// bill says what a turn took. The cost is that of the session so far.
+func bill(m *message.Result) string {
 	u := m.Usage
-	return fmt.Sprintf("%d turns, %s, %d tokens in, %d out, $%.4f, session %s",
-		m.NumTurns, seconds(time.Duration(m.DurationMS)*time.Millisecond),
-		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens, m.TotalCostUSD, m.SessionID)
+	return fmt.Sprintf("$%.4f, %s, %s, %d tokens in, %d out", m.TotalCostUSD, counted(m.NumTurns, "turn"),
+		seconds(time.Duration(m.DurationMS)*time.Millisecond),
+		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
+}
+
+// counted writes a number of things.
+func counted(n int, thing string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(thing, "s"):
+		thing += "es"
+	default:
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // briefWidth is how much of a tool's input a line shows.

@@ -33,7 +33,7 @@ func newScreen(c *console) *screen {
 	notes := terminal.Is(c.stderr)
 	return &screen{
 		out: c.stdout, notes: c.stderr,
-		colour: notes && !dumb && c.variable("NO_COLOR") == "",
+		colour: coloured(c, c.stderr),
 		live:   notes && !dumb,
 		shared: notes && terminal.Is(c.stdout),
 	}
@@ -168,5 +168,13 @@ func (s *screen) style(code, text string) string {
 	if !s.colour {
 		return text
 	}
-	return "\x1b[" + code + "m" + text + "\x1b[0m"
+	return paint(code, text)
+}
+
+// paint colours clean text.
+func paint(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
+
+// coloured reports whether a stream is to be coloured.
+func coloured(c *console, stream any) bool {
+	return terminal.Is(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
 }

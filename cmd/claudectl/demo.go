@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/tool"
+)
+
+// demoCommand is "claudectl demo".
+type demoCommand struct {
+	CLI           string `name:"cli" placeholder:"PATH" help:"Use a real CLI, with your account: \"claude\", or its path."`
+	ScriptedModel bool   `help:"Use a real CLI with a scripted model on loopback: no account, no cost."`
+	Ask           bool   `help:"Answer the question for permission yourself."`
+}
+
+// Run plays a session with everything that two sides can say to each other.
+func (d *demoCommand) Run(c *console) error {
+	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	dir, err := os.MkdirTemp("", "claudectl-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	st := newStage(c)
+	opts := &claude.Options{Cwd: dir, CLIPath: d.CLI, Env: c.env, PartialMessages: true, MaxTurns: 8}
+	end, err := d.cast(c, st, opts)
+	if err != nil {
+		return err
+	}
+	defer end()
+	d.play(st, c, opts)
+	session, err := claude.Connect(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if err := d.perform(ctx, st, session, dir); err != nil {
+		return err
+	}
+	d.bow(st)
+	return nil
+}
+
+// cast decides who plays the agent, and says so.
+func (d *demoCommand) cast(c *console, st *stage, opts *claude.Options) (end func(), err error) {
+	replies := demoReplies(opts.Cwd, st.pace)
+	switch {
+	case d.ScriptedModel:
+		st.say("about", "The CLI is real, the model is not: it is scripted and listens on loopback. No account, no cost.")
+		model := claudetest.NewModel(replies...)
+		if _, err := model.Start(); err != nil {
+			return nil, err
+		}
+		home := filepath.Join(opts.Cwd, "home")
+		if err := os.Mkdir(home, 0o700); err != nil {
+			return nil, err
+		}
+		opts.Env = append(model.Env(home), "PATH="+c.variable("PATH"))
+		return func() { _ = model.Close() }, nil
+	case d.CLI != "":
+		st.say("about", "The CLI and the model are real: this uses your account and costs a little.")
+		return func() {}, nil
+	}
+	st.say("about", "The agent is simulated: a scripted CLI inside this program. No account, no network, no cost.")
+	opts.Transport = claudetest.NewCLI(&claudetest.Script{Replies: replies})
+	return func() {}, nil
+}
+
+// play adds what this program does in the session: a tool, a hook, a permission
+// function.
+func (d *demoCommand) play(st *stage, c *console, opts *claude.Options) {
+	count := tool.New("count", "Count the parts of a kind in stock", func(_ context.Context, in struct {
+		Part string `json:"part"`
+	}) (int, error) {
+		st.say("tool", fmt.Sprintf("our Go function count(%q) returns 42", in.Part))
+		return 42, nil
+	})
+	opts.MCPServers = claude.MCPServers{"stock": tool.NewServer(count)}
+	opts.AllowedTools = []string{"mcp__stock__count"}
+	opts.Hooks = []hook.Hook{hook.PreToolUse("", func(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		st.await(ctx, in.ToolUseID)
+		st.say("hook", "our PreToolUse hook sees "+in.ToolName)
+		return nil, nil
+	})}
+	decide := func(context.Context, *permission.Request) (permission.Decision, error) {
+		return permission.Allow(), nil
+	}
+	if d.Ask {
+		decide = newAsker(c, newScreen(c)).decide
+		opts.Timeouts.Callback = claude.NoTimeout
+	}
+	opts.CanUseTool = func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		st.await(ctx, req.ToolUseID)
+		st.say("asked", "may "+req.ToolName+" run? "+brief(req.Input))
+		decision, err := decide(ctx, req)
+		if decision.Behavior() == permission.BehaviorAllow {
+			st.say("answer", "yes, this once")
+		} else {
+			st.say("answer", "no: "+decision.Message())
+		}
+		return decision, err
+	}
+}
+
+// perform plays the scenes.
+func (d *demoCommand) perform(ctx context.Context, st *stage, session *claude.Session, dir string) error {
+	st.say("connected", "version "+session.Info().CLIVersion+" of the CLI has answered the handshake")
+	if err := d.turn(ctx, st, session, demoPrompt(dir), 0); err != nil {
+		return err
+	}
+	err := d.turn(ctx, st, session, demoLecture, demoPatience)
+	if failed, ok := errors.AsType[*claude.ResultError](err); ok && codeOfResult(failed.Result) == exitInterrupted {
+		return nil // as planned
+	}
+	return err
+}
+
+// turn runs a prompt, and interrupts it after so many pieces of text, if not 0.
+func (d *demoCommand) turn(ctx context.Context, st *stage, session *claude.Session, prompt string, patience int) error {
+	st.gap()
+	st.say("you", prompt)
+	pieces := 0
+	for m, err := range session.Run(ctx, prompt) {
+		if err != nil {
+			return err
+		}
+		_, result := m.(*message.Result)
+		if patience == 0 || pieces < patience || result {
+			st.show(m)
+		}
+		if e, ok := m.(*message.StreamEvent); ok && e.EventType == message.EventBlockDelta {
+			pieces++
+			if pieces == patience {
+				st.say("interrupt", "that is enough")
+				go func() { _, _ = session.Interrupt(ctx) }() // the result tells whether it worked
+			}
+		}
+	}
+	return nil
+}
+
+// bow says what comes next.
+func (d *demoCommand) bow(st *stage) {
+	st.gap()
+	if d.CLI == "" && !d.ScriptedModel {
+		st.say("next", "claudectl demo --scripted-model   the same with the real CLI and a scripted model")
+		st.say("next", "claudectl demo --cli claude       the same with the real CLI and your account")
+	}
+	st.say("next", "claudectl doctor                  what is installed here")
+	st.say("next", `claudectl run "your prompt"       the real job`)
+}

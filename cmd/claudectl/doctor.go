@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/proc"
+)
+
+// doctorCommand is "claudectl doctor".
+type doctorCommand struct {
+	CLI string `name:"cli" placeholder:"PATH" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	Cwd string `placeholder:"DIR" help:"The working directory, whose settings count."`
+}
+
+// grade says how bad a finding is.
+type grade string
+
+const (
+	gradeOK   grade = "ok"
+	gradeWarn grade = "warning" // it works, but less well than it could
+	gradeFail grade = "failed"
+)
+
+// finding is one thing that was looked at.
+type finding struct {
+	Name   string `json:"name"`
+	Grade  grade  `json:"grade"`
+	Detail string `json:"detail"`
+	// Advice is what to do about it.
+	Advice string `json:"advice,omitzero"`
+	// Items are what was found, where it is a list.
+	Items []string `json:"items,omitzero"`
+}
+
+// checkup is what doctor has found, in the order of looking.
+type checkup struct {
+	CLI      string    `json:"cli"`
+	Version  string    `json:"version"`
+	Findings []finding `json:"findings"`
+}
+
+func (u *checkup) add(f finding) { u.Findings = append(u.Findings, f) }
+
+func (u *checkup) failed() bool {
+	for _, f := range u.Findings {
+		if f.Grade == gradeFail {
+			return true
+		}
+	}
+	return false
+}
+
+// Run looks at everything that a session needs, and starts one. It sends no
+// prompt, so it costs nothing.
+func (d *doctorCommand) Run(c *console) error {
+	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var u checkup
+	code := d.examine(ctx, c, &u)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if c.json {
+		if err := c.emit(u); err != nil {
+			return err
+		}
+	} else {
+		u.write(c)
+	}
+	if code != exitOK {
+		return &failure{code: code} // the findings have said why
+	}
+	if u.failed() {
+		return &failure{code: exitFindings}
+	}
+	return nil
+}
+
+// examine makes the findings. The exit code is that of a CLI that cannot be
+// started, otherwise 0.
+func (d *doctorCommand) examine(ctx context.Context, c *console, u *checkup) exitCode {
+	path, err := proc.Find(d.CLI, c.env)
+	if err != nil {
+		code := exitStart
+		if _, ok := errors.AsType[*proc.NotFoundError](err); ok {
+			code = exitNotFound
+		}
+		u.add(finding{"cli", gradeFail, err.Error(), adviceOf(code), nil})
+		return code
+	}
+	u.CLI = path
+	u.add(finding{"cli", gradeOK, path, "", nil})
+	mark := newMark()
+	opts := &claude.Options{CLIPath: path, Cwd: d.Cwd, Env: append(c.env[:len(c.env):len(c.env)], mark.entry()), MCPServers: mark.helper()}
+	began := time.Now()
+	session, err := claude.Connect(ctx, opts)
+	if err != nil {
+		u.add(finding{"handshake", gradeFail, err.Error(), adviceOf(codeOf(err)), nil})
+		return codeOf(err)
+	}
+	u.add(finding{"handshake", gradeOK, "answered in " + seconds(time.Since(began)), "", nil})
+	info := session.Info()
+	u.Version = info.CLIVersion
+	if u.Version == "" {
+		u.Version = askVersion(ctx, path, opts.Env)
+	}
+	u.add(checkVersion(u.Version))
+	u.add(checkAccount(c, info.Account))
+	u.add(listed("models", modelNames(info.Models), "model"))
+	u.add(listed("commands", commandNames(session.Commands()), "command"))
+	mcp, helped := checkMCP(ctx, session)
+	u.add(mcp)
+	if helped {
+		mark.await(ctx)
+	}
+	u.add(checkStop(session, mark))
+	return exitOK
+}
+
+// adviceOf says what to do about a CLI that cannot be started.
+func adviceOf(code exitCode) string {
+	switch code {
+	case exitNotFound:
+		return "install the CLI (npm install -g @anthropic-ai/claude-code), or name it with --cli"
+	case exitVersion:
+		return "update the CLI: claude update"
+	case exitUsage:
+		return "mend the option"
+	}
+	return "run the CLI by itself (claude --version), and read what it says"
+}
+
+// checkAccount says which kind of credential is in use. The credential itself is
+// never looked at.
+func checkAccount(c *console, a control.Account) finding {
+	var kinds []string
+	for _, kind := range []struct{ name, value string }{
+		{"subscription", a.SubscriptionType}, {"token", a.TokenSource}, {"API key", a.APIKeySource}, {"provider", a.APIProvider},
+	} {
+		if kind.value != "" && kind.value != "none" {
+			kinds = append(kinds, kind.name+": "+kind.value)
+		}
+	}
+	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
+		if c.variable(name) != "" {
+			kinds = append(kinds, name+" is set")
+		}
+	}
+	if len(kinds) == 0 {
+		return finding{"account", gradeWarn, "the CLI names no credential", "run claude and sign in, or set ANTHROPIC_API_KEY", nil}
+	}
+	return finding{"account", gradeOK, strings.Join(kinds, ", "), "", nil}
+}
+
+func listed(name string, items []string, thing string) finding {
+	if len(items) == 0 {
+		return finding{name, gradeWarn, "the CLI lists none", "newer versions do: claude update", nil}
+	}
+	return finding{name, gradeOK, counted(len(items), thing), "", items}
+}
+
+func modelNames(models []control.Model) []string {
+	var names []string
+	for _, m := range models {
+		names = append(names, m.Value)
+	}
+	return names
+}
+
+func commandNames(commands []control.Command) []string {
+	var names []string
+	for _, m := range commands {
+		names = append(names, "/"+m.Name)
+	}
+	return names
+}
+
+// checkMCP says how the MCP servers of the settings stand, and whether the CLI
+// knows the helper.
+func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped bool) {
+	servers, err := session.MCPStatus(ctx)
+	if err != nil {
+		return finding{"mcp", gradeWarn, err.Error(), "newer versions answer: claude update", nil}, false
+	}
+	all := len(servers)
+	servers = slices.DeleteFunc(servers, func(s control.MCPServerStatus) bool { return s.Name == helperName })
+	f = finding{Name: "mcp", Grade: gradeOK, Detail: counted(len(servers), "server")}
+	for _, s := range servers {
+		item := s.Name + ": " + string(s.Status)
+		if s.Error != "" {
+			item += ": " + s.Error
+		}
+		f.Items = append(f.Items, item)
+		if s.Status == control.MCPFailed || s.Status == control.MCPNeedsAuth {
+			f.Grade, f.Advice = gradeWarn, "mend what the server says, or take it out of the settings: claude mcp list"
+		}
+	}
+	return f, len(servers) < all
+}
+
+// checkStop ends the session and looks for what is left of its processes. One
+// of them is a helper of ours that does not end by itself.
+func checkStop(session *claude.Session, m mark) finding {
+	before := m.processes()
+	began := time.Now()
+	err := session.Close()
+	took := time.Since(began)
+	if err != nil {
+		return finding{"stop", gradeFail, err.Error(), "end the process by hand; it does not obey SIGKILL", nil}
+	}
+	if left := m.processes(); len(left) > 0 {
+		return finding{"stop", gradeFail, counted(len(left), "process") + " left behind",
+			"end them by hand; a hook or an MCP server of the settings may have started them", left}
+	}
+	what := "the processes have"
+	if len(before) > 0 {
+		what = "a tree of " + counted(len(before), "process") + " has"
+	}
+	return finding{"stop", gradeOK, what + " ended in " + seconds(took), "", nil}
+}
+
+// write writes the findings for people.
+func (u *checkup) write(c *console) {
+	colour := coloured(c, c.stdout)
+	for _, f := range u.Findings {
+		label := fmt.Sprintf("%-8s %-10s", f.Grade, f.Name)
+		if colour {
+			label = paint(map[grade]string{gradeOK: green, gradeWarn: bold, gradeFail: red}[f.Grade], label)
+		}
+		c.printf("%s %s\n", label, c.line(f.Detail))
+		if len(f.Items) > 0 {
+			c.printf("%20s%s\n", "", c.line(strings.Join(f.Items, ", ")))
+		}
+		if f.Advice != "" {
+			c.printf("%20s-> %s\n", "", c.line(f.Advice))
+		}
+	}
+}
