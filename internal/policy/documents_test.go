@@ -69,6 +69,14 @@ func documentRules() []rule {
 			"CHANGELOG.md": source("# Changelog", "## [0.1.0]"),
 		},
 		want: []string{"CHANGELOG.md has no part for 0.2.0"},
+	}, {
+		name:  "commands of the README",
+		check: checkCommands,
+		bad: fstest.MapFS{
+			"README.md": source("```sh", "go build ./x   # a remark", "go test ./...", "```", "```sh", "go get example.com", "```"),
+			".ci/run":   source("go vet", "GOFLAGS=-race go test ./... >log"),
+		},
+		want: []string{`.ci/run does not run "go build ./x" of README.md`},
 	}}
 }
 
@@ -248,4 +256,24 @@ func checkChangelog(m *module) []string {
 		}
 	}
 	return nil
+}
+
+// checkCommands wants the gate to run what the README tells people to begin
+// with: its first block of commands.
+func checkCommands(m *module) []string {
+	readme, err := fs.ReadFile(m.fsys, "README.md")
+	if err != nil {
+		return nil
+	}
+	gate, _ := fs.ReadFile(m.fsys, ".ci/run")
+	_, rest, _ := strings.Cut(string(readme), "```sh\n")
+	block, _, _ := strings.Cut(rest, "```")
+	var complaints []string
+	for line := range strings.Lines(block) {
+		command, _, _ := strings.Cut(line, "#")
+		if command = strings.TrimSpace(command); !strings.Contains(string(gate), command) {
+			complaints = append(complaints, fmt.Sprintf(".ci/run does not run %q of README.md", command))
+		}
+	}
+	return complaints
 }
