@@ -36,7 +36,7 @@ func run(ctx context.Context, w io.Writer, prompts []string, limit float64, cli 
 		res, err := s.Ask(ctx, prompt)
 		if res != nil {
 			spent.Add(res) // what fails costs, too
-			fmt.Fprintf(w, "%s: $%.2f of $%.2f\n", prompt, spent.TurnUSD, spent.TotalUSD)
+			fmt.Fprintf(w, "%s: $%.2f, in total $%.2f\n", prompt, spent.TurnUSD, spent.TotalUSD)
 		}
 		if failed, ok := errors.AsType[*claude.ResultError](err); ok {
 			return explain(failed.Result)

@@ -19,8 +19,8 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// Name a bug: $0.05 of $0.05
-	// Fix it: $0.10 of $0.15
+	// Name a bug: $0.05, in total $0.05
+	// Fix it: $0.10, in total $0.15
 	// scripted: 30000 tokens in, 1500 out
 }
 
@@ -35,6 +35,6 @@ func Example_over() {
 		fmt.Println(err)
 	}
 	// Output:
-	// Rewrite it: $0.80 of $0.80
+	// Rewrite it: $0.80, in total $0.80
 	// the budget is used up
 }

@@ -43,7 +43,7 @@ func stamp(_ context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput,
 func run(ctx context.Context, w io.Writer, dir string, cli claude.Transport) error {
 	opts := claude.Hardened() // nothing of the project itself can weaken the guard
 	opts.Cwd, opts.Transport = dir, cli
-	opts.AllowedTools = []string{"Read", "Edit", "Bash"}
+	opts.AllowedTools = []string{"Read", "Edit", "Bash(go test:*)", "Bash(git commit:*)"}
 	opts.Hooks = []hook.Hook{guard(dir), hook.PreToolUse("Bash", stamp).FailClosed()}
 
 	var calls message.ToolCalls

@@ -38,7 +38,9 @@ func every() []hook.Hook {
 		hook.Setup("", silent), hook.SessionStart("", silent), hook.SessionEnd("", informed),
 		hook.PreCompact("", silent), hook.PostCompact("", informed), hook.PreModelSwitch("", silent), hook.PostModelSwitch("", silent),
 		hook.ConfigChange("", silent), hook.InstructionsLoaded("", informed), hook.CwdChanged(silent), hook.FileChanged("", silent),
-		hook.DirectoryAdded("", informed), hook.WorktreeCreate(silent), hook.WorktreeRemove(informed),
+		hook.DirectoryAdded("", informed),
+		// These two do the work of the CLI in its place: leave them out unless you do it.
+		hook.WorktreeCreate(silent), hook.WorktreeRemove(informed),
 	}
 }
 

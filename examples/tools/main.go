@@ -42,8 +42,8 @@ type Receipt struct {
 func (s *Shop) Sell(_ context.Context, in Order) (Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if in.Amount > s.stock[in.Fruit] {
-		return Receipt{}, fmt.Errorf("there are only %d", s.stock[in.Fruit])
+	if in.Amount < 1 || in.Amount > s.stock[in.Fruit] {
+		return Receipt{}, fmt.Errorf("sell 1 to %d", s.stock[in.Fruit])
 	}
 	s.stock[in.Fruit] -= in.Amount
 	return Receipt{Left: s.stock[in.Fruit]}, nil
