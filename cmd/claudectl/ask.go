@@ -135,8 +135,8 @@ func inputText(input json.RawMessage) string {
 		if json.Unmarshal(members[name], &text) != nil {
 			text = string(members[name])
 		}
-		if strings.Contains(text, "\n") {
-			text = "\n" + strings.TrimSuffix(text, "\n")
+		if strings.Contains(text, "\n") { // set in, so that no line looks like a member
+			text = "\n    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 		}
 		fmt.Fprintf(&b, "%s: %s\n", name, text)
 	}

@@ -58,7 +58,11 @@ func (i *interruption) take(ctx context.Context, got os.Signal) {
 		return
 	}
 	i.s.tell(i.s.style(bold, "interrupting; Ctrl-C again ends the program") + "\n")
-	go func() { _, _ = session.Interrupt(ctx) }() // the result tells whether it worked
+	go func() {
+		if _, err := session.Interrupt(ctx); err != nil && ctx.Err() == nil {
+			i.s.tell(i.s.style(red, "the CLI does not answer; Ctrl-C ends the program") + "\n")
+		}
+	}()
 }
 
 // guard says that the session runs.

@@ -35,14 +35,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	c := newConsole(ctx, stdin, stdout, stderr, env)
 	var line commands
 	answered := false // by help, which asks to exit and lets the parser go on
-	parser, err := kong.New(&line,
-		kong.Name("claudectl"),
-		kong.Description(description+"\n\n"+exitHelp()),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { answered = true }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.Bind(c),
-	)
+	parser, err := newParser(&line, c, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return c.fail(err)
 	}
@@ -56,6 +49,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return c.fail(&failure{exitUsage, err})
 	}
 	return c.fail(call.Run())
+}
+
+func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, error) {
+	return kong.New(line, append(more,
+		kong.Name("claudectl"),
+		kong.Description(description+"\n\n"+exitHelp()),
+		kong.Writers(c.stdout, c.stderr),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Bind(c),
+	)...)
 }
 
 const description = "Drive the Claude Code CLI from a shell, look at what it says, or play it."

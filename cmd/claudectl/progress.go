@@ -24,8 +24,9 @@ type progress struct {
 
 	mu      sync.Mutex
 	running []string // tools, in the order they began
-	tokens  int      // of answers that are complete
-	writing int      // of the one that is being written
+	answer  string   // the id of the one that is being written
+	writing int      // its tokens so far
+	tokens  int      // of those before
 	cost    float64
 }
 
@@ -37,16 +38,25 @@ func (p *progress) add(m message.Message) {
 	defer p.mu.Unlock()
 	switch m := m.(type) {
 	case *message.StreamEvent:
-		switch {
-		case m.EventType == message.EventMessageStart:
-			p.tokens += p.writing
-			p.writing = 0
-		case m.EventType == message.EventMessageDelta && m.Usage != nil:
-			p.writing = m.Usage.OutputTokens
+		if m.Usage != nil {
+			p.count(m.MessageID, m.Usage.OutputTokens)
+		}
+	case *message.Assistant:
+		if m.ParentToolUseID == "" {
+			p.count(m.ID, m.Usage.OutputTokens)
 		}
 	case *message.Result:
 		p.cost = m.TotalCostUSD
 	}
+}
+
+// count takes the tokens of an answer, which is told of several times.
+func (p *progress) count(answer string, tokens int) {
+	if answer != p.answer {
+		p.tokens += p.writing
+		p.answer, p.writing = answer, 0
+	}
+	p.writing = max(p.writing, tokens)
 }
 
 // tools says which tools run.

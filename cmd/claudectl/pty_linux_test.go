@@ -210,6 +210,24 @@ func TestTerminalQuestions(t *testing.T) {
 	}
 }
 
+func TestTerminalDemo(t *testing.T) {
+	t.Parallel()
+	w := open(t, nil, "demo", "--ask")
+	w.see("simulated")
+	w.see("Claude wants to use Write")
+	w.see("content:")
+	w.see("    42")
+	w.see(question)
+	w.enter("n\n")
+	w.see("Why not?")
+	w.enter("not now\n")
+	w.see("no: not now")
+	w.see("aborted_streaming")
+	if code, shown := w.exit(); code != 0 {
+		t.Errorf("exit code %d, want 0; shown %q", code, shown)
+	}
+}
+
 func TestTerminalCtrlC(t *testing.T) {
 	// The model never comes to an end by itself.
 	script := `[{"say": "Counting: one, two, three, four, five, six, seven, eight, nine, ten", "hold": true}]`

@@ -165,7 +165,11 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 // refuse denies what would be asked where nobody can be.
 func refuse(c *console, s *screen) permission.Func {
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		s.note(s.style(red, c.line("denied: "+req.ToolName+": there is no terminal to ask at; --allow "+req.ToolName+" would allow it")))
+		why := "there is no terminal to ask at; --allow " + req.ToolName + " would allow it"
+		if req.RequiresUserInteraction {
+			why = "there is no terminal to ask at"
+		}
+		s.note(s.style(red, c.line("denied: "+req.ToolName+": "+why)))
 		return permission.Deny("nobody can be asked for permission here"), nil
 	}
 }

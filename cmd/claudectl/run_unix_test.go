@@ -120,6 +120,7 @@ func TestBadInput(t *testing.T) {
 		{"not executable", []string{"run", "--cli", path("plain"), "x"}, exitStart, "not an executable"},
 		{"CLI that dies", []string{"run", "--cli", path("dies"), "x"}, exitStart, "out of luck"},
 		{"CLI that crashes", []string{"run", "--cli", crash, "x"}, exitCrash, "exit"},
+		{"too many turns", []string{"run", "--cli", fakeCLI(t, twoSteps), "--max-turns=1", "--allow=Bash", "x"}, exitLimit, "max"},
 		{"failed turn", []string{"run", "--cli", limit, "x"}, exitFailed, "Overloaded"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -138,6 +139,20 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("stderr %q, want one clear line", got.stderr)
 			}
 		})
+	}
+}
+
+func TestBadInputJSON(t *testing.T) {
+	got := invoke(t, "", "run", "--json", "--cli", "claude-of-tests", "x")
+	var report struct {
+		Error string
+		Code  exitCode `json:"exit_code"`
+	}
+	if err := json.Unmarshal([]byte(got.stderr), &report); err != nil || got.stdout != "" {
+		t.Fatalf("%v, stdout %q, stderr %q, want an object on stderr", err, got.stdout, got.stderr)
+	}
+	if report.Code != exitNotFound || int(report.Code) != got.code || !strings.Contains(report.Error, "not found") {
+		t.Errorf("got %+v and exit code %d, want %d", report, got.code, exitNotFound)
 	}
 }
 

@@ -29,13 +29,11 @@ type screen struct {
 }
 
 func newScreen(c *console) *screen {
-	dumb := c.variable("TERM") == "dumb"
-	notes := terminal.Is(c.stderr)
 	return &screen{
 		out: c.stdout, notes: c.stderr,
 		colour: coloured(c, c.stderr),
-		live:   notes && !dumb,
-		shared: notes && terminal.Is(c.stdout),
+		live:   terminal.Obeys(c.stderr) && c.variable("TERM") != "dumb",
+		shared: terminal.Is(c.stderr) && terminal.Is(c.stdout),
 	}
 }
 
@@ -176,5 +174,5 @@ func paint(code, text string) string { return "\x1b[" + code + "m" + text + "\x1
 
 // coloured reports whether a stream is to be coloured.
 func coloured(c *console, stream any) bool {
-	return terminal.Is(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
+	return terminal.Obeys(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
 }

@@ -23,6 +23,13 @@ func Is(stream any) bool {
 	return ok
 }
 
+// Obeys reports whether a stream is connected to a terminal that obeys escape
+// sequences, as old consoles of Windows do not.
+func Obeys(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && Is(f) && obeys(f)
+}
+
 // DropInput forgets what was typed at a terminal and not yet read, so that an
 // answer cannot be older than its question. It does nothing where that is not
 // possible.
