@@ -35,9 +35,8 @@
 //
 //	opts := &claude.Options{CLIPath: os.Args[0], Env: append(os.Environ(), claudetest.Play("greeter"))}
 //
-// A program whose main calls Main is a CLI that any SDK can start, in any
-// language: internal/fakecli of this module is one, and a copy of its few lines
-// makes one of your own, since nobody else can import it.
+// A program whose main calls [Main] or [Exec] is a CLI that any SDK can start,
+// in any language: cmd/claudectl of this module is one, as "claudectl fake".
 //
 // # What was said
 //

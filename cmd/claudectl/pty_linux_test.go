@@ -43,10 +43,10 @@ func open(t *testing.T, env []string, args ...string) *window {
 		t.Fatal(err)
 	}
 	defer slave.Close()
-	w := &window{t: t, master: master, news: make(chan struct{}, 1), done: make(chan struct{}), cmd: exec.CommandContext(t.Context(), os.Args[0], args...)}
+	w := &window{t: t, master: master, news: make(chan struct{}, 1), done: make(chan struct{}), cmd: exec.CommandContext(t.Context(), built(t), args...)}
 	w.resize(80)
 	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = slave, slave, slave
-	w.cmd.Env = append([]string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir(), "TERM=xterm", asProgram + "=1"}, env...)
+	w.cmd.Env = append([]string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir(), "TERM=xterm"}, env...)
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)

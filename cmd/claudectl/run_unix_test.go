@@ -22,7 +22,7 @@ func fakeCLI(t *testing.T, script string) string {
 	file := filepath.Join(dir, "script")
 	write(t, file, script, 0o600)
 	cli := filepath.Join(dir, "claude")
-	write(t, cli, fmt.Sprintf("#!/bin/sh\nexec %q fake %q \"$@\"\n", os.Args[0], file), 0o700)
+	write(t, cli, fmt.Sprintf("#!/bin/sh\nexec %q fake %q \"$@\"\n", built(t), file), 0o700)
 	return cli
 }
 
@@ -172,8 +172,8 @@ func TestFakeRecording(t *testing.T) {
 	}
 	dir := t.TempDir()
 	cli := filepath.Join(dir, "claude")
-	write(t, cli, fmt.Sprintf("#!/bin/sh\nexec %q fake %q \"$@\"\n", os.Args[0], recording), 0o700)
-	opts = claude.Options{CLIPath: cli, Env: []string{asProgram + "=1"}}
+	write(t, cli, fmt.Sprintf("#!/bin/sh\nexec %q fake %q \"$@\"\n", built(t), recording), 0o700)
+	opts = claude.Options{CLIPath: cli, Env: []string{"HOME=" + dir}}
 	if r, err := claude.Ask(t.Context(), "Hi.", &opts); err != nil || r.Text != "Hello." {
 		t.Errorf("got %+v, %v, want the recorded answer", r, err)
 	}

@@ -2,8 +2,8 @@ package main
 
 import (
 	"runtime"
-	"runtime/debug"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/docs"
 )
@@ -18,7 +18,7 @@ func (*versionsCommand) Run(c *console) error {
 		Go      string  `json:"go"`
 		Tested  string  `json:"tested_with"`
 		Tables  []table `json:"tables"`
-	}{buildVersion(), runtime.Version(), claudetest.Version, readTables(docs.Compatibility)}
+	}{claude.Version, runtime.Version(), claudetest.Version, readTables(docs.Compatibility)}
 	if c.json {
 		return c.emit(about)
 	}
@@ -28,13 +28,4 @@ func (*versionsCommand) Run(c *console) error {
 		about.Tables[i].write(c.stdout)
 	}
 	return nil
-}
-
-// buildVersion is the version of this module as the go command has noted it.
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" {
-		return "(devel)"
-	}
-	return info.Main.Version
 }
