@@ -18,6 +18,7 @@ import (
 type window struct {
 	t      *testing.T
 	master *os.File
+	slave  *os.File // until the program has it
 	cmd    *exec.Cmd
 
 	mu   sync.Mutex
@@ -29,6 +30,14 @@ type window struct {
 
 // open starts the program in a terminal of its own.
 func open(t *testing.T, env []string, args ...string) *window {
+	t.Helper()
+	w := newWindow(t)
+	w.start(env, args...)
+	return w
+}
+
+// newWindow returns a terminal with nothing in it yet.
+func newWindow(t *testing.T) *window {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
@@ -42,17 +51,24 @@ func open(t *testing.T, env []string, args ...string) *window {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer slave.Close()
-	w := &window{t: t, master: master, news: make(chan struct{}, 1), done: make(chan struct{}), cmd: exec.CommandContext(t.Context(), built(t), args...)}
+	t.Cleanup(func() { slave.Close() })
+	w := &window{t: t, master: master, slave: slave, news: make(chan struct{}, 1), done: make(chan struct{})}
 	w.resize(80)
-	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = slave, slave, slave
-	w.cmd.Env = append([]string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir(), "TERM=xterm"}, env...)
-	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := w.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	go w.listen()
 	return w
+}
+
+// start starts the program.
+func (w *window) start(env []string, args ...string) {
+	w.t.Helper()
+	w.cmd = exec.CommandContext(w.t.Context(), built(w.t), args...)
+	w.cmd.Stdin, w.cmd.Stdout, w.cmd.Stderr = w.slave, w.slave, w.slave
+	w.cmd.Env = append([]string{"PATH=/bin:/usr/bin", "HOME=" + w.t.TempDir(), "TERM=xterm"}, env...)
+	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := w.cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.slave.Close()
 }
 
 func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
@@ -175,11 +191,11 @@ func TestTerminalPermission(t *testing.T) {
 // What was typed before a question must not answer it.
 func TestTerminalTypedAhead(t *testing.T) {
 	t.Parallel()
-	// The pieces of the text come slowly, so that there is time to type.
-	script := `[{"say": "One moment please.", "chunk_size": 4, "chunk_ms": 60, "use": [{"name": "Bash", "input": {"command": "rm -r ."}, "output": "x"}]}, "Done."]`
-	w := open(t, nil, "run", "--cli", fakeCLI(t, script), "Go.")
-	w.see("One")
+	script := `[{"use": [{"name": "Bash", "input": {"command": "rm -r ."}, "output": "x"}]}, "Done."]`
+	w := newWindow(t)
 	w.enter("y\n")
+	w.see("y\r\n") // the terminal has it, and nobody has read it
+	w.start(nil, "run", "--cli", fakeCLI(t, script), "Go.")
 	w.see(question)
 	w.enter("n\n")
 	w.see("Why not?")
