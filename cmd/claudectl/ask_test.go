@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// typist types one line whenever somebody reads.
+type typist struct{ lines []string }
+
+func (t *typist) Read(b []byte) (int, error) {
+	if len(t.lines) == 0 {
+		return 0, io.EOF
+	}
+	line := t.lines[0] + "\n"
+	t.lines = t.lines[1:]
+	return copy(b, line), nil
+}
+
+// asked puts a request to a person who types these lines, and returns the answer
+// as the CLI gets it and what was shown.
+func asked(t *testing.T, req *permission.Request, lines ...string) (reply, shown string) {
+	t.Helper()
+	var stderr bytes.Buffer
+	c := newConsole(t.Context(), &typist{lines}, io.Discard, &stderr, nil)
+	decision, err := newAsker(c, newScreen(c)).decide(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := decision.Reply(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw), stderr.String()
+}
+
+func bash(command string) *permission.Request {
+	input, _ := json.Marshal(map[string]string{"command": command})
+	return &permission.Request{
+		ToolName: "Bash", Input: input,
+		Suggestions: []permission.Update{permission.AllowRule("Bash", "make", permission.ToSession)},
+	}
+}
+
+func TestAsk(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		lines []string
+		want  []string // in the reply
+	}{
+		{"once", []string{"y"}, []string{`"behavior":"allow"`, `"updatedInput":{"command":"make"}`}},
+		{"always", []string{"a"}, []string{`"behavior":"allow"`, `"updatedPermissions":[`, `"ruleContent":"make"`}},
+		{"no", []string{"n", "not today"}, []string{`"behavior":"deny"`, `"message":"not today"`}},
+		{"no, without a reason", []string{"n", ""}, []string{`"behavior":"deny"`, `"message":"the user said no"`}},
+		{"edit", []string{"e", `{"command":"make all"}`}, []string{`"behavior":"allow"`, `"updatedInput":{"command":"make all"}`}},
+		{"edit badly, then no", []string{"e", `[]`, "n", "x"}, []string{`"behavior":"deny"`}},
+		{"nonsense, then yes", []string{"", "maybe", "YES"}, []string{`"behavior":"allow"`}},
+		{"the end of input", nil, []string{`"behavior":"deny"`, "without an answer"}},
+		{"the end after no", []string{"n"}, []string{`"behavior":"deny"`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			reply, shown := asked(t, bash("make"), test.lines...)
+			for _, want := range test.want {
+				if !strings.Contains(reply, want) {
+					t.Errorf("reply %s, want %s in it", reply, want)
+				}
+			}
+			if test.name != "always" && strings.Contains(reply, "updatedPermissions") {
+				t.Errorf("reply %s remembers something, want nothing", reply)
+			}
+			if !strings.Contains(shown, "always: allow Bash(make) (session)") {
+				t.Errorf("shown %q, want what would be remembered", shown)
+			}
+		})
+	}
+}
+
+// A CLI that does not want rules to be remembered is not offered any.
+func TestAskWithoutAlways(t *testing.T) {
+	req := bash("make")
+	req.SuppressAlwaysAllow = true
+	reply, shown := asked(t, req, "a", "y")
+	if strings.Contains(shown, "always") || strings.Contains(reply, "updatedPermissions") {
+		t.Errorf("shown %q, reply %s, want no always", shown, reply)
+	}
+}
+
+// Nothing in an input can look like something else.
+func TestAskShowsEverything(t *testing.T) {
+	_, shown := asked(t, bash("ls\rrm -r /\nfile_path: harmless\n\x1b[2Kecho \u202eno"), "y")
+	for _, want := range []string{`  |     ls\rrm -r /`, "  |     file_path: harmless", `  |     \x1b[2Kecho \u202eno`} {
+		if !strings.Contains(shown, want+"\n") {
+			t.Errorf("shown %q, want the line %q", shown, want)
+		}
+	}
+}
+
+func TestAskQuestions(t *testing.T) {
+	req := &permission.Request{ToolName: "AskUserQuestion", Input: json.RawMessage(`{"questions":[
+		{"question":"Which?","header":"W","multiSelect":true,"options":[{"label":"A"},{"label":"B"},{"label":"C"}]},
+		{"question":"Why?","header":"Y","multiSelect":false,"options":[{"label":"D"},{"label":"E"}]}]}`)}
+	for _, test := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{"1, 3", "2"}, `"answers":{"Which?":"A, C","Why?":"E"}`},
+		{[]string{"", "2", "because"}, `"answers":{"Which?":"B","Why?":"because"}`},
+		{[]string{"4", "1,2"}, `"answers":{"Which?":"4","Why?":"1,2"}`},
+	} {
+		if reply, _ := asked(t, req, test.lines...); !strings.Contains(reply, test.want) {
+			t.Errorf("%q: reply %s, want %s in it", test.lines, reply, test.want)
+		}
+	}
+}
+
+// onQuestion is a screen that calls a function when it shows a question.
+type onQuestion func()
+
+func (f onQuestion) Write(b []byte) (int, error) {
+	if strings.Contains(string(b), "Allow?") {
+		f()
+	}
+	return len(b), nil
+}
+
+// A question whose context ends is given up, and what is typed for it later does
+// not answer the next one.
+func TestAskGivenUp(t *testing.T) {
+	r, w := io.Pipe()
+	defer w.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	c := newConsole(t.Context(), r, io.Discard, onQuestion(cancel), nil)
+	a := newAsker(c, newScreen(c))
+	if _, err := a.decide(ctx, bash("make")); !errors.Is(err, context.Canceled) {
+		t.Fatalf("got %v, want %v", err, context.Canceled)
+	}
+	if _, err := w.Write([]byte("y\n")); err != nil { // it is read by whoever waited
+		t.Fatal(err)
+	}
+	late := <-a.keys.lines
+	a.keys.lines <- late
+	done := make(chan permission.Decision)
+	go func() {
+		d, _ := a.decide(t.Context(), bash("rm -r /"))
+		done <- d
+	}()
+	for _, line := range []string{"n\n", "no\n"} {
+		if _, err := w.Write([]byte(line)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := <-done; d.Behavior() != permission.BehaviorDeny {
+		t.Errorf("got %v, want a denial: the line before was for another question", d.Behavior())
+	}
+}
