@@ -177,10 +177,11 @@ func (t *fates) message(f wire.Frame) {
 	}
 }
 
-// uses returns the calls so far.
+// uses returns the calls so far. One whose question was never answered, because
+// the client had gone, did not run.
 func (t *fates) uses() []*ToolUse {
 	for _, u := range t.all {
-		u.Ran = u.Done && !t.refused[u]
+		u.Ran = u.Done && !t.refused[u] && (!u.Asked || t.settled[u])
 	}
 	return t.all
 }

@@ -141,6 +141,28 @@ func TestRanIsTrue(t *testing.T) {
 	}
 }
 
+// A client that goes away while it is asked has allowed nothing, also when the
+// session is cut off before its result.
+func TestUnansweredDidNotRun(t *testing.T) {
+	session := `{"dir":"out","t_ms":0,"msg":{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}}
+{"dir":"out","t_ms":0,"msg":{"type":"control_request","request_id":"r","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}}
+ANSWER{"dir":"out","t_ms":0,"msg":{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"x"}]}}}
+`
+	for answer, want := range map[string]bool{
+		`{"_eof":true}`: false,
+		`{"type":"control_response","response":{"subtype":"success","request_id":"r","response":{"behavior":"allow","updatedInput":{}}}}`: true,
+	} {
+		lines := strings.ReplaceAll(session, "ANSWER", `{"dir":"in","t_ms":0,"msg":`+answer+"}\n")
+		tr, err := claudetest.ReadTranscript(strings.NewReader(lines))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u := tr.Tool(t, "Bash"); u.Ran != want {
+			t.Errorf("after %s: ran %v, want %v", answer, u.Ran, want)
+		}
+	}
+}
+
 // replay plays a recording to lines of a client.
 func replay(t *testing.T, r *claudetest.Replayer, lines ...string) (out string, err error) {
 	t.Helper()
