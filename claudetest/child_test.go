@@ -1,19 +1,17 @@
 package claudetest_test
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/leak"
 )
 
 // scripts are those that the test binary plays when it is its own child.
@@ -35,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // mark is in the environment of every child of these tests.
-var mark = fmt.Sprintf("CLAUDETEST_MARK=%d", os.Getpid())
+var mark = leak.Mark()
 
 // asChild are options by which the test binary is the CLI.
 func asChild(env ...string) *claude.Options {
@@ -45,45 +43,10 @@ func asChild(env ...string) *claude.Options {
 	}
 }
 
-// checkChildren wants no goroutine and no child to be left at the end.
-func checkChildren(t *testing.T) {
-	t.Helper()
-	before := runtime.NumGoroutine()
-	t.Cleanup(func() {
-		deadline := time.After(10 * time.Second)
-		tick := time.NewTicker(20 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			left := marked()
-			if runtime.NumGoroutine() <= before && len(left) == 0 {
-				return
-			}
-			select {
-			case <-tick.C:
-			case <-deadline:
-				t.Errorf("left behind: %d goroutines (were %d), processes %q", runtime.NumGoroutine(), before, left)
-				return
-			}
-		}
-	})
-}
-
-func marked() []string {
-	var found []string
-	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	for _, path := range environs {
-		env, err := os.ReadFile(path)
-		if err == nil && bytes.Contains(env, []byte(mark)) {
-			found = append(found, path)
-		}
-	}
-	return found
-}
-
 func TestChildSession(t *testing.T) {
 	for _, name := range []string{"plain", "flood", "pieces", "ignore eof", "ignore term", "grandchild"} {
 		t.Run(name, func(t *testing.T) {
-			checkChildren(t)
+			leak.Check(t)
 			r, err := ask(t, asChild(claudetest.Play(name)), "hi")
 			if err != nil || r.Text != "fine" {
 				t.Errorf("result %+v, %v", r, err)
@@ -99,7 +62,7 @@ func TestChildEnds(t *testing.T) {
 	}{"exit": {code: 7}, "kill": {code: -1, signal: "killed"}, "term": {code: -1, signal: "terminated"}}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
-			checkChildren(t)
+			leak.Check(t)
 			_, err := ask(t, asChild(claudetest.Play(name)), "hi")
 			p, ok := errors.AsType[*claude.ProcessError](err)
 			if !ok || want.signal == "" && p.ExitCode != want.code || want.signal != "" && p.Signal == "" {
@@ -121,7 +84,7 @@ func TestExecutable(t *testing.T) {
 	if err := os.WriteFile(file, []byte("-- say --\nfrom a file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	checkChildren(t)
+	leak.Check(t)
 	o := asChild(claudetest.PlayFile(file))
 	o.CLIPath = exe
 	if r, err := ask(t, o, "hi"); err != nil || r.Text != "from a file" {

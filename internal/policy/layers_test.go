@@ -32,6 +32,7 @@ func apart() map[string][]string {
 	return map[string][]string{
 		"conformance":              nil,
 		"internal/corpus":          nil,
+		"internal/leak":            nil,
 		"internal/policy":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},

@@ -1,0 +1,54 @@
+package leak
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSettle(t *testing.T) {
+	Check(t) // nothing is left of this test itself
+	dir := t.TempDir()
+	before := take(dir)
+	stop := make(chan struct{})
+	go func() { <-stop }()
+	file, err := os.Create(filepath.Join(dir, "claude-session-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	child.Env = append(os.Environ(), "LEAK_CHILD=1", Mark())
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	after := settle(dir, before, 0)
+	if after.within(before) || after.goroutines <= before.goroutines || len(after.files) != 1 || !strings.Contains(after.String(), "claude-session-1") {
+		t.Errorf("found %v after %v", after, before)
+	}
+	if runtime.GOOS == "linux" && (after.descriptors <= before.descriptors || len(after.processes) != 1 || !strings.Contains(after.processes[0], "TestChild")) {
+		t.Errorf("found %v after %v", after, before)
+	}
+	close(stop)
+	file.Close()
+	os.Remove(file.Name())
+	in.Close()
+	child.Wait()
+	if after := settle(dir, before, time.Minute); !after.within(before) {
+		t.Errorf("found %v after everything was gone, there were %v", after, before)
+	}
+}
+
+// TestChild is the process that TestSettle finds.
+func TestChild(t *testing.T) {
+	if os.Getenv("LEAK_CHILD") != "" {
+		os.Stdin.Read(make([]byte, 1)) // until the parent has looked
+	}
+}
