@@ -26,8 +26,7 @@ type simCLI struct {
 	greeted  bool // initialize is answered
 	init     wire.ID
 	requests []wire.Request // of the SDK, unanswered
-	given    map[string]bool
-	queue    []string // prompts that wait, by id
+	queue    []string       // prompts that wait, by id
 	turn     *simTurn
 	turns    int
 	asks     []*simAsk

@@ -151,7 +151,7 @@ func (w *world) live() {
 	if !w.connect() {
 		return
 	}
-	for range 40 + w.rng.IntN(80) {
+	for range 30 + w.rng.IntN(60) {
 		w.step(true)
 	}
 	w.finale()
