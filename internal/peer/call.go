@@ -215,7 +215,7 @@ func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
 		case s.cause != nil:
 			err = s.cause
 		case !s.held || first:
-		case len(s.queue) >= p.cfg.Limits.Queued:
+		case !s.flushing && len(s.queue) >= p.cfg.Limits.Queued:
 			err = fmt.Errorf("%w (max %d). Is the CLI responding?", ErrQueueFull, p.cfg.Limits.Queued)
 		default:
 			h = &held{ctx: ctx, do: do, done: make(chan error, 1)}
@@ -256,11 +256,14 @@ func (p *Peer) unqueue(h *held) (found bool) {
 // returns at once and may be called again.
 func (p *Peer) Open() {
 	p.update(func(s *state) {
-		if !s.held || s.flushing || s.cause != nil {
-			return
+		switch {
+		case !s.held || s.flushing || s.cause != nil:
+		case len(s.queue) == 0:
+			s.held = false // at once: nobody who comes now has to wait
+		default:
+			s.flushing = true
+			p.wg.Go(p.flush)
 		}
-		s.flushing = true
-		p.wg.Go(p.flush)
 	})
 }
 

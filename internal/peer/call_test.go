@@ -174,6 +174,33 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 	})
 }
 
+// Once it is open, nobody is told that the handshake is still on: neither when
+// nothing was held, nor while the far side is slow to take what was.
+func TestOpenHasNoLimit(t *testing.T) {
+	for _, early := range []int{0, 3} {
+		bubble(t, peer.Config{Held: true, Limits: peer.Limits{Queued: 4}}, func(t *testing.T, far *far) {
+			var done []<-chan outcome
+			for range early {
+				done = append(done, far.call(t.Context(), peer.Call{Subtype: "early"}))
+			}
+			synctest.Wait()
+			far.peer.Open()
+			for range 40 {
+				done = append(done, far.call(t.Context(), peer.Call{Subtype: "late"}))
+			}
+			for i := range early + 40 {
+				far.hear()
+				far.say(success(fmt.Sprint("req_", i), "{}"))
+			}
+			for i, d := range done {
+				if got := <-d; got.err != nil {
+					t.Errorf("%d held: call %d: %v", early, i, got.err)
+				}
+			}
+		})
+	}
+}
+
 func TestHeldCallGivesUp(t *testing.T) {
 	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
 		got := <-far.call(t.Context(), peer.Call{Subtype: "early", Timeout: time.Second})

@@ -108,14 +108,14 @@ func (p *Peer) receive(f wire.Frame) {
 	p.cfg.Handler.Accept(req)
 	if full {
 		p.cfg.Log.Warn("too many requests are being handled", "limit", running, "subtype", req.Subtype, "request_id", req.ID.String())
-		p.wg.Go(func() {
+		p.answering(func() {
 			defer cancel(nil)
 			p.cfg.Handler.Refuse(in)
 			in.Fail(&wire.ReplyError{Message: fmt.Sprintf("too many requests are being handled (max %d)", running)})
 		})
 		return
 	}
-	p.wg.Go(func() { p.handle(ctx, in) })
+	p.answering(func() { p.handle(ctx, in) })
 }
 
 // handle runs the handler. Whatever becomes of it, panic and Goexit included,
@@ -139,7 +139,7 @@ func (p *Peer) handle(ctx context.Context, in *Incoming) {
 func (p *Peer) malformed(f wire.Frame, req wire.Request, err error) {
 	p.cfg.Handler.Fault(f.Line, err)
 	if req.ID != "" {
-		p.wg.Go(func() { p.write(wire.EncodeError(req.ID, &wire.ReplyError{Message: err.Error()})) })
+		p.answering(func() { p.write(wire.EncodeError(req.ID, &wire.ReplyError{Message: err.Error()})) })
 	}
 }
 

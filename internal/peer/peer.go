@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
@@ -71,6 +72,7 @@ type Peer struct {
 	cfg    Config
 	closed chan struct{}
 	wg     sync.WaitGroup // incoming requests, flush, cancel notices
+	open   atomic.Int64   // goroutines that serve or answer requests
 
 	mu sync.Mutex
 	st state
@@ -133,7 +135,16 @@ func (p *Peer) Serve(r *ndjson.Reader) error {
 			return err
 		}
 		p.route(line)
+		if p.flooded() {
+			return ErrFlood
+		}
 	}
+}
+
+// flooded reports whether the other side asks without taking answers. Each
+// open request costs a goroutine, so their number has a bound.
+func (p *Peer) flooded() bool {
+	return p.open.Load()-maxAnswering > int64(p.cfg.Limits.Running)
 }
 
 func (p *Peer) route(line []byte) {
@@ -166,9 +177,18 @@ func (p *Peer) oversized(long *ndjson.TooLongError) {
 	f.Line = long.Head
 	if f.Type == wire.TypeRequest {
 		if id := f.CancelID(); id != "" {
-			p.wg.Go(func() { p.write(wire.EncodeError(id, &wire.ReplyError{Message: "request is over the line limit"})) })
+			p.answering(func() { p.write(wire.EncodeError(id, &wire.ReplyError{Message: "request is over the line limit"})) })
 		}
 	}
+}
+
+// answering runs what answers a request, in a goroutine of its own.
+func (p *Peer) answering(f func()) {
+	p.open.Add(1)
+	p.wg.Go(func() {
+		defer p.open.Add(-1)
+		f()
+	})
 }
 
 // write sends a line of our own accord. It waits as long as the stream does;
@@ -224,6 +244,14 @@ func (p *Peer) Unanswered() (n int) {
 // Wait blocks until every goroutine of the peer is gone. Handlers that ignore
 // their context keep it waiting.
 func (p *Peer) Wait() { p.wg.Wait() }
+
+// maxAnswering is how many requests beyond those that may run can wait to be
+// answered. The CLI has few requests open at a time.
+const maxAnswering = 4096
+
+// ErrFlood is why Serve ends when the other side asks without end and takes no
+// answers.
+var ErrFlood = errors.New("too many requests without an answer: the other side does not take answers")
 
 // noticeBound is how long a best-effort line may wait for the stream.
 const noticeBound = 5 * time.Second
