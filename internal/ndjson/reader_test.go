@@ -122,6 +122,17 @@ func TestReaderOversizedIsNotKept(t *testing.T) {
 	}
 }
 
+func TestReaderJustBelowTheLimit(t *testing.T) {
+	const size = ndjson.DefaultLimit - 1
+	r := ndjson.NewReader(io.MultiReader(io.LimitReader(neverEnding('x'), size), strings.NewReader("\nnext\n")))
+	if line, err := r.Next(); len(line) != size || err != nil {
+		t.Errorf("Next = %d bytes, %v, want %d", len(line), err, size)
+	}
+	if line, err := r.Next(); string(line) != "next" {
+		t.Errorf("after it: %q, %v", line, err)
+	}
+}
+
 func TestReaderOversizedTail(t *testing.T) {
 	r := ndjson.NewReader(io.LimitReader(neverEnding('x'), 200<<10))
 	r.Limit = 100 << 10

@@ -3,6 +3,7 @@
 package proc_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/claude-agent-go/claude/internal/proc"
 )
 
 // systemHelper runs the helpers that know signals and sessions.
@@ -42,6 +45,14 @@ func systemHelper(mode string) bool {
 		fmt.Println(spawn("hold", true, true))
 	case "leave-member": // exits and leaves a child in its own group
 		fmt.Println(spawn("hold", false, false))
+	case "files": // what is open here, by where it leads
+		open, _ := os.ReadDir("/proc/self/fd")
+		for _, fd := range open {
+			target, _ := os.Readlink("/proc/self/fd/" + fd.Name())
+			fmt.Println(target)
+		}
+	case "starved":
+		starve()
 	case "hold":
 		signal.Ignore(syscall.SIGTERM)
 		signal.Ignore(syscall.SIGPIPE)
@@ -83,4 +94,27 @@ func spawn(mode string, session, hold bool) int {
 	tell.Close()
 	io.Copy(io.Discard, ready)
 	return cmd.Process.Pid
+}
+
+// starve lets Start run out of descriptors and says what became of it.
+func starve() {
+	count := func() int {
+		open, _ := os.ReadDir("/proc/self/fd")
+		return len(open)
+	}
+	ready, tell, err := os.Pipe() // the runtime opens its own descriptors with it
+	if err != nil {
+		panic(err)
+	}
+	ready.Close()
+	tell.Close()
+	before := count()
+	limit := syscall.Rlimit{Cur: uint64(before + 2), Max: uint64(before + 2)}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		panic(err)
+	}
+	exe := os.Args[0]
+	_, err = proc.Start(context.Background(), &proc.Command{Path: exe, Env: os.Environ()})
+	fmt.Println(err)
+	fmt.Println(count()-before, "more open")
 }

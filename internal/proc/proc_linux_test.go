@@ -2,6 +2,7 @@ package proc_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -282,4 +284,66 @@ func zombies(t *testing.T) []string {
 		}
 	}
 	return found
+}
+
+// However many start at once, a child has nothing open but its own three
+// pipes.
+func TestChildrenInheritNothing(t *testing.T) {
+	// What the test got from whoever ran it, its children get too.
+	inherited := make(map[string]bool)
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range open {
+		target, _ := os.Readlink("/proc/self/fd/" + fd.Name())
+		inherited[target] = true
+	}
+	file, err := os.Open(os.Args[0]) // the host has files of its own
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var all sync.WaitGroup
+	for range 12 {
+		all.Go(func() {
+			p, err := proc.Start(t.Context(), self(t, "files"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			out, err := io.ReadAll(p)
+			if err := errors.Join(err, p.Wait()); err != nil {
+				t.Error(err)
+			}
+			pipes := 0
+			for line := range strings.Lines(string(out)) {
+				target := strings.TrimSpace(line)
+				if inherited[target] {
+					continue
+				}
+				if strings.HasPrefix(target, "pipe:") || strings.HasPrefix(target, "socket:") {
+					pipes++
+				} else if strings.Contains(target, filepath.Base(os.Args[0])) {
+					t.Errorf("the child has %s open", target)
+				}
+			}
+			if pipes != 3 {
+				t.Errorf("the child has %d pipes open, want its own three:\n%s", pipes, out)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A host that has no descriptors left is told so, and keeps what it has.
+func TestNoDescriptors(t *testing.T) {
+	p := start(t, self(t, "starved"))
+	out := read(t, p)
+	if got := out.line(); !strings.Contains(got, syscall.EMFILE.Error()) {
+		t.Errorf("Start: got %q, want %v in it", got, syscall.EMFILE)
+	}
+	if got := out.line(); got != "0 more open" {
+		t.Errorf("afterwards: %s", got)
+	}
 }
