@@ -33,26 +33,27 @@ var glued = []int{2, 17}
 // TestCrash is the crash matrix: a CLI, as a child process, that goes wrong
 // before each step of a session in each of several ways.
 func TestCrash(t *testing.T) {
-	leak.Check(t)
-	if got := (&crash{step: crashSteps}).session(t); got.connect != nil || got.first != nil || got.second != nil || got.wait != nil {
-		t.Fatalf("without a crash: %+v", got)
-	}
-	var cases []*crash
-	for _, how := range crashes {
-		for step := range crashSteps {
-			cases = append(cases, &crash{step: step, how: how})
+	t.Run("nothing", func(t *testing.T) {
+		leak.Check(t)
+		if got := (&crash{step: crashSteps}).session(t); got.connect != nil || got.first != nil || got.second != nil || got.wait != nil {
+			t.Errorf("without a crash: %+v", got)
 		}
-	}
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range 2 * runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(cases) && !t.Failed(); i = next.Add(1) - 1 {
-				cases[i].check(t)
+	})
+	for _, how := range crashes {
+		t.Run(how, func(t *testing.T) {
+			leak.Check(t)
+			var next atomic.Int64
+			var workers sync.WaitGroup
+			for range 2 * runtime.GOMAXPROCS(0) {
+				workers.Go(func() {
+					for step := next.Add(1) - 1; step < crashSteps && !t.Failed(); step = next.Add(1) - 1 {
+						(&crash{step: int(step), how: how}).check(t)
+					}
+				})
 			}
+			workers.Wait()
 		})
 	}
-	workers.Wait()
 }
 
 // crash is one case of the matrix.

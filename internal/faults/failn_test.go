@@ -224,34 +224,35 @@ func (l *lab) connect(ctx context.Context) (*claude.Session, error) {
 
 // TestFail runs every scenario with every trouble: the first event fails, then
 // the second, and so on until nothing is left to fail; once for that event
-// alone and once for all from then on.
+// alone and, where that differs, once for all from then on.
 func TestFail(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	var injected atomic.Int64
-	var groups [][]string
-	groups = append(groups, readFaults, writeFaults, anyFaults, startFaults, callbackFaults, harmless)
-	for _, sc := range scenarios() {
-		t.Run(sc.name, func(t *testing.T) {
-			if got := attempt(t, sc, trouble{}); got.err != nil || got.text != sc.want {
-				t.Fatalf("without trouble: %q, %v, want %q", got.text, got.err, sc.want)
-			}
-			for _, kinds := range groups {
-				for _, kind := range kinds {
-					for _, persistent := range []bool{false, true} {
-						if persistent && !lasting(kind) {
-							continue
-						}
-						injected.Add(exhaust(t, sc, trouble{kind: kind, persistent: persistent}))
-					}
-				}
+	each := func(kind string, f func(*testing.T, scenario)) {
+		t.Run(kind, func(t *testing.T) {
+			for _, sc := range scenarios() {
+				t.Run(sc.name, func(t *testing.T) { f(t, sc) })
 			}
 			if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 				t.Errorf("temporary files left: %v, %v", left, err)
 			}
 		})
 	}
-	t.Logf("%d faults injected", injected.Load())
+	each("nothing", func(t *testing.T, sc scenario) {
+		if got := attempt(t, sc, trouble{}); got.err != nil || got.text != sc.want {
+			t.Errorf("without trouble: %q, %v, want %q", got.text, got.err, sc.want)
+		}
+	})
+	var injected int64
+	for _, kind := range slices.Concat(readFaults, writeFaults, anyFaults, startFaults, callbackFaults, harmless) {
+		each(kind, func(t *testing.T, sc scenario) {
+			injected += exhaust(t, sc, trouble{kind: kind})
+			if lasting(kind) {
+				injected += exhaust(t, sc, trouble{kind: kind, persistent: true})
+			}
+		})
+	}
+	t.Logf("%d faults injected", injected)
 }
 
 // lasting reports whether a fault differs when it stays.

@@ -45,7 +45,7 @@ func scenarios() []scenario {
 		{"query left", "system", nil, queryLeft},
 		{"ask with a permission", "done, ran 1", map[string]bool{"done, ran 0": true}, askPermission},
 		{"two turns", "one two", nil, twoTurns},
-		{"turn left, then another", "clean", nil, turnLeft},
+		{"turn left and another", "clean", nil, turnLeft},
 		{"guard that fails closed", "done, ran 1", map[string]bool{"done, ran 0": true}, guarded},
 		{"tool of the program", "done", nil, ownTool},
 		{"operations", "opus plan", nil, operations},
