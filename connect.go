@@ -161,11 +161,8 @@ func (s *Session) exitedEarly(err error) error {
 // nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
 	flag, unknown := unknownOption(exit.Stderr)
-	s.mu.Lock()
-	heard := s.heard
-	s.mu.Unlock()
 	switch {
-	case !unknown || heard: // a CLI that has said something has taken its flags
+	case !unknown || s.heard.Load(): // a CLI that has said something has taken its flags
 		return nil
 	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(exit.Stderr)}

@@ -19,13 +19,12 @@ var _ peer.Handler = dispatcher{}
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
 	d.note(f)
-	dropped := d.inbox.Dropped()
-	begun, err := d.inbox.Put(f)
-	if n := d.inbox.Dropped(); dropped == 0 && n > 0 {
-		d.log.Warn("messages are not read: partial ones are dropped", "dropped", n)
+	effect, err := d.inbox.Put(f)
+	if effect.Dropping {
+		d.log.Warn("messages are not read: partial ones are dropped", "dropped", d.inbox.Dropped())
 		d.trace.diagnostic(Diagnostic{Err: errDropping})
 	}
-	if begun {
+	if effect.Begun {
 		go d.interruptQuietly() // an abandoned prompt began all the same
 	}
 	if err != nil {
@@ -40,9 +39,14 @@ var errDropping = errors.New("messages are not read in time: partial ones are dr
 
 // note keeps what the session itself needs from a frame.
 func (s *Session) note(f wire.Frame) {
+	s.heard.Store(true)
+	switch f.Type {
+	case "system", "conversation_reset", "result":
+	default:
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.heard = true
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
 		s.inTurn, s.early = true, nil

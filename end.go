@@ -24,6 +24,7 @@ const (
 func (s *Session) read() {
 	r := ndjson.NewReader(s.conn)
 	r.Limit = s.opts.Limits.Line
+	r.Waits = s.inbox.Flush
 	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
 	s.readErr = s.peer.Serve(r)
 	close(s.readEnd)

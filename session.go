@@ -52,6 +52,7 @@ type Session struct {
 	oneShot  bool
 	finished atomic.Bool // somebody brings the session to its end
 	mute     atomic.Bool // we have closed stdin ourselves
+	heard    atomic.Bool // a message came
 
 	mu        sync.Mutex
 	state     State
@@ -64,7 +65,6 @@ type Session struct {
 	inTurn    bool
 	early     *message.Result // an error result outside any turn
 	faults    int
-	heard     bool            // a message came
 	prompted  bool            // one-shot use: the prompt was sent
 	ownIDs    map[string]bool // message ids chosen by the user
 }

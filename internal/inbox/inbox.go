@@ -24,8 +24,13 @@ type Item struct {
 	Frame wire.Frame
 
 	turn *turn
-	ends []*prompt // prompts that end here
-	how  End
+	end  *ending // of prompts that end here, nil for most frames
+}
+
+// ending is the end of some prompts.
+type ending struct {
+	prompts []*prompt
+	how     End
 }
 
 // End is how a prompt ends with a frame.
@@ -41,8 +46,8 @@ const (
 
 // Ends tells whether and how a prompt ends with the frame.
 func (it *Item) Ends(id string) End {
-	if slices.ContainsFunc(it.ends, func(p *prompt) bool { return p.id == id }) {
-		return it.how
+	if it.end != nil && slices.ContainsFunc(it.end.prompts, func(p *prompt) bool { return p.id == id }) {
+		return it.end.how
 	}
 	return NotYet
 }
@@ -61,7 +66,7 @@ type Inbox struct {
 
 	mu      sync.Mutex
 	turns   turns
-	queue   []Item
+	queue   queue
 	bytes   int
 	partial int // partial messages in queue
 	dropped int
@@ -78,39 +83,61 @@ func New(limit int) *Inbox {
 	return &Inbox{limit: limit, slot: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 }
 
-// Put takes the next frame of the wire. It never blocks. It reports begun when
-// the frame starts a turn for a prompt that was abandoned while it waited, and
-// ErrFull, once, when the bound was passed: from then on nothing is taken.
-func (b *Inbox) Put(f wire.Frame) (begun bool, err error) {
+// Effect is what a frame brought about besides being queued.
+type Effect struct {
+	// Begun: it starts a turn for a prompt that was abandoned while it waited.
+	Begun bool
+	// Dropping: because of it partial messages are dropped, for the first time.
+	Dropping bool
+}
+
+// Put takes the next frame of the wire. It never blocks, and wakes nobody:
+// Flush does, when there is no more to put for now. It returns ErrFull, once,
+// when the bound was passed: from then on nothing is taken.
+func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it, begun := b.turns.observe(f)
+	e.Begun = begun
 	if b.closed || b.full || it.turn.discarded() {
-		return begun, nil
+		return e, nil
 	}
 	if !b.fits(it) {
+		before := b.dropped
 		b.dropPartial()
 		if it.partial() {
 			b.dropped++
-			return begun, nil
+		}
+		e.Dropping = before == 0 && b.dropped > 0
+		if it.partial() {
+			return e, nil
 		}
 		if !b.fits(it) {
 			b.full = true
-			return begun, ErrFull
+			return e, ErrFull
 		}
 	}
 	if it.partial() {
 		b.partial++
 	}
-	b.queue = append(b.queue, it)
+	b.queue.push(it)
 	b.bytes += it.size()
-	b.signal()
-	return begun, nil
+	return e, nil
+}
+
+// Flush wakes a consumer that waits, if there is something for it.
+func (b *Inbox) Flush() {
+	b.mu.Lock()
+	some := b.queue.len() > 0
+	b.mu.Unlock()
+	if some {
+		b.signal()
+	}
 }
 
 // fits reports whether there is room; one frame always has room.
 func (b *Inbox) fits(it Item) bool {
-	return len(b.queue) == 0 || b.bytes+it.size() <= b.limit
+	return b.queue.len() == 0 || b.bytes+it.size() <= b.limit
 }
 
 // dropPartial gives up queued partial messages.
@@ -118,7 +145,7 @@ func (b *Inbox) dropPartial() {
 	if b.partial == 0 {
 		return
 	}
-	b.queue = slices.DeleteFunc(b.queue, func(it Item) bool {
+	b.queue.remove(func(it Item) bool {
 		if it.partial() {
 			b.dropped++
 			b.bytes -= it.size()
@@ -185,15 +212,11 @@ func (b *Inbox) Next(ctx context.Context) (Item, error) {
 func (b *Inbox) pop() (it Item, ok, end bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for len(b.queue) > 0 {
-		it, b.queue[0] = b.queue[0], Item{}
-		b.queue = b.queue[1:]
+	for b.queue.len() > 0 {
+		it = b.queue.pop()
 		b.bytes -= it.size()
 		if it.partial() {
 			b.partial--
-		}
-		if len(b.queue) == 0 {
-			b.queue = nil
 		}
 		if !it.turn.discarded() {
 			return it, true, false, nil
@@ -228,8 +251,11 @@ func (b *Inbox) Abandon(id string) (s Standing, named bool) {
 		p.abandoned = true
 		return p.standing, b.turns.named
 	}
-	for _, it := range b.queue { // its end is here but not yet taken
-		for _, p := range it.ends {
+	for _, it := range b.queue.all() {
+		if it.end == nil {
+			continue
+		}
+		for _, p := range it.end.prompts { // its end is here but not yet taken
 			p.abandoned = p.abandoned || p.id == id
 		}
 	}

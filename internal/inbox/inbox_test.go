@@ -75,11 +75,11 @@ func play(t *testing.T, script string) string {
 		default:
 			t.Fatalf("unknown word %q", word)
 		}
-		begun, err := b.Put(frame(t, line))
+		effect, err := b.Put(frame(t, line))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if begun {
+		if effect.Begun {
 			got = append(got, "begun")
 		}
 	}
@@ -217,9 +217,13 @@ func TestBound(t *testing.T) {
 	}
 	b.Acquire()
 	b.Next(t.Context())
-	for range 3 {
-		if err := put(big("stream_event", 400)); err != nil {
+	for i := range 3 {
+		effect, err := b.Put(frame(t, big("stream_event", 400)))
+		if err != nil {
 			t.Errorf("partial message over the bound: %v", err)
+		}
+		if first := i == 1; effect.Dropping != first {
+			t.Errorf("message %d: dropping %v, want it told once", i, effect.Dropping)
 		}
 	}
 	if n := b.Dropped(); n != 2 {
@@ -262,7 +266,13 @@ func TestNextWaits(t *testing.T) {
 			got <- fmt.Sprint(err)
 		}()
 		synctest.Wait()
+		b.Flush() // nothing to wake anybody for
 		b.Put(frame(t, `{"type":"assistant"}`))
+		synctest.Wait()
+		if len(got) > 0 {
+			t.Error("woken before the flush")
+		}
+		b.Flush()
 		if s := <-got; s != "assistant<nil>" {
 			t.Error(s)
 		}
@@ -285,4 +295,53 @@ func TestNextWaits(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestQueue holds the places that are used again against a queue that grows
+// for ever.
+func TestQueue(t *testing.T) {
+	b := inbox.New(0)
+	b.Acquire()
+	put, taken := 0, 0
+	take := func() {
+		it, err := b.Next(t.Context())
+		if err != nil || it.Frame.Text("n") != fmt.Sprint(taken) {
+			t.Fatalf("got %s, %v, want number %d", it.Frame.Line, err, taken)
+		}
+		taken++
+	}
+	for round := range 40 {
+		for range round * round % 97 {
+			b.Put(frame(t, fmt.Sprintf(`{"type":"assistant","n":"%d"}`, put)))
+			put++
+		}
+		for range min(put-taken, round*5%61) {
+			take()
+		}
+	}
+	for taken < put {
+		take()
+	}
+	if put < 1000 {
+		t.Errorf("only %d frames were put", put)
+	}
+}
+
+func TestQueueAllocations(t *testing.T) {
+	b := inbox.New(0)
+	b.Acquire()
+	f := frame(t, `{"type":"stream_event"}`)
+	batch := func() {
+		for range 100 {
+			b.Put(f)
+		}
+		b.Flush()
+		for range 100 {
+			b.Next(t.Context())
+		}
+	}
+	batch()
+	if n := testing.AllocsPerRun(10, batch); n > 0 {
+		t.Errorf("%v allocations for a batch of frames, want none", n)
+	}
 }

@@ -149,6 +149,7 @@ func (t *turns) join(ids []string) {
 // finish ends the current turn with its result.
 func (t *turns) finish(f wire.Frame) Item {
 	it := Item{Frame: f, turn: t.current}
+	var ends []*prompt
 	ids := f.Prompts()
 	if len(ids) > 0 {
 		t.learn()
@@ -158,23 +159,23 @@ func (t *turns) finish(f wire.Frame) Item {
 		for _, id := range ids {
 			if p := t.find(id); p != nil {
 				it.turn.add(p)
-				it.ends = append(it.ends, p)
+				ends = append(ends, p)
 			}
 		}
 	} else if it.turn != nil {
-		it.ends = slices.Clone(it.turn.prompts)
+		ends = slices.Clone(it.turn.prompts)
 	}
-	t.close(&it, WithResult)
+	it.end = t.close(ends, WithResult)
 	return it
 }
 
-// close ends the prompts of an item, and the turn.
-func (t *turns) close(it *Item, how End) {
-	it.how = how
-	for _, p := range it.ends {
+// close ends prompts, and the turn.
+func (t *turns) close(ends []*prompt, how End) *ending {
+	for _, p := range ends {
 		t.end(p)
 	}
 	t.current = nil
+	return &ending{ends, how}
 }
 
 // lifecycle follows what the CLI says about one prompt. States that end a
@@ -201,13 +202,12 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 			t.current.add(p)
 		}
 	case "cancelled", "discarded", "refused":
-		it.ends, it.how = it.turn.prompts, Cancelled
+		it.end = &ending{it.turn.prompts, Cancelled}
 		t.end(p)
 	case "completed":
 		if p.opened && t.current != nil {
 			it.turn = t.current
-			it.ends = slices.Clone(t.current.prompts)
-			t.close(&it, Lost)
+			it.end = t.close(slices.Clone(t.current.prompts), Lost)
 		}
 	}
 	return it, begun

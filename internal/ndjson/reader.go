@@ -16,11 +16,16 @@ import (
 	"io"
 )
 
+// The buffer is small until reads fill it: thousands of sessions may wait at
+// once, and few of them in the middle of a burst.
 const (
-	bufferSize = 64 << 10
-	headSize   = 1 << 10
-	longLine   = 1 << 20
-	maxEmpty   = 100
+	minBuffer = 4 << 10
+	maxBuffer = 32 << 10
+	calmReads = 16       // small reads in a row that make it small again
+	longChunk = 64 << 10 // what a pipe holds
+	headSize  = 1 << 10
+	longLine  = 1 << 20
+	maxEmpty  = 100
 )
 
 // DefaultLimit is the longest line a Reader buffers unless told otherwise.
@@ -56,17 +61,22 @@ type Reader struct {
 	// Long, if set, is called once for each line that passes 1 MiB without a
 	// line feed, while the line is still being read.
 	Long func(size int)
+	// Waits, if set, is called before each read of the stream: whoever was to
+	// be told of the lines so far should be told now, because the next may be
+	// long in coming.
+	Waits func()
 
 	src   io.Reader
-	buf   []byte // filled once, reused: lines are copied out
+	buf   []byte // reused: lines are copied out
 	r, w  int    // unread part of buf
+	calm  int    // small reads in a row
 	begun bool
 	err   error // sticky end of src
 }
 
 // NewReader returns a Reader on src.
 func NewReader(src io.Reader) *Reader {
-	return &Reader{src: src, buf: make([]byte, bufferSize)}
+	return &Reader{src: src, buf: make([]byte, minBuffer)}
 }
 
 // Next returns the next line that is not blank, without its line ending. The
@@ -119,7 +129,7 @@ func (r *Reader) line() ([]byte, error) {
 			return bytes.Clone(line), nil
 		}
 		scanned = r.w - r.r
-		if scanned == len(r.buf) {
+		if scanned >= maxBuffer {
 			return r.long()
 		}
 		if err := r.fill(); err != nil {
@@ -130,12 +140,19 @@ func (r *Reader) line() ([]byte, error) {
 
 // fill reads once into buf, moving the unread part to its front for room.
 func (r *Reader) fill() error {
-	if r.r > 0 {
-		r.w = copy(r.buf, r.buf[r.r:r.w])
-		r.r = 0
+	unread := r.buf[r.r:r.w]
+	switch {
+	case r.w == len(r.buf) && len(r.buf) < maxBuffer: // the last read filled it
+		r.buf = make([]byte, min(4*len(r.buf), maxBuffer))
+	case r.calm >= calmReads && len(r.buf) > minBuffer && len(unread) == 0:
+		r.buf = make([]byte, minBuffer)
 	}
+	r.w, r.r = copy(r.buf, unread), 0
 	n, err := r.read(r.buf[r.w:])
 	r.w += n
+	if r.calm++; n > minBuffer/2 {
+		r.calm = 0
+	}
 	return err
 }
 
@@ -144,6 +161,9 @@ func (r *Reader) read(p []byte) (int, error) {
 	for range maxEmpty {
 		if r.err != nil {
 			return 0, r.err
+		}
+		if r.Waits != nil {
+			r.Waits()
 		}
 		n, err := r.src.Read(p)
 		r.err = err
@@ -175,7 +195,7 @@ func truncated(rest []byte, err error) error {
 // becomes the caller's without another copy.
 func (r *Reader) long() ([]byte, error) {
 	limit := r.limit()
-	line := append(make([]byte, 0, 4*len(r.buf)), r.buf[r.r:r.w]...)
+	line := append(make([]byte, 0, 4*longChunk), r.buf[r.r:r.w]...)
 	r.r, r.w = 0, 0
 	warned := false
 	for {
@@ -186,24 +206,31 @@ func (r *Reader) long() ([]byte, error) {
 			warned = true
 			r.Long(len(line))
 		}
-		if cap(line)-len(line) < len(r.buf) {
+		if cap(line)-len(line) < longChunk {
 			line = append(make([]byte, 0, 2*cap(line)), line...)
 		}
-		// A read never exceeds buf, so what follows the line feed fits there.
 		start := len(line)
-		n, err := r.read(line[start : start+len(r.buf)])
+		n, err := r.read(line[start : start+longChunk])
 		line = line[:start+n]
 		if err != nil {
 			return nil, truncated(line, err)
 		}
 		if i := bytes.IndexByte(line[start:], '\n'); i >= 0 {
-			r.w = copy(r.buf, line[start+i+1:])
+			r.keep(line[start+i+1:])
 			if start+i > limit {
 				return nil, tooLong(line[:start+i], int64(start+i))
 			}
 			return line[:start+i], nil
 		}
 	}
+}
+
+// keep puts what follows a long line into buf.
+func (r *Reader) keep(rest []byte) {
+	if len(rest) > len(r.buf) {
+		r.buf = make([]byte, max(len(rest), maxBuffer))
+	}
+	r.w = copy(r.buf, rest)
 }
 
 // drain reads past the rest of an oversized line, keeping only its head.

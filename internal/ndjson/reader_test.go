@@ -78,7 +78,7 @@ func TestReaderLines(t *testing.T) {
 }
 
 func TestReaderLimit(t *testing.T) {
-	for _, size := range []int{0, 9, 10, 11, 64 << 10, 64<<10 + 1, 200 << 10} {
+	for _, size := range []int{0, 9, 10, 11, 4<<10 - 1, 4 << 10, 32<<10 - 1, 32 << 10, 64 << 10, 64<<10 + 1, 200 << 10} {
 		in := strings.Repeat("x", size) + "\nnext\n"
 		r := ndjson.NewReader(strings.NewReader(in))
 		r.Limit = 10

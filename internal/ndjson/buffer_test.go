@@ -1,0 +1,83 @@
+package ndjson_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/ndjson"
+)
+
+// TestReaderBuffer lets the buffer grow, shrink and take what follows a long
+// line, in pieces of all sizes.
+func TestReaderBuffer(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	var in bytes.Buffer
+	var want []int
+	for range 60 {
+		for range rnd.IntN(40) { // calm
+			want = append(want, 1+rnd.IntN(300))
+		}
+		want = append(want, 1+rnd.IntN(200<<rnd.IntN(11)))
+	}
+	for i, n := range want {
+		in.Write(bytes.Repeat([]byte{byte('a' + i%26)}, n))
+		in.WriteByte('\n')
+	}
+	for _, size := range []int{1000, 4 << 10, 5000, 32 << 10, 64 << 10, 1 << 20} {
+		waited := 0
+		r := ndjson.NewReader(&chunks{in: in.Bytes(), size: size})
+		r.Waits = func() { waited++ }
+		for i, n := range want {
+			line, err := r.Next()
+			if err != nil || len(line) != n || line[0] != byte('a'+i%26) || line[n-1] != line[0] {
+				t.Fatalf("pieces of %d: line %d has %d bytes, %v, want %d", size, i, len(line), err, n)
+			}
+		}
+		if least := in.Len() / max(size, 64<<10); waited < least {
+			t.Errorf("pieces of %d: told %d times that a read may wait, want %d at least", size, waited, least)
+		}
+		if _, err := r.Next(); err != io.EOF {
+			t.Errorf("pieces of %d: %v at the end", size, err)
+		}
+	}
+}
+
+// TestReaderWaits wants to be told before a read that brings no whole line.
+func TestReaderWaits(t *testing.T) {
+	from, to := io.Pipe()
+	r := ndjson.NewReader(from)
+	told := make(chan string, 10)
+	lines := 0
+	r.Waits = func() { told <- fmt.Sprint(lines) }
+	go func() {
+		for {
+			if _, err := r.Next(); err != nil {
+				return
+			}
+			lines++
+		}
+	}()
+	for _, step := range []struct{ write, want string }{{"", "0"}, {"a\nb\nhalf", "2"}, {" a line\n", "3"}} {
+		if step.write != "" {
+			io.WriteString(to, step.write)
+		}
+		if got := <-told; got != step.want {
+			t.Errorf("after %q: told at %s lines, want %s", step.write, got, step.want)
+		}
+	}
+	to.Close()
+}
+
+// TestReaderAllocations pins what a line costs: itself.
+func TestReaderAllocations(t *testing.T) {
+	r := ndjson.NewReader(&endless{line: append(bytes.Repeat([]byte("x"), 250), '\n')})
+	for range 1000 {
+		r.Next()
+	}
+	if n := testing.AllocsPerRun(1000, func() { r.Next() }); n > 1 {
+		t.Errorf("%v allocations for a line, want 1", n)
+	}
+}
