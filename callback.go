@@ -58,8 +58,10 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	req := &permission.Request{RequestID: in.ID.String()}
-	decodeErr := readable(req, jsonx.Unmarshal(in.Body, req))
-	s.race.ask(req.ToolUseID)
+	decodeErr := readable(req, req.UnmarshalJSON(in.Body))
+	if s.plan.races {
+		s.race.ask(req.ToolUseID)
+	}
 	return &callback{
 		name:    req.ToolName,
 		decides: req.ToolUseID,
@@ -104,12 +106,8 @@ func readable(req *permission.Request, err error) error {
 }
 
 func (s *Session) hookCallback(in *peer.Incoming) *callback {
-	var body struct {
-		CallbackID string          `json:"callback_id"`
-		Input      json.RawMessage `json:"input"`
-		ToolUseID  string          `json:"tool_use_id"`
-	}
-	unread := jsonx.Unmarshal(in.Body, &body)
+	var body hookBody
+	unread := body.decode(in.Body)
 	if unread != nil {
 		s.diagnose(in.Body, unread)
 	}
@@ -155,25 +153,55 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	}
 }
 
+// hookBody is the body of a hook_callback.
+type hookBody struct {
+	CallbackID string          `json:"callback_id"`
+	Input      json.RawMessage `json:"input"`
+	ToolUseID  string          `json:"tool_use_id"`
+}
+
+// decode reads a body in one pass, and in the general way if there is anything
+// unusual about it.
+func (b *hookBody) decode(raw []byte) error {
+	var s jsonx.Scanner
+	s.Over(raw)
+	o := s.Object()
+	for name := s.Next(&o); name != nil; name = s.Next(&o) {
+		switch string(name) {
+		case "callback_id":
+			b.CallbackID = s.Text()
+		case "input":
+			b.Input = s.Skip()
+		case "tool_use_id":
+			b.ToolUseID = s.Text()
+		default:
+			s.Skip()
+		}
+	}
+	if s.End() {
+		return nil
+	}
+	*b = hookBody{}
+	return jsonx.Unmarshal(raw, b)
+}
+
 // invoke runs a callback and answers with what it says, or by its failure
 // policy when it fails, panics, ends its goroutine or takes too long. Whoever
 // answers first counts; a callback that is late talks to nobody.
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String()}
 	s.trace.callbackStarted(t)
 	begin := time.Now()
 	if cb.races != "" {
 		defer s.race.enter(cb.races, func() {
-			cancel(errDecided)
+			in.End(errDecided)
 			in.Reply(json.RawMessage(noOpinion)) // nobody waits for one any more
 		})()
 	}
 	if cb.timeout > 0 {
 		timer := time.AfterFunc(cb.timeout, func() {
 			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
-			cancel(err) // before the write, which may take its time
+			in.End(err) // before the write, which may take its time
 			if s.failed(in, cb, err) {
 				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
 			}
@@ -212,7 +240,9 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 		s.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
 		answered = s.reply(in, cb, reply)
-		s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
+		if s.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated all the same
+			s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
+		}
 	}
 	if !answered {
 		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
@@ -225,7 +255,7 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 	if !in.Reply(payload) {
 		return false
 	}
-	if cb.decides != "" {
+	if cb.decides != "" && s.plan.races {
 		s.race.decide(cb.decides)
 	}
 	return true

@@ -25,6 +25,7 @@ type plan struct {
 	env       []string
 	init      *control.Initialize
 	hooks     map[string]hook.Hook // by callback id
+	races     bool                 // there are PermissionRequest hooks, which the callback may overtake
 	inside    map[string]MCPHandler
 	outside   map[string]json.RawMessage // configurations of MCP servers
 	settings  json.RawMessage            // nil for none
@@ -43,6 +44,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 		inside:    inside,
 		outside:   outside,
 		oneWay:    oneShot && !o.needsControl(),
+		races:     slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest }),
 		sessionID: o.SessionID,
 		hooks:     make(map[string]hook.Hook),
 	}

@@ -119,10 +119,17 @@ func observe[I any, PI inputOf[I]](event Event, matcher string, fn func(context.
 // decode reads an input. A field of an unexpected kind stays zero; only text
 // that is no JSON object is an error.
 func decode[I any, PI inputOf[I]](event Event, raw json.RawMessage, toolUseID string) (PI, error) {
+	in := PI(new(I))
+	if fast, ok := any(in).(scanned); ok {
+		if scan(fast, raw) {
+			in.received(raw, toolUseID)
+			return in, nil
+		}
+		in = new(I) // without what was read of it
+	}
 	if !isObject(raw) {
 		return nil, fmt.Errorf("hook: input of %s is not a JSON object", event)
 	}
-	in := PI(new(I))
 	if err := jsonx.Unmarshal(raw, in); err != nil && !jsonx.Mismatch(err) {
 		return nil, fmt.Errorf("hook: input of %s: %w", event, err)
 	}

@@ -166,30 +166,25 @@ func (d Decision) denial(toolUseID string) denialFields {
 // allowance splices the input instead of marshalling it: marshalling drops
 // blanks, and the CLI may compare what it gets with what it sent.
 func (d Decision) allowance(input json.RawMessage, toolUseID string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	b.WriteString(`{"behavior":"allow"`)
+	b := make([]byte, 0, len(input)+len(toolUseID)+64)
+	b = append(b, `{"behavior":"allow"`...)
 	if input != nil {
-		b.WriteString(`,"updatedInput":`)
-		b.Write(input)
+		b = append(b, `,"updatedInput":`...)
+		b = append(b, input...)
 	}
 	if len(d.remember) > 0 {
 		updates, err := jsonx.Marshal(d.remember)
 		if err != nil {
 			return nil, fmt.Errorf("permission: updates: %w", err)
 		}
-		b.WriteString(`,"updatedPermissions":`)
-		b.Write(updates)
+		b = append(b, `,"updatedPermissions":`...)
+		b = append(b, updates...)
 	}
 	if toolUseID != "" {
-		id, err := jsonx.Marshal(toolUseID)
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(`,"toolUseID":`)
-		b.Write(id)
+		b = append(b, `,"toolUseID":`...)
+		b = jsonx.AppendText(b, toolUseID)
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return append(b, '}'), nil
 }
 
 // replyInput is never null: the CLI denies a call whose updatedInput is null.

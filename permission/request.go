@@ -87,9 +87,18 @@ type MatchedRule struct {
 // UnmarshalJSON decodes a can_use_tool request. Fields of an unexpected kind
 // stay zero.
 func (r *Request) UnmarshalJSON(data []byte) error {
+	raw := append(json.RawMessage(nil), data...)
+	if r.scan(raw) {
+		return nil
+	}
+	return r.decode(raw)
+}
+
+// decode is the general way to read a request, which keeps raw in it.
+func (r *Request) decode(raw json.RawMessage) error {
 	type fields Request
 	f := fields{RequestID: r.RequestID, Cwd: r.Cwd}
-	if err := jsonx.Unmarshal(data, &f); err != nil && !jsonx.Mismatch(err) {
+	if err := jsonx.Unmarshal(raw, &f); err != nil && !jsonx.Mismatch(err) {
 		return err
 	}
 	// A value of another kind leaves a pointer to nothing behind.
@@ -99,7 +108,7 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 	if f.MatchedAskRule != nil && *f.MatchedAskRule == (MatchedRule{}) {
 		f.MatchedAskRule = nil
 	}
-	f.Raw = append(json.RawMessage(nil), data...)
+	f.Raw = raw
 	*r = Request(f)
 	return nil
 }

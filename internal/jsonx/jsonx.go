@@ -18,6 +18,8 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -75,7 +77,28 @@ func NewMismatch[T any](value string) error {
 
 // Valid reports whether data is one JSON value without repeated names.
 func Valid(data []byte) bool {
+	var s Scanner
+	s.Over(data)
+	if s.Skip(); s.End() {
+		return true
+	}
 	return jsontext.Value(data).IsValid(jsontext.AllowInvalidUTF8(true))
+}
+
+// AppendText appends a string as JSON.
+func AppendText(b []byte, text string) []byte {
+	for i := range len(text) {
+		if c := text[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			quoted, err := jsontext.AppendQuote(b, text)
+			if err != nil { // it holds bytes that are no UTF-8
+				quoted, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(text, "\ufffd"))
+			}
+			return quoted
+		}
+	}
+	b = append(b, '"')
+	b = append(b, text...)
+	return append(b, '"')
 }
 
 // Line returns data as JSON without a line break: data itself when it has

@@ -126,21 +126,11 @@ func (m *Members) text() error {
 	if m.peek() != '"' {
 		return m.bad("string expected")
 	}
-	quote := m.pos // looked for once, however many escapes come before it
-	for i := m.pos + 1; i < len(m.data); {
-		if quote < i {
-			next := bytes.IndexByte(m.data[i:], '"')
-			if next < 0 {
-				break
-			}
-			quote = i + next
-		}
-		escape := bytes.IndexByte(m.data[i:quote], '\\')
-		if escape < 0 {
-			m.pos = quote + 1
+	for i := special(m.data, m.pos+1); i < len(m.data); i = special(m.data, i+2) {
+		if m.data[i] == '"' {
+			m.pos = i + 1
 			return nil
 		}
-		i += escape + 2
 	}
 	return m.bad("string without an end")
 }

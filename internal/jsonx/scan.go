@@ -43,11 +43,16 @@ type Object struct {
 
 // Start sets a Scanner to the beginning of data.
 func (s *Scanner) Start(data []byte) {
-	s.data, s.text, s.pos, s.depth, s.count = data, "", 0, 0, 0
-	s.failed = len(data) > scanSize
+	s.Over(data)
 	if len(data) <= scanCopy {
 		s.text = string(data)
 	}
+}
+
+// Over is Start without a copy of the text: each string is one of its own.
+func (s *Scanner) Over(data []byte) {
+	s.data, s.text, s.pos, s.depth, s.count = data, "", 0, 0, 0
+	s.failed = len(data) > scanSize
 }
 
 // Fail gives up.

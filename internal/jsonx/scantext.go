@@ -1,7 +1,6 @@
 package jsonx
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strings"
@@ -102,40 +101,58 @@ func (s *Scanner) string() (plain, ascii bool) {
 	return false, false
 }
 
+// special finds the next quote or backslash from i on; the end of the data, or
+// a place behind it, if there is none.
+func special(data []byte, i int) int {
+	for ; i+8 <= len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if mark := has(w, '"') | has(w, '\\'); mark != 0 {
+			return i + bits.TrailingZeros64(mark)/8
+		}
+	}
+	for ; i < len(data); i++ {
+		if data[i] == '"' || data[i] == '\\' {
+			break
+		}
+	}
+	return i
+}
+
 // unescape returns the text of a string with escapes.
 func (s *Scanner) unescape(value []byte) string {
 	var out strings.Builder
 	out.Grow(len(value))
 	for {
-		i := bytes.IndexByte(value, '\\')
-		if i < 0 {
-			out.Write(value)
+		i := special(value, 0)
+		out.Write(value[:i])
+		if i == len(value) {
 			return out.String()
 		}
-		out.Write(value[:i])
 		r, n := escape(value[i:])
-		if n == 0 {
+		switch {
+		case n == 0:
 			s.failed = true
 			return ""
+		case n == 2: // of one byte
+			out.WriteByte(byte(r))
+		default:
+			out.WriteRune(r)
 		}
-		out.WriteRune(r)
 		value = value[i+n:]
 	}
 }
 
-// escapesSound reports whether all escapes of a string can be read.
-func escapesSound(value []byte) bool {
-	for {
-		i := bytes.IndexByte(value, '\\')
-		if i < 0 {
-			return true
-		}
-		_, n := escape(value[i:])
+// escapesSound reports whether all escapes of a string can be read, which
+// stands there with its quotes.
+func escapesSound(quoted []byte) bool {
+	for i := special(quoted, 1); i < len(quoted)-1; i = special(quoted, i) {
+		_, n := escape(quoted[i:])
 		if n == 0 {
 			return false
 		}
-		value = value[i+n:]
+		i += n
 	}
+	return true
 }
 
 // escape reads the escape that text begins with, and how long it is; 0 for one

@@ -22,12 +22,9 @@ type Incoming struct {
 	cancel context.CancelCauseFunc
 }
 
-// end ends the request's context. Nil-safe for refused requests.
-func (in *Incoming) end(cause error) {
-	if in.cancel != nil {
-		in.cancel(cause)
-	}
-}
+// End ends the request's context. It may be called again: the first cause
+// stays.
+func (in *Incoming) End(cause error) { in.cancel(cause) }
 
 // Reply answers with a success. Only the first answer counts: Reply reports
 // whether this was it.
@@ -41,6 +38,9 @@ func (in *Incoming) Reply(payload json.RawMessage) bool {
 
 // Fail answers with an error. Only the first answer counts.
 func (in *Incoming) Fail(e *wire.ReplyError) bool {
+	if !in.Pending() {
+		return false // as a rule: it was answered, and this is the last resort
+	}
 	return in.answer(wire.EncodeError(in.ID, e))
 }
 
@@ -155,5 +155,5 @@ func (p *Peer) cancel(id wire.ID) {
 		p.cfg.Log.Debug("cancel for a request that is not pending", "request_id", id.String())
 		return
 	}
-	in.end(ErrCancelled)
+	in.End(ErrCancelled)
 }

@@ -218,7 +218,7 @@ func (p *Peer) Close(cause error) {
 		h.done <- cause
 	}
 	for _, in := range incoming {
-		in.end(cause)
+		in.End(cause)
 	}
 }
 

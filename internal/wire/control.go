@@ -28,6 +28,9 @@ func (id ID) Own() (uint64, bool) {
 
 // String returns the id for people: without the quotes.
 func (id ID) String() string {
+	if n := len(id); n > 2 && id[0] == '"' && id[n-1] == '"' && strings.IndexByte(string(id), '\\') < 0 {
+		return string(id[1 : n-1])
+	}
 	if s := jsonx.Text([]byte(id)); s != "" {
 		return s
 	}
@@ -73,7 +76,7 @@ func (f Frame) Request() (Request, error) {
 	if err != nil {
 		return r, fmt.Errorf("request: %w", err)
 	}
-	if r.Subtype = jsonx.Text(members[0]); r.Subtype == "" {
+	if r.Subtype = kind(members[0]); r.Subtype == "" {
 		return r, &MissingError{"request.subtype"}
 	}
 	return r, nil
@@ -83,8 +86,11 @@ func (f Frame) Request() (Request, error) {
 // "message".
 func (f Frame) request() (id, body []byte, err error) {
 	id, body = f.Member("request_id"), f.Member("request")
+	if jsonx.Present(body) {
+		return id, body, nil
+	}
 	inner := f.Member("message")
-	if jsonx.Present(body) || !jsonx.Present(inner) {
+	if !jsonx.Present(inner) {
 		return id, body, nil
 	}
 	members, err := unique(inner, "request_id", "request")

@@ -122,6 +122,12 @@ func kind(value []byte) string {
 		return TypeResponse
 	case `"success"`:
 		return "success"
+	case `"can_use_tool"`:
+		return "can_use_tool"
+	case `"hook_callback"`:
+		return "hook_callback"
+	case `"mcp_message"`:
+		return "mcp_message"
 	}
 	return jsonx.Text(value)
 }
