@@ -1,0 +1,220 @@
+package claude_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// loop is a CLI without a process and without goroutines, so that what is
+// counted belongs to the session: say puts lines into what the session reads,
+// and what it writes is answered within Write, or counted as a reply.
+type loop struct {
+	mu      sync.Mutex
+	ready   sync.Cond
+	out     []byte
+	over    bool
+	ended   chan struct{}
+	replied chan struct{}
+}
+
+func (l *loop) Start(context.Context, *claude.Launch) (claude.Conn, error) {
+	l.ready.L = &l.mu
+	l.ended, l.replied = make(chan struct{}), make(chan struct{}, 1)
+	return l, nil
+}
+
+func (l *loop) say(line []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.out = append(l.out, line...)
+	l.ready.Signal()
+}
+
+func (l *loop) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(l.out) == 0 {
+		if l.over {
+			return 0, io.EOF
+		}
+		l.ready.Wait()
+	}
+	n := copy(p, l.out)
+	l.out = append(l.out[:0], l.out[n:]...)
+	return n, nil
+}
+
+func (l *loop) Write(line []byte) (int, error) {
+	switch {
+	case bytes.HasPrefix(line, []byte(`{"type":"control_response"`)):
+		l.replied <- struct{}{}
+	case bytes.HasPrefix(line, []byte(`{"type":"control_request"`)):
+		_, id, _ := bytes.Cut(line, []byte(`"request_id":`))
+		id, _, _ = bytes.Cut(id, []byte(`,`))
+		l.mu.Lock()
+		l.out = append(l.out, `{"type":"control_response","response":{"subtype":"success","request_id":`...)
+		l.out = append(l.out, id...)
+		l.out = append(l.out, `,"response":{"claude_code_version":"2.1.325"}}}`+"\n"...)
+		l.ready.Signal()
+		l.mu.Unlock()
+	}
+	return len(line), nil
+}
+
+func (l *loop) CloseWrite() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.over {
+		l.over = true
+		close(l.ended)
+		l.ready.Signal()
+	}
+	return nil
+}
+
+func (l *loop) Stop() error { return l.CloseWrite() }
+
+func (l *loop) Wait() error {
+	<-l.ended
+	return nil
+}
+
+const (
+	costDelta      = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello there, this is text"}},"parent_tool_use_id":null,"session_id":"3f9845ee-3d15-49bc-9e60-a8210e7a1993","uuid":"5979d4cf-5d39-48a6-b225-510d7172692e"}` + "\n"
+	costAssistant  = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"Hello there\n"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}` + "\n"
+	costResult     = `{"type":"result","subtype":"success","is_error":false,"result":"Hello","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"opus":{"inputTokens":1,"costUSD":0.5}},"permission_denials":[],"session_id":"s","uuid":"u"}` + "\n"
+	costPermission = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/repo/w.txt","content":"Hello there"},"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"tool_use_id":"toolu_1"}}` + "\n"
+	costHook       = `{"type":"control_request","request_id":"r-1","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/repo","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/repo/w.txt"},"tool_use_id":"toolu_1"},"tool_use_id":"toolu_1"}}` + "\n"
+)
+
+// costs are the frames whose price is known, with what each may allocate, the
+// played CLI included.
+func costs(tb testing.TB) map[string]struct {
+	most float64
+	do   func()
+} {
+	l := new(loop)
+	s, err := claude.Connect(tb.Context(), &claude.Options{
+		Transport: l,
+		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), nil
+		},
+		Hooks: []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			return nil, nil
+		})},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { s.Close() })
+	next, stop := messages(tb.Context(), s)
+	tb.Cleanup(stop)
+	frame := func(line string) func() {
+		text := []byte(line)
+		return func() {
+			l.say(text)
+			if next() == nil {
+				tb.Fatal("no message")
+			}
+		}
+	}
+	request := func(line string) func() {
+		text := []byte(line)
+		return func() {
+			l.say(text)
+			<-l.replied
+		}
+	}
+	return map[string]struct {
+		most float64
+		do   func()
+	}{
+		"delta":      {3, frame(costDelta)},
+		"assistant":  {6, frame(costAssistant)},
+		"result":     {16, frame(costResult)}, // outside of a turn it is also looked at for the cause of a failed start
+		"permission": {21, request(costPermission)},
+		"hook":       {23, request(costHook)},
+		"control call": {28, func() {
+			if err := s.SetModel(tb.Context(), "opus"); err != nil {
+				tb.Fatal(err)
+			}
+		}},
+	}
+}
+
+// messages reads the stream one message at a time.
+func messages(ctx context.Context, s *claude.Session) (next func() message.Message, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	want, got := make(chan struct{}), make(chan message.Message)
+	go func() {
+		defer close(got)
+		for msg, err := range s.Messages(ctx) {
+			if err != nil {
+				return
+			}
+			if _, open := <-want; !open {
+				return
+			}
+			got <- msg
+		}
+	}()
+	return func() message.Message { want <- struct{}{}; return <-got }, func() { close(want); cancel() }
+}
+
+// TestCost pins what a frame costs from the pipe to the program and back. What
+// is more is a change for the worse; what is less belongs written down here.
+func TestCost(t *testing.T) {
+	for name, c := range costs(t) {
+		c.do() // the first one pays for what is kept
+		if n := testing.AllocsPerRun(200, c.do); n > c.most+costSpare {
+			t.Errorf("%s: %v allocations, want %v at most", name, n, c.most)
+		}
+	}
+}
+
+func BenchmarkFrames(b *testing.B) {
+	for name, c := range costs(b) {
+		b.Run(strings.ReplaceAll(name, " ", "_"), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				c.do()
+			}
+		})
+	}
+}
+
+// BenchmarkStream is deltas in a row, as many as come with one read.
+func BenchmarkStream(b *testing.B) {
+	l := new(loop)
+	s, err := claude.Connect(b.Context(), &claude.Options{Transport: l})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	const batch = 100
+	lines := []byte(strings.Repeat(costDelta, batch))
+	l.say(lines)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(costDelta)))
+	n := 0
+	for msg, err := range s.Messages(b.Context()) {
+		if !b.Loop() {
+			return
+		}
+		if m, ok := msg.(*message.StreamEvent); !ok || err != nil || m.Text() == "" {
+			b.Fatalf("got %v, %v", msg, err)
+		}
+		if n++; n%batch == 0 {
+			l.say(lines)
+		}
+	}
+}
