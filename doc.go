@@ -82,6 +82,12 @@
 // partial messages are dropped, and if that is not enough the session ends
 // with [ErrSlow]. Control and callbacks are served until then.
 //
+// # Warm sessions
+//
+// A CLI takes about half a second to come up. A [Pool] has sessions started
+// and initialised before they are needed, replaces those that die or grow old,
+// and hands them out in microseconds.
+//
 // # Observation
 //
 // [Options].Logger takes what happens, [Options].Trace sees every frame,

@@ -1,0 +1,347 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Pool keeps sessions started and initialised, so that the first prompt need
+// not wait for a CLI to come up, which takes about half a second. [NewPool]
+// makes it, Close ends it.
+//
+// All methods may be called from any goroutine.
+type Pool struct {
+	opts    *Options
+	size    int
+	maxIdle time.Duration
+	ctx     context.Context // of all starts
+	cancel  context.CancelCauseFunc
+	wg      sync.WaitGroup // starts, watches and closings
+
+	mu       sync.Mutex
+	idle     []*pooled    // ready, oldest first
+	waiters  []chan start // calls of Get that found nothing ready, oldest first
+	starting int
+	failures int         // of starts and of sessions that died, since the last one of use
+	retry    *time.Timer // runs while starts back off
+	closed   bool
+	errs     []error // of sessions that could not be ended
+}
+
+// PoolOptions bound a [Pool]. Zero fields have the defaults given.
+type PoolOptions struct {
+	// Size is how many sessions are kept ready: 1. As many are started at
+	// once, after sessions were handed out, too.
+	Size int
+	// MaxIdle is how long a session may wait to be used: 10 minutes. Then it
+	// is replaced, because credentials and settings age. [NoTimeout]: for ever.
+	MaxIdle time.Duration
+}
+
+// Bounds of the pause after starts that failed.
+const (
+	poolPause    = time.Second
+	poolMaxPause = time.Minute
+)
+
+// pooled is a session that waits to be used.
+type pooled struct {
+	session *Session
+	taken   chan struct{} // closed when it is no longer the pool's
+}
+
+// start is what became of starting a session.
+type start struct {
+	session *Session
+	err     error
+}
+
+// NewPool returns a pool of sessions with the same options, and begins to start
+// them. The context gives their callbacks its values; its end does not end the
+// pool, Close does.
+//
+// The options are those of every session, fixed when it starts: prompts, tools,
+// hooks, callbacks, the working directory and the rest. What a session can
+// change of itself (SetModel, SetPermissionMode, SetMCPServers and others) it
+// can change after Get. Callbacks serve all sessions, see [SessionFrom].
+// Options that name one conversation cannot be shared and are refused:
+// SessionID and Continue, and Resume without ForkSession.
+//
+// The error is an [*OptionError]. What goes wrong with starting is logged, and
+// reported by Get to those who wait for it.
+func NewPool(ctx context.Context, opts *Options, pool PoolOptions) (*Pool, error) {
+	o := opts.clone()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if err := o.shareable(); err != nil {
+		return nil, err
+	}
+	p := &Pool{opts: o, size: max(pool.Size, 1), maxIdle: pool.MaxIdle}
+	if p.maxIdle == 0 {
+		p.maxIdle = 10 * time.Minute
+	}
+	p.ctx, p.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refill()
+	return p, nil
+}
+
+// shareable refuses options that only one session can have.
+func (o *Options) shareable() error {
+	switch {
+	case o.SessionID != "":
+		return &OptionError{"SessionID", "names one session, a pool has many"}
+	case o.Continue:
+		return &OptionError{"Continue", "names one conversation, a pool has many"}
+	case o.Resume != "" && !o.ForkSession:
+		return &OptionError{"Resume", "names one conversation, a pool has many: set ForkSession"}
+	}
+	return nil
+}
+
+// Get hands out a session, which is the caller's from then on: the caller
+// closes it, and it does not come back. Another one is started in its place.
+//
+// If none is ready, Get waits for one as long as ctx allows. The error is that
+// of ctx, ErrClosed, or that of the start it waited for, as [Connect] gives it.
+func (p *Pool) Get(ctx context.Context) (*Session, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("claude: pool: %w", context.Cause(ctx))
+	}
+	s, waiter, err := p.take()
+	if s != nil || err != nil {
+		return s, err
+	}
+	select {
+	case got := <-waiter:
+		return got.session, got.err
+	case <-ctx.Done():
+		if late := p.leave(waiter); late != nil {
+			_ = late.Close() // the pool is closed and waits for nobody
+		}
+		return nil, fmt.Errorf("claude: pool: %w", context.Cause(ctx))
+	}
+}
+
+// take returns a session that is ready, or the place of one who waits for it.
+func (p *Pool) take() (*Session, chan start, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, nil, ErrClosed
+	}
+	defer p.refill()
+	for len(p.idle) > 0 {
+		first := p.idle[0]
+		p.idle = slices.Delete(p.idle, 0, 1)
+		close(first.taken)
+		select {
+		case <-first.session.Done(): // its watcher was not fast enough
+		default:
+			p.failures = 0
+			return first.session, nil, nil
+		}
+	}
+	waiter := make(chan start, 1)
+	p.waiters = append(p.waiters, waiter)
+	return nil, waiter, nil
+}
+
+// leave gives up a place. What was handed out in that moment goes back, or is
+// returned if the pool takes nothing back any more.
+func (p *Pool) leave(waiter chan start) (late *Session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i := slices.Index(p.waiters, waiter); i >= 0 {
+		p.waiters = slices.Delete(p.waiters, i, i+1)
+		return nil
+	}
+	got := <-waiter
+	if got.session == nil || p.closed {
+		return got.session
+	}
+	p.keep(got.session)
+	return nil
+}
+
+// Ready returns how many sessions are ready to be handed out.
+func (p *Pool) Ready() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.idle)
+}
+
+// refill starts what is missing. After a failure only those who wait are
+// served until the pause is over. The pool must be locked.
+func (p *Pool) refill() {
+	missing := p.size + len(p.waiters) - len(p.idle) - p.starting
+	if p.retry != nil {
+		missing = len(p.waiters) - p.starting
+	}
+	if p.closed {
+		missing = 0
+	}
+	for range missing {
+		p.starting++
+		p.wg.Go(func() {
+			s, err := Connect(p.ctx, p.opts)
+			p.started(start{s, err})
+		})
+	}
+}
+
+// started takes a session in, or the reason why there is none.
+func (p *Pool) started(got start) {
+	p.mu.Lock()
+	p.starting--
+	var pause time.Duration
+	if got.err == nil {
+		p.resume()
+		p.keep(got.session)
+		p.refill()
+	} else if !p.closed {
+		if len(p.waiters) > 0 {
+			p.answer(got)
+		}
+		pause = p.pause()
+	}
+	p.mu.Unlock()
+	if pause > 0 {
+		p.opts.Logger.Warn("a session for the pool could not be started", "error", got.err, "pause", pause)
+	}
+}
+
+// keep hands a session to whoever waits, or puts it aside. The pool must be
+// locked.
+func (p *Pool) keep(s *Session) {
+	switch {
+	case p.closed || len(p.waiters) == 0 && len(p.idle) >= p.size:
+		p.end(s)
+	case len(p.waiters) > 0:
+		p.answer(start{session: s})
+	default:
+		idle := &pooled{session: s, taken: make(chan struct{})}
+		p.idle = append(p.idle, idle)
+		p.wg.Go(func() { p.watch(idle) })
+	}
+}
+
+// answer gives the one who has waited longest what became of a start. The
+// pool must be locked.
+func (p *Pool) answer(got start) {
+	p.waiters[0] <- got // one slot, and used once
+	p.waiters = slices.Delete(p.waiters, 0, 1)
+}
+
+// pause holds starts back after a failure, longer each time, and returns how
+// long; 0 if they are held back already. The pool must be locked.
+func (p *Pool) pause() time.Duration {
+	if p.retry != nil { // one of several that were started together
+		return 0
+	}
+	pause := min(poolPause<<min(p.failures, 10), poolMaxPause)
+	p.failures++
+	var own *time.Timer
+	own = time.AfterFunc(pause, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.retry == own { // not ended by a success in the meantime
+			p.retry = nil
+			p.refill()
+		}
+	})
+	p.retry = own
+	return pause
+}
+
+// resume ends the pause. The pool must be locked.
+func (p *Pool) resume() {
+	if p.retry != nil {
+		p.retry.Stop()
+		p.retry = nil
+	}
+}
+
+// watch replaces a session that dies or grows old before it is used.
+func (p *Pool) watch(idle *pooled) {
+	var old <-chan time.Time
+	if p.maxIdle > 0 {
+		t := time.NewTimer(p.maxIdle)
+		defer t.Stop()
+		old = t.C
+	}
+	select {
+	case <-idle.taken:
+		return
+	case <-idle.session.Done():
+		p.replace(idle, true)
+	case <-old:
+		p.replace(idle, false)
+	}
+}
+
+// replace takes out a session that was not used. One that died is a failure
+// like that of a start: the next may die as soon.
+func (p *Pool) replace(idle *pooled, died bool) {
+	p.mu.Lock()
+	i := slices.Index(p.idle, idle)
+	if i < 0 { // handed out in the same moment
+		p.mu.Unlock()
+		return
+	}
+	p.idle = slices.Delete(p.idle, i, i+1)
+	if died {
+		p.pause()
+	} else {
+		p.failures = 0
+	}
+	p.end(idle.session)
+	p.refill()
+	p.mu.Unlock()
+	if died {
+		p.opts.Logger.Warn("a session of the pool ended before it was used", "error", idle.session.cause)
+	}
+}
+
+// end closes a session without waiting for it. The pool must be locked.
+func (p *Pool) end(s *Session) {
+	p.wg.Go(func() {
+		if err := s.Close(); err != nil {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.errs = append(p.errs, err)
+		}
+	})
+}
+
+// Close ends the pool and all sessions that were not handed out, and returns
+// when they are gone. Whoever waits in Get gets ErrClosed. Close may be called
+// again, and at the same time; the error says which processes could not be
+// ended.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		p.resume()
+		p.cancel(ErrClosed)
+		for _, idle := range p.idle {
+			close(idle.taken)
+			p.end(idle.session)
+		}
+		p.idle = nil
+		for len(p.waiters) > 0 {
+			p.answer(start{err: ErrClosed})
+		}
+	}
+	p.mu.Unlock()
+	p.wg.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return errors.Join(p.errs...)
+}
