@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// What each session does when many run at once.
+const (
+	manyMessages  = 100
+	manyCallbacks = 10
+)
+
+// inside is a Transport without a process and without goroutines: what the
+// session writes is answered within Write, into a buffer that Read empties. So
+// what is counted belongs to the session.
+type inside struct{}
+
+func (inside) Start(context.Context, *claude.Launch) (claude.Conn, error) {
+	c := &insideConn{ended: make(chan struct{})}
+	c.ready.L = &c.mu
+	return c, nil
+}
+
+type insideConn struct {
+	mu      sync.Mutex
+	ready   sync.Cond
+	out     []byte
+	over    bool
+	prompt  string
+	replies int // permission replies that the turn still waits for
+	ended   chan struct{}
+}
+
+func (c *insideConn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.out) == 0 {
+		if c.over {
+			return 0, io.EOF
+		}
+		c.ready.Wait()
+	}
+	n := copy(p, c.out)
+	if c.out = c.out[n:]; len(c.out) == 0 {
+		c.out = nil
+	}
+	return n, nil
+}
+
+func (c *insideConn) Write(line []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case bytes.HasPrefix(line, []byte(`{"type":"control_request"`)):
+		c.out = fmt.Appendf(c.out, `{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"claude_code_version":"2.1.325"}}}`+"\n", field(line, "request_id"))
+	case bytes.HasPrefix(line, []byte(`{"type":"control_response"`)):
+		if c.replies--; c.replies == 0 {
+			c.out = append(c.out, resultLine(c.prompt, "")...)
+		}
+	default:
+		c.prompt, c.replies = field(line, "uuid"), manyCallbacks
+		c.out = append(c.out, initLine(c.prompt)...)
+		for i := range manyMessages {
+			c.out = append(c.out, deltaLine()...)
+			if i%(manyMessages/manyCallbacks) == 0 {
+				c.out = fmt.Appendf(c.out, permissionLine, strconv.Itoa(i))
+			}
+		}
+	}
+	c.ready.Signal()
+	return len(line), nil
+}
+
+// field finds a string in a line by its name.
+func field(line []byte, name string) string {
+	_, rest, _ := bytes.Cut(line, []byte(`"`+name+`":"`))
+	value, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(value)
+}
+
+func (c *insideConn) CloseWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.over {
+		c.over = true
+		close(c.ended)
+		c.ready.Signal()
+	}
+	return nil
+}
+
+func (c *insideConn) Stop() error { return c.CloseWrite() }
+
+func (c *insideConn) Wait() error {
+	<-c.ended
+	return nil
+}
+
+// crowd is a number of sessions in this process.
+type crowd []*claude.Session
+
+func gather(ctx context.Context, n int) (crowd, error) {
+	opts := &claude.Options{
+		PartialMessages: true,
+		Transport:       inside{},
+		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), nil
+		},
+	}
+	all := make(crowd, 0, n)
+	for range n {
+		s, err := claude.Connect(ctx, opts)
+		if err != nil {
+			return nil, errors.Join(err, all.close())
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+func (all crowd) close() error {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, s := range all {
+		wg.Go(func() { errs[i] = s.Close() })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// run lets every session have a turn, all at once, and fails if one of them
+// has lost something. The result of a turn comes only when all of its
+// callbacks were answered.
+func (all crowd) run(ctx context.Context) (time.Duration, error) {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for i, s := range all {
+		wg.Go(func() { errs[i] = turn(ctx, s) })
+	}
+	wg.Wait()
+	return time.Since(begin), errors.Join(errs...)
+}
+
+func turn(ctx context.Context, s *claude.Session) error {
+	messages := 0
+	for msg, err := range s.Run(ctx, "go") {
+		if err != nil {
+			return err
+		}
+		if _, ok := msg.(*message.StreamEvent); ok {
+			messages++
+		}
+	}
+	if messages != manyMessages {
+		return fmt.Errorf("%d messages, want %d", messages, manyMessages)
+	}
+	return nil
+}
+
+// footprint is what a session costs that waits for its next prompt.
+func footprint(ctx context.Context, n int) (bytes, goroutines float64, err error) {
+	before, goroutinesBefore := usage()
+	all, err := gather(ctx, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := all.run(ctx); err != nil {
+		return 0, 0, errors.Join(err, all.close())
+	}
+	after, goroutinesAfter := usage()
+	runtime.KeepAlive(all)
+	return (after - before) / float64(n), float64(goroutinesAfter-goroutinesBefore) / float64(n), all.close()
+}
+
+// usage is what is in use on the heap and on stacks, after what can be freed
+// was freed.
+func usage() (bytes float64, goroutines int) {
+	runtime.GC() // the second one shrinks stacks and frees what finalizers kept
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc + m.StackInuse), runtime.NumGoroutine()
+}

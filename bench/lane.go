@@ -1,0 +1,36 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// lane is a client of the fake CLI: an SDK, or a limit.
+type lane interface {
+	// round asks for a round and waits for its result.
+	round(ctx context.Context, prompt string) (sample, error)
+	// start starts another CLI, waits for the first message of a turn, and
+	// ends it. The time is that to the message.
+	start(ctx context.Context) (time.Duration, error)
+	close() error
+}
+
+// sample is what one round gave.
+type sample struct {
+	wall        time.Duration
+	messages    int     // beside init and result
+	allocs      float64 // of the whole round, in this process
+	median, p99 time.Duration
+}
+
+// read takes the report of a round of round trips.
+func (s *sample) read(report string) error {
+	if report == "" {
+		return nil
+	}
+	if _, err := fmt.Sscanf(report, "%d %d", &s.median, &s.p99); err != nil {
+		return fmt.Errorf("report %q: %w", report, err)
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// promise is something that the project says about itself.
+type promise struct {
+	text string
+	// kept looks at the rows, by the beginning of their name, and says what
+	// was measured; "" if it was not.
+	kept func(find func(name string) row) (got string, ok bool)
+}
+
+// verdict is a promise that was looked at.
+type verdict struct {
+	text, got string
+	ok        bool
+}
+
+func (v verdict) word() string {
+	switch {
+	case v.got == "":
+		return "not measured"
+	case v.ok:
+		return "met"
+	}
+	return "**not met**"
+}
+
+// faster promises a ratio of the TypeScript SDK's time and ours.
+func faster(text, name string, least float64) promise {
+	return promise{text, func(find func(string) row) (string, bool) {
+		r := ratio(find(name).TS, find(name).Ours)
+		if r == nil {
+			return "", false
+		}
+		return times(r), *r >= least
+	}}
+}
+
+// near promises a ratio of our time and the limit's.
+func near(text, name string, most float64) promise {
+	return promise{text, func(find func(string) row) (string, bool) {
+		r := ratio(find(name).Ours, find(name).Limit)
+		if r == nil {
+			return "", false
+		}
+		return times(r), *r <= most
+	}}
+}
+
+// below promises a quantity.
+func below(text, name, unit string, of func(row) *float64, most float64) promise {
+	return promise{text, func(find func(string) row) (string, bool) {
+		v := of(find(name))
+		if v == nil {
+			return "", false
+		}
+		return format(v, unit), *v <= most
+	}}
+}
+
+func promises() []promise {
+	value := func(r row) *float64 { return r.Ours }
+	return []promise{
+		faster("small deltas at least 3× as fast as the TypeScript SDK", "small delta, 250 B (limit: split)", 3),
+		below("and fewer than 6 allocations", "small delta, 250 B (limit: split)", "", func(r row) *float64 { return r.Allocs }, 5.99),
+		faster("assistant messages of 2 KB, blocks decoded, at least 2×", "assistant message", 2),
+		faster("tool results of 10 MB at least 1×", "tool result, 10 MB", 1),
+		near("permission round trip at most 1.6× the raw pipe, median", "permission round trip (limit: echo), median", 1.6),
+		near("hook round trip at most 1.6× the raw pipe, median", "hook round trip (limit: echo), median", 1.6),
+		faster("MCP tool call faster than the TypeScript SDK, median", "MCP tool call round trip (limit: echo), median", 1),
+		below("idle session in process under 64 KiB", "idle session in process, bytes", "bytes", value, 64<<10),
+		below("and at most 4 goroutines", "idle session in process, goroutines", "", value, 4),
+		{fmt.Sprintf("1,000 sessions at once, %d messages and %d callbacks each, without loss", manyMessages, manyCallbacks), func(find func(string) row) (string, bool) {
+			if find("1000 sessions").Ours == nil {
+				return "", false
+			}
+			return "none lost", true // a loss ends the run with an error
+		}},
+		{"cost of a message flat from 10³ to 10⁶ messages", flat},
+	}
+}
+
+// steep is by how much the cost of a message may seem to grow: what is noise
+// on a busy machine. Work that grew with the session would show as a multiple.
+const steep = 1.25
+
+func flat(find func(string) row) (string, bool) {
+	small, large := find("small delta in a turn of 1000,").Ours, find("small delta in a turn of 1000000,").Ours
+	r := ratio(large, small)
+	if r == nil {
+		return "", false
+	}
+	return times(r), *r <= steep
+}
+
+// judge looks at all promises.
+func judge(rows []row) []verdict {
+	find := func(name string) row {
+		for _, r := range rows {
+			if strings.HasPrefix(r.Case, name) {
+				return r
+			}
+		}
+		return row{}
+	}
+	var all []verdict
+	for _, p := range promises() {
+		got, ok := p.kept(find)
+		all = append(all, verdict{p.text, got, ok})
+	}
+	return all
+}
+
+// broken reports whether a promise was measured and does not hold.
+func broken(verdicts []verdict) bool {
+	return slices.ContainsFunc(verdicts, func(v verdict) bool { return v.got != "" && !v.ok })
+}
+
+// summary is all verdicts for a terminal, without what was not measured.
+func summary(verdicts []verdict) string {
+	var out strings.Builder
+	for _, v := range verdicts {
+		if v.got != "" {
+			fmt.Fprintf(&out, "%-8s %s: %s\n", strings.Trim(v.word(), "*"), v.text, v.got)
+		}
+	}
+	return out.String()
+}
