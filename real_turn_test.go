@@ -280,7 +280,7 @@ func TestRealMergedSends(t *testing.T) {
 func TestRealPromptDuringTool(t *testing.T) {
 	dir := t.TempDir()
 	started, release := filepath.Join(dir, "started"), filepath.Join(dir, "release")
-	bash := claudetest.UseTool("Bash", map[string]any{"command": "touch " + started + "; until [ -e " + release + " ]; do sleep 0.05; done"})
+	bash := claudetest.UseTool("Bash", map[string]any{"command": "touch " + started + "; " + untilExists(release)})
 	r := realCLI(t, bash, claudetest.Say("both"), claudetest.Say("next"))
 	r.opts.PermissionMode = permission.ModeBypassPermissions
 	s := r.connect(t)
@@ -312,7 +312,7 @@ func TestRealPromptDuringTool(t *testing.T) {
 func TestRealUnsolicitedTurn(t *testing.T) {
 	done := filepath.Join(t.TempDir(), "go")
 	bash := claudetest.UseTool("Bash", map[string]any{
-		"command": "until [ -e " + done + " ]; do sleep 0.05; done", "run_in_background": true,
+		"command": untilExists(done), "run_in_background": true,
 	})
 	r := realCLI(t, bash, claudetest.Say("started"), claudetest.Say("noticed"), claudetest.Say("answer"))
 	r.opts.PermissionMode = permission.ModeBypassPermissions
@@ -457,4 +457,10 @@ func TestRealSlashCommands(t *testing.T) {
 	if s.ID() == id {
 		t.Errorf("the session id is still %s after /clear", id)
 	}
+}
+
+// untilExists is a shell command that waits for a file. It gives up after two
+// minutes, because a test that is killed leaves nobody to make the file.
+func untilExists(path string) string {
+	return "for i in $(seq 2400); do [ -e " + path + " ] && break; sleep 0.05; done"
 }
