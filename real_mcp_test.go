@@ -95,9 +95,8 @@ func asker(t *testing.T) claude.StdioServer {
 // An external server gets its secret by the file, the file is gone afterwards,
 // and what the server asks the user is asked of us.
 func TestRealStdioServerElicits(t *testing.T) {
-	tmp := t.TempDir()
-	t.Setenv("TMPDIR", tmp)
 	r := realCLI(t, claudetest.UseTool("mcp__asker__ask", nil), claudetest.Say("done"))
+	tmp := os.TempDir() // the test's own
 	r.opts.AllowedTools = []string{"mcp__asker__ask"}
 	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
 	asked := make(chan *control.Elicitation, 1)
