@@ -22,7 +22,7 @@ func layers() [][]string {
 		{".", "host"},
 		{"tool", "claudetest"},
 		{"internal/inspect"},
-		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/parity", "internal/chaos", "internal/faults"},
+		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/parity", "internal/faults"},
 	}
 }
 
@@ -31,6 +31,7 @@ func layers() [][]string {
 func apart() map[string][]string {
 	return map[string][]string{
 		"conformance":              nil,
+		"internal/chaos":           {".", "claudetest", "internal/ndjson", "internal/realcli", "internal/wire", "permission"},
 		"internal/corpus":          nil,
 		"internal/leak":            nil,
 		"internal/policy":          nil,
