@@ -115,6 +115,8 @@ func TestTurns(t *testing.T) {
 			"init; result ends x ends y"},
 		{"merged while the turn runs", "send:x init:x send:y say:hi result:x+y",
 			"init; hi; result ends x ends y"},
+		{"sent during the turn, answered in the next", "send:x init:x send:y say:hi result:x init:y result:y",
+			"init; hi; result ends x; init; result ends y"},
 		{"turn of a background task", "send:x init:x result:x init: say:bg result: send:y init:y result:y",
 			"init; result ends x; init; bg; result; init; result ends y"},
 		{"background turn before ours", "life:x=queued send:x life:x=queued init: say:bg result: init:x result:x",

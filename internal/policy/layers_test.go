@@ -35,6 +35,7 @@ func apart() map[string][]string {
 		"internal/corpus":          nil,
 		"internal/leak":            nil,
 		"internal/policy":          nil,
+		"internal/seeded":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},
 		"internal/compat":          {".", "claudetest", "control", "hook", "internal/realcli", "message", "permission"},
