@@ -12,8 +12,9 @@ import (
 )
 
 // Redaction says what a recording must not show. The zero value, and a nil
-// pointer, hide API keys and the values of environment variables whose names
-// say that they are secret: by a part such as KEY, TOKEN, SECRET or PASSWORD.
+// pointer, hide API keys and the values of environment variables, of settings
+// and of MCP servers whose names say that they are secret: by a part such as
+// KEY, TOKEN, SECRET or PASSWORD.
 // Values of fewer than eight bytes are no secrets unless Secrets names them.
 //
 // Secrets are found in whatever way JSON escapes them, but only in one piece:
@@ -63,7 +64,7 @@ func (r *Recorder) Err() error {
 
 // Start starts a session. It is called by the SDK.
 func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
-	hide := r.red.hider(launch.Env)
+	hide := r.red.hider(launch)
 	t := newTranscript()
 	t.each = func(e Entry) { r.write(hide(e)) }
 	argv, err := jsonx.Marshal(map[string]any{"argv": append([]string{"claude"}, launch.Args...)})

@@ -1,10 +1,14 @@
 package claudetest
 
-import "github.com/claude-agent-go/claude/internal/secret"
+import (
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/secret"
+)
 
 // hider returns what takes secrets out of an entry.
-func (r *Redaction) hider(env []string) func(Entry) Entry {
-	secrets := secret.FromEnv(env)
+func (r *Redaction) hider(launch *claude.Launch) func(Entry) Entry {
+	secrets := secret.FromEnv(launch.Env)
+	secrets.AddValues(launch.Secrets...)
 	secrets.Add(r.Secrets...)
 	return func(e Entry) Entry {
 		e.Msg = secrets.JSON(e.Msg)

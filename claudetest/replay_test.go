@@ -121,13 +121,15 @@ func TestRecordRedaction(t *testing.T) {
 				return bytes.ReplaceAll(msg, []byte("name-of-mine"), []byte("somebody"))
 			},
 		})
-		r, err := ask(t, &claude.Options{Transport: rec, Env: []string{"MY_API_TOKEN=tok-12345678", "HOME=/home/user"}},
-			`tok-12345678 sk-ant-api03-abc my "own" word name-of-mine /home/user`)
+		r, err := ask(t, &claude.Options{
+			Transport: rec, Env: []string{"MY_API_TOKEN=tok-12345678", "HOME=/home/user"},
+			Settings: map[string]any{"env": map[string]string{"OTHER_TOKEN": "tok-of-settings"}},
+		}, `tok-12345678 sk-ant-api03-abc my "own" word name-of-mine /home/user tok-of-settings`)
 		if err != nil || rec.Err() != nil {
 			t.Fatal(r, err, rec.Err())
 		}
 		got := file.String()
-		for _, secret := range []string{"tok-12345678", "sk-ant-api03", "own", "name-of-mine"} {
+		for _, secret := range []string{"tok-12345678", "sk-ant-api03", "own", "name-of-mine", "tok-of-settings"} {
 			if strings.Contains(got, secret) {
 				t.Errorf("the recording holds %q", secret)
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,12 +53,12 @@ func parse(text string) (bug, error) {
 	old, fresh, hasNew := strings.Cut(rest, "\n--- new\n")
 	lines := strings.Split(head, "\n")
 	if !hasOld || !hasNew || len(lines) != 3 {
-		return bug{}, fmt.Errorf("want a sentence, file:, test:, --- old, --- new")
+		return bug{}, errors.New("want a sentence, file:, test:, --- old and --- new")
 	}
 	file, hasFile := strings.CutPrefix(lines[1], "file: ")
 	test, hasTest := strings.CutPrefix(lines[2], "test: ")
 	if !hasFile || !hasTest {
-		return bug{}, fmt.Errorf("want file: and test:")
+		return bug{}, errors.New("want file: before test: and a text after each")
 	}
 	build, run, _ := strings.Cut(test, " -run ")
 	return bug{what: lines[0], file: file, build: build, run: run, old: old, new: strings.TrimSuffix(fresh, "\n")}, nil
