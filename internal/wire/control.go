@@ -72,8 +72,8 @@ func (f Frame) Request() (Request, error) {
 		return r, &MissingError{"request"}
 	}
 	r.Body = body
-	members, err := unique(body, "subtype")
-	if err != nil {
+	var members [1][]byte
+	if err := unique(body, []string{"subtype"}, members[:]); err != nil {
 		return r, fmt.Errorf("request: %w", err)
 	}
 	if r.Subtype = kind(members[0]); r.Subtype == "" {
@@ -93,8 +93,8 @@ func (f Frame) request() (id, body []byte, err error) {
 	if !jsonx.Present(inner) {
 		return id, body, nil
 	}
-	members, err := unique(inner, "request_id", "request")
-	if err != nil {
+	var members [2][]byte
+	if err := unique(inner, []string{"request_id", "request"}, members[:]); err != nil {
 		return nil, nil, fmt.Errorf("message: %w", err)
 	}
 	if identify(members[0]) != "" {
@@ -130,8 +130,8 @@ func (f Frame) Response() (Response, error) {
 	if !jsonx.Present(body) {
 		return Response{}, &MissingError{"response"}
 	}
-	members, err := unique(body, "request_id", "subtype", "response", "error", "error_code")
-	if err != nil {
+	var members [5][]byte
+	if err := unique(body, []string{"request_id", "subtype", "response", "error", "error_code"}, members[:]); err != nil {
 		return Response{Body: body}, fmt.Errorf("response: %w", err)
 	}
 	id, subtype, payload, what, code := members[0], members[1], members[2], members[3], members[4]

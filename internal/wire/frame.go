@@ -79,13 +79,13 @@ func check(name []byte, names []string, seen *uint8) error {
 	return nil
 }
 
-// unique returns the named members of an object, nil for those that are absent.
-// It refuses an object in which one could be read in two ways.
-func unique(obj []byte, names ...string) (values [][]byte, err error) {
-	values = make([][]byte, len(names))
+// unique finds the named members of an object and puts them into values, nil for
+// those that are absent. It refuses an object in which one could be read in two
+// ways.
+func unique(obj []byte, names []string, values [][]byte) error {
 	m, err := jsonx.Walk(obj)
 	if errors.Is(err, jsonx.ErrNotObject) {
-		return values, nil
+		return nil
 	}
 	var seen uint8
 	for err == nil {
@@ -100,7 +100,7 @@ func unique(obj []byte, names ...string) (values [][]byte, err error) {
 			values[i] = value
 		}
 	}
-	return values, err
+	return err
 }
 
 // kind returns a type or subtype, without allocating for the common ones.
