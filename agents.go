@@ -21,6 +21,9 @@ func (o *Options) needsInitialize() bool {
 		o.SystemPrompt.Sections != nil || o.SystemPrompt.Static || o.SystemPrompt.Fresh
 }
 
+// empty reports whether the model is to be told nothing.
+func (p SystemPrompt) empty() bool { return !p.Preset && p.Text == "" && p.Sections == nil }
+
 // describe fills in what the handshake says of prompts, agents and messages.
 func (o *Options) describe(init *control.Initialize) {
 	switch {

@@ -117,19 +117,6 @@ func TestUserDialog(t *testing.T) {
 	}
 }
 
-func TestDialogKindsAreSent(t *testing.T) {
-	_, init := launched(t, claude.Options{
-		OnUserDialog: func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
-			return control.CancelDialog(), nil
-		},
-		DialogKinds: []string{"color", "size"},
-	})
-	kinds, _ := init["supportedDialogKinds"].([]any)
-	if len(kinds) != 2 || kinds[0] != "color" || kinds[1] != "size" {
-		t.Errorf("initialize %v", init)
-	}
-}
-
 func TestShadowedOptions(t *testing.T) {
 	dialog := func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
 		return control.CancelDialog(), nil
@@ -154,10 +141,6 @@ func TestShadowedOptions(t *testing.T) {
 				t.Errorf("error = %v, want one about %s", err, tt.field)
 			}
 		})
-	}
-	launch, _ := launched(t, claude.Options{PermissionPromptTool: "mcp__x__ask"})
-	if got := strings.Join(launch.Args, " "); !strings.Contains(got, "--permission-prompt-tool=mcp__x__ask") {
-		t.Errorf("args %s", got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -107,6 +108,81 @@ func TestOperationTimeouts(t *testing.T) {
 		defer cancel()
 		if err := s.SetModel(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, claude.ErrTimeout) {
 			t.Errorf("with the caller's deadline: %v", err)
+		}
+		finish(t, s)
+	})
+}
+
+// TestOwnTimeouts asks a CLI that never answers, and lets it wait for a callback
+// that never returns.
+func TestOwnTimeouts(t *testing.T) {
+	answered := make(chan time.Time, 1)
+	play := func(c *cli) {
+		c.greet()
+		c.say("%s", bashRequest)
+		for {
+			f, ok := c.hear()
+			if !ok {
+				return
+			}
+			if strings.Contains(string(f.Line), `"behavior":"deny"`) {
+				answered <- time.Now()
+			}
+		}
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		answered = make(chan time.Time, 1)
+		o.FileCheckpointing = true
+		o.Timeouts = claude.Timeouts{Control: time.Second, Rewind: 2 * time.Second, MCP: 3 * time.Second, Callback: 4 * time.Second}
+		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+			<-ctx.Done()
+			return permission.Allow(), nil
+		}
+		start := time.Now()
+		s := connect(t, o)
+		if took := (<-answered).Sub(start); took != 4*time.Second {
+			t.Errorf("the callback had %v", took)
+		}
+		for want, call := range map[time.Duration]func() error{
+			time.Second:     func() error { return s.SetModel(t.Context(), "x") },
+			2 * time.Second: func() error { return second(s.RewindFiles(t.Context(), "m")) },
+			3 * time.Second: func() error { return s.MCPReconnect(t.Context(), "x") },
+		} {
+			begin := time.Now()
+			if err := call(); !errors.Is(err, claude.ErrTimeout) || time.Since(begin) != want {
+				t.Errorf("%v after %v, want a timeout after %v", err, time.Since(begin), want)
+			}
+		}
+		finish(t, s)
+	})
+}
+
+// TestQueueLimit performs two operations before the handshake is done, where
+// there is room for one.
+func TestQueueLimit(t *testing.T) {
+	play := func(c *cli) {
+		init := c.request("initialize")
+		c.say(`{"type":"control_request","request_id":"u-1","request":{"subtype":"elicitation","message":"?"}}`)
+		c.hear() // answered
+		c.succeed(init, "{}")
+		c.succeed(c.request("set_model"), "{}")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Limits.Queued = 1
+		first := make(chan error, 1)
+		o.OnElicitation = func(ctx context.Context, _ *control.Elicitation) (control.ElicitationAnswer, error) {
+			s := claude.SessionFrom(ctx)
+			go func() { first <- s.SetModel(t.Context(), "a") }()
+			synctest.Wait()
+			if err := s.SetModel(ctx, "b"); !errors.Is(err, claude.ErrQueueFull) {
+				t.Errorf("the second operation: %v", err)
+			}
+			return control.Decline(), nil
+		}
+		s := connect(t, o)
+		if err := <-first; err != nil {
+			t.Errorf("the first operation: %v", err)
 		}
 		finish(t, s)
 	})

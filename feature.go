@@ -102,8 +102,7 @@ func (s *Session) checkOptions(ctx context.Context) error {
 // warnOfPrompt logs that an old CLI uses its own prompt in place of an empty
 // one. It is not worth starting a process to ask for the version.
 func (s *Session) warnOfPrompt() {
-	p := s.opts.SystemPrompt
-	if p.Preset || p.Text != "" || p.Sections != nil {
+	if !s.opts.SystemPrompt.empty() {
 		return
 	}
 	version := s.Info().CLIVersion

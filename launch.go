@@ -103,7 +103,9 @@ func (o *Options) args(p *plan) []string {
 	}
 	flag("--thinking-display", o.Thinking.Display)
 	list("--betas", o.Betas)
-	if p.oneWay && !o.SystemPrompt.Preset {
+	if o.SystemPrompt.empty() {
+		// Also beside a handshake that says the same: 2.0.0 and older read no
+		// prompt there.
 		args = append(args, "--system-prompt=")
 	}
 	if len(o.OutputSchema) <= outputOnArgv {

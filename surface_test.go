@@ -3,7 +3,6 @@ package claude_test
 import (
 	"encoding/json"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,106 +13,6 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
 )
-
-// TestCommandLineOfSurface has the flags of what TestCommandLine leaves out.
-func TestCommandLineOfSurface(t *testing.T) {
-	always := []string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
-	id := "--session-id=00000000-0000-4000-8000-000000000001"
-	tests := map[string]struct {
-		opts claude.Options
-		want []string
-	}{
-		"betas":       {claude.Options{Betas: []string{"a-1", "b-2"}}, []string{"--betas=a-1,b-2", id}},
-		"no prompts":  {claude.Options{PermissionPrompts: "none"}, []string{"--permission-prompts=none", id}},
-		"agent":       {claude.Options{Agent: "reviewer"}, []string{"--agent=reviewer", id}},
-		"all skills":  {claude.Options{AllSkills: true, AllowedTools: []string{"Read"}}, []string{"--allowedTools=Read,Skill", id}},
-		"two skills":  {claude.Options{Skills: []string{"pdf", "box:doc"}, AllowedTools: []string{"Skill(pdf)"}}, []string{"--allowedTools=Skill(pdf),Skill(box:doc)", id}},
-		"no skills":   {claude.Options{Skills: []string{}}, []string{id}},
-		"plugins":     {claude.Options{Plugins: []control.PluginConfig{{Path: "/p"}, {Type: "local", Path: "/q", SkipMCPDiscovery: true}}}, []string{"--plugin-dir=/p", "--plugin-dir-no-mcp=/q", id}},
-		"drop a turn": {claude.Options{Resume: "00000000-0000-4000-8000-000000000002", ResumeAt: "m", ResumeDropsTurn: "u"}, []string{"--resume=00000000-0000-4000-8000-000000000002", "--resume-session-at=m", "--resume-drops-turn=u"}},
-		"own file":    {claude.Options{SettingsFile: "/s.json"}, []string{id, "--settings=/s.json"}},
-		"config root": {claude.Options{ProjectConfigRoot: "/repo"}, []string{id, "--project-config-root=/repo"}},
-		"task budget": {claude.Options{TaskBudget: 5000}, []string{id, "--task-budget=5000"}},
-		"hook events": {claude.Options{HookEvents: true}, []string{id, "--include-hook-events"}},
-		"debug":       {claude.Options{Debug: true}, []string{id, "--debug"}},
-		"debug file":  {claude.Options{Debug: true, DebugFile: "/d.log"}, []string{id, "--debug-file=/d.log"}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			launch, _ := launched(t, tt.opts)
-			if want := append(slices.Clone(always), tt.want...); !slices.Equal(launch.Args, want) {
-				t.Errorf("got  %q\nwant %q", launch.Args, want)
-			}
-		})
-	}
-}
-
-func TestEnvironmentOfSurface(t *testing.T) {
-	launch, _ := launched(t, claude.Options{Env: []string{"A=1"}, SessionStates: true, QuestionPreview: "html"})
-	want := []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + claude.Version, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1", "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}
-	if !slices.Equal(launch.Env, want) {
-		t.Errorf("got %q, want %q", launch.Env, want)
-	}
-}
-
-func TestInitializePayloadOfSurface(t *testing.T) {
-	preset := claude.SystemPrompt{Preset: true}
-	tests := map[string]struct {
-		opts claude.Options
-		want string
-	}{
-		"sections": {claude.Options{SystemPrompt: claude.SystemPrompt{Sections: []string{"a", "b"}, Fresh: true}}, `{"systemPrompt":["a","b"],"systemPromptSnapshot":false}`},
-		"static":   {claude.Options{SystemPrompt: claude.SystemPrompt{Preset: true, Static: true}}, `{"excludeDynamicSections":true}`},
-		"plan":     {claude.Options{SystemPrompt: preset, PlanModeInstructions: "p"}, `{"planModeInstructions":"p"}`},
-		"aliases":  {claude.Options{SystemPrompt: preset, ToolAliases: map[string]string{"Bash": "mcp__b__bash"}}, `{"toolAliases":{"Bash":"mcp__b__bash"}}`},
-		"agents": {claude.Options{SystemPrompt: preset, Agents: map[string]control.AgentDefinition{"a": {Description: "d", Prompt: "p", Tools: []string{"Read"}, Effort: "high"}}},
-			`{"agents":{"a":{"description":"d","prompt":"p","tools":["Read"],"effort":"high"}}}`},
-		"skills":    {claude.Options{SystemPrompt: preset, Skills: []string{"pdf"}}, `{"skills":["pdf"]}`},
-		"no skills": {claude.Options{SystemPrompt: preset, Skills: []string{}}, `{"skills":[]}`},
-		"title":     {claude.Options{SystemPrompt: preset, Title: "t"}, `{"title":"t"}`},
-		"messages": {claude.Options{SystemPrompt: preset, PromptSuggestions: true, AgentProgressSummaries: true, ForwardSubagentText: true, PerTaskStop: true},
-			`{"promptSuggestions":true,"agentProgressSummaries":true,"forwardSubagentText":true,"perTaskStopAffordance":true}`},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			_, init := launched(t, tt.opts)
-			var want map[string]any
-			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
-				t.Fatal(err)
-			}
-			want["subtype"] = "initialize"
-			if !reflect.DeepEqual(init, want) {
-				t.Errorf("got  %v\nwant %v", init, want)
-			}
-		})
-	}
-}
-
-// readSettings is what a played CLI finds in its settings file.
-func readSettings(t *testing.T, o claude.Options) (settings map[string]any) {
-	t.Helper()
-	var path string
-	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, base *claude.Options) {
-		o.Transport, o.Logger, o.SessionID = base.Transport, base.Logger, base.SessionID
-		s := connect(t, &o)
-		path = strings.TrimPrefix(base.Transport.(*double).launch.Args[0], "--settings=")
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("mode of the file: %v, %v", info.Mode(), err)
-		}
-		if err := json.Unmarshal(data, &settings); err != nil {
-			t.Errorf("%s: %v", data, err)
-		}
-		finish(t, s)
-	})
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the file is still there: %v", err)
-	}
-	return settings
-}
 
 func TestSettings(t *testing.T) {
 	type m = map[string]any
@@ -147,7 +46,7 @@ func TestSettings(t *testing.T) {
 			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if got := readSettings(t, tt.opts); !reflect.DeepEqual(got, want) {
+			if got := launched(t, tt.opts).settings; !reflect.DeepEqual(got, want) {
 				t.Errorf("got  %v\nwant %v", got, want)
 			}
 		})

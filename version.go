@@ -27,11 +27,12 @@ const (
 	featureOutput     = "2.0.50"  // a schema of answers, by the handshake
 )
 
-// When the handshake learnt to carry prompts and agents.
+// When the handshake learnt to carry prompts and agents, and the command line
+// to carry an empty prompt.
 var (
 	sincePrompts     = since{"2.0.0", "2.0.77"}
 	sinceAgents      = since{"2.0.0", "2.0.77"}
-	sinceEmptyPrompt = since{"2.1.0", "2.1.325"} // as a list, the form it is sent in
+	sinceEmptyPrompt = since{"1.0.85", "1.0.128"}
 )
 
 // A CLI that speaks the protocol answers initialize in about half a second and

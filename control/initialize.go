@@ -137,11 +137,11 @@ type AgentDefinition struct {
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitzero"`
 }
 
-// MarshalJSON encodes a request. A system prompt of one piece that says
-// something is encoded as a string, an older form that newer CLIs take as well.
+// MarshalJSON encodes a request. A system prompt of one piece is encoded as a
+// string: older CLIs read no list, and newer ones take both.
 func (v Initialize) MarshalJSON() ([]byte, error) {
 	type fields Initialize
-	if len(v.SystemPrompt) != 1 || v.SystemPrompt[0] == "" {
+	if len(v.SystemPrompt) != 1 {
 		return jsonx.Marshal(fields(v))
 	}
 	prompt := v.SystemPrompt[0]

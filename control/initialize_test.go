@@ -24,7 +24,7 @@ func TestInitialize(t *testing.T) {
 			},
 			"Stop": {{}},
 		}}, `{"hooks":{"PreToolUse":[{"matcher":null,"hookCallbackIds":["hook_0"]},{"matcher":"Write|Edit","hookCallbackIds":["hook_1"],"timeout":2.5,"onFailure":"block"}],"Stop":[{"matcher":null,"hookCallbackIds":[]}]}}`},
-		{"empty prompt", control.Initialize{SystemPrompt: []string{""}, Skills: []string{}}, `{"systemPrompt":[""],"skills":[]}`},
+		{"empty prompt", control.Initialize{SystemPrompt: []string{""}, Skills: []string{}}, `{"skills":[],"systemPrompt":""}`},
 		{"servers", control.Initialize{
 			SDKMCPServers:               []string{"x"},
 			SDKMCPServerConfigs:         map[string]control.SDKMCPServerConfig{"x": {Timeout: 5000, Tools: []control.MCPToolPolicy{{Name: "add", PermissionPolicy: "always_ask"}}}},
