@@ -71,6 +71,14 @@ func operationSince(op string) since {
 	return since{"2.1.0", "2.1.325"}
 }
 
+// readsCancels reports whether the CLI can be told that a reply is no longer
+// awaited. Old ones end at a line that they do not know. They do not name their
+// version either, so a CLI that names none is spared.
+func (s *Session) readsCancels() bool {
+	version := s.Info().CLIVersion
+	return version != "" && !since{"2.1.0", "2.1.325"}.missing(version)
+}
+
 // checkOperation refuses an operation that the CLI would never answer.
 func (s *Session) checkOperation(ctx context.Context, op string) error {
 	f := operationSince(op)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
 )
@@ -75,4 +76,31 @@ func TestOldVersionLacksOperation(t *testing.T) {
 		}
 		finish(t, s)
 	})
+}
+
+// TestCancelNotices gives up on an operation. A CLI that is old, or may be, is
+// not told: 2.1.0 and older end at the line.
+func TestCancelNotices(t *testing.T) {
+	for version, told := range map[string]bool{"": false, "2.1.0": false, "2.1.325": true} {
+		t.Run(version, func(t *testing.T) {
+			next := ""
+			bubble(t, func(c *cli) {
+				c.succeed(c.request("initialize"), `{"claude_code_version":"`+version+`"}`)
+				c.request("interrupt")
+				f, _ := c.hear()
+				next = string(f.Line)
+				c.idle()
+			}, func(t *testing.T, o *claude.Options) {
+				s := connect(t, o)
+				if _, err := s.Interrupt(t.Context()); !errors.Is(err, claude.ErrTimeout) {
+					t.Errorf("error = %v", err)
+				}
+				synctest.Wait()
+				finish(t, s)
+			})
+			if got := strings.Contains(next, "control_cancel_request"); got != told {
+				t.Errorf("told %v, want %v: %s", got, told, next)
+			}
+		})
+	}
 }

@@ -147,6 +147,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Log:     o.Logger,
 		Read:    s.trace.reads(),
 		Held:    !p.oneWay,
+		Cancels: s.readsCancels,
 	})
 	go s.watch()
 	go s.read()

@@ -146,11 +146,15 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 // side, best effort. It reports false when the call was no longer pending.
 func (p *Peer) forget(id wire.ID) bool {
 	pending := false
+	tell := p.cfg.Cancels == nil || p.cfg.Cancels()
 	p.update(func(s *state) {
 		if _, pending = s.calls[id]; !pending || s.cause != nil {
 			return
 		}
 		delete(s.calls, id)
+		if !tell {
+			return
+		}
 		p.wg.Go(func() {
 			ctx, cancel := context.WithTimeout(context.Background(), noticeBound)
 			defer cancel()

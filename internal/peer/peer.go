@@ -62,6 +62,9 @@ type Config struct {
 	Read func(line []byte)
 	// Held starts the peer held back until Open.
 	Held bool
+	// Cancels reports whether the other side understands that a call is no
+	// longer awaited; nil means that it does.
+	Cancels func() bool
 	// NewID names the n-th call; nil is wire.NewID.
 	NewID func(n uint64) wire.ID
 }
