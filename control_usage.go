@@ -51,18 +51,30 @@ func (s *Session) TaskStop(ctx context.Context, taskID string) error {
 	return s.operate(ctx, "stop_task", payload, s.opts.Timeouts.Control, nil)
 }
 
-// TaskBackground moves tools that run in the foreground to the background: the
-// call with this id, or all of them if it is empty. It reports whether
-// something was moved; a CLI that does not tell has.
+// TaskBackground moves a tool that runs in the foreground to the background, by
+// the id of its call, so that the turn goes on without it. It reports whether
+// the CLI says that it has; a shell command can be moved once
+// *message.TaskStarted tells of it, seconds after its begin.
 func (s *Session) TaskBackground(ctx context.Context, toolUseID string) (moved bool, err error) {
+	const op = "background_tasks"
+	if toolUseID == "" { // to the CLI it would mean all of them
+		return false, &ControlError{Op: op, Message: "the id of the tool call is empty"}
+	}
 	payload := struct {
-		ID string `json:"tool_use_id,omitzero"`
+		ID string `json:"tool_use_id"`
 	}{toolUseID}
-	reply := struct {
+	var reply struct {
 		Backgrounded bool `json:"backgrounded"`
-	}{true}
-	err = s.operate(ctx, "background_tasks", payload, s.opts.Timeouts.Control, &reply)
-	return reply.Backgrounded && err == nil, err
+	}
+	err = s.operate(ctx, op, payload, s.opts.Timeouts.Control, &reply)
+	return reply.Backgrounded, err
+}
+
+// TaskBackgroundAll moves all tools that run in the foreground to the
+// background. The CLI does not say whether there were any;
+// *message.BackgroundTasks tells what runs there.
+func (s *Session) TaskBackgroundAll(ctx context.Context) error {
+	return s.operate(ctx, "background_tasks", nil, s.opts.Timeouts.Control, nil)
 }
 
 // TaskOutput returns the end of what a background task has written.

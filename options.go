@@ -42,7 +42,8 @@ type Options struct {
 	// VerbatimPrompts keeps the CLI from reading anything into prompts: no
 	// slash commands, no @file, nothing attached to them.
 	VerbatimPrompts bool
-	// PromptSuggestions asks for a *message.PromptSuggestion after a turn.
+	// PromptSuggestions asks for a *message.PromptSuggestion after a turn, from
+	// the second answer on. Each is a call of the model.
 	PromptSuggestions bool
 
 	// # Answers
@@ -113,12 +114,13 @@ type Options struct {
 	// ForwardSubagentText asks for what subagents say and think, too. Otherwise
 	// only their tool calls are told.
 	ForwardSubagentText bool
-	// AgentProgressSummaries asks for summaries of what subagents do, in
-	// *message.TaskProgress.
+	// AgentProgressSummaries asks for a summary of what each subagent does, in
+	// *message.TaskProgress, about every half minute. Each is a call of the
+	// model.
 	AgentProgressSummaries bool
 	// PerTaskStop says that this program can stop background tasks one by one,
-	// by Session.TaskStop. An interrupt then leaves them running; otherwise it
-	// ends them too.
+	// by Session.TaskStop. An interrupt then leaves agents in the background
+	// running; otherwise it ends them too. Shell commands it leaves anyway.
 	PerTaskStop bool
 	// Skills are the skills that Claude sees and may use, by name, or as
 	// "plugin:name". Nil: the CLI's default; an empty list: none. It hides the

@@ -108,12 +108,12 @@ func (c *closedRun) reply(call *claudetest.Call) claudetest.Reply {
 func (c *closedRun) turn(t *testing.T, event hook.Event, prompt string) {
 	t.Helper()
 	c.failing.Store(event)
-	before := len(c.model.Calls())
+	before := len(c.calls())
 	var err error
 	if c.last, err = c.session.Ask(t.Context(), prompt); err != nil {
 		t.Fatalf("%s: %v", prompt, err)
 	}
-	c.seen = c.model.Calls()[before:]
+	c.seen = c.calls()[before:]
 	if event == "" {
 		return
 	}

@@ -20,6 +20,7 @@ import (
 // TestRealControlOperations calls the operations once each, in one session.
 func TestRealControlOperations(t *testing.T) {
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("aside"))
+	r.model.HandleSide(func(*claudetest.Call) claudetest.Reply { return claudetest.Say(`{"title":"About sheep"}`) })
 	sub := filepath.Join(r.dir, "sub")
 	file := filepath.Join(sub, "a.txt")
 	if err := errors.Join(os.MkdirAll(sub, 0o755), os.WriteFile(file, []byte("hi\xff"), 0o644)); err != nil {
@@ -49,7 +50,7 @@ func TestRealControlOperations(t *testing.T) {
 			return u.TotalTokens > 0 && len(u.Categories) > 0 && u.Model != "", err
 		},
 		"Models":        func(ctx c) (bool, error) { m, err := s.Models(ctx); return len(m) > 0 && m[0].Value != "", err },
-		"BinaryVersion": func(ctx c) (bool, error) { v, err := s.BinaryVersion(ctx); return v.Version == realcli.Version, err },
+		"BinaryVersion": func(ctx c) (bool, error) { v, err := s.BinaryVersion(ctx); return v.Version == realcli.Tested(), err },
 		"Settings": func(ctx c) (bool, error) {
 			v, err := s.Settings(ctx)
 			return len(v.Effective) > 0 && v.Applied.Model != "", err
@@ -72,7 +73,14 @@ func TestRealControlOperations(t *testing.T) {
 			data, decodeErr := f.Bytes()
 			return string(data) == "hi\xff" && f.Path == file, errors.Join(err, decodeErr)
 		},
-		"FileSuggestions":  func(ctx c) (bool, error) { v, err := s.FileSuggestions(ctx, "a.t"); return v.Cwd == r.dir, err },
+		"FileSuggestions": func(ctx c) (bool, error) {
+			for { // the CLI answers before it has looked
+				v, err := s.FileSuggestions(ctx, "a.t")
+				if err != nil || len(v.Suggestions) > 0 {
+					return err == nil && v.Cwd == r.dir && v.Suggestions[0].Path == "sub/a.txt", err
+				}
+			}
+		},
 		"SeedReadState":    func(ctx c) (bool, error) { return true, s.SeedReadState(ctx, file, time.Now()) },
 		"RegisterRepoRoot": func(ctx c) (bool, error) { v, err := s.RegisterRepoRoot(ctx, sub); return v == sub, err },
 		"SetThinking": func(ctx c) (bool, error) {
@@ -90,13 +98,26 @@ func TestRealControlOperations(t *testing.T) {
 			v, err := s.MCPStatus(ctx)
 			return len(v) == 1 && v[0].Status == control.MCPConnected, err
 		},
-		"Rename":         func(ctx c) (bool, error) { return true, s.Rename(ctx, "A new title") },
-		"GenerateTitle":  func(ctx c) (bool, error) { _, err := s.GenerateTitle(ctx, "a talk", false); return true, err },
-		"Cancel":         func(ctx c) (bool, error) { done, err := s.Cancel(ctx, "unknown"); return !done, err },
-		"Interrupt":      func(ctx c) (bool, error) { v, err := s.Interrupt(ctx); return len(v.StillQueued) == 0, err },
-		"InterruptAll":   func(ctx c) (bool, error) { v, err := s.InterruptAll(ctx); return v.Cancelled != nil, err },
-		"TaskStop":       func(ctx c) (bool, error) { return true, s.TaskStop(ctx, "unknown") },
-		"TaskBackground": func(ctx c) (bool, error) { moved, err := s.TaskBackground(ctx, ""); return moved, err },
+		"Rename": func(ctx c) (bool, error) { return true, s.Rename(ctx, "A new title") },
+		"GenerateTitle": func(ctx c) (bool, error) {
+			title, err := s.GenerateTitle(ctx, "a talk about sheep", false)
+			return title == "About sheep", err
+		},
+		"Cancel":       func(ctx c) (bool, error) { done, err := s.Cancel(ctx, "unknown"); return !done, err },
+		"Interrupt":    func(ctx c) (bool, error) { v, err := s.Interrupt(ctx); return len(v.StillQueued) == 0, err },
+		"InterruptAll": func(ctx c) (bool, error) { v, err := s.InterruptAll(ctx); return v.Cancelled != nil, err },
+		"TaskStop":     func(ctx c) (bool, error) { return true, s.TaskStop(ctx, "unknown") },
+		"TaskBackground": func(ctx c) (bool, error) {
+			moved, err := s.TaskBackground(ctx, "unknown")
+			return !moved, errors.Join(err, s.TaskBackgroundAll(ctx))
+		},
+		"Control": func(ctx c) (bool, error) {
+			var cost struct {
+				Text string `json:"text"`
+			}
+			err := s.Control(ctx, "get_session_cost", nil, &cost)
+			return cost.Text != "", err
+		},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		ok, err := call(ctx)
@@ -145,7 +166,7 @@ func TestRealControlSettings(t *testing.T) {
 	if _, err := s.Ask(t.Context(), "again"); err != nil {
 		t.Fatal(err)
 	}
-	calls := r.model.Calls()
+	calls := r.calls()
 	if a, b := calls[0].Model, calls[len(calls)-1].Model; !strings.Contains(a, "haiku") || strings.Contains(b, "haiku") {
 		t.Errorf("models %q and %q", a, b)
 	}
@@ -166,13 +187,17 @@ func TestRealControlMCPCall(t *testing.T) {
 	if err != nil || len(got.Content) == 0 {
 		t.Errorf("MCPCall = %s, %v", got.Raw, err)
 	}
+	page, err := s.MCPReadResource(t.Context(), "asker", "ui://asker/form")
+	if err != nil || len(page) != 1 || page[0].URI != "ui://asker/form" || page[0].MIMEType != "text/html" || page[0].Text != "<p>name?</p>" {
+		t.Errorf("MCPReadResource = %+v, %v", page, err)
+	}
 }
 
-// TestRealControlTasks follows a background shell: its output is read, then it
-// is stopped.
+// TestRealControlTasks moves a shell command to the background while the model
+// waits for it. Then its output is read, and it is stopped.
 func TestRealControlTasks(t *testing.T) {
 	r := realCLI(t,
-		claudetest.UseTool("Bash", map[string]any{"command": "echo begun; sleep 600", "run_in_background": true}),
+		claudetest.UseTool("Bash", map[string]any{"command": "echo begun; sleep 600"}),
 		claudetest.Say("it runs").Forever())
 	r.opts.AllowedTools = []string{"Bash"}
 	s := r.connect(t)
@@ -183,7 +208,13 @@ func TestRealControlTasks(t *testing.T) {
 		}
 		if m, ok := msg.(*message.TaskStarted); ok {
 			task = m.TaskID
+			if moved, err := s.TaskBackground(t.Context(), m.ToolUseID); err != nil || !moved {
+				t.Errorf("TaskBackground = %v, %v", moved, err)
+			}
 		}
+	}
+	if got := r.lastResult(t); got.IsError || !strings.Contains(got.Text, task) {
+		t.Errorf("the model was told %+v", got)
 	}
 	if task == "" {
 		t.Fatal("no task was started")

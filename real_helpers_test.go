@@ -71,7 +71,7 @@ func TestRealHookHelpers(t *testing.T) {
 	run := func(prompt string, replies ...claudetest.Reply) outcome {
 		t.Helper()
 		r.model.Add(replies...)
-		before := len(r.model.Calls())
+		before := len(r.calls())
 		asked = nil
 		res, err := s.Ask(t.Context(), prompt)
 		if err != nil {
@@ -80,7 +80,7 @@ func TestRealHookHelpers(t *testing.T) {
 		if n := r.model.Unused(); n != 0 {
 			t.Errorf("%s: %d replies of the model are left", prompt, n)
 		}
-		return outcome{res, content(file(prompt)), asked, r.model.Calls()[before:], r.lastResult(t)}
+		return outcome{res, content(file(prompt)), asked, r.calls()[before:], r.lastResult(t)}
 	}
 	w := func(name string) claudetest.Reply { return write(file(name), "written") }
 	done := claudetest.Say("done")

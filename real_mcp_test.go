@@ -39,7 +39,7 @@ func TestRealRawMCPServer(t *testing.T) {
 	if _, err := claude.Ask(t.Context(), "what time is it?", r.opts); err != nil {
 		t.Fatal(err)
 	}
-	calls := r.model.Calls()
+	calls := r.calls()
 	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || got[0].Text != "noon" || got[0].IsError {
 		t.Errorf("tool results %+v", got)
 	}
@@ -66,13 +66,17 @@ func playMCP() {
 		}
 		switch {
 		case m.Method == "initialize":
-			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"asker","version":"1"}}`)
+			answer(m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{},"resources":{}},"serverInfo":{"name":"asker","version":"1"}}`)
 		case m.Method == "tools/list":
 			answer(m.ID, `{"tools":[{"name":"ask","description":"Ask the user","inputSchema":{"type":"object"}}]}`)
 		case m.Method == "tools/call":
 			pending = m.ID
 			enc.Encode(map[string]any{"jsonrpc": "2.0", "id": "e-1", "method": "elicitation/create", "params": json.RawMessage(
 				`{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`)})
+		case m.Method == "resources/list":
+			answer(m.ID, `{"resources":[{"uri":"ui://asker/form","name":"form"}]}`)
+		case m.Method == "resources/read":
+			answer(m.ID, `{"contents":[{"uri":"ui://asker/form","mimeType":"text/html","text":"<p>name?</p>"}]}`)
 		case string(m.ID) == `"e-1"`:
 			text, _ := json.Marshal("answer " + string(m.Result) + " " + os.Getenv("TOKEN"))
 			answer(pending, `{"content":[{"type":"text","text":`+string(text)+`}]}`)
@@ -119,7 +123,7 @@ func TestRealStdioServerElicits(t *testing.T) {
 	default:
 		t.Error("nobody was asked")
 	}
-	calls := r.model.Calls()
+	calls := r.calls()
 	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || !strings.Contains(got[0].Text, `"name":"Ada"`) || !strings.Contains(got[0].Text, "s3cret") {
 		t.Errorf("tool results %+v", got)
 	}

@@ -35,7 +35,7 @@ func content(path string) string {
 // lastResult is the text of the last tool result that the model saw.
 func (r *real) lastResult(t *testing.T) claudetest.ToolResult {
 	t.Helper()
-	calls := r.model.Calls()
+	calls := r.calls()
 	for _, c := range slices.Backward(calls) {
 		if len(c.ToolResults) > 0 {
 			return c.ToolResults[len(c.ToolResults)-1]
@@ -334,7 +334,7 @@ func TestRealDenyAndStop(t *testing.T) {
 	if failed, ok := errors.AsType[*claude.ResultError](err); !ok || failed.Result.TerminalReason != message.EndAbortedTools {
 		t.Errorf("error = %v, want an aborted turn", err)
 	}
-	if n := len(r.model.Calls()); n != 1 {
+	if n := len(r.calls()); n != 1 {
 		t.Errorf("the model was called %d times, want once", n)
 	}
 	if res, err := s.Ask(t.Context(), "again"); err != nil || res.Text != "next" {
@@ -371,7 +371,7 @@ func TestRealQuestions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var results []string
-	for _, c := range r.model.Calls() {
+	for _, c := range r.calls() {
 		if len(c.ToolResults) == 1 {
 			results = append(results, c.ToolResults[0].Text)
 		}
@@ -416,10 +416,10 @@ func TestRealGuard(t *testing.T) {
 		t.Errorf("the model saw %+v", got)
 	}
 	stop = true
-	calls := len(r.model.Calls())
+	calls := len(r.calls())
 	res, err := s.Ask(t.Context(), "read again")
-	if err != nil || res.TerminalReason != message.EndHookStopped || len(r.model.Calls()) != calls+1 {
-		t.Errorf("result %+v, %v, %d calls more", res, err, len(r.model.Calls())-calls)
+	if err != nil || res.TerminalReason != message.EndHookStopped || len(r.calls()) != calls+1 {
+		t.Errorf("result %+v, %v, %d calls more", res, err, len(r.calls())-calls)
 	}
 }
 

@@ -23,18 +23,24 @@ var starts = map[string]func(t *testing.T, o *claude.Options) error{
 }
 
 // promptly returns what a start that must fail fails with, and wants it within
-// 2 s. The machine may be busy, so the best of three counts.
-func promptly(t *testing.T, start func() error) error {
+// 2 s, or within the time of a few bare starts on a machine that is busy. The
+// best of three counts.
+func promptly(t *testing.T, cli string, start func() error) error {
 	t.Helper()
-	var best time.Duration
+	var best, bound time.Duration
 	for range 3 {
 		begin := time.Now()
+		if err := exec.Command(cli, "--help").Run(); err != nil {
+			t.Fatal(err)
+		}
+		bound = max(2*time.Second, 8*time.Since(begin))
+		begin = time.Now()
 		err := start()
-		if best = time.Since(begin); best < 2*time.Second {
+		if best = time.Since(begin); best < bound {
 			return err
 		}
 	}
-	t.Errorf("took %v", best)
+	t.Errorf("took %v, want less than %v", best, bound)
 	return start()
 }
 
@@ -43,7 +49,7 @@ func TestRealUnknownResume(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := realCLI(t)
 			r.opts.Resume = "00000000-0000-4000-8000-00000000dead"
-			err := promptly(t, func() error { return start(t, r.opts) })
+			err := promptly(t, r.opts.CLIPath, func() error { return start(t, r.opts) })
 			if err == nil || !strings.Contains(err.Error(), "No conversation found") {
 				t.Errorf("error = %v, want the CLI's own text", err)
 			}
@@ -59,10 +65,15 @@ func TestRealBadFlag(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := realCLI(t)
 			r.opts.ExtraArgs = []string{"--no-such-flag=1"}
-			err := promptly(t, func() error { return start(t, r.opts) })
+			heard := make(chan string, 100)
+			r.opts.Stderr = func(line string) { heard <- line }
+			err := promptly(t, r.opts.CLIPath, func() error { return start(t, r.opts) })
 			bad, ok := errors.AsType[*claude.OptionError](err)
 			if !ok || bad.Field != "ExtraArgs" || !strings.Contains(err.Error(), "--no-such-flag") {
 				t.Errorf("error = %v", err)
+			}
+			if line := <-heard; !strings.Contains(line, "--no-such-flag") {
+				t.Errorf("Stderr heard %q", line)
 			}
 		})
 	}
@@ -83,7 +94,7 @@ func TestRealResume(t *testing.T) {
 	if res, err := claude.Ask(t.Context(), "third", r.opts); err != nil || res.SessionID == s.ID() {
 		t.Errorf("forked: %+v, %v", res, err)
 	}
-	if calls := r.model.Calls(); len(calls) != 3 || !strings.Contains(string(calls[2].Raw), "first") {
+	if calls := r.calls(); len(calls) != 3 || !strings.Contains(string(calls[2].Raw), "first") {
 		t.Errorf("%d calls, want the third to carry the first prompt", len(calls))
 	}
 }

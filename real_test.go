@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
@@ -25,7 +26,7 @@ func realCLI(t *testing.T, replies ...claudetest.Reply) *real {
 
 func startReal(t *testing.T, model *claudetest.Model) *real {
 	t.Helper()
-	path := realcli.Need(t, realcli.Version)
+	path := realcli.Need(t, realcli.Tested())
 	checkLeaks(t)
 	url, err := model.Start()
 	if err != nil {
@@ -37,6 +38,12 @@ func startReal(t *testing.T, model *claudetest.Model) *real {
 	return &real{model: model, dir: dir, home: home, opts: &claude.Options{
 		CLIPath: path, Env: append(env, testMark), Cwd: dir, Logger: testLogger(t),
 	}}
+}
+
+// calls returns what the model was asked in conversations. Old CLIs ask more
+// besides than new ones.
+func (r *real) calls() []*claudetest.Call {
+	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.Call) bool { return c.Side })
 }
 
 // connect starts a session that is closed at the end of the test.

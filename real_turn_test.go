@@ -28,10 +28,10 @@ func TestRealAsk(t *testing.T) {
 	if res.Text != "Four." || res.Failed() || len(res.Prompts) != 1 {
 		t.Errorf("result %q, failed %v, prompts %v", res.Text, res.Failed(), res.Prompts)
 	}
-	if agent := r.model.Calls()[0].Header.Get("User-Agent"); !strings.Contains(agent, "sdk-go") || !strings.Contains(agent, "agent-sdk/"+claude.Version) {
+	if agent := r.calls()[0].Header.Get("User-Agent"); !strings.Contains(agent, "sdk-go") || !strings.Contains(agent, "agent-sdk/"+claude.Version) {
 		t.Errorf("the API is told %q, want this SDK and its version in it", agent)
 	}
-	if sys := r.model.Calls()[0].System; strings.Contains(sys, "interactive") || len(sys) > 1000 {
+	if sys := r.calls()[0].System; strings.Contains(sys, "interactive") || len(sys) > 1000 {
 		t.Errorf("a system prompt of %d characters, want none of our own", len(sys))
 	}
 }
@@ -39,7 +39,7 @@ func TestRealAsk(t *testing.T) {
 func TestRealThreeTurns(t *testing.T) {
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	s := r.connect(t)
-	if s.Info().CLIVersion != realcli.Version || len(s.Info().Models) == 0 {
+	if s.Info().CLIVersion != realcli.Tested() || len(s.Info().Models) == 0 {
 		t.Errorf("info: version %q, %d models", s.Info().CLIVersion, len(s.Info().Models))
 	}
 	id := s.ID()
@@ -52,7 +52,7 @@ func TestRealThreeTurns(t *testing.T) {
 	if s.ID() != id || id == "" {
 		t.Errorf("session id %q, was %q", s.ID(), id)
 	}
-	if n := len(r.model.Calls()); n != 3 {
+	if n := len(r.calls()); n != 3 {
 		t.Errorf("%d calls of the model", n)
 	}
 }

@@ -9,13 +9,14 @@ import (
 	"testing"
 )
 
-// testSource is what the body of a test does, as it is written.
+// testSource is what a function of the tests does, as it is written.
 type testSource struct {
+	file  string
 	sets  map[string]bool // names of fields that are set
 	calls map[string]bool // names of methods and functions that are called
 }
 
-// readTests reads the tests of this package, by their names.
+// readTests reads the functions in the tests of this package, by their names.
 func readTests(t *testing.T) map[string]*testSource {
 	t.Helper()
 	files, err := filepath.Glob("*_test.go")
@@ -29,16 +30,19 @@ func readTests(t *testing.T) map[string]*testSource {
 			t.Fatal(err)
 		}
 		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && strings.HasPrefix(f.Name.Name, "Test") {
-				tests[f.Name.Name] = readTest(f)
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				tests[f.Name.Name] = readTest(name, f)
 			}
 		}
 	}
 	return tests
 }
 
-func readTest(f *ast.FuncDecl) *testSource {
-	s := &testSource{make(map[string]bool), make(map[string]bool)}
+// real reports whether the function belongs to tests with the real CLI.
+func (s *testSource) real() bool { return strings.HasPrefix(s.file, "real_") }
+
+func readTest(file string, f *ast.FuncDecl) *testSource {
+	s := &testSource{file, make(map[string]bool), make(map[string]bool)}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.AssignStmt:

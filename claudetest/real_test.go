@@ -39,7 +39,7 @@ type line struct {
 // command prepares the real CLI against a model, in a folder of its own.
 func command(ctx context.Context, t *testing.T, m *claudetest.Model, args ...string) (cmd *exec.Cmd, stderr *bytes.Buffer) {
 	t.Helper()
-	path := realcli.Need(t, realcli.Version)
+	path := realcli.Need(t, realcli.Tested())
 	env, _ := realcli.Env(t, start(t, m))
 	stderr = new(bytes.Buffer)
 	cmd = exec.CommandContext(ctx, path, append([]string{

@@ -26,7 +26,7 @@ type real struct {
 
 func realCLI(t *testing.T, server claude.MCPServer, replies ...claudetest.Reply) *real {
 	t.Helper()
-	path := realcli.Need(t, realcli.Version)
+	path := realcli.Need(t, realcli.Tested())
 	model := claudetest.NewModel(replies...)
 	url, err := model.Start()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 
 // The example runs as it stands, against the real CLI with a scripted model.
 func TestRealLookup(t *testing.T) {
-	cli := realcli.Need(t, realcli.Version)
+	cli := realcli.Need(t, realcli.Tested())
 	bin := t.TempDir()
 	program := filepath.Join(bin, "lookup")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {

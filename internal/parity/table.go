@@ -86,7 +86,7 @@ func options() map[string]entry {
 func controls() map[string]entry {
 	return map[string]entry{
 		"apply_flag_settings":     {here: "Session.SetSettings"},
-		"background_tasks":        {here: "Session.TaskBackground"},
+		"background_tasks":        {here: "Session.TaskBackground, Session.TaskBackgroundAll"},
 		"can_use_tool":            {here: "Options.CanUseTool"},
 		"cancel_async_message":    {here: "Session.Cancel"},
 		"elicitation":             {here: "Options.OnElicitation"},

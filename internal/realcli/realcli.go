@@ -1,13 +1,58 @@
 package realcli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 )
 
 // Version is the newest CLI the project is tested with.
 const Version = "2.1.325"
+
+// VersionVariable is the environment variable that names another version for
+// the tests to run with.
+const VersionVariable = "CLAUDE_CLI_VERSION"
+
+// Pinned returns the versions that the tests run with, oldest first. 1.0.59 is
+// not among them: it has no handshake, so hardly a test applies to it.
+func Pinned() []string {
+	return []string{"1.0.63", "1.0.85", "1.0.128", "2.0.0", "2.0.77", "2.1.0", Version}
+}
+
+// Tested returns the version that the tests run with: the newest, unless the
+// environment names another one.
+func Tested() string {
+	return cmp.Or(os.Getenv(VersionVariable), Version)
+}
+
+// NotApplicable begins the text with which a test is skipped that shows
+// something the tested version does not have.
+const NotApplicable = "not applicable"
+
+// Needs skips a test that needs a newer CLI than the tested one. With the newest
+// it never does.
+func Needs(tb TB, version, what string) {
+	tb.Helper()
+	if tested := Tested(); older(tested, version) {
+		tb.Skipf("%s: %s needs Claude Code %s, this is %s", NotApplicable, what, version, tested)
+	}
+}
+
+// older reports whether version a is below version b, by their numbers.
+func older(a, b string) bool {
+	numbers := func(version string) (n []int) {
+		for part := range strings.SplitSeq(version, ".") {
+			i, _ := strconv.Atoi(part)
+			n = append(n, i)
+		}
+		return n
+	}
+	return slices.Compare(numbers(a), numbers(b)) < 0
+}
 
 // TB is the part of testing.TB that [Need] and [Env] use.
 type TB interface {
