@@ -175,7 +175,7 @@ func TestArguments(t *testing.T) {
 		`{"mode":"fast"}`:                                     "to",
 		`{"to":{"x":1},"mode":"late"}`:                        "enum",
 		`{"to":{"x":1},"more":1}`:                             "more",
-		`{"to":{"x":1},"at":"yesterday"}`:                     "parsing time",
+		`{"to":{"x":1},"at":"yesterday"}`:                     "does not match",
 		`{"to":{"x":1.5}}`:                                    "integer",
 		`{"to":{"x":123456789012345678901234567890}}`:         "invalid arguments",
 		`{"to":{"x":1},"at":"2026-01-02T03:04:05.123+01:00"}`: "1",

@@ -11,7 +11,7 @@
 //     pointer may be null. Embedded structs give their fields as in
 //     encoding/json.
 //   - []byte is text in base64, json.RawMessage and any are anything,
-//     time.Time is text in the form date-time, types that decode from text are
+//     time.Time is text in the form of RFC 3339, types that decode from text are
 //     text.
 //   - A type that decodes itself is anything, because nobody can look into its
 //     code. It may say more by a method JSONSchema() json.RawMessage; what that

@@ -170,13 +170,18 @@ func (in *inference) free(wanted string) string {
 	return name
 }
 
+// timePattern is what time.Time decodes from.
+const timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`
+
 func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
 	if described(t) {
 		return in.describe(t)
 	}
 	switch t {
 	case timeType:
-		return &jsonschema.Schema{Type: "string", Format: "date-time"}, nil
+		// Not the format date-time: CLIs up to 2.1.0 know no formats, and offer
+		// the model no way to answer by a schema that has one.
+		return &jsonschema.Schema{Type: "string", Description: "a time by RFC 3339, such as 2006-01-02T15:04:05Z", Pattern: timePattern}, nil
 	case durationType:
 		return &jsonschema.Schema{Type: "integer", Description: "a duration in nanoseconds"}, nil
 	case rawType:

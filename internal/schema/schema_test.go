@@ -84,7 +84,7 @@ func TestFor(t *testing.T) {
 			E netip.Addr
 			F self
 			G int `json:",string"`
-		}{}, object + `"A":{"type":"string","format":"date-time"},"B":true,"C":true,"D":{"type":"integer","description":"a duration in nanoseconds"},"E":{"type":"string"},"F":true,"G":{"type":"string"}},"required":["A","B","C","D","E","F","G"],"additionalProperties":false}`},
+		}{}, object + `"A":{"type":"string","description":"a time by RFC 3339, such as 2006-01-02T15:04:05Z","pattern":"^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(\\.\\d+)?(Z|[+-]\\d\\d:\\d\\d)$"},"B":true,"C":true,"D":{"type":"integer","description":"a duration in nanoseconds"},"E":{"type":"string"},"F":true,"G":{"type":"string"}},"required":["A","B","C","D","E","F","G"],"additionalProperties":false}`},
 		{"tags", struct {
 			A string   `json:"a" jsonschema:"who it is" enum:"me,you"`
 			B []string `enum:"x,y"`
