@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -136,6 +137,7 @@ func (c *closedRun) told(text string) bool {
 // What a hook that fails closed comes to, for every event that can be blocked
 // and that can be brought about here. The gates have a test of their own.
 func TestRealFailClosedEvents(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, hook.EventUserPromptExpansion, "/hello you")
 	if len(c.seen) != 0 || !strings.Contains(c.last.Text, broken) {
@@ -181,6 +183,7 @@ func TestRealFailClosedEvents(t *testing.T) {
 }
 
 func TestRealFailClosedTasks(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, "", "list")
 	if strings.Contains(c.lastResult(t).Text, "No such tool") {
@@ -203,6 +206,7 @@ func TestRealFailClosedTasks(t *testing.T) {
 
 // A settings file that changes while its hook fails closed is not taken over.
 func TestRealFailClosedConfig(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, "", "hello") // now the files are watched
 	settings := filepath.Join(c.home, ".claude", "settings.json")

@@ -19,6 +19,7 @@ import (
 
 // TestRealControlOperations calls the operations once each, in one session.
 func TestRealControlOperations(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "most operations")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("aside"))
 	r.model.HandleSide(func(*claudetest.Call) claudetest.Reply { return claudetest.Say(`{"title":"About sheep"}`) })
 	sub := filepath.Join(r.dir, "sub")
@@ -152,6 +153,7 @@ func refused(t *testing.T, what string, err error) {
 // TestRealControlSettings changes settings of a running session and sees what
 // becomes of them.
 func TestRealControlSettings(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "changing settings")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	s := r.connect(t)
 	if err := s.SetSettings(t.Context(), map[string]any{"model": "haiku"}); err != nil {
@@ -174,6 +176,7 @@ func TestRealControlSettings(t *testing.T) {
 
 // TestRealControlMCPCall calls a tool of an external server without the model.
 func TestRealControlMCPCall(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a tool call without the model")
 	r := realCLI(t)
 	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
 	r.opts.OnElicitation = func(context.Context, *control.Elicitation) (control.ElicitationAnswer, error) {
@@ -196,6 +199,7 @@ func TestRealControlMCPCall(t *testing.T) {
 // TestRealControlTasks moves a shell command to the background while the model
 // waits for it. Then its output is read, and it is stopped.
 func TestRealControlTasks(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "following tasks")
 	r := realCLI(t,
 		claudetest.UseTool("Bash", map[string]any{"command": "echo begun; sleep 600"}),
 		claudetest.Say("it runs").Forever())

@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -34,6 +35,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 // TestRealOptionsReachTheModel sets options that do not get in each other's way,
 // and looks for each of them in what the model hears and the CLI says.
 func TestRealOptionsReachTheModel(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "most options")
 	r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "date"}), claudetest.UseTool("Read", map[string]string{"file_path": "/etc/hostname"}), claudetest.Say("done"))
 	root := t.TempDir()
 	writeFiles(t, root, map[string]string{".claude/settings.json": `{"hooks":{"UserPromptSubmit":[{"hooks":[{"type":"command","command":"echo a hook of the root"}]}]}}`})
@@ -106,6 +108,7 @@ func TestRealOptionsReachTheModel(t *testing.T) {
 
 // TestRealOptionsOfOnePrompt is the same for a prompt without a session.
 func TestRealOptionsOfOnePrompt(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "most options")
 	answers := 0
 	overloaded := 0
 	model := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
@@ -164,6 +167,7 @@ func TestRealOptionsOfOnePrompt(t *testing.T) {
 // TestRealPerTaskStop interrupts a session in which an agent works in the
 // background. Before that, it waits for a suggestion of what to say next.
 func TestRealPerTaskStop(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "PerTaskStop")
 	for _, perTask := range []bool{false, true} {
 		t.Run(fmt.Sprint(perTask), func(t *testing.T) {
 			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
@@ -252,6 +256,7 @@ func until[M message.Message](t *testing.T, s *claude.Session) M {
 
 // TestRealResumeAt goes on after the first of two turns.
 func TestRealResumeAt(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "dropping a turn")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	s := r.connect(t)
 	answer, dropped := "", ""
@@ -287,6 +292,7 @@ func TestRealResumeAt(t *testing.T) {
 // TestRealSandbox lets a stand-in for bubblewrap note what it is to confine.
 // Without one, a sandbox that is asked for keeps the CLI from starting.
 func TestRealSandbox(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "refusing to start without a sandbox")
 	if runtime.GOOS != "linux" {
 		t.Skip("bubblewrap is of Linux")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 )
 
 // withMCP gives the CLI the MCP server of the test binary, under the name eli.
@@ -21,6 +22,7 @@ func (r *real) withMCP(t *testing.T) {
 // The question of an MCP server reaches the callback, and its answer the
 // server. Without a callback, and when it fails, the question is declined.
 func TestRealElicitation(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "an elicitation")
 	r := realCLI(t)
 	for range 3 {
 		r.model.Add(claudetest.UseTool("mcp__eli__ask", map[string]any{}), claudetest.Say("done"))
@@ -54,6 +56,7 @@ func TestRealElicitation(t *testing.T) {
 }
 
 func TestRealElicitationDeclined(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "an elicitation")
 	r := realCLI(t)
 	r.model.Add(claudetest.UseTool("mcp__eli__ask", map[string]any{}), claudetest.Say("done"))
 	r.withMCP(t)

@@ -21,6 +21,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -56,6 +57,7 @@ func gates() []string {
 // not send by itself (an input that is none, an id that nobody knows, more
 // requests than there is room for) is made of what it does send on its way in.
 func TestRealGateMatrix(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	outcomes := map[string]string{}
 	for _, gate := range gates() {
 		for _, policy := range []hook.FailurePolicy{hook.FailOpen, hook.FailClosed} {

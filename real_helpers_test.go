@@ -10,12 +10,14 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
 
 // The helpers do what their names say, each in a turn of the same session.
 func TestRealHookHelpers(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "what hooks can say")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
 	turn := ""

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -99,6 +100,7 @@ func asker(t *testing.T) claude.StdioServer {
 // An external server gets its secret by the file, the file is gone afterwards,
 // and what the server asks the user is asked of us.
 func TestRealStdioServerElicits(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "an elicitation")
 	r := realCLI(t, claudetest.UseTool("mcp__asker__ask", nil), claudetest.Say("done"))
 	tmp := os.TempDir() // the test's own
 	r.opts.AllowedTools = []string{"mcp__asker__ask"}
@@ -136,6 +138,7 @@ func TestRealStdioServerElicits(t *testing.T) {
 }
 
 func TestRealMCPOperations(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "switching servers off")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	r.opts.MCPServers = claude.MCPServers{"clock": clock(), "asker": asker(t)}
 	s := r.connect(t)

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -19,6 +20,7 @@ import (
 // TestRealOptionsAreTaken starts the CLI with everything that can be set at
 // once, so that no flag and no field of the handshake is one it does not know.
 func TestRealOptionsAreTaken(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "most options")
 	r := realCLI(t, claudetest.Say("done"))
 	plugin := writePlugin(t)
 	o := r.opts
@@ -112,6 +114,7 @@ func first(t *testing.T, o *claude.Options) *message.Init {
 }
 
 func TestRealPluginAndSkills(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "choosing skills")
 	r := realCLI(t)
 	r.opts.Plugins = []control.PluginConfig{{Path: writePlugin(t)}}
 	r.opts.Skills = []string{"box:greet"}
@@ -126,6 +129,7 @@ func TestRealPluginAndSkills(t *testing.T) {
 }
 
 func TestRealAgentIsCallable(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "the text of subagents")
 	model := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
 		switch {
 		case strings.Contains(c.System, "You count sheep."):
@@ -196,6 +200,9 @@ func TestRealSettingsHold(t *testing.T) {
 		"ManagedSettings": func(o *claude.Options) { o.ManagedSettings = deny },
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "ManagedSettings" {
+				realcli.Needs(t, "2.1.325", name)
+			}
 			r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "touch made"}), claudetest.Say("done"))
 			r.opts.AllowedTools = []string{"Bash"}
 			set(r.opts)

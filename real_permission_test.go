@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -48,6 +49,7 @@ func (r *real) lastResult(t *testing.T) claudetest.ToolResult {
 // The hook and the callback are asked together. Whoever answers first decides;
 // the other one's context ends.
 func TestRealHookAndCallbackRace(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "the withdrawal of a question")
 	for _, winner := range []string{"hook", "callback"} {
 		t.Run(winner, func(t *testing.T) {
 			r := realCLI(t)
@@ -93,6 +95,7 @@ func TestRealHookAndCallbackRace(t *testing.T) {
 }
 
 func TestRealSixCallbacksAtOnce(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	for _, name := range []string{"a", "b"} {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(name), 0o600); err != nil {
@@ -150,7 +153,7 @@ func TestRealCallbackUsesItsSession(t *testing.T) {
 		t.Errorf("asked for %q, want one question", asked)
 	}
 	_, err := s.Ask(t.Context(), "interrupt")
-	if failed, ok := errors.AsType[*claude.ResultError](err); !ok || failed.Result.TerminalReason != message.EndAbortedTools {
+	if failed, ok := errors.AsType[*claude.ResultError](err); !ok || !ended(failed.Result, message.EndAbortedTools) {
 		t.Errorf("Interrupt: %v", err)
 	}
 	if _, err := s.Ask(t.Context(), "close"); !errors.Is(err, claude.ErrClosed) {
@@ -204,6 +207,7 @@ func TestRealCallbackSends(t *testing.T) {
 // Ten megabytes go through a hook and a callback, which echoes them, and reach
 // the tool unchanged.
 func TestRealHugeInput(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "big")
 	text := make([]byte, 10<<20)
@@ -283,6 +287,7 @@ func TestRealRememberedRules(t *testing.T) {
 
 // A changed input is what runs, whoever changes it.
 func TestRealChangedInput(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a decision of a PermissionRequest hook")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
 	r.model.Add(write(file("callback"), "original"), write(file("hook"), "original"), write(file("request"), "original"), claudetest.Say("done"))
@@ -331,7 +336,7 @@ func TestRealDenyAndStop(t *testing.T) {
 	}
 	s := r.connect(t)
 	_, err := s.Ask(t.Context(), "write")
-	if failed, ok := errors.AsType[*claude.ResultError](err); !ok || failed.Result.TerminalReason != message.EndAbortedTools {
+	if failed, ok := errors.AsType[*claude.ResultError](err); !ok || !ended(failed.Result, message.EndAbortedTools) {
 		t.Errorf("error = %v, want an aborted turn", err)
 	}
 	if n := len(r.calls()); n != 1 {
@@ -361,7 +366,7 @@ func TestRealQuestions(t *testing.T) {
 		if asked++; asked == 2 { // a wrong answer is an error here
 			return req.Answers().Choose("One?", "pink").Decision()
 		}
-		if !req.RequiresUserInteraction {
+		if realcli.Has("2.1.325") && !req.RequiresUserInteraction {
 			t.Error("a question that needs nobody")
 		}
 		return req.Answers().Choose("One?", "red").Choose("Many?", "red", "blue").Write("Other?", "ultraviolet, rather").ChooseAt(3, 1, 2).Decision()
@@ -391,6 +396,7 @@ func TestRealQuestions(t *testing.T) {
 
 // A guard sees what the CLI would not ask about, and stops it.
 func TestRealGuard(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
 	if err := os.WriteFile(file, []byte("secret"), 0o600); err != nil {
@@ -425,6 +431,7 @@ func TestRealGuard(t *testing.T) {
 
 // A foreign prompt tool decides in the place of a callback.
 func TestRealPermissionPromptTool(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a late MCP server as permission prompt")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
 	r.model.Add(write(file, "x"), claudetest.Say("done"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
@@ -55,6 +56,7 @@ func writeCalls(paths ...string) []*permission.Request {
 // What policy.Rules allow, the CLI allows by the same rules. It may allow
 // more: there the policy is the stricter one, on purpose.
 func TestRealRulesAllow(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "its rules")
 	r := realCLI(t)
 	outside := t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(r.dir, "out")); err != nil {
@@ -103,6 +105,7 @@ func TestRealRulesAllow(t *testing.T) {
 
 // What the CLI denies by a rule, policy.Rules deny by the same rule.
 func TestRealRulesDeny(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "its rules")
 	r := realCLI(t)
 	texts := []string{"Bash(touch:*)", "Edit(/secret/**)", "Read(/hidden/**)", "WebFetch(domain:example.com)", "WebFetch(domain:*.example.org)",
 		"Agent(general-purpose)"}
@@ -150,6 +153,7 @@ func TestRealRulesDeny(t *testing.T) {
 
 // The CLI trims the paths of its tools: blanks lead nobody past Confine.
 func TestRealConfineBlanks(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	outside := t.TempDir()
 	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("TOPSECRET"), 0o600); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/realcli"
 )
 
 // starts are the ways in.
@@ -45,6 +46,7 @@ func promptly(t *testing.T, cli string, start func() error) error {
 }
 
 func TestRealUnknownResume(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "an early result")
 	for name, start := range starts {
 		t.Run(name, func(t *testing.T) {
 			r := realCLI(t)
@@ -102,6 +104,7 @@ func TestRealResume(t *testing.T) {
 // TestRealHostDies kills a program that uses the SDK while a shell of its CLI
 // runs.
 func TestRealHostDies(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "ending shells at SIGTERM")
 	dir := t.TempDir()
 	call, started := shell(dir)
 	r := realCLI(t, call)
@@ -134,7 +137,7 @@ func TestRealStartupIsQuick(t *testing.T) {
 	begin := time.Now()
 	s := r.connect(t)
 	t.Logf("Connect took %v", time.Since(begin))
-	if pid := s.Info().PID; pid <= 0 {
+	if pid := s.Info().PID; pid <= 0 && realcli.Has("2.1.325") {
 		t.Errorf("pid %d", pid)
 	} else if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); err != nil {
 		t.Error(err)

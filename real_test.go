@@ -7,6 +7,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/message"
 )
 
 // real is the real CLI with a scripted model behind it.
@@ -44,6 +45,11 @@ func startReal(t *testing.T, model *claudetest.Model) *real {
 // besides than new ones.
 func (r *real) calls() []*claudetest.Call {
 	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.Call) bool { return c.Side })
+}
+
+// ended reports whether a turn ended for a reason, as far as the CLI says.
+func ended(res *message.Result, reason message.TerminalReason) bool {
+	return res.TerminalReason == reason || !realcli.Has("2.1.325") && res.TerminalReason == ""
 }
 
 // connect starts a session that is closed at the end of the test.

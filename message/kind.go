@@ -79,6 +79,8 @@ func newSystem(subtype string) Message {
 		return new(ThinkingTokens)
 	case "session_state_changed":
 		return new(SessionState)
+	case "session_writes_lost":
+		return new(SessionWritesLost)
 	case "commands_changed":
 		return new(CommandsChanged)
 	case "notification":

@@ -37,6 +37,28 @@ const (
 	StateRequiresAction State = "requires_action"
 )
 
+// SessionWritesLost says that the CLI could not save everything, because the
+// disk was full. It comes at most once, as the CLI exits, and changes no result.
+type SessionWritesLost struct {
+	Header
+
+	// ErrorCode is "ENOSPC" for a full disk, "EDQUOT" for a used-up quota.
+	ErrorCode string `json:"error_code"`
+	// Lost is what was not saved: "transcript" and "global_config". A session
+	// that lost lines of its transcript lacks them when it is resumed.
+	Lost []string `json:"lost"`
+	// TranscriptSessionIDs are the sessions whose transcripts lost lines.
+	TranscriptSessionIDs []string `json:"transcript_session_ids,omitzero"`
+}
+
+func (m *SessionWritesLost) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m SessionWritesLost) MarshalJSON() ([]byte, error) {
+	type plain SessionWritesLost
+	return encode(&m.Header, typeSystem, "session_writes_lost", (*plain)(&m))
+}
+
 // Status says what the CLI is doing, or that the permission mode changed.
 type Status struct {
 	Header

@@ -133,6 +133,10 @@ var notices = []variant{
 		&message.MemoryRecall{Header: system("memory_recall"), Mode: "select", Memories: []message.Memory{{Path: "/home/user/m", Scope: "user", Content: "c"}}},
 	},
 	{
+		`{"type":"system","subtype":"session_writes_lost","uuid":"u","session_id":"s","error_code":"ENOSPC","lost":["transcript"],"transcript_session_ids":["s"]}`,
+		&message.SessionWritesLost{Header: system("session_writes_lost"), ErrorCode: "ENOSPC", Lost: []string{"transcript"}, TranscriptSessionIDs: []string{"s"}},
+	},
+	{
 		`{"type":"system","subtype":"elicitation_complete","uuid":"u","session_id":"s","mcp_server_name":"m","elicitation_id":"e"}`,
 		&message.ElicitationComplete{Header: system("elicitation_complete"), MCPServerName: "m", ElicitationID: "e"},
 	},
@@ -149,8 +153,8 @@ var notices = []variant{
 		&message.System{Header: system("worker_shutting_down")},
 	},
 	{
-		`{"type":"system","subtype":"session_writes_lost","uuid":"u","session_id":"s","error_code":"ENOSPC","lost":[]}`,
-		&message.System{Header: system("session_writes_lost")},
+		`{"type":"system","subtype":"worker_shutting_down","uuid":"u","session_id":"s","reason":"host_exit"}`,
+		&message.System{Header: system("worker_shutting_down")},
 	},
 	{
 		`{"type":"system","subtype":"mirror_error","uuid":"u","session_id":"s","error":"e","key":"k"}`,

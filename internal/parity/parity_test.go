@@ -37,12 +37,12 @@ func TestDriftIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs := &surface{options: []string{"model", "brandNew"}, subtypes: []string{"new_request"}, hooks: []string{"NewEvent", "Stop"}, messages: []string{"new_message", "system/new_thing", "result/success"}}
+	theirs := &surface{options: []string{"model", "brandNew"}, subtypes: []string{"new_request"}, hooks: []string{"NewEvent", "Stop"}, messages: []string{"new_message", "system/new_thing", "result/success"}, methods: []string{"newMethod"}, exports: []string{"newFunction", "query"}}
 	_, problems := report(theirs, ours)
 	for _, want := range []string{
 		"Options: brandNew is neither", "Options: cwd is gone", "Control requests: new_request is neither", "Control requests: set_model is gone",
 		"Hook events: NewEvent is neither", "Hook events: PreToolUse is gone", "Messages: new_message is neither", "Messages: system/new_thing is neither",
-		"Messages: system/mirror_error is gone",
+		"Messages: system/mirror_error is gone", "Methods of a query: newMethod is neither", "Functions and classes: newFunction is neither", "Functions and classes: tool is gone",
 	} {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, want) }) {
 			t.Errorf("%q was not found", want)
@@ -54,8 +54,11 @@ func TestDriftIsFound(t *testing.T) {
 		}
 	}
 	delete(ours.names, "Options.Model")
-	if _, problems := report(theirs, ours); !slices.Contains(problems, "Options: model is said to be Options.Model, which does not exist") {
-		t.Error("a name that does not exist was not found")
+	_, problems = report(theirs, ours)
+	for _, section := range []string{"Options", "Python: options"} {
+		if !slices.Contains(problems, section+": model is said to be Options.Model, which does not exist") {
+			t.Errorf("%s: a name that does not exist was not found", section)
+		}
 	}
 }
 
@@ -90,6 +93,21 @@ declare type C = {
 };
 
 export declare const LIST: readonly ['p', 'q'];
+
+export declare interface Query extends Other {
+    /**
+     * not(this)
+     */
+    first(): void;
+    second(_a: {
+        inner(): void;
+    }): void;
+}
+
+export declare function make(): Query;
+
+export declare class Thing {
+}
 `}
 	if got := d.members("Options"); !slices.Equal(got, []string{"one", "two"}) {
 		t.Errorf("members %q", got)
@@ -102,6 +120,12 @@ export declare const LIST: readonly ['p', 'q'];
 	}
 	if got := d.tuple("LIST"); !slices.Equal(got, []string{"p", "q"}) {
 		t.Errorf("tuple %q", got)
+	}
+	if got := d.methods("Query"); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("methods %q", got)
+	}
+	if got := d.exports(); !slices.Equal(got, []string{"make", "Thing"}) {
+		t.Errorf("exports %q", got)
 	}
 	if _, err := readSurface(d.text); err == nil {
 		t.Error("a nearly empty file is taken for the declarations")

@@ -24,10 +24,12 @@ type row struct {
 // report compares the two. The problems are what nobody has explained.
 func report(theirs *surface, ours *source) (page string, problems []string) {
 	var b strings.Builder
-	fmt.Fprintf(&b, `# Parity with the official TypeScript SDK
+	fmt.Fprintf(&b, `# Parity with the official SDKs
 
 Made by `+"`go run ./internal/parity -write`"+` from the declarations of `+"`%s`"+` %s. A test fails when they name something that this table does not, and the other way round.
-`, officialsdk.Package, officialsdk.Version)
+
+What the Python SDK has, as of `+"`%s`"+` %s, is kept by hand. A test fails when something here that it is compared with is gone.
+`, officialsdk.Package, officialsdk.Version, pythonPackage, pythonVersion)
 	for _, section := range []struct {
 		title string
 		names []string
@@ -37,6 +39,11 @@ Made by `+"`go run ./internal/parity -write`"+` from the declarations of `+"`%s`
 		{"Control requests", theirs.subtypes, controls()},
 		{"Hook events", theirs.hooks, hooks(ours)},
 		{"Messages", theirs.messages, messages(theirs.messages)},
+		{"Methods of a query", theirs.methods, methods()},
+		{"Functions and classes", theirs.exports, exports()},
+		{"Python: options", names(pythonOptions()), pythonOptions()},
+		{"Python: methods of a client", names(pythonMethods()), pythonMethods()},
+		{"Python: functions and classes", names(pythonExports()), pythonExports()},
 	} {
 		var rows []row
 		for _, name := range section.names {
@@ -77,6 +84,8 @@ func render(b *strings.Builder, title string, rows []row) {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", r.name, here, r.why)
 	}
 }
+
+func names(table map[string]entry) []string { return slices.Sorted(maps.Keys(table)) }
 
 func split(here string) []string {
 	if here == "" {
@@ -124,10 +133,10 @@ type source struct {
 
 func (s *source) has(name string) bool { return s.names[name] }
 
-// readSource reads the root package and the packages hook and message.
+// readSource reads the packages that users of the official SDKs would look into.
 func readSource(root fs.FS) (*source, error) {
 	s := &source{make(map[string]bool), make(map[string][]string)}
-	for dir, prefix := range map[string]string{".": "", "hook": "hook.", "message": "message."} {
+	for dir, prefix := range map[string]string{".": "", "hook": "hook.", "message": "message.", "tool": "tool."} {
 		files, err := fs.ReadDir(root, dir)
 		if err != nil {
 			return nil, err

@@ -13,13 +13,15 @@ type surface struct {
 	subtypes []string
 	hooks    []string
 	messages []string // "type" or "type/subtype"
+	methods  []string // of a query
+	exports  []string // functions and classes
 }
 
 // readSurface reads the declarations. A list that comes out empty means that
 // their form has changed, and is an error.
 func readSurface(declarations string) (*surface, error) {
 	d := &declared{text: strings.ReplaceAll(declarations, "\r\n", "\n")}
-	s := &surface{options: d.members("Options"), hooks: d.tuple("HOOK_EVENTS")}
+	s := &surface{options: d.members("Options"), hooks: d.tuple("HOOK_EVENTS"), methods: d.methods("Query"), exports: d.exports()}
 	for _, name := range d.union("SDKControlRequestInner") {
 		s.subtypes = append(s.subtypes, d.literals(name, "subtype")...)
 	}
@@ -35,7 +37,7 @@ func readSurface(declarations string) (*surface, error) {
 			s.messages = append(s.messages, types[0]+"/"+subtype)
 		}
 	}
-	for name, list := range map[string]*[]string{"options": &s.options, "control requests": &s.subtypes, "hook events": &s.hooks, "messages": &s.messages} {
+	for name, list := range map[string]*[]string{"options": &s.options, "control requests": &s.subtypes, "hook events": &s.hooks, "messages": &s.messages, "methods": &s.methods, "functions": &s.exports} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 		if len(*list) < 10 {
@@ -69,6 +71,28 @@ var memberForm = regexp.MustCompile(`(?m)^    (\w+)\??:`)
 // members names the members of an object type.
 func (d *declared) members(name string) (names []string) {
 	for _, m := range memberForm.FindAllStringSubmatch(d.body(name), -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+var methodForm = regexp.MustCompile(`(?m)^    (\w+)\(`)
+
+// methods names the methods of an interface.
+func (d *declared) methods(name string) (names []string) {
+	_, rest, _ := strings.Cut(d.text, "\nexport declare interface "+name+" ")
+	body, _, _ := strings.Cut(rest, "\n}")
+	for _, m := range methodForm.FindAllStringSubmatch(body, -1) {
+		names = append(names, m[1])
+	}
+	return names
+}
+
+var exportForm = regexp.MustCompile(`(?m)^export declare (?:function|class) (\w+)`)
+
+// exports names the functions and classes.
+func (d *declared) exports() (names []string) {
+	for _, m := range exportForm.FindAllStringSubmatch(d.text, -1) {
 		names = append(names, m[1])
 	}
 	return names

@@ -6,9 +6,14 @@ type entry struct {
 	why  string // the reason when it is not offered, else a remark
 }
 
+// Reasons that more than one entry has.
+const (
+	noStore = "sessions are kept by the CLI itself; a store beside it is not part of driving it"
+	noFiles = "reads or writes the session files of the CLI, whose form is its own and changes; Options.Resume, Continue and ForkSession go on with a session by its id"
+)
+
 // options has an entry for each option.
 func options() map[string]entry {
-	store := "sessions are kept by the CLI itself; a store beside it is not part of driving it"
 	return map[string]entry{
 		"abortController":                 {"", "a context.Context bounds each call, Close ends the session"},
 		"additionalDirectories":           {here: "Options.AddDirs"},
@@ -36,7 +41,7 @@ func options() map[string]entry {
 		"hooks":                           {here: "Options.Hooks"},
 		"includeHookEvents":               {here: "Options.HookEvents"},
 		"includePartialMessages":          {here: "Options.PartialMessages"},
-		"loadTimeoutMs":                   {"", store},
+		"loadTimeoutMs":                   {"", noStore},
 		"managedSettings":                 {"Options.ManagedSettings", "sent in the handshake, not on the command line"},
 		"maxBudgetUsd":                    {here: "Options.MaxBudgetUSD"},
 		"maxThinkingTokens":               {"Options.Thinking", "deprecated there; Budget of it"},
@@ -62,8 +67,8 @@ func options() map[string]entry {
 		"resumeSessionAt":                 {here: "Options.ResumeAt"},
 		"sandbox":                         {here: "Options.Sandbox"},
 		"sessionId":                       {here: "Options.SessionID"},
-		"sessionStore":                    {"", store},
-		"sessionStoreFlush":               {"", store},
+		"sessionStore":                    {"", noStore},
+		"sessionStoreFlush":               {"", noStore},
 		"settingSources":                  {here: "Options.SettingSources"},
 		"settings":                        {here: "Options.Settings, Options.SettingsFile"},
 		"skills":                          {here: "Options.Skills, Options.AllSkills"},
@@ -129,12 +134,76 @@ func controls() map[string]entry {
 	}
 }
 
+// methods has an entry for each method of a query.
+func methods() map[string]entry {
+	return map[string]entry{
+		"accountInfo":                  {here: "Session.Info"},
+		"applyFlagSettings":            {here: "Session.SetSettings"},
+		"backgroundTasks":              {here: "Session.TaskBackground, Session.TaskBackgroundAll"},
+		"close":                        {here: "Session.Close"},
+		"getContextUsage":              {here: "Session.ContextUsage"},
+		"initializationResult":         {here: "Session.Info"},
+		"interrupt":                    {here: "Session.Interrupt, Session.InterruptAll"},
+		"mcpServerStatus":              {here: "Session.MCPStatus"},
+		"readFile":                     {here: "Session.ReadFile"},
+		"readMcpResource":              {here: "Session.MCPReadResource"},
+		"reconnectMcpServer":           {here: "Session.MCPReconnect"},
+		"reinitialize":                 {"", "for a client that joins a session of another; a session here has one client from beginning to end"},
+		"reloadOutputStyles":           {here: "Session.ReloadOutputStyles"},
+		"reloadPlugins":                {here: "Session.ReloadPlugins"},
+		"reloadSkills":                 {here: "Session.ReloadSkills"},
+		"rewindFiles":                  {here: "Session.RewindFiles, Session.RewindPreview"},
+		"seedReadState":                {here: "Session.SeedReadState"},
+		"setMaxThinkingTokens":         {here: "Session.SetThinking"},
+		"setMcpPermissionModeOverride": {here: "Session.SetMCPPermissionMode"},
+		"setMcpServers":                {here: "Session.SetMCPServers"},
+		"setModel":                     {here: "Session.SetModel"},
+		"setPermissionMode":            {here: "Session.SetPermissionMode"},
+		"stopTask":                     {here: "Session.TaskStop"},
+		"streamInput":                  {here: "Session.Send, Session.SendMessage"},
+		"supportedAgents":              {here: "Session.Info"},
+		"supportedCommands":            {here: "Session.Commands"},
+		"supportedModels":              {here: "Session.Info, Session.Models"},
+		"toggleMcpServer":              {here: "Session.MCPToggle"},
+		"updateSettings":               {here: "Session.SaveSettings"},
+		"usage_EXPERIMENTAL_MAY_CHANGE_DO_NOT_RELY_ON_THIS_API_YET": {here: "Session.Usage"},
+	}
+}
+
+// exports has an entry for each function and class.
+func exports() map[string]entry {
+	return map[string]entry{
+		"AbortError":                  {"", "the context's own error, or ErrClosed"},
+		"InMemorySessionStore":        {"", noStore},
+		"archiveSession":              {"", noFiles},
+		"createSdkMcpServer":          {here: "tool.NewServer"},
+		"deleteSession":               {"", noFiles},
+		"filterEscalatingDefaultMode": {"", "works on settings that were resolved without the CLI; see resolveSettings"},
+		"foldSessionSummary":          {"", noStore},
+		"forkSession":                 {"Options.ForkSession", "when the session is resumed; copying its files without a CLI is not offered"},
+		"getSessionInfo":              {"", noFiles},
+		"getSessionMessages":          {"", noFiles},
+		"getSubagentMessages":         {"", noFiles},
+		"importSessionToStore":        {"", noStore},
+		"listSessions":                {"", noFiles},
+		"listSubagents":               {"", noFiles},
+		"matchDeniedModels":           {"", "the CLI holds the list itself, and refuses the model"},
+		"prewarm":                     {"", "experimental there: a process that is handed its session later"},
+		"query":                       {here: "Query, Ask, Connect"},
+		"renameSession":               {"Session.Rename", "of a session that runs"},
+		"resolveSettings":             {"Session.Settings", "as the CLI that runs resolves them; a second resolver beside it could only differ"},
+		"startup":                     {"Connect", "which waits for the handshake and sends no prompt"},
+		"tagSession":                  {"", noFiles},
+		"tool":                        {here: "tool.New"},
+		"unarchiveSession":            {"", noFiles},
+	}
+}
+
 // untyped has an entry for each message that is delivered without a type of
 // its own.
 func untyped() map[string]entry {
 	return map[string]entry{
+		"system/worker_shutting_down": {"", "for clients of a bridge to a remote worker, not for a program that has started the CLI"},
 		"system/mirror_error":         {"", "made by the official SDK for its session store, never sent by the CLI"},
-		"system/session_writes_lost":  {"", "a full disk: delivered as message.System with its JSON"},
-		"system/worker_shutting_down": {"", "for remote workers: delivered as message.System with its JSON"},
 	}
 }

@@ -33,12 +33,16 @@ func Tested() string {
 // something the tested version does not have.
 const NotApplicable = "not applicable"
 
+// Has reports whether the tested CLI is at least of that version, for a detail
+// of a test that applies to older ones as well.
+func Has(version string) bool { return !older(Tested(), version) }
+
 // Needs skips a test that needs a newer CLI than the tested one. With the newest
 // it never does.
 func Needs(tb TB, version, what string) {
 	tb.Helper()
-	if tested := Tested(); older(tested, version) {
-		tb.Skipf("%s: %s needs Claude Code %s, this is %s", NotApplicable, what, version, tested)
+	if !Has(version) {
+		tb.Skipf("%s: %s needs Claude Code %s, this is %s", NotApplicable, what, version, Tested())
 	}
 }
 
