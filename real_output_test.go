@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -46,6 +47,7 @@ func TestRealAskAsList(t *testing.T) {
 }
 
 func TestRealOutputErrors(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "giving up on a schema")
 	t.Run("retries", func(t *testing.T) {
 		r := realCLI(t, claudetest.UseTool(structured, map[string]any{"name": 1}).Forever())
 		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
@@ -71,7 +73,13 @@ func TestRealOutputErrors(t *testing.T) {
 
 // In a session every turn answers by the schema.
 func TestRealSessionDecodes(t *testing.T) {
-	r := realCLI(t, claudetest.UseTool(structured, quarter{Name: "Old"}), claudetest.UseTool(structured, quarter{Name: "West"}))
+	r := realCLI(t)
+	for _, name := range []string{"Old", "West"} {
+		r.model.Add(claudetest.UseTool(structured, quarter{Name: name}))
+		if !realcli.Has("2.1.325") { // which ends the turn at the answer
+			r.model.Add(claudetest.Say("done"))
+		}
+	}
 	r.opts.PermissionMode = permission.ModePlan
 	var err error
 	if r.opts.OutputSchema, err = claude.SchemaFor[quarter](); err != nil {

@@ -224,6 +224,7 @@ func readDifferences(t *testing.T) []*difference {
 // The same scenarios, once with the scripted CLI and once with the real one and
 // a scripted model: what they say agrees, but for what is listed.
 func TestRealAgreement(t *testing.T) {
+	realcli.Needs(t, realcli.Version, "agreement with the scripted CLI")
 	path := realcli.Need(t, realcli.Tested())
 	known := readDifferences(t)
 	files, err := filepath.Glob("testdata/scenarios/*.txtar")

@@ -4,6 +4,9 @@
 //	go run ./internal/compat                  # all pinned versions
 //	go run ./internal/compat 2.0.0 2.1.325    # some, printed and not written
 //
+// With the flag -suite it runs the tests with the real CLI instead, on each
+// version, and writes docs/suite.md.
+//
 // Each version that is not in .cache yet is a download. A feature counts when
 // its effect was seen: a call that came, a line that was written, a reply that
 // was no refusal.

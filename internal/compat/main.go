@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -12,14 +14,18 @@ import (
 )
 
 // pinned are the versions that are measured.
-func pinned() []string {
-	return []string{"1.0.59", "1.0.63", "1.0.85", "1.0.128", "2.0.0", "2.0.77", "2.1.0", realcli.Version}
-}
+func pinned() []string { return append([]string{"1.0.59"}, realcli.Pinned()...) }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	whole := flag.Bool("suite", false, "run the tests with the real CLI and write docs/suite.md")
+	flag.Parse()
+	do := run
+	if *whole {
+		do = runSuite
+	}
+	if err := do(ctx, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		stop()
 		os.Exit(1)
@@ -49,6 +55,23 @@ func run(ctx context.Context, versions []string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join("docs", "compatibility.md"), []byte(page), 0o644)
+}
+
+// runSuite writes the page also when tests have failed, for it shows them.
+func runSuite(ctx context.Context, versions []string) error {
+	write := len(versions) == 0
+	if write {
+		versions = realcli.Pinned()
+	}
+	page, err := suite(ctx, versions)
+	switch {
+	case page == "":
+		return err
+	case !write:
+		fmt.Print(page)
+		return err
+	}
+	return errors.Join(err, os.WriteFile(filepath.Join("docs", "suite.md"), []byte(page), 0o644))
 }
 
 func render(all []*measured) string {

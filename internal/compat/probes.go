@@ -53,6 +53,7 @@ func probes() []probe {
 		{"`SystemPrompt.Text` reaches the model", true, nil, prompts},
 		{"an empty `SystemPrompt` is empty in a session", true, nil, emptyPrompt},
 		{"`Agents`", true, nil, agents},
+		{"`AgentProgressSummaries`", true, nil, summaries},
 		{"`SessionID`", false, nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
 		{"`Tools`", false, nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
 		{"`SettingSources`", false, nil, asks(func(o *claude.Options) { o.SettingSources = []string{} })},
@@ -179,6 +180,27 @@ func agents(ctx context.Context, b *bench) (bool, error) {
 	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool {
 		return strings.Contains(string(c.Raw), "counts sheep at night")
 	}), nil
+}
+
+// summaries lets a subagent work until the CLI has it summarised, which it does
+// every 30 s.
+func summaries(ctx context.Context, b *bench) (bool, error) {
+	bash := func(command string) claudetest.Reply {
+		return claudetest.UseTool("Bash", map[string]string{"command": command, "description": "works"})
+	}
+	b.model.Add(claudetest.UseTool("Agent", map[string]any{"subagent_type": "shepherd", "description": "count", "prompt": "Count.", "run_in_background": false}),
+		bash("echo one"), bash("touch two; sleep 40"), claudetest.Say("Counting the sheep"))
+	b.opts.Agents = map[string]control.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "Count."}}
+	b.opts.AgentProgressSummaries, b.opts.PermissionMode = true, permission.ModeBypassPermissions
+	for msg, err := range claude.Query(ctx, "count", b.opts) {
+		if err != nil {
+			return false, err
+		}
+		if m, ok := msg.(*message.TaskProgress); ok && m.Summary != "" {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 func rewinds(ctx context.Context, b *bench) (bool, error) {
