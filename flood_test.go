@@ -331,19 +331,19 @@ func TestBigOptionsStayOffTheCommandLine(t *testing.T) {
 	for i := range 1000 {
 		headers[fmt.Sprint("X-Header-", i)] = strings.Repeat("v", 100)
 	}
-	launch, init := launched(t, claude.Options{
+	got := launched(t, claude.Options{
 		SystemPrompt: claude.SystemPrompt{Text: big},
 		Agents:       map[string]control.AgentDefinition{"writer": {Description: "writes", Prompt: big}},
 		MCPServers:   claude.MCPServers{"x": claude.HTTPServer{URL: "http://127.0.0.1:1", Headers: headers}},
 	})
 	size := 0
-	for _, arg := range launch.Args {
+	for _, arg := range got.launch.Args {
 		size += len(arg) + 1
 	}
 	if size > 32_000 {
 		t.Errorf("a command line of %d bytes", size)
 	}
-	if !strings.Contains(fmt.Sprint(init["systemPrompt"]), big) || !strings.Contains(fmt.Sprint(init["agents"]), big) {
+	if !strings.Contains(fmt.Sprint(got.init["systemPrompt"]), big) || !strings.Contains(fmt.Sprint(got.init["agents"]), big) {
 		t.Error("the handshake lacks the prompts")
 	}
 }

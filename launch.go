@@ -103,11 +103,7 @@ func (o *Options) args(p *plan) []string {
 	}
 	flag("--thinking-display", o.Thinking.Display)
 	list("--betas", o.Betas)
-	if o.SystemPrompt.empty() {
-		// Also beside a handshake that says the same: 2.0.0 and older read no
-		// prompt there.
-		args = append(args, "--system-prompt=")
-	}
+	on("--system-prompt=", o.SystemPrompt.empty()) // beside the handshake: 2.0.0 reads no prompt there
 	if len(o.OutputSchema) <= outputOnArgv {
 		flag("--json-schema", string(o.OutputSchema))
 	}

@@ -53,7 +53,7 @@ func TestDecode(t *testing.T) {
 		{"missing", good(`{"name":"A","people":1}`), claude.ErrOutputMismatch, "quarters"},
 		{"kind", good(`{"name":"A","people":"many","quarters":[]}`), claude.ErrOutputMismatch, "people"},
 		{"enum", good(`{"name":"A","people":1,"kind":"village","quarters":[]}`), claude.ErrOutputMismatch, "kind"},
-		{"time", good(`{"name":"A","people":1,"founded":"long ago","quarters":[]}`), claude.ErrOutputMismatch, "parsing time"},
+		{"time", good(`{"name":"A","people":1,"founded":"long ago","quarters":[]}`), claude.ErrOutputMismatch, "does not match"},
 		{"no JSON", good(`{`), claude.ErrOutputMismatch, ""},
 	} {
 		got, err := claude.Decode[city](tt.result)
