@@ -21,10 +21,10 @@ type form struct {
 	shape  *regexp.Regexp
 }
 
-// knownForms are the kinds whose form says enough. Bearer needs a digit or
-// length, or the words "bearer tokens" would do.
+// knownForms are the kinds whose form says enough. "Bearer authentication" is no
+// secret: what stands in the place of one has no digits and is short.
 var knownForms = [...]form{
-	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z._~+/=-]{0,40}[0-9][\w.~+/=-]{6,})`)},
+	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z.~+/=-]{7,}[0-9][\w.~+/=-]*|[a-z.~+/=-]{0,6}[0-9][\w.~+/=-]{4,})`)},
 	{"uthorization", regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:basic|token|digest) +([\w.~+/=-]{8,})`)},
 	{"gh", regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,})`)},
 	{"xox", regexp.MustCompile(`\b(xox[abeprs]-[\w-]{10,})`)},
@@ -38,8 +38,31 @@ var knownForms = [...]form{
 // assignment is a variable that is set in a text, as a shell does.
 var assignment = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("[^"\n]{8,}"|'[^'\n]{8,}'|[^\s"'$;&|)]{8,})`)
 
+// quotedMember is a member of JSON, or of something like it, that stands inside
+// of a text, however often its quotes are escaped there.
+var quotedMember = regexp.MustCompile(`["']([A-Za-z_][\w-]*)\\*["']\s*:\s*\\*["']([^"'\\]{8,})\\*["']`)
+
+// memberForms adds the values of members whose names tell.
+func memberForms(text []byte, all []span) []span {
+	if bytes.IndexByte(text, ':') < 0 {
+		return all
+	}
+	for _, m := range quotedMember.FindAllSubmatchIndex(text, -1) {
+		name := string(text[m[2]:m[3]])
+		// Variables are in capitals and headers have dashes; other names are
+		// those of any JSON, which counts tokens too.
+		if memberTells(name) || Tells(name) && (name == strings.ToUpper(name) || strings.Contains(name, "-")) {
+			all = append(all, span{m[4], m[5]})
+		}
+	}
+	return all
+}
+
 // forms adds the secrets that are known by their form.
 func forms(text []byte, all []span) []span {
+	if len(text) < len(keyPrefix) || len(text) < 24 && bytes.IndexAny(text, "-=: 0123456789") < 0 {
+		return all // most texts are names, and too plain for any form
+	}
 	for from := 0; ; {
 		i := bytes.Index(text[from:], []byte(keyPrefix))
 		if i < 0 {
@@ -60,6 +83,7 @@ func forms(text []byte, all []span) []span {
 			all = append(all, span{m[len(m)-2], m[len(m)-1]})
 		}
 	}
+	all = memberForms(text, all)
 	if bytes.IndexByte(text, '=') < 0 {
 		return all
 	}

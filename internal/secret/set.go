@@ -199,3 +199,11 @@ func beginningAtEnd(text, secret []byte) int {
 	}
 	return 0
 }
+
+// Clone returns a Set that can be added to without changing s.
+func (s *Set) Clone() *Set {
+	if s == nil {
+		return new(Set)
+	}
+	return &Set{values: slices.Clone(s.values), told: slices.Clone(s.told), longest: s.longest}
+}
