@@ -45,6 +45,13 @@ type Transcript struct {
 
 func newTranscript() *Transcript { return &Transcript{began: time.Now()} }
 
+// NewTranscript returns a transcript of lines that come from elsewhere.
+func NewTranscript(entries ...Entry) *Transcript {
+	t := newTranscript()
+	t.entries = slices.Clone(entries)
+	return t
+}
+
 // ReadTranscript reads a transcript in the form that [Record] writes: one JSON
 // object a line.
 func ReadTranscript(r io.Reader) (*Transcript, error) {

@@ -1,0 +1,301 @@
+package inspect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// browser is a Chromium that is driven by the DevTools protocol over a pipe:
+// JSON with a NUL byte after each message.
+type browser struct {
+	t       *testing.T
+	w       io.Writer
+	session string
+
+	mu      sync.Mutex
+	id      int
+	waiting map[int]chan devtools
+	events  []devtools
+	closed  error
+}
+
+// devtools is a message of the protocol.
+type devtools struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// chromium finds the browser. In CI it must be there.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
+		if name == "" {
+			continue
+		}
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatal("no Chromium: install the package chromium, or name the program in CHROMIUM")
+	}
+	t.Skip("no Chromium: install the package chromium, or name the program in CHROMIUM")
+	return ""
+}
+
+// openBrowser starts a browser with one empty tab. It ends with the test.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	path := chromium(t)
+	theirIn, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
+		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
+	cmd.WaitDelay = 10 * time.Second
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	theirIn.Close()
+	theirOut.Close()
+	b := &browser{t: t, w: in, waiting: make(map[int]chan devtools)}
+	go b.read(out)
+	t.Cleanup(func() {
+		b.send("", "Browser.close", nil)
+		gone := make(chan struct{})
+		go func() { cmd.Wait(); close(gone) }()
+		select {
+		case <-gone: // before the folder of its profile is removed
+		case <-time.After(15 * time.Second):
+			cancel()
+			<-gone
+		}
+		cancel()
+		in.Close()
+		out.Close()
+	})
+	var target struct{ TargetID string }
+	b.must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var attached struct{ SessionID string }
+	b.must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.session = attached.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		b.must(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+// read takes what the browser says.
+func (b *browser) read(r io.Reader) {
+	var rest []byte
+	chunk := make([]byte, 1<<16)
+	for {
+		n, err := r.Read(chunk)
+		rest = append(rest, chunk[:n]...)
+		for {
+			line, after, ok := bytes.Cut(rest, []byte{0})
+			if !ok {
+				break
+			}
+			var m devtools
+			if jsonx.Unmarshal(line, &m) == nil {
+				b.take(m)
+			}
+			rest = append([]byte(nil), after...)
+		}
+		if err != nil {
+			b.mu.Lock()
+			b.closed = err
+			for _, w := range b.waiting {
+				close(w)
+			}
+			b.waiting = nil
+			b.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (b *browser) take(m devtools) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m.ID == 0 {
+		b.events = append(b.events, m)
+		return
+	}
+	if w := b.waiting[m.ID]; w != nil {
+		w <- m
+		delete(b.waiting, m.ID)
+	}
+}
+
+// send sends a command and returns where its answer will be.
+func (b *browser) send(session, method string, params any) (<-chan devtools, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed != nil {
+		return nil, fmt.Errorf("the browser has gone: %w", b.closed)
+	}
+	b.id++
+	if params == nil {
+		params = struct{}{}
+	}
+	line, err := json.Marshal(map[string]any{"id": b.id, "method": method, "params": params, "sessionId": session})
+	if session == "" {
+		line, err = json.Marshal(map[string]any{"id": b.id, "method": method, "params": params})
+	}
+	if err != nil {
+		return nil, err
+	}
+	w := make(chan devtools, 1)
+	b.waiting[b.id] = w
+	_, err = b.w.Write(append(line, 0))
+	return w, err
+}
+
+// call performs a command and decodes its result.
+func (b *browser) call(method string, params, result any) error {
+	answer, err := b.send(b.session, method, params)
+	if err != nil {
+		return err
+	}
+	select {
+	case m, ok := <-answer:
+		switch {
+		case !ok:
+			return errors.New("the browser has gone")
+		case m.Error != nil:
+			return errors.New(m.Error.Message)
+		case result != nil:
+			return json.Unmarshal(m.Result, result) // names in any case
+		}
+		return nil
+	case <-time.After(2 * time.Minute):
+		return errors.New("no answer")
+	}
+}
+
+func (b *browser) must(method string, params, result any) {
+	b.t.Helper()
+	if err := b.call(method, params, result); err != nil {
+		b.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// open loads a page and waits until it is there.
+func (b *browser) open(t *testing.T, address string) {
+	t.Helper()
+	b.t = t
+	b.must("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	b.must("Page.navigate", map[string]any{"url": address}, nil)
+	b.want(t, `new Promise(done => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`, true)
+}
+
+// eval evaluates an expression, and waits if it is a promise.
+func (b *browser) eval(t *testing.T, expression string) any {
+	t.Helper()
+	b.t = t
+	var out struct {
+		Result           struct{ Value any }
+		ExceptionDetails *struct {
+			Text      string
+			Exception struct{ Description string }
+		}
+	}
+	b.must("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
+	if e := out.ExceptionDetails; e != nil {
+		t.Fatalf("%s: %s %s", expression, e.Text, e.Exception.Description)
+	}
+	return out.Result.Value
+}
+
+// want checks the value of an expression.
+func (b *browser) want(t *testing.T, expression string, want any) {
+	t.Helper()
+	if n, ok := want.(int); ok {
+		want = float64(n)
+	}
+	if got := b.eval(t, expression); got != want {
+		t.Errorf("%s is %v, want %v", expression, got, want)
+	}
+}
+
+// press presses a key.
+func (b *browser) press(key string) {
+	b.t.Helper()
+	text := key
+	if len(key) > 1 {
+		text = ""
+	}
+	if key == "Enter" {
+		text = "\r"
+	}
+	b.must("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "text": text}, nil)
+	b.must("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
+}
+
+// size sets the size of the window, and colours of the system.
+func (b *browser) size(width, height int, colours string) {
+	b.t.Helper()
+	b.must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.must("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": colours}}}, nil)
+}
+
+// screenshot writes what the window shows.
+func (b *browser) screenshot(t *testing.T, path string) {
+	t.Helper()
+	var shot struct{ Data string }
+	b.must("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	data, err := base64.StdEncoding.DecodeString(shot.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// complaints are errors of the page, and loads of anything but files of ours.
+func (b *browser) complaints() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []string
+	for _, e := range b.events {
+		switch e.Method {
+		case "Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled":
+			all = append(all, e.Method+" "+string(e.Params))
+		case "Network.requestWillBeSent":
+			var sent struct{ Type string }
+			if json.Unmarshal(e.Params, &sent); sent.Type != "Document" {
+				all = append(all, "loads "+string(e.Params))
+			}
+		}
+	}
+	b.events = nil
+	return all
+}

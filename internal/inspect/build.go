@@ -1,0 +1,282 @@
+package inspect
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// builder goes through the frames of a report once and fills in the rest.
+type builder struct {
+	rep      *Report
+	ledger   *ledger
+	known    *known
+	spending message.Spending
+	turn     *Turn // that runs, nil between turns
+	tools    map[string]*Tool
+	unknown  map[string]*Unknown
+	agents   map[string]string // names of subagents by the call that started them
+}
+
+// build fills in everything that follows from the frames.
+func build(rep *Report) {
+	b := &builder{
+		rep: rep, ledger: newLedger(), known: newKnown(),
+		tools: make(map[string]*Tool), unknown: make(map[string]*Unknown), agents: make(map[string]string),
+	}
+	for _, f := range rep.Frames {
+		b.frame(f)
+		if b.turn != nil {
+			b.turn.ToLine, b.turn.ToMS = f.Line, f.AtMS
+		}
+		if f.Error != "" && f.Kind == KindBroken {
+			b.problem(f.Line, f.Error)
+		}
+		rep.Summary.DurationMS = max(rep.Summary.DurationMS, f.AtMS)
+	}
+	b.judge()
+	b.finish()
+}
+
+func (b *builder) problem(line int, what string) {
+	b.rep.Problems = append(b.rep.Problems, Problem{line, what})
+}
+
+// frame classifies a frame and takes what it says.
+func (b *builder) frame(f *Frame) {
+	switch {
+	case f.Kind == KindBroken:
+		return
+	case f.Dir == claudetest.DirMeta:
+		b.process(f)
+		return
+	case jsonx.Present(jsonx.Member(f.Msg, "_eof")):
+		f.Kind, f.Summary = KindProcess, "end of the input"
+		return
+	}
+	if raw := jsonx.Member(f.Msg, "_raw"); raw != nil {
+		f.Kind, f.Text, f.Error = KindBroken, head(jsonx.Text(raw), headLimit), "line is no JSON"
+		f.Summary = short(f.Text)
+		return
+	}
+	w, err := wire.Parse(f.Msg)
+	if err != nil {
+		f.Kind, f.Error = KindBroken, "frame cannot be read: "+err.Error()
+		return
+	}
+	f.Type, f.Subtype = w.Type, w.Subtype
+	switch w.Type {
+	case wire.TypeRequest:
+		b.request(f, w)
+	case wire.TypeResponse:
+		b.response(f, w)
+	case wire.TypeCancel:
+		b.cancelled(f, w)
+	case wire.TypeKeepAlive:
+		f.Kind, f.Summary = KindControl, "keep alive"
+	default:
+		b.message(f, w)
+	}
+	if b.turn != nil {
+		f.Turn = b.turn.Number
+	}
+}
+
+// process takes what is said of the process itself.
+func (b *builder) process(f *Frame) {
+	var said struct {
+		Args   []string `json:"argv"`
+		Code   *int     `json:"exit_code"`
+		Signal string   `json:"signal"`
+		Stderr *string  `json:"stderr"`
+		Lost   int64    `json:"lost_bytes"`
+	}
+	_ = jsonx.Unmarshal(f.Msg, &said)
+	f.Kind = KindProcess
+	s := &b.rep.Summary
+	switch {
+	case said.Stderr != nil:
+		f.Kind, f.Summary = KindStderr, short(*said.Stderr)
+	case said.Code != nil:
+		s.ExitCode = said.Code
+		f.Summary = exitText(*said.Code, said.Signal)
+		if *said.Code != 0 {
+			f.Error = f.Summary
+		}
+	case said.Args != nil:
+		s.Args = said.Args
+		f.Summary = short(commandLine(said.Args))
+	case said.Lost > 0:
+		f.Error = "the recorder could not keep up"
+		f.Summary = f.Error + ", " + bytesText(said.Lost) + " are missing"
+		b.problem(f.Line, f.Summary)
+	default:
+		f.Summary = short(string(f.Msg))
+	}
+}
+
+func (b *builder) request(f *Frame, w wire.Frame) {
+	f.Kind = KindControl
+	r, err := w.Request()
+	f.RequestID, f.Subtype = r.ID.String(), r.Subtype
+	if err != nil {
+		f.Error = err.Error()
+		b.problem(f.Line, f.Error)
+		return
+	}
+	x, odd := b.ledger.ask(f, r)
+	if odd != "" {
+		b.problem(f.Line, odd)
+	}
+	if b.turn != nil {
+		x.Turn = b.turn.Number
+	}
+	f.Kind, f.Summary = x.Kind, joined(x.Subtype, x.About)
+	b.rep.Exchanges = append(b.rep.Exchanges, x)
+	b.place(f, x)
+	b.note(f, b.known.request(f.Dir, r))
+}
+
+// place puts an exchange where it belongs in the turn: to its tool call, or
+// among the items.
+func (b *builder) place(f *Frame, x *Exchange) {
+	if t := b.tools[x.ToolUseID]; t != nil {
+		t.Asked = append(t.Asked, x)
+		return
+	}
+	if b.turn == nil {
+		return
+	}
+	kind := ItemExchange
+	if x.Subtype == "interrupt" {
+		kind = ItemInterrupt
+	}
+	b.add(f, &Item{Kind: kind, Exchange: x})
+}
+
+// add adds an item to the turn.
+func (b *builder) add(f *Frame, it *Item) {
+	it.Line, it.AtMS = f.Line, f.AtMS
+	b.turn.Items = append(b.turn.Items, it)
+}
+
+func (b *builder) response(f *Frame, w wire.Frame) {
+	f.Kind = KindControl
+	r, err := w.Response()
+	f.RequestID = r.ID.String()
+	if err != nil {
+		f.Error = err.Error()
+		b.problem(f.Line, f.Error)
+		return
+	}
+	x, odd := b.ledger.reply(f, r)
+	if odd != "" {
+		b.problem(f.Line, odd)
+		f.Error = odd
+	}
+	if x == nil {
+		f.Summary = "reply"
+		return
+	}
+	f.Kind, f.Subtype = x.Kind, x.Subtype
+	if odd == "" {
+		f.LatencyMS = x.LatencyMS
+	}
+	f.Summary = joined(x.Subtype, x.About, "→", cmp.Or(x.Answer, string(x.Outcome)))
+	if x.Outcome == Failed && odd == "" {
+		f.Error = x.Answer
+	}
+	b.note(f, b.known.reply(x, r))
+}
+
+func (b *builder) cancelled(f *Frame, w wire.Frame) {
+	f.Kind, f.RequestID = KindControl, w.CancelID().String()
+	f.Summary = "takes the request back"
+	if x := b.ledger.cancel(f, w.CancelID()); x != nil {
+		f.Kind, f.Subtype, f.LatencyMS = x.Kind, x.Subtype, x.LatencyMS
+		f.Summary = joined("takes back", x.Subtype, x.About)
+	}
+}
+
+// note takes the members that are not known.
+func (b *builder) note(f *Frame, names []string) {
+	for _, name := range names {
+		u := b.unknown[name]
+		if u == nil {
+			u = &Unknown{Name: name, Line: f.Line}
+			b.unknown[name] = u
+		}
+		u.Count++
+		f.Unknown = append(f.Unknown, name)
+	}
+}
+
+// finish counts, and puts lists in order.
+func (b *builder) finish() {
+	rep, s := b.rep, &b.rep.Summary
+	for _, x := range rep.Exchanges {
+		s.Requests++
+		switch x.Outcome {
+		case Unanswered:
+			s.Unanswered++
+			b.problem(x.AskedLine, joined("request", x.ID, "("+joined(x.Subtype, x.About)+")", "was never answered"))
+		case Cancelled:
+			s.Cancelled++
+		case Failed:
+			s.FailedCalls++
+		}
+		switch {
+		case x.Kind == KindPermission:
+			s.Asked++
+			if x.denies {
+				s.Denied++
+			}
+		case x.Kind == KindHook:
+			s.Hooks++
+		case x.Kind == KindMCP && jsonx.Text(jsonx.Member(jsonx.Member(x.request, "message"), "method")) == "tools/call":
+			s.MCPCalls++
+		case x.Subtype == "interrupt":
+			s.Interrupts++
+		}
+	}
+	for _, t := range b.tools {
+		s.ToolCalls++
+		if t.IsError {
+			s.ToolErrors++
+		}
+	}
+	s.Turns, s.CostUSD, s.ModelCalls = len(rep.Turns), b.spending.TotalUSD, b.spending.ModelCalls
+	s.Tokens = tokensOf(b.spending.Usage)
+	if len(b.spending.Models) > 0 {
+		s.Models = make(map[string]Tokens, len(b.spending.Models))
+	}
+	for name, u := range b.spending.Models {
+		s.Models[name] = Tokens{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.CostUSD}
+	}
+	for _, t := range rep.Turns {
+		if t.Failed && !t.interrupted() {
+			s.FailedTurns++
+		}
+		if !t.Ended {
+			b.problem(t.FromLine, joined("turn", number(t.Number), "has no result"))
+		}
+	}
+	slices.SortStableFunc(rep.Problems, func(a, b Problem) int { return a.Line - b.Line })
+	for _, u := range b.unknown {
+		rep.Unknown = append(rep.Unknown, *u)
+	}
+	slices.SortFunc(rep.Unknown, func(a, b Unknown) int {
+		return cmp.Or(a.Line-b.Line, cmp.Compare(a.Name, b.Name))
+	})
+	if b.known.spent {
+		b.problem(0, errProbes.Error())
+	}
+}
+
+// errProbes says that a recording has more names than are looked at.
+var errProbes = errors.New("too many names: not all of them were compared with what is known")

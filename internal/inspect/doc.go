@@ -1,0 +1,34 @@
+// Package inspect reads the recording of a session and tells what happened in
+// it: who said what and when, which request was answered how fast, which was
+// not, what a turn cost, and what in it this module does not know.
+//
+// # Reading
+//
+// [Read] takes the format of claudetest.Record: one JSON object a line, with
+// direction, time and message. It is tolerant, because recordings break where
+// sessions do. A line that cannot be read stays in the timeline at its place,
+// with its number and the reason; only a file in which no line is one of a
+// recording is an error. Lines without an envelope, as the CLI itself writes
+// them, are taken as its output.
+//
+// # The report
+//
+// A [Report] has three views of the same lines. [Report.Frames] are the lines in
+// order. [Report.Exchanges] pair requests with their replies, in both directions.
+// [Report.Turns] tell the conversation: prompts, what the model said, tool calls
+// with the questions that were asked about them, results, cost. Problems and
+// names that the typed decoders do not know are listed apart.
+//
+// A [Filter] narrows the frames; the other views and the totals stay whole.
+//
+// # Showing
+//
+// [Report.WriteText] writes for a terminal, [Report.WriteJSON] for programs and
+// [Report.WriteHTML] one page for people, which needs nothing but itself: styles
+// and script are inside, and its policy forbids everything else. All text of a
+// recording is somebody else's: the terminal gets it through package terminal,
+// the page through html/template, and secrets are taken out while reading, before
+// anything else sees them.
+//
+// What is long is cut, and every cut says so: see [Limits].
+package inspect

@@ -1,0 +1,354 @@
+package inspect
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// decode takes a document the way the typed decoders do and returns it as they
+// would write it again. An error says that something did not fit.
+type decode func(doc []byte) (again []byte, err error)
+
+// What is probed at most: names, and bytes of a document.
+const (
+	probeBudget = 4000
+	probeSize   = 256 << 10
+)
+
+// known finds out which members of a document the typed decoders know, by asking
+// them: a member that is gone when a document is written again, and whose value
+// may be anything without an error, is one they do not know. What was found out
+// of a name is kept, so most documents cost a walk over their members.
+type known struct {
+	roots  map[string]*place
+	budget int
+	spent  bool
+}
+
+// place is what is known of a place in documents of one type.
+type place struct {
+	verdict  verdict
+	members  map[string]*place
+	elements map[string]*place // of a list, by their type
+}
+
+type verdict int
+
+const (
+	unseen  verdict = iota
+	unknown         // nobody decodes it
+	opaque          // kept as it is: whatever stands in it is nobody's business
+	object          // an object whose members are known or not
+	table           // an object whose names are free
+	list
+	value
+)
+
+func newKnown() *known {
+	return &known{roots: make(map[string]*place), budget: probeBudget}
+}
+
+// unknown returns the members of doc that the decoder does not know, each with
+// its path, under the name of the document.
+func (k *known) unknown(name string, doc []byte, d decode) []string {
+	if len(doc) > probeSize {
+		return nil
+	}
+	root := k.roots[name]
+	if root == nil {
+		root = &place{verdict: object}
+		k.roots[name] = root
+	}
+	w := &walk{known: k, decode: d, doc: doc}
+	w.object(root, doc, name)
+	return w.found
+}
+
+// walk is the walk over one document.
+type walk struct {
+	known  *known
+	decode decode
+	doc    []byte
+	tree   any   // doc, decoded when the first probe needs it
+	left   any   // doc after decoding
+	fits   *bool // that went without an error; nil: not tried
+	path   []any
+	found  []string
+}
+
+// object looks at the members of an object.
+func (w *walk) object(p *place, raw []byte, name string) {
+	members, err := jsonx.Walk(raw)
+	for err == nil {
+		var key, val []byte
+		if key, val, err = members.Next(); key == nil || err != nil {
+			return
+		}
+		at := "*"
+		if p.verdict == object {
+			at = string(key)
+		}
+		m := p.members[at]
+		w.path = append(w.path, string(key))
+		if m == nil || m.verdict == unseen {
+			if m = w.judge(); m == nil {
+				w.path = w.path[:len(w.path)-1]
+				continue
+			}
+			if p.members == nil {
+				p.members = make(map[string]*place)
+			}
+			p.members[at] = m
+		}
+		w.value(m, val, name+"."+at)
+		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// value looks into a value, as far as its place says.
+func (w *walk) value(p *place, raw []byte, name string) {
+	if p.verdict == unknown {
+		w.found = append(w.found, name)
+		return
+	}
+	// A place may hold values of several kinds: what was found out of another
+	// kind does not count.
+	switch {
+	case len(raw) == 0 || p.verdict == opaque:
+	case raw[0] == '{':
+		if p.verdict == value || p.verdict == list {
+			p.verdict = w.shape()
+		}
+		if p.verdict == object || p.verdict == table {
+			w.object(p, raw, name)
+		}
+	case raw[0] == '[':
+		w.list(p, raw, name)
+	}
+}
+
+// list looks at the objects in a list. Those of different types are different
+// places.
+func (w *walk) list(p *place, raw []byte, name string) {
+	var elements []json.RawMessage
+	if jsonx.Unmarshal(raw, &elements) != nil {
+		return
+	}
+	for i, e := range elements {
+		if len(e) == 0 || e[0] != '{' {
+			continue
+		}
+		kind := jsonx.Text(jsonx.Member(e, "type"))
+		at := p.elements[kind]
+		w.path = append(w.path, i)
+		if at == nil {
+			if at = (&place{verdict: w.shape()}); at.verdict == unseen {
+				w.path = w.path[:len(w.path)-1]
+				return
+			}
+			if p.elements == nil {
+				p.elements = make(map[string]*place)
+			}
+			p.elements[kind] = at
+		}
+		w.value(at, e, name+"["+kind+"]")
+		w.path = w.path[:len(w.path)-1]
+	}
+}
+
+// probes are values of all kinds, none of them zero.
+var probes = [...]string{`true`, `7`, `"probe"`, `["probe"]`, `[{}]`, `{"probe":"probe"}`}
+
+// judge finds out about the member at the path; nil when there is no budget left.
+func (w *walk) judge() *place {
+	if !w.spend() {
+		return nil
+	}
+	own := getValue(w.source(), w.path)
+	if obj, ok := own.(map[string]any); ok && len(obj) == 0 {
+		return nil // it says nothing, so nobody would keep it
+	}
+	_, known := get(w.plain(), w.path)
+	for _, probe := range probes {
+		if known {
+			break
+		}
+		var v any
+		_ = jsonx.Unmarshal([]byte(probe), &v) // it is sound
+		known = w.keeps(v)
+	}
+	if !known && !w.keeps(filled(own)) {
+		return &place{verdict: unknown}
+	}
+	return &place{verdict: w.shape()}
+}
+
+func (w *walk) spend() bool {
+	if w.known.budget == 0 {
+		w.known.spent = true
+		return false
+	}
+	w.known.budget--
+	return true
+}
+
+// shape finds out how the value at the path is decoded.
+func (w *walk) shape() verdict {
+	tree, ok := get(w.source(), w.path)
+	if !ok {
+		return value
+	}
+	if _, isList := tree.([]any); isList {
+		return list
+	}
+	obj, isObject := tree.(map[string]any)
+	if !isObject {
+		return value
+	}
+	if !w.spend() {
+		return unseen
+	}
+	const name = "a name that nobody uses"
+	more := maps.Clone(obj)
+	more[name] = 7.0
+	again, err := w.again(more)
+	if err != nil && !w.broken() {
+		return table // it wanted the value to be something else
+	}
+	if _, kept := get(again, append(w.path[:len(w.path):len(w.path)], name)); kept {
+		return opaque
+	}
+	return object
+}
+
+// keeps reports whether the member at the path is still there after decoding, or
+// was refused, when it has this value.
+func (w *walk) keeps(v any) bool {
+	again, err := w.again(v)
+	_, kept := get(again, w.path)
+	return kept || err != nil && v != nil && !w.broken()
+}
+
+// plain is what is left of the document itself after decoding.
+func (w *walk) plain() any {
+	if w.fits == nil {
+		out, err := w.decode(w.doc)
+		fits := err == nil
+		w.fits = &fits
+		_ = jsonx.Unmarshal(out, &w.left) // nothing is left then
+	}
+	return w.left
+}
+
+// broken reports whether the document does not fit by itself, whatever stands at
+// the path.
+func (w *walk) broken() bool {
+	w.plain()
+	return !*w.fits
+}
+
+// filled returns a value in which nothing is zero: decoders leave out what is.
+func filled(v any) any {
+	switch v := v.(type) {
+	case bool:
+		return true
+	case float64:
+		return 7.0
+	case string:
+		return "probe"
+	case []any:
+		all := make([]any, len(v))
+		for i := range v {
+			all[i] = filled(v[i])
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name := range v {
+			all[name] = filled(v[name])
+		}
+		return all
+	}
+	return v
+}
+
+// source is the document as a tree.
+func (w *walk) source() any {
+	if w.tree == nil {
+		_ = jsonx.Unmarshal(w.doc, &w.tree) // a document that cannot be read keeps nothing
+	}
+	return w.tree
+}
+
+// again is what is left of the document, with another value at the path, after
+// decoding.
+func (w *walk) again(v any) (any, error) {
+	doc, err := jsonx.Marshal(with(w.source(), w.path, v))
+	if err != nil {
+		return nil, nil
+	}
+	out, err := w.decode(doc)
+	var tree any
+	_ = jsonx.Unmarshal(out, &tree) // nothing is left then
+	return tree, err
+}
+
+// get returns the value at a path.
+func get(tree any, path []any) (any, bool) {
+	for _, step := range path {
+		switch at := step.(type) {
+		case string:
+			obj, _ := tree.(map[string]any)
+			v, ok := obj[at]
+			if !ok {
+				return nil, false
+			}
+			tree = v
+		case int:
+			l, _ := tree.([]any)
+			if at >= len(l) {
+				return nil, false
+			}
+			tree = l[at]
+		}
+	}
+	return tree, true
+}
+
+func getValue(tree any, path []any) any {
+	v, _ := get(tree, path)
+	return v
+}
+
+// with returns a tree with another value at a path, without changing the tree.
+func with(tree any, path []any, v any) any {
+	if len(path) == 0 {
+		return v
+	}
+	switch at := path[0].(type) {
+	case string:
+		obj, _ := tree.(map[string]any)
+		obj = maps.Clone(obj)
+		if obj == nil {
+			obj = make(map[string]any)
+		}
+		obj[at] = with(obj[at], path[1:], v)
+		return obj
+	case int:
+		l, _ := tree.([]any)
+		l = append([]any(nil), l...)
+		if at < len(l) {
+			l[at] = with(l[at], path[1:], v)
+		}
+		return l
+	}
+	return tree
+}
+
+// pathName makes a name for documents of a type.
+func pathName(parts ...string) string {
+	return strings.Trim(strings.Join(parts, "/"), "/")
+}

@@ -1,0 +1,278 @@
+package inspect_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/inspect"
+)
+
+// screenshots is where TestPage leaves pictures for people to look at.
+var screenshots = flag.String("screenshots", "", "write screenshots of the page to this folder")
+
+// writePage makes a page of a recording and returns its address.
+func writePage(t *testing.T, recording []byte, limits inspect.Limits) string {
+	t.Helper()
+	rep, err := inspect.Read(bytes.NewReader(recording), &inspect.Options{Source: "session.ndjson"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page bytes.Buffer
+	if err := rep.WriteHTML(&page, limits); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// TestPage looks at the page with a real browser.
+func TestPage(t *testing.T) {
+	b := openBrowser(t)
+	address := writePage(t, sample(t), inspect.Limits{})
+	t.Run("content", func(t *testing.T) { testContent(t, b, address) })
+	t.Run("search", func(t *testing.T) { testSearch(t, b, address) })
+	t.Run("places", func(t *testing.T) { testPlaces(t, b, address) })
+	t.Run("keys", func(t *testing.T) { testKeys(t, b, address) })
+	t.Run("looks", func(t *testing.T) { testLooks(t, b, address) })
+	t.Run("names", func(t *testing.T) { testNames(t, b, address) })
+	t.Run("hostile", func(t *testing.T) { testHostilePage(t, b) })
+	t.Run("large", func(t *testing.T) { testLargePage(t, b) })
+}
+
+func (b *browser) quiet(t *testing.T) {
+	t.Helper()
+	for _, c := range b.complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
+}
+
+func testContent(t *testing.T, b *browser, address string) {
+	b.open(t, address)
+	for expression, want := range map[string]any{
+		`document.querySelectorAll("article.turn").length`:                           3,
+		`document.querySelectorAll(".item.tool").length`:                             5,
+		`document.querySelectorAll("#requests tbody tr").length`:                     12,
+		`document.querySelector("#turn2 .item.tool:has(.bad) b").textContent`:        "Bash",
+		`document.querySelector("#turn2 .exchange.bad .answer").textContent`:         "deny: Pushing is done by a person.",
+		`document.querySelectorAll(".chart .bar.turn").length`:                       3,
+		`document.querySelectorAll(".chart .gap").length`:                            2,
+		`document.querySelectorAll(".chart .mark").length`:                           1,
+		`getComputedStyle(document.querySelector(".filter")).display`:                "flex",
+		`document.querySelectorAll("script[src], link, img, iframe, object").length`: 0,
+	} {
+		b.want(t, expression, want)
+	}
+	b.quiet(t)
+}
+
+func testSearch(t *testing.T, b *browser, address string) {
+	const shown = `document.querySelectorAll(".hit:not([hidden])").length`
+	b.open(t, address)
+	all := b.eval(t, shown).(float64)
+	b.press("/")
+	b.must("Input.insertText", map[string]any{"text": "NUMBER.GO"}, nil)
+	b.want(t, `new Promise(done => setTimeout(() => done(document.getElementById("q").value), 300))`, "NUMBER.GO")
+	some := b.eval(t, shown).(float64)
+	if some == 0 || some >= all {
+		t.Errorf("a search shows %v of %v", some, all)
+	}
+	b.want(t, `[...document.querySelectorAll(".hit:not([hidden])")].every(h => h.textContent.toLowerCase().includes("number.go"))`, true)
+	b.want(t, `location.hash`, "#q=NUMBER.GO")
+	b.want(t, `document.getElementById("count").textContent`, fmt.Sprintf("%v of %v", some, all))
+	b.want(t, `document.getElementById("turn2").hidden`, true)
+	b.press("Escape")
+	b.want(t, shown, int(all))
+
+	for hash, want := range map[string]string{
+		"#kind=hook":            `document.querySelectorAll("#requests .hit:not([hidden])").length === 2 && !document.getElementById("turn1").hidden`,
+		"#kind=prompt&turn=3":   `document.querySelectorAll("#frames .hit:not([hidden])").length === 1`,
+		"#errors=1":             `document.querySelectorAll("#conversation .hit:not([hidden])").length === 1 && document.getElementById("errors").checked`,
+		"#dir=in&kind=control":  `document.querySelectorAll("#requests .hit:not([hidden])").length === 3`,
+		"#q=nothing-like-it":    `document.querySelectorAll(".nothing:not([hidden])").length === 3`,
+		"#q=%3Cscript%3E&turn=": `document.getElementById("q").value === "<script>"`,
+	} {
+		b.open(t, address+hash)
+		b.want(t, want, true)
+	}
+	b.quiet(t)
+}
+
+func testPlaces(t *testing.T, b *browser, address string) {
+	b.open(t, address+"#f2")
+	b.want(t, `document.getElementById("f2").open`, true)
+	b.want(t, `document.getElementById("f2").getBoundingClientRect().top < innerHeight`, true)
+	// Line 17 is inside a run of pieces.
+	b.open(t, address+"#f17")
+	b.want(t, `document.querySelector(".frame[open] .what").textContent.includes("pieces of an answer")`, true)
+	// A place that a filter hides is shown again.
+	b.open(t, address+"#q=nothing-like-it")
+	b.eval(t, `location.hash = "#turn1"`)
+	b.want(t, `new Promise(done => setTimeout(() => done(document.getElementById("turn1").hidden), 50))`, false)
+	b.quiet(t)
+}
+
+func testKeys(t *testing.T, b *browser, address string) {
+	const here = `document.querySelector(".here")?.id ?? ""`
+	b.open(t, address)
+	b.press("j")
+	first := b.eval(t, here)
+	b.press("j")
+	if second := b.eval(t, here); first == "" || second == first {
+		t.Errorf("j goes to %v, then to %v", first, second)
+	}
+	b.press("k")
+	b.want(t, here, first)
+	b.want(t, `document.activeElement === document.querySelector(".here")`, true)
+	b.eval(t, `location.hash = "#" + document.querySelector("#turn1 .item.tool").id`)
+	b.want(t, `new Promise(done => setTimeout(() => done(document.querySelector(".here").classList.contains("tool")), 50))`, true)
+	b.press("Enter")
+	b.want(t, `document.querySelector(".here details").open`, true)
+	b.press("e")
+	b.want(t, `document.getElementById("errors").checked`, true)
+	b.press("Escape")
+	b.want(t, `document.getElementById("errors").checked`, false)
+	b.press("t")
+	b.want(t, `document.documentElement.dataset.theme`, "light")
+	b.press("t")
+	b.want(t, `document.documentElement.dataset.theme`, "dark")
+	b.press("t")
+	b.want(t, `document.documentElement.dataset.theme ?? "system"`, "system")
+	b.press("?")
+	b.want(t, `document.getElementById("keys").open`, true)
+	b.quiet(t)
+}
+
+// lowContrast lists texts that are hard to read against their background.
+const lowContrast = `(() => {
+	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const rgba = (c) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = c; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data]; };
+	const light = (c) => { const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4); return .2126 * r + .7152 * g + .0722 * b; };
+	const bad = new Set();
+	for (const e of document.querySelectorAll("body *:not(script):not(svg *)")) {
+		if (![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim()) || !e.checkVisibility()) continue;
+		let at = e, back = [0, 0, 0, 0];
+		while (at && (back = rgba(getComputedStyle(at).backgroundColor))[3] < 255) at = at.parentElement;
+		const [a, b] = [light(rgba(getComputedStyle(e).color)), light(at ? back : [255, 255, 255])].sort((x, y) => y - x);
+		const ratio = (a + .05) / (b + .05);
+		if (ratio < 4.5) bad.add(e.tagName + "." + e.className + " " + ratio.toFixed(2));
+	}
+	return [...bad].join(", ");
+})()`
+
+func testLooks(t *testing.T, b *browser, address string) {
+	for _, tt := range []struct {
+		name          string
+		width, height int
+		colours       string
+	}{{"desktop", 1280, 1180, "light"}, {"dark", 1280, 1180, "dark"}, {"narrow", 390, 1400, "light"}, {"narrow-dark", 390, 1400, "dark"}} {
+		b.size(tt.width, tt.height, tt.colours)
+		b.open(t, address)
+		b.want(t, `document.documentElement.scrollWidth <= innerWidth`, true)
+		if low := b.eval(t, lowContrast); low != "" {
+			t.Errorf("%s: hard to read: %v", tt.name, low)
+		}
+		if *screenshots != "" {
+			b.screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
+		}
+	}
+	b.size(1280, 1180, "light")
+	b.quiet(t)
+}
+
+// Whatever can be used has a name for those who cannot see it.
+func testNames(t *testing.T, b *browser, address string) {
+	b.open(t, address)
+	var tree struct {
+		Nodes []struct {
+			Ignored    bool
+			Role, Name struct{ Value any }
+		}
+	}
+	b.must("Accessibility.enable", nil, nil)
+	b.must("Accessibility.getFullAXTree", nil, &tree)
+	found := make(map[any]int)
+	for _, n := range tree.Nodes {
+		switch role := n.Role.Value; role {
+		case "button", "searchbox", "combobox", "checkbox", "link", "table", "image", "heading", "region", "article":
+			if n.Ignored {
+				continue
+			}
+			found[role]++
+			if n.Name.Value == nil || n.Name.Value == "" {
+				t.Errorf("a %v has no name", role)
+			}
+		}
+	}
+	for _, role := range []string{"button", "searchbox", "combobox", "checkbox", "link", "heading", "article"} {
+		if found[role] == 0 {
+			t.Errorf("no %s in the tree of names, which has %v", role, found)
+		}
+	}
+}
+
+// hostile is text that acts wherever it is not taken as text.
+const hostile = `</script></style></pre><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg/onload=window.pwned=1>{{.}}"'` + "`"
+
+func testHostilePage(t *testing.T, b *browser) {
+	address := writePage(t, hostileRecording(t), inspect.Limits{})
+	b.open(t, address)
+	b.want(t, `typeof window.pwned`, "undefined")
+	b.want(t, `document.querySelectorAll("img, iframe, script").length`, 1) // ours
+	b.want(t, `[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`, true)
+	b.want(t, `document.querySelector(".item.prompt .text").textContent.includes("<script>window.pwned=1</script>")`, true)
+	b.want(t, `[...document.querySelectorAll("details")].map(d => d.open = true) && typeof window.pwned`, "undefined")
+	b.quiet(t)
+	// The policy holds even if a text would get out.
+	b.eval(t, `document.body.append(Object.assign(document.createElement("script"), { textContent: "window.pwned = 1" }))`)
+	b.want(t, `typeof window.pwned`, "undefined")
+	b.complaints()
+}
+
+func testLargePage(t *testing.T, b *browser) {
+	b.open(t, writePage(t, large(20_000), inspect.Limits{}))
+	b.want(t, `document.querySelectorAll(".frame").length`, 5000)
+	b.want(t, `document.querySelector(".cuts").textContent.includes("15001 of 20001 frames are not listed")`, true)
+	b.want(t, `(() => { const q = document.getElementById("q"); q.value = "number 4321 "; q.dispatchEvent(new Event("input", { bubbles: true })); return new Promise(done => setTimeout(() => done(document.querySelectorAll(".frame:not([hidden])").length), 500)) })()`, 1)
+	b.quiet(t)
+}
+
+// large is a recording with many frames.
+func large(n int) []byte {
+	var out bytes.Buffer
+	out.WriteString(`{"dir":"meta","t_ms":0,"msg":{"argv":["claude"]}}` + "\n")
+	for i := range n {
+		fmt.Fprintf(&out, `{"dir":"out","t_ms":%d,"msg":{"type":"system","subtype":"notification","text":"number %d of many"}}`+"\n", i, i)
+	}
+	return out.Bytes()
+}
+
+// hostileRecording says something hostile in every place there is.
+func hostileRecording(t *testing.T) []byte {
+	t.Helper()
+	quoted := strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(hostile)
+	lines := []string{
+		`{"dir":"meta","t_ms":0,"msg":{"argv":["claude","X"]}}`,
+		`{"dir":"in","t_ms":1,"msg":{"type":"user","message":{"role":"user","content":"X"}}}`,
+		`{"dir":"out","t_ms":2,"msg":{"type":"system","subtype":"init","model":"X","cwd":"X","claude_code_version":"X","session_id":"X","X":"X"}}`,
+		`{"dir":"out","t_ms":3,"msg":{"type":"X","subtype":"X"}}`,
+		`{"dir":"out","t_ms":3,"msg":{"type":"system","subtype":"X"}}`,
+		`{"dir":"out","t_ms":4,"msg":{"type":"assistant","message":{"content":[{"type":"text","text":"X"},{"type":"thinking","thinking":"X"},{"type":"X"},{"type":"tool_use","id":"X","name":"X","input":{"command":"X"}}]},"parent_tool_use_id":"X","subagent_type":"X"}}`,
+		`{"dir":"out","t_ms":5,"msg":{"type":"control_request","request_id":"X","request":{"subtype":"can_use_tool","tool_name":"X","tool_use_id":"X","input":{"command":"X"}}}}`,
+		`{"dir":"in","t_ms":6,"msg":{"type":"control_response","response":{"subtype":"success","request_id":"X","response":{"behavior":"deny","message":"X"}}}}`,
+		`{"dir":"out","t_ms":7,"msg":{"type":"control_request","request_id":"Y","request":{"subtype":"X"}}}`,
+		`{"dir":"out","t_ms":8,"msg":{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"X","content":"X","is_error":true}]}}}`,
+		`{"dir":"out","t_ms":9,"msg":{"type":"result","subtype":"X","is_error":true,"terminal_reason":"X","result":"X"}}`,
+		`{"dir":"meta","t_ms":10,"msg":{"stderr":"X"}}`,
+		`X`,
+	}
+	return []byte(strings.ReplaceAll(strings.Join(lines, "\n"), "X", quoted))
+}

@@ -1,0 +1,136 @@
+package inspect
+
+import (
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Report is what a recording tells.
+type Report struct {
+	// Source names the recording.
+	Source  string  `json:"source,omitzero"`
+	Summary Summary `json:"summary"`
+
+	Turns     []*Turn     `json:"turns"`
+	Exchanges []*Exchange `json:"exchanges"`
+	Problems  []Problem   `json:"problems"`
+	Unknown   []Unknown   `json:"unknown"`
+	Frames    []*Frame    `json:"frames"`
+
+	// Hidden is how many frames a filter took out.
+	Hidden int `json:"frames_hidden,omitzero"`
+	// Unredacted says that secrets were not hidden.
+	Unredacted bool `json:"unredacted,omitzero"`
+}
+
+// Summary has the totals.
+type Summary struct {
+	Lines      int     `json:"lines"`
+	Bytes      int64   `json:"bytes"`
+	DurationMS float64 `json:"duration_ms"`
+
+	// Args is the command line, as far as it was recorded.
+	Args []string `json:"argv,omitzero"`
+	// ExitCode is nil when the recording does not tell.
+	ExitCode *int `json:"exit_code,omitzero"`
+	// Version, Model, Cwd and SessionID are what the CLI said of itself.
+	Version   string `json:"version,omitzero"`
+	Model     string `json:"model,omitzero"`
+	Cwd       string `json:"cwd,omitzero"`
+	SessionID string `json:"session_id,omitzero"`
+
+	Turns       int `json:"turns"`
+	FailedTurns int `json:"failed_turns"`
+	ToolCalls   int `json:"tool_calls"`
+	ToolErrors  int `json:"tool_errors"`
+	Asked       int `json:"permissions_asked"`
+	Denied      int `json:"permissions_denied"`
+	Hooks       int `json:"hook_calls"`
+	MCPCalls    int `json:"mcp_calls"`
+	Interrupts  int `json:"interrupts"`
+	Requests    int `json:"requests"`
+	Unanswered  int `json:"unanswered"`
+	Cancelled   int `json:"cancelled"`
+	FailedCalls int `json:"requests_failed"`
+
+	// CostUSD, Tokens and ModelCalls are what the results tell of.
+	CostUSD    float64           `json:"cost_usd"`
+	Tokens     Tokens            `json:"tokens"`
+	ModelCalls int               `json:"model_calls"`
+	Models     map[string]Tokens `json:"models,omitzero"`
+}
+
+// Tokens counts what a turn or a session used.
+type Tokens struct {
+	Input      int     `json:"input"`
+	Output     int     `json:"output"`
+	CacheRead  int     `json:"cache_read"`
+	CacheWrite int     `json:"cache_write"`
+	CostUSD    float64 `json:"cost_usd,omitzero"`
+}
+
+func tokensOf(u message.Usage) Tokens {
+	return Tokens{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens)}
+}
+
+// Turn is a stretch of the conversation, from a prompt to its result.
+type Turn struct {
+	Number int `json:"number"`
+	// FromLine and ToLine are the first and last line of it.
+	FromLine int     `json:"from_line"`
+	ToLine   int     `json:"to_line"`
+	FromMS   float64 `json:"from_ms"`
+	ToMS     float64 `json:"to_ms"`
+	// Ended says that there is a result, Failed that it is an error.
+	Ended  bool `json:"ended"`
+	Failed bool `json:"failed"`
+	// Outcome is the reason why the turn ended, in the words of the wire.
+	Outcome    string  `json:"outcome,omitzero"`
+	Answer     string  `json:"answer,omitzero"`
+	CostUSD    float64 `json:"cost_usd"`
+	Tokens     Tokens  `json:"tokens"`
+	ModelCalls int     `json:"model_calls"`
+	// FirstWordMS is the time until the model was first heard, nil if never.
+	FirstWordMS *float64 `json:"first_word_ms,omitzero"`
+	Items       []*Item  `json:"items"`
+}
+
+// DurationMS is how long the turn took.
+func (t *Turn) DurationMS() float64 { return t.ToMS - t.FromMS }
+
+// interrupted reports whether somebody ended the turn.
+func (t *Turn) interrupted() bool {
+	return t.Outcome == string(message.EndAbortedStreaming) || t.Outcome == string(message.EndAbortedTools)
+}
+
+// ItemKind is what an [Item] is.
+type ItemKind string
+
+// The kinds of items.
+const (
+	ItemPrompt    ItemKind = "prompt"
+	ItemText      ItemKind = "text"
+	ItemThinking  ItemKind = "thinking"
+	ItemTool      ItemKind = "tool"
+	ItemExchange  ItemKind = "exchange"
+	ItemNotice    ItemKind = "notice"
+	ItemInterrupt ItemKind = "interrupt"
+)
+
+// Item is one thing that happened in a turn.
+type Item struct {
+	Kind ItemKind `json:"kind"`
+	Line int      `json:"line"`
+	AtMS float64  `json:"t_ms"`
+	// Agent is the subagent, "" for the main conversation.
+	Agent string `json:"agent,omitzero"`
+	Text  string `json:"text,omitzero"`
+	// Tool is set for a tool call, Exchange for a request.
+	Tool     *Tool     `json:"tool,omitzero"`
+	Exchange *Exchange `json:"exchange,omitzero"`
+}
+
+// routine reports whether an item is housekeeping that a reader of the
+// conversation can do without: handshakes and lists of MCP servers.
+func (it *Item) routine() bool {
+	return it.Exchange != nil && it.Exchange.Kind == KindMCP && !it.Exchange.Bad()
+}

@@ -1,0 +1,192 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// message takes a frame of the conversation.
+func (b *builder) message(f *Frame, w wire.Frame) {
+	m, err := message.DecodeAs(w.Type, w.Subtype, w.Line)
+	if m == nil {
+		f.Kind, f.Error = KindBroken, "message cannot be read: "+err.Error()
+		return
+	}
+	if err != nil {
+		b.problem(f.Line, err.Error())
+	}
+	f.Kind = KindSystem
+	f.Summary = strings.ReplaceAll(cmp.Or(w.Subtype, w.Type, "a line without a type"), "_", " ")
+	switch m := m.(type) {
+	case *message.User:
+		b.user(f, m)
+	case *message.Assistant:
+		b.assistant(f, m)
+	case *message.StreamEvent:
+		f.Kind = KindStream
+		b.open(f)
+		f.Summary = joined(string(m.EventType), quoted(m.Text()))
+		b.heard(f)
+	case *message.Result:
+		b.result(f, m)
+	case *message.Init:
+		b.open(f)
+		b.init(f, m)
+	case *message.Error:
+		f.Error = f.Summary
+	default:
+		b.notice(f, m)
+	}
+	b.note(f, b.known.message(f, m))
+}
+
+// open begins a turn if none runs.
+func (b *builder) open(f *Frame) {
+	if b.turn != nil {
+		return
+	}
+	b.turn = &Turn{Number: len(b.rep.Turns) + 1, FromLine: f.Line, FromMS: f.AtMS, Items: []*Item{}}
+	b.rep.Turns = append(b.rep.Turns, b.turn)
+}
+
+// heard notes the first word of the model in a turn.
+func (b *builder) heard(f *Frame) {
+	if b.turn.FirstWordMS == nil {
+		waited := f.AtMS - b.turn.FromMS
+		b.turn.FirstWordMS = &waited
+	}
+}
+
+func (b *builder) init(f *Frame, m *message.Init) {
+	f.Summary = joined("init", m.Model, m.Cwd)
+	s := &b.rep.Summary
+	s.Version = cmp.Or(m.Version, s.Version)
+	s.Model = cmp.Or(m.Model, s.Model)
+	s.Cwd = cmp.Or(m.Cwd, s.Cwd)
+	s.SessionID = cmp.Or(m.SessionID, s.SessionID)
+}
+
+func (b *builder) user(f *Frame, m *message.User) {
+	results := m.ToolResults()
+	switch {
+	case f.Dir == claudetest.DirIn:
+		f.Kind = KindPrompt
+		b.open(f)
+		b.add(f, &Item{Kind: ItemPrompt, Text: m.Text()})
+	case len(results) > 0:
+		f.Kind = KindTool
+		b.open(f)
+	default:
+		// A model that was set is told to the conversation outside of turns.
+		if text := m.Text(); text != "" && !m.IsReplay && b.turn != nil {
+			b.add(f, &Item{Kind: ItemNotice, Text: text, Agent: b.agent(m)})
+		}
+	}
+	f.Summary = short(m.Text())
+	for _, r := range results {
+		t := b.tools[r.ToolUseID]
+		text := r.Content.Text()
+		if t == nil {
+			b.problem(f.Line, "result of the tool call "+r.ToolUseID+", which nobody made")
+			f.Summary = joined("result:", short(text))
+			continue
+		}
+		t.Done, t.IsError, t.Output = true, r.IsError, text
+		t.EndMS, t.EndLine = f.AtMS, f.Line
+		f.Summary = joined(t.Name+":", short(text))
+		if r.IsError {
+			f.Error = "the tool failed or was refused"
+		}
+	}
+}
+
+func (b *builder) assistant(f *Frame, m *message.Assistant) {
+	f.Kind = KindAssistant
+	b.open(f)
+	b.heard(f)
+	agent := b.agent(m)
+	var said []string
+	for _, block := range m.Content {
+		it := &Item{Agent: agent}
+		switch block := block.(type) {
+		case *message.TextBlock:
+			it.Kind, it.Text = ItemText, block.Text
+			said = append(said, block.Text)
+		case *message.ThinkingBlock:
+			it.Kind, it.Text = ItemThinking, block.Thinking
+			said = append(said, "thinks: "+block.Thinking)
+		case *message.ToolUseBlock:
+			if b.tools[block.ID] != nil { // repeated, as after a resume
+				continue
+			}
+			t := &Tool{ID: block.ID, Name: block.Name, Input: block.Input, StartMS: f.AtMS, Turn: b.turn.Number}
+			b.tools[block.ID] = t
+			it.Kind, it.Tool = ItemTool, t
+			said = append(said, joined("calls", block.Name, short(toolGist(block.Input))))
+		case *message.UnknownBlock:
+			it.Kind, it.Text = ItemNotice, "a block of the unknown type "+block.Type
+			b.note(f, []string{"assistant.message.content[" + block.Type + "]"})
+		default:
+			it.Kind, it.Text = ItemNotice, block.BlockType()
+		}
+		b.add(f, it)
+	}
+	f.Summary = short(strings.Join(said, " "))
+	if m.Error != "" {
+		f.Error = string(m.Error)
+	}
+}
+
+// agent names the subagent of a message, "" for the main conversation.
+func (b *builder) agent(m message.Message) string {
+	who := message.SubagentOf(m)
+	if who.ToolUseID == "" {
+		return ""
+	}
+	if name := joined(who.Type, quoted(who.Description)); name != "" {
+		b.agents[who.ToolUseID] = name
+	}
+	return cmp.Or(b.agents[who.ToolUseID], "subagent")
+}
+
+func (b *builder) result(f *Frame, m *message.Result) {
+	f.Kind = KindResult
+	b.open(f)
+	b.spending.Add(m)
+	t := b.turn
+	t.Ended, t.Failed = true, m.Failed()
+	t.Outcome = cmp.Or(string(m.TerminalReason), m.Subtype)
+	t.Answer = cmp.Or(m.Text, strings.Join(m.Errors, "\n"))
+	t.CostUSD, t.Tokens, t.ModelCalls = b.spending.TurnUSD, tokensOf(m.Usage), m.NumTurns
+	t.ToLine, t.ToMS = f.Line, f.AtMS
+	f.Turn = t.Number
+	f.Summary = fmt.Sprintf("%s, %s, %s", t.Outcome, plural(m.NumTurns, "model call"), money(t.CostUSD))
+	if t.Failed {
+		f.Error = cmp.Or(short(t.Answer), t.Outcome)
+	}
+	b.turn = nil
+}
+
+// notice takes the other things that the CLI says.
+func (b *builder) notice(f *Frame, m message.Message) {
+	switch m := m.(type) {
+	case *message.APIRetry:
+		f.Error = "the API call failed and is tried again"
+	case *message.PermissionDenied:
+		f.Error = joined("denied", m.ToolName)
+	case *message.Unknown:
+		b.note(f, []string{cmp.Or(m.Type, "a line without a type")})
+	case *message.System:
+		b.note(f, []string{"system/" + m.Subtype})
+	case *message.Status, *message.SessionState, *message.CommandLifecycle, *message.ToolProgress, *message.ThinkingTokens:
+		return // of passing interest
+	}
+	if b.turn != nil {
+		b.add(f, &Item{Kind: ItemNotice, Text: cmp.Or(f.Error, f.Summary)})
+	}
+}

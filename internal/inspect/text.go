@@ -1,0 +1,244 @@
+package inspect
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// WriteJSON writes the report as one line of JSON.
+func (r *Report) WriteJSON(w io.Writer) error {
+	data, err := jsonx.Marshal(r)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(data, '\n'))
+	return err
+}
+
+// WriteText writes the report for a terminal: totals, findings, turns and the
+// timeline of frames. Pieces of an answer that follow each other are one line.
+// With color it uses the sequences that terminals know for colours.
+func (r *Report) WriteText(w io.Writer, color bool) error {
+	out := bufio.NewWriterSize(w, 1<<16)
+	p := &printer{w: out, color: color}
+	p.summary(r)
+	p.findings(r)
+	p.turns(r)
+	p.timeline(r)
+	p.unknown(r)
+	return out.Flush()
+}
+
+// printer writes text. Whatever comes from the recording goes through line.
+type printer struct {
+	w     io.Writer
+	color bool
+}
+
+// The colours of a terminal.
+const (
+	dim    = "2"
+	bold   = "1"
+	red    = "31"
+	green  = "32"
+	yellow = "33"
+	blue   = "34"
+)
+
+func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p.w, format, args...) }
+
+// paint colours a text that is safe to print.
+func (p *printer) paint(code, text string) string {
+	if !p.color || text == "" {
+		return text
+	}
+	return "\x1b[" + code + "m" + text + "\x1b[0m"
+}
+
+// line makes a text of the recording safe to print.
+func (p *printer) line(text string) string { return terminal.Line(text) }
+
+func (p *printer) heading(text string) { p.printf("\n%s\n", p.paint(bold, text)) }
+
+func (p *printer) summary(r *Report) {
+	s := &r.Summary
+	p.printf("%s\n", p.paint(bold, p.line(cmp.Or(r.Source, "session"))))
+	if len(s.Args) > 0 {
+		p.printf("  %s\n", p.line(short(commandLine(s.Args))))
+	}
+	about := []string{}
+	for _, fact := range []string{s.Version, s.Model, s.Cwd} {
+		if fact != "" {
+			about = append(about, p.line(fact))
+		}
+	}
+	if len(about) > 0 {
+		p.printf("  %s\n", strings.Join(about, " · "))
+	}
+	facts := []string{span(s.DurationMS), plural(s.Lines, "line"), plural(s.Turns, "turn"), plural(s.ToolCalls, "tool call"),
+		fmt.Sprintf("%s (%d denied)", plural(s.Asked, "permission"), s.Denied), plural(s.Hooks, "hook call"), plural(s.MCPCalls, "MCP call"),
+		fmt.Sprintf("%s (%d unanswered, %d cancelled)", plural(s.Requests, "request"), s.Unanswered, s.Cancelled)}
+	p.printf("  %s\n", strings.Join(facts, " · "))
+	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", money(s.CostUSD), plural(s.ModelCalls, "model call"),
+		count(s.Tokens.Input), count(s.Tokens.Output), count(s.Tokens.CacheRead))
+	if s.ExitCode != nil {
+		cost += " · " + exitText(*s.ExitCode, "")
+	}
+	p.printf("  %s\n", cost)
+}
+
+func (p *printer) findings(r *Report) {
+	if len(r.Problems) > 0 {
+		p.heading("problems")
+	}
+	for _, f := range r.Problems {
+		p.printf("  %s  %s\n", p.paint(yellow, fmt.Sprintf("line %d", f.Line)), p.line(f.What))
+	}
+}
+
+// unknown lists names that the decoders do not know, by the type that has them.
+func (p *printer) unknown(r *Report) {
+	if len(r.Unknown) > 0 {
+		p.heading("names that this build does not know (their JSON is kept)")
+	}
+	for _, g := range groups(r.Unknown) {
+		var names []string
+		for _, n := range g.Names {
+			names = append(names, p.line(n.Name))
+		}
+		p.printf("  %s %s\n", p.paint(yellow, fmt.Sprintf("line %d", g.Names[0].Line)), p.line(g.Where)+": "+strings.Join(names, ", "))
+	}
+}
+
+func (p *printer) turns(r *Report) {
+	for _, t := range r.Turns {
+		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), span(t.DurationMS()), plural(t.ModelCalls, "model call"), money(t.CostUSD)))
+		for _, it := range t.Items {
+			if !it.routine() {
+				p.item(it)
+			}
+		}
+	}
+}
+
+// outcome says how a turn ended.
+func outcome(t *Turn) string {
+	if !t.Ended {
+		return "no result"
+	}
+	return t.Outcome
+}
+
+func (p *printer) item(it *Item) {
+	who := ""
+	if it.Agent != "" {
+		who = "[" + p.line(it.Agent) + "] "
+	}
+	text := p.line(short(it.Text))
+	switch it.Kind {
+	case ItemPrompt:
+		p.printf("  %s %s\n", p.paint(blue, ">"), text)
+	case ItemThinking:
+		p.printf("  %s\n", p.paint(dim, who+"(thinks) "+text))
+	case ItemNotice:
+		p.printf("  %s\n", p.paint(dim, who+"· "+text))
+	case ItemInterrupt:
+		p.printf("  %s\n", p.paint(red, "interrupt"))
+	case ItemExchange:
+		p.exchange("  ", it.Exchange)
+	case ItemTool:
+		p.tool(who, it.Tool)
+	default:
+		p.printf("  %s%s\n", who, text)
+	}
+}
+
+func (p *printer) tool(who string, t *Tool) {
+	state, code := "no result", yellow
+	switch {
+	case t.Done && !t.Ran:
+		state, code = "refused", red
+	case t.IsError:
+		state, code = "error after "+span(t.DurationMS()), red
+	case t.Done:
+		state, code = span(t.DurationMS()), green
+	}
+	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolGist(t.Input))), p.paint(code, state))
+	for _, x := range t.Asked {
+		p.exchange("    ", x)
+	}
+	if t.Output != "" {
+		p.printf("    %s\n", p.paint(dim, p.line(short(t.Output))))
+	}
+}
+
+func (p *printer) exchange(indent string, x *Exchange) {
+	answer := p.line(cmp.Or(x.Answer, string(x.Outcome)))
+	switch {
+	case x.Bad() || x.denies:
+		answer = p.paint(red, answer)
+	case x.Outcome == Cancelled:
+		answer = p.paint(yellow, answer)
+	}
+	if x.LatencyMS != nil {
+		answer += p.paint(dim, "  "+span(*x.LatencyMS))
+	}
+	p.printf("%s%s → %s\n", indent, p.line(joined(string(x.Kind), x.About)), answer)
+}
+
+func (p *printer) timeline(r *Report) {
+	title := "timeline"
+	if r.Hidden > 0 {
+		title += fmt.Sprintf(" (%s of %d shown)", plural(len(r.Frames), "frame"), len(r.Frames)+r.Hidden)
+	}
+	p.heading(title)
+	for run := range runs(r.Frames) {
+		f := run[0]
+		what := f.Summary
+		if len(run) > 1 {
+			what = fmt.Sprintf("%d pieces of an answer", len(run))
+		}
+		what = p.line(what)
+		if f.Error != "" {
+			what += p.paint(red, "  ! "+p.line(f.Error))
+		}
+		if f.LatencyMS != nil {
+			what += p.paint(dim, "  "+span(*f.LatencyMS))
+		}
+		p.printf("%6d %10s %s %-10s %s\n", f.Line, clock(f.AtMS), arrow(f.Dir), f.Kind, what)
+	}
+}
+
+// arrow shows which way a frame went.
+func arrow(d claudetest.Dir) string {
+	switch d {
+	case claudetest.DirIn:
+		return "→"
+	case claudetest.DirOut:
+		return "←"
+	}
+	return "·"
+}
+
+// runs yields the frames, pieces of an answer that follow each other together.
+func runs(frames []*Frame) func(yield func([]*Frame) bool) {
+	return func(yield func([]*Frame) bool) {
+		for i := 0; i < len(frames); {
+			n := 1
+			for frames[i].Kind == KindStream && i+n < len(frames) && frames[i+n].Kind == KindStream {
+				n++
+			}
+			if !yield(frames[i : i+n]) {
+				return
+			}
+			i += n
+		}
+	}
+}

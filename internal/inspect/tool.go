@@ -1,0 +1,57 @@
+package inspect
+
+import (
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+// Tool is a tool call, what was asked about it and what came of it.
+type Tool struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	// Asked holds the permission questions, hook calls and MCP messages that
+	// were about it.
+	Asked []*Exchange `json:"asked,omitzero"`
+	// Decision is what the client said, allow or deny; "" if it was not asked.
+	Decision string `json:"decision,omitzero"`
+	Message  string `json:"message,omitzero"`
+	// Done says that there is a result, Ran that the tool really ran.
+	Done    bool   `json:"done"`
+	Ran     bool   `json:"ran"`
+	IsError bool   `json:"is_error"`
+	Output  string `json:"output,omitzero"`
+
+	StartMS float64 `json:"start_ms"`
+	EndMS   float64 `json:"end_ms,omitzero"`
+	EndLine int     `json:"end_line,omitzero"`
+	Turn    int     `json:"turn,omitzero"`
+}
+
+// DurationMS is the time from the call to its result, 0 if there is none.
+func (t *Tool) DurationMS() float64 {
+	if !t.Done {
+		return 0
+	}
+	return t.EndMS - t.StartMS
+}
+
+// judge fills in what package claudetest makes of the calls: whether they were
+// allowed, and whether they ran.
+func (b *builder) judge() {
+	entries := make([]claudetest.Entry, 0, len(b.rep.Frames))
+	for _, f := range b.rep.Frames {
+		// Pieces of answers say nothing of calls, and are most of a recording.
+		if f.Msg != nil && f.Kind != KindStream {
+			entries = append(entries, claudetest.Entry{Dir: f.Dir, Msg: f.Msg})
+		}
+	}
+	for _, use := range claudetest.NewTranscript(entries...).Tools() {
+		t := b.tools[use.ID]
+		if t == nil {
+			continue
+		}
+		t.Decision, t.Message, t.Ran = string(use.Decision), use.Message, use.Ran
+	}
+}

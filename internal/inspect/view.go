@@ -1,0 +1,314 @@
+package inspect
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+// turnView is a turn on the page.
+type turnView struct {
+	Number        int
+	Failed        bool
+	Outcome, Tone string
+	Facts         []string
+	Items         []itemView
+	Cut           string
+}
+
+// itemView is an item on the page.
+type itemView struct {
+	Kind             ItemKind
+	Class            Kind // for filters
+	Line, Turn       int
+	Suffix           string // tells items of one line apart
+	Dir              claudetest.Dir
+	Clock            string
+	Agent            string
+	Label, Text, Cut string
+	Folded           string // the beginning, if the rest is folded away
+	Tone             string
+	Error            bool
+	Tool             *toolView
+	Exchange         *exchangeView
+}
+
+// toolView is a tool call on the page.
+type toolView struct {
+	Name, Gist    string
+	Badges        []badge
+	Asked         []exchangeView
+	Input, Output string
+	Failed, Open  bool
+	Kinds         []Kind // of what was asked
+}
+
+type badge struct{ Text, Tone string }
+
+// exchangeView is a request on the page.
+type exchangeView struct {
+	Line, Turn int
+	Kind       Kind
+	Dir        claudetest.Dir
+	From       string
+	Subtype    string
+	About      string
+	Answer     string
+	Latency    string
+	Clock      string
+	Share      string // of the longest latency, in percent
+	Tone       string
+	Bad        bool
+}
+
+// frameView is a frame on the page.
+type frameView struct {
+	Line, Turn              int
+	Clock, Arrow, Way       string
+	Dir                     claudetest.Dir
+	Kind                    Kind
+	Summary, Error, Latency string
+	Unknown, Raw, Cut       string
+}
+
+func (v *viewer) turns() []turnView {
+	var out []turnView
+	left := 0
+	for _, t := range v.rep.Turns {
+		if v.items >= v.limits.Items {
+			left++
+			continue
+		}
+		out = append(out, v.turn(t))
+	}
+	if left > 0 {
+		v.cut("%s are not shown; the conversation ends after %d items", plural(left, "turn"), v.limits.Items)
+	}
+	return out
+}
+
+func (v *viewer) turn(t *Turn) turnView {
+	view := turnView{Number: t.Number, Failed: t.Failed, Outcome: outcome(t), Tone: "good"}
+	switch {
+	case !t.Ended, t.interrupted():
+		view.Tone = "warn"
+	case t.Failed:
+		view.Tone = "bad"
+	}
+	view.Facts = append(view.Facts, span(t.DurationMS()))
+	if t.FirstWordMS != nil {
+		view.Facts = append(view.Facts, "first word after "+span(*t.FirstWordMS))
+	}
+	view.Facts = append(view.Facts, plural(t.ModelCalls, "model call"),
+		count(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+count(t.Tokens.Output)+" out", money(t.CostUSD))
+	seen := make(map[int]int)
+	for i, it := range t.Items {
+		if v.items >= v.limits.Items {
+			view.Cut = plural(len(t.Items)-i, "item") + " of this turn are not shown"
+			v.cut("turn %d: %s", t.Number, view.Cut)
+			break
+		}
+		if it.routine() {
+			continue
+		}
+		v.items++
+		iv := v.item(it, t.Number)
+		if seen[it.Line]++; seen[it.Line] > 1 {
+			iv.Suffix = "-" + number(seen[it.Line])
+		}
+		view.Items = append(view.Items, iv)
+	}
+	return view
+}
+
+func (v *viewer) item(it *Item, turn int) itemView {
+	view := itemView{Kind: it.Kind, Line: it.Line, Turn: turn, Dir: claudetest.DirOut, Clock: clock(it.AtMS), Agent: it.Agent, Class: KindAssistant}
+	view.Text, view.Cut = v.take(it.Text)
+	switch it.Kind {
+	case ItemPrompt:
+		view.Label, view.Class, view.Dir = "Prompt", KindPrompt, claudetest.DirIn
+	case ItemThinking:
+		view.Label, view.Folded = "Thinking", short(it.Text)
+	case ItemNotice:
+		view.Class = KindSystem
+	case ItemTool:
+		view.Class, view.Tool = KindTool, v.tool(it.Tool)
+		view.Error = it.Tool.IsError || !it.Tool.Done
+	case ItemInterrupt, ItemExchange:
+		x := v.exchange(it.Exchange, 0)
+		view.Exchange, view.Class, view.Dir = &x, it.Exchange.Kind, it.Exchange.From
+		view.Error = it.Exchange.Bad()
+	}
+	return view
+}
+
+func (v *viewer) tool(t *Tool) *toolView {
+	view := &toolView{Name: t.Name, Gist: short(toolGist(t.Input)), Failed: t.IsError}
+	var cut string
+	view.Input, cut = v.take(pretty(t.Input))
+	view.Input += more(cut)
+	view.Output, cut = v.take(t.Output)
+	view.Output += more(cut)
+	view.Open = t.IsError || !t.Done
+	for _, x := range t.Asked {
+		view.Asked = append(view.Asked, v.exchange(x, 0))
+		if !slices.Contains(view.Kinds, x.Kind) {
+			view.Kinds = append(view.Kinds, x.Kind)
+		}
+		if x.Kind == KindPermission || x.Kind == KindHook && x.denies {
+			view.Badges = append(view.Badges, decisionBadge(x))
+		}
+		if x.Changed {
+			view.Badges = append(view.Badges, badge{"input changed", "warn"})
+		}
+	}
+	switch {
+	case !t.Done:
+		view.Badges = append(view.Badges, badge{"no result", "warn"})
+	case !t.Ran:
+		view.Badges = append(view.Badges, badge{"did not run", "bad"})
+	case t.IsError:
+		view.Badges = append(view.Badges, badge{"failed", "bad"})
+	}
+	if t.Done {
+		view.Badges = append(view.Badges, badge{span(t.DurationMS()), ""})
+	}
+	return view
+}
+
+func more(cut string) string {
+	if cut == "" {
+		return ""
+	}
+	return "\n… " + cut
+}
+
+// decisionBadge says in a word what was decided.
+func decisionBadge(x *Exchange) badge {
+	switch {
+	case x.Outcome == Cancelled:
+		return badge{"question taken back", "warn"}
+	case x.Outcome == Unanswered:
+		return badge{"unanswered", "bad"}
+	case x.denies:
+		return badge{"denied", "bad"}
+	case x.Outcome == Failed:
+		return badge{"check failed", "bad"}
+	}
+	return badge{"allowed", "good"}
+}
+
+func (v *viewer) exchanges() []exchangeView {
+	longest := 1.0
+	for _, x := range v.rep.Exchanges {
+		if x.LatencyMS != nil {
+			longest = max(longest, *x.LatencyMS)
+		}
+	}
+	shown := v.rep.Exchanges
+	if len(shown) > v.limits.Exchanges {
+		v.cut("%d of %d requests are not listed", len(shown)-v.limits.Exchanges, len(shown))
+		shown = shown[:v.limits.Exchanges]
+	}
+	views := make([]exchangeView, len(shown))
+	for i, x := range shown {
+		views[i] = v.exchange(x, longest)
+	}
+	return views
+}
+
+func (v *viewer) exchange(x *Exchange, longest float64) exchangeView {
+	view := exchangeView{
+		Line: x.AskedLine, Turn: x.Turn, Kind: x.Kind, Dir: x.From, From: "CLI", Subtype: x.Subtype, About: head(x.About, 300),
+		Answer: head(cmp.Or(x.Answer, string(x.Outcome)), 300), Clock: clock(x.AskedMS), Bad: x.Bad(), Share: "0",
+	}
+	if x.From == claudetest.DirIn {
+		view.From = "SDK"
+	}
+	if x.LatencyMS != nil {
+		view.Latency = span(*x.LatencyMS)
+		if longest > 0 {
+			view.Share = fmt.Sprintf("%.0f", *x.LatencyMS/longest*100)
+		}
+	}
+	switch {
+	case x.Bad() || x.denies:
+		view.Tone = "bad"
+	case x.Outcome == Cancelled:
+		view.Tone = "warn"
+	case x.Kind == KindPermission:
+		view.Tone = "good"
+	}
+	return view
+}
+
+func (v *viewer) frames() []frameView {
+	var views []frameView
+	left := 0
+	v.lines = make(map[int]bool)
+	for run := range runs(v.rep.Frames) {
+		if len(views) >= v.limits.Frames {
+			left += len(run)
+			continue
+		}
+		views = append(views, v.frame(run))
+	}
+	if left > 0 {
+		v.cut("%d of %d frames are not listed; a filter on the command line chooses others", left, len(v.rep.Frames))
+	}
+	return views
+}
+
+// frame shows a frame, or several pieces of an answer together.
+func (v *viewer) frame(run []*Frame) frameView {
+	f := run[0]
+	v.lines[f.Line] = true
+	view := frameView{
+		Line: f.Line, Turn: f.Turn, Clock: clock(f.AtMS), Arrow: arrow(f.Dir), Dir: f.Dir, Kind: f.Kind, Way: "about the process",
+		Summary: f.Summary, Error: f.Error,
+	}
+	switch f.Dir {
+	case claudetest.DirIn:
+		view.Way = "to the CLI"
+	case claudetest.DirOut:
+		view.Way = "from the CLI"
+	}
+	if f.LatencyMS != nil {
+		view.Latency = span(*f.LatencyMS)
+	}
+	raw := f.Text
+	if f.Msg != nil {
+		raw = pretty(f.Msg)
+	}
+	if len(run) > 1 {
+		last := run[len(run)-1]
+		view.Summary = fmt.Sprintf("%d pieces of an answer, lines %d to %d", len(run), f.Line, last.Line)
+		view.Latency = span(last.AtMS - f.AtMS)
+		raw = pieces(run, v.limits.Text)
+	}
+	view.Raw, view.Cut = v.take(raw)
+	var names []string
+	for _, f := range run {
+		for _, name := range f.Unknown {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	view.Unknown = joined(names...)
+	return view
+}
+
+// pieces lists the lines of a run, as many as can be shown.
+func pieces(run []*Frame, most int) string {
+	text := ""
+	for i, f := range run {
+		if len(text) > most {
+			return text + fmt.Sprintf("… and %d more", len(run)-i)
+		}
+		text += fmt.Sprintf("%d  %s\n", f.Line, f.Msg)
+	}
+	return text
+}
