@@ -21,7 +21,7 @@ func layers() [][]string {
 		{"internal/peer", "internal/inbox"},
 		{".", "host"},
 		{"tool", "claudetest"},
-		{"internal/inspect"},
+		{"internal/inspect", "internal/tee"},
 		{"cmd/...", "examples/...", "bench/...", "conformance", "internal/parity", "internal/faults"},
 	}
 }

@@ -120,6 +120,14 @@ func (o *output) take(deadline time.Time) {
 	}
 }
 
+// close ends the output for a reader that wants no more.
+func (o *output) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rest = nil
+	o.end()
+}
+
 // end closes the pipe. The lock must be held.
 func (o *output) end() {
 	if !o.over {

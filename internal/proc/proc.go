@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -46,6 +47,12 @@ type Command struct {
 	// when it panics, the panic is logged. Lines may still come after Wait has
 	// returned.
 	Stderr func(line string)
+
+	// StderrTo, if set, gets standard error as it comes, byte for byte and with
+	// its secrets. It is called by the goroutine that reads: a write that
+	// waits makes the child wait. When a write fails, standard error is
+	// closed, as the child would see it without anybody in between.
+	StderrTo io.Writer
 
 	// Log is silent when nil.
 	Log *slog.Logger
@@ -147,6 +154,17 @@ func (p *Process) Wait() error {
 	}
 }
 
+// State says how the child ended, nil before [Process.Done] is closed and for a
+// child that could not be waited for.
+func (p *Process) State() *os.ProcessState {
+	select {
+	case <-p.done:
+		return p.state
+	default:
+		return nil
+	}
+}
+
 // StderrTail returns the end of what the child has written to standard error so
 // far, at most 16 KiB. Secrets are replaced: those of the Command, the values of
 // environment entries whose names speak of keys, tokens, secrets, passwords or
@@ -166,6 +184,21 @@ func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
 // CloseWrite closes standard input, which asks the CLI to finish and exit. Only
 // the first call does something; every call returns its error.
 func (p *Process) CloseWrite() error { return p.in.Close() }
+
+// CloseRead closes our end of standard output: the child can write no more, and
+// what is in the pipe is lost. It is for the goroutine that reads.
+func (p *Process) CloseRead() { p.out.close() }
+
+// Signal sends the child a signal, and not its group. After the exit the error
+// is [os.ErrProcessDone]; on Windows only [os.Kill] can be sent.
+func (p *Process) Signal(sig os.Signal) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return os.ErrProcessDone
+	}
+	return p.cmd.Process.Signal(sig)
+}
 
 // Stop ends the child: SIGTERM to its group, SIGKILL after [Command.Term], then
 // a wait of [Command.Kill] at most and [Command.Drain] for the pipes. It also

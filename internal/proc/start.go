@@ -82,7 +82,7 @@ func (p *Process) run(c *Command, started chan<- error, abandoned <-chan struct{
 		return
 	}
 	p.log.Debug("process started", "pid", p.PID(), "path", p.cmd.Path)
-	go p.readStderr(newLiner(c.Stderr, p.tail.redact, p.log))
+	go p.readStderr(newLiner(c.Stderr, p.tail.redact, p.log), c.StderrTo)
 	select {
 	case started <- nil:
 	case <-abandoned:

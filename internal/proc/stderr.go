@@ -22,7 +22,7 @@ const (
 
 // readStderr reads standard error to its end. It is always running while the
 // child lives: a child whose standard error is full stops.
-func (p *Process) readStderr(lines *liner) {
+func (p *Process) readStderr(lines *liner, to io.Writer) {
 	defer close(p.errEnded)
 	defer p.stderr.Close()
 	defer lines.end()
@@ -31,6 +31,11 @@ func (p *Process) readStderr(lines *liner) {
 		n, err := p.stderr.Read(chunk)
 		p.tail.Write(chunk[:n])
 		lines.write(chunk[:n])
+		if to != nil && n > 0 {
+			if _, failed := to.Write(chunk[:n]); failed != nil {
+				return
+			}
+		}
 		if err != nil {
 			// The end, or the deadline that is set after the exit.
 			return

@@ -1,0 +1,26 @@
+// Package tee stands between an SDK and the CLI, passes everything on and writes
+// it down.
+//
+// # Nothing changes
+//
+// Bytes go through as they come, in both directions and for standard error:
+// nothing is parsed, held back or put together on the way. The recording is made
+// from copies, by a goroutine of its own, so a slow disk delays nobody. The end
+// of one stream is passed on as the end of that stream; a side that can no longer
+// be written to is closed for the writer as well. Signals go to the child, and
+// its exit code, or the signal that ended it, is what [Run] returns.
+//
+// What differs from a CLI without a tee: it leads a process group of its own,
+// and gets SIGTERM if the tee is killed (Linux). Helpers of the CLI that hold its
+// pipes open after its exit are waited for two seconds, not for ever.
+//
+// # The recording
+//
+// The format is that of claudetest.Record: one JSON object a line, written with
+// one call, so that a recording that stops is whole up to its last line. What
+// comes besides is about the process: {"stderr":"a line"}, {"exit_code":1},
+// {"exit_code":137,"signal":"killed"} and {"lost_bytes":4096}.
+//
+// Up to 64 MiB wait for a slow disk; then bytes are left out and counted. After
+// the first failed write nothing more is written. Neither touches the session.
+package tee

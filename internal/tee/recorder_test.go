@@ -1,0 +1,141 @@
+package tee
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/secret"
+)
+
+// slow is a disk that takes nothing until it is let go.
+type slow struct {
+	mu    sync.Mutex
+	gate  chan struct{}
+	bytes bytes.Buffer
+}
+
+func (s *slow) Write(b []byte) (int, error) {
+	<-s.gate
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes.Write(b)
+}
+
+func (s *slow) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bytes.String()
+}
+
+// Past the bound bytes are left out and counted, the streams stay in order, and
+// no half line is written down.
+func TestSlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &slow{gate: make(chan struct{})}
+		r := newRecorder(disk, nil)
+		r.limit = 40
+		r.start()
+		r.note(claudetest.DirOut, []byte("{\"n\":1}\n{\"n\":"))
+		synctest.Wait() // the disk is at it
+		r.note(claudetest.DirOut, []byte("2}\n{\"n\":3}\n"))
+		r.note(claudetest.DirOut, []byte(strings.Repeat("x", 100)))
+		r.note(claudetest.DirOut, []byte(strings.Repeat("y", 100)))
+		r.note(claudetest.DirIn, []byte("{}\n"))
+		close(disk.gate)
+		synctest.Wait()
+		r.note(claudetest.DirOut, []byte("rest of a torn line\n{\"n\":4}\n"))
+		err := r.close()
+		if err == nil || !strings.Contains(err.Error(), "200 bytes are missing") {
+			t.Errorf("error %v", err)
+		}
+		want := `{"dir":"out","t_ms":0,"msg":{"n":1}}
+{"dir":"out","t_ms":0,"msg":{"n":2}}
+{"dir":"out","t_ms":0,"msg":{"n":3}}
+{"dir":"meta","t_ms":0,"msg":{"lost_bytes":200,"dir":"out"}}
+{"dir":"in","t_ms":0,"msg":{}}
+{"dir":"out","t_ms":0,"msg":{"n":4}}
+`
+		if got := disk.String(); got != want {
+			t.Errorf("recorded\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// A disk that never answers delays the end for a while, not for ever.
+func TestDeadDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &slow{gate: make(chan struct{})}
+		r := newRecorder(disk, nil)
+		r.start()
+		r.argv([]string{"claude"})
+		begun := time.Now()
+		if err := r.close(); err != errSlow || time.Since(begun) != 2*patience {
+			t.Errorf("error %v after %v", err, time.Since(begun))
+		}
+		close(disk.gate)
+	})
+}
+
+// BenchmarkRecorder is what writing down costs, in bytes of the session.
+func BenchmarkRecorder(b *testing.B) {
+	data := []byte(`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one two = three: \"four\" "}},"session_id":"ea8a1c45-b04c-4c6b-a4a6-10d9109ff687","parent_tool_use_id":null}` + "\n")
+	r := newRecorder(io.Discard, new(secret.Set))
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		r.take(event{dir: claudetest.DirOut, data: data})
+	}
+}
+
+func TestLines(t *testing.T) {
+	var out bytes.Buffer
+	r := newRecorder(&out, nil)
+	r.start()
+	for _, b := range []string{"\r\n\n", "plain\r\n", `{"a":1}`} {
+		r.note(claudetest.DirOut, []byte(b))
+	}
+	r.note(dirStderr, []byte("oops\nunfinished"))
+	r.end(claudetest.DirOut)
+	r.note(claudetest.DirIn, []byte("a\xff\n"))
+	r.end(claudetest.DirIn)
+	r.exit(&Result{Code: 1})
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := claudetest.ReadTranscript(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range tr.Entries() {
+		got = append(got, string(e.Dir)+" "+string(e.Msg))
+	}
+	want := []string{`out {"_raw":"plain"}`, `meta {"stderr":"oops"}`, `out {"a":1}`, "in {\"_raw\":\"a\ufffd\"}", `in {"_eof":true}`, `meta {"stderr":"unfinished"}`, `meta {"exit_code":1}`}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("recorded\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A line that is longer than any frame may be is cut, and says so.
+func TestLongLine(t *testing.T) {
+	var out bytes.Buffer
+	r := newRecorder(&out, nil)
+	r.start()
+	piece := bytes.Repeat([]byte("x"), 1<<20)
+	for range 65 {
+		r.take(event{dir: claudetest.DirOut, data: piece})
+	}
+	r.take(event{dir: claudetest.DirOut, data: []byte("\n{}\n")})
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 3 || len(lines[0]) > 2*headSize || !strings.Contains(lines[0], "(68157440 bytes)") || !strings.Contains(lines[1], `"msg":{}`) {
+		t.Errorf("%d lines, the first of %d bytes: %.100s", len(lines), len(lines[0]), lines[0])
+	}
+}

@@ -1,0 +1,21 @@
+//go:build !unix
+
+package tee
+
+import (
+	"os"
+	"os/signal"
+)
+
+// Signals returns the signals to pass on, and what stops to listen for them.
+func Signals() (signals <-chan os.Signal, stop func()) {
+	all := make(chan os.Signal, 16)
+	signal.Notify(all, os.Interrupt)
+	return all, func() { signal.Stop(all) }
+}
+
+// outcome returns how a process ended.
+func outcome(state *os.ProcessState) (code int, sig os.Signal) { return state.ExitCode(), nil }
+
+// Die does nothing: processes end by exit codes here.
+func Die(os.Signal) {}
