@@ -23,6 +23,8 @@ type commands struct {
 	Demo     demoCommand     `cmd:"" help:"Show a whole session with a simulated agent."`
 	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
 	Doctor   doctorCommand   `cmd:"" help:"Say what is installed and whether it works."`
+	Record   recordCommand   `cmd:"" help:"Write down what an SDK and the CLI say to each other."`
+	Inspect  inspectCommand  `cmd:"" help:"Show a recording: as text, as JSON, or as a page."`
 	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDK."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`

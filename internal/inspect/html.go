@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"path/filepath"
 	"strings"
 )
 
@@ -133,7 +134,7 @@ func (v *viewer) page() *page {
 		Kinds: Kinds(), Redaction: "Secrets are hidden as far as they are known by form, name or environment.",
 	}
 	if r.Source != "" {
-		p.Title = "Session " + r.Source
+		p.Title = "Session " + filepath.Base(r.Source)
 	}
 	if r.Unredacted {
 		p.Redaction = "Secrets are NOT hidden."

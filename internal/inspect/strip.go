@@ -290,7 +290,8 @@ func (s *scale) ticks() []tick {
 			continue
 		}
 		for t := math.Ceil(p.from/step) * step; t <= p.to; t += step {
-			if x := s.at(t); x-last >= 6 {
+			// A text that goes to the left needs the room of two.
+			if x := s.at(t); x-last >= 6 && (x <= 90 || x-last >= 14) {
 				out = append(out, tick{percent(x), span(t), x > 90})
 				last = x
 			}

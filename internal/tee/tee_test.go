@@ -3,6 +3,7 @@ package tee_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -28,6 +29,7 @@ import (
 const (
 	envFile  = "TEE_TEST_FILE"
 	envChild = "TEE_TEST_CHILD"
+	envCLI   = "TEE_TEST_CLI" // the program to run instead of this one
 )
 
 func TestMain(m *testing.M) {
@@ -55,7 +57,7 @@ func wrapper(path string) int {
 	signals, stop := tee.Signals()
 	defer stop()
 	r, err := tee.Run(context.Background(), &tee.Session{
-		Path: os.Args[0], Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Path: cmp.Or(os.Getenv(envCLI), os.Args[0]), Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Signals: signals, Recording: file, Secrets: secret.FromEnv(os.Environ()),
 	})
 	if err != nil || r.Recording != nil {

@@ -7,14 +7,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/inspect"
 )
 
-// screenshots is where TestPage leaves pictures for people to look at.
-var screenshots = flag.String("screenshots", "", "write screenshots of the page to this folder")
+// Pictures for people to look at.
+var (
+	screenshots = flag.String("screenshots", "", "write screenshots of the page to this folder")
+	update      = flag.Bool("update", false, "write docs/inspect.png")
+)
 
 // writePage makes a page of a recording and returns its address.
 func writePage(t *testing.T, recording []byte, limits inspect.Limits) string {
@@ -110,6 +112,9 @@ func testPlaces(t *testing.T, b *browser, address string) {
 	b.open(t, address+"#f2")
 	b.want(t, `document.getElementById("f2").open`, true)
 	b.want(t, `document.getElementById("f2").getBoundingClientRect().top < innerHeight`, true)
+	if *screenshots != "" {
+		b.screenshot(t, filepath.Join(*screenshots, "inspect-frame.png"))
+	}
 	// Line 17 is inside a run of pieces.
 	b.open(t, address+"#f17")
 	b.want(t, `document.querySelector(".frame[open] .what").textContent.includes("pieces of an answer")`, true)
@@ -183,6 +188,9 @@ func testLooks(t *testing.T, b *browser, address string) {
 		if *screenshots != "" {
 			b.screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
 		}
+		if *update && tt.name == "desktop" {
+			b.screenshot(t, "../../docs/inspect.png")
+		}
 	}
 	b.size(1280, 1180, "light")
 	b.quiet(t)
@@ -219,9 +227,6 @@ func testNames(t *testing.T, b *browser, address string) {
 	}
 }
 
-// hostile is text that acts wherever it is not taken as text.
-const hostile = `</script></style></pre><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg/onload=window.pwned=1>{{.}}"'` + "`"
-
 func testHostilePage(t *testing.T, b *browser) {
 	address := writePage(t, hostileRecording(t), inspect.Limits{})
 	b.open(t, address)
@@ -243,36 +248,4 @@ func testLargePage(t *testing.T, b *browser) {
 	b.want(t, `document.querySelector(".cuts").textContent.includes("15001 of 20001 frames are not listed")`, true)
 	b.want(t, `(() => { const q = document.getElementById("q"); q.value = "number 4321 "; q.dispatchEvent(new Event("input", { bubbles: true })); return new Promise(done => setTimeout(() => done(document.querySelectorAll(".frame:not([hidden])").length), 500)) })()`, 1)
 	b.quiet(t)
-}
-
-// large is a recording with many frames.
-func large(n int) []byte {
-	var out bytes.Buffer
-	out.WriteString(`{"dir":"meta","t_ms":0,"msg":{"argv":["claude"]}}` + "\n")
-	for i := range n {
-		fmt.Fprintf(&out, `{"dir":"out","t_ms":%d,"msg":{"type":"system","subtype":"notification","text":"number %d of many"}}`+"\n", i, i)
-	}
-	return out.Bytes()
-}
-
-// hostileRecording says something hostile in every place there is.
-func hostileRecording(t *testing.T) []byte {
-	t.Helper()
-	quoted := strings.NewReplacer(`"`, `\"`, "\n", `\n`).Replace(hostile)
-	lines := []string{
-		`{"dir":"meta","t_ms":0,"msg":{"argv":["claude","X"]}}`,
-		`{"dir":"in","t_ms":1,"msg":{"type":"user","message":{"role":"user","content":"X"}}}`,
-		`{"dir":"out","t_ms":2,"msg":{"type":"system","subtype":"init","model":"X","cwd":"X","claude_code_version":"X","session_id":"X","X":"X"}}`,
-		`{"dir":"out","t_ms":3,"msg":{"type":"X","subtype":"X"}}`,
-		`{"dir":"out","t_ms":3,"msg":{"type":"system","subtype":"X"}}`,
-		`{"dir":"out","t_ms":4,"msg":{"type":"assistant","message":{"content":[{"type":"text","text":"X"},{"type":"thinking","thinking":"X"},{"type":"X"},{"type":"tool_use","id":"X","name":"X","input":{"command":"X"}}]},"parent_tool_use_id":"X","subagent_type":"X"}}`,
-		`{"dir":"out","t_ms":5,"msg":{"type":"control_request","request_id":"X","request":{"subtype":"can_use_tool","tool_name":"X","tool_use_id":"X","input":{"command":"X"}}}}`,
-		`{"dir":"in","t_ms":6,"msg":{"type":"control_response","response":{"subtype":"success","request_id":"X","response":{"behavior":"deny","message":"X"}}}}`,
-		`{"dir":"out","t_ms":7,"msg":{"type":"control_request","request_id":"Y","request":{"subtype":"X"}}}`,
-		`{"dir":"out","t_ms":8,"msg":{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"X","content":"X","is_error":true}]}}}`,
-		`{"dir":"out","t_ms":9,"msg":{"type":"result","subtype":"X","is_error":true,"terminal_reason":"X","result":"X"}}`,
-		`{"dir":"meta","t_ms":10,"msg":{"stderr":"X"}}`,
-		`X`,
-	}
-	return []byte(strings.ReplaceAll(strings.Join(lines, "\n"), "X", quoted))
 }

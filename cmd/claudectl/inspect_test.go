@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/inspect"
+)
+
+// aRecording is one that package claudetest has of the real CLI.
+const aRecording = "../../claudetest/testdata/sessions/c04_deny_message.ndjson"
+
+func TestInspect(t *testing.T) {
+	text := invoke(t, "", "inspect", aRecording)
+	for _, want := range []string{"1 permission (1 denied)", "turn 1 · completed", "Write /repo/", "refused", "can_use_tool Write → deny", "safety_stops"} {
+		if !strings.Contains(text.stdout, want) {
+			t.Errorf("the text does not say %q:\n%s", want, text.stdout)
+		}
+	}
+	if text.code != 0 || text.stderr != "" || strings.Contains(text.stdout, "\x1b") {
+		t.Errorf("exit code %d, stderr %q, or colours in what is piped", text.code, text.stderr)
+	}
+	var rep inspect.Report
+	decode(t, invoke(t, "", "inspect", "--json", "--kind=permission", aRecording), &rep)
+	if len(rep.Frames) != 2 || rep.Hidden == 0 || rep.Summary.Denied != 1 || *rep.Exchanges[1].LatencyMS < 0 {
+		t.Errorf("%d frames, %d hidden, %+v", len(rep.Frames), rep.Hidden, rep.Summary)
+	}
+	decode(t, invoke(t, "", "inspect", "--json", "--from=sdk", "--turn=1", "--text=behavior", aRecording), &rep)
+	if len(rep.Frames) != 1 || rep.Frames[0].Subtype != "can_use_tool" {
+		t.Errorf("%d frames, want the answer alone", len(rep.Frames))
+	}
+}
+
+func TestInspectPage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	data, err := os.ReadFile(aRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := invoke(t, string(data), "inspect", "-", "--html", path); got.code != 0 || strings.TrimSpace(got.stdout) != path {
+		t.Fatalf("%+v", got)
+	}
+	page, err := os.ReadFile(path)
+	if err != nil || !strings.HasPrefix(string(page), "<!DOCTYPE html>") {
+		t.Errorf("%.60q, %v", page, err)
+	}
+	if got := invoke(t, string(data), "inspect", "-", "--html=-"); got.stdout != string(page) {
+		t.Errorf("standard output has %d bytes, the file %d", len(got.stdout), len(page))
+	}
+}
+
+// Bad input is one line and a code of its own.
+func TestInspectBadInput(t *testing.T) {
+	noFile := filepath.Join(t.TempDir(), "nothing")
+	for _, tt := range []struct {
+		stdin string
+		args  []string
+		code  exitCode
+		want  string
+	}{
+		{"", []string{"inspect", noFile}, exitInput, "no such file"},
+		{"", []string{"inspect", t.TempDir()}, exitInput, "directory"},
+		{"", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: it is empty"},
+		{"hello\nworld", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: line 1"},
+		{"", []string{"inspect"}, exitUsage, "<file>"},
+		{"", []string{"inspect", "-", "--from=me"}, exitUsage, "--from"},
+		{"", []string{"inspect", aRecording, "--html", filepath.Join(noFile, "x")}, exitInput, "no such file"},
+	} {
+		got := invoke(t, tt.stdin, tt.args...)
+		if got.code != int(tt.code) || !strings.Contains(got.stderr, tt.want) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+			t.Errorf("%v: %+v, want code %d and %q", tt.args, got, tt.code, tt.want)
+		}
+	}
+}
+
+func TestInspectSecrets(t *testing.T) {
+	line := `{"dir":"out","t_ms":0,"msg":{"type":"result","result":"the-secret-of-tests sk-ant-api03-x"}}`
+	for _, args := range [][]string{{"inspect", "-"}, {"inspect", "-", "--json"}, {"inspect", "-", "--html=-"}} {
+		if got := invoke(t, line, args...); strings.Contains(got.stdout, "secret-of-tests") || strings.Contains(got.stdout, "api03") {
+			t.Errorf("%v shows a secret", args)
+		}
+	}
+	if got := invoke(t, line, "inspect", "-", "--json", "--no-redact"); !strings.Contains(got.stdout, "the-secret-of-tests sk-ant-api03-x") {
+		t.Errorf("--no-redact hides: %s", got.stdout)
+	}
+}
