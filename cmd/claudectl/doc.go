@@ -4,6 +4,8 @@
 //	claudectl demo                  a whole session with a simulated agent
 //	claudectl run "Fix the test"    a prompt to the real one
 //	claudectl doctor                what is installed, and whether it works
+//	claudectl record -- claude      what an SDK and the CLI say to each other
+//	claudectl inspect FILE          the same, for people
 //	claudectl fake session.json     a scripted CLI for SDKs of any language
 //	claudectl parity                what this build offers of the official SDK
 //	claudectl versions              what it knows of versions of the CLI

@@ -40,7 +40,7 @@ func (r *recordCommand) Run(c *console) error {
 		r.Command = r.Command[1:]
 	}
 	if len(r.Command) == 0 {
-		return &failure{exitUsage, errors.New("what is to be recorded? claudectl record -- claude ...")}
+		return &failure{exitUsage, errors.New("nothing to record: name a command, as in claudectl record -- claude")}
 	}
 	if r.Wrapper != "" {
 		return r.writeWrapper(c)

@@ -79,7 +79,7 @@ func TestRecordBadInput(t *testing.T) {
 		code exitCode
 		want string
 	}{
-		{[]string{"record", "--"}, exitUsage, "what is to be recorded"},
+		{[]string{"record", "--"}, exitUsage, "nothing to record"},
 		{[]string{"record", "-o", filepath.Join(dir, "no", "file"), "--", "sh"}, exitInput, "no such file"},
 		{[]string{"record", "-o", filepath.Join(dir, "a"), "--", filepath.Join(dir, "nobody")}, exitNotFound, "no such program"},
 		{[]string{"record", "-o", filepath.Join(dir, "b"), "--", plain}, exitStart, "not an executable program"},

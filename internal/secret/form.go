@@ -60,7 +60,7 @@ func memberForms(text []byte, all []span) []span {
 
 // forms adds the secrets that are known by their form.
 func forms(text []byte, all []span) []span {
-	if len(text) < len(keyPrefix) || len(text) < 24 && bytes.IndexAny(text, "-=: 0123456789") < 0 {
+	if len(text) < len(keyPrefix) || len(text) < 24 && !bytes.ContainsAny(text, "-=: 0123456789") {
 		return all // most texts are names, and too plain for any form
 	}
 	for from := 0; ; {
