@@ -2,15 +2,18 @@ package inspect
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// decode takes a document the way the typed decoders do and returns it as they
-// would write it again. An error says that something did not fit.
-type decode func(doc []byte) (again []byte, err error)
+// decoder takes a document the way the typed decoders do and returns it as they
+// would write it again.
+type decoder struct {
+	decode func(doc []byte) (again []byte, err error)
+	// strict says that what does not fit is an error. Others pass over it.
+	strict bool
+}
 
 // What is probed at most: names, and bytes of a document.
 const (
@@ -53,7 +56,7 @@ func newKnown() *known {
 
 // unknown returns the members of doc that the decoder does not know, each with
 // its path, under the name of the document.
-func (k *known) unknown(name string, doc []byte, d decode) []string {
+func (k *known) unknown(name string, doc []byte, d decoder) []string {
 	if len(doc) > probeSize {
 		return nil
 	}
@@ -62,21 +65,21 @@ func (k *known) unknown(name string, doc []byte, d decode) []string {
 		root = &place{verdict: object}
 		k.roots[name] = root
 	}
-	w := &walk{known: k, decode: d, doc: doc}
+	w := &walk{known: k, decoder: d, doc: doc}
 	w.object(root, doc, name)
 	return w.found
 }
 
 // walk is the walk over one document.
 type walk struct {
-	known  *known
-	decode decode
-	doc    []byte
-	tree   any   // doc, decoded when the first probe needs it
-	left   any   // doc after decoding
-	fits   *bool // that went without an error; nil: not tried
-	path   []any
-	found  []string
+	decoder
+	known *known
+	doc   []byte
+	tree  any   // doc, decoded when the first probe needs it
+	left  any   // doc after decoding
+	fits  *bool // that went without an error; nil: not tried
+	path  []any
+	found []string
 }
 
 // object looks at the members of an object.
@@ -159,8 +162,9 @@ func (w *walk) list(p *place, raw []byte, name string) {
 	}
 }
 
-// probes are values of all kinds, none of them zero.
-var probes = [...]string{`true`, `7`, `"probe"`, `["probe"]`, `[{}]`, `{"probe":"probe"}`}
+// probes are values of all kinds, none of them zero. A strict decoder refuses one
+// of the first two, or keeps it, whatever it wants.
+var probes = [...]string{`{"probe":"probe"}`, `["probe"]`, `true`, `7`, `"probe"`, `[{}]`}
 
 // judge finds out about the member at the path; nil when there is no budget left.
 func (w *walk) judge() *place {
@@ -172,15 +176,15 @@ func (w *walk) judge() *place {
 		return nil // it says nothing, so nobody would keep it
 	}
 	_, known := get(w.plain(), w.path)
-	for _, probe := range probes {
-		if known {
+	for i, probe := range probes {
+		if known || w.strict && i == 2 {
 			break
 		}
 		var v any
 		_ = jsonx.Unmarshal([]byte(probe), &v) // it is sound
 		known = w.keeps(v)
 	}
-	if !known && !w.keeps(filled(own)) {
+	if !known && (w.strict || !w.keeps(filled(own))) {
 		return &place{verdict: unknown}
 	}
 	return &place{verdict: w.shape()}
@@ -212,13 +216,13 @@ func (w *walk) shape() verdict {
 		return unseen
 	}
 	const name = "a name that nobody uses"
-	more := maps.Clone(obj)
+	more := kind(obj)
 	more[name] = 7.0
-	again, err := w.again(more)
+	again, at, err := w.again(more)
 	if err != nil && !w.broken() {
 		return table // it wanted the value to be something else
 	}
-	if _, kept := get(again, append(w.path[:len(w.path):len(w.path)], name)); kept {
+	if _, kept := get(again, append(at, name)); kept {
 		return opaque
 	}
 	return object
@@ -227,8 +231,8 @@ func (w *walk) shape() verdict {
 // keeps reports whether the member at the path is still there after decoding, or
 // was refused, when it has this value.
 func (w *walk) keeps(v any) bool {
-	again, err := w.again(v)
-	_, kept := get(again, w.path)
+	again, at, err := w.again(v)
+	_, kept := get(again, at)
 	return kept || err != nil && v != nil && !w.broken()
 }
 
@@ -283,17 +287,52 @@ func (w *walk) source() any {
 	return w.tree
 }
 
-// again is what is left of the document, with another value at the path, after
-// decoding.
-func (w *walk) again(v any) (any, error) {
-	doc, err := jsonx.Marshal(with(w.source(), w.path, v))
+// again is what is left of a value at the path after decoding, and where. The
+// rest of the document is left out, except for what says of which type it is:
+// decoding a small document is cheap.
+func (w *walk) again(v any) (tree any, at []any, err error) {
+	small, at := around(w.source(), w.path, v)
+	doc, err := jsonx.Marshal(small)
 	if err != nil {
-		return nil, nil
+		return nil, at, nil
 	}
 	out, err := w.decode(doc)
-	var tree any
 	_ = jsonx.Unmarshal(out, &tree) // nothing is left then
-	return tree, err
+	return tree, at, err
+}
+
+// around returns a tree with a value at the end of a path, and the path in it.
+func around(tree any, path []any, v any) (small any, at []any) {
+	if len(path) == 0 {
+		return v, nil
+	}
+	switch step := path[0].(type) {
+	case string:
+		obj, _ := tree.(map[string]any)
+		out := kind(obj)
+		inner, rest := around(obj[step], path[1:], v)
+		out[step] = inner
+		return out, append([]any{step}, rest...)
+	case int:
+		list, _ := tree.([]any)
+		if step < len(list) {
+			tree = list[step]
+		}
+		inner, rest := around(tree, path[1:], v)
+		return []any{inner}, append([]any{0}, rest...)
+	}
+	return v, nil
+}
+
+// kind returns the members of an object that say of which type it is.
+func kind(obj map[string]any) map[string]any {
+	out := make(map[string]any, 4)
+	for _, name := range []string{"type", "subtype", "hook_event_name"} {
+		if text, ok := obj[name].(string); ok {
+			out[name] = text
+		}
+	}
+	return out
 }
 
 // get returns the value at a path.
@@ -321,31 +360,6 @@ func get(tree any, path []any) (any, bool) {
 func getValue(tree any, path []any) any {
 	v, _ := get(tree, path)
 	return v
-}
-
-// with returns a tree with another value at a path, without changing the tree.
-func with(tree any, path []any, v any) any {
-	if len(path) == 0 {
-		return v
-	}
-	switch at := path[0].(type) {
-	case string:
-		obj, _ := tree.(map[string]any)
-		obj = maps.Clone(obj)
-		if obj == nil {
-			obj = make(map[string]any)
-		}
-		obj[at] = with(obj[at], path[1:], v)
-		return obj
-	case int:
-		l, _ := tree.([]any)
-		l = append([]any(nil), l...)
-		if at < len(l) {
-			l[at] = with(l[at], path[1:], v)
-		}
-		return l
-	}
-	return tree
 }
 
 // pathName makes a name for documents of a type.

@@ -31,7 +31,7 @@ func (k *known) message(f *Frame, m message.Message) []string {
 	if f.Type == "result" {
 		name = f.Type // one Go type for all of them
 	}
-	return k.unknown(name, f.Msg, func(doc []byte) ([]byte, error) {
+	return k.unknown(name, f.Msg, decoder{strict: true, decode: func(doc []byte) ([]byte, error) {
 		m, failed := message.DecodeAs(f.Type, f.Subtype, doc)
 		if m == nil {
 			return nil, failed
@@ -42,31 +42,31 @@ func (k *known) message(f *Frame, m message.Message) []string {
 			return nil, err
 		}
 		return again, failed
-	})
+	}})
 }
 
 // request returns what nobody knows of a request.
 func (k *known) request(dir claudetest.Dir, r wire.Request) []string {
 	name := "request " + r.Subtype
 	doc := r.Body
-	var d decode
+	var d decoder
 	switch {
 	case dir == claudetest.DirIn && r.Subtype == "initialize":
-		d = into[control.Initialize]
+		d.decode = into[control.Initialize]
 	case dir == claudetest.DirIn:
 		return nil // the SDK's own
 	case r.Subtype == "can_use_tool":
-		d = into[permission.Request]
+		d.decode = into[permission.Request]
 	case r.Subtype == "elicitation":
-		d = into[control.Elicitation]
+		d.decode = into[control.Elicitation]
 	case r.Subtype == "request_user_dialog":
-		d = into[control.Dialog]
+		d.decode = into[control.Dialog]
 	case r.Subtype == "mcp_message":
 		return nil // JSON-RPC is carried, not read
 	case r.Subtype == "hook_callback":
 		input := jsonx.Member(r.Body, "input")
 		event := hook.Event(jsonx.Text(jsonx.Member(input, "hook_event_name")))
-		if d = hookInput(event); d == nil {
+		if d = (decoder{hookInput(event), true}); d.decode == nil {
 			return []string{pathName("hook", string(event))}
 		}
 		name, doc = "hook "+string(event), input
@@ -81,15 +81,15 @@ func (k *known) reply(x *Exchange, r wire.Response) []string {
 	if x.From != claudetest.DirIn || len(r.Payload) == 0 {
 		return nil
 	}
-	d := replyTo(x.Subtype)
-	if d == nil {
+	d := decoder{decode: replyTo(x.Subtype)}
+	if d.decode == nil {
 		return nil
 	}
 	return k.unknown("reply "+x.Subtype, r.Payload, d)
 }
 
 // replyTo returns the decoder of the replies to an operation.
-func replyTo(subtype string) decode {
+func replyTo(subtype string) func([]byte) ([]byte, error) {
 	switch subtype {
 	case "initialize":
 		return into[control.Info]
@@ -127,8 +127,8 @@ func replyTo(subtype string) decode {
 
 // hookInput returns the decoder for the input of an event, nil for an event that
 // is not known.
-func hookInput(event hook.Event) decode {
-	return map[hook.Event]decode{
+func hookInput(event hook.Event) func([]byte) ([]byte, error) {
+	return map[hook.Event]func([]byte) ([]byte, error){
 		hook.EventPreToolUse:          into[hook.PreToolUseInput],
 		hook.EventPostToolUse:         into[hook.PostToolUseInput],
 		hook.EventPostToolUseFailure:  into[hook.PostToolUseFailureInput],
