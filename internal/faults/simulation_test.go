@@ -151,7 +151,7 @@ func (w *world) live() {
 	if !w.connect() {
 		return
 	}
-	for range 30 + w.rng.IntN(60) {
+	for range 25 + w.rng.IntN(50) {
 		w.step(true)
 	}
 	w.finale()
