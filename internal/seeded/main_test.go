@@ -72,3 +72,18 @@ func TestJudge(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// The page can be read again.
+func TestTable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.md")
+	text := table([]finding{{bug{name: "a-b", what: "One | two.", file: "x.go"}, "TestX"}, {bug{name: "c", what: "Three.", file: "y.go"}, ""}})
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := findings(path); len(got) != 1 || got["a-b"] != "TestX" {
+		t.Errorf("%v of:\n%s", got, text)
+	}
+	if !strings.Contains(text, "1 of 2 were caught") || len(findings(path+"x")) != 0 {
+		t.Error(text)
+	}
+}
