@@ -14,9 +14,9 @@ import (
 
 // console is what a command has of the world around it.
 type console struct {
-	ctx    context.Context
+	ctx    context.Context // ends when standard output is lost
 	stdin  io.Reader
-	stdout io.Writer
+	stdout *output
 	stderr io.Writer
 	env    []string
 	json   bool // JSON is wanted instead of text
@@ -25,8 +25,9 @@ type console struct {
 }
 
 func newConsole(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, env []string) *console {
+	ctx, end := context.WithCancelCause(ctx)
 	return &console{
-		ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, env: env,
+		ctx: ctx, stdin: stdin, stdout: &output{stdout, end}, stderr: stderr, env: env,
 		secrets: secret.FromEnv(env),
 	}
 }

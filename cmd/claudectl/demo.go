@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -26,8 +24,13 @@ type demoCommand struct {
 
 // Run plays a session with everything that two sides can say to each other.
 func (d *demoCommand) Run(c *console) error {
-	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, release := endOnSignal(c.ctx)
+	defer release()
+	return because(ctx, d.session(ctx, c))
+}
+
+// session plays it in a folder of its own.
+func (d *demoCommand) session(ctx context.Context, c *console) error {
 	dir, err := os.MkdirTemp("", "claudectl-demo-")
 	if err != nil {
 		return err

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -63,12 +60,12 @@ func (u *checkup) failed() bool {
 // Run looks at everything that a session needs, and starts one. It sends no
 // prompt, so it costs nothing.
 func (d *doctorCommand) Run(c *console) error {
-	ctx, stop := signal.NotifyContext(c.ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
+	ctx, release := endOnSignal(c.ctx)
+	defer release()
 	var u checkup
 	code := d.examine(ctx, c, &u)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return because(ctx, ctx.Err())
 	}
 	if c.json {
 		if err := c.emit(u); err != nil {
@@ -231,7 +228,7 @@ func checkStop(session *claude.Session, m mark) finding {
 
 // write writes the findings for people.
 func (u *checkup) write(c *console) {
-	colour := coloured(c, c.stdout)
+	colour := coloured(c, c.stdout.stream)
 	for _, f := range u.Findings {
 		label := fmt.Sprintf("%-8s %-10s", f.Grade, f.Name)
 		if colour {

@@ -28,6 +28,7 @@ const (
 	exitOutput      exitCode = 10
 	exitFindings    exitCode = 11
 	exitInterrupted exitCode = 130
+	exitPipe        exitCode = 141
 	exitTerminated  exitCode = 143
 )
 
@@ -49,6 +50,7 @@ var exitCodes = [...]struct {
 	{exitOutput, "the answer does not follow the schema"},
 	{exitFindings, "doctor has found something that does not work"},
 	{exitInterrupted, "interrupted, by Ctrl-C or otherwise"},
+	{exitPipe, "nobody reads standard output any more"},
 	{exitTerminated, "ended by SIGTERM"},
 }
 

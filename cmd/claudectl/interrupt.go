@@ -44,14 +44,40 @@ func watchSignals(ctx context.Context, s *screen) (context.Context, *interruptio
 	return ctx, i
 }
 
+// endOnSignal returns a context that a signal ends, for commands that have
+// nothing to interrupt before. release gives the signals back.
+func endOnSignal(ctx context.Context) (_ context.Context, release func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case got := <-told:
+			cancel(interrupted(codeOfSignal(got)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(told)
+		cancel(nil)
+	}
+}
+
+func codeOfSignal(got os.Signal) exitCode {
+	if got == syscall.SIGTERM {
+		return exitTerminated
+	}
+	return exitInterrupted
+}
+
+// interrupted is the error of a command that a signal has ended.
+func interrupted(code exitCode) error { return &failure{code, errors.New("interrupted")} }
+
 // take acts on a signal.
 func (i *interruption) take(ctx context.Context, got os.Signal) {
 	i.mu.Lock()
 	session, again := i.session, i.code != 0
-	i.code = exitInterrupted
-	if got == syscall.SIGTERM {
-		i.code = exitTerminated
-	}
+	i.code = codeOfSignal(got)
 	i.mu.Unlock()
 	if session == nil || again || got == syscall.SIGTERM {
 		i.cancel()
@@ -80,7 +106,7 @@ func (i *interruption) explain(err error) error {
 	if code == 0 {
 		return err
 	}
-	return &failure{code, errors.New("interrupted")}
+	return interrupted(code)
 }
 
 // release gives the signals back.

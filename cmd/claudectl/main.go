@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
@@ -13,6 +15,9 @@ import (
 
 func main() {
 	claudetest.Main(nil) // does not return if the environment says what to play
+	// With somebody who takes the signal a write to a pipe that nobody reads
+	// fails, instead of ending the program with its folders left behind.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 }
 
@@ -43,14 +48,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	call, err := parser.Parse(args)
 	if answered {
-		return int(exitOK)
+		return c.fail(because(c.ctx, nil))
 	}
 	c.json = line.JSON
 	if err != nil {
 		c.json = slices.Contains(args, "--json") // nothing was filled in
-		return c.fail(&failure{exitUsage, err})
+		return c.fail(because(c.ctx, &failure{exitUsage, err}))
 	}
-	return c.fail(call.Run())
+	return c.fail(because(c.ctx, call.Run()))
 }
 
 func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, error) {

@@ -33,7 +33,7 @@ func newScreen(c *console) *screen {
 		out: c.stdout, notes: c.stderr,
 		colour: coloured(c, c.stderr),
 		live:   terminal.Obeys(c.stderr) && c.variable("TERM") != "dumb",
-		shared: terminal.Is(c.stderr) && terminal.Is(c.stdout),
+		shared: terminal.Is(c.stderr) && terminal.Is(c.stdout.stream),
 	}
 }
 
@@ -42,7 +42,7 @@ func (s *screen) answer(text string) {
 	s.print(func() {
 		s.erase()
 		if text != "" {
-			_, _ = io.WriteString(s.out, text) // a reader that has gone is no reason to stop
+			_, _ = io.WriteString(s.out, text) // a failure ends the command
 			s.open = !strings.HasSuffix(text, "\n")
 		}
 	})

@@ -26,8 +26,8 @@ type stage struct {
 }
 
 func newStage(c *console) *stage {
-	st := &stage{c: c, colour: coloured(c, c.stdout), pieces: secret.NewStream(c.secrets), called: make(map[string]chan struct{})}
-	if terminal.Is(c.stdout) && !c.json {
+	st := &stage{c: c, colour: coloured(c, c.stdout.stream), pieces: secret.NewStream(c.secrets), called: make(map[string]chan struct{})}
+	if terminal.Is(c.stdout.stream) && !c.json {
 		st.pace = 12 * time.Millisecond
 	}
 	return st

@@ -1,0 +1,100 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// broken is a stream that takes some bytes and then fails.
+type broken struct {
+	room int
+	err  error
+}
+
+func (b *broken) Write(p []byte) (int, error) {
+	if b.room -= len(p); b.room < 0 {
+		return 0, b.err
+	}
+	return len(p), nil
+}
+
+// A command whose output cannot be written has not worked; one whose reader has
+// gone ends without a word.
+func TestOutputLost(t *testing.T) {
+	cli := fakeCLI(t, `["Hello."]`)
+	for _, args := range [][]string{
+		{"--help"}, {"versions"}, {"parity", "--json"}, {"demo"}, {"demo", "--json"},
+		{"run", "--cli", cli, "x"}, {"run", "--json", "--cli", cli, "x"}, {"doctor", "--cli", cli},
+	} {
+		for _, test := range []struct {
+			err  error
+			code exitCode
+			want string // on standard error
+		}{
+			{syscall.ENOSPC, exitFailed, "standard output: no space left on device"},
+			{syscall.EPIPE, exitPipe, ""},
+		} {
+			var stderr bytes.Buffer
+			env := []string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir()}
+			code := run(t.Context(), args, strings.NewReader(""), &broken{room: 4, err: test.err}, &stderr, env)
+			if code != int(test.code) || !strings.Contains(stderr.String(), test.want) || test.want == "" && strings.Contains(stderr.String(), "claudectl: ") {
+				t.Errorf("%q and %v: exit code %d, stderr %q, want %d and %q", args, test.err, code, stderr.String(), test.code, test.want)
+			}
+		}
+	}
+}
+
+// However the program is ended, its folder goes with it.
+func TestDemoEnded(t *testing.T) {
+	held := fakeCLI(t, `[{"say": "Counting: one, two, three", "hold": true}]`)
+	for _, test := range []struct {
+		name string
+		end  os.Signal // nil: nobody reads
+		code exitCode
+	}{
+		{"reader gone", nil, exitPipe},
+		{"SIGTERM", syscall.SIGTERM, exitTerminated},
+		{"SIGINT", os.Interrupt, exitInterrupted},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			temp := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), built(t), "demo", "--cli", held)
+			cmd.Env, cmd.Stdout = []string{"PATH=/bin:/usr/bin", "HOME=" + temp, "TMPDIR=" + temp}, w
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			if test.end == nil {
+				r.Close()
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.Close()
+			if test.end != nil {
+				for lines := bufio.NewScanner(r); lines.Scan() && !strings.Contains(lines.Text(), "bolts"); {
+				}
+				if err := cmd.Process.Signal(test.end); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = cmd.Wait() // the code tells
+			if got := cmd.ProcessState.ExitCode(); got != int(test.code) {
+				t.Errorf("%v, want exit code %d; stderr %q", cmd.ProcessState, test.code, stderr.String())
+			}
+			if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v, %v, want nothing", left, err)
+			}
+		})
+	}
+}
