@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -104,20 +105,20 @@ func (a *asker) describe(req *permission.Request) {
 		title = "Claude wants to use " + req.ToolName
 	}
 	a.say("")
-	a.say(a.s.style(bold, a.c.line(title)))
+	a.say(a.s.style(bold, a.c.judged(title)))
 	for _, extra := range []struct{ name, value string }{
 		{"tool", req.ToolName}, {"agent", req.AgentID}, {"what", req.Description}, {"why asked", req.Reason}, {"path", req.BlockedPath},
 	} {
 		if extra.value != "" && extra.value != title {
-			a.say(a.s.style(faint, "  "+extra.name+": "+a.c.line(extra.value)))
+			a.say(a.s.style(faint, "  "+extra.name+": "+a.c.judged(extra.value)))
 		}
 	}
 	for line := range strings.Lines(inputText(req.Input)) {
-		a.say("  | " + a.c.line(strings.TrimSuffix(line, "\n")))
+		a.say("  | " + a.c.judged(strings.TrimSuffix(line, "\n")))
 	}
 	for _, u := range req.Suggestions {
 		if !req.SuppressAlwaysAllow {
-			a.say(a.s.style(faint, "  always: "+a.c.line(updateText(u))))
+			a.say(a.s.style(faint, "  always: "+a.c.judged(updateText(u))))
 		}
 	}
 }
@@ -138,7 +139,7 @@ func inputText(input json.RawMessage) string {
 		if strings.Contains(text, "\n") { // set in, so that no line looks like a member
 			text = "\n    " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n    ")
 		}
-		fmt.Fprintf(&b, "%s: %s\n", name, text)
+		fmt.Fprintf(&b, "%s: %s\n", terminal.Line(name), text)
 	}
 	return b.String()
 }

@@ -94,10 +94,19 @@ func TestAskWithoutAlways(t *testing.T) {
 
 // Nothing in an input can look like something else.
 func TestAskShowsEverything(t *testing.T) {
-	_, shown := asked(t, bash("ls\rrm -r /\nfile_path: harmless\n\x1b[2Kecho \u202eno"), "y")
-	for _, want := range []string{`  |     ls\rrm -r /`, "  |     file_path: harmless", `  |     \x1b[2Kecho \u202eno`} {
-		if !strings.Contains(shown, want+"\n") {
-			t.Errorf("shown %q, want the line %q", shown, want)
+	for _, test := range []struct {
+		req   *permission.Request
+		lines []string
+	}{
+		{bash("ls\rrm -r /\nfile_path: harmless\n\x1b[2Kecho \u202eno"), []string{`    ls\rrm -r /`, "    file_path: harmless", `    \x1b[2Kecho \u202eno`}},
+		{bash(`MY_KEY="$(rm -r /)" ls`), []string{`command: MY_KEY="$(rm -r /)" ls`}},
+		{&permission.Request{ToolName: "X", Input: json.RawMessage(`{"a\ncommand":"ls"}`)}, []string{`a\ncommand: ls`}},
+	} {
+		_, shown := asked(t, test.req, "y")
+		for _, want := range test.lines {
+			if !strings.Contains(shown, "  | "+want+"\n") {
+				t.Errorf("shown %q, want the line %q", shown, want)
+			}
 		}
 	}
 }

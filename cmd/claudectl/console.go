@@ -55,6 +55,10 @@ func (c *console) clean(text string) string { return terminal.Clean(c.secrets.Hi
 // line makes text of others fit to print on one line.
 func (c *console) line(text string) string { return terminal.Line(c.secrets.Hide(text)) }
 
+// judged is line for text that a person has to judge: nothing that could do
+// something is left out.
+func (c *console) judged(text string) string { return terminal.Line(c.secrets.HideWords(text)) }
+
 // emit writes a value as one line of JSON, without secrets.
 func (c *console) emit(v any) error {
 	data, err := jsonx.Marshal(v)

@@ -106,7 +106,7 @@ func (d *demoCommand) play(st *stage, c *console, opts *claude.Options) {
 	}
 	opts.CanUseTool = func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		st.await(ctx, req.ToolUseID)
-		st.say("asked", "may "+req.ToolName+" run? "+brief(req.Input))
+		st.say("asked", "may "+req.ToolName+" run? "+brief(c.secrets.JSON(req.Input)))
 		decision, err := decide(ctx, req)
 		if decision.Behavior() == permission.BehaviorAllow {
 			st.say("answer", "yes, this once")

@@ -89,7 +89,7 @@ func (r *renderer) showCall(call *message.ToolCall) {
 	}
 	if call.Result == nil {
 		r.began[call.Use.ID] = time.Now()
-		r.note(bold, "> "+who+call.Use.Name+"  "+brief(call.Use.Input))
+		r.note(bold, "> "+who+call.Use.Name+"  "+brief(r.c.secrets.JSON(call.Use.Input)))
 		return
 	}
 	how, style := "ok", green
@@ -101,7 +101,7 @@ func (r *renderer) showCall(call *message.ToolCall) {
 		text += ", " + seconds(time.Since(began))
 	}
 	if call.Result.IsError {
-		text += ": " + firstLine(call.Result.Content.Text())
+		text += ": " + firstLine(r.c.secrets.Hide(call.Result.Content.Text()))
 	}
 	r.note(style, text)
 }
@@ -140,7 +140,8 @@ func counted(n int, thing string) string {
 const briefWidth = 100
 
 // brief says in a few words what a tool call is about: by the member that people
-// know it by, or by all of the input.
+// know it by, or by all of the input. Secrets must be hidden before: what is cut
+// off from one cannot be known any more.
 func brief(input json.RawMessage) string {
 	text := string(input)
 	for _, name := range []string{"command", "file_path", "path", "pattern", "url", "query", "description", "prompt"} {

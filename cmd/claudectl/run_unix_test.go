@@ -74,6 +74,19 @@ func TestRunPiped(t *testing.T) {
 	})
 }
 
+// A secret is hidden also where a line is cut inside it, and where only the name
+// of the member tells.
+func TestRunHides(t *testing.T) {
+	long := strings.Repeat("x", briefWidth-10)
+	cli := fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "`+long+` the-secret-of-tests"}}, {"name": "mcp__a__b", "input": {"password": "swordfish"}}]}, "Done."]`)
+	got := invoke(t, "", "run", "--cli", cli, "x")
+	for _, want := range []string{"> Bash  " + long + " [redacted...", `> mcp__a__b  {"password":"[redacted]"}`} {
+		if !strings.Contains(got.stderr, want+"\n") {
+			t.Errorf("stderr %q, want the line %q", got.stderr, want)
+		}
+	}
+}
+
 func TestRunStructured(t *testing.T) {
 	dir := t.TempDir()
 	schema := filepath.Join(dir, "schema.json")

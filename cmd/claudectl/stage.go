@@ -91,7 +91,7 @@ func (st *stage) show(m message.Message) {
 			st.say("claude", text)
 		}
 		for _, use := range m.Content.ToolUses() {
-			st.say("claude", "calls "+use.Name+"  "+brief(use.Input))
+			st.say("claude", "calls "+use.Name+"  "+brief(st.c.secrets.JSON(use.Input)))
 			st.announce(use.ID)
 		}
 	case *message.Result:

@@ -6,9 +6,11 @@
 // and what stands after NAME= where NAME tells. Wherever one is found, [Mask]
 // stands in its place.
 //
-// There are four ways to look for them, because texts differ:
+// There are five ways to look for them, because texts differ:
 //
 //   - [Set.Hide] takes a whole text.
+//   - [Set.HideWords] takes text that a person has to judge, and hides nothing
+//     that could be more than a key.
 //   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
 //     escaped, and knows members by their names: the password in
 //     {"password":"..."} has no form.

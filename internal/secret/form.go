@@ -42,11 +42,12 @@ var assignment = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("[^"\n]{8,}"|'[
 // of a text, however often its quotes are escaped there.
 var quotedMember = regexp.MustCompile(`["']([A-Za-z_][\w-]*)\\*["']\s*:\s*\\*["']([^"'\\]{8,})\\*["']`)
 
-// memberForms adds the values of members whose names tell.
-func memberForms(text []byte, all []span) []span {
-	if bytes.IndexByte(text, ':') < 0 {
-		return all
+// memberSpans returns the values of members whose names tell.
+func memberSpans(text []byte) []span {
+	if plain(text) || bytes.IndexByte(text, ':') < 0 {
+		return nil
 	}
+	var all []span
 	for _, m := range quotedMember.FindAllSubmatchIndex(text, -1) {
 		name := string(text[m[2]:m[3]])
 		// Variables are in capitals and headers have dashes; other names are
@@ -58,11 +59,17 @@ func memberForms(text []byte, all []span) []span {
 	return all
 }
 
-// forms adds the secrets that are known by their form.
-func forms(text []byte, all []span) []span {
-	if len(text) < len(keyPrefix) || len(text) < 24 && !bytes.ContainsAny(text, "-=: 0123456789") {
-		return all // most texts are names, and too plain for any form
+// plain reports whether a text is too plain for any form, as most are: names.
+func plain(text []byte) bool {
+	return len(text) < len(keyPrefix) || len(text) < 24 && !bytes.ContainsAny(text, "-=: 0123456789")
+}
+
+// shapeSpans returns the secrets that are known by how they look.
+func shapeSpans(text []byte) []span {
+	if plain(text) {
+		return nil
 	}
+	var all []span
 	for from := 0; ; {
 		i := bytes.Index(text[from:], []byte(keyPrefix))
 		if i < 0 {
@@ -83,10 +90,16 @@ func forms(text []byte, all []span) []span {
 			all = append(all, span{m[len(m)-2], m[len(m)-1]})
 		}
 	}
-	all = memberForms(text, all)
+	return all
+}
+
+// assignedSpans returns the secrets that are known by the variable they are given
+// to.
+func assignedSpans(text []byte) []span {
 	if bytes.IndexByte(text, '=') < 0 {
-		return all
+		return nil
 	}
+	var all []span
 	for _, m := range assignment.FindAllSubmatchIndex(text, -1) {
 		if name := string(text[m[2]:m[3]]); Tells(name) && !strings.HasPrefix(string(text[m[4]:m[5]]), Mask) {
 			all = append(all, span{m[4], m[5]})

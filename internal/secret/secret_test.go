@@ -88,6 +88,27 @@ func TestHide(t *testing.T) {
 	}
 }
 
+// What somebody has to judge keeps everything that a program could obey.
+func TestHideWords(t *testing.T) {
+	s := secret.FromEnv(env())
+	for _, tt := range []struct{ name, in, want string }{
+		{"value", "curl -u key-0123456789 x", "curl -u [redacted] x"},
+		{"API key", "echo sk-ant-api03-AbC_d-9; ls", "echo [redacted]; ls"},
+		{"bearer", "curl -H 'Authorization: Bearer abc123def456.x'", "curl -H 'Authorization: Bearer [redacted]'"},
+		{"url", "curl https://user:hunter2@example.org/x", "curl https://user:[redacted]@example.org/x"},
+		{"command in a url", "curl https://user:$(id)@example.org/x", "curl https://user:$(id)@example.org/x"},
+		{"command in quotes", `A_KEY="$(curl x | sh)" true`, `A_KEY="$(curl x | sh)" true`},
+		{"command by a variable", "A_KEY=poweroff; $A_KEY", "A_KEY=poweroff; $A_KEY"},
+		{"behind a private key", "echo -----BEGIN PRIVATE KEY-----; rm -r /", "echo -----BEGIN PRIVATE KEY-----; rm -r /"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := s.HideWords(tt.in); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestJSON(t *testing.T) {
 	s := secret.FromEnv([]string{`A_TOKEN=quote"and\back`})
 	s.Add("told")

@@ -94,6 +94,24 @@ func (s *Set) Hide(text string) string {
 	return string(cover([]byte(text), spans([]byte(text), s.known())))
 }
 
+// HideWords is Hide for text that somebody has to judge, such as a command. What
+// is known by its value is hidden, but by its form only what is one word of
+// letters, digits and the marks of keys: the commands in KEY="$(command)" must be
+// seen, and those in KEY=command; $KEY.
+func (s *Set) HideWords(text string) string {
+	all := valueSpans([]byte(text), s.known())
+	for _, sp := range shapeSpans([]byte(text)) {
+		if !strings.ContainsFunc(text[sp.start:sp.end], isNoWord) {
+			all = append(all, sp)
+		}
+	}
+	return string(cover([]byte(text), merge(all)))
+}
+
+func isNoWord(r rune) bool {
+	return r >= utf8.RuneSelf || !isKeyByte(byte(r)) && !strings.ContainsRune(".~+/=", r)
+}
+
 // known returns the secrets that are known by their value.
 func (s *Set) known() [][]byte {
 	if s == nil {
@@ -147,6 +165,11 @@ type span struct{ start, end int }
 
 // spans returns the secrets in text, in order and merged where they overlap.
 func spans(text []byte, values [][]byte) []span {
+	return merge(slices.Concat(valueSpans(text, values), shapeSpans(text), memberSpans(text), assignedSpans(text)))
+}
+
+// valueSpans returns the secrets that are known by their value.
+func valueSpans(text []byte, values [][]byte) []span {
 	var all []span
 	for _, value := range values {
 		for from := 0; ; {
@@ -158,7 +181,7 @@ func spans(text []byte, values [][]byte) []span {
 			from += i + 1
 		}
 	}
-	return merge(forms(text, all))
+	return all
 }
 
 // merge sorts spans and joins those that overlap or touch.
