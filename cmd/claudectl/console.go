@@ -59,13 +59,14 @@ func (c *console) line(text string) string { return terminal.Line(c.secrets.Hide
 // something is left out.
 func (c *console) judged(text string) string { return terminal.Line(c.secrets.HideWords(text)) }
 
-// emit writes a value as one line of JSON, without secrets.
+// emit writes a value as one line of JSON, without secrets and without anything
+// that a terminal obeys: JSON need not escape all of that.
 func (c *console) emit(v any) error {
 	data, err := jsonx.Marshal(v)
 	if err != nil {
 		return err
 	}
-	_, err = c.stdout.Write(append(c.secrets.JSON(data), '\n'))
+	_, err = c.stdout.Write(append(terminal.JSON(c.secrets.JSON(data)), '\n'))
 	return err
 }
 

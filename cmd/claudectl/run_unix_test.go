@@ -34,11 +34,11 @@ func write(t *testing.T, path, text string, mode os.FileMode) {
 }
 
 const twoSteps = `[{"say": "Let me look.", "use": [{"name": "Bash", "input": {"command": "make"}, "output": "built"}]},
-	"It builds. \u001b[31mthe-secret-of-tests"]`
+	"It builds. \u001b[31mthe-secret-of-tests \u009b"]`
 
 func TestRunPiped(t *testing.T) {
 	cli := fakeCLI(t, twoSteps)
-	answer := "Let me look.\nIt builds. \\x1b[31m[redacted]\n"
+	answer := "Let me look.\nIt builds. \\x1b[31m[redacted] \\u009b\n"
 	t.Run("denied", func(t *testing.T) {
 		got := invoke(t, "", "run", "--cli", cli, "Does it build?")
 		if got.code != 0 || got.stdout != answer {
@@ -67,6 +67,9 @@ func TestRunPiped(t *testing.T) {
 				t.Errorf("%q is no JSON", line)
 			}
 			last = line
+		}
+		if strings.Contains(got.stdout, "\u009b") {
+			t.Errorf("stdout %q has a control character in it", got.stdout)
 		}
 		if !strings.Contains(last, `"type":"result"`) || strings.Contains(got.stdout, "the-secret") || got.stderr != "" {
 			t.Errorf("got %+v, want lines of JSON without secrets, the last a result", got)

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Clean returns text with every character that a terminal could obey, or that
-// reorders what is seen, as a visible escape such as \x1b or \u202e. Line
+// Clean returns text with every character that a terminal could obey, that
+// reorders what is seen, or that is not seen at all, as a visible escape such as
+// \x1b, \u202e or \u200b. Line
 // feeds and tabs stay. A carriage return before a line feed is dropped, any
 // other is shown: it would let a line overwrite itself. Bytes that are no
 // UTF-8 are shown as \x and two digits.
@@ -61,17 +62,20 @@ func firstUnsafe(text string, keep func(rune) bool) int {
 }
 
 // safe reports whether a terminal only draws r. Control characters of both
-// ranges (U+009B alone begins a sequence on some terminals), the marks that
-// change the direction of text, and line and paragraph separators are not.
+// ranges (U+009B alone begins a sequence on some terminals), line and paragraph
+// separators, and format characters are not: they change the direction of text,
+// or are there without being seen. Some of the last are seen in Arabic and
+// related scripts, and two join the parts of letters and emoji.
 func safe(r rune, size int) bool {
 	switch {
-	case r == utf8.RuneError && size == 1, unicode.IsControl(r):
+	case r < utf8.RuneSelf:
+		return !unicode.IsControl(r)
+	case r == utf8.RuneError && size == 1, unicode.IsControl(r), r == '\u2028', r == '\u2029':
 		return false
-	case r == '\u061c', r == '\u200e', r == '\u200f',
-		r >= '\u2028' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
-		return false
+	case r == '\u200c', r == '\u200d', unicode.Is(unicode.Prepended_Concatenation_Mark, r):
+		return true
 	}
-	return true
+	return !unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
 }
 
 func hex(b rune) string {

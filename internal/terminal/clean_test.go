@@ -1,6 +1,8 @@
 package terminal
 
 import (
+	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode"
@@ -21,6 +23,8 @@ func TestClean(t *testing.T) {
 		{"direction", "a\u202eb\u2069", `a\u202eb\u2069`, `a\u202eb\u2069`},
 		{"no UTF-8", "a\xff\x9bb", `a\xff\x9bb`, `a\xff\x9bb`},
 		{"replacement character itself", "\ufffd", "\ufffd", "\ufffd"},
+		{"not seen", "a\u200bb\ufeff\u00ad\U000e0041\u3164", `a\u200bb\ufeff\u00ad\U000e0041\u3164`, `a\u200bb\ufeff\u00ad\U000e0041\u3164`},
+		{"joined", "👩\u200d💻 می\u200cخواهم \u0600", "👩\u200d💻 می\u200cخواهم \u0600", "👩\u200d💻 می\u200cخواهم \u0600"},
 		{"separators", "a\u2028b", `a\u2028b`, `a\u2028b`},
 	}
 	for _, tt := range tests {
@@ -32,6 +36,26 @@ func TestClean(t *testing.T) {
 				t.Errorf("Line(%q) = %q, want %q", tt.in, got, tt.line)
 			}
 		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{`{"a":"é 日本"}`, `{"a":"é 日本"}`},
+		{"{\"a\":\"\u009b31m\x7f\u202e\U000e0041\"}", `{"a":"\u009b31m\u007f\u202e\udb40\udc41"}`},
+		{"\"a\xffb\"", `"a\ufffdb"`},
+	} {
+		got := JSON([]byte(tt.in))
+		if string(got) != tt.want {
+			t.Errorf("JSON(%q) = %q, want %q", tt.in, got, tt.want)
+		}
+		var before, after any
+		if err := json.Unmarshal([]byte(tt.in), &before); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(got, &after); err != nil || !reflect.DeepEqual(before, after) {
+			t.Errorf("%q says %v (%v), want %v as before", got, after, err, before)
+		}
 	}
 }
 

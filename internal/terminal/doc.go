@@ -5,7 +5,7 @@
 // chosen by somebody else. A terminal obeys control characters in it: they
 // move the cursor, rename the window, put text into the clipboard or hide the
 // half of a command that a person is asked to approve. [Clean] and [Line] show
-// such characters instead of sending them.
+// such characters instead of sending them; [JSON] escapes them.
 //
 // A program that colours its output adds its own sequences after cleaning,
 // never before.
