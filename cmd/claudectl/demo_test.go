@@ -1,11 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/message"
 )
 
 // The demo shows each thing that the two sides can do, in this order.
@@ -35,6 +38,21 @@ func TestDemo(t *testing.T) {
 			t.Fatalf("no %s %q after that; in all:\n%s", want.Who, want.What, got.stdout)
 		}
 		events = events[i+1:]
+	}
+}
+
+// A CLI that tells of a tool call twice ends no program.
+func TestStageTwice(t *testing.T) {
+	var stdout bytes.Buffer
+	st := newStage(newConsole(t.Context(), nil, &stdout, nil, nil))
+	m, err := message.Decode([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st.show(m)
+	st.show(m)
+	if got := strings.Count(stdout.String(), "calls Bash"); got != 2 {
+		t.Errorf("shown %d times, want 2: %q", got, stdout.String())
 	}
 }
 

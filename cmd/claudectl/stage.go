@@ -78,7 +78,7 @@ func labelColour(who string) string {
 	return faint
 }
 
-// show shows a message. Text comes in pieces; with --json it is shown when it is
+// show shows a message; it is for one goroutine at a time. Text comes in pieces; with --json it is shown when it is
 // complete.
 func (st *stage) show(m message.Message) {
 	switch m := m.(type) {
@@ -129,7 +129,15 @@ func (st *stage) moment(id string) chan struct{} {
 	return st.called[id]
 }
 
-func (st *stage) announce(id string) { close(st.moment(id)) }
+// announce says that a tool call was shown. A CLI may tell of one twice.
+func (st *stage) announce(id string) {
+	moment := st.moment(id)
+	select {
+	case <-moment:
+	default:
+		close(moment)
+	}
+}
 
 // await waits until a tool call was shown, so that what it leads to comes after:
 // callbacks are not held up by messages that nobody has read yet.
