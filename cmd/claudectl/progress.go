@@ -86,6 +86,19 @@ func (p *progress) text(now time.Time) string {
 	return fmt.Sprintf("%s  %s  %d tokens  $%.4f", doing, seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost)
 }
 
+// display shows the live line until the function that it returns is called. After
+// that nothing is drawn any more.
+func (p *progress) display(ctx context.Context, s *screen, session *claude.Session, clean func(string) string) (hide func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var both sync.WaitGroup
+	both.Go(func() { p.follow(ctx, session) })
+	both.Go(func() { p.show(ctx, s, clean) })
+	return func() {
+		cancel()
+		both.Wait()
+	}
+}
+
 // show draws the live line until the context ends.
 func (p *progress) show(ctx context.Context, s *screen, clean func(string) string) {
 	tick := time.NewTicker(drawEvery)

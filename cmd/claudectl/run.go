@@ -71,22 +71,22 @@ func (r *runCommand) Run(c *console) error {
 	}
 	defer session.Close()
 	stop.guard(session)
-	shown, show := context.WithCancel(ctx)
-	defer show()
 	view := newRenderer(c, s)
-	view.silent, view.quiet = r.Schema != "" || c.json, r.Quiet || c.json
+	view.silent, view.quiet = r.Schema != "" || c.json, r.quiet(c)
+	hide := func() {}
 	if s.live && !view.quiet {
-		go view.progress.follow(shown, session)
-		go view.progress.show(shown, s, c.line)
+		hide = view.progress.display(ctx, s, session, c.line)
 	}
 	result, err := r.turn(ctx, c, session, prompt, view)
-	show()
-	s.clear()
+	hide()
 	if err != nil {
 		return stop.explain(err)
 	}
 	return r.output(c, result)
 }
+
+// quiet reports whether only the answer is wanted.
+func (r *runCommand) quiet(c *console) bool { return r.Quiet || c.json }
 
 // turn runs the prompt and returns its result.
 func (r *runCommand) turn(ctx context.Context, c *console, session *claude.Session, prompt string, view *renderer) (*message.Result, error) {
@@ -119,13 +119,20 @@ func (r *runCommand) output(c *console, result *message.Result) error {
 	return c.emit(result.StructuredOutput)
 }
 
+// promptLimit is what is read of a prompt. No model takes that much, and an input
+// without an end would fill the memory.
+const promptLimit = 32 << 20
+
 // prompt returns what to send.
 func (r *runCommand) prompt(c *console) (string, error) {
 	text := strings.Join(r.Prompt, " ")
 	if text == "" && !terminal.Is(c.stdin) {
-		data, err := io.ReadAll(c.stdin)
+		data, err := io.ReadAll(io.LimitReader(c.stdin, promptLimit+1))
 		if err != nil {
 			return "", &failure{exitInput, fmt.Errorf("standard input: %w", err)}
+		}
+		if len(data) > promptLimit {
+			return "", &failure{exitFormat, errors.New("standard input: more than 32 MiB, which is no prompt")}
 		}
 		text = string(data)
 	}
@@ -157,19 +164,21 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 		opts.CanUseTool = newAsker(c, s).decide
 		opts.Timeouts.Callback = claude.NoTimeout // a person may take long
 	} else {
-		opts.CanUseTool = refuse(c, s)
+		opts.CanUseTool = r.refuse(c, s)
 	}
 	return opts, nil
 }
 
 // refuse denies what would be asked where nobody can be.
-func refuse(c *console, s *screen) permission.Func {
+func (r *runCommand) refuse(c *console, s *screen) permission.Func {
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
 		why := "there is no terminal to ask at; --allow " + req.ToolName + " would allow it"
 		if req.RequiresUserInteraction {
 			why = "there is no terminal to ask at"
 		}
-		s.note(s.style(red, c.line("denied: "+req.ToolName+": "+why)))
+		if !r.quiet(c) { // the result lists it too
+			s.note(s.style(red, c.line("denied: "+req.ToolName+": "+why)))
+		}
 		return permission.Deny("nobody can be asked for permission here"), nil
 	}
 }

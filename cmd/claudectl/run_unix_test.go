@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,6 +61,13 @@ func TestRunPiped(t *testing.T) {
 			t.Errorf("got %+v, want the answer %q and nothing else", got, answer)
 		}
 	})
+	t.Run("denied, quiet", func(t *testing.T) {
+		for _, flag := range []string{"--quiet", "--json"} {
+			if got := invoke(t, "", "run", "--cli", cli, flag, "Does it build?"); got.code != 0 || got.stderr != "" {
+				t.Errorf("%s: exit code %d, stderr %q, want 0 and nothing", flag, got.code, got.stderr)
+			}
+		}
+	})
 	t.Run("JSON", func(t *testing.T) {
 		got := invoke(t, "", "run", "--json", "--cli", cli, "--allow", "Bash", "Does it build?")
 		last := ""
@@ -102,6 +111,19 @@ func TestRunStructured(t *testing.T) {
 	got = invoke(t, "", "run", "--cli", fakeCLI(t, `["four"]`), "--schema", schema, "2+2")
 	if got.code != int(exitOutput) {
 		t.Errorf("exit code %d, want %d; stderr %q", got.code, exitOutput, got.stderr)
+	}
+}
+
+// endless is an input without an end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) { return len(b), nil }
+
+func TestRunEndlessPrompt(t *testing.T) {
+	var stderr bytes.Buffer
+	code := run(t.Context(), []string{"run"}, endless{}, io.Discard, &stderr, nil)
+	if code != int(exitFormat) || !strings.Contains(stderr.String(), "no prompt") {
+		t.Errorf("exit code %d, stderr %q, want %d and a word", code, stderr.String(), exitFormat)
 	}
 }
 
