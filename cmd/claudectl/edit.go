@@ -58,6 +58,8 @@ func (a *asker) runEditor(ctx context.Context, words []string, input json.RawMes
 	cmd := exec.CommandContext(ctx, words[0], append(words[1:], path)...)
 	cmd.Env = a.c.env
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.c.stdin, a.c.stderr, a.c.stderr
+	a.s.lend(true)
+	defer a.s.lend(false)
 	if err := cmd.Run(); err != nil {
 		return nil, err
 	}

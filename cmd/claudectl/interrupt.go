@@ -75,6 +75,9 @@ func interrupted(code exitCode) error { return &failure{code, errors.New("interr
 
 // take acts on a signal.
 func (i *interruption) take(ctx context.Context, got os.Signal) {
+	if got == os.Interrupt && i.s.isLent() {
+		return // an editor uses Ctrl-C itself
+	}
 	i.mu.Lock()
 	session, again := i.session, i.code != 0
 	i.code = codeOfSignal(got)

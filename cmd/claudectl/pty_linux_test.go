@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -281,6 +282,20 @@ func TestTerminalCtrlC(t *testing.T) {
 		}
 		if code, shown := w.exit(); code != int(exitTerminated) {
 			t.Errorf("exit code %d, want %d; shown %q", code, exitTerminated, shown)
+		}
+	})
+	t.Run("belongs to an editor that runs", func(t *testing.T) {
+		t.Parallel()
+		editor := filepath.Join(t.TempDir(), "editor")
+		write(t, editor, "#!/bin/sh\ntrap 'sed -i s/make/true/ $1; exit 0' INT\necho editing\nwhile read line; do :; done\n", 0o700)
+		w := open(t, []string{"EDITOR=" + editor}, "run", "--cli", fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "make"}}]}, "Done."]`), "Build it.")
+		w.see(question)
+		w.enter("e\n")
+		w.see("editing")
+		w.enter("\x03")
+		w.see("Done.")
+		if code, shown := w.exit(); code != 0 || strings.Contains(shown, "interrupting") {
+			t.Errorf("exit code %d, want 0 and no interrupt; shown %q", code, shown)
 		}
 	})
 	t.Run("takes a question back", func(t *testing.T) {

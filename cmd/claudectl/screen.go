@@ -25,6 +25,7 @@ type screen struct {
 	open bool // the last line of the answer has no end yet
 	line bool // a live line stands there
 	held bool // a question stands there; what comes meanwhile waits
+	lent bool // another program has the terminal, and its keys
 	wait []func()
 }
 
@@ -106,6 +107,20 @@ func (s *screen) release() {
 		do()
 	}
 	s.wait = nil
+}
+
+// lend gives the terminal to another program, or takes it back. Signals that keys
+// send to both are meant for that program.
+func (s *screen) lend(lent bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lent = lent
+}
+
+func (s *screen) isLent() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lent
 }
 
 // draw shows clean text in the live line. In the middle of a line of the answer
