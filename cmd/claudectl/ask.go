@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// asker asks a person for permission, one question at a time.
+// asker asks a person, one question at a time.
 type asker struct {
 	c    *console
 	s    *screen
@@ -27,24 +27,31 @@ func newAsker(c *console, s *screen) *asker {
 // decide is a permission.Func. Its context ends when the turn is interrupted or
 // the CLI takes its question back.
 func (a *asker) decide(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+	unanswered := permission.Deny("the user has ended the input without an answer")
+	return alone(ctx, a, unanswered, func() (permission.Decision, error) { return a.ask(ctx, req) })
+}
+
+// alone asks a question when no other one is open. It returns unanswered when the
+// input ends.
+func alone[T any](ctx context.Context, a *asker, unanswered T, ask func() (T, error)) (answer T, err error) {
 	select {
 	case a.turn <- struct{}{}:
 		defer func() { <-a.turn }()
 	case <-ctx.Done():
-		return permission.Decision{}, ctx.Err()
+		return answer, ctx.Err()
 	}
 	a.s.hold()
 	defer a.s.release()
-	decision, err := a.ask(ctx, req)
+	answer, err = ask()
 	switch {
 	case errors.Is(err, io.EOF):
 		a.say("")
-		return permission.Deny("the user has ended the input without an answer"), nil
+		return unanswered, nil
 	case ctx.Err() != nil:
 		a.say("")
 		a.say(a.s.style(faint, "(the question is no longer open)"))
 	}
-	return decision, err
+	return answer, err
 }
 
 func (a *asker) ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
@@ -98,6 +105,13 @@ func (a *asker) prompt(ctx context.Context, text string) (string, error) {
 // say writes a line that belongs to the question.
 func (a *asker) say(text string) { a.s.tell(text + "\n") }
 
+// quote shows text of others, set off from what this program says.
+func (a *asker) quote(text string) {
+	for line := range strings.Lines(text) {
+		a.say("  | " + a.c.judged(strings.TrimSuffix(line, "\n")))
+	}
+}
+
 // describe says what is asked, in full: what is not shown cannot be allowed.
 func (a *asker) describe(req *permission.Request) {
 	title := req.Title
@@ -113,9 +127,7 @@ func (a *asker) describe(req *permission.Request) {
 			a.say(a.s.style(faint, "  "+extra.name+": "+a.c.judged(extra.value)))
 		}
 	}
-	for line := range strings.Lines(inputText(req.Input)) {
-		a.say("  | " + a.c.judged(strings.TrimSuffix(line, "\n")))
-	}
+	a.quote(inputText(req.Input))
 	for _, u := range req.Suggestions {
 		if !req.SuppressAlwaysAllow {
 			a.say(a.s.style(faint, "  always: "+a.c.judged(updateText(u))))

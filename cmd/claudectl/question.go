@@ -18,11 +18,7 @@ func (a *asker) answer(ctx context.Context, req *permission.Request, questions [
 		a.say("")
 		a.say(a.s.style(bold, a.c.line(q.Text)))
 		for n, option := range q.Options {
-			text := fmt.Sprintf("  %d  %s", n+1, option.Label)
-			if option.Description != "" {
-				text += ": " + option.Description
-			}
-			a.say(a.c.line(text))
+			a.option(n, option.Label, option.Description)
 		}
 		how := "A number, or your own words: "
 		if q.MultiSelect {
@@ -35,7 +31,7 @@ func (a *asker) answer(ctx context.Context, req *permission.Request, questions [
 				return permission.Decision{}, err
 			}
 		}
-		if chosen := choices(text, &q); chosen != nil {
+		if chosen := choices(text, len(q.Options), q.MultiSelect); chosen != nil {
 			answers.ChooseAt(i, chosen...)
 		} else {
 			answers.WriteAt(i, text)
@@ -44,17 +40,26 @@ func (a *asker) answer(ctx context.Context, req *permission.Request, questions [
 	return answers.Decision()
 }
 
+// option shows one of several things to choose from, the first with 0.
+func (a *asker) option(n int, label, description string) {
+	text := fmt.Sprintf("  %d  %s", n+1, label)
+	if description != "" {
+		text += ": " + description
+	}
+	a.say(a.c.line(text))
+}
+
 // choices reads an answer as numbers of options, nil if it is none.
-func choices(text string, q *permission.Question) []int {
+func choices(text string, options int, several bool) []int {
 	var chosen []int
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || n < 1 || n > len(q.Options) || slices.Contains(chosen, n-1) {
+		if err != nil || n < 1 || n > options || slices.Contains(chosen, n-1) {
 			return nil
 		}
 		chosen = append(chosen, n-1)
 	}
-	if len(chosen) > 1 && !q.MultiSelect {
+	if len(chosen) > 1 && !several {
 		return nil
 	}
 	return chosen

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -161,10 +162,11 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 		opts.OutputSchema = schema
 	}
 	if terminal.Is(c.stdin) {
-		opts.CanUseTool = newAsker(c, s).decide
+		a := newAsker(c, s)
+		opts.CanUseTool, opts.OnElicitation = a.decide, a.elicit
 		opts.Timeouts.Callback = claude.NoTimeout // a person may take long
 	} else {
-		opts.CanUseTool = r.refuse(c, s)
+		opts.CanUseTool, opts.OnElicitation = r.refuse(c, s), r.decline(c, s)
 	}
 	return opts, nil
 }
@@ -176,10 +178,24 @@ func (r *runCommand) refuse(c *console, s *screen) permission.Func {
 		if req.RequiresUserInteraction {
 			why = "there is no terminal to ask at"
 		}
-		if !r.quiet(c) { // the result lists it too
-			s.note(s.style(red, c.line("denied: "+req.ToolName+": "+why)))
-		}
+		r.complain(c, s, "denied: "+req.ToolName+": "+why) // the result lists it too
 		return permission.Deny("nobody can be asked for permission here"), nil
+	}
+}
+
+// decline is refuse for the questions of MCP servers.
+func (r *runCommand) decline(c *console, s *screen) control.ElicitationFunc {
+	return func(_ context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+		r.complain(c, s, "declined: the MCP server "+e.ServerName+" asks something, and there is no terminal to ask at")
+		return control.Decline(), nil
+	}
+}
+
+// complain writes a line about something that did not work, unless only the
+// answer is wanted.
+func (r *runCommand) complain(c *console, s *screen, text string) {
+	if !r.quiet(c) {
+		s.note(s.style(red, c.line(text)))
 	}
 }
 

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// elicit is a control.ElicitationFunc: it puts the question of an MCP server to
+// a person.
+func (a *asker) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+	return alone(ctx, a, control.Cancel(), func() (control.ElicitationAnswer, error) {
+		a.say("")
+		a.say(a.s.style(bold, a.c.line("The MCP server "+e.ServerName+" asks")))
+		a.quote(e.Message)
+		if e.Mode == "url" {
+			return a.visit(ctx, e.URL)
+		}
+		return a.fill(ctx, e)
+	})
+}
+
+// visit shows an address, whole: without the secrets in it, it would lead
+// nowhere. The host stands alone too, because an address can hide it.
+func (a *asker) visit(ctx context.Context, address string) (control.ElicitationAnswer, error) {
+	a.say("  address: " + terminal.Line(address))
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		a.say(a.s.style(faint, "  host: "+terminal.Line(u.Host)))
+	}
+	yes, err := a.confirm(ctx, "Open it in a browser. Go on? [y yes, n no] ")
+	if err != nil || !yes {
+		return control.Decline(), err
+	}
+	return control.Accept(nil), nil
+}
+
+// fill asks for the fields of a form, if the person wants to answer at all: the
+// server gets what is typed.
+func (a *asker) fill(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
+	yes, err := a.confirm(ctx, "Answer? The server reads it. [y yes, n no] ")
+	if err != nil || !yes {
+		return control.Decline(), err
+	}
+	var form struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+		Required   []string                   `json:"required"`
+	}
+	if err := jsonx.Unmarshal(e.RequestedSchema, &form); err != nil {
+		return control.Decline(), err
+	}
+	content := make(map[string]any)
+	for _, name := range fieldOrder(e.PropertyOrder, form.Properties) {
+		f := newField(name, form.Properties[name], slices.Contains(form.Required, name))
+		value, err := a.askField(ctx, f)
+		if err != nil {
+			return control.Decline(), err
+		}
+		if value != nil {
+			content[name] = value
+		}
+	}
+	return control.Accept(content), nil
+}
+
+// fieldOrder returns the names of the fields, first in the order that the CLI
+// gives.
+func fieldOrder(order []string, fields map[string]json.RawMessage) []string {
+	var names []string
+	for _, name := range append(slices.Clone(order), sortedKeys(fields)...) {
+		if _, ok := fields[name]; ok && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// askField asks for one field until what is typed fits it. It returns nil for a
+// field that is left out.
+func (a *asker) askField(ctx context.Context, f *field) (any, error) {
+	a.say(a.s.style(bold, a.c.line(f.heading())))
+	for n, o := range f.options() {
+		a.option(n, o.Title, "")
+	}
+	for {
+		text, err := a.prompt(ctx, f.how())
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case text == "" && len(f.Default) > 0:
+			return f.Default, nil
+		case text == "" && !f.required:
+			return nil, nil
+		case text == "":
+			continue
+		}
+		value, err := f.read(text)
+		if err == nil {
+			return value, nil
+		}
+		a.say(a.s.style(red, a.c.line("that does not fit: "+err.Error())))
+	}
+}
+
+// confirm asks for yes or no.
+func (a *asker) confirm(ctx context.Context, text string) (bool, error) {
+	for {
+		key, err := a.prompt(ctx, text)
+		if err != nil {
+			return false, err
+		}
+		if yes, ok := yesOrNo(key); ok {
+			return yes, nil
+		}
+	}
+}
+
+// yesOrNo reads an answer, if it is one of the two.
+func yesOrNo(text string) (yes, ok bool) {
+	switch strings.ToLower(text) {
+	case "y", "yes", "true":
+		return true, true
+	case "n", "no", "false":
+		return false, true
+	}
+	return false, false
+}
