@@ -33,7 +33,7 @@ func (d *demoCommand) Run(c *console) error {
 func (d *demoCommand) session(ctx context.Context, c *console) error {
 	dir, err := os.MkdirTemp("", "claudectl-demo-")
 	if err != nil {
-		return err
+		return &failure{exitFailed, fmt.Errorf("no folder for the demo: %w", err)}
 	}
 	defer os.RemoveAll(dir)
 	st := newStage(c)

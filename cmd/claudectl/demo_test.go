@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +55,17 @@ func TestStageTwice(t *testing.T) {
 	st.show(m)
 	if got := strings.Count(stdout.String(), "calls Bash"); got != 2 {
 		t.Errorf("shown %d times, want 2: %q", got, stdout.String())
+	}
+}
+
+func TestDemoWithoutFolder(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Setenv("TMP", filepath.Join(t.TempDir(), "none"))
+	}
+	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
+	got := invoke(t, "", "demo")
+	if got.code != int(exitFailed) || !strings.Contains(got.stderr, "no folder for the demo") {
+		t.Errorf("got %+v, want exit code %d and a word", got, exitFailed)
 	}
 }
 

@@ -108,7 +108,7 @@ func (w *window) listen() {
 // before, and returns what came up to its end.
 func (w *window) see(want string) string {
 	w.t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(time.Minute)
 	for {
 		w.mu.Lock()
 		rest := w.text.String()[w.seen:]

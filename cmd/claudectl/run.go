@@ -206,7 +206,10 @@ func readSchema(path string) (json.RawMessage, error) {
 		return nil, err
 	}
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(data, &object); err != nil {
+	switch err := json.Unmarshal(data, &object); {
+	case err != nil && json.Valid(data), err == nil && object == nil:
+		return nil, &failure{exitFormat, fmt.Errorf("%s: no JSON Schema: it is no object", path)}
+	case err != nil:
 		return nil, &failure{exitFormat, fmt.Errorf("%s: no JSON Schema: %w", path, err)}
 	}
 	return data, nil

@@ -153,6 +153,7 @@ func TestBadInput(t *testing.T) {
 		{"broken recording", []string{"fake", path("broken.ndjson")}, exitFormat, "line 2"},
 		{"missing schema", []string{"run", "--schema", path("none"), "x"}, exitInput, "no such file"},
 		{"broken schema", []string{"run", "--schema", path("plain"), "x"}, exitFormat, "no JSON Schema"},
+		{"schema that is a list", []string{"run", "--schema", path("broken.json"), "x"}, exitFormat, "it is no object"},
 		{"unknown CLI", []string{"run", "--cli", path("none"), "x"}, exitNotFound, "not found"},
 		{"no CLI", []string{"run", "--cli", "claude-of-tests", "x"}, exitNotFound, "not found"},
 		{"not executable", []string{"run", "--cli", path("plain"), "x"}, exitStart, "not an executable"},
