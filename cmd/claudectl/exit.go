@@ -27,6 +27,7 @@ const (
 	exitLimit       exitCode = 9
 	exitOutput      exitCode = 10
 	exitFindings    exitCode = 11
+	exitHangup      exitCode = 129
 	exitInterrupted exitCode = 130
 	exitPipe        exitCode = 141
 	exitTerminated  exitCode = 143
@@ -49,6 +50,7 @@ var exitCodes = [...]struct {
 	{exitLimit, "a limit of turns, of cost or of attempts was reached"},
 	{exitOutput, "the answer does not follow the schema"},
 	{exitFindings, "doctor has found something that does not work"},
+	{exitHangup, "ended because the terminal has gone (SIGHUP)"},
 	{exitInterrupted, "interrupted, by Ctrl-C or otherwise"},
 	{exitPipe, "nobody reads standard output any more"},
 	{exitTerminated, "ended by SIGTERM"},

@@ -12,9 +12,10 @@ import (
 )
 
 // interruption makes of Ctrl-C what people expect: the first ends what the
-// session does, the second the session. SIGTERM ends the session at once.
+// session does, the second the session. Other signals end the session at once.
 type interruption struct {
 	s      *screen
+	mute   bool               // what is said must be JSON
 	cancel context.CancelFunc // of the start
 	quit   chan struct{}      // closed by release
 
@@ -25,11 +26,11 @@ type interruption struct {
 
 // watchSignals takes over the signals until release is called. The context it
 // returns ends when the session has to.
-func watchSignals(ctx context.Context, s *screen) (context.Context, *interruption) {
-	ctx, cancel := context.WithCancel(ctx)
-	i := &interruption{s: s, cancel: cancel, quit: make(chan struct{})}
+func watchSignals(c *console, s *screen) (context.Context, *interruption) {
+	ctx, cancel := context.WithCancel(c.ctx)
+	i := &interruption{s: s, mute: c.json, cancel: cancel, quit: make(chan struct{})}
 	told := make(chan os.Signal, 4)
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(told, endings()...)
 	go func() {
 		defer signal.Stop(told)
 		for {
@@ -49,7 +50,7 @@ func watchSignals(ctx context.Context, s *screen) (context.Context, *interruptio
 func endOnSignal(ctx context.Context) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	told := make(chan os.Signal, 1)
-	signal.Notify(told, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(told, endings()...)
 	go func() {
 		select {
 		case got := <-told:
@@ -63,8 +64,21 @@ func endOnSignal(ctx context.Context) (_ context.Context, release func()) {
 	}
 }
 
+// endings returns the signals that end a command. The one that comes when the
+// terminal goes is left alone where somebody ignores it, as nohup does.
+func endings() []os.Signal {
+	all := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		all = append(all, syscall.SIGHUP)
+	}
+	return all
+}
+
 func codeOfSignal(got os.Signal) exitCode {
-	if got == syscall.SIGTERM {
+	switch got {
+	case syscall.SIGHUP:
+		return exitHangup
+	case syscall.SIGTERM:
 		return exitTerminated
 	}
 	return exitInterrupted
@@ -82,16 +96,22 @@ func (i *interruption) take(ctx context.Context, got os.Signal) {
 	session, again := i.session, i.code != 0
 	i.code = codeOfSignal(got)
 	i.mu.Unlock()
-	if session == nil || again || got == syscall.SIGTERM {
+	if session == nil || again || got != os.Interrupt {
 		i.cancel()
 		return
 	}
-	i.s.tell(i.s.style(bold, "interrupting; Ctrl-C again ends the program") + "\n")
+	i.tell(bold, "interrupting; Ctrl-C again ends the program")
 	go func() {
 		if _, err := session.Interrupt(ctx); err != nil && ctx.Err() == nil {
-			i.s.tell(i.s.style(red, "the CLI does not answer; Ctrl-C ends the program") + "\n")
+			i.tell(red, "the CLI does not answer; Ctrl-C ends the program")
 		}
 	}()
+}
+
+func (i *interruption) tell(style, text string) {
+	if !i.mute {
+		i.s.tell(i.s.style(style, text) + "\n")
+	}
 }
 
 // guard says that the session runs.

@@ -61,6 +61,7 @@ func TestDemoEnded(t *testing.T) {
 	}{
 		{"reader gone", nil, exitPipe},
 		{"SIGTERM", syscall.SIGTERM, exitTerminated},
+		{"SIGHUP", syscall.SIGHUP, exitHangup},
 		{"SIGINT", os.Interrupt, exitInterrupted},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -96,5 +97,33 @@ func TestDemoEnded(t *testing.T) {
 				t.Errorf("left behind: %v, %v, want nothing", left, err)
 			}
 		})
+	}
+}
+
+// With --json an interrupt says nothing but the error.
+func TestRunInterruptedJSON(t *testing.T) {
+	cli := fakeCLI(t, `[{"say": "Counting: one, two, three", "hold": true}]`)
+	cmd := exec.CommandContext(t.Context(), built(t), "run", "--json", "--cli", cli, "Count.")
+	cmd.Env = []string{"PATH=/bin:/usr/bin", "HOME=" + t.TempDir()}
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	lines.Scan() // the turn has begun
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	_ = cmd.Wait() // the code tells
+	want := `{"error":"interrupted","exit_code":130}` + "\n"
+	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
+		t.Errorf("exit code %d, stderr %q, want %d and %q", code, stderr.String(), exitInterrupted, want)
 	}
 }

@@ -64,7 +64,7 @@ func (r *runCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	ctx, stop := watchSignals(c.ctx, s)
+	ctx, stop := watchSignals(c, s)
 	defer stop.release()
 	session, err := claude.Connect(ctx, opts)
 	if err != nil {
