@@ -22,10 +22,11 @@ type renderer struct {
 	silent bool // the answer is not text: show the rest only
 	quiet  bool // show the answer only
 
-	pieces *secret.Stream // the text that is being written
-	shown  bool           // pieces of the current block were shown
-	calls  message.ToolCalls
-	began  map[string]time.Time // of tool calls, by id
+	pieces  *secret.Stream // the text that is being written
+	writing string         // the id of the answer that pieces are of
+	shown   bool           // pieces of the current block were shown
+	calls   message.ToolCalls
+	began   map[string]time.Time // of tool calls, by id
 }
 
 func newRenderer(c *console, s *screen) *renderer {
@@ -58,12 +59,29 @@ func (r *renderer) show(m message.Message) {
 func (r *renderer) showPiece(e *message.StreamEvent) {
 	switch {
 	case r.silent:
+	case e.EventType == message.EventMessageStart:
+		r.abandon()
+		r.writing = e.MessageID
 	case e.EventType == message.EventBlockDelta && e.Delta != nil && e.Delta.Type == message.DeltaText:
 		r.s.answer(terminal.Clean(r.pieces.Next(e.Delta.Text)))
 		r.shown = true
 	case e.EventType == message.EventBlockStop:
-		r.s.answer(terminal.Clean(r.pieces.Rest()))
-		r.s.endAnswer()
+		r.endPieces()
+	}
+}
+
+func (r *renderer) endPieces() {
+	r.s.answer(terminal.Clean(r.pieces.Rest()))
+	r.s.endAnswer()
+}
+
+// abandon says that pieces were shown of an answer that the CLI gave up, as it
+// does when the connection breaks: the whole one is another.
+func (r *renderer) abandon() {
+	if r.shown {
+		r.shown = false
+		r.endPieces()
+		r.note(red, "the answer broke off there, and begins anew")
 	}
 }
 
@@ -73,10 +91,11 @@ func (r *renderer) showText(a *message.Assistant) {
 	if text == "" || a.ParentToolUseID != "" || r.silent {
 		return
 	}
-	if r.shown {
+	if r.shown && r.writing == a.ID {
 		r.shown = false
 		return
 	}
+	r.abandon()
 	r.s.answer(r.c.clean(text))
 	r.s.endAnswer()
 }
