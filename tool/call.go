@@ -27,7 +27,7 @@ func UseID(ctx context.Context) string {
 	if req == nil {
 		return ""
 	}
-	id, _ := req.Params.Meta["claudecode/toolUseId"].(string)
+	id, _ := req.Params.Meta[useIDKey].(string)
 	return id
 }
 
@@ -50,26 +50,31 @@ func Progress(ctx context.Context, done, total float64, message string) error {
 // handle serves a call. Whatever goes wrong is an error of the tool, because
 // the model can read that.
 func (t *Tool) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	checked, err := encodable(t.serve(ctx, req))
+	if err != nil {
+		return failed(err), nil
+	}
+	return checked.(*mcp.CallToolResult), nil
+}
+
+// serve is handle without the proof that the result can be encoded.
+func (t *Tool) serve(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
 	arguments := req.Params.Arguments
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	if err := t.input.Validate(arguments); err != nil {
-		return failed(fmt.Errorf("invalid arguments: %w", err)), nil
+		return failed(fmt.Errorf("invalid arguments: %w", err))
 	}
 	out, err := t.run(context.WithValue(ctx, requestKey{}, req), arguments)
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
 	result, err := encode(out)
 	if err != nil {
-		return failed(err), nil
+		return failed(err)
 	}
-	checked, err := encodable(result)
-	if err != nil {
-		return failed(err), nil
-	}
-	return checked.(*mcp.CallToolResult), nil
+	return result
 }
 
 func failed(err error) *mcp.CallToolResult {

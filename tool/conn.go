@@ -28,6 +28,8 @@ type conn struct {
 	server *mcp.Server
 	push   func(context.Context, json.RawMessage) error
 	ctx    context.Context // of the handlers
+	find   func(name string) *Tool
+	calls  sync.WaitGroup // that are served directly
 
 	mu     sync.Mutex
 	tunnel *tunnel
@@ -50,6 +52,9 @@ func report(ctx context.Context, err error) {
 
 // Handle passes a message on to the server and returns its response.
 func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
+	if response, ok := c.direct(ctx, message); ok {
+		return response, c.reported()
+	}
 	msg, err := jsonrpc.DecodeMessage(message)
 	if err != nil {
 		return nil, fmt.Errorf("not a JSON-RPC message: %w", err)
@@ -62,12 +67,18 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 	if err != nil {
 		return nil, err
 	}
+	if req != nil && req.Method == "notifications/cancelled" {
+		c.cancelled(message)
+	}
 	if req == nil || !req.IsCall() {
 		return nil, t.deliver(ctx, msg)
 	}
 	response, err := t.call(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if req.Method == methodInitialize {
+		c.shaken(t)
 	}
 	return response, c.reported() // beside a response it is only logged
 }
@@ -77,6 +88,13 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 func keepsID(req *jsonrpc.Request, message json.RawMessage) bool {
 	n, isNumber := req.ID.Raw().(int64)
 	return !isNumber || string(jsonx.Member(message, "id")) == strconv.FormatInt(n, 10)
+}
+
+// shaken notes that the CLI has shaken hands with a session.
+func (c *conn) shaken(t *tunnel) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t.ready = true
 }
 
 // reported returns what was reported since the last time.
@@ -140,6 +158,7 @@ func (c *conn) Close() error {
 	for _, t := range open {
 		t.end()
 	}
+	c.calls.Wait()
 	for _, t := range open {
 		if err := t.session.Wait(); err != nil && !errors.Is(err, io.EOF) {
 			return errors.Join(err, c.reported())

@@ -18,7 +18,7 @@ type Server struct {
 	*mounted
 
 	mu    sync.Mutex
-	tools map[string]bool
+	tools map[string]*Tool
 	err   error
 }
 
@@ -30,7 +30,8 @@ func NewServer(tools ...*Tool) *Server {
 			Tools: &mcp.ToolCapabilities{ListChanged: true}, // also when there is none yet
 		},
 	})
-	s := &Server{mounted: mount(server), tools: make(map[string]bool)}
+	s := &Server{mounted: mount(server), tools: make(map[string]*Tool)}
+	s.mounted.find = s.find
 	s.err = s.Add(tools...)
 	return s
 }
@@ -45,16 +46,23 @@ func (s *Server) Add(tools ...*Tool) error {
 		if err := usable(t); err != nil {
 			return err
 		}
-		if s.tools[t.Name()] || names[t.Name()] {
+		if s.tools[t.Name()] != nil || names[t.Name()] {
 			return fmt.Errorf("tool %q: there is another one of this name", t.Name())
 		}
 		names[t.Name()] = true
 	}
 	for _, t := range tools {
-		s.tools[t.Name()] = true
+		s.tools[t.Name()] = t
 		s.server.AddTool(&t.spec, t.handle)
 	}
 	return nil
+}
+
+// find returns a tool by its name, nil if there is none.
+func (s *Server) find(name string) *Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools[name]
 }
 
 // Remove removes tools by their names. Calls that run are not disturbed.
@@ -112,13 +120,16 @@ func Mount(server *mcp.Server) claude.MCPHandler { return mount(server) }
 var errNoServer = errors.New("the server is nil")
 
 // mounted is a server of the MCP SDK as the root package sees it.
-type mounted struct{ server *mcp.Server }
+type mounted struct {
+	server *mcp.Server
+	find   func(name string) *Tool // nil: the tools are those of the MCP SDK alone
+}
 
 func mount(server *mcp.Server) *mounted {
 	if server != nil {
 		server.AddReceivingMiddleware(recovering)
 	}
-	return &mounted{server}
+	return &mounted{server: server}
 }
 
 // MCPType returns "sdk": the server is in this process.
@@ -137,7 +148,7 @@ func (m *mounted) OpenMCP(ctx context.Context, _ string, push func(context.Conte
 	if err := m.CheckMCP(); err != nil {
 		return nil, err
 	}
-	c := &conn{server: m.server, push: push}
+	c := &conn{server: m.server, push: push, find: m.find}
 	c.ctx = context.WithValue(ctx, connKey{}, c)
 	return c, nil
 }

@@ -20,6 +20,9 @@ type Tool struct {
 	input *schema.Schema
 	call  func(ctx context.Context, arguments json.RawMessage) (any, error)
 	err   error // why the tool cannot be used
+	// direct: calls need no help of the MCP SDK, because what the function
+	// returns cannot ask the client for something first.
+	direct bool
 }
 
 // New returns a tool that calls f. The package documentation says what In and
@@ -29,6 +32,8 @@ type Tool struct {
 // f may be called several times at once, also by different sessions.
 func New[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{spec: mcp.Tool{Name: name, Description: description}}
+	out := reflect.TypeFor[Out]()
+	t.direct = out.Kind() != reflect.Interface && out != reflect.TypeFor[*mcp.CallToolResult]()
 	t.input, t.err = schema.ForObject(reflect.TypeFor[In]())
 	switch {
 	case !nameForm.MatchString(name):

@@ -15,6 +15,7 @@ type tunnel struct {
 	push        func(context.Context, json.RawMessage) error
 	session     *mcp.ServerSession
 	initialized bool // under the lock of the conn
+	ready       bool // the same: and that was answered
 
 	in   chan jsonrpc.Message
 	done chan struct{}
@@ -22,6 +23,7 @@ type tunnel struct {
 
 	mu      sync.Mutex
 	waiting map[any]chan *jsonrpc.Response
+	direct  map[string]context.CancelFunc // calls that are served directly, by their id
 	retired bool
 }
 
@@ -31,6 +33,7 @@ func newTunnel(push func(context.Context, json.RawMessage) error) *tunnel {
 		in:      make(chan jsonrpc.Message),
 		done:    make(chan struct{}),
 		waiting: make(map[any]chan *jsonrpc.Response),
+		direct:  make(map[string]context.CancelFunc),
 	}
 }
 
@@ -68,6 +71,41 @@ func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessag
 	}
 }
 
+// enter registers a call that is served directly. It reports false when the
+// session is over or ends, or has a call of this id.
+func (t *tunnel) enter(id string, cancel context.CancelFunc) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.retired || t.over() || t.direct[id] != nil {
+		return false
+	}
+	t.direct[id] = cancel
+	return true
+}
+
+// leave is the end of such a call.
+func (t *tunnel) leave(id string) {
+	t.mu.Lock()
+	delete(t.direct, id)
+	last := t.retired && t.idle()
+	t.mu.Unlock()
+	if last {
+		t.end()
+	}
+}
+
+// cancelDirect takes back a call that is served directly.
+func (t *tunnel) cancelDirect(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if cancel := t.direct[id]; cancel != nil {
+		cancel()
+	}
+}
+
+// idle reports whether no call runs. The tunnel must be locked.
+func (t *tunnel) idle() bool { return len(t.waiting)+len(t.direct) == 0 }
+
 // cancel takes a request back.
 func (t *tunnel) cancel(id any) {
 	params, err := json.Marshal(map[string]any{"requestId": id})
@@ -79,7 +117,7 @@ func (t *tunnel) cancel(id any) {
 func (t *tunnel) forget(id any) {
 	t.mu.Lock()
 	delete(t.waiting, id)
-	last := t.retired && len(t.waiting) == 0
+	last := t.retired && t.idle()
 	t.mu.Unlock()
 	if last {
 		t.end()
@@ -90,7 +128,7 @@ func (t *tunnel) forget(id any) {
 func (t *tunnel) retire() {
 	t.mu.Lock()
 	t.retired = true
-	last := len(t.waiting) == 0
+	last := t.idle()
 	t.mu.Unlock()
 	if last {
 		t.end()
@@ -98,7 +136,16 @@ func (t *tunnel) retire() {
 }
 
 // end ends the session: its handlers' contexts end.
-func (t *tunnel) end() { t.once.Do(func() { close(t.done) }) }
+func (t *tunnel) end() {
+	t.once.Do(func() {
+		close(t.done)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, cancel := range t.direct {
+			cancel()
+		}
+	})
+}
 
 func (t *tunnel) over() bool {
 	select {
