@@ -48,7 +48,7 @@ func ratio(a, b *float64) *float64 {
 type bench struct {
 	tracks []track
 	rounds int
-	quick  bool
+	divide int // what is measured less of: 1 for everything
 }
 
 func (b *bench) lane(name string) lane {
@@ -61,12 +61,7 @@ func (b *bench) lane(name string) lane {
 }
 
 // scale is how many of n are measured.
-func (b *bench) scale(n int) int {
-	if b.quick {
-		return max(n/10, 1)
-	}
-	return n
-}
+func (b *bench) scale(n int) int { return max(n/b.divide, 1) }
 
 // group is some cases that are measured together.
 type group struct {
@@ -253,10 +248,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 func growth(ctx context.Context, b *bench) ([]row, error) {
 	var rows []row
 	for _, g := range []struct{ n, rounds int }{{1e3, 200}, {1e4, 30}, {1e5, 7}, {1e6, 3}} {
-		n := g.n
-		if b.quick {
-			n = min(n, 1e5)
-		}
+		n := min(g.n, 1e6/b.divide)
 		var times []float64
 		for i := range b.scale(g.rounds) + 1 {
 			s, err := b.lane(trackOurs).round(ctx, fmt.Sprintf("delta %d", n))

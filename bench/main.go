@@ -43,11 +43,11 @@ func run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	b := &bench{rounds: 11, quick: *quick}
-	if b.quick {
-		b.rounds = 5
+	b := &bench{rounds: 11, divide: 1}
+	if *quick {
+		b.rounds, b.divide = 5, 10
 	}
-	closeAll, err := b.open(ctx)
+	closeAll, err := b.open(ctx, ".")
 	if err != nil {
 		return err
 	}
@@ -82,14 +82,15 @@ func run(ctx context.Context) (err error) {
 	return nil
 }
 
-// open starts the clients. The CLI that they use is this program.
-func (b *bench) open(ctx context.Context) (closeAll func() error, err error) {
+// open starts the clients, from the root of the module. The CLI that they use
+// is this program.
+func (b *bench) open(ctx context.Context, root string) (closeAll func() error, err error) {
 	cli, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	b.tracks = []track{{trackOurs, newOurs(cli)}}
-	ts, err := newTypeScript(ctx, ".", cli)
+	ts, err := newTypeScript(ctx, root, cli)
 	if err == nil {
 		b.tracks = append(b.tracks, track{trackTS, ts})
 	} else {
