@@ -7,10 +7,10 @@ import (
 
 // Bounds of a Scanner. What goes past them is left to Unmarshal.
 const (
-	scanNames = 96 // names of all objects that are open
+	scanNames = 64 // names of all objects that are open
 	scanDepth = 64
 	scanSize  = 1 << 30
-	scanCopy  = 16 << 10
+	scanCopy  = 4 << 10
 )
 
 // Scanner reads JSON whose shape is known, in one pass and almost without
@@ -69,6 +69,14 @@ func (s *Scanner) End() bool {
 
 // Peek returns the first byte of what comes next, 0 at the end.
 func (s *Scanner) Peek() byte {
+	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
+		return s.data[s.pos]
+	}
+	return s.peekOn()
+}
+
+// peekOn is Peek where there are blanks, or the end.
+func (s *Scanner) peekOn() byte {
 	for s.pos < len(s.data) {
 		c := s.data[s.pos]
 		if !blank(c) {
@@ -98,31 +106,45 @@ func (s *Scanner) Object() Object {
 // Next returns the name of the next member, whose value is to be read next;
 // nil at the end of the object.
 func (s *Scanner) Next(o *Object) (name []byte) {
-	switch c := s.Peek(); {
-	case s.failed:
-		return nil
-	case c == '}':
+	c := s.Peek()
+	if c == '}' && !s.failed {
 		s.pos++
 		s.count = o.base
 		return nil
-	case o.begun:
-		s.take(',')
-		s.Peek()
+	}
+	if o.begun {
+		if c != ',' {
+			s.failed = true
+			return nil
+		}
+		s.pos++
+		c = s.Peek()
 	}
 	o.begun = true
-	begin := s.pos + 1
-	plain, ascii := s.string()
-	if !plain || !ascii || s.failed {
+	if c != '"' || s.failed {
 		s.failed = true
 		return nil
 	}
-	name = s.data[begin : s.pos-1]
+	begin := s.pos + 1
+	end := begin
+	for end < len(s.data) && plain(s.data[end]) {
+		end++
+	}
+	if end == len(s.data) || s.data[end] != '"' {
+		s.failed = true
+		return nil
+	}
+	name = s.data[begin:end]
+	s.pos = end + 1
 	s.note(o, begin, name)
 	if !s.take(':') {
 		return nil
 	}
 	return name
 }
+
+// plain tells characters that mean themselves, in ASCII.
+func plain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // note keeps a name and fails if the object has it already.
 func (s *Scanner) note(o *Object, begin int, name []byte) {

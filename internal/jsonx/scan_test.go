@@ -21,6 +21,8 @@ func TestScannerSkip(t *testing.T) {
 		"half a pair":           {`"\ud83d\u0041"`, false},
 		"low half first":        {`"\ude00\ud83d"`, false},
 		"broken UTF-8":          {"\"a\xff\"", false},
+		"broken before escape":  {"\"a\xff\\n\"", false},
+		"broken after escape":   {"\"a\\n\xff\"", false},
 		"control character":     {"\"aaaaaaaaaaaa\tb\"", false},
 		"unknown escape":        {`"\x"`, false},
 		"escape cut":            {`"\u00`, false},
@@ -74,7 +76,7 @@ func skimmed(t *testing.T, data []byte) {
 	for _, long := range []bool{false, true} { // with and without a copy of the text
 		in := data
 		if long {
-			in = append(append([]byte{}, data...), strings.Repeat(" ", 17<<10)...)
+			in = append(append([]byte{}, data...), strings.Repeat(" ", 5<<10)...)
 		}
 		for _, read := range []struct {
 			name string

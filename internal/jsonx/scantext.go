@@ -1,6 +1,7 @@
 package jsonx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 	"strings"
@@ -13,19 +14,19 @@ func (s *Scanner) Text() string {
 		return ""
 	}
 	begin := s.pos + 1
-	plain, ascii := s.string()
-	if s.failed {
+	end, c, ascii := s.run(begin)
+	switch {
+	case s.failed || s.byte() != '"':
+		s.failed = true
 		return ""
-	}
-	end := s.pos - 1
-	if !ascii && !utf8.Valid(s.data[begin:end]) {
+	case c == '\\':
+		return s.unescape(begin, end, ascii)
+	case c != '"' || !ascii && !utf8.Valid(s.data[begin:end]):
 		s.failed = true
 		return ""
 	}
-	switch {
-	case !plain:
-		return s.unescape(s.data[begin:end])
-	case s.text != "":
+	s.pos = end + 1
+	if s.text != "" {
 		return s.text[begin:end]
 	}
 	return string(s.data[begin:end])
@@ -55,50 +56,55 @@ func has(w uint64, c byte) uint64 {
 	return (x - eachOne) &^ x & eachHigh
 }
 
+// run finds the next character from i on that does not mean itself: a quote, a
+// backslash or a control character; 0 at the end of the data. It tells whether
+// there is nothing but ASCII before it.
+func (s *Scanner) run(i int) (end int, c byte, ascii bool) {
+	var high uint64
+	data := s.data
+	for i+8 <= len(data) {
+		w := binary.LittleEndian.Uint64(data[i:])
+		low := (w - eachOne*0x20) &^ w & eachHigh // below a blank
+		if mark := has(w, '"') | has(w, '\\') | low; mark != 0 {
+			n := bits.TrailingZeros64(mark) / 8
+			high |= w & (1<<(n*8) - 1)
+			return i + n, data[i+n], high&eachHigh == 0
+		}
+		high |= w
+		i += 8
+	}
+	for ; i < len(data); i++ {
+		if c := data[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i, c, high&eachHigh == 0
+		}
+		high |= uint64(data[i])
+	}
+	return i, 0, false
+}
+
 // string moves past a string. It tells whether there are no escapes in it, and
 // nothing but ASCII. Control characters are not allowed.
 func (s *Scanner) string() (plain, ascii bool) {
-	if s.failed || s.pos >= len(s.data) || s.data[s.pos] != '"' {
+	if s.failed || s.byte() != '"' {
 		s.failed = true
 		return false, false
 	}
-	plain = true
-	var high uint64
-	i, data := s.pos+1, s.data
-	for {
-		for i+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[i:])
-			low := (w - eachOne*0x20) &^ w & eachHigh // below a blank
-			mark := has(w, '"') | has(w, '\\') | low
-			if mark != 0 {
-				n := bits.TrailingZeros64(mark) / 8
-				high |= w & (1<<(n*8) - 1)
-				i += n
-				break
-			}
-			high |= w
-			i += 8
-		}
-		if i >= len(data) {
-			break
-		}
-		switch c := data[i]; {
-		case c == '"':
-			s.pos = i + 1
-			return plain, high&eachHigh == 0
-		case c == '\\':
+	plain, ascii = true, true
+	for i := s.pos + 1; ; {
+		end, c, only := s.run(i)
+		ascii = ascii && only
+		switch c {
+		case '"':
+			s.pos = end + 1
+			return plain, ascii
+		case '\\':
 			plain = false
-			i += 2 // what is escaped is looked at when it is unescaped
-		case c < 0x20:
+			i = min(end+2, len(s.data)) // what is escaped is looked at when it is unescaped
+		default:
 			s.failed = true
 			return false, false
-		default:
-			high |= uint64(c)
-			i++
 		}
 	}
-	s.failed = true
-	return false, false
 }
 
 // special finds the next quote or backslash from i on; the end of the data, or
@@ -118,17 +124,14 @@ func special(data []byte, i int) int {
 	return i
 }
 
-// unescape returns the text of a string with escapes.
-func (s *Scanner) unescape(value []byte) string {
+// unescape reads a string from its begin on, whose first escape is at i, with
+// nothing but ASCII before it or not.
+func (s *Scanner) unescape(begin, i int, ascii bool) string {
 	var out strings.Builder
-	out.Grow(len(value))
+	out.Grow(s.likely(i) - begin)
 	for {
-		i := special(value, 0)
-		out.Write(value[:i])
-		if i == len(value) {
-			return out.String()
-		}
-		r, n := escape(value[i:])
+		out.Write(s.data[begin:i])
+		r, n := escape(s.data[i:])
 		switch {
 		case n == 0:
 			s.failed = true
@@ -138,7 +141,39 @@ func (s *Scanner) unescape(value []byte) string {
 		default:
 			out.WriteRune(r)
 		}
-		value = value[i+n:]
+		begin = i + n
+		end, c, only := s.run(begin)
+		ascii = ascii && only
+		switch c {
+		case '"':
+			out.Write(s.data[begin:end])
+			if !ascii && !utf8.ValidString(out.String()) {
+				s.failed = true
+				return ""
+			}
+			s.pos = end + 1
+			return out.String()
+		case '\\':
+			i = end
+		default:
+			s.failed = true
+			return ""
+		}
+	}
+}
+
+// likely guesses where a string ends, so that it is allocated once: at the next
+// quote that has no backslash before it.
+func (s *Scanner) likely(i int) int {
+	for {
+		n := bytes.IndexByte(s.data[i:], '"')
+		if n < 0 {
+			return len(s.data)
+		}
+		if i += n; i == 0 || s.data[i-1] != '\\' {
+			return i
+		}
+		i++
 	}
 }
 
