@@ -199,15 +199,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		})()
 	}
 	if cb.timeout > 0 {
-		timer := time.AfterFunc(cb.timeout, func() {
-			err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
-			in.End(err) // before the write, which may take its time
-			if s.failed(in, cb, err) {
-				s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "timeout", cb.timeout)
-			}
-			s.endInput()
-		})
-		defer timer.Stop()
+		defer s.late.done(s.late.add(begin, in, cb))
 	}
 	var reply json.RawMessage
 	err := errGoexit // unless run returns or panics
@@ -226,6 +218,17 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		s.settle(ctx, in, cb, reply, t)
 	}()
 	reply, err = cb.run(ctx)
+}
+
+// expire answers for a callback whose time is over.
+func (s *Session) expire(d *deadline) {
+	in, cb := d.in, d.cb
+	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
+	in.End(err) // before the write, which may take its time
+	if s.failed(in, cb, err) {
+		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
+	}
+	s.endInput()
 }
 
 // settle gives the answer of a callback that has ended.

@@ -141,8 +141,8 @@ func costs(tb testing.TB) map[string]struct {
 		"delta":      {3, frame(costDelta)},
 		"assistant":  {6, frame(costAssistant)},
 		"result":     {16, frame(costResult)}, // outside of a turn it is also looked at for the cause of a failed start
-		"permission": {21, request(costPermission)},
-		"hook":       {23, request(costHook)},
+		"permission": {20, request(costPermission)},
+		"hook":       {22, request(costHook)},
 		"control call": {28, func() {
 			if err := s.SetModel(tb.Context(), "opus"); err != nil {
 				tb.Fatal(err)

@@ -37,6 +37,7 @@ type Session struct {
 	mcp   *mcpHub
 	files *scratch.Folder
 	race  race
+	late  deadlines
 	log   *slog.Logger
 
 	readEnd   chan struct{} // closed when the output has ended; then readErr is set
@@ -134,6 +135,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	s.late.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)

@@ -91,9 +91,14 @@ type Effect struct {
 	Dropping bool
 }
 
-// Put takes the next frame of the wire. It never blocks, and wakes nobody:
-// Flush does, when there is no more to put for now. It returns ErrFull, once,
-// when the bound was passed: from then on nothing is taken.
+// enough is how many frames are worth waking the consumer for, although more
+// may come at once.
+const enough = 32
+
+// Put takes the next frame of the wire. It never blocks, and wakes a consumer
+// that waits only when enough has come together: Flush does when there is no
+// more to put for now. It returns ErrFull, once, when the bound was passed: from
+// then on nothing is taken.
 func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,6 +127,9 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	}
 	b.queue.push(it)
 	b.bytes += it.size()
+	if b.queue.len() == enough {
+		b.signal()
+	}
 	return e, nil
 }
 

@@ -334,11 +334,11 @@ func TestQueueAllocations(t *testing.T) {
 	b.Acquire()
 	f := frame(t, `{"type":"stream_event"}`)
 	batch := func() {
-		for range 100 {
+		for range 60 {
 			b.Put(f)
 		}
 		b.Flush()
-		for range 100 {
+		for range 60 {
 			b.Next(t.Context())
 		}
 	}

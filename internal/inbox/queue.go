@@ -2,9 +2,9 @@ package inbox
 
 import "slices"
 
-// kept is how many places an empty queue keeps for what comes next: about as
-// many small frames as come with one read.
-const kept = 128
+// kept is how many places an empty queue keeps for what comes next. It is twice
+// what a consumer that waits is left alone with.
+const kept = 2 * enough
 
 // queue is a queue of items. It reuses its places: a session that keeps up
 // with its reader does not allocate for it.

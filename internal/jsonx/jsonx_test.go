@@ -110,3 +110,18 @@ func TestID(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendText(t *testing.T) {
+	for _, text := range []string{"", "plain", `quote " and \`, "line\n\x00\u2028", "é😀", "<&>"} {
+		want, err := jsonx.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := jsonx.AppendText([]byte("x"), text); string(got) != "x"+string(want) {
+			t.Errorf("%q: got %s, want x%s", text, got, want)
+		}
+	}
+	if got := string(jsonx.AppendText(nil, "a\xffb")); got != `"a\ufffdb"` && got != "\"a\ufffdb\"" {
+		t.Errorf("broken UTF-8 becomes %s", got)
+	}
+}

@@ -85,7 +85,7 @@ func (f Frame) Request() (Request, error) {
 // request returns the id and the body of a request, which may be wrapped in
 // "message".
 func (f Frame) request() (id, body []byte, err error) {
-	id, body = f.Member("request_id"), f.Member("request")
+	id, body = f.part(f.atID, "request_id"), f.part(f.atRequest, "request")
 	if jsonx.Present(body) {
 		return id, body, nil
 	}
@@ -126,7 +126,7 @@ func (e *ReplyError) Error() string {
 
 // Response reads a control_response frame.
 func (f Frame) Response() (Response, error) {
-	body := f.Member("response")
+	body := f.part(f.atResponse, "response")
 	if !jsonx.Present(body) {
 		return Response{}, &MissingError{"response"}
 	}
@@ -137,7 +137,7 @@ func (f Frame) Response() (Response, error) {
 	id, subtype, payload, what, code := members[0], members[1], members[2], members[3], members[4]
 	r := Response{Body: body, ID: identify(id)}
 	if r.ID == "" {
-		r.ID = identify(f.Member("request_id"))
+		r.ID = identify(f.part(f.atID, "request_id"))
 	}
 	if r.ID == "" {
 		return r, &MissingError{"response.request_id"}
@@ -159,7 +159,7 @@ func (f Frame) Response() (Response, error) {
 }
 
 // CancelID returns the id a control_cancel_request names, "" if it has none.
-func (f Frame) CancelID() ID { return identify(f.Member("request_id")) }
+func (f Frame) CancelID() ID { return identify(f.part(f.atID, "request_id")) }
 
 // EncodeRequest returns the line of a request. The payload is an object
 // without subtype, or nil.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"unicode/utf8"
 
@@ -24,6 +25,28 @@ type Frame struct {
 	Line []byte
 	// Type and Subtype are those members of the top level, "" when absent.
 	Type, Subtype string
+
+	atID, atRequest, atResponse span // of request_id, request and response
+}
+
+// span is where a member stands in the line. The zero value does not know.
+type span struct{ begin, end int32 }
+
+// spanOf returns the place of a value that was cut out of a line.
+func spanOf(line, value []byte) span {
+	begin := cap(line) - cap(value) // both reach as far as the line could
+	if begin+len(value) > math.MaxInt32 {
+		return span{}
+	}
+	return span{int32(begin), int32(begin + len(value))}
+}
+
+// part returns the member at a place, or looks for it.
+func (f Frame) part(s span, name string) []byte {
+	if s.end == 0 || int(s.end) > len(f.Line) {
+		return f.Member(name)
+	}
+	return f.Line[s.begin:s.end]
 }
 
 // envelope holds the names that decide what a frame is; each may occur once,
@@ -55,6 +78,12 @@ func Parse(line []byte) (Frame, error) {
 			f.Type = kind(value)
 		case "subtype":
 			f.Subtype = kind(value)
+		case "request_id":
+			f.atID = spanOf(line, value)
+		case "request":
+			f.atRequest = spanOf(line, value)
+		case "response":
+			f.atResponse = spanOf(line, value)
 		}
 	}
 }
