@@ -76,8 +76,9 @@ func childCLI(t *testing.T, role string) *claude.Options {
 	checkLeaks(t)
 	return &claude.Options{
 		CLIPath: os.Args[0],
-		Env:     append(os.Environ(), "CLAUDE_TEST_ROLE="+role, "CLI_VERSION=1.0.40", testMark),
-		Logger:  testLogger(t),
+		Env: append(os.Environ(), "CLAUDE_TEST_ROLE="+role, "CLI_VERSION=1.0.40", testMark,
+			"GORACE=atexit_sleep_ms=0"), // built for race detection it would take a second to exit
+		Logger: testLogger(t),
 	}
 }
 
