@@ -7,7 +7,7 @@
 //	claudectl record -- claude      what an SDK and the CLI say to each other
 //	claudectl inspect FILE          the same, for people
 //	claudectl fake session.json     a scripted CLI for SDKs of any language
-//	claudectl parity                what this build offers of the official SDK
+//	claudectl parity                what this build offers of the official SDKs
 //	claudectl versions              what it knows of versions of the CLI
 //
 // # How it is built

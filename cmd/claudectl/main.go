@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
@@ -23,7 +24,8 @@ func main() {
 
 // commands is the command line.
 type commands struct {
-	JSON bool `name:"json" help:"Write JSON instead of text."`
+	JSON    bool             `name:"json" help:"Write JSON instead of text."`
+	Version kong.VersionFlag `help:"Show the version of this program."`
 
 	Demo     demoCommand     `cmd:"" help:"Show a whole session with a simulated agent."`
 	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
@@ -31,7 +33,7 @@ type commands struct {
 	Record   recordCommand   `cmd:"" help:"Write down what an SDK and the CLI say to each other."`
 	Inspect  inspectCommand  `cmd:"" help:"Show a recording: as text, as JSON, or as a page."`
 	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
-	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDK."`
+	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDKs."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
 
 	Wait waitCommand `cmd:"" hidden:""`
@@ -41,7 +43,7 @@ type commands struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	c := newConsole(ctx, stdin, stdout, stderr, env)
 	var line commands
-	answered := false // by help, which asks to exit and lets the parser go on
+	answered := false // by help or version, which ask to exit and let the parser go on
 	parser, err := newParser(&line, c, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return c.fail(err)
@@ -62,6 +64,7 @@ func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, err
 	return kong.New(line, append(more,
 		kong.Name("claudectl"),
 		kong.Description(description+"\n\n"+exitHelp()),
+		kong.Vars{"version": "claudectl " + claude.Version},
 		kong.Writers(c.stdout, c.stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Bind(c),

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/docs"
 )
@@ -80,6 +81,17 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(got.stdout, e.mean) {
 			t.Errorf("the help does not explain exit code %d (%s)", e.code, e.mean)
 		}
+	}
+}
+
+// TestVersion asks for the version in both ways.
+func TestVersion(t *testing.T) {
+	want := "claudectl " + claude.Version
+	if got := invoke(t, "", "--version"); got.code != 0 || got.stdout != want+"\n" || got.stderr != "" {
+		t.Errorf("--version: %+v, want %q", got, want)
+	}
+	if got := invoke(t, "", "versions"); got.code != 0 || !strings.HasPrefix(got.stdout, want+",") {
+		t.Errorf("versions: exit code %d and %.60q, want it to begin with %q", got.code, got.stdout, want)
 	}
 }
 
