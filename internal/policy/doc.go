@@ -10,10 +10,10 @@
 //
 // Documents are held to the source, too: their Go code is cut out of compiled
 // examples (snippets_test.go), the names, links and error texts they mention
-// exist (documents_test.go), as do the tests that promises name
-// (named_test.go), and docs/api.txt lists what the module exports
-// (api_test.go). "go test ./internal/policy -update" writes the parts that are
-// made from the source.
+// exist, every package is in the architecture (documents_test.go), the tests
+// that promises name exist (named_test.go), and docs/api.txt lists what the
+// module exports (api_test.go). "go test ./internal/policy -update" writes the
+// parts that are made from the source.
 //
 // # A rule that cannot fail is none
 //

@@ -48,6 +48,18 @@ func documentRules() []rule {
 		},
 		want: []string{"no source says \"claude: too lazy\"", "no source says \"claude: too bu\"", "no source says \"above\"", "no source says \"only tested\""},
 	}, {
+		name:  "packages in the architecture",
+		check: checkArchitecture,
+		bad: fstest.MapFS{
+			"a.go":                   source("package claude"),
+			"hook/h.go":              source("package hook"),
+			"internal/lost/l.go":     source("package lost"),
+			"examples/one/main.go":   source("package main"),
+			"examples/one/m_test.go": source("package main"),
+			architectureFile:         source("**`claude`**, `hook`, internal/lost, `examples`"),
+		},
+		want: []string{"docs/architecture.md does not name internal/lost"},
+	}, {
 		name:  "examples",
 		check: checkExamples,
 		bad: fstest.MapFS{
@@ -217,6 +229,31 @@ func checkTroubles(m *module) []string {
 				complaints = append(complaints, fmt.Sprintf("%s: no source says %q", troublesFile, piece))
 			}
 		}
+	}
+	return complaints
+}
+
+const architectureFile = "docs/architecture.md"
+
+// checkArchitecture wants a word about each package; the examples are one.
+func checkArchitecture(m *module) []string {
+	text, err := fs.ReadFile(m.fsys, architectureFile)
+	if err != nil {
+		return nil
+	}
+	var complaints []string
+	seen := make(map[string]bool)
+	for _, f := range m.sources() {
+		name := f.dir()
+		if name == "." {
+			name = "claude"
+		} else if path.Dir(name) == "examples" {
+			name = "examples"
+		}
+		if !seen[name] && !strings.Contains(string(text), "`"+name+"`") {
+			complaints = append(complaints, architectureFile+" does not name "+name)
+		}
+		seen[name] = true
 	}
 	return complaints
 }
