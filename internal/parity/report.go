@@ -75,7 +75,11 @@ func render(b *strings.Builder, title string, rows []row) {
 			offered++
 		}
 	}
-	fmt.Fprintf(b, "\n## %s\n\n%d of %d offered, the rest explained.\n\n| there | here | |\n|---|---|---|\n", title, offered, len(rows))
+	rest := ""
+	if offered < len(rows) {
+		rest = ", the rest explained"
+	}
+	fmt.Fprintf(b, "\n## %s\n\n%d of %d offered%s.\n\n| there | here | |\n|---|---|---|\n", title, offered, len(rows), rest)
 	for _, r := range rows {
 		here := "not offered"
 		if names := split(r.here); len(names) > 0 {
