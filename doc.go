@@ -99,6 +99,6 @@
 //
 // A [Transport] replaces the child process: whatever reads and writes the
 // protocol can play the CLI. Package
-// github.com/claude-agent-go/claude/claudetest goes the other way and plays
-// the model behind the real CLI, so that programs are tested with it offline.
+// github.com/claude-agent-go/claude/claudetest has one that plays a script, and
+// a model to put behind the real CLI; with either a program is tested offline.
 package claude
