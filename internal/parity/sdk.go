@@ -14,8 +14,7 @@ var errNotInstalled = errors.New("needs " + officialsdk.Package + ": go run ./in
 // declarations returns the text of sdk.d.ts, from the cache below the root of
 // the module. It is fetched by npm if it is not there and install is set.
 func declarations(ctx context.Context, root string, install bool) (string, error) {
-	dir, installed := officialsdk.Find(root)
-	if !installed && !install {
+	if _, installed := officialsdk.Find(root); !installed && !install {
 		return "", errNotInstalled
 	}
 	dir, err := officialsdk.Install(ctx, root)
