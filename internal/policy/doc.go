@@ -11,9 +11,9 @@
 // Documents are held to the source, too: their Go code is cut out of compiled
 // examples (snippets_test.go), the names, links and error texts they mention
 // exist, every package is in the architecture (documents_test.go), the tests
-// that promises name exist (named_test.go), and docs/api.txt lists what the
-// module exports (api_test.go). "go test ./internal/policy -update" writes the
-// parts that are made from the source.
+// that promises and commands name exist (named_test.go), and docs/api.txt lists
+// what the module exports (api_test.go). "go test ./internal/policy -update"
+// writes the parts that are made from the source.
 //
 // # A rule that cannot fail is none
 //
