@@ -2,6 +2,7 @@ package hook
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -57,6 +58,26 @@ func agree(t *testing.T, raw []byte) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q:\n got %+v\nwant %+v", raw, got, want)
+		}
+	}
+}
+
+// TestScanKnowsEveryField holds the two ways together where one of them was
+// forgotten: a field that only the general way fills would be lost.
+func TestScanKnowsEveryField(t *testing.T) {
+	for format, of := range map[string]reflect.Type{
+		`{%s}`:            reflect.TypeFor[PreToolUseInput](),
+		`{"x":1,%s}`:      reflect.TypeFor[PostToolUseInput](),
+		`{"effort":{%s}}`: reflect.TypeFor[Effort](),
+	} {
+		for _, field := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			for _, value := range []string{`"x"`, `7`, `0.5`, `true`, `null`, `["x"]`, `{"name":"x"}`} {
+				agree(t, fmt.Appendf(nil, format, fmt.Sprintf("%q:%s", name, value)))
+			}
 		}
 	}
 }

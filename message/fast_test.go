@@ -1,6 +1,7 @@
 package message
 
 import (
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -78,6 +79,8 @@ func TestFast(t *testing.T) {
 		"assistant, odd prompts":   {swap(usualAssistant, `["p"]`, `"p"`), false},
 
 		"user":                   {usualUser, true},
+		"user, four levels":      {nested(maxNesting), true},
+		"user, five levels":      {nested(maxNesting + 1), false},
 		"user, list in result":   {swap(usualUser, `"one\ntwo"`, `[{"type":"text","text":"one"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}]`), true},
 		"user, content beside":   {`{"type":"user","content":"hi","shouldQuery":false,"priority":"now"}`, true},
 		"user, both":             {`{"type":"user","content":"a","message":{"content":"b"}}`, true},
@@ -111,6 +114,16 @@ func TestFast(t *testing.T) {
 	}
 }
 
+// nested is a user message with lists of results inside of each other, the
+// innermost of them empty.
+func nested(levels int) string {
+	list := `[]`
+	for range levels - 1 {
+		list = `[{"type":"tool_result","tool_use_id":"t","content":` + list + `}]`
+	}
+	return `{"type":"user","message":{"role":"user","content":` + list + `}}`
+}
+
 // agree fails when the fast way reads a line in another way than the general.
 func agree(t *testing.T, raw []byte) {
 	t.Helper()
@@ -125,6 +138,41 @@ func agree(t *testing.T, raw []byte) {
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q as %s:\n got %+v\nwant %+v", raw, typ, got, want)
+		}
+	}
+}
+
+// TestFastKnowsEveryField holds the two ways together where one of them was
+// forgotten: a field that only the general way fills would be lost.
+func TestFastKnowsEveryField(t *testing.T) {
+	for format, of := range map[string]reflect.Type{
+		`{%s}`:             reflect.TypeFor[assistantWire](),
+		`{"x":1,%s}`:       reflect.TypeFor[userWire](),
+		`{"x":2,%s}`:       reflect.TypeFor[resultWire](),
+		`{"message":{%s}}`: reflect.TypeFor[assistantBody](),
+		`{"message":{"content":[{"type":"text",%s}]}}`:              reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"thinking",%s}]}}`:          reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"redacted_thinking",%s}]}}`: reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"tool_use",%s}]}}`:          reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"tool_result",%s}]}}`:       reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"document",%s}]}}`:          reflect.TypeFor[blockWire](),
+		`{"message":{"content":[{"type":"image","source":{%s}}]}}`:  reflect.TypeFor[Source](),
+		`{"usage":{%s}}`: reflect.TypeFor[Usage](),
+		`{"usage":{"output_tokens_details":{%s}}}`: reflect.TypeFor[OutputTokensDetails](),
+		`{"usage":{"cache_creation":{%s}}}`:        reflect.TypeFor[CacheCreation](),
+		`{"usage":{"server_tool_use":{%s}}}`:       reflect.TypeFor[ServerToolUse](),
+		`{"modelUsage":{"m":{%s}}}`:                reflect.TypeFor[ModelUsage](),
+		`{"permission_denials":[{%s}]}`:            reflect.TypeFor[PermissionDenial](),
+		`{"type":"stream_event","event":{"type":"content_block_delta","index":1,"delta":{"type":"text_delta",%s}}}`: reflect.TypeFor[Delta](),
+	} {
+		for _, field := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			for _, value := range []string{`"x"`, `7`, `0.5`, `true`, `null`, `[]`, `["x"]`, `{}`, `{"kind":"x"}`} {
+				agree(t, fmt.Appendf(nil, format, fmt.Sprintf("%q:%s", name, value)))
+			}
 		}
 	}
 }

@@ -15,11 +15,15 @@ func (r *fastReader) content() Content {
 		}
 		return Content{&TextBlock{Text: s}}
 	}
+	if r.lists > maxNesting {
+		r.Fail()
+		return nil
+	}
 	out := make(Content, 0, 1) // the CLI writes one line per block
 	r.Array()
 	for r.More(len(out)) {
 		b := r.block()
-		if b == nil || len(out) == maxBlocks || r.lists > maxNesting {
+		if b == nil || len(out) == maxBlocks {
 			r.Fail()
 			return nil
 		}

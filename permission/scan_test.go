@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -54,6 +55,26 @@ func agree(t *testing.T, raw []byte) {
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q:\n got %+v\nwant %+v", raw, got, want)
+	}
+}
+
+// TestScanKnowsEveryField holds the two ways together where one of them was
+// forgotten: a field that only the general way fills would be lost.
+func TestScanKnowsEveryField(t *testing.T) {
+	for format, of := range map[string]reflect.Type{
+		`{%s}`: reflect.TypeFor[Request](),
+		`{"permission_suggestions":[{"type":"addRules",%s}]}`:             reflect.TypeFor[updateFields](),
+		`{"permission_suggestions":[{"type":"addRules","rules":[{%s}]}]}`: reflect.TypeFor[Rule](),
+	} {
+		for _, field := range reflect.VisibleFields(of) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			for _, value := range []string{`"x"`, `7`, `true`, `null`, `["x"]`, `{"name":"x"}`} {
+				agree(t, fmt.Appendf(nil, format, fmt.Sprintf("%q:%s", name, value)))
+			}
+		}
 	}
 }
 
