@@ -5,8 +5,8 @@
 // removed when the session is over, whatever way that comes about. A process
 // that is killed cannot remove anything. So a folder also holds a file that its
 // owner keeps locked: the system frees the lock when the owner dies, and the
-// next Folder that is made on the machine removes every folder whose lock is
-// free. Where there are no such locks, on Windows, an open file cannot be
+// next Folder that the same user makes on the machine removes every folder of
+// theirs whose lock is free. Where there are no such locks, on Windows, an open file cannot be
 // removed, which comes to the same.
 //
 // The lock, and not a process number, says who is alive: containers that share

@@ -65,7 +65,7 @@ func sweep(tmp string) {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 			continue // a link could lead anywhere
 		}
-		if abandoned(filepath.Join(dir, lockName)) {
+		if abandoned(dir) {
 			_ = os.RemoveAll(dir)
 		}
 	}

@@ -29,14 +29,25 @@ func hold(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }
 
-// abandoned reports whether nobody holds the lock. A folder without one may be
-// in the making.
-func abandoned(path string) bool {
+// abandoned reports whether a folder is one that this user made, and nobody
+// holds its lock. A folder without one may be in the making.
+func abandoned(dir string) bool {
+	if info, err := os.Lstat(dir); err != nil || !private(info) {
+		return false
+	}
 	// Whoever put something else in its place must not make us wait or follow.
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false
 	}
 	defer f.Close()
-	return hold(f)
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && info.Size() == 0 && private(info) && hold(f)
+}
+
+// private reports whether something is this user's and nobody else's, as all
+// that claim and Write make is. Root could remove the folders of everybody.
+func private(info os.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
 }

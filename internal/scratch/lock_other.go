@@ -14,6 +14,8 @@ func claim(dir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 }
 
-// abandoned reports whether the file could be removed, which is when its owner
-// is gone.
-func abandoned(path string) bool { return runtime.GOOS == "windows" && os.Remove(path) == nil }
+// abandoned reports whether the file in a folder could be removed, which is when
+// its owner is gone.
+func abandoned(dir string) bool {
+	return runtime.GOOS == "windows" && os.Remove(filepath.Join(dir, lockName)) == nil
+}

@@ -1,0 +1,75 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package scratch
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A sweep takes only what a Folder of this user left. Others use names that
+// begin alike, and lock files of other kinds.
+func TestSweepSpares(t *testing.T) {
+	for name, tt := range map[string]struct {
+		folder, lock os.FileMode
+		text         string
+		change       func(t *testing.T, dir, lock string)
+		swept        bool
+	}{
+		"left":             {folder: 0o700, lock: 0o600, swept: true},
+		"folder for all":   {folder: 0o755, lock: 0o600},
+		"lock for all":     {folder: 0o700, lock: 0o644},
+		"lock with a text": {folder: 0o700, lock: 0o600, text: "4711"},
+		"lock that is a pipe": {folder: 0o700, lock: 0o600, change: func(t *testing.T, _, lock string) {
+			if err := os.Remove(lock); err != nil {
+				t.Fatal(err)
+			}
+			if err := syscall.Mkfifo(lock, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"lock that is a link": {folder: 0o700, lock: 0o600, change: func(t *testing.T, dir, lock string) {
+			if err := os.Rename(lock, filepath.Join(dir, "aside")); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink("aside", lock); err != nil {
+				t.Fatal(err)
+			}
+		}},
+		"somebody else's": {folder: 0o700, lock: 0o600, change: func(t *testing.T, dir, lock string) {
+			if os.Geteuid() != 0 {
+				if err := os.Chmod(dir, 0); err != nil { // what it comes to for all but root
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+				return
+			}
+			for _, path := range []string{dir, lock} {
+				if err := os.Chown(path, 4711, 4711); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmp := t.TempDir()
+			dir := filepath.Join(tmp, prefix+"1")
+			lock := filepath.Join(dir, lockName)
+			if err := os.Mkdir(dir, tt.folder); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(lock, []byte(tt.text), tt.lock); err != nil {
+				t.Fatal(err)
+			}
+			if tt.change != nil {
+				tt.change(t, dir, lock)
+			}
+			sweep(tmp)
+			if got := !exists(dir); got != tt.swept {
+				t.Errorf("swept = %v, want %v", got, tt.swept)
+			}
+		})
+	}
+}
