@@ -27,6 +27,7 @@ func (s *Session) read() {
 	r.Waits = s.inbox.Flush
 	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
 	s.readErr = s.peer.Serve(r)
+	s.inbox.Flush() // of what came with the end
 	close(s.readEnd)
 	if !waited(s.exited, exitBound) {
 		s.log.Warn("the CLI closed its output but still runs")

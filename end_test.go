@@ -423,3 +423,46 @@ func TestCLIThatTakesNoInput(t *testing.T) {
 		})
 	}
 }
+
+// hasty is a Transport whose Conn tells of the end of the output together with
+// the result, as an io.Reader may, while the process runs on.
+type hasty struct{ double }
+
+type hastyConn struct{ claude.Conn }
+
+func (h *hasty) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	c, err := h.double.Start(ctx, l)
+	return hastyConn{c}, err
+}
+
+func (c hastyConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err == nil && strings.Contains(string(p[:n]), `"type":"result"`) {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// What was read is handed out at once, also when nothing more will be read.
+func TestResultWithTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := connect(t, &claude.Options{Logger: testLogger(t), Transport: &hasty{double{t: t, play: func(c *cli) {
+			c.greet()
+			id := c.prompt()
+			c.begin(id)
+			pass(time.Second) // so that whoever reads messages waits
+			c.result("Hello.", id)
+			<-c.stopped
+		}}}})
+		begin := time.Now()
+		res, err := s.Ask(t.Context(), "hi")
+		if err != nil || res.Text != "Hello." {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		if d := time.Since(begin); d != time.Second {
+			t.Errorf("the result came after %v, want it as soon as it was written", d)
+		}
+		s.Close()
+		s.Wait()
+	})
+}
