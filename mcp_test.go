@@ -100,6 +100,12 @@ func TestMCPAnswers(t *testing.T) {
 			`{"mcp_response":{"jsonrpc":"2.0","result":{}}}`},
 		{"not JSON-RPC", "x", `[1]`, nil,
 			`{"mcp_response":{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a JSON-RPC message"}}}`},
+		{"method twice", "x", `{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/call"}`, nil,
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
+		{"argument twice", "x", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{"a":1,"\u0061":2}}}`, nil,
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
+		{"server twice", "x", `{"jsonrpc":"2.0","id":3,"method":"ping"},"server_name":"y"`, nil,
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
 		{"error", "x", `{"jsonrpc":"2.0","id":4,"method":"tools/call"}`,
 			func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				return nil, errors.New("it \"broke\"")

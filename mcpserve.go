@@ -171,6 +171,9 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	if m.raw == nil || m.raw[0] != '{' {
 		return m.respond(rpcError(json.RawMessage("null"), rpcInvalid, "not a JSON-RPC message")), nil
 	}
+	if !jsonx.Valid(in.Body) { // what was read of it might not be what the server reads
+		return m.respond(rpcError(m.id, rpcInvalid, "the message is no JSON, or repeats a name")), nil
+	}
 	h.mu.Lock()
 	server := h.servers[m.server]
 	h.mu.Unlock()
