@@ -95,7 +95,7 @@ func (f Frame) request() (id, body []byte, err error) {
 	}
 	var members [2][]byte
 	if err := unique(inner, []string{"request_id", "request"}, members[:]); err != nil {
-		return nil, nil, fmt.Errorf("message: %w", err)
+		return id, nil, fmt.Errorf("message: %w", err)
 	}
 	if identify(members[0]) != "" {
 		id = members[0]

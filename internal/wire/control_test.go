@@ -53,6 +53,20 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// A request that could be read in two ways is refused, and still answered if
+// its id is certain.
+func TestRequestReadInTwoWays(t *testing.T) {
+	for line, id := range map[string]wire.ID{
+		`{"type":"control_request","request_id":"u","request":{"subtype":"x","subtype":"y"}}`:                `"u"`,
+		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"},"request":{}}}`:     `"u"`,
+		`{"type":"control_request","message":{"request_id":"u","request_id":"v","request":{"subtype":"x"}}}`: "",
+	} {
+		if r, err := parse(t, line).Request(); err == nil || r.ID != id {
+			t.Errorf("%s: id %s, error %v, want id %s and an error", line, r.ID, err, id)
+		}
+	}
+}
+
 func TestResponse(t *testing.T) {
 	tests := []struct {
 		name, line    string
