@@ -49,6 +49,9 @@ type document struct {
 	all    []*jsonschema.Schema
 	places map[*jsonschema.Schema]place
 	byURI  map[string]*jsonschema.Schema // with its fragment: a path or an anchor
+	// By anchor, all that a dynamic reference to it may mean: which one depends
+	// on how the value is come by.
+	dynamic map[string][]*jsonschema.Schema
 }
 
 // place is where a schema stands.
@@ -58,7 +61,11 @@ type place struct {
 }
 
 func newDocument(root *jsonschema.Schema) *document {
-	d := &document{places: make(map[*jsonschema.Schema]place), byURI: make(map[string]*jsonschema.Schema)}
+	d := &document{
+		places:  make(map[*jsonschema.Schema]place),
+		byURI:   make(map[string]*jsonschema.Schema),
+		dynamic: make(map[string][]*jsonschema.Schema),
+	}
 	d.enter(root, "", "", new(url.URL))
 	return d
 }
@@ -78,6 +85,9 @@ func (d *document) enter(s *jsonschema.Schema, path, inside string, base *url.UR
 		if fragment != "" || inside == "" {
 			d.byURI[address(base, fragment)] = s
 		}
+	}
+	if s.DynamicAnchor != "" {
+		d.dynamic[s.DynamicAnchor] = append(d.dynamic[s.DynamicAnchor], s)
 	}
 	for step, inner := range parts(s) {
 		d.enter(inner, path+step, inside+step, base)
@@ -103,6 +113,9 @@ func (d *document) sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 		}
 		target := d.places[s].base.ResolveReference(to)
 		next = append(next, d.byURI[address(target, target.Fragment)])
+		if ref == s.DynamicRef && target.Fragment != "" {
+			next = append(next, d.dynamic[target.Fragment]...)
+		}
 	}
 	return slices.DeleteFunc(next, func(s *jsonschema.Schema) bool { return s == nil })
 }

@@ -22,6 +22,9 @@ func TestSchemasWithoutEnd(t *testing.T) {
 		`{"properties":{"next":{"$ref":"#"}}}`:                                                       false,
 		`{"anyOf":[{"$ref":"#/$defs/a"},{"$ref":"#/$defs/a"}],"$defs":{"a":{"items":{"$ref":"#"}}}}`: false,
 		`{"$ref":"http://x/o","$defs":{"o":{"$id":"http://x/o","items":{"$ref":"#"}}}}`:              false,
+		// A dynamic reference means the outermost schema of that anchor.
+		`{"$id":"http://x/r","$dynamicAnchor":"n","$ref":"mid","$defs":{"mid":{"$id":"mid","$dynamicRef":"leaf#n"},"leaf":{"$id":"leaf","$dynamicAnchor":"n","type":"object"}}}`:                true,
+		`{"$id":"http://x/r","$dynamicAnchor":"n","$ref":"tree","$defs":{"tree":{"$id":"tree","$dynamicAnchor":"n","type":"object","properties":{"children":{"items":{"$dynamicRef":"#n"}}}}}}`: false,
 	} {
 		_, err := Parse(json.RawMessage(schema))
 		if got := err != nil && strings.Contains(err.Error(), "without end"); got != endless || !endless && err != nil {
