@@ -209,6 +209,7 @@ func TestRealCloseWhileBashRuns(t *testing.T) {
 }
 
 func TestRealQueryLeftWhileBashRuns(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "ending shells at SIGTERM")
 	for _, how := range []string{"break", "context"} {
 		t.Run(how, func(t *testing.T) {
 			dir := t.TempDir()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ func runTests(ctx context.Context, version string) (map[string]string, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	outcomes, err := readEvents(out)
+	outcomes, err := readEvents(io.TeeReader(out, progress{version}))
 	if exit, ok := errors.AsType[*exec.ExitError](cmd.Wait()); ok && exit.ExitCode() != 1 {
 		return nil, exit
 	}
@@ -68,6 +69,20 @@ func runTests(ctx context.Context, version string) (map[string]string, error) {
 		err = errors.New("no test has run")
 	}
 	return outcomes, err
+}
+
+// progress shows the ends of tests to whoever waits.
+type progress struct{ version string }
+
+func (p progress) Write(events []byte) (int, error) {
+	for line := range bytes.Lines(events) { // a line in two pieces is not shown
+		var event struct{ Action, Test string }
+		if json.Unmarshal(line, &event) == nil && strings.HasPrefix(event.Test, "TestReal") && !strings.Contains(event.Test, "/") &&
+			slices.Contains([]string{"pass", "fail", "skip"}, event.Action) {
+			fmt.Fprintf(os.Stderr, "%s: %s %s\n", p.version, event.Test, event.Action)
+		}
+	}
+	return len(events), nil
 }
 
 // readEvents reads what go test -json says of tests, by package and name. A test
@@ -99,9 +114,6 @@ func readEvents(r io.Reader) (map[string]string, error) {
 			outcomes[test] = passed
 		case event.Action == "skip" && !sub && excused[event.Test]:
 			outcomes[test] = notApplicable
-		}
-		if !sub && event.Action != "output" && event.Action != "run" {
-			fmt.Fprintf(os.Stderr, "%s: %s\n", test, outcomes[test])
 		}
 	}
 }

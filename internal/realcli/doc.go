@@ -27,6 +27,10 @@
 // CI (CI=true) the CLI is installed and a failure is fatal, so that nothing is
 // skipped there. [Env] is the environment to run it in.
 //
+// Tests run with the newest version, or with the one that the environment
+// variable CLAUDE_CLI_VERSION names: [Tested] says which. A test that shows
+// something newer begins with [Needs], and does not apply to older ones.
+//
 // The package takes a small [TB] instead of testing.TB because its install
 // command must not link the testing package.
 package realcli

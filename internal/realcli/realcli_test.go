@@ -282,6 +282,28 @@ type fakeTB struct {
 func (f *fakeTB) Skipf(format string, args ...any)  { f.skipped = fmt.Sprintf(format, args...) }
 func (f *fakeTB) Fatalf(format string, args ...any) { f.failed = fmt.Sprintf(format, args...) }
 
+func TestNeeds(t *testing.T) {
+	for tested, applies := range map[string]bool{"": true, Version: true, "2.0.77": true, "2.0.9": false, "1.0.128": false} {
+		t.Setenv(VersionVariable, tested)
+		tb := &fakeTB{TB: t}
+		Needs(tb, "2.0.10", "a thing")
+		if skipped := tb.skipped != ""; skipped == applies || Has("2.0.10") != applies {
+			t.Errorf("on %q: skipped with %q, want %v", tested, tb.skipped, !applies)
+		}
+		if tb.skipped != "" && (!strings.HasPrefix(tb.skipped, NotApplicable+": a thing needs Claude Code 2.0.10") || !strings.HasSuffix(tb.skipped, tested)) {
+			t.Errorf("on %q: skipped with %q", tested, tb.skipped)
+		}
+	}
+	if all := Pinned(); !slices.IsSortedFunc(all, func(a, b string) int {
+		if older(a, b) {
+			return -1
+		}
+		return 1
+	}) || all[len(all)-1] != Version {
+		t.Errorf("pinned %q", all)
+	}
+}
+
 func TestNeed(t *testing.T) {
 	tests := []struct {
 		name, npm     string
