@@ -94,10 +94,11 @@ func goldens() map[string]golden {
 		"title":       says(claude.Options{Title: "t"}, `{"title":"t"}`),
 		"checkpoints": {opts: claude.Options{FileCheckpointing: true}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true"}, init: said},
 
-		"isolation":   with(claude.Options{SettingSources: []string{}}, empty, id, "--setting-sources="),
-		"sources":     with(claude.Options{SettingSources: []string{"user", "local"}, AddDirs: []string{"/a", "/b"}}, empty, id, "--setting-sources=user,local", "--add-dir=/a", "--add-dir=/b"),
+		"isolation":   with(claude.Options{SettingSources: []string{}}, empty, id, "--setting-sources", ""),
+		"sources":     with(claude.Options{SettingSources: []string{"user", "local"}, AddDirs: []string{"/a", "/b"}}, empty, id, "--setting-sources", "user,local", "--add-dir=/a", "--add-dir=/b"),
 		"settings":    {opts: claude.Options{Settings: m{"env": m{"TOKEN": "secret"}}}, args: []string{empty, id}, init: said, settings: `{"env":{"TOKEN":"secret"}}`},
-		"own file":    with(claude.Options{SettingsFile: "/s.json"}, empty, id, "--settings=/s.json"),
+		"own file":    with(claude.Options{SettingsFile: "/s.json"}, empty, id, "--settings", "/s.json"),
+		"odd file":    with(claude.Options{SettingsFile: "-s.json"}, empty, id, "--settings=-s.json"),
 		"managed":     {opts: claude.Options{ManagedSettings: m{"a": 1}}, args: []string{empty, id, "--await-initialize", "--managed-settings-in-initialize"}, init: `{"systemPrompt":"","managedSettings":{"a":1}}`},
 		"config root": with(claude.Options{ProjectConfigRoot: "/repo"}, empty, id, "--project-config-root=/repo"),
 		"sandbox": {opts: claude.Options{Sandbox: &claude.Sandbox{

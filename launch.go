@@ -130,9 +130,11 @@ func (o *Options) args(p *plan) []string {
 	on("--fork-session", o.ForkSession)
 	on("--no-session-persistence", o.NoPersistence)
 	if o.SettingSources != nil {
-		args = append(args, "--setting-sources="+strings.Join(o.SettingSources, ","))
+		args = append(args, inTwoWords("--setting-sources", strings.Join(o.SettingSources, ","))...)
 	}
-	flag("--settings", o.SettingsFile)
+	if o.SettingsFile != "" {
+		args = append(args, inTwoWords("--settings", o.SettingsFile)...)
+	}
 	on("--await-initialize", o.ManagedSettings != nil)
 	on("--managed-settings-in-initialize", o.ManagedSettings != nil)
 	flag("--project-config-root", o.ProjectConfigRoot)
@@ -154,6 +156,16 @@ func (o *Options) args(p *plan) []string {
 	on("--debug", o.Debug && o.DebugFile == "")
 	flag("--debug-file", o.DebugFile)
 	return append(args, o.ExtraArgs...)
+}
+
+// inTwoWords is the form of two flags that 1.0.128 and 2.0.0 look for before
+// they parse the rest: joined to their values they are ignored without a word.
+// A value that looks like a flag stays joined.
+func inTwoWords(name, value string) []string {
+	if strings.HasPrefix(value, "-") {
+		return []string{name + "=" + value}
+	}
+	return []string{name, value}
 }
 
 // environ returns the CLI's environment. Two variables are taken out that end

@@ -55,8 +55,8 @@ func launch(t *testing.T, o claude.Options) (s *started, err error) {
 		s.launch = base.Transport.(*double).launch
 		s.args = slices.Clone(s.launch.Args)
 		for i, arg := range s.args {
-			if path, ok := strings.CutPrefix(arg, "--settings="); ok && path != o.SettingsFile {
-				s.args[i], s.settings = "--settings=FILE", readPrivate(t, path)
+			if i > 0 && s.args[i-1] == "--settings" && arg != o.SettingsFile {
+				s.args[i], s.settings = "FILE", readPrivate(t, arg)
 			}
 			if path, ok := strings.CutPrefix(arg, "--mcp-config="); ok {
 				s.args[i], s.servers = "--mcp-config=FILE", readPrivate(t, path)
@@ -65,7 +65,7 @@ func launch(t *testing.T, o claude.Options) (s *started, err error) {
 		finish(t, session)
 	})
 	for _, arg := range s.argsOrNone() {
-		if _, path, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(path, filepath.Join(os.TempDir(), "claude-session-")) {
+		if path := strings.TrimPrefix(arg, "--mcp-config="); strings.HasPrefix(path, filepath.Join(os.TempDir(), "claude-session-")) {
 			if _, err := os.Stat(path); !os.IsNotExist(err) {
 				t.Errorf("%s is still there: %v", path, err)
 			}
@@ -107,7 +107,7 @@ func TestLaunch(t *testing.T) {
 			got := launched(t, tt.opts)
 			wantArgs := append([]string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}, tt.args...)
 			if tt.settings != "" {
-				wantArgs = slices.Insert(wantArgs, 0, "--settings=FILE")
+				wantArgs = slices.Insert(wantArgs, 0, "--settings", "FILE")
 			}
 			if tt.servers != "" {
 				wantArgs = slices.Insert(wantArgs, 0, "--mcp-config=FILE")

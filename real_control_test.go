@@ -255,6 +255,7 @@ func TestRealControlTasks(t *testing.T) {
 // TestRealRewindToTheByte rewinds an edit and says which changes are not
 // rewound: those of shell commands.
 func TestRealRewindToTheByte(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "FileCheckpointing")
 	r := realCLI(t)
 	edited, shelled := filepath.Join(r.dir, "edited.txt"), filepath.Join(r.dir, "shelled.txt")
 	const before = "line one\r\nline two\nno newline at the end: \u00e9"

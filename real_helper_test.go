@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 )
 
 // TestRealHelpers follows two turns of the real CLI with the helpers of package
 // message.
 func TestRealHelpers(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "PartialMessages")
 	r := realCLI(t,
 		claudetest.Think("hm", "I look.").With(claudetest.UseTool("Bash", map[string]string{"command": "echo hello", "description": "say hello"})),
 		claudetest.Say("Done."), claudetest.Say("Again."))

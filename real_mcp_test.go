@@ -32,6 +32,7 @@ func clock() *rawServer {
 }
 
 func TestRealRawMCPServer(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	r := realCLI(t, claudetest.UseTool("mcp__clock__now", nil), claudetest.Say("done"))
 	r.opts.AllowedTools = []string{"mcp__clock__now"}
 	server := clock()

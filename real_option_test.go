@@ -172,6 +172,9 @@ func TestRealLimitsStop(t *testing.T) {
 		"budget": {func(o *claude.Options) { o.MaxBudgetUSD = 0.000001 }, message.ResultErrorMaxBudget},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "budget" {
+				realcli.Needs(t, "2.0.77", "MaxBudgetUSD")
+			}
 			r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "true"}).Forever())
 			r.opts.AllowedTools = []string{"Bash"}
 			tt.set(r.opts)
@@ -184,6 +187,7 @@ func TestRealLimitsStop(t *testing.T) {
 }
 
 func TestRealToolsAreRestricted(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "Tools")
 	r := realCLI(t)
 	r.opts.Tools = []string{"Read", "Bash"}
 	r.opts.DisallowedTools = []string{"Bash"}
@@ -254,6 +258,7 @@ func TestRealContinue(t *testing.T) {
 // TestRealHardened opens a directory that means harm, with and without the
 // preset. That everything in it acts without shows that the test can tell.
 func TestRealHardened(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "SettingSources")
 	for _, hardened := range []bool{false, true} {
 		t.Run(fmt.Sprint(hardened), func(t *testing.T) {
 			r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "printenv EVIL"}), claudetest.Say("done"))

@@ -14,6 +14,7 @@ import (
 const structured = "StructuredOutput"
 
 func TestRealAskAs(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "a typed answer")
 	r := realCLI(t, claudetest.UseTool(structured, map[string]any{
 		"name": "Reykjavik", "people": 140000, "founded": "1786-08-18T00:00:00Z", "kind": "capital",
 		"quarters": []any{map[string]any{"name": "Old", "tags": map[string]string{"pond": "yes"}}, map[string]any{"name": "West"}},
@@ -32,6 +33,7 @@ func TestRealAskAs(t *testing.T) {
 // A type that is no object is wrapped on its way, over both ways: the command
 // line, and the handshake alone.
 func TestRealAskAsList(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "a typed answer")
 	for _, way := range []string{"flag", "handshake"} {
 		t.Run(way, func(t *testing.T) {
 			r := realCLI(t, claudetest.UseTool(structured, map[string]any{"value": []string{"a", "b"}}))
@@ -73,6 +75,7 @@ func TestRealOutputErrors(t *testing.T) {
 
 // In a session every turn answers by the schema.
 func TestRealSessionDecodes(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "a typed answer")
 	r := realCLI(t)
 	for _, name := range []string{"Old", "West"} {
 		r.model.Add(claudetest.UseTool(structured, quarter{Name: name}))

@@ -123,6 +123,7 @@ func TestRealSixCallbacksAtOnce(t *testing.T) {
 
 // Callbacks may use the session that calls them.
 func TestRealCallbackUsesItsSession(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "SetPermissionMode")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
 	r.model.Add(

@@ -28,10 +28,10 @@ func TestRealAsk(t *testing.T) {
 	if res.Text != "Four." || res.Failed() || realcli.Has("2.1.325") && len(res.Prompts) != 1 {
 		t.Errorf("result %q, failed %v, prompts %v", res.Text, res.Failed(), res.Prompts)
 	}
-	if agent := r.calls()[0].Header.Get("User-Agent"); !strings.Contains(agent, "sdk-go") || !strings.Contains(agent, "agent-sdk/"+claude.Version) {
+	if agent := r.calls()[0].Header.Get("User-Agent"); !strings.Contains(agent, "sdk-go") || realcli.Has("2.1.325") && !strings.Contains(agent, "agent-sdk/"+claude.Version) {
 		t.Errorf("the API is told %q, want this SDK and its version in it", agent)
 	}
-	if sys := r.calls()[0].System; strings.Contains(sys, "interactive") || len(sys) > 1000 {
+	if sys := r.calls()[0].System; realcli.Has("1.0.128") && (strings.Contains(sys, "interactive") || len(sys) > 1000) {
 		t.Errorf("a system prompt of %d characters, want none of our own", len(sys))
 	}
 }
@@ -58,6 +58,7 @@ func TestRealThreeTurns(t *testing.T) {
 }
 
 func TestRealPartialMessages(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "PartialMessages")
 	r := realCLI(t, claudetest.Say("one two three four").Chunks(4, 0))
 	r.opts.PartialMessages = true
 	var partial, whole strings.Builder
@@ -87,6 +88,7 @@ func TestRealAPIErrorIsAnError(t *testing.T) {
 }
 
 func TestRealInterruptMidStream(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "PartialMessages")
 	hold := make(chan struct{})
 	defer close(hold)
 	r := realCLI(t, claudetest.Say("one two three four five six").Chunks(4, 0).Hold(hold), claudetest.Say("next"))
@@ -345,6 +347,7 @@ func TestRealUnsolicitedTurn(t *testing.T) {
 }
 
 func TestRealControlWhileMessagesAreUnread(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "PartialMessages")
 	hold := make(chan struct{})
 	defer close(hold)
 	r := realCLI(t, claudetest.Say(strings.Repeat("word ", 4000)).Chunks(5, 0).Hold(hold))
@@ -385,6 +388,7 @@ func TestRealHugeLine(t *testing.T) {
 }
 
 func TestRealPermissionAndHook(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "a hook")
 	file := filepath.Join(t.TempDir(), "out.txt")
 	write := func(text string) claudetest.Reply {
 		return claudetest.UseTool("Write", map[string]any{"file_path": file, "content": text})
@@ -421,6 +425,7 @@ func TestRealPermissionAndHook(t *testing.T) {
 }
 
 func TestRealRewindFiles(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "FileCheckpointing")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
 	r.model.Add(claudetest.UseTool("Write", map[string]any{"file_path": file, "content": "new"}), claudetest.Say("done"))

@@ -218,6 +218,6 @@ func (p *plan) writeSettings(files *scratch.Folder) error {
 	if err != nil {
 		return fmt.Errorf("write the settings: %w", err)
 	}
-	p.args = slices.Insert(p.args, 0, "--settings="+path)
+	p.args = slices.Insert(p.args, 0, inTwoWords("--settings", path)...)
 	return nil
 }

@@ -68,6 +68,7 @@ func (r *real) results() []claudetest.ToolResult {
 }
 
 func TestRealTypedTool(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	var session *claude.Session
 	var id string
 	move := tool.New("move", "Move", func(ctx context.Context, in point) (point, error) {
@@ -101,6 +102,7 @@ func TestRealTypedTool(t *testing.T) {
 }
 
 func TestRealBadArguments(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	called := false
 	r := realCLI(t, tool.NewServer(tool.New("move", "", func(context.Context, point) (string, error) {
 		called = true
@@ -117,6 +119,7 @@ func TestRealBadArguments(t *testing.T) {
 // Calls of a read-only tool run at the same time, and each gets its own answer
 // in whatever order they come.
 func TestRealParallelCallsInReverse(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	turn := []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	arrived := make(chan int, 3)
 	answered := make(chan int, 3)
@@ -169,6 +172,7 @@ func TestRealParallelCallsInReverse(t *testing.T) {
 }
 
 func TestRealInterruptCancelsCall(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	r := realCLI(t, tool.NewServer(tool.New("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
 		close(begun)
@@ -196,6 +200,7 @@ func TestRealInterruptCancelsCall(t *testing.T) {
 }
 
 func TestRealToolsChangeWhileRunning(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	named := func(name string) *tool.Tool {
 		return tool.New(name, "", func(context.Context, struct{}) (string, error) { return name, nil })
 	}
@@ -255,6 +260,7 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 // What a tool returns may be huge, broken or no number, and the session goes
 // on.
 func TestRealOddResults(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	r := realCLI(t, tool.NewServer(
 		tool.New("huge", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("abcdefgh\n", 20<<20/9), nil }),
 		tool.New("broken", "", func(context.Context, struct{}) (string, error) { return "a\xff\xfeb", nil }),
