@@ -198,6 +198,7 @@ func TestRealToolsAreRestricted(t *testing.T) {
 
 // TestRealSettingsHold denies a command by settings of each kind.
 func TestRealSettingsHold(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "the list of denials")
 	deny := map[string]any{"permissions": map[string]any{"deny": []string{"Bash(touch:*)"}}}
 	for name, set := range map[string]func(*claude.Options){
 		"Settings":        func(o *claude.Options) { o.Settings = deny },
@@ -222,6 +223,7 @@ func TestRealSettingsHold(t *testing.T) {
 }
 
 func TestRealAddDirs(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "the list of denials")
 	other := t.TempDir()
 	path := filepath.Join(other, "note.txt")
 	if err := os.WriteFile(path, []byte("a note"), 0o644); err != nil {
@@ -243,6 +245,7 @@ func TestRealAddDirs(t *testing.T) {
 }
 
 func TestRealContinue(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "a resumed session that keeps its id")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	r.opts.SessionID = "00000000-0000-4000-8000-0000000000aa"
 	res, err := claude.Ask(t.Context(), "first", r.opts)

@@ -123,7 +123,7 @@ func TestRealSixCallbacksAtOnce(t *testing.T) {
 
 // Callbacks may use the session that calls them.
 func TestRealCallbackUsesItsSession(t *testing.T) {
-	realcli.Needs(t, "1.0.85", "SetPermissionMode")
+	realcli.Needs(t, "1.0.128", "an interrupt during a question")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
 	r.model.Add(
@@ -239,6 +239,7 @@ func TestRealHugeInput(t *testing.T) {
 
 // Without a callback the CLI denies what it would ask, and says so.
 func TestRealAutoDeny(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "the list of denials")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
 	r.model.Add(write(file, "x"), claudetest.Say("done"))
@@ -257,6 +258,7 @@ func TestRealAutoDeny(t *testing.T) {
 // Remembered rules stop the next question: suggestions that are handed back,
 // and rules of the program's own.
 func TestRealRememberedRules(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "a rule that is remembered")
 	r := realCLI(t)
 	bash := func(name string) claudetest.Reply {
 		return claudetest.UseTool("Bash", map[string]any{"command": "mkfifo " + name})
@@ -329,6 +331,7 @@ func TestRealChangedInput(t *testing.T) {
 }
 
 func TestRealDenyAndStop(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "a denial that stops")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
 	r.model.Add(write(file, "x"), claudetest.Say("next"))
@@ -353,6 +356,7 @@ func TestRealDenyAndStop(t *testing.T) {
 
 // The model sees the answers: a label, several, free text, by text and index.
 func TestRealQuestions(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "AskUserQuestion")
 	question := func(text string, multi bool) map[string]any {
 		return map[string]any{"question": text, "header": "H", "multiSelect": multi, "options": []any{
 			map[string]any{"label": "red", "description": "r"}, map[string]any{"label": "green", "description": "g"}, map[string]any{"label": "blue", "description": "b"},
@@ -471,6 +475,7 @@ func TestRealPermissionPromptTool(t *testing.T) {
 // What the start-up warnings say about modes: bypassPermissions asks only what
 // a person has to answer, dontAsk nothing at all.
 func TestRealModesThatShadow(t *testing.T) {
+	realcli.Needs(t, "2.0.77", "the mode dontAsk")
 	question := claudetest.UseTool("AskUserQuestion", map[string]any{"questions": []any{map[string]any{
 		"question": "Which?", "header": "H", "multiSelect": false,
 		"options": []any{map[string]any{"label": "a", "description": "d"}, map[string]any{"label": "b", "description": "d"}},

@@ -82,6 +82,7 @@ func TestRealBadFlag(t *testing.T) {
 }
 
 func TestRealResume(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "a resumed session that keeps its id")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	s := r.connect(t)
 	if _, err := s.Ask(t.Context(), "first"); err != nil {

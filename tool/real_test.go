@@ -200,7 +200,7 @@ func TestRealInterruptCancelsCall(t *testing.T) {
 }
 
 func TestRealToolsChangeWhileRunning(t *testing.T) {
-	realcli.Needs(t, "1.0.128", "an MCP server of this process")
+	realcli.Needs(t, "2.1.325", "a change of tools")
 	named := func(name string) *tool.Tool {
 		return tool.New(name, "", func(context.Context, struct{}) (string, error) { return name, nil })
 	}
@@ -260,7 +260,7 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 // What a tool returns may be huge, broken or no number, and the session goes
 // on.
 func TestRealOddResults(t *testing.T) {
-	realcli.Needs(t, "1.0.128", "an MCP server of this process")
+	realcli.Needs(t, "2.1.325", "long results in a file")
 	r := realCLI(t, tool.NewServer(
 		tool.New("huge", "", func(context.Context, struct{}) (string, error) { return strings.Repeat("abcdefgh\n", 20<<20/9), nil }),
 		tool.New("broken", "", func(context.Context, struct{}) (string, error) { return "a\xff\xfeb", nil }),
