@@ -53,7 +53,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%q was not judged", v.text)
 		}
 	}
-	text := page(rows, verdicts)
+	text := page(rows, verdicts, "0.10")
 	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 4 goroutines |", officialsdk.Version} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q on the page", want)

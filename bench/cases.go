@@ -244,25 +244,29 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 	return rows, nil
 }
 
-// growth measures deltas in rounds of different length, in one session.
+// growth measures deltas in turns of different length, in one session. The
+// lengths take turns too.
 func growth(ctx context.Context, b *bench) ([]row, error) {
-	var rows []row
-	for _, g := range []struct{ n, rounds int }{{1e3, 200}, {1e4, 30}, {1e5, 7}, {1e6, 3}} {
-		n := min(g.n, 1e6/b.divide)
-		var times []float64
-		for i := range b.scale(g.rounds) + 1 {
-			s, err := b.lane(trackOurs).round(ctx, fmt.Sprintf("delta %d", n))
-			if err != nil {
-				return nil, err
-			}
-			if s.messages != n {
-				return nil, fmt.Errorf("%d messages of %d", s.messages, n)
-			}
-			if i > 0 || n >= 1e5 {
-				times = append(times, float64(s.wall)/float64(n))
+	lengths := []struct{ n, rounds int }{{1e3, 60}, {1e4, 10}, {1e5, 3}, {1e6, 1}}
+	times := make([][]float64, len(lengths))
+	for range min(b.rounds, 5) {
+		for i, l := range lengths {
+			n := min(l.n, 1e6/b.divide)
+			for range b.scale(l.rounds) {
+				s, err := b.lane(trackOurs).round(ctx, fmt.Sprintf("delta %d", n))
+				if err != nil {
+					return nil, err
+				}
+				if s.messages != n {
+					return nil, fmt.Errorf("%d messages of %d", s.messages, n)
+				}
+				times[i] = append(times[i], float64(s.wall)/float64(n))
 			}
 		}
-		rows = append(rows, row{Case: fmt.Sprintf("small delta in a turn of %d, ns", g.n), Ours: middle(times)})
+	}
+	rows := make([]row, len(lengths))
+	for i, l := range lengths {
+		rows[i] = row{Case: fmt.Sprintf("small delta in a turn of %d, ns", l.n), Ours: middle(times[i])}
 	}
 	return rows, nil
 }

@@ -63,6 +63,7 @@ func run(ctx context.Context) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
+	load := loadAverage()
 	rows, err := b.measure(ctx, match, *asJSON)
 	if err != nil {
 		return err
@@ -72,7 +73,7 @@ func run(ctx context.Context) (err error) {
 		fmt.Print(table(rows), "\n", summary(verdicts))
 	}
 	if *write != "" {
-		if err := os.WriteFile(*write, []byte(page(rows, verdicts)), 0o644); err != nil {
+		if err := os.WriteFile(*write, []byte(page(rows, verdicts, load)), 0o644); err != nil {
 			return err
 		}
 	}

@@ -70,16 +70,17 @@ func table(rows []row) string {
 }
 
 // page is docs/performance.md.
-func page(rows []row, verdicts []verdict) string {
+func page(rows []row, verdicts []verdict, load string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, `# Performance
 
-Written by `+"`go run ./bench -write docs/performance.md`"+`, which measures everything again. Ratios count; times are those of one machine.
+Written by `+"`go run ./bench -write docs/performance.md`"+`, which measures everything again. Ratios count; times are those of one machine. They mean something when nothing else runs on it: with a load of more than its cores before the start, promises may seem broken that hold.
 
 | | |
 |---|---|
 | date | %s |
 | machine | %s, %d cores, %s/%s |
+| load before | %s |
 | Go | %s |
 | official TypeScript SDK | %s |
 
@@ -87,7 +88,7 @@ Written by `+"`go run ./bench -write docs/performance.md`"+`, which measures eve
 
 | promise | measured | |
 |---|---|---|
-`, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version(), rival())
+`, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, load, runtime.Version(), rival())
 	for _, v := range verdicts {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", v.text, v.got, v.word())
 	}
@@ -115,6 +116,15 @@ The benchmark plays the CLI itself: started again with a variable set, it is a f
 
 The limits: *split* reads the same pipe and only finds the ends of lines; *check* also asks ` + "`encoding/json`" + ` whether each line is valid; *echo* writes each request back as it came, without an SDK.
 `
+
+// loadAverage says how busy the machine is, where the system says it.
+func loadAverage() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if fields := strings.Fields(string(text)); err == nil && len(fields) > 0 {
+		return fields[0]
+	}
+	return "unknown"
+}
 
 // rival names the SDK that was raced.
 func rival() string {
