@@ -126,13 +126,29 @@ func (m *Members) text() error {
 	if m.peek() != '"' {
 		return m.bad("string expected")
 	}
-	for i := special(m.data, m.pos+1); i < len(m.data); i = special(m.data, i+2) {
-		if m.data[i] == '"' {
-			m.pos = i + 1
+	begin := m.pos + 1
+	for i := begin; ; {
+		n := bytes.IndexByte(m.data[i:], '"')
+		if n < 0 {
+			break
+		}
+		i += n + 1
+		if !escaped(m.data[begin : i-1]) {
+			m.pos = i
 			return nil
 		}
 	}
 	return m.bad("string without an end")
+}
+
+// escaped reports whether what follows a piece of text is escaped by it: it
+// ends with an odd number of backslashes.
+func escaped(text []byte) bool {
+	n := 0
+	for n < len(text) && text[len(text)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 func (m *Members) blanks() {

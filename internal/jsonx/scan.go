@@ -10,7 +10,7 @@ const (
 	scanNames = 64 // names of all objects that are open
 	scanDepth = 64
 	scanSize  = 1 << 30
-	scanCopy  = 4 << 10
+	scanCopy  = 1 << 10
 )
 
 // Scanner reads JSON whose shape is known, in one pass and almost without
