@@ -76,7 +76,7 @@ func (r *fastReader) delta(d *Delta) {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			d.Type = r.Text()
+			d.Type = r.Known(DeltaText, DeltaThinking, DeltaInputJSON)
 		case "text":
 			d.Text = r.Text()
 		case "thinking":

@@ -46,7 +46,7 @@ func fastDecode(typ string, raw []byte) Message {
 func (r *fastReader) header(h *Header, name []byte) bool {
 	switch string(name) {
 	case "type":
-		h.Type = r.Text()
+		h.Type = r.Known(typeAssistant, typeUser, typeResult)
 	case "subtype":
 		h.Subtype = r.Text()
 	case "uuid":
@@ -138,7 +138,7 @@ func (r *fastReader) usage(u *Usage) {
 			r.counts("web_search_requests", &u.ServerToolUse.WebSearchRequests,
 				"web_fetch_requests", &u.ServerToolUse.WebFetchRequests)
 		case "service_tier":
-			u.ServiceTier = r.Text()
+			u.ServiceTier = r.Known("standard")
 		case "inference_geo":
 			u.InferenceGeo = r.Text()
 		case "speed":

@@ -39,7 +39,7 @@ func (r *fastReader) block() Block {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			w.Type = r.Text()
+			w.Type = r.Known(blockText, blockToolUse, blockToolResult, blockThinking)
 		case "text":
 			w.Text = r.Text()
 		case "citations":
@@ -172,13 +172,13 @@ func (r *fastReader) assistantBody(m *Assistant) {
 		case "content":
 			m.Content = r.content()
 		case "stop_reason":
-			m.StopReason = r.Text()
+			m.StopReason = r.Known("end_turn", "tool_use")
 		case "stop_sequence":
 			m.StopSequence = r.Text()
 		case "usage":
 			r.usage(&m.Usage)
 		case "type", "role":
-			r.Text()
+			r.Known("message", typeAssistant)
 		default:
 			r.Skip()
 		}
@@ -251,7 +251,7 @@ func (r *fastReader) userBody(m *User) bool {
 		case "content":
 			m.Content = r.content()
 		case "role":
-			r.Text()
+			r.Known(typeUser)
 		default:
 			r.Skip()
 		}

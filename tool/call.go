@@ -96,6 +96,7 @@ type outcome struct {
 func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (any, error) {
 	done := make(chan outcome, 1)
 	go func() {
+		deepen(0)
 		o := outcome{err: errors.New("the tool ended its goroutine")}
 		defer func() {
 			if v := recover(); v != nil {
@@ -108,6 +109,15 @@ func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (any, error) 
 	}()
 	o := <-done
 	return o.out, o.err
+}
+
+// deepen grows the stack of a new goroutine at once, and not step by step in the
+// depth of a decoder.
+//
+//go:noinline
+func deepen(i int) byte {
+	var room [10 << 10]byte
+	return room[i]
 }
 
 // recovering keeps a panic in a handler of a server from ending the process.

@@ -84,6 +84,7 @@ func skimmed(t *testing.T, data []byte) {
 			slow func() (any, error)
 		}{
 			{"text", func(s *jsonx.Scanner) any { return s.Text() }, slowly[string](in)},
+			{"known", func(s *jsonx.Scanner) any { return s.Known("abc", "a", "") }, slowly[string](in)},
 			{"int", func(s *jsonx.Scanner) any { return s.Int() }, slowly[int](in)},
 			{"float", func(s *jsonx.Scanner) any { return s.Float() }, slowly[float64](in)},
 			{"bool", func(s *jsonx.Scanner) any { return s.Bool() }, slowly[bool](in)},
@@ -109,7 +110,7 @@ func slowly[T any](data []byte) func() (any, error) {
 }
 
 func FuzzScanner(f *testing.F) {
-	for _, in := range []string{`{"a":[1,-2.5e+3,true,false,null,"x\n"],"b":{}}`, `"\ud83d\ude00é"`, `-0`, `123456789`, `1e400`, ` null `, `"a\u0000b"`} {
+	for _, in := range []string{`"a"`, `"ab"`, `"abc"`, `""`, `{"a":[1,-2.5e+3,true,false,null,"x\n"],"b":{}}`, `"\ud83d\ude00é"`, `-0`, `123456789`, `1e400`, ` null `, `"a\u0000b"`} {
 		f.Add([]byte(in))
 	}
 	f.Fuzz(skimmed)

@@ -32,6 +32,21 @@ func (s *Scanner) Text() string {
 	return string(s.data[begin:end])
 }
 
+// Known is Text for a string that is most often one of a few, which then need
+// not be made.
+func (s *Scanner) Known(words ...string) string {
+	if s.Peek() == '"' && !s.failed {
+		rest := s.data[s.pos+1:]
+		for _, word := range words {
+			if n := len(word); n < len(rest) && rest[n] == '"' && string(rest[:n]) == word {
+				s.pos += n + 2
+				return word
+			}
+		}
+	}
+	return s.Text()
+}
+
 // Is reads a string and reports whether it is want, which needs no escapes.
 func (s *Scanner) Is(want string) bool {
 	s.Peek()

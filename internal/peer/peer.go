@@ -190,8 +190,19 @@ func (p *Peer) answering(f func()) {
 	p.open.Add(1)
 	p.wg.Go(func() {
 		defer p.open.Add(-1)
+		deepen(0)
 		f()
 	})
+}
+
+// deepen grows the stack of a new goroutine at once. It grows by doubling, and
+// in the depth of a decoder each step moves all frames, which takes longer than
+// most callbacks do.
+//
+//go:noinline
+func deepen(i int) byte {
+	var room [10 << 10]byte
+	return room[i]
 }
 
 // write sends a line of our own accord. It waits as long as the stream does;
