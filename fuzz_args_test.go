@@ -28,15 +28,20 @@ func (c *caught) Start(_ context.Context, launch *claude.Launch) (claude.Conn, e
 }
 
 // reparse reads a command line as the CLI does, which is not how it is made: a
-// token that begins with a dash is a flag, up to its first equals sign; all
-// others are a prompt. It returns the values of each flag.
+// token that begins with a dash is a flag, up to its first equals sign; two flags
+// take the next token if they have no such sign; all others are a prompt. It
+// returns the values of each flag.
 func reparse(t *testing.T, args []string) map[string][]string {
 	t.Helper()
 	flags := make(map[string][]string)
-	for _, arg := range args {
-		name, value, _ := strings.Cut(arg, "=")
+	for i := 0; i < len(args); i++ {
+		name, value, joined := strings.Cut(args[i], "=")
 		if !strings.HasPrefix(name, "--") {
-			t.Errorf("%q is no flag: it would be read as a prompt", arg)
+			t.Errorf("%q is no flag: it would be read as a prompt", args[i])
+		}
+		if !joined && (name == "--settings" || name == "--setting-sources") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+			i++
+			value = args[i]
 		}
 		flags[name] = append(flags[name], value)
 	}

@@ -31,6 +31,9 @@ A recording is played as it was, and holds the SDK to what it wrote then.`
 
 // Run plays the CLI until the session is over.
 func (f *fakeCommand) Run() error {
+	if len(f.Args) > 0 && f.Args[0] == "--" { // see theirs
+		f.Args = f.Args[1:]
+	}
 	code, err := claudetest.Exec(f.Script, f.Args)
 	if _, unread := errors.AsType[*fs.PathError](err); err != nil && !unread {
 		return &failure{exitFormat, err}

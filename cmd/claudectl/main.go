@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -48,7 +49,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return c.fail(err)
 	}
-	call, err := parser.Parse(args)
+	call, err := parser.Parse(theirs(args))
 	if answered {
 		return c.fail(because(c.ctx, nil))
 	}
@@ -58,6 +59,15 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return c.fail(because(c.ctx, &failure{exitUsage, err}))
 	}
 	return c.fail(because(c.ctx, call.Run()))
+}
+
+// theirs marks what follows the script of fake as the command line of the CLI:
+// its flags are not ours, also if they have the same names.
+func theirs(args []string) []string {
+	if len(args) < 3 || args[0] != "fake" || strings.HasPrefix(args[1], "-") || args[2] == "--" {
+		return args
+	}
+	return slices.Insert(slices.Clone(args), 2, "--")
 }
 
 func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, error) {

@@ -25,6 +25,9 @@ func Find(root string) (dir string, installed bool) {
 // Install returns the folder of Find. The SDK is fetched by npm unless it is
 // there already. Several processes may install at once.
 func Install(ctx context.Context, root string) (dir string, err error) {
+	if root, err = filepath.Abs(root); err != nil { // npm runs elsewhere
+		return "", err
+	}
 	dir, installed := Find(root)
 	if installed {
 		return dir, nil
