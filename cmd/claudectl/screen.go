@@ -4,6 +4,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -22,10 +23,11 @@ type screen struct {
 	shared     bool // both streams end at one terminal
 
 	mu   sync.Mutex
-	open bool // the last line of the answer has no end yet
-	line bool // a live line stands there
-	held bool // a question stands there; what comes meanwhile waits
-	lent bool // another program has the terminal, and its keys
+	open bool      // the last line of the answer has no end yet
+	line bool      // a live line stands there
+	held bool      // a question stands there; what comes meanwhile waits
+	lent bool      // another program has the terminal, and its keys
+	back time.Time // when it gave them back
 	wait []func()
 }
 
@@ -115,12 +117,20 @@ func (s *screen) lend(lent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lent = lent
+	if !lent {
+		s.back = time.Now()
+	}
 }
+
+// lateKeys is how long a key may have been pressed for the program that had the
+// terminal. Its signal goes to both at once: that program may have ended by it
+// before we are told of it.
+const lateKeys = time.Second
 
 func (s *screen) isLent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lent
+	return s.lent || time.Since(s.back) < lateKeys
 }
 
 // draw shows clean text in the live line. In the middle of a line of the answer
