@@ -14,6 +14,7 @@ import (
 
 // The example runs as it stands, against the real CLI with a scripted model.
 func TestRealLookup(t *testing.T) {
+	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	cli := realcli.Need(t, realcli.Tested())
 	bin := t.TempDir()
 	program := filepath.Join(bin, "lookup")
