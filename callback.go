@@ -9,21 +9,40 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // callback is one call of user code on behalf of the CLI.
 type callback struct {
 	name    string
 	timeout time.Duration // 0 or less: none
-	run     func(context.Context) (json.RawMessage, error)
-	fail    func(error) json.RawMessage // the answer when it fails; nil: an error reply
-	decides string                      // the tool use that its answer decides on
-	races   string                      // the tool use that somebody else may decide on first
+	decides string        // the tool use that its answer decides on
+	races   string        // the tool use that somebody else may decide on first
+	deadline
+	caller
+}
+
+// caller calls the user's code.
+type caller interface {
+	run(context.Context) (json.RawMessage, error)
+	// fail is the answer when that fails; nil: an error reply.
+	fail(error) json.RawMessage
+}
+
+// call is a caller made of functions. Without fail there is an error reply.
+type call struct {
+	do     func(context.Context) (json.RawMessage, error)
+	failed func(error) json.RawMessage
+}
+
+func (c *call) run(ctx context.Context) (json.RawMessage, error) { return c.do(ctx) }
+
+func (c *call) fail(err error) json.RawMessage {
+	if c.failed == nil {
+		return nil
+	}
+	return c.failed(err)
 }
 
 // What can become of user code besides an answer.
@@ -56,135 +75,6 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 	return s.requestCallback(in)
 }
 
-func (s *Session) permissionCallback(in *peer.Incoming) *callback {
-	req := &permission.Request{RequestID: in.ID.String()}
-	decodeErr := readable(req, req.UnmarshalJSON(in.Body))
-	if s.plan.races {
-		s.race.ask(req.ToolUseID)
-	}
-	return &callback{
-		name:    req.ToolName,
-		decides: req.ToolUseID,
-		timeout: s.opts.Timeouts.Callback,
-		run: func(ctx context.Context) (json.RawMessage, error) {
-			if decodeErr != nil {
-				return nil, fmt.Errorf("the request cannot be read: %w", decodeErr)
-			}
-			if s.opts.CanUseTool == nil {
-				return nil, errNobody
-			}
-			decision, err := s.opts.CanUseTool(ctx, req)
-			if err != nil {
-				return nil, err
-			}
-			return decision.Reply(req)
-		},
-		fail: func(err error) json.RawMessage {
-			reply, err := permission.Deny("Permission could not be decided: " + err.Error()).Reply(req)
-			if err != nil {
-				return json.RawMessage(`{"behavior":"deny","message":"Permission could not be decided."}`)
-			}
-			return reply
-		},
-	}
-}
-
-// readable refuses a request that names no tool, or an input that is none: a
-// callback that allows everything else must not be asked about nothing. It also
-// refuses one with a repeated name, also inside the input, because what is
-// decided here might not be what is done there.
-func readable(req *permission.Request, err error) error {
-	switch {
-	case err != nil && (req.ToolName == "" || !jsonx.Mismatch(err)):
-		return err
-	case req.ToolName == "":
-		return errors.New("it names no tool")
-	case len(req.Input) > 0 && req.Input[0] != '{' && string(req.Input) != "null":
-		return errors.New("its input is no object")
-	}
-	return nil
-}
-
-func (s *Session) hookCallback(in *peer.Incoming) *callback {
-	var body hookBody
-	unread := body.decode(in.Body)
-	if unread != nil {
-		s.diagnose(in.Body, unread)
-	}
-	if jsonx.Mismatch(unread) {
-		unread = nil // costs a field; what is left can be judged
-	}
-	h, known := s.plan.hooks[body.CallbackID]
-	if !known {
-		var input struct {
-			Event hook.Event `json:"hook_event_name"`
-		}
-		_ = jsonx.Unmarshal(body.Input, &input) // an input that says nothing names no event
-		h = s.opts.strictest(input.Event)
-	}
-	timeout := h.Timeout
-	if timeout == 0 {
-		timeout = s.opts.Timeouts.Callback
-	}
-	races := ""
-	if h.Event == hook.EventPermissionRequest {
-		races = body.ToolUseID
-	}
-	return &callback{
-		name:    string(h.Event),
-		races:   races,
-		timeout: timeout,
-		run: func(ctx context.Context) (json.RawMessage, error) {
-			switch {
-			case unread != nil:
-				return nil, fmt.Errorf("the request cannot be read: %w", unread)
-			case !known:
-				return nil, fmt.Errorf("%w: %q", errUnknown, body.CallbackID)
-			}
-			out, err := h.Func(ctx, body.Input, body.ToolUseID)
-			if err != nil {
-				return nil, err
-			}
-			return hook.Encode(out)
-		},
-		fail: func(err error) json.RawMessage {
-			return h.FailureReply(s.opts.HookFailure, "The "+string(h.Event)+" hook failed: "+err.Error())
-		},
-	}
-}
-
-// hookBody is the body of a hook_callback.
-type hookBody struct {
-	CallbackID string          `json:"callback_id"`
-	Input      json.RawMessage `json:"input"`
-	ToolUseID  string          `json:"tool_use_id"`
-}
-
-// decode reads a body in one pass, and in the general way if there is anything
-// unusual about it.
-func (b *hookBody) decode(raw []byte) error {
-	var s jsonx.Scanner
-	s.Over(raw)
-	o := s.Object()
-	for name := s.Next(&o); name != nil; name = s.Next(&o) {
-		switch string(name) {
-		case "callback_id":
-			b.CallbackID = s.Text()
-		case "input":
-			b.Input = s.Skip()
-		case "tool_use_id":
-			b.ToolUseID = s.Text()
-		default:
-			s.Skip()
-		}
-	}
-	if s.End() {
-		return nil
-	}
-	*b = hookBody{}
-	return jsonx.Unmarshal(raw, b)
-}
-
 // invoke runs a callback and answers with what it says, or by its failure
 // policy when it fails, panics, ends its goroutine or takes too long. Whoever
 // answers first counts; a callback that is late talks to nobody.
@@ -199,7 +89,8 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		})()
 	}
 	if cb.timeout > 0 {
-		defer s.late.done(s.late.add(begin, in, cb))
+		s.late.add(begin, in, cb)
+		defer s.late.done(cb)
 	}
 	var reply json.RawMessage
 	err := errGoexit // unless run returns or panics
@@ -214,15 +105,18 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		case errors.Is(cause, errDecided):
 			reply, err = json.RawMessage(noOpinion), nil
 		}
-		t.Duration, t.Err = time.Since(begin), err
+		t.Err = err
+		if s.trace != nil || s.log.Enabled(ctx, slog.LevelDebug) { // the clock costs, too
+			t.Duration = time.Since(begin)
+		}
 		s.settle(ctx, in, cb, reply, t)
 	}()
 	reply, err = cb.run(ctx)
 }
 
 // expire answers for a callback whose time is over.
-func (s *Session) expire(d *deadline) {
-	in, cb := d.in, d.cb
+func (s *Session) expire(cb *callback) {
+	in := cb.in
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	in.End(err) // before the write, which may take its time
 	if s.failed(in, cb, err) {
@@ -266,8 +160,9 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 
 // failed answers for a callback that has no answer of its own.
 func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
-	if cb.fail == nil {
+	answer := cb.fail(err)
+	if answer == nil {
 		return in.Fail(&wire.ReplyError{Message: err.Error()})
 	}
-	return s.reply(in, cb, cb.fail(err))
+	return s.reply(in, cb, answer)
 }

@@ -107,6 +107,48 @@ func TestPermissionRequestIsComplete(t *testing.T) {
 	})
 }
 
+// A tool call is decided on by the whole of its request. What stands behind the
+// body is no part of it; what could be read in two ways is refused.
+func TestGateLines(t *testing.T) {
+	const allow, deny = `"behavior":"allow"`, `deny`
+	const usual = `"tool_use_id":"toolu_1"}}`
+	for _, tt := range []struct {
+		request, tail string // the tail takes the place of the last members
+		faults        int
+		want          string
+	}{
+		{bashRequest, usual, 0, allow},
+		{bashRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, allow},
+		{bashRequest, `"tool_use_id":"toolu_1","new":{"subtype":"x"}}}`, 0, allow},
+		{bashRequest, `"tool_use_id":"toolu_1","subtype":"hook_callback","new":{}}}`, 1, deny},
+		{bashRequest, `"tool_use_id":"toolu_1","Subtype":"hook_callback","new":{}}}`, 1, deny},
+		{bashRequest, `"tool_use_id":"toolu_1","tool_name":"Read","new":{}}}`, 1, deny},
+		{stopRequest, usual, 0, `"success"`},
+		{stopRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, `"success"`},
+		{stopRequest, `"tool_use_id":"toolu_1","SUBTYPE":"x","new":{}}}`, 1, deny},
+		{stopRequest, `"tool_use_id":"toolu_1","input":{}}}`, 1, deny},
+	} {
+		request := strings.Replace(tt.request, usual, tt.tail, 1)
+		var answer string
+		bubble(t, asking(request, &answer), func(t *testing.T, o *claude.Options) {
+			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+				return permission.Allow(), nil
+			}
+			o.Hooks = []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+				return nil, nil
+			}).FailClosed()}
+			faults := 0
+			o.Trace = &claude.Trace{Diagnostic: func(claude.Diagnostic) { faults++ }}
+			s := connect(t, o)
+			synctest.Wait()
+			if !strings.Contains(answer, tt.want) || faults != tt.faults {
+				t.Errorf("%s\nanswer %s, want %s; %d faults, want %d", request, answer, tt.want, faults, tt.faults)
+			}
+			finish(t, s)
+		})
+	}
+}
+
 func TestHookFailures(t *testing.T) {
 	const goOn = `{"continue":true}`
 	failures := map[string]func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error){

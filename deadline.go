@@ -12,42 +12,58 @@ import (
 // and have the same limit, so that it fires about once in that time instead of
 // being set and stopped for each, which wakes up other threads.
 type deadlines struct {
-	expire func(*deadline) // called in a goroutine of its own
+	expire func(*callback) // called in a goroutine of its own
 
-	mu      sync.Mutex
-	running map[*deadline]struct{}
-	timer   *time.Timer
-	at      time.Time // when the timer fires; zero: it is not set
-	over    bool
+	mu    sync.Mutex
+	first *callback // of those that are watched
+	timer *time.Timer
+	at    time.Time // when the timer fires; zero: it is not set
+	over  bool
 }
 
-// deadline is when a callback must be done.
+// deadline is when a callback must be done. It belongs to deadlines.
 type deadline struct {
-	at time.Time
-	in *peer.Incoming
-	cb *callback
+	at         time.Time
+	in         *peer.Incoming
+	watched    bool
+	prev, next *callback
 }
 
 // add begins to watch a callback.
-func (d *deadlines) add(begin time.Time, in *peer.Incoming, cb *callback) *deadline {
-	own := &deadline{begin.Add(cb.timeout), in, cb}
+func (d *deadlines) add(begin time.Time, in *peer.Incoming, cb *callback) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.running == nil {
-		d.running = make(map[*deadline]struct{})
+	cb.deadline = deadline{at: begin.Add(cb.timeout), in: in, watched: true, next: d.first}
+	if d.first != nil {
+		d.first.prev = cb
 	}
-	d.running[own] = struct{}{}
-	if d.at.IsZero() || own.at.Before(d.at) {
-		d.set(own.at)
+	d.first = cb
+	if d.at.IsZero() || cb.at.Before(d.at) {
+		d.set(cb.at)
 	}
-	return own
 }
 
 // done is the end of a callback.
-func (d *deadlines) done(own *deadline) {
+func (d *deadlines) done(cb *callback) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.running, own)
+	d.forget(cb)
+}
+
+// forget ends the watching of a callback. It must be locked.
+func (d *deadlines) forget(cb *callback) {
+	if !cb.watched {
+		return
+	}
+	cb.watched = false
+	if cb.prev == nil {
+		d.first = cb.next
+	} else {
+		cb.prev.next = cb.next
+	}
+	if cb.next != nil {
+		cb.next.prev = cb.prev
+	}
 }
 
 // set sets the timer, which is the only place that knows the clock. It must be
@@ -69,13 +85,13 @@ func (d *deadlines) fire() {
 	defer d.mu.Unlock()
 	now := time.Now()
 	var next time.Time
-	for own := range d.running {
+	for cb := d.first; cb != nil; cb = cb.next {
 		switch {
-		case !own.at.After(now):
-			delete(d.running, own)
-			go d.expire(own)
-		case next.IsZero() || own.at.Before(next):
-			next = own.at
+		case !cb.at.After(now):
+			d.forget(cb)
+			go d.expire(cb)
+		case next.IsZero() || cb.at.Before(next):
+			next = cb.at
 		}
 	}
 	d.at = next

@@ -14,11 +14,13 @@ func TestDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		ended := make(chan string, 10)
-		d := deadlines{expire: func(own *deadline) {
-			ended <- fmt.Sprintf("%s at %v", own.cb.name, time.Since(begin))
+		d := deadlines{expire: func(cb *callback) {
+			ended <- fmt.Sprintf("%s at %v", cb.name, time.Since(begin))
 		}}
-		add := func(name string, timeout time.Duration) *deadline {
-			return d.add(time.Now(), nil, &callback{name: name, timeout: timeout})
+		add := func(name string, timeout time.Duration) *callback {
+			cb := &callback{name: name, timeout: timeout}
+			d.add(time.Now(), nil, cb)
+			return cb
 		}
 		add("late", 5*time.Second)
 		add("early", time.Second)
@@ -43,8 +45,8 @@ func TestDeadlines(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("ended %q, want %q", got, want)
 		}
-		if len(d.running) != 1 {
-			t.Errorf("%d are watched, want the last one only", len(d.running))
+		if d.first == nil || d.first.next != nil {
+			t.Error("more or less than the last one is watched")
 		}
 	})
 }

@@ -39,7 +39,9 @@ var errDropping = errors.New("messages are not read in time: partial ones are dr
 
 // note keeps what the session itself needs from a frame.
 func (s *Session) note(f wire.Frame) {
-	s.heard.Store(true)
+	if !s.heard.Load() {
+		s.heard.Store(true)
+	}
 	switch f.Type {
 	case "system", "conversation_reset", "result":
 	default:

@@ -19,14 +19,19 @@ const (
 	deafBound  = 2 * time.Second  // from a failed write to the exit that explains it
 )
 
-// read reads until the CLI's output ends. If the process then does not end by
-// itself, it is stopped.
+// read begins to read the CLI's output.
 func (s *Session) read() {
 	r := ndjson.NewReader(s.conn)
 	r.Limit = s.opts.Limits.Line
 	r.Waits = s.inbox.Flush
 	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
-	s.readErr = s.peer.Serve(r)
+	s.peer.Serve(r, s.ended)
+}
+
+// ended is called when the output of the CLI has ended. If the process then does
+// not end by itself, it is stopped.
+func (s *Session) ended(err error) {
+	s.readErr = err
 	s.inbox.Flush() // of what came with the end
 	close(s.readEnd)
 	if !waited(s.exited, exitBound) {

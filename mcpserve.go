@@ -146,12 +146,14 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	}
 	return &callback{
 		name: name,
-		run: func(ctx context.Context) (json.RawMessage, error) {
-			return h.serve(ctx, in, m)
-		},
-		fail: func(err error) json.RawMessage {
-			h.done(m)
-			return m.failure(err)
+		caller: &call{
+			do: func(ctx context.Context) (json.RawMessage, error) {
+				return h.serve(ctx, in, m)
+			},
+			failed: func(err error) json.RawMessage {
+				h.done(m)
+				return m.failure(err)
+			},
 		},
 	}
 }

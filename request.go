@@ -23,12 +23,14 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    in.Subtype,
 		timeout: s.opts.Timeouts.Callback,
-		run: func(ctx context.Context) (json.RawMessage, error) {
-			reply, err := f(ctx, json.RawMessage(in.Body))
-			if err != nil || reply == nil {
-				return nil, err
-			}
-			return jsonx.Marshal(reply)
+		caller: &call{
+			do: func(ctx context.Context) (json.RawMessage, error) {
+				reply, err := f(ctx, json.RawMessage(in.Body))
+				if err != nil || reply == nil {
+					return nil, err
+				}
+				return jsonx.Marshal(reply)
+			},
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/scratch"
+	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -148,11 +149,12 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Context: ctx,
 		Log:     o.Logger,
 		Read:    s.trace.reads(),
+		Sort:    wire.Sort,
 		Held:    !p.oneWay,
 		Cancels: s.readsCancels,
 	})
 	go s.watch()
-	go s.read()
+	s.read()
 	return s, nil
 }
 

@@ -63,14 +63,15 @@ type tracer struct {
 	trace *Trace
 	log   *slog.Logger
 	wake  chan struct{}
-	done  chan struct{}
 
 	mu      sync.Mutex
+	done    chan struct{} // closed when run has returned
 	queue   []traced
 	bytes   int
 	skipped int
 	open    int // callbacks and operations that will still report their end
 	ended   bool
+	over    bool // run returns
 }
 
 type traced struct {
@@ -83,11 +84,12 @@ func newTracer(t *Trace, log *slog.Logger) *tracer {
 		return nil
 	}
 	tr := &tracer{trace: t, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	go tr.run()
+	go tr.run(tr.done)
 	return tr
 }
 
-// add queues a call. Frames have a size and may be left out.
+// add queues a call. Frames have a size and may be left out. Messages may be read
+// after the end of the session, and what is wrong with them is told then.
 func (tr *tracer) add(size int, call func()) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -97,6 +99,10 @@ func (tr *tracer) add(size int, call func()) {
 	}
 	tr.queue = append(tr.queue, traced{call, size})
 	tr.bytes += size
+	if tr.over {
+		tr.over, tr.done = false, make(chan struct{})
+		go tr.run(tr.done)
+	}
 	tr.signal()
 }
 
@@ -146,20 +152,24 @@ func (tr *tracer) end() {
 
 // wait blocks until everything was told.
 func (tr *tracer) wait() {
-	if tr != nil {
-		<-tr.done
+	if tr == nil {
+		return
 	}
+	tr.mu.Lock()
+	done := tr.done
+	tr.mu.Unlock()
+	<-done
 }
 
 // run tells what is queued until the end. A function of the user's that ends
 // its goroutine is followed by another run.
-func (tr *tracer) run() {
+func (tr *tracer) run(done chan struct{}) {
 	over := false
 	defer func() {
 		if over {
-			close(tr.done)
+			close(done)
 		} else {
-			go tr.run()
+			go tr.run(done)
 		}
 	}()
 	for {
@@ -181,7 +191,8 @@ func (tr *tracer) next() (t traced, ok, end bool) {
 	defer tr.mu.Unlock()
 	if len(tr.queue) == 0 {
 		tr.queue = nil
-		return traced{}, false, tr.ended && tr.open == 0
+		tr.over = tr.ended && tr.open == 0
+		return traced{}, false, tr.over
 	}
 	t, tr.queue[0] = tr.queue[0], traced{}
 	tr.queue = tr.queue[1:]

@@ -75,9 +75,9 @@ func groups() []group {
 		stream("assistant message, 2 KB", "assistant", 10000),
 		stream("tool result, 100 KB", "100KB", 400),
 		stream("tool result, 10 MB", "10MB", 6),
-		trips("permission", "permission", "echo"),
-		trips("hook", "hook", "echo"),
-		trips("MCP tool call", "mcp", "echo"),
+		trips("permission", "permission"),
+		trips("hook", "hook"),
+		trips("MCP tool call", "mcp"),
 		{"start", start},
 		{"idle session", idle},
 		{"sessions at once", many},
@@ -87,9 +87,9 @@ func groups() []group {
 
 // interleave measures every track in turn, rounds times, after one round to
 // warm up. A prompt of "" leaves a track out.
-func (b *bench) interleave(ctx context.Context, n int, prompt func(track) string) (map[string][]sample, error) {
+func (b *bench) interleave(ctx context.Context, rounds, n int, prompt func(track) string) (map[string][]sample, error) {
 	samples := make(map[string][]sample)
-	for i := range b.rounds + 1 {
+	for i := range rounds + 1 {
 		for _, t := range b.tracks {
 			p := prompt(t)
 			if p == "" {
@@ -131,7 +131,7 @@ func middle(values []float64) *float64 {
 func stream(name, prompt string, n int) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
 		n := b.scale(n)
-		samples, err := b.interleave(ctx, n, func(track) string { return prompt })
+		samples, err := b.interleave(ctx, b.rounds, n, func(track) string { return prompt })
 		if err != nil {
 			return nil, err
 		}
@@ -147,14 +147,19 @@ func stream(name, prompt string, n int) group {
 	}}
 }
 
+// tripRounds is how many rounds of round trips there are for one of messages. A
+// whole round of them goes well or badly, as the system happens to place the
+// threads of both sides.
+const tripRounds = 5
+
 // trips measures requests of the CLI, one after the other, in nanoseconds.
-func trips(name, prompt, limit string) group {
+func trips(name, prompt string) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
-		n := b.scale(2000)
-		samples, err := b.interleave(ctx, n, func(t track) string {
+		n := b.scale(1000)
+		samples, err := b.interleave(ctx, tripRounds*b.rounds, n, func(t track) string {
 			switch t.name {
 			case trackSplit:
-				return limit
+				return echoPrefix + prompt
 			case trackCheck:
 				return ""
 			}

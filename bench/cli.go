@@ -146,23 +146,10 @@ func (f *fake) trips(kind string, n int) (string, error) {
 	times := make([]time.Duration, n)
 	for i := range times {
 		f.next++
-		id := strconv.Itoa(f.next)
-		var line []byte
-		want := "allow"
-		switch kind {
-		case "permission", "echo":
-			line = fmt.Appendf(nil, permissionLine, id)
-		case "hook":
-			line, want = fmt.Appendf(nil, hookLine, id, f.hook), "success"
-		case "mcp":
-			line, want = fmt.Appendf(nil, mcpLine, id, fmt.Sprintf(callMessage, f.next)), `"42"`
-		default:
-			return "", fmt.Errorf("no such round: %q", kind)
+		line, want, err := f.request(kind, strconv.Itoa(f.next))
+		if err != nil {
+			return "", err
 		}
-		if kind == "echo" {
-			want = "can_use_tool"
-		}
-		var err error
 		if times[i], err = f.trip(line, want); err != nil {
 			return "", err
 		}
@@ -170,6 +157,29 @@ func (f *fake) trips(kind string, n int) (string, error) {
 	slices.Sort(times)
 	return fmt.Sprintf("%d %d", times[n/2], times[n*99/100]), nil
 }
+
+// request is a request of some kind, and what its reply must hold: an echo the
+// request itself.
+func (f *fake) request(kind, id string) (line []byte, want string, err error) {
+	kind, echo := strings.CutPrefix(kind, echoPrefix)
+	switch kind {
+	case "permission":
+		line, want = fmt.Appendf(nil, permissionLine, id), "allow"
+	case "hook":
+		line, want = fmt.Appendf(nil, hookLine, id, f.hook), "success"
+	case "mcp":
+		line, want = fmt.Appendf(nil, mcpLine, id, fmt.Sprintf(callMessage, f.next)), `"42"`
+	default:
+		return nil, "", fmt.Errorf("no such round: %q", kind)
+	}
+	if echo {
+		want = `"request_id":"` + id + `"`
+	}
+	return line, want, nil
+}
+
+// echoPrefix makes a kind of round trip one that is echoed.
+const echoPrefix = "echo-"
 
 // trip makes one request and checks its reply.
 func (f *fake) trip(line []byte, want string) (time.Duration, error) {

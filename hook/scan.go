@@ -11,41 +11,43 @@ import (
 // because the call waits for the hook. One with anything unusual about it is
 // left to the general way; FuzzScan holds the two together.
 
-// scanned is an input that can be read in one pass.
+// scanned is an input that can be read in one pass. Each has its own loop: a
+// scanner that goes through an interface is not on the stack.
 type scanned interface {
-	// member reads the value of the member of that name.
-	member(s *jsonx.Scanner, name []byte)
+	// scan reads an input. It reports false for one that is unusual, of which
+	// a part may have been read then.
+	scan(raw json.RawMessage) bool
 }
 
-// scan reads an input. It reports false for one that is unusual, of which a
-// part may have been read then.
-func scan(in scanned, raw json.RawMessage) bool {
+func (in *PreToolUseInput) scan(raw json.RawMessage) bool {
 	var s jsonx.Scanner
 	s.Start(raw)
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
-		in.member(&s, name)
+		if !in.Base.read(&s, name) && !in.Tool.read(&s, name) {
+			s.Skip()
+		}
 	}
 	return s.End()
 }
 
-func (in *PreToolUseInput) member(s *jsonx.Scanner, name []byte) {
-	if !in.Base.read(s, name) && !in.Tool.read(s, name) {
-		s.Skip()
-	}
-}
-
-func (in *PostToolUseInput) member(s *jsonx.Scanner, name []byte) {
-	switch string(name) {
-	case "tool_response":
-		in.ToolResponse = s.Skip()
-	case "duration_ms":
-		in.DurationMS = s.Float()
-	default:
-		if !in.Base.read(s, name) && !in.Tool.read(s, name) {
-			s.Skip()
+func (in *PostToolUseInput) scan(raw json.RawMessage) bool {
+	var s jsonx.Scanner
+	s.Start(raw)
+	o := s.Object()
+	for name := s.Next(&o); name != nil; name = s.Next(&o) {
+		switch string(name) {
+		case "tool_response":
+			in.ToolResponse = s.Skip()
+		case "duration_ms":
+			in.DurationMS = s.Float()
+		default:
+			if !in.Base.read(&s, name) && !in.Tool.read(&s, name) {
+				s.Skip()
+			}
 		}
 	}
+	return s.End()
 }
 
 // read reads a member of the part that all inputs share, and reports whether
@@ -61,7 +63,7 @@ func (b *Base) read(s *jsonx.Scanner, name []byte) bool {
 	case "prompt_id":
 		b.PromptID = s.Text()
 	case "permission_mode":
-		b.PermissionMode = permission.Mode(s.Text())
+		b.PermissionMode = permission.Mode(s.Known("default"))
 	case "agent_id":
 		b.AgentID = s.Text()
 	case "agent_type":
@@ -69,7 +71,7 @@ func (b *Base) read(s *jsonx.Scanner, name []byte) bool {
 	case "effort":
 		b.Effort.read(s)
 	case "hook_event_name":
-		b.HookEventName = Event(s.Text())
+		b.HookEventName = Event(s.Known(string(EventPreToolUse), string(EventPostToolUse)))
 	default:
 		return false
 	}

@@ -33,7 +33,7 @@ func TestScan(t *testing.T) {
 		"no JSON":         {`{"cwd":`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := scan(new(PreToolUseInput), []byte(tt.in)); got != tt.fast {
+			if got := new(PreToolUseInput).scan([]byte(tt.in)); got != tt.fast {
 				t.Errorf("fast = %v, want %v", got, tt.fast)
 			}
 			agree(t, []byte(tt.in))
@@ -50,7 +50,7 @@ func agree(t *testing.T, raw []byte) {
 		{new(PostToolUseInput), new(PostToolUseInput)},
 	} {
 		got, want := pair[0], pair[1]
-		if !scan(got.(scanned), raw) {
+		if !got.(scanned).scan(raw) {
 			continue
 		}
 		if err := jsonx.Unmarshal(raw, want); err != nil {

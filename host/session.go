@@ -120,7 +120,7 @@ func (s *session) serve() error {
 	defer s.cancel(nil)
 	defer s.peer.Close(errEnded)
 	s.servers.set(s.opts.SDKServers)
-	go s.read()
+	s.peer.Serve(s.reader, s.ended)
 	input := s.input
 	for {
 		if s.ctx.Err() == nil && s.runNext() {
@@ -143,11 +143,10 @@ func (s *session) serve() error {
 	}
 }
 
-// read routes lines until the client closes its side. Requests that came
+// ended is called when the client has closed its side. Requests that came
 // before the end are still answered; whoever waits for the client learns that
 // nothing will come.
-func (s *session) read() {
-	err := s.peer.Serve(s.reader)
+func (s *session) ended(err error) {
 	s.serving.Wait()
 	s.mu.Lock()
 	s.readErr = err

@@ -12,19 +12,23 @@ type deltaEvent struct {
 // most frequent line by far.
 func fastDelta(raw []byte) *StreamEvent {
 	var r fastReader
-	r.Start(raw)
 	m := new(deltaEvent)
-	o := r.Object()
+	r.Start(raw)
+	o := r.Rest()
+	if !r.usualDelta(m) {
+		r.Start(raw)
+		o = r.Object()
+	}
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			if !r.Is(typeStream) {
+			if m.Type != "" || !r.Is(typeStream) {
 				return nil
 			}
 			m.Type = typeStream
 		case "event":
 			mark := r.Mark()
-			if !r.event(m) {
+			if m.Event != nil || !r.event(m) {
 				return nil
 			}
 			m.Event = json.RawMessage(r.Since(mark))
@@ -46,6 +50,42 @@ func fastDelta(raw []byte) *StreamEvent {
 		return nil
 	}
 	return &m.StreamEvent
+}
+
+// A delta as the CLI begins it.
+const (
+	deltaBegin = `{"type":"stream_event","event":`
+	deltaIndex = `{"type":"content_block_delta","index":`
+)
+
+// usualDelta reads a delta up to the end of its event, if it is written to the
+// letter as the CLI writes it. Otherwise m is left as it was.
+func (r *fastReader) usualDelta(m *deltaEvent) bool {
+	if !r.Literally(deltaBegin) {
+		return false
+	}
+	mark := r.Mark()
+	if !r.Literally(deltaIndex) {
+		return false
+	}
+	index := r.Int()
+	var delta Delta
+	switch {
+	case r.Literally(`,"delta":{"type":"text_delta","text":`):
+		delta.Type, delta.Text = DeltaText, r.Text()
+	case r.Literally(`,"delta":{"type":"input_json_delta","partial_json":`):
+		delta.Type, delta.PartialJSON = DeltaInputJSON, r.Text()
+	case r.Literally(`,"delta":{"type":"thinking_delta","thinking":`):
+		delta.Type, delta.Thinking = DeltaThinking, r.Text()
+	default:
+		return false
+	}
+	if !r.Literally(`}}`) {
+		return false
+	}
+	m.Type, m.Event = typeStream, json.RawMessage(r.Since(mark))
+	m.EventType, m.Index, m.delta, m.Delta = EventBlockDelta, index, delta, &m.delta
+	return true
 }
 
 // event reads the event of the API.

@@ -59,6 +59,16 @@ func (r *fastReader) header(h *Header, name []byte) bool {
 	return true
 }
 
+// other reads past a member that has no meaning here. One that could be taken
+// for a part of the envelope is left to the general way, which refuses it.
+func (r *fastReader) other(name []byte) {
+	var e jsonx.Envelope
+	if e.Note(name) != nil {
+		r.Fail()
+	}
+	r.Skip()
+}
+
 // raw reads a value that is kept as it stands.
 func (r *fastReader) raw() json.RawMessage { return json.RawMessage(r.Skip()) }
 

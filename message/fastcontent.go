@@ -146,7 +146,7 @@ func fastAssistant(raw []byte) *Assistant {
 			r.absent()
 		default:
 			if !r.header(&m.Header, name) {
-				r.Skip()
+				r.other(name)
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func fastUser(raw []byte) *User {
 			m.TaskDescription = r.Text()
 		default:
 			if !r.header(&m.Header, name) {
-				r.Skip()
+				r.other(name)
 			}
 		}
 	}

@@ -11,7 +11,7 @@ func fastResult(raw []byte) *Result {
 		if string(name) == "user_message_uuid" {
 			prompt = r.Text()
 		} else if !r.header(&m.Header, name) && !r.outcome(m, name) && !r.circumstance(m, name) {
-			r.Skip()
+			r.other(name)
 		}
 	}
 	if !r.End() {

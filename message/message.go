@@ -61,14 +61,22 @@ func Decode(raw []byte) (Message, error) {
 	return DecodeAs(kind.Type, kind.Subtype, raw)
 }
 
-// DecodeAs is [Decode] for a caller that has read type and subtype already.
+// DecodeAs is [Decode] for a caller that has read type and subtype already. An
+// answer or a piece of one whose type could be read in two ways gives a nil
+// message and an error.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	if m := fastDecode(typ, raw); m != nil {
 		m.Head().Raw = raw
 		return m, nil
 	}
 	m := newMessage(typ, subtype)
-	err := m.decode(raw)
+	var err error
+	if typ == typeStream || typ == typeAssistant { // may have been told by how they begin
+		err = jsonx.CheckEnvelope(raw)
+	}
+	if err == nil {
+		err = m.decode(raw)
+	}
 	if err != nil {
 		if typ == "" {
 			typ = "line"

@@ -192,6 +192,30 @@ func TestDecodeOddJSON(t *testing.T) {
 	}
 }
 
+// A reader may tell the frequent messages by how they begin: what could be read
+// in two ways is refused here.
+func TestDecodeAsIsStrict(t *testing.T) {
+	for typ, line := range map[string]string{
+		"stream_event": `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}},"uuid":"u"`,
+		"assistant":    `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]},"uuid":"u"`,
+	} {
+		for _, more := range []string{"", `,"new":{"Type":"y"}`, `,"kind":7`} {
+			if m, err := message.DecodeAs(typ, "", []byte(line+more+"}")); m == nil || err != nil {
+				t.Errorf("%s%s} = %v, %v", line, more, m, err)
+			}
+		}
+		for _, more := range []string{
+			`,"type":"control_request"`, `,"Type":"control_request"`, `,"TYPE":null`, `,"\u0074ype":"x"`,
+			`,"request_\u0069d":"a","request_id":"b"`, `,"Request_id":"a"`, `,"Request":{}`, `,"\u017fubtype":"x"`, `,"Subtype":"x"`,
+			`,"uuid":"v"`, `,"new":`, `}{`, `,`,
+		} {
+			if m, err := message.DecodeAs(typ, "", []byte(line+more+"}")); m != nil || err == nil {
+				t.Errorf("%s%s} = %v, %v, want it refused", line, more, m, err)
+			}
+		}
+	}
+}
+
 // encodeAs encodes by encoding/json as a user would, without its HTML escapes.
 func encodeAs(tb testing.TB, v any) string {
 	tb.Helper()

@@ -85,7 +85,7 @@ type MatchedRule struct {
 }
 
 // UnmarshalJSON decodes a can_use_tool request. Fields of an unexpected kind
-// stay zero.
+// stay zero. A subtype that could be read in two ways is an error.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	raw := append(json.RawMessage(nil), data...)
 	if r.scan(raw) {
@@ -96,6 +96,9 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 // decode is the general way to read a request, which keeps raw in it.
 func (r *Request) decode(raw json.RawMessage) error {
+	if err := jsonx.CheckSubtype(raw); err != nil && !errors.Is(err, jsonx.ErrNotObject) {
+		return err
+	}
 	type fields Request
 	f := fields{RequestID: r.RequestID, Cwd: r.Cwd}
 	if err := jsonx.Unmarshal(raw, &f); err != nil && !jsonx.Mismatch(err) {

@@ -1,4 +1,4 @@
-// Package inbox lies between the reader goroutine and the program's loop: a
+// Package inbox lies between the reader and the program's loop: a
 // queue of frames in the order of the wire, bounded by bytes, that knows which
 // turn each frame belongs to and which prompt each result ends.
 //
@@ -17,6 +17,12 @@
 // A loop that breaks off abandons its prompt. What is left of that turn, in
 // the queue or still to come, is dropped, so that the next loop starts clean;
 // frames of other turns and outside turns are kept.
+//
+// # Batches
+//
+// The consumer takes a stretch of the queue at a time and returns frames from
+// it without asking for the lock, until something happens that may have made
+// some of them unwanted.
 //
 // # The bound
 //

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/claude-agent-go/claude/internal/wire"
 )
@@ -73,6 +74,17 @@ type Inbox struct {
 	full    bool
 	closed  bool
 	err     error
+	wanted  atomic.Uint64 // counts what may change which frames are wanted
+	batch   batch
+}
+
+// batch is what the consumer has taken and not yet returned, so that it need
+// not ask for each frame. The chunk changes under the lock only; its frames, and
+// the rest, are the consumer's.
+type batch struct {
+	chunk  *chunk
+	next   int    // of its items
+	wanted uint64 // Inbox.wanted when they were last looked at
 }
 
 // New returns an inbox with a bound in bytes; 0 means DefaultLimit.
@@ -104,6 +116,10 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	defer b.mu.Unlock()
 	it, begun := b.turns.observe(f)
 	e.Begun = begun
+	if b.turns.moved {
+		b.turns.moved = false
+		b.wanted.Add(1)
+	}
 	if b.closed || b.full || it.turn.discarded() {
 		return e, nil
 	}
@@ -127,7 +143,7 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	}
 	b.queue.push(it)
 	b.bytes += it.size()
-	if b.queue.len() == enough {
+	if b.queue.count == enough {
 		b.signal()
 	}
 	return e, nil
@@ -136,7 +152,7 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 // Flush wakes a consumer that waits, if there is something for it.
 func (b *Inbox) Flush() {
 	b.mu.Lock()
-	some := b.queue.len() > 0
+	some := b.queue.count > 0
 	b.mu.Unlock()
 	if some {
 		b.signal()
@@ -145,7 +161,7 @@ func (b *Inbox) Flush() {
 
 // fits reports whether there is room; one frame always has room.
 func (b *Inbox) fits(it Item) bool {
-	return b.queue.len() == 0 || b.bytes+it.size() <= b.limit
+	return b.queue.count == 0 || b.bytes+it.size() <= b.limit
 }
 
 // dropPartial gives up queued partial messages.
@@ -153,12 +169,12 @@ func (b *Inbox) dropPartial() {
 	if b.partial == 0 {
 		return
 	}
-	b.queue.remove(func(it Item) bool {
+	b.queue.keep(func(it *Item) bool {
 		if it.partial() {
 			b.dropped++
 			b.bytes -= it.size()
 		}
-		return it.partial()
+		return !it.partial()
 	})
 	b.partial = 0
 }
@@ -217,20 +233,55 @@ func (b *Inbox) Next(ctx context.Context) (Item, error) {
 	}
 }
 
+// pop returns the next item that is wanted: of the batch, as long as all of it
+// still is, or else of what is queued.
 func (b *Inbox) pop() (it Item, ok, end bool, err error) {
+	t := &b.batch
+	if t.chunk != nil && t.next < t.chunk.n-1 && t.wanted == b.wanted.Load() {
+		return t.item(), true, false, nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.queue.len() > 0 {
-		it = b.queue.pop()
-		b.bytes -= it.size()
-		if it.partial() {
-			b.partial--
+	t.wanted = b.wanted.Load()
+	for t.chunk != nil || b.take() {
+		t.chunk.keep(t.next, func(it *Item) bool { return !it.turn.discarded() })
+		if ok = t.next < t.chunk.n; ok {
+			it = t.item()
 		}
-		if !it.turn.discarded() {
+		if t.next >= t.chunk.n {
+			b.queue.reuse(t.chunk)
+			t.chunk = nil
+		}
+		if ok {
 			return it, true, false, nil
 		}
 	}
 	return Item{}, false, b.closed, b.err
+}
+
+// item returns the next item of the batch, which does not keep it.
+func (t *batch) item() Item {
+	own := &t.chunk.items[t.next]
+	t.next++
+	it := *own
+	own.Frame = wire.Frame{}
+	return it
+}
+
+// take makes a batch of what is queued first.
+func (b *Inbox) take() bool {
+	c := b.queue.take()
+	if c == nil {
+		return false
+	}
+	b.bytes -= c.bytes
+	for i := range c.n {
+		if c.items[i].partial() {
+			b.partial--
+		}
+	}
+	b.batch.chunk, b.batch.next = c, 0
+	return true
 }
 
 // Sent registers a prompt. It is called before the prompt is written.
@@ -255,19 +306,30 @@ func (b *Inbox) Unsent(id string) {
 func (b *Inbox) Abandon(id string) (s Standing, named bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.wanted.Add(1)
 	if p := b.turns.find(id); p != nil {
 		p.abandoned = true
 		return p.standing, b.turns.named
 	}
-	for _, it := range b.queue.all() {
-		if it.end == nil {
-			continue
-		}
-		for _, p := range it.end.prompts { // its end is here but not yet taken
-			p.abandoned = p.abandoned || p.id == id
+	for it := range b.queue.all() {
+		it.end.abandon(id)
+	}
+	if c := b.batch.chunk; c != nil {
+		for i := range c.n {
+			c.items[i].end.abandon(id)
 		}
 	}
 	return Ended, b.turns.named
+}
+
+// abandon gives up a prompt whose end has come but was not yet taken.
+func (e *ending) abandon(id string) {
+	if e == nil {
+		return
+	}
+	for _, p := range e.prompts {
+		p.abandoned = p.abandoned || p.id == id
+	}
 }
 
 // Standing returns how far a prompt has come on the wire.

@@ -111,6 +111,10 @@ func TestTurns(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"one prompt", "send:x init:x say:hi result:x",
 			"init; hi; result ends x"},
+		{"abandoned when some of it was taken", "send:x init:x say:a say:b take take drop:x say:c result:x send:y init:y result:y",
+			"init; a; abandoned x in standing 1; init; result ends y"},
+		{"abandoned when its end was taken with the rest", "send:x init:x say:a result:x init: say:bg take drop:x",
+			"init; abandoned x in standing 2; init; bg"},
 		{"merged prompts", "send:x send:y init:x+y result:x+y",
 			"init; result ends x ends y"},
 		{"merged while the turn runs", "send:x init:x send:y say:hi result:x+y",

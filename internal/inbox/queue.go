@@ -1,58 +1,116 @@
 package inbox
 
-import "slices"
+import "iter"
 
-// kept is how many places an empty queue keeps for what comes next. It is twice
-// what a consumer that waits is left alone with.
-const kept = 2 * enough
+// A chunk has room for as many items as are worth waking the consumer for, and
+// takes no more when it is heavy: what the consumer has taken is outside the
+// bound.
+const (
+	chunkItems = enough
+	chunkBytes = 64 << 10
+)
 
-// queue is a queue of items. It reuses its places: a session that keeps up
-// with its reader does not allocate for it.
-type queue struct {
-	items []Item
-	head  int // the first one that was not taken
+// chunk is a stretch of the queue. The consumer takes it as a whole.
+type chunk struct {
+	items [chunkItems]Item
+	n     int
+	bytes int
+	next  *chunk
 }
 
-func (q *queue) len() int { return len(q.items) - q.head }
+func (c *chunk) full() bool { return c.n == len(c.items) || c.bytes >= chunkBytes }
+
+// queue is a queue of items in chunks. It keeps two that are empty: a session
+// that keeps up with its reader does not allocate for it.
+type queue struct {
+	first, last *chunk
+	spare       [2]*chunk
+	count       int
+}
 
 // all are the items from first to last.
-func (q *queue) all() []Item { return q.items[q.head:] }
-
-func (q *queue) push(it Item) {
-	if len(q.items) == cap(q.items) {
-		q.room()
-	}
-	q.items = append(q.items, it)
-}
-
-// room makes a place: that of items that were taken, or a new one.
-func (q *queue) room() {
-	waiting := q.all()
-	if q.head > len(q.items)/2 {
-		n := copy(q.items, waiting)
-		clear(q.items[n:])
-		q.items = q.items[:n]
-	} else {
-		q.items = append(make([]Item, 0, max(8, 2*len(q.items))), waiting...)
-	}
-	q.head = 0
-}
-
-// pop takes the first item out of a queue that has one.
-func (q *queue) pop() Item {
-	it := q.items[q.head]
-	q.items[q.head] = Item{} // so that it can be freed
-	q.head++
-	if q.len() == 0 {
-		q.head, q.items = 0, q.items[:0]
-		if cap(q.items) > kept {
-			q.items = nil
+func (q *queue) all() iter.Seq[*Item] {
+	return func(yield func(*Item) bool) {
+		for c := q.first; c != nil; c = c.next {
+			for i := range c.n {
+				if !yield(&c.items[i]) {
+					return
+				}
+			}
 		}
 	}
-	return it
 }
 
-// remove drops the items that drop says.
-func (q *queue) remove(drop func(Item) bool) {
-	q.items = q.items[:q.head+len(slices.DeleteFunc(q.all(), drop))]
+func (q *queue) push(it Item) {
+	if q.last == nil || q.last.full() {
+		q.extend()
+	}
+	c := q.last
+	c.items[c.n] = it
+	c.n++
+	c.bytes += it.size()
+	q.count++
+}
+
+// extend puts an empty chunk at the end.
+func (q *queue) extend() {
+	c := q.spare[0]
+	q.spare = [2]*chunk{q.spare[1]}
+	if c == nil {
+		c = new(chunk)
+	}
+	if q.last == nil {
+		q.first = c
+	} else {
+		q.last.next = c
+	}
+	q.last = c
+}
+
+// take takes the first chunk out, nil if there is none.
+func (q *queue) take() *chunk {
+	c := q.first
+	if c == nil {
+		return nil
+	}
+	q.first = c.next
+	if q.first == nil {
+		q.last = nil
+	}
+	c.next = nil
+	q.count -= c.n
+	return c
+}
+
+// reuse gives back a chunk that was taken, and what it holds can be freed.
+func (q *queue) reuse(c *chunk) {
+	clear(c.items[:c.n])
+	c.n, c.bytes = 0, 0
+	q.spare = [2]*chunk{c, q.spare[0]}
+}
+
+// keep drops the items of a chunk, from one on, that wanted does not want.
+func (c *chunk) keep(from int, wanted func(*Item) bool) {
+	kept := from
+	for i := from; i < c.n; i++ {
+		if it := &c.items[i]; wanted(it) {
+			if kept != i {
+				c.items[kept] = *it
+			}
+			kept++
+		}
+	}
+	clear(c.items[kept:c.n])
+	c.n = kept
+}
+
+// keep drops the items that wanted does not want.
+func (q *queue) keep(wanted func(*Item) bool) {
+	old := *q
+	*q = queue{}
+	for it := range old.all() {
+		if wanted(it) {
+			q.push(*it)
+		}
+	}
 }

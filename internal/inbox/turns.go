@@ -49,6 +49,7 @@ type turns struct {
 	current *turn     // between init and result
 	named   bool      // the CLI names the prompts it works on
 	tasks   []task    // background tasks that run
+	moved   bool      // prompts have come into a turn, or gone
 }
 
 type task struct {
@@ -99,7 +100,7 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 // begin starts a turn. It reports true when every prompt of it is abandoned
 // and at least one has not been seen to start before.
 func (t *turns) begin(f wire.Frame) (begun bool) {
-	t.current = new(turn)
+	t.current, t.moved = new(turn), true
 	waiting := make(map[*prompt]bool)
 	for _, p := range t.pending {
 		waiting[p] = p.standing == Waiting
@@ -122,7 +123,7 @@ func (t *turns) begin(f wire.Frame) (begun bool) {
 // learn takes note that the CLI names prompts, and takes back a guess made
 // before that was known: the turn that runs may be nobody's.
 func (t *turns) learn() {
-	t.named = true
+	t.named, t.moved = true, true
 	if t.current == nil || !t.current.guessed {
 		return
 	}
@@ -148,6 +149,7 @@ func (t *turns) join(ids []string) {
 
 // finish ends the current turn with its result.
 func (t *turns) finish(f wire.Frame) Item {
+	t.moved = true
 	it := Item{Frame: f, turn: t.current}
 	var ends []*prompt
 	ids := f.Prompts()

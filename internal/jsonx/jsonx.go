@@ -78,7 +78,7 @@ func NewMismatch[T any](value string) error {
 // Valid reports whether data is one JSON value without repeated names.
 func Valid(data []byte) bool {
 	var s Scanner
-	s.Over(data)
+	s.Start(data)
 	if s.Skip(); s.End() {
 		return true
 	}

@@ -2,8 +2,10 @@ package jsonx
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // ErrNotObject is returned for a text that is not a JSON object.
@@ -66,11 +68,12 @@ func (m *Members) Next() (name, value []byte, err error) {
 
 func (m *Members) name() ([]byte, error) {
 	start := m.pos
-	if err := m.text(); err != nil {
+	plain, err := m.text()
+	if err != nil {
 		return nil, err
 	}
 	quoted := m.data[start:m.pos]
-	if bytes.IndexByte(quoted, '\\') < 0 {
+	if plain {
 		return quoted[1 : len(quoted)-1 : len(quoted)-1], nil
 	}
 	var s string
@@ -84,7 +87,8 @@ func (m *Members) name() ([]byte, error) {
 func (m *Members) skip() error {
 	switch m.peek() {
 	case '"':
-		return m.text()
+		_, err := m.text()
+		return err
 	case '{', '[':
 		return m.nested()
 	}
@@ -98,57 +102,92 @@ func (m *Members) skip() error {
 	return nil
 }
 
-// nested moves past an object or array by counting brackets outside strings.
+// nested moves past an object or array.
 func (m *Members) nested() error {
+	end, fault := closingBracket(m.data, m.pos)
+	m.pos = end
+	if fault != "" {
+		return m.bad(fault)
+	}
+	return nil
+}
+
+// closingBracket finds the end of an object or array that begins at i by
+// counting brackets outside strings. If there is none it says what is wrong,
+// and where.
+func closingBracket(data []byte, i int) (end int, fault string) {
 	depth := 0
-	for m.pos < len(m.data) {
-		switch m.data[m.pos] {
-		case '"':
-			if err := m.text(); err != nil {
-				return err
+	for i < len(data) {
+		switch bracket[data[i]] {
+		case quote:
+			end, _ := closingQuote(data, i+1)
+			if end < 0 {
+				return i, "string without an end"
 			}
-			continue
-		case '{', '[':
+			i = end
+		case opening:
 			depth++
-		case '}', ']':
-			depth--
+		case closing:
+			if depth--; depth == 0 {
+				return i + 1, ""
+			}
 		}
-		m.pos++
-		if depth == 0 {
-			return nil
-		}
+		i++
 	}
-	return m.bad("unexpected end")
+	return i, "unexpected end"
 }
 
-// text moves past a string.
-func (m *Members) text() error {
+// What a character means outside strings for the end of an object or array.
+const (
+	quote = 1 + iota
+	opening
+	closing
+)
+
+var bracket = [256]byte{'"': quote, '{': opening, '[': opening, '}': closing, ']': closing}
+
+// text moves past a string. It tells whether there are no escapes in it.
+func (m *Members) text() (plain bool, err error) {
 	if m.peek() != '"' {
-		return m.bad("string expected")
+		return false, m.bad("string expected")
 	}
-	begin := m.pos + 1
-	for i := begin; ; {
-		n := bytes.IndexByte(m.data[i:], '"')
-		if n < 0 {
-			break
-		}
-		i += n + 1
-		if !escaped(m.data[begin : i-1]) {
-			m.pos = i
-			return nil
-		}
+	end, plain := closingQuote(m.data, m.pos+1)
+	if end < 0 {
+		return false, m.bad("string without an end")
 	}
-	return m.bad("string without an end")
+	m.pos = end + 1
+	return plain, nil
 }
 
-// escaped reports whether what follows a piece of text is escaped by it: it
-// ends with an odd number of backslashes.
-func escaped(text []byte) bool {
-	n := 0
-	for n < len(text) && text[len(text)-1-n] == '\\' {
-		n++
+// closingQuote finds the end of a string from i on, -1 if there is none, and
+// tells whether there are no escapes before it. What is escaped is looked at by
+// whoever reads the value.
+func closingQuote(data []byte, i int) (end int, plain bool) {
+	plain = true
+	for i+8 <= len(data) {
+		w := binary.LittleEndian.Uint64(data[i:])
+		mark := has(w, '"') | has(w, '\\')
+		if mark == 0 {
+			i += 8
+			continue
+		}
+		i += bits.TrailingZeros64(mark) / 8
+		if data[i] == '"' {
+			return i, plain
+		}
+		plain = false
+		i += 2
 	}
-	return n%2 == 1
+	for ; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			return i, plain
+		case '\\':
+			plain = false
+			i++
+		}
+	}
+	return -1, false
 }
 
 func (m *Members) blanks() {

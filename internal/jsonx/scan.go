@@ -1,7 +1,10 @@
 package jsonx
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -10,7 +13,13 @@ const (
 	scanNames = 64 // names of all objects that are open
 	scanDepth = 64
 	scanSize  = 1 << 30
-	scanCopy  = 1 << 10
+)
+
+// Short texts of one input share an allocation. It is small, because whoever
+// keeps one of them keeps all.
+const (
+	shortText  = 96
+	shortTexts = 256
 )
 
 // Scanner reads JSON whose shape is known, in one pass and almost without
@@ -19,11 +28,11 @@ const (
 // mismatch means, and what it accepts Unmarshal accepts too: repeated names,
 // broken UTF-8 and stray characters are among the unusual.
 //
-// Methods of a Scanner that has failed return zero values; OK tells. The text
-// of small inputs is copied once, and all strings are pieces of that copy.
+// Methods of a Scanner that has failed return zero values; OK tells. What they
+// return of the data's texts are copies.
 type Scanner struct {
 	data   []byte
-	text   string // a copy of data, "" if it is too long for that
+	short  strings.Builder // short texts, one after the other
 	pos    int
 	failed bool
 	depth  int
@@ -43,15 +52,7 @@ type Object struct {
 
 // Start sets a Scanner to the beginning of data.
 func (s *Scanner) Start(data []byte) {
-	s.Over(data)
-	if len(data) <= scanCopy {
-		s.text = string(data)
-	}
-}
-
-// Over is Start without a copy of the text: each string is one of its own.
-func (s *Scanner) Over(data []byte) {
-	s.data, s.text, s.pos, s.depth, s.count = data, "", 0, 0, 0
+	s.data, s.pos, s.depth, s.count = data, 0, 0, 0
 	s.failed = len(data) > scanSize
 }
 
@@ -103,11 +104,56 @@ func (s *Scanner) Object() Object {
 	return Object{base: s.count}
 }
 
+// Literally reads text if it stands there next, to the letter. Members that are
+// read in this way are not seen by Next.
+func (s *Scanner) Literally(text string) bool {
+	rest := s.data[s.pos:]
+	if s.failed || len(rest) < len(text) || string(rest[:len(text)]) != text {
+		return false
+	}
+	s.pos += len(text)
+	return true
+}
+
+// Rest is Object for one whose beginning was read already, a member at least.
+func (s *Scanner) Rest() Object { return Object{base: s.count, begun: true} }
+
 // Next returns the name of the next member, whose value is to be read next;
 // nil at the end of the object.
 func (s *Scanner) Next(o *Object) (name []byte) {
+	data, i := s.data, s.pos
+	if s.failed {
+		return nil
+	}
+	if o.begun && i < len(data) && data[i] == ',' {
+		i++
+	}
+	if i+8 >= len(data) || data[i] != '"' || i == s.pos && o.begun {
+		return s.nextOn(o)
+	}
+	begin := i + 1
+	for i = begin; i+8 < len(data); i += 8 {
+		w := binary.LittleEndian.Uint64(data[i:])
+		if mark := odd(w) | w&eachHigh; mark != 0 {
+			i += bits.TrailingZeros64(mark) / 8
+			break
+		}
+	}
+	if i+1 >= len(data) || data[i] != '"' || data[i+1] != ':' {
+		return s.nextOn(o)
+	}
+	o.begun = true
+	s.pos = i + 2
+	name = data[begin:i]
+	s.note(o, begin, name)
+	return name
+}
+
+// nextOn is Next where there are blanks, or the end of the object or of the
+// data is near.
+func (s *Scanner) nextOn(o *Object) (name []byte) {
 	c := s.Peek()
-	if c == '}' && !s.failed {
+	if c == '}' {
 		s.pos++
 		s.count = o.base
 		return nil
@@ -121,16 +167,13 @@ func (s *Scanner) Next(o *Object) (name []byte) {
 		c = s.Peek()
 	}
 	o.begun = true
-	if c != '"' || s.failed {
+	if c != '"' {
 		s.failed = true
 		return nil
 	}
 	begin := s.pos + 1
-	end := begin
-	for end < len(s.data) && plain(s.data[end]) {
-		end++
-	}
-	if end == len(s.data) || s.data[end] != '"' {
+	end, c, ascii := run(s.data, begin)
+	if c != '"' || !ascii {
 		s.failed = true
 		return nil
 	}
@@ -142,9 +185,6 @@ func (s *Scanner) Next(o *Object) (name []byte) {
 	}
 	return name
 }
-
-// plain tells characters that mean themselves, in ASCII.
-func plain(c byte) bool { return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' }
 
 // note keeps a name and fails if the object has it already.
 func (s *Scanner) note(o *Object, begin int, name []byte) {
@@ -309,6 +349,20 @@ func (s *Scanner) Mark() int {
 
 // Since returns what was read from a mark on, as it stands.
 func (s *Scanner) Since(mark int) []byte { return s.data[mark:s.pos:s.pos] }
+
+// Delimit returns an object as it stands, without looking at what is in it:
+// whoever reads it finds out whether it is sound.
+func (s *Scanner) Delimit() []byte {
+	if s.Peek() == '{' && !s.failed {
+		begin := s.pos
+		if end, fault := closingBracket(s.data, begin); fault == "" {
+			s.pos = end
+			return s.data[begin:end:end]
+		}
+	}
+	s.failed = true
+	return nil
+}
 
 // Skip reads any value and returns it as it stands.
 func (s *Scanner) Skip() []byte {

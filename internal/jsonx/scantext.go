@@ -13,23 +13,35 @@ func (s *Scanner) Text() string {
 	if s.Null() {
 		return ""
 	}
-	begin := s.pos + 1
-	end, c, ascii := s.run(begin)
-	switch {
-	case s.failed || s.byte() != '"':
+	if s.failed || s.byte() != '"' {
 		s.failed = true
 		return ""
+	}
+	begin := s.pos + 1
+	end, c, ascii := run(s.data, begin)
+	switch {
 	case c == '\\':
-		return s.unescape(begin, end, ascii)
+		return s.unescape(begin)
 	case c != '"' || !ascii && !utf8.Valid(s.data[begin:end]):
 		s.failed = true
 		return ""
 	}
 	s.pos = end + 1
-	if s.text != "" {
-		return s.text[begin:end]
+	return s.keep(s.data[begin:end])
+}
+
+// keep returns a copy of a text.
+func (s *Scanner) keep(text []byte) string {
+	if len(text) > shortText || len(text) == 0 {
+		return string(text)
 	}
-	return string(s.data[begin:end])
+	if s.short.Cap()-s.short.Len() < len(text) {
+		s.short.Reset() // what was given out keeps the old place
+		s.short.Grow(min(len(text)+len(s.data)-s.pos, shortTexts))
+	}
+	begin := s.short.Len()
+	s.short.Write(text)
+	return s.short.String()[begin:]
 }
 
 // Known is Text for a string that is most often one of a few, which then need
@@ -71,16 +83,21 @@ func has(w uint64, c byte) uint64 {
 	return (x - eachOne) &^ x & eachHigh
 }
 
+// odd marks the bytes of w that do not mean themselves in a string: quotes,
+// backslashes and control characters. Above the first mark there may be false
+// ones.
+func odd(w uint64) uint64 {
+	return has(w, '"') | has(w, '\\') | (w-eachOne*0x20)&^w&eachHigh
+}
+
 // run finds the next character from i on that does not mean itself: a quote, a
 // backslash or a control character; 0 at the end of the data. It tells whether
 // there is nothing but ASCII before it.
-func (s *Scanner) run(i int) (end int, c byte, ascii bool) {
+func run(data []byte, i int) (end int, c byte, ascii bool) {
 	var high uint64
-	data := s.data
 	for i+8 <= len(data) {
 		w := binary.LittleEndian.Uint64(data[i:])
-		low := (w - eachOne*0x20) &^ w & eachHigh // below a blank
-		if mark := has(w, '"') | has(w, '\\') | low; mark != 0 {
+		if mark := odd(w); mark != 0 {
 			n := bits.TrailingZeros64(mark) / 8
 			high |= w & (1<<(n*8) - 1)
 			return i + n, data[i+n], high&eachHigh == 0
@@ -106,7 +123,7 @@ func (s *Scanner) string() (plain, ascii bool) {
 	}
 	plain, ascii = true, true
 	for i := s.pos + 1; ; {
-		end, c, only := s.run(i)
+		end, c, only := run(s.data, i)
 		ascii = ascii && only
 		switch c {
 		case '"':
@@ -139,43 +156,78 @@ func special(data []byte, i int) int {
 	return i
 }
 
-// unescape reads a string from its begin on, whose first escape is at i, with
-// nothing but ASCII before it or not.
-func (s *Scanner) unescape(begin, i int, ascii bool) string {
-	var out strings.Builder
-	out.Grow(s.likely(i) - begin)
+// unescape reads a string with escapes, from its begin on. It moves eight
+// characters at a time to a page, whether they mean themselves or not, and then
+// looks how far they did. Pages that are full are put together.
+func (s *Scanner) unescape(begin int) string {
+	var page [1 << 11]byte
+	var full strings.Builder
+	var high uint64
+	data, i, n := s.data, begin, 0
 	for {
-		out.Write(s.data[begin:i])
-		r, n := escape(s.data[i:])
-		switch {
-		case n == 0:
-			s.failed = true
-			return ""
-		case n == 2: // of one byte
-			out.WriteByte(byte(r))
-		default:
-			out.WriteRune(r)
+		if n > len(page)-16 {
+			if full.Len() == 0 {
+				full.Grow(n + s.likely(i) - i)
+			}
+			full.Write(page[:n])
+			n = 0
 		}
-		begin = i + n
-		end, c, only := s.run(begin)
-		ascii = ascii && only
-		switch c {
-		case '"':
-			out.Write(s.data[begin:end])
-			if !ascii && !utf8.ValidString(out.String()) {
+		if i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i:])
+			binary.LittleEndian.PutUint64(page[n:], w)
+			mark := odd(w)
+			if mark == 0 {
+				high |= w
+				i, n = i+8, n+8
+				continue
+			}
+			plain := bits.TrailingZeros64(mark) / 8
+			high |= w & (1<<(plain*8) - 1)
+			i, n = i+plain, n+plain
+		} else if i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= 0x20 {
+			high |= uint64(data[i])
+			page[n] = data[i]
+			i, n = i+1, n+1
+			continue
+		}
+		switch {
+		case i < len(data) && data[i] == '"':
+			s.pos = i + 1
+			return s.unescaped(&full, page[:n], high&eachHigh == 0)
+		case i+1 < len(data) && data[i] == '\\' && simple[data[i+1]] != 0:
+			page[n] = simple[data[i+1]]
+			i, n = i+2, n+1
+		default:
+			r, size := escape(data[min(i, len(data)):])
+			if size == 0 {
 				s.failed = true
 				return ""
 			}
-			s.pos = end + 1
-			return out.String()
-		case '\\':
-			i = end
-		default:
-			s.failed = true
-			return ""
+			n += utf8.EncodeRune(page[n:], r)
+			i += size
 		}
 	}
 }
+
+// unescaped puts the pages of a string together.
+func (s *Scanner) unescaped(full *strings.Builder, last []byte, ascii bool) string {
+	if full.Len() == 0 {
+		if ascii || utf8.Valid(last) {
+			return s.keep(last)
+		}
+		s.failed = true
+		return ""
+	}
+	full.Write(last)
+	if !ascii && !utf8.ValidString(full.String()) {
+		s.failed = true
+		return ""
+	}
+	return full.String()
+}
+
+// simple holds what the escapes of two characters mean.
+var simple = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
 // likely guesses where a string ends, so that it is allocated once: at the next
 // quote that has no backslash before it.
@@ -211,20 +263,10 @@ func escape(text []byte) (r rune, n int) {
 	if len(text) < 2 {
 		return 0, 0
 	}
-	switch text[1] {
-	case '"', '\\', '/':
-		return rune(text[1]), 2
-	case 'n':
-		return '\n', 2
-	case 't':
-		return '\t', 2
-	case 'r':
-		return '\r', 2
-	case 'b':
-		return '\b', 2
-	case 'f':
-		return '\f', 2
-	case 'u':
+	if c := simple[text[1]]; text[0] == '\\' && c != 0 {
+		return rune(c), 2
+	}
+	if text[0] == '\\' && text[1] == 'u' {
 		return unicodeEscape(text)
 	}
 	return 0, 0

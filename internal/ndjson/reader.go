@@ -110,6 +110,9 @@ func (r *Reader) trim(line []byte) []byte {
 		line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 	}
 	line = bytes.TrimSuffix(line, []byte("\r"))
+	if len(line) > 0 && line[0] > ' ' {
+		return line
+	}
 	if len(bytes.TrimLeft(line, " \t\r")) == 0 {
 		return nil
 	}

@@ -52,10 +52,16 @@ func (w *Writer) Write(ctx context.Context, line []byte) error {
 	return w.WriteIf(ctx, line, nil)
 }
 
+// Claim is the right to write a line.
+type Claim interface {
+	// Claim takes the right, and reports false if there is none any more. It
+	// must return at once.
+	Claim() bool
+}
+
 // WriteIf is Write for a line that may become unwanted while it waits for its
-// turn: nothing is written unless wanted, asked right before, says so. A nil
-// wanted always does.
-func (w *Writer) WriteIf(ctx context.Context, line []byte, wanted func() bool) error {
+// turn: the right to write it is taken right before. A nil claim always stands.
+func (w *Writer) WriteIf(ctx context.Context, line []byte, claim Claim) error {
 	if bytes.IndexByte(line, '\n') >= 0 {
 		return ErrLineBreak
 	}
@@ -63,16 +69,21 @@ func (w *Writer) WriteIf(ctx context.Context, line []byte, wanted func() bool) e
 	if ctx.Err() != nil {
 		return notBegun(ctx)
 	}
-	select {
-	case w.lock <- struct{}{}:
-	case <-ctx.Done():
-		return notBegun(ctx)
+	endless := ctx.Done() == nil
+	if endless {
+		w.lock <- struct{}{}
+	} else {
+		select {
+		case w.lock <- struct{}{}:
+		case <-ctx.Done():
+			return notBegun(ctx)
+		}
 	}
-	if wanted != nil && !wanted() {
+	if claim != nil && !claim.Claim() {
 		<-w.lock
 		return ErrNotBegun
 	}
-	if ctx.Done() == nil {
+	if endless {
 		return w.write(line)
 	}
 	// The stream's Write knows no context; it runs aside so that the caller

@@ -1,17 +1,18 @@
 // Package peer correlates control requests in both directions over one stream
 // of lines. It knows no side: the SDK drives one, package host the other.
 //
-// # Three kinds of goroutine
+// # Who runs what
 //
-// The reader is whoever calls [Peer.Serve]. It classifies lines and routes
-// them: a reply goes to its waiter, a request gets a goroutine of its own, a
-// message is handed to the [Handler], which must not block. The reader runs no
-// user code and never waits for a consumer or for a write.
+// One goroutine at a time is the reader. It classifies lines and routes them: a
+// reply goes to its waiter, a message is handed to the [Handler], which must
+// not block. When it has read a request it makes another goroutine the reader,
+// and only then handles the request. So the reader runs no user code and never
+// waits for a consumer or for a write.
 //
-// Each incoming request runs in its own goroutine with a context that ends
-// when the request is cancelled by the other side or the peer closes. It is
-// answered at most once, whoever is first: the handler, a timer of the
-// handler's, a cancel (which forbids any answer), or the close.
+// Each incoming request is handled in a goroutine that does nothing else, with
+// a context that ends when the request is cancelled by the other side or the
+// peer closes. It is answered at most once, whoever is first: the handler, a
+// timer of the handler's, a cancel (which forbids any answer), or the close.
 //
 // Callers of [Peer.Call] write from their own goroutine and wait for the
 // reply, their context or the close.

@@ -79,7 +79,7 @@ func bubble(t *testing.T, cfg peer.Config, f func(t *testing.T, far *far)) {
 		side.peer = peer.New(cfg)
 		r := ndjson.NewReader(toPeer)
 		r.Limit = 100 << 10
-		go func() { side.served <- side.peer.Serve(r) }()
+		side.peer.Serve(r, func(err error) { side.served <- err })
 		f(t, side)
 		in.Close()
 		if err := <-side.served; err != nil {

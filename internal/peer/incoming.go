@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 
+	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -20,6 +22,7 @@ type Incoming struct {
 
 	peer   *Peer
 	cancel context.CancelCauseFunc
+	over   atomic.Bool // answered, cancelled or closed: nothing is written any more
 }
 
 // End ends the request's context. It may be called again: the first cause
@@ -38,45 +41,43 @@ func (in *Incoming) Reply(payload json.RawMessage) bool {
 
 // Fail answers with an error. Only the first answer counts.
 func (in *Incoming) Fail(e *wire.ReplyError) bool {
-	if !in.Pending() {
-		return false // as a rule: it was answered, and this is the last resort
-	}
-	return in.answer(wire.EncodeError(in.ID, e))
+	return in.Pending() && in.answer(wire.EncodeError(in.ID, e))
 }
 
-// answer writes a reply. The right to do so is taken when the stream is ours:
-// a cancel that comes while the answer waits for it still counts.
+// answer writes a reply.
 func (in *Incoming) answer(line []byte) (first bool) {
 	if !in.Pending() {
 		return false
 	}
-	_ = in.peer.cfg.Writer.WriteIf(context.Background(), line, func() bool {
-		in.peer.update(func(s *state) {
-			if first = s.incoming[in.ID] == in; first {
-				delete(s.incoming, in.ID)
-				s.writing++
-			}
-		})
-		return first
-	})
-	if first {
-		in.peer.update(func(s *state) { s.writing-- })
+	err := in.peer.cfg.Writer.WriteIf(context.Background(), line, in)
+	if errors.Is(err, ndjson.ErrNotBegun) || errors.Is(err, ndjson.ErrLineBreak) {
+		return false
 	}
+	in.peer.update(func(s *state) { s.writing-- })
+	return true // also if the stream broke: there is no other
+}
+
+// Claim takes the right to answer, if nobody has. It is for the writer, when the
+// stream is ours: a cancel that comes while the answer waits for it still counts.
+func (in *Incoming) Claim() (first bool) {
+	in.peer.update(func(s *state) {
+		if first = in.over.CompareAndSwap(false, true); first {
+			delete(s.incoming, in.ID)
+			s.writing++
+		}
+	})
 	return first
 }
 
 // Pending reports whether the request still awaits its answer.
-func (in *Incoming) Pending() (pending bool) {
-	in.peer.update(func(s *state) { pending = s.incoming[in.ID] == in })
-	return pending
-}
+func (in *Incoming) Pending() bool { return !in.over.Load() }
 
-// receive starts the handling of a control_request.
-func (p *Peer) receive(f wire.Frame) {
+// receive takes a control_request in. It is returned if it is to be handled.
+func (p *Peer) receive(f wire.Frame) (j job, ok bool) {
 	req, err := f.Request()
 	if err != nil {
 		p.malformed(f, req, err)
-		return
+		return j, false
 	}
 	in := &Incoming{Request: req, peer: p}
 	ctx, cancel := context.WithCancelCause(p.cfg.Context)
@@ -98,12 +99,12 @@ func (p *Peer) receive(f wire.Frame) {
 	switch {
 	case closed:
 		cancel(nil)
-		return
+		return j, false
 	case duplicate:
 		// An answer to the copy would be taken for one to the original.
 		cancel(nil)
 		p.cfg.Log.Warn("request with an id that is still pending dropped", "request_id", req.ID.String())
-		return
+		return j, false
 	}
 	p.cfg.Handler.Accept(req)
 	if full {
@@ -113,16 +114,20 @@ func (p *Peer) receive(f wire.Frame) {
 			p.cfg.Handler.Refuse(in)
 			in.Fail(&wire.ReplyError{Message: fmt.Sprintf("too many requests are being handled (max %d)", running)})
 		})
-		return
+		return j, false
 	}
-	p.answering(func() { p.handle(ctx, in) })
+	p.open.Add(1)
+	p.wg.Add(1)
+	return job{ctx, in}, true
 }
 
 // handle runs the handler. Whatever becomes of it, panic and Goexit included,
 // the request is answered and the place given back.
 func (p *Peer) handle(ctx context.Context, in *Incoming) {
 	defer func() {
-		in.Fail(&wire.ReplyError{Message: "the handler gave no answer"})
+		if in.Pending() {
+			in.Fail(&wire.ReplyError{Message: "the handler gave no answer"})
+		}
 		in.cancel(nil)
 		p.update(func(s *state) { s.running-- })
 	}()
@@ -148,8 +153,10 @@ func (p *Peer) malformed(f wire.Frame, req wire.Request, err error) {
 func (p *Peer) cancel(id wire.ID) {
 	var in *Incoming
 	p.update(func(s *state) {
-		in = s.incoming[id]
-		delete(s.incoming, id)
+		if in = s.incoming[id]; in != nil {
+			in.over.Store(true)
+			delete(s.incoming, id)
+		}
 	})
 	if in == nil {
 		p.cfg.Log.Debug("cancel for a request that is not pending", "request_id", id.String())

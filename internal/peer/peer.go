@@ -3,7 +3,6 @@ package peer
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -33,7 +32,7 @@ func (l Limits) withDefaults() Limits {
 }
 
 // Handler is what a side of the protocol does with what it receives. Message,
-// Accept and Fault run on the reader goroutine and must return at once.
+// Accept and Fault are called by the reader and must return at once.
 type Handler interface {
 	// Message takes a frame that is no control frame.
 	Message(wire.Frame)
@@ -60,6 +59,8 @@ type Config struct {
 	// Read, if set, sees every line before it is routed, on the reader
 	// goroutine. It must return at once.
 	Read func(line []byte)
+	// Sort tells where a line goes; nil is wire.Parse.
+	Sort func(line []byte) (wire.Frame, error)
 	// Held starts the peer held back until Open.
 	Held bool
 	// Cancels reports whether the other side understands that a call is no
@@ -75,7 +76,8 @@ type Peer struct {
 	cfg    Config
 	closed chan struct{}
 	wg     sync.WaitGroup // incoming requests, flush, cancel notices
-	open   atomic.Int64   // goroutines that serve or answer requests
+	open   atomic.Int64   // requests that are being served or answered
+	crew   crew
 
 	mu sync.Mutex
 	st state
@@ -100,6 +102,9 @@ func New(cfg Config) *Peer {
 	if cfg.NewID == nil {
 		cfg.NewID = wire.NewID
 	}
+	if cfg.Sort == nil {
+		cfg.Sort = wire.Parse
+	}
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
 	}
@@ -107,6 +112,7 @@ func New(cfg Config) *Peer {
 	return &Peer{
 		cfg:    cfg,
 		closed: make(chan struct{}),
+		crew:   crew{role: make(chan struct{}, 1)},
 		st: state{
 			held:     cfg.Held,
 			calls:    make(map[wire.ID]chan wire.Response),
@@ -122,46 +128,26 @@ func (p *Peer) update(f func(*state)) {
 	f(&p.st)
 }
 
-// Serve reads and routes lines until the stream ends: nil at its orderly end,
-// the reader's error otherwise. It does not close the peer.
-func (p *Peer) Serve(r *ndjson.Reader) error {
-	for {
-		line, err := r.Next()
-		if long, ok := errors.AsType[*ndjson.TooLongError](err); ok {
-			p.oversized(long)
-			continue
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		p.route(line)
-		if p.flooded() {
-			return ErrFlood
-		}
-	}
-}
-
 // flooded reports whether the other side asks without taking answers. Each
 // open request costs a goroutine, so their number has a bound.
 func (p *Peer) flooded() bool {
 	return p.open.Load()-maxAnswering > int64(p.cfg.Limits.Running)
 }
 
-func (p *Peer) route(line []byte) {
+// route takes a line to where it belongs. A request that is to be handled is
+// returned.
+func (p *Peer) route(line []byte) (j job, ok bool) {
 	if p.cfg.Read != nil {
 		p.cfg.Read(line)
 	}
-	f, err := wire.Parse(line)
+	f, err := p.cfg.Sort(line)
 	if err != nil {
 		p.cfg.Handler.Fault(line, err)
-		return
+		return j, false
 	}
 	switch f.Type {
 	case wire.TypeRequest:
-		p.receive(f)
+		return p.receive(f)
 	case wire.TypeResponse:
 		p.resolve(f)
 	case wire.TypeCancel:
@@ -170,6 +156,7 @@ func (p *Peer) route(line []byte) {
 	default:
 		p.cfg.Handler.Message(f)
 	}
+	return j, false
 }
 
 // oversized reports a dropped line. A request whose id stands in the head is
@@ -183,26 +170,6 @@ func (p *Peer) oversized(long *ndjson.TooLongError) {
 			p.answering(func() { p.write(wire.EncodeError(id, &wire.ReplyError{Message: "request is over the line limit"})) })
 		}
 	}
-}
-
-// answering runs what answers a request, in a goroutine of its own.
-func (p *Peer) answering(f func()) {
-	p.open.Add(1)
-	p.wg.Go(func() {
-		defer p.open.Add(-1)
-		deepen(0)
-		f()
-	})
-}
-
-// deepen grows the stack of a new goroutine at once. It grows by doubling, and
-// in the depth of a decoder each step moves all frames, which takes longer than
-// most callbacks do.
-//
-//go:noinline
-func deepen(i int) byte {
-	var room [10 << 10]byte
-	return room[i]
 }
 
 // write sends a line of our own accord. It waits as long as the stream does;
@@ -223,6 +190,7 @@ func (p *Peer) Close(cause error) {
 		close(p.closed)
 		queue, s.queue = s.queue, nil
 		for _, in := range s.incoming {
+			in.over.Store(true)
 			incoming = append(incoming, in)
 		}
 		clear(s.incoming)

@@ -50,6 +50,28 @@ type Request struct {
 	ID      ID
 	Subtype string
 	Body    json.RawMessage // the request object, subtype included
+
+	line []byte // of a request that was told by how it begins
+}
+
+// Reread reads a request again, as Parse does, if it was told by how it begins.
+// It reports whether that gave it another body, for a decoder that could not
+// read the one it had: there may be something behind it in the line.
+func (r *Request) Reread() bool {
+	if r.line == nil {
+		return false
+	}
+	f, err := Parse(r.line)
+	r.line = nil
+	if err != nil {
+		return false
+	}
+	again, err := f.Request()
+	if err != nil || again.ID != r.ID || again.Subtype != r.Subtype || len(again.Body) == len(r.Body) {
+		return false
+	}
+	r.Body = again.Body
+	return true
 }
 
 // MissingError reports a request that lacks what it needs to be served.
@@ -61,6 +83,14 @@ func (e *MissingError) Error() string { return "Missing required field: " + e.Fi
 // frame had one, so that the request can still be answered: a [MissingError],
 // or one about a member that could be read in two ways.
 func (f Frame) Request() (Request, error) {
+	if f.asks != "" && f.atRequest.end != 0 {
+		return Request{
+			ID:      ID(f.Line[f.atID.begin:f.atID.end]),
+			Subtype: f.asks,
+			Body:    json.RawMessage(f.Line[f.atRequest.begin:f.atRequest.end:f.atRequest.end]),
+			line:    f.Line,
+		}, nil
+	}
 	id, body, err := f.request()
 	r := Request{ID: identify(id)}
 	switch {

@@ -1,12 +1,9 @@
 package wire
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
@@ -26,7 +23,8 @@ type Frame struct {
 	// Type and Subtype are those members of the top level, "" when absent.
 	Type, Subtype string
 
-	atID, atRequest, atResponse span // of request_id, request and response
+	atID, atRequest, atResponse span   // of request_id, request and response
+	asks                        string // the subtype of a request that was told by how it begins
 }
 
 // span is where a member stands in the line. The zero value does not know.
@@ -49,10 +47,6 @@ func (f Frame) part(s span, name string) []byte {
 	return f.Line[s.begin:s.end]
 }
 
-// envelope holds the names that decide what a frame is; each may occur once,
-// in this spelling only.
-var envelope = [...]string{"type", "subtype", "request_id", "request", "response"}
-
 // Parse classifies a line. It fails when the line is no JSON object or when
 // its envelope could be read in two ways.
 func Parse(line []byte) (Frame, error) {
@@ -61,7 +55,7 @@ func Parse(line []byte) (Frame, error) {
 	if err != nil {
 		return f, err
 	}
-	var seen uint8
+	var envelope jsonx.Envelope
 	for {
 		name, value, err := m.Next()
 		if err != nil {
@@ -70,7 +64,7 @@ func Parse(line []byte) (Frame, error) {
 		if name == nil {
 			return f, nil
 		}
-		if err := check(name, envelope[:], &seen); err != nil {
+		if err := envelope.Note(name); err != nil {
 			return f, err
 		}
 		switch string(name) {
@@ -88,26 +82,6 @@ func Parse(line []byte) (Frame, error) {
 	}
 }
 
-// check refuses a name that was seen before, or that differs from one of names
-// in case only. The long s and the Kelvin sign count as cases of s and k: there
-// are readers that take them so.
-func check(name []byte, names []string, seen *uint8) error {
-	for i, want := range names {
-		if len(name) == 0 || name[0]|0x20 != want[0] && name[0] < utf8.RuneSelf {
-			continue
-		}
-		if string(name) == want {
-			if *seen&(1<<i) != 0 {
-				return fmt.Errorf("member %q occurs twice", want)
-			}
-			*seen |= 1 << i
-		} else if bytes.EqualFold(name, []byte(want)) {
-			return fmt.Errorf("member %q is a case variant of %q", name, want)
-		}
-	}
-	return nil
-}
-
 // unique finds the named members of an object and puts them into values, nil for
 // those that are absent. It refuses an object in which one could be read in two
 // ways.
@@ -122,7 +96,7 @@ func unique(obj []byte, names []string, values [][]byte) error {
 		if name, value, err = m.Next(); name == nil {
 			break
 		}
-		if err = check(name, names, &seen); err != nil {
+		if err = jsonx.Once(name, names, &seen); err != nil {
 			break
 		}
 		if i := slices.Index(names, string(name)); i >= 0 {

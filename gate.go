@@ -1,0 +1,176 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// A tool call waits for its gates: the permission callback, and hooks. What
+// they need is in one piece each.
+
+// permissionCall asks the user's permission callback.
+type permissionCall struct {
+	callback
+	session *Session
+	req     permission.Request
+	unread  error
+}
+
+func (s *Session) permissionCallback(in *peer.Incoming) *callback {
+	c := &permissionCall{session: s, req: permission.Request{RequestID: in.ID.String()}}
+	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
+	if c.unread != nil && in.Reread() {
+		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
+	}
+	if c.unread != nil {
+		s.diagnose(in.Body, c.unread)
+	}
+	if s.plan.races {
+		s.race.ask(c.req.ToolUseID)
+	}
+	c.callback = callback{name: c.req.ToolName, decides: c.req.ToolUseID, timeout: s.opts.Timeouts.Callback, caller: c}
+	return &c.callback
+}
+
+func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
+	if c.unread != nil {
+		return nil, fmt.Errorf("the request cannot be read: %w", c.unread)
+	}
+	ask := c.session.opts.CanUseTool
+	if ask == nil {
+		return nil, errNobody
+	}
+	decision, err := ask(ctx, &c.req)
+	if err != nil {
+		return nil, err
+	}
+	return decision.Reply(&c.req)
+}
+
+func (c *permissionCall) fail(err error) json.RawMessage {
+	reply, err := permission.Deny("Permission could not be decided: " + err.Error()).Reply(&c.req)
+	if err != nil {
+		return json.RawMessage(`{"behavior":"deny","message":"Permission could not be decided."}`)
+	}
+	return reply
+}
+
+// readable refuses a request that names no tool, or an input that is none: a
+// callback that allows everything else must not be asked about nothing. It also
+// refuses one with a repeated name, also inside the input, because what is
+// decided here might not be what is done there.
+func readable(req *permission.Request, err error) error {
+	switch {
+	case err != nil && (req.ToolName == "" || !jsonx.Mismatch(err)):
+		return err
+	case req.ToolName == "":
+		return errors.New("it names no tool")
+	case len(req.Input) > 0 && req.Input[0] != '{' && string(req.Input) != "null":
+		return errors.New("its input is no object")
+	}
+	return nil
+}
+
+// hookCall calls a hook of the user's.
+type hookCall struct {
+	callback
+	session *Session
+	hook    hook.Hook
+	body    hookBody
+	unread  error
+	known   bool // the hook is one of the session's
+}
+
+func (s *Session) hookCallback(in *peer.Incoming) *callback {
+	c := &hookCall{session: s}
+	c.unread = c.body.decode(in.Body)
+	if c.unread != nil && in.Reread() {
+		c.unread = c.body.decode(in.Body)
+	}
+	if c.unread != nil {
+		s.diagnose(in.Body, c.unread)
+	}
+	if jsonx.Mismatch(c.unread) {
+		c.unread = nil // costs a field; what is left can be judged
+	}
+	c.hook, c.known = s.plan.hooks[c.body.CallbackID]
+	if !c.known {
+		var input struct {
+			Event hook.Event `json:"hook_event_name"`
+		}
+		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
+		c.hook = s.opts.strictest(input.Event)
+	}
+	c.callback = callback{name: string(c.hook.Event), timeout: c.hook.Timeout, caller: c}
+	if c.timeout == 0 {
+		c.timeout = s.opts.Timeouts.Callback
+	}
+	if c.hook.Event == hook.EventPermissionRequest {
+		c.races = c.body.ToolUseID
+	}
+	return &c.callback
+}
+
+func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
+	switch {
+	case c.unread != nil:
+		return nil, fmt.Errorf("the request cannot be read: %w", c.unread)
+	case !c.known:
+		return nil, fmt.Errorf("%w: %q", errUnknown, c.body.CallbackID)
+	}
+	out, err := c.hook.Call(ctx, c.body.Input, c.body.ToolUseID)
+	if err != nil {
+		return nil, err
+	}
+	return hook.Encode(out)
+}
+
+func (c *hookCall) fail(err error) json.RawMessage {
+	return c.hook.FailureReply(c.session.opts.HookFailure, "The "+c.name+" hook failed: "+err.Error())
+}
+
+// hookBody is the body of a hook_callback.
+type hookBody struct {
+	CallbackID string          `json:"callback_id"`
+	Input      json.RawMessage `json:"input"`
+	ToolUseID  string          `json:"tool_use_id"`
+}
+
+// decode reads a body in one pass, and in the general way if there is anything
+// unusual about it.
+func (b *hookBody) decode(raw []byte) error {
+	var s jsonx.Scanner
+	var subtype jsonx.Subtype
+	s.Start(raw)
+	o := s.Object()
+	for name := s.Next(&o); name != nil; name = s.Next(&o) {
+		switch string(name) {
+		case "callback_id":
+			b.CallbackID = s.Text()
+		case "input":
+			b.Input = s.Delimit()
+		case "tool_use_id":
+			b.ToolUseID = s.Text()
+		default:
+			if subtype.Note(name) != nil {
+				s.Fail()
+			}
+			s.Skip()
+		}
+	}
+	if s.End() {
+		return nil
+	}
+	*b = hookBody{}
+	if err := jsonx.CheckSubtype(raw); err != nil {
+		return err
+	}
+	return jsonx.Unmarshal(raw, b)
+}
