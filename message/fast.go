@@ -16,6 +16,7 @@ import (
 type fastReader struct {
 	jsonx.Scanner
 	lists int // of blocks that are open
+	room  room
 }
 
 // fastDecode reads a line of a frequent type, nil for any other line.

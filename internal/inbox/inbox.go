@@ -64,6 +64,12 @@ type Inbox struct {
 	limit int
 	slot  chan struct{} // held by the one consumer
 	wake  chan struct{} // one slot: something changed
+	taken chan struct{} // one slot: the consumer has taken some, or need not
+
+	wanted atomic.Uint64 // counts what may change which frames are wanted
+	batch  batch
+
+	_ [64]byte // what follows changes with each Put, and is the reader's
 
 	mu      sync.Mutex
 	turns   turns
@@ -74,8 +80,7 @@ type Inbox struct {
 	full    bool
 	closed  bool
 	err     error
-	wanted  atomic.Uint64 // counts what may change which frames are wanted
-	batch   batch
+	stalled bool // the consumer was waited for in vain
 }
 
 // batch is what the consumer has taken and not yet returned, so that it need
@@ -92,7 +97,7 @@ func New(limit int) *Inbox {
 	if limit <= 0 {
 		limit = DefaultLimit
 	}
-	return &Inbox{limit: limit, slot: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	return &Inbox{limit: limit, slot: make(chan struct{}, 1), wake: make(chan struct{}, 1), taken: make(chan struct{}, 1)}
 }
 
 // Effect is what a frame brought about besides being queued.
@@ -144,18 +149,22 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	b.queue.push(it)
 	b.bytes += it.size()
 	if b.queue.count == enough {
-		b.signal()
+		signal(b.wake)
 	}
 	return e, nil
 }
 
-// Flush wakes a consumer that waits, if there is something for it.
+// Flush wakes a consumer that waits, if there is something for it. If much is
+// left and the consumer is at work, Flush waits for it, for a moment only.
 func (b *Inbox) Flush() {
 	b.mu.Lock()
 	some := b.queue.count > 0
 	b.mu.Unlock()
 	if some {
-		b.signal()
+		signal(b.wake)
+	}
+	for b.ahead() {
+		b.pause()
 	}
 }
 
@@ -179,9 +188,9 @@ func (b *Inbox) dropPartial() {
 	b.partial = 0
 }
 
-func (b *Inbox) signal() {
+func signal(c chan struct{}) {
 	select {
-	case b.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -193,7 +202,8 @@ func (b *Inbox) Close(err error) {
 	defer b.mu.Unlock()
 	if !b.closed {
 		b.closed, b.err = true, err
-		b.signal()
+		signal(b.wake)
+		signal(b.taken)
 	}
 }
 
@@ -223,7 +233,7 @@ func (b *Inbox) Next(ctx context.Context) (Item, error) {
 			return it, nil
 		}
 		if end {
-			b.signal() // for the next consumer
+			signal(b.wake) // for the next consumer
 			return Item{}, err
 		}
 		select {
@@ -281,6 +291,8 @@ func (b *Inbox) take() bool {
 		}
 	}
 	b.batch.chunk, b.batch.next = c, 0
+	b.stalled = false
+	signal(b.taken)
 	return true
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -256,6 +257,50 @@ func TestBound(t *testing.T) {
 	if len(got) != 1 || b.Dropped() != 3 {
 		t.Errorf("kept %v, dropped %d", got, b.Dropped())
 	}
+}
+
+// A loop that never stops to read loses nothing, however fast the wire is; one
+// that stops holds nobody up.
+func TestBrake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(100 << 10)
+		f := frame(t, `{"type":"stream_event","x":"`+strings.Repeat("x", 1000)+`"}`)
+		b.Acquire()
+		const n = 1000
+		got := make(chan int, 1)
+		go func() {
+			count := 0
+			for ; count < n; count++ {
+				if count%10 == 9 {
+					<-time.After(time.Millisecond)
+				}
+				if _, err := b.Next(t.Context()); err != nil {
+					t.Error(err)
+					break
+				}
+			}
+			got <- count
+		}()
+		for i := range n {
+			b.Put(f)
+			if i%20 == 19 {
+				b.Flush()
+			}
+		}
+		if count := <-got; count != n || b.Dropped() > 0 {
+			t.Errorf("%d frames of %d, %d dropped", count, n, b.Dropped())
+		}
+		begin := time.Now()
+		for range n {
+			b.Put(f)
+			b.Flush()
+		}
+		if d := time.Since(begin); d > 10*time.Millisecond || b.Dropped() == 0 {
+			t.Errorf("held up for %v by a loop that has stopped, %d dropped", d, b.Dropped())
+		}
+		go b.Close(io.EOF)
+		b.Flush()
+	})
 }
 
 func TestNextWaits(t *testing.T) {

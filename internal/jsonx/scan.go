@@ -254,8 +254,25 @@ func (s *Scanner) literal(word string) bool {
 	return false
 }
 
+// plainInt reads a whole number that is written plainly: up to nine digits, and
+// what follows a member.
+func (s *Scanner) plainInt() (n int, ok bool) {
+	i := s.pos
+	for ; i < len(s.data) && i-s.pos < 9 && s.data[i]-'0' <= 9; i++ {
+		n = n*10 + int(s.data[i]-'0')
+	}
+	if s.failed || i == s.pos || i == len(s.data) || s.data[i] != ',' && s.data[i] != '}' || s.data[s.pos] == '0' && i > s.pos+1 {
+		return 0, false
+	}
+	s.pos = i
+	return n, true
+}
+
 // Int reads a whole number or null.
 func (s *Scanner) Int() int {
+	if n, ok := s.plainInt(); ok {
+		return n
+	}
 	if s.Null() {
 		return 0
 	}

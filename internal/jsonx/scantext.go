@@ -10,11 +10,10 @@ import (
 
 // Text reads a string or null.
 func (s *Scanner) Text() string {
-	if s.Null() {
-		return ""
-	}
-	if s.failed || s.byte() != '"' {
-		s.failed = true
+	if s.Peek() != '"' || s.failed {
+		if !s.Null() {
+			s.failed = true
+		}
 		return ""
 	}
 	begin := s.pos + 1

@@ -22,6 +22,7 @@ const (
 	minBuffer = 4 << 10
 	maxBuffer = 32 << 10
 	calmReads = 16       // small reads in a row that make it small again
+	manyBytes = 16 << 10 // of one read: its lines need not be copied
 	longChunk = 64 << 10 // what a pipe holds
 	headSize  = 1 << 10
 	longLine  = 1 << 20
@@ -67,7 +68,8 @@ type Reader struct {
 	Waits func()
 
 	src   io.Reader
-	buf   []byte // reused: lines are copied out
+	buf   []byte // reused, if lines are copied out
+	lent  bool   // lines are parts of buf
 	r, w  int    // unread part of buf
 	calm  int    // small reads in a row
 	begun bool
@@ -119,7 +121,7 @@ func (r *Reader) trim(line []byte) []byte {
 	return line
 }
 
-// line returns the next line, a fresh copy, without its line feed.
+// line returns the next line, without its line feed.
 func (r *Reader) line() ([]byte, error) {
 	scanned := 0
 	for {
@@ -128,6 +130,9 @@ func (r *Reader) line() ([]byte, error) {
 			r.r += scanned + i + 1
 			if len(line) > r.limit() {
 				return nil, tooLong(line, int64(len(line)))
+			}
+			if r.lent {
+				return line[:len(line):len(line)], nil
 			}
 			return bytes.Clone(line), nil
 		}
@@ -145,6 +150,8 @@ func (r *Reader) line() ([]byte, error) {
 func (r *Reader) fill() error {
 	unread := r.buf[r.r:r.w]
 	switch {
+	case r.lent:
+		r.renew()
 	case r.w == len(r.buf) && len(r.buf) < maxBuffer: // the last read filled it
 		r.buf = make([]byte, min(4*len(r.buf), maxBuffer))
 	case r.calm >= calmReads && len(r.buf) > minBuffer && len(unread) == 0:
@@ -156,8 +163,12 @@ func (r *Reader) fill() error {
 	if r.calm++; n > minBuffer/2 {
 		r.calm = 0
 	}
+	r.lent = n >= manyBytes
 	return err
 }
+
+// renew gives up a buffer that was lent out.
+func (r *Reader) renew() { r.buf, r.lent = make([]byte, maxBuffer), false }
 
 // read returns at least one byte or an error.
 func (r *Reader) read(p []byte) (int, error) {
@@ -200,6 +211,9 @@ func (r *Reader) long() ([]byte, error) {
 	limit := r.limit()
 	line := append(make([]byte, 0, 4*longChunk), r.buf[r.r:r.w]...)
 	r.r, r.w = 0, 0
+	if r.lent {
+		r.renew()
+	}
 	warned := false
 	for {
 		if len(line) > limit {
