@@ -61,9 +61,9 @@ func Decode(raw []byte) (Message, error) {
 	return DecodeAs(kind.Type, kind.Subtype, raw)
 }
 
-// DecodeAs is [Decode] for a caller that has read type and subtype already. An
-// answer or a piece of one whose type could be read in two ways gives a nil
-// message and an error.
+// DecodeAs is [Decode] for a caller that has read type and subtype already. A
+// user message, an answer or a piece of one whose type could be read in two
+// ways gives a nil message and an error.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	if m := fastDecode(typ, raw); m != nil {
 		m.Head().Raw = raw
@@ -71,7 +71,8 @@ func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	}
 	m := newMessage(typ, subtype)
 	var err error
-	if typ == typeStream || typ == typeAssistant { // may have been told by how they begin
+	switch typ {
+	case typeStream, typeAssistant, typeUser: // may have been told by how they begin
 		err = jsonx.CheckEnvelope(raw)
 	}
 	if err == nil {

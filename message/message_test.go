@@ -198,6 +198,7 @@ func TestDecodeAsIsStrict(t *testing.T) {
 	for typ, line := range map[string]string{
 		"stream_event": `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}},"uuid":"u"`,
 		"assistant":    `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]},"uuid":"u"`,
+		"user":         `{"type":"user","message":{"role":"user","content":"x"},"uuid":"u"`,
 	} {
 		for _, more := range []string{"", `,"new":{"Type":"y"}`, `,"kind":7`} {
 			if m, err := message.DecodeAs(typ, "", []byte(line+more+"}")); m == nil || err != nil {

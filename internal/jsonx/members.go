@@ -163,8 +163,9 @@ func (m *Members) text() (plain bool, err error) {
 // tells whether there are no escapes before it. What is escaped is looked at by
 // whoever reads the value.
 func closingQuote(data []byte, i int) (end int, plain bool) {
+	begin := i
 	plain = true
-	for i+8 <= len(data) {
+	for i+8 <= len(data) && i-begin < longRun {
 		w := binary.LittleEndian.Uint64(data[i:])
 		mark := has(w, '"') | has(w, '\\')
 		if mark == 0 {
@@ -178,16 +179,31 @@ func closingQuote(data []byte, i int) (end int, plain bool) {
 		plain = false
 		i += 2
 	}
-	for ; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			return i, plain
-		case '\\':
-			plain = false
-			i++
+	for i < len(data) {
+		n := bytes.IndexByte(data[i:], '"')
+		if n < 0 {
+			break
 		}
+		i += n
+		if !escaped(data[begin:i]) {
+			return i, plain && bytes.IndexByte(data[begin:i], '\\') < 0
+		}
+		i++
 	}
 	return -1, false
+}
+
+// longRun is from where on it pays to look for quotes only.
+const longRun = 64
+
+// escaped reports whether what follows a piece of text is escaped by it: it
+// ends with an odd number of backslashes.
+func escaped(text []byte) bool {
+	n := 0
+	for n < len(text) && text[len(text)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 func (m *Members) blanks() {

@@ -101,6 +101,34 @@ func skimmed(t *testing.T, data []byte) {
 	}
 }
 
+// Texts of all lengths, with escapes everywhere: also where a page of the scanner
+// ends.
+func TestScannerLongText(t *testing.T) {
+	for _, part := range []string{`\n`, `a\"`, `\u00e9é`, `\ud83d\ude00abc`, `plain text, \\`} {
+		for n := 1; n < 3000; n += 1 + n/40 {
+			for pad := range 9 {
+				in := []byte(`"` + strings.Repeat("x", pad) + strings.Repeat(part, n) + `"`)
+				var s jsonx.Scanner
+				s.Start(in)
+				got := s.Text()
+				want, err := slowly[string](in)()
+				if !s.End() || err != nil || got != want {
+					t.Fatalf("%d times %s after %d: %d bytes, %v, want %d", n, part, pad, len(got), s.OK(), len(want.(string)))
+				}
+			}
+		}
+	}
+	for _, bad := range []string{`\x`, "\xff", "\x01", `\ud83d`} {
+		for _, n := range []int{10, 2030, 2040, 2048, 5000} {
+			var s jsonx.Scanner
+			s.Start([]byte(`"\n` + strings.Repeat("x", n) + bad + `"`))
+			if s.Text(); s.End() {
+				t.Errorf("%q after %d characters was read", bad, n)
+			}
+		}
+	}
+}
+
 func slowly[T any](data []byte) func() (any, error) {
 	return func() (any, error) {
 		var v T

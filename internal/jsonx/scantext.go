@@ -157,20 +157,12 @@ func special(data []byte, i int) int {
 
 // unescape reads a string with escapes, from its begin on. It moves eight
 // characters at a time to a page, whether they mean themselves or not, and then
-// looks how far they did. Pages that are full are put together.
+// looks how far they did.
 func (s *Scanner) unescape(begin int) string {
 	var page [1 << 11]byte
-	var full strings.Builder
 	var high uint64
 	data, i, n := s.data, begin, 0
-	for {
-		if n > len(page)-16 {
-			if full.Len() == 0 {
-				full.Grow(n + s.likely(i) - i)
-			}
-			full.Write(page[:n])
-			n = 0
-		}
+	for n <= len(page)-16 {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
 			binary.LittleEndian.PutUint64(page[n:], w)
@@ -191,8 +183,12 @@ func (s *Scanner) unescape(begin int) string {
 		}
 		switch {
 		case i < len(data) && data[i] == '"':
+			if high&eachHigh != 0 && !utf8.Valid(page[:n]) {
+				s.failed = true
+				return ""
+			}
 			s.pos = i + 1
-			return s.unescaped(&full, page[:n], high&eachHigh == 0)
+			return s.keep(page[:n])
 		case i+1 < len(data) && data[i] == '\\' && simple[data[i+1]] != 0:
 			page[n] = simple[data[i+1]]
 			i, n = i+2, n+1
@@ -206,23 +202,40 @@ func (s *Scanner) unescape(begin int) string {
 			i += size
 		}
 	}
+	return s.unescapeOn(page[:n], i, high&eachHigh == 0)
 }
 
-// unescaped puts the pages of a string together.
-func (s *Scanner) unescaped(full *strings.Builder, last []byte, ascii bool) string {
-	if full.Len() == 0 {
-		if ascii || utf8.Valid(last) {
-			return s.keep(last)
+// unescapeOn is unescape for a string that is longer than a page, which holds
+// nothing but ASCII or not. The rest is moved from one escape to the next.
+func (s *Scanner) unescapeOn(page []byte, begin int, ascii bool) string {
+	var out strings.Builder
+	out.Grow(len(page) + s.likely(begin) - begin)
+	out.Write(page)
+	for {
+		end, c, only := run(s.data, begin)
+		out.Write(s.data[begin:end])
+		ascii = ascii && only
+		switch c {
+		case '"':
+			if !ascii && !utf8.ValidString(out.String()) {
+				s.failed = true
+				return ""
+			}
+			s.pos = end + 1
+			return out.String()
+		case '\\':
+			r, n := escape(s.data[end:])
+			if n == 0 {
+				s.failed = true
+				return ""
+			}
+			out.WriteRune(r)
+			begin = end + n
+		default:
+			s.failed = true
+			return ""
 		}
-		s.failed = true
-		return ""
 	}
-	full.Write(last)
-	if !ascii && !utf8.ValidString(full.String()) {
-		s.failed = true
-		return ""
-	}
-	return full.String()
 }
 
 // simple holds what the escapes of two characters mean.

@@ -69,7 +69,8 @@ type Reader struct {
 
 	src   io.Reader
 	buf   []byte // reused, if lines are copied out
-	lent  bool   // lines are parts of buf
+	much  bool   // the last read brought much
+	lent  bool   // lines were given out that are parts of buf
 	r, w  int    // unread part of buf
 	calm  int    // small reads in a row
 	begun bool
@@ -131,7 +132,8 @@ func (r *Reader) line() ([]byte, error) {
 			if len(line) > r.limit() {
 				return nil, tooLong(line, int64(len(line)))
 			}
-			if r.lent {
+			if r.much {
+				r.lent = true
 				return line[:len(line):len(line)], nil
 			}
 			return bytes.Clone(line), nil
@@ -163,7 +165,7 @@ func (r *Reader) fill() error {
 	if r.calm++; n > minBuffer/2 {
 		r.calm = 0
 	}
-	r.lent = n >= manyBytes
+	r.much = n >= manyBytes
 	return err
 }
 

@@ -6,6 +6,7 @@ import "bytes"
 var frequent = [...]struct{ begin, typ string }{
 	{`{"type":"stream_event","`, "stream_event"},
 	{`{"type":"assistant","`, "assistant"},
+	{`{"type":"user","`, "user"},
 }
 
 // gates are the requests for which a tool call waits, as they begin.

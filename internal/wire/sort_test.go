@@ -17,7 +17,7 @@ func sorted(line []byte) (f wire.Frame, r wire.Request, ok bool) {
 		return f, r, false
 	}
 	switch f.Type {
-	case "stream_event", "assistant":
+	case "stream_event", "assistant", "user":
 		return f, r, jsonx.CheckEnvelope(line) == nil
 	case wire.TypeRequest:
 		if r, err = f.Request(); err != nil {
@@ -52,7 +52,7 @@ func agree(t *testing.T, line []byte) {
 	if !ok {
 		return
 	}
-	if f.Type != wantF.Type || f.Subtype != wantF.Subtype && f.Type != "assistant" && f.Type != "stream_event" {
+	if f.Type != wantF.Type || f.Subtype != "" && f.Subtype != wantF.Subtype {
 		t.Errorf("%s: %q %q, want %q %q", line, f.Type, f.Subtype, wantF.Type, wantF.Subtype)
 	}
 	if r.ID != wantR.ID || r.Subtype != wantR.Subtype || string(r.Body) != string(wantR.Body) {
@@ -89,6 +89,8 @@ var sortedLines = []string{
 	`{"type":"assistant","message":{},"type":"control_request"}`,
 	`{"type":"assistant","subtype":"x"}`,
 	`{"type":"assistant","x":`,
+	`{"type":"user","message":{"role":"user"},"subtype":"x"}`,
+	`{"type":"user","message":{},"TYPE":"control_request"}`,
 	`{"type":"assistant"}`,
 	`{ "type":"assistant","message":{}}`,
 	`{"type":"assistants","message":{}}`,
