@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/peer"
 )
 
 // How long the end of a session may take, step by step. A child process keeps
@@ -34,8 +35,8 @@ func (s *Session) ended(err error) {
 	s.readErr = err
 	s.inbox.Flush() // of what came with the end
 	close(s.readEnd)
-	if !waited(s.exited, exitBound) {
-		s.log.Warn("the CLI closed its output but still runs")
+	if errors.Is(err, peer.ErrFlood) || !waited(s.exited, exitBound) {
+		s.log.Warn("the CLI is not read any more but still runs", "error", err)
 		s.stop()
 		waited(s.exited, inputBound) // Stop has returned, watch may not yet know
 	}

@@ -437,6 +437,11 @@ func TestFloodOfRequests(t *testing.T) {
 		if grown := runtime.NumGoroutine() - before; grown > 5000 {
 			t.Errorf("%d goroutines for %d requests", grown, n)
 		}
+		defer func(begin time.Time) {
+			if d := time.Since(begin); d > 0 {
+				t.Errorf("the session ended after %v more", d)
+			}
+		}(time.Now())
 		if err := s.Wait(); err == nil || !strings.Contains(err.Error(), "requests without an answer") {
 			t.Errorf("Wait = %v", err)
 		}

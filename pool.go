@@ -123,7 +123,7 @@ func (p *Pool) Get(ctx context.Context) (*Session, error) {
 		return got.session, got.err
 	case <-ctx.Done():
 		if late := p.leave(waiter); late != nil {
-			_ = late.Close() // the pool is closed and waits for nobody
+			go late.Close() // the pool is closed and waits for nobody
 		}
 		return nil, fmt.Errorf("claude: pool: %w", context.Cause(ctx))
 	}
@@ -137,15 +137,14 @@ func (p *Pool) take() (*Session, chan start, error) {
 		return nil, nil, ErrClosed
 	}
 	defer p.refill()
-	for len(p.idle) > 0 {
-		first := p.idle[0]
-		p.idle = slices.Delete(p.idle, 0, 1)
-		close(first.taken)
+	for i, idle := range p.idle {
 		select {
-		case <-first.session.Done(): // its watcher was not fast enough
+		case <-idle.session.Done(): // its watcher will replace it
 		default:
+			p.idle = slices.Delete(p.idle, i, i+1)
+			close(idle.taken)
 			p.failures = 0
-			return first.session, nil, nil
+			return idle.session, nil, nil
 		}
 	}
 	waiter := make(chan start, 1)
