@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -77,6 +78,9 @@ func TestDemoEnded(t *testing.T) {
 			cmd.Stderr = &stderr
 			if test.end == nil {
 				r.Close()
+			} else { // a test under nohup would hand on that it is ignored
+				signal.Notify(make(chan os.Signal, 1), test.end)
+				defer signal.Reset(test.end)
 			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
