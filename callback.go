@@ -30,7 +30,7 @@ type caller interface {
 	fail(error) json.RawMessage
 }
 
-// call is a caller made of functions. Without fail there is an error reply.
+// call is a caller made of functions. Without failed there is an error reply.
 type call struct {
 	do     func(context.Context) (json.RawMessage, error)
 	failed func(error) json.RawMessage

@@ -112,6 +112,7 @@ func TestPermissionRequestIsComplete(t *testing.T) {
 func TestGateLines(t *testing.T) {
 	const allow, deny = `"behavior":"allow"`, `deny`
 	const usual = `"tool_use_id":"toolu_1"}}`
+	twice := strings.Replace(stopRequest, `"hook_event_name"`, `"hook_event_name":"Stop","hook_event_name"`, 1)
 	for _, tt := range []struct {
 		request, tail string // the tail takes the place of the last members
 		faults        int
@@ -127,6 +128,8 @@ func TestGateLines(t *testing.T) {
 		{stopRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, `"success"`},
 		{stopRequest, `"tool_use_id":"toolu_1","SUBTYPE":"x","new":{}}}`, 1, deny},
 		{stopRequest, `"tool_use_id":"toolu_1","input":{}}}`, 1, deny},
+		{twice, usual, 1, deny},
+		{strings.Replace(twice, `"hook_0"`, `"nope"`, 1), usual, 1, deny},
 	} {
 		request := strings.Replace(tt.request, usual, tt.tail, 1)
 		var answer string

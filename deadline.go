@@ -64,6 +64,7 @@ func (d *deadlines) forget(cb *callback) {
 	if cb.next != nil {
 		cb.next.prev = cb.prev
 	}
+	cb.prev, cb.next = nil, nil // one that never returns keeps no other
 }
 
 // set sets the timer, which is the only place that knows the clock. It must be
@@ -85,7 +86,8 @@ func (d *deadlines) fire() {
 	defer d.mu.Unlock()
 	now := time.Now()
 	var next time.Time
-	for cb := d.first; cb != nil; cb = cb.next {
+	for cb, after := d.first, (*callback)(nil); cb != nil; cb = after {
+		after = cb.next
 		switch {
 		case !cb.at.After(now):
 			d.forget(cb)

@@ -117,7 +117,7 @@ func (d dispatcher) Accept(req wire.Request) {
 	}
 }
 
-// Request answers a request of the CLI, in a goroutine of its own.
+// Request answers a request of the CLI, off the reader.
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	defer d.endInput()
 	if cb := d.callback(in); cb != nil {

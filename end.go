@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
 )
 
 // How long the end of a session may take, step by step. A child process keeps
@@ -24,7 +25,11 @@ const (
 func (s *Session) read() {
 	r := ndjson.NewReader(s.conn)
 	r.Limit = s.opts.Limits.Line
-	r.Waits = s.inbox.Flush
+	r.Lend = wire.Partial
+	r.Waits = func() {
+		s.inbox.Flush()
+		s.inbox.Brake()
+	}
 	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
 	s.peer.Serve(r, s.ended)
 }

@@ -125,7 +125,7 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	case !c.known:
 		return nil, fmt.Errorf("%w: %q", errUnknown, c.body.CallbackID)
 	}
-	out, err := c.hook.Call(ctx, c.body.Input, c.body.ToolUseID)
+	out, err := c.hook.Func(ctx, c.body.Input, c.body.ToolUseID)
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,7 @@ func (b *hookBody) decode(raw []byte) error {
 		case "callback_id":
 			b.CallbackID = s.Text()
 		case "input":
-			b.Input = s.Delimit()
+			b.Input = s.Skip()
 		case "tool_use_id":
 			b.ToolUseID = s.Text()
 		default:

@@ -31,17 +31,6 @@ type Hook struct {
 	// a nil error is "no opinion". An error, a panic, a timeout and an Output
 	// that cannot be encoded are failures.
 	Func func(ctx context.Context, raw json.RawMessage, toolUseID string) (Output, error)
-
-	decodes bool // Func refuses an input that is no JSON
-}
-
-// Call calls Func with an input as it stands on the wire. One that is no JSON,
-// or has a name twice, is an error.
-func (h Hook) Call(ctx context.Context, raw json.RawMessage, toolUseID string) (Output, error) {
-	if !h.decodes && len(raw) > 0 && !jsonx.Valid(raw) {
-		return nil, fmt.Errorf("hook: input of %s is not sound JSON", h.Event)
-	}
-	return h.Func(ctx, raw, toolUseID)
 }
 
 // WithTimeout returns a copy of h with another timeout.
@@ -90,7 +79,7 @@ type outputOf[T any] interface {
 // answer makes a hook from a function that returns an output. A function that
 // is nil makes a hook without Func, which a session refuses.
 func answer[I, O any, PI inputOf[I], PO outputOf[O]](event Event, matcher string, fn func(context.Context, PI) (PO, error)) Hook {
-	h := Hook{Event: event, Matcher: matcher, decodes: true}
+	h := Hook{Event: event, Matcher: matcher}
 	if fn == nil {
 		return h
 	}
@@ -113,7 +102,7 @@ func answer[I, O any, PI inputOf[I], PO outputOf[O]](event Event, matcher string
 
 // observe makes a hook from a function that only watches.
 func observe[I any, PI inputOf[I]](event Event, matcher string, fn func(context.Context, PI) error) Hook {
-	h := Hook{Event: event, Matcher: matcher, decodes: true}
+	h := Hook{Event: event, Matcher: matcher}
 	if fn == nil {
 		return h
 	}

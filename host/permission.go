@@ -165,8 +165,15 @@ func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Dec
 	last := answer{d: permission.Deny("Nobody could be asked for permission.")}
 	for range waiting {
 		a := <-answers
-		if a.final || a.err == nil && a.d.Behavior() != "" {
+		switch {
+		case a.final:
 			return a.d, a.err
+		case a.err == nil && a.d.Behavior() != "":
+			if t.s.opts.PromptTool { // the turn goes on when the client knows
+				withdraw()
+				<-answers
+			}
+			return a.d, nil
 		}
 		if a.err != nil {
 			last = a
@@ -191,7 +198,7 @@ func (t *Turn) askHooks(ctx context.Context, req *permission.Request) (permissio
 // canUseTool asks the client. It waits as long as the turn lasts: a person may
 // have to answer.
 func (s *session) canUseTool(ctx context.Context, req *permission.Request, written func()) (permission.Decision, error) {
-	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, Written: written})
+	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, Written: written, Told: true})
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
 		return permission.Decision{}, refused.Reply
 	}

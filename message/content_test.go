@@ -155,3 +155,13 @@ func TestSourceBytes(t *testing.T) {
 		}
 	}
 }
+
+// What is appended to the content of a message is not seen by anybody else.
+func TestContentIsOwn(t *testing.T) {
+	m := mustDecode(t, `{"type":"assistant","message":{"content":[{"type":"text","text":"a"}]}}`).(*message.Assistant)
+	one := append(m.Content, message.Text("b"))
+	two := append(m.Content, message.Text("c"))
+	if one.Text() != "ab" || two.Text() != "ac" {
+		t.Errorf("%q and %q", one.Text(), two.Text())
+	}
+}

@@ -29,7 +29,7 @@ func (r *fastReader) content() Content {
 		}
 		out = append(out, b)
 	}
-	return out
+	return out[:len(out):len(out)] // whoever appends gets a list of their own
 }
 
 // block reads a block of a known kind. Its type may stand anywhere in it.

@@ -42,9 +42,10 @@ func (h *Header) Head() *Header { return h }
 // Decode decodes one line of output. The names type and subtype may stand
 // anywhere in it. Decode keeps raw in the message without copying.
 //
-// Text that is no JSON gives a nil message and an error. A field of an
-// unexpected kind gives a message with everything that fits, and an error that
-// names the field.
+// Text that is no JSON gives a nil message and an error, and so does a user
+// message, an answer or a piece of one whose type could be read in two ways. A
+// field of an unexpected kind gives a message with everything that fits, and an
+// error that names the field.
 func Decode(raw []byte) (Message, error) {
 	if m := fastDecode(jsonx.Text(jsonx.Member(raw, "type")), raw); m != nil {
 		m.Head().Raw = raw
@@ -61,9 +62,7 @@ func Decode(raw []byte) (Message, error) {
 	return DecodeAs(kind.Type, kind.Subtype, raw)
 }
 
-// DecodeAs is [Decode] for a caller that has read type and subtype already. A
-// user message, an answer or a piece of one whose type could be read in two
-// ways gives a nil message and an error.
+// DecodeAs is [Decode] for a caller that has read type and subtype already.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	if m := fastDecode(typ, raw); m != nil {
 		m.Head().Raw = raw

@@ -80,6 +80,7 @@ type Inbox struct {
 	full    bool
 	closed  bool
 	err     error
+	taking  int  // batches that the consumer has taken
 	stalled bool // the consumer was waited for in vain
 }
 
@@ -154,17 +155,13 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	return e, nil
 }
 
-// Flush wakes a consumer that waits, if there is something for it. If much is
-// left and the consumer is at work, Flush waits for it, for a moment only.
+// Flush wakes a consumer that waits, if there is something for it.
 func (b *Inbox) Flush() {
 	b.mu.Lock()
 	some := b.queue.count > 0
 	b.mu.Unlock()
 	if some {
 		signal(b.wake)
-	}
-	for b.ahead() {
-		b.pause()
 	}
 }
 
@@ -291,6 +288,7 @@ func (b *Inbox) take() bool {
 		}
 	}
 	b.batch.chunk, b.batch.next = c, 0
+	b.taking++
 	b.stalled = false
 	signal(b.taken)
 	return true

@@ -285,6 +285,7 @@ func TestBrake(t *testing.T) {
 			b.Put(f)
 			if i%20 == 19 {
 				b.Flush()
+				b.Brake()
 			}
 		}
 		if count := <-got; count != n || b.Dropped() > 0 {
@@ -294,12 +295,19 @@ func TestBrake(t *testing.T) {
 		for range n {
 			b.Put(f)
 			b.Flush()
+			b.Brake()
 		}
 		if d := time.Since(begin); d > 10*time.Millisecond || b.Dropped() == 0 {
 			t.Errorf("held up for %v by a loop that has stopped, %d dropped", d, b.Dropped())
 		}
-		go b.Close(io.EOF)
-		b.Flush()
+		b.Next(t.Context()) // goes on
+		begin = time.Now()
+		b.Brake()
+		if d := time.Since(begin); d > 10*time.Millisecond {
+			t.Errorf("held up for %v by a loop that is slow", d)
+		}
+		b.Close(io.EOF)
+		b.Brake()
 	})
 }
 

@@ -367,20 +367,6 @@ func (s *Scanner) Mark() int {
 // Since returns what was read from a mark on, as it stands.
 func (s *Scanner) Since(mark int) []byte { return s.data[mark:s.pos:s.pos] }
 
-// Delimit returns an object as it stands, without looking at what is in it:
-// whoever reads it finds out whether it is sound.
-func (s *Scanner) Delimit() []byte {
-	if s.Peek() == '{' && !s.failed {
-		begin := s.pos
-		if end, fault := closingBracket(s.data, begin); fault == "" {
-			s.pos = end
-			return s.data[begin:end:end]
-		}
-	}
-	s.failed = true
-	return nil
-}
-
 // Skip reads any value and returns it as it stands.
 func (s *Scanner) Skip() []byte {
 	c := s.Peek()

@@ -62,6 +62,10 @@ type Reader struct {
 	// Long, if set, is called once for each line that passes 1 MiB without a
 	// line feed, while the line is still being read.
 	Long func(size int)
+	// Lend, if set, tells lines that are soon forgotten. When much comes at once
+	// they are not copied, and all memory that was read with them lives as long
+	// as one of them does.
+	Lend func(line []byte) bool
 	// Waits, if set, is called before each read of the stream: whoever was to
 	// be told of the lines so far should be told now, because the next may be
 	// long in coming.
@@ -132,7 +136,7 @@ func (r *Reader) line() ([]byte, error) {
 			if len(line) > r.limit() {
 				return nil, tooLong(line, int64(len(line)))
 			}
-			if r.much {
+			if r.much && r.Lend != nil && r.Lend(line) {
 				r.lent = true
 				return line[:len(line):len(line)], nil
 			}

@@ -49,6 +49,7 @@ type Call struct {
 	Timeout time.Duration // 0: the context alone bounds the call
 	First   bool          // goes out although the peer is held
 	Written func()        // called when the request stands on the stream
+	Told    bool          // a cancel notice stands on the stream before Call returns
 }
 
 // errOwnTimeout is the cause by which a call's own limit is told from its
@@ -84,7 +85,7 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 			err = p.Cause()
 		}
 	}
-	if id != "" && !p.forget(id) {
+	if id != "" && !p.forget(id, c.Told) {
 		// The reply came in the same moment: it counts.
 		select {
 		case r := <-reply:
@@ -144,23 +145,28 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 
 // forget drops a call that will not be awaited any more and tells the other
 // side, best effort. It reports false when the call was no longer pending.
-func (p *Peer) forget(id wire.ID) bool {
-	pending := false
+func (p *Peer) forget(id wire.ID, wait bool) bool {
+	pending, notify := false, false
 	tell := p.cfg.Cancels == nil || p.cfg.Cancels()
+	told := make(chan struct{})
 	p.update(func(s *state) {
 		if _, pending = s.calls[id]; !pending || s.cause != nil {
 			return
 		}
 		delete(s.calls, id)
-		if !tell {
+		if notify = tell; !notify {
 			return
 		}
 		p.wg.Go(func() {
+			defer close(told)
 			ctx, cancel := context.WithTimeout(context.Background(), noticeBound)
 			defer cancel()
 			_ = p.cfg.Writer.Write(ctx, wire.EncodeCancel(id))
 		})
 	})
+	if notify && wait {
+		<-told
+	}
 	return pending
 }
 

@@ -38,7 +38,8 @@ type Handler interface {
 	Message(wire.Frame)
 	// Accept sees each incoming request before it is handled.
 	Accept(wire.Request)
-	// Request answers an incoming request, in a goroutine of its own.
+	// Request answers an incoming request. Its goroutine does nothing else
+	// meanwhile, and is not the reader.
 	Request(context.Context, *Incoming)
 	// Refuse answers a request that may not run because too many are running.
 	// It runs no user code.
@@ -56,8 +57,8 @@ type Config struct {
 	Context context.Context
 	// Log must not be nil.
 	Log *slog.Logger
-	// Read, if set, sees every line before it is routed, on the reader
-	// goroutine. It must return at once.
+	// Read, if set, is called by the reader with every line before it is
+	// routed. It must return at once.
 	Read func(line []byte)
 	// Sort tells where a line goes; nil is wire.Parse.
 	Sort func(line []byte) (wire.Frame, error)
@@ -223,8 +224,8 @@ func (p *Peer) Unanswered() (n int) {
 	return n
 }
 
-// Wait blocks until every goroutine of the peer is gone. Handlers that ignore
-// their context keep it waiting.
+// Wait blocks until every request is handled and every notice is written.
+// Handlers that ignore their context keep it waiting.
 func (p *Peer) Wait() { p.wg.Wait() }
 
 // maxAnswering is how many requests beyond those that may run can wait to be
