@@ -84,9 +84,7 @@ func (c *crashCLI) signal(s syscall.Signal) {
 	if err := syscall.Kill(os.Getpid(), s); err != nil {
 		panic(err)
 	}
-	if s == syscall.SIGKILL {
-		<-time.After(10 * time.Minute)
-	}
+	<-time.After(10 * time.Minute) // it may arrive a moment later, at another thread
 }
 
 func (c *crashCLI) hear() {
