@@ -71,10 +71,10 @@ type group struct {
 
 func groups() []group {
 	return []group{
-		stream("small delta, 250 B", "delta", 20000, 3),
-		stream("assistant message, 2 KB", "assistant", 10000, 3),
-		stream("tool result, 100 KB", "100KB", 400, 1),
-		stream("tool result, 10 MB", "10MB", 6, 1),
+		stream("small delta, 250 B", "delta", 100000),
+		stream("assistant message, 2 KB", "assistant", 30000),
+		stream("tool result, 100 KB", "100KB", 400),
+		stream("tool result, 10 MB", "10MB", 6),
 		trips("permission", "permission"),
 		trips("hook", "hook"),
 		trips("MCP tool call", "mcp"),
@@ -127,12 +127,11 @@ func middle(values []float64) *float64 {
 	return new(values[len(values)/2])
 }
 
-// stream measures n messages in a row, in nanoseconds for each, in so many times
-// the usual rounds.
-func stream(name, prompt string, n, times int) group {
+// stream measures n messages in a row, in nanoseconds for each.
+func stream(name, prompt string, n int) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
 		n := b.scale(n)
-		samples, err := b.interleave(ctx, times*b.rounds, n, func(track) string { return prompt })
+		samples, err := b.interleave(ctx, b.rounds, n, func(track) string { return prompt })
 		if err != nil {
 			return nil, err
 		}
