@@ -147,7 +147,7 @@ type hookBody struct {
 // unusual about it.
 func (b *hookBody) decode(raw []byte) error {
 	var s jsonx.Scanner
-	var subtype jsonx.Subtype
+	body := jsonx.Body()
 	s.Start(raw)
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
@@ -159,7 +159,7 @@ func (b *hookBody) decode(raw []byte) error {
 		case "tool_use_id":
 			b.ToolUseID = s.Text()
 		default:
-			if subtype.Note(name) != nil {
+			if body.Note(name) != nil {
 				s.Fail()
 			}
 			s.Skip()
@@ -169,7 +169,7 @@ func (b *hookBody) decode(raw []byte) error {
 		return nil
 	}
 	*b = hookBody{}
-	if err := jsonx.CheckSubtype(raw); err != nil {
+	if err := jsonx.Body().Check(raw); err != nil {
 		return err
 	}
 	return jsonx.Unmarshal(raw, b)

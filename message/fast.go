@@ -63,8 +63,7 @@ func (r *fastReader) header(h *Header, name []byte) bool {
 // other reads past a member that has no meaning here. One that could be taken
 // for a part of the envelope is left to the general way, which refuses it.
 func (r *fastReader) other(name []byte) {
-	var e jsonx.Envelope
-	if e.Note(name) != nil {
+	if envelope := jsonx.Envelope(); envelope.Note(name) != nil {
 		r.Fail()
 	}
 	r.Skip()

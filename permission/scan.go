@@ -16,7 +16,7 @@ func (r *Request) scan(raw json.RawMessage) bool {
 	var s jsonx.Scanner
 	s.Start(raw)
 	f := Request{RequestID: r.RequestID, Cwd: r.Cwd, Raw: raw}
-	var subtype jsonx.Subtype
+	body := jsonx.Body()
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
 		switch string(name) {
@@ -57,7 +57,7 @@ func (r *Request) scan(raw json.RawMessage) bool {
 				return false
 			}
 		default:
-			if subtype.Note(name) != nil {
+			if body.Note(name) != nil {
 				return false
 			}
 			s.Skip()

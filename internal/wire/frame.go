@@ -55,7 +55,7 @@ func Parse(line []byte) (Frame, error) {
 	if err != nil {
 		return f, err
 	}
-	var envelope jsonx.Envelope
+	envelope := jsonx.Envelope()
 	for {
 		name, value, err := m.Next()
 		if err != nil {
@@ -90,13 +90,13 @@ func unique(obj []byte, names []string, values [][]byte) error {
 	if errors.Is(err, jsonx.ErrNotObject) {
 		return nil
 	}
-	var seen uint8
+	strict := jsonx.StrictNames(names)
 	for err == nil {
 		var name, value []byte
 		if name, value, err = m.Next(); name == nil {
 			break
 		}
-		if err = jsonx.Once(name, names, &seen); err != nil {
+		if err = strict.Note(name); err != nil {
 			break
 		}
 		if i := slices.Index(names, string(name)); i >= 0 {

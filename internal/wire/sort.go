@@ -18,7 +18,7 @@ var gates = [...]struct{ begin, subtype string }{
 // Sort is Parse for a reader that wants to know where a line goes, and nothing
 // else. It tells frequent messages and urgent requests by how they begin.
 // Whoever decodes them refuses what Parse would have refused: a message with
-// [jsonx.CheckEnvelope], the body of a request with [jsonx.CheckSubtype], after
+// [jsonx.Envelope], the body of a request with [jsonx.Body], after
 // [Request.Reread] if it cannot be read.
 func Sort(line []byte) (Frame, error) {
 	for _, m := range frequent {

@@ -1,0 +1,66 @@
+package inbox
+
+import "github.com/claude-agent-go/claude/internal/wire"
+
+// batch is what the consumer has taken and not yet returned, so that it need
+// not ask for each frame. The chunk changes under the lock only; its frames, and
+// the rest, are the consumer's.
+type batch struct {
+	chunk  *chunk
+	next   int    // of its items
+	wanted uint64 // Inbox.wanted when they were last looked at
+}
+
+// pop returns the next item that is wanted: of the batch, as long as all of it
+// still is, or else of what is queued.
+func (b *Inbox) pop() (it Item, ok, end bool, err error) {
+	t := &b.batch
+	if t.chunk != nil && t.next < t.chunk.n-1 && t.wanted == b.wanted.Load() {
+		return t.item(), true, false, nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t.wanted = b.wanted.Load()
+	for t.chunk != nil || b.take() {
+		t.chunk.keep(t.next, func(it *Item) bool { return !it.turn.discarded() })
+		if ok = t.next < t.chunk.n; ok {
+			it = t.item()
+		}
+		if t.next >= t.chunk.n {
+			b.queue.reuse(t.chunk)
+			t.chunk = nil
+		}
+		if ok {
+			return it, true, false, nil
+		}
+	}
+	return Item{}, false, b.closed, b.err
+}
+
+// item returns the next item of the batch, which does not keep it.
+func (t *batch) item() Item {
+	own := &t.chunk.items[t.next]
+	t.next++
+	it := *own
+	own.Frame = wire.Frame{}
+	return it
+}
+
+// take makes a batch of what is queued first.
+func (b *Inbox) take() bool {
+	c := b.queue.take()
+	if c == nil {
+		return false
+	}
+	b.bytes -= c.bytes
+	for i := range c.n {
+		if c.items[i].partial() {
+			b.partial--
+		}
+	}
+	b.batch.chunk, b.batch.next = c, 0
+	b.taking++
+	b.stalled = false
+	signal(b.taken)
+	return true
+}

@@ -1,0 +1,67 @@
+package jsonx
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Names that decide what a frame, or the body of a request, is.
+var (
+	envelopeNames = []string{"type", "subtype", "request_id", "request", "response"}
+	bodyNames     = []string{"subtype"}
+)
+
+// Strict watches over the names of an object. Some of them may occur once, in
+// their own spelling only: an object that two readers could take for two things
+// is refused.
+type Strict struct {
+	names []string
+	seen  uint8
+}
+
+// StrictNames returns a Strict for up to eight names in lower case. It keeps
+// the list.
+func StrictNames(names []string) Strict { return Strict{names: names} }
+
+// Envelope returns the Strict of a frame.
+func Envelope() Strict { return StrictNames(envelopeNames) }
+
+// Body returns the Strict of a request's body.
+func Body() Strict { return StrictNames(bodyNames) }
+
+// Note takes the next name of the object. It refuses one of the names that was
+// seen before, and what differs from one in case only. The long s and the Kelvin
+// sign count as cases of s and k: there are readers that take them so.
+func (s *Strict) Note(name []byte) error {
+	if len(name) == 0 {
+		return nil
+	}
+	for i, want := range s.names {
+		if name[0]|0x20 != want[0] && name[0] < utf8.RuneSelf {
+			continue
+		}
+		if string(name) == want {
+			if s.seen&(1<<i) != 0 {
+				return fmt.Errorf("member %q occurs twice", want)
+			}
+			s.seen |= 1 << i
+		} else if bytes.EqualFold(name, []byte(want)) {
+			return fmt.Errorf("member %q is a case variant of %q", name, want)
+		}
+	}
+	return nil
+}
+
+// Check takes all names of an object. What is no object is refused, too.
+func (s Strict) Check(object []byte) error {
+	m, err := Walk(object)
+	for err == nil {
+		var name []byte
+		if name, _, err = m.Next(); name == nil {
+			break
+		}
+		err = s.Note(name)
+	}
+	return err
+}
