@@ -34,15 +34,7 @@ func TestRealSession(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	tr, err := claudetest.ReadTranscript(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := transcript(t, file)
 	if got := tr.Results(); len(got) != 1 || got[0].Text != "Recorded." || len(tr.Requests("initialize")) != 1 {
 		t.Errorf("%d results, %d handshakes", len(got), len(tr.Requests("initialize")))
 	}

@@ -226,6 +226,18 @@ func TestSession(t *testing.T) {
 	if err != nil || result.Text != "Done." {
 		t.Fatalf("%v, %v", result, err)
 	}
+	tr := transcript(t, file)
+	tr.WantRan(t, "Bash")
+	replay := claudetest.Replay(tr)
+	result, err = claude.Ask(t.Context(), "Go.", &claude.Options{Transport: replay, CanUseTool: policy})
+	if err != nil || replay.Err() != nil || result.Text != "Done." {
+		t.Errorf("replayed: %v, %v, %v", result, err, replay.Err())
+	}
+}
+
+// transcript reads what was recorded.
+func transcript(t *testing.T, file string) *claudetest.Transcript {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -235,12 +247,7 @@ func TestSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr.WantRan(t, "Bash")
-	replay := claudetest.Replay(tr)
-	result, err = claude.Ask(t.Context(), "Go.", &claude.Options{Transport: replay, CanUseTool: policy})
-	if err != nil || replay.Err() != nil || result.Text != "Done." {
-		t.Errorf("replayed: %v, %v, %v", result, err, replay.Err())
-	}
+	return tr
 }
 
 func TestNotFound(t *testing.T) {
