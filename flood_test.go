@@ -311,6 +311,45 @@ func TestFloodBeforeThePromptIsRead(t *testing.T) {
 	})
 }
 
+// A loop that does nothing but read gets everything, although the CLI writes
+// faster and more than may wait; and control goes on meanwhile.
+func TestFloodOfDeltas(t *testing.T) {
+	const n = 3000
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.begin(id)
+		for range n {
+			c.say(`{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}}`, strings.Repeat("x", 200))
+		}
+		c.say("%s", bashRequest)
+		c.hear()
+		c.result("done", id)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Limits.Unread = 200 << 10
+		o.CanUseTool = allowAll
+		s := connect(t, o)
+		deltas := 0
+		for m, err := range s.Run(t.Context(), "go") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, ok := m.(*message.StreamEvent); ok {
+				deltas++
+			}
+			if deltas%20 == 19 {
+				<-time.After(time.Millisecond) // slower than the wire
+			}
+		}
+		if deltas != n {
+			t.Errorf("%d deltas of %d", deltas, n)
+		}
+		finish(t, s)
+	})
+}
+
 func TestUnusableTemporaryFolder(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	o := &claude.Options{

@@ -317,8 +317,10 @@ type Limits struct {
 	// Line is the longest line that is read, in bytes: 64 MiB. A longer one is
 	// dropped and reported.
 	Line int
-	// Unread is how many bytes of messages may wait to be read: 64 MiB. Past
-	// it partial messages are dropped, then the session ends with ErrSlow.
+	// Unread is how many bytes of messages may wait to be read: 64 MiB. From
+	// half of it on a loop that is reading is given a few milliseconds at a
+	// time. Past it partial messages are dropped, then the session ends with
+	// ErrSlow.
 	Unread int
 	// Queued is how many operations may wait for the handshake: 16.
 	Queued int
