@@ -21,5 +21,6 @@
 // request_id at the top level, a reply subtype that is neither "success" nor
 // "error" (a success). The order of members carries no meaning: "type" often
 // comes last. A frame whose envelope names are repeated or differ only in case
-// is refused, because two readers could disagree about what it says.
+// is refused, because two readers could disagree about what it says: by Parse,
+// or, of lines that Sort tells by how they begin, by whoever decodes them.
 package wire
