@@ -31,10 +31,11 @@ func TestLedger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// These chapters are finished lists; others grow with what is found.
 	want := map[string]int{"F": 78, "T": 23, "R": 118, "P": 17}
 	for _, c := range all {
-		if len(c.rows) != want[c.letter] {
-			t.Errorf("%s has %d entries, want %d", c.title, len(c.rows), want[c.letter])
+		if n, finished := want[c.letter]; finished && len(c.rows) != n || len(c.rows) == 0 {
+			t.Errorf("%s has %d entries, want %d", c.title, len(c.rows), n)
 		}
 		delete(want, c.letter)
 	}

@@ -55,13 +55,7 @@ func (b *builder) frame(f *Frame) {
 	case f.Dir == claudetest.DirMeta:
 		b.process(f)
 		return
-	case jsonx.Present(jsonx.Member(f.Msg, "_eof")):
-		f.Kind, f.Summary = KindProcess, "end of the input"
-		return
-	}
-	if raw := jsonx.Member(f.Msg, "_raw"); raw != nil {
-		f.Kind, f.Text, f.Error = KindBroken, head(jsonx.Text(raw), headLimit), "line is no JSON"
-		f.Summary = short(f.Text)
+	case b.aside(f), b.text(f):
 		return
 	}
 	w, err := wire.Parse(f.Msg)
@@ -84,39 +78,6 @@ func (b *builder) frame(f *Frame) {
 	}
 	if b.turn != nil {
 		f.Turn = b.turn.Number
-	}
-}
-
-// process takes what is said of the process itself.
-func (b *builder) process(f *Frame) {
-	var said struct {
-		Args   []string `json:"argv"`
-		Code   *int     `json:"exit_code"`
-		Signal string   `json:"signal"`
-		Stderr *string  `json:"stderr"`
-		Lost   int64    `json:"lost_bytes"`
-	}
-	_ = jsonx.Unmarshal(f.Msg, &said)
-	f.Kind = KindProcess
-	s := &b.rep.Summary
-	switch {
-	case said.Stderr != nil:
-		f.Kind, f.Summary = KindStderr, short(*said.Stderr)
-	case said.Code != nil:
-		s.ExitCode = said.Code
-		f.Summary = exitText(*said.Code, said.Signal)
-		if *said.Code != 0 {
-			f.Error = f.Summary
-		}
-	case said.Args != nil:
-		s.Args = said.Args
-		f.Summary = short(commandLine(said.Args))
-	case said.Lost > 0:
-		f.Error = "the recorder could not keep up"
-		f.Summary = f.Error + ", " + bytesText(said.Lost) + " are missing"
-		b.problem(f.Line, f.Summary)
-	default:
-		f.Summary = short(string(f.Msg))
 	}
 }
 

@@ -93,11 +93,11 @@ func count(n int) string {
 	return fmt.Sprintf("%.2fM", float64(n)/1e6)
 }
 
-func exitText(code int, signal string) string {
+func exitText(code, signal string) string {
 	if signal != "" {
-		return "ended by signal: " + signal
+		return "ended by signal: " + short(signal)
 	}
-	return "exit code " + number(code)
+	return "exit code " + code
 }
 
 // commandLine joins arguments so that blanks in them show.

@@ -145,8 +145,8 @@ func (v *viewer) page() *page {
 		}
 	}
 	p.About = append(p.About, plural(s.Lines, "line"), bytesText(s.Bytes))
-	if s.ExitCode != nil {
-		p.About = append(p.About, exitText(*s.ExitCode, ""))
+	if s.Exit != "" {
+		p.About = append(p.About, s.Exit)
 	}
 	if most := 200; len(p.Problems) > most {
 		v.cut("%d problems are not listed", len(p.Problems)-most)

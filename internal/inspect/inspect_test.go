@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,7 +156,12 @@ func TestProblems(t *testing.T) {
 		{"no id", []string{head, `{"dir":"out","t_ms":1,"msg":{"type":"control_request","request":{"subtype":"x"}}}`}, []string{"2 Missing required field: request_id"}},
 		{"no JSON", []string{head, "hello"}, []string{"2 line cannot be read"}},
 		{"no envelope", []string{head, `{"a":1}`, `{"dir":"sideways","msg":{}}`, `{"dir":"in"}`}, []string{"2 line cannot be read: it has no dir and msg", "3 line cannot", "4 line cannot"}},
-		{"text of the CLI", []string{head, `{"dir":"out","t_ms":1,"msg":{"_raw":"oops"}}`}, []string{"2 line is no JSON"}},
+		{"text of the CLI", []string{head, `{"dir":"out","t_ms":1,"msg":{"_raw":"oops"}}`}, []string{"2 line is not JSON"}},
+		{"JSON kept as text", []string{head, `{"dir":"in","t_ms":1,"msg":{"_raw":"\ufeff{\"type\":\"keep_alive\"}\r\n"}}`, `{"dir":"in","t_ms":1,"msg":{"_raw":" \n\n"}}`}, nil},
+		{"request kept as text", []string{head, `{"dir":"in","t_ms":1,"msg":{"_raw":"{\"type\":\"control_request\",\"request_id\":\"a\",\"request\":{\"subtype\":\"interrupt\"}}\n"}}`, reply("out", "a")}, nil},
+		{"JSON over several lines", []string{head, `{"dir":"in","t_ms":1,"msg":{"_raw":"{\n\"type\":\"keep_alive\"}"}}`}, []string{"2 JSON over several lines"}},
+		{"list kept as text", []string{head, `{"dir":"in","t_ms":1,"msg":{"_raw":"[1,2]\n"}}`}, []string{"2 frame cannot be read"}},
+		{"words of the recorder", []string{head, `{"dir":"in","t_ms":1,"msg":{"_write_error":"broken pipe"}}`, `{"dir":"in","t_ms":1,"msg":{"_note":"5 MB of x"}}`, `{"dir":"in","t_ms":1,"msg":{"_eof":true}}`}, nil},
 		{"no object", []string{head, `{"dir":"out","t_ms":1,"msg":[1]}`}, []string{"2 frame cannot be read"}},
 		{"two readings", []string{head, `{"dir":"out","t_ms":1,"msg":{"type":"a","Type":"b"}}`}, []string{"2 frame cannot be read"}},
 		{"lost", []string{head, `{"dir":"meta","t_ms":1,"msg":{"lost_bytes":2048}}`}, []string{"2 the recorder could not keep up, 2.0 KiB are missing"}},
@@ -238,6 +244,41 @@ func TestUnknownNames(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
+// How the process ended is shown whichever way a recorder says it.
+func TestExit(t *testing.T) {
+	code := func(n int) *int { return &n }
+	for _, tt := range []struct {
+		name, meta string
+		code       *int
+		exit       string
+		failed     bool
+		summary    string
+	}{
+		{"well", `{"exit_code":0}`, code(0), "exit code 0", false, "exit code 0"},
+		{"badly", `{"exit_code":3}`, code(3), "exit code 3", true, "exit code 3"},
+		{"with stderr", `{"exit_code":1,"exit_after_s":0.2,"stderr":"Error: no\nreally"}`, code(1), "exit code 1", true, "exit code 1, stderr: Error: no really"},
+		{"with nothing on stderr", `{"exit_code":143,"stderr":""}`, code(143), "exit code 143", true, "exit code 143"},
+		{"by a signal", `{"exit_code":137,"signal":"killed"}`, code(137), "ended by signal: killed", true, "ended by signal: killed"},
+		{"in words", `{"exit_code":"timeout->kill","stderr":"late"}`, nil, "ended: timeout->kill", true, "ended: timeout->kill, stderr: late"},
+		{"stderr alone", `{"stderr":"hm"}`, nil, "", false, "hm"},
+		{"a signal that was sent", `{"signal":"SIGTERM"}`, nil, "", false, "signal sent: SIGTERM"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			rep := parse(t, `{"dir":"out","t_ms":0,"msg":{"type":"keep_alive"}}`, `{"dir":"meta","t_ms":1,"msg":`+tt.meta+`}`)
+			s, f := rep.Summary, rep.Frames[1]
+			if s.Exit != tt.exit || (s.ExitCode == nil) != (tt.code == nil) || tt.code != nil && *s.ExitCode != *tt.code {
+				t.Errorf("exit %q, code %v", s.Exit, s.ExitCode)
+			}
+			if f.Summary != tt.summary || (f.Error != "") != tt.failed {
+				t.Errorf("frame says %q, error %q", f.Summary, f.Error)
+			}
+			if text, page := checkOutputs(t, rep); tt.exit != "" && (!strings.Contains(text, "· "+tt.exit) || !strings.Contains(page, html.EscapeString(tt.exit))) {
+				t.Errorf("the end is not shown:\n%s", text)
+			}
+		})
 	}
 }
 

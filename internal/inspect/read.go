@@ -145,7 +145,7 @@ func readFrame(line []byte, size, number int, whole bool) *Frame {
 		f.Text = head(string(line), headLimit)
 		return f
 	}
-	f.Msg = e.Msg
+	f.Msg = unwrapped(e.Msg)
 	return f
 }
 

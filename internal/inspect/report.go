@@ -32,6 +32,8 @@ type Summary struct {
 	Args []string `json:"argv,omitzero"`
 	// ExitCode is nil when the recording does not tell.
 	ExitCode *int `json:"exit_code,omitzero"`
+	// Exit says how the process ended, also where there is no code.
+	Exit string `json:"exit,omitzero"`
 	// Version, Model, Cwd and SessionID are what the CLI said of itself.
 	Version   string `json:"version,omitzero"`
 	Model     string `json:"model,omitzero"`

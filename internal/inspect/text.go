@@ -88,8 +88,8 @@ func (p *printer) summary(r *Report) {
 	p.printf("  %s\n", strings.Join(facts, " · "))
 	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", money(s.CostUSD), plural(s.ModelCalls, "model call"),
 		count(s.Tokens.Input), count(s.Tokens.Output), count(s.Tokens.CacheRead))
-	if s.ExitCode != nil {
-		cost += " · " + exitText(*s.ExitCode, "")
+	if s.Exit != "" {
+		cost += " · " + p.line(s.Exit)
 	}
 	p.printf("  %s\n", cost)
 }
