@@ -34,6 +34,7 @@ func apart() map[string][]string {
 		"internal/chaos":           {".", "claudetest", "internal/ndjson", "internal/realcli", "internal/wire", "permission"},
 		"internal/corpus":          nil,
 		"internal/leak":            nil,
+		"internal/mutation":        nil,
 		"internal/policy":          nil,
 		"internal/seeded":          nil,
 		"internal/realcli":         nil,
