@@ -16,7 +16,7 @@ read -r prompt || exit 0
 uuid=${prompt#*'"uuid":"'}
 uuid=${uuid%%'"'*}
 echo '{"type":"system","subtype":"init","session_id":"s-1"}'
-echo '{"type":"result","subtype":"success","is_error":false,"result":"","structured_output":{"name":"Reykjavik","people":140000},"user_message_uuids":["'$uuid'"]}'
+echo '{"type":"result","subtype":"success","is_error":false,"result":"","total_cost_usd":0.05,"structured_output":{"name":"Reykjavik","people":140000},"user_message_uuids":["'$uuid'"]}'
 `
 
 func ExampleAskAs() {
@@ -27,13 +27,16 @@ func ExampleAskAs() {
 		Name   string `json:"name"`
 		People int    `json:"people" jsonschema:"how many live there"`
 	}
-	city, err := claude.AskAs[City](ctx, "The largest city of Iceland", nil)
+	city, res, err := claude.AskAs[City](ctx, "The largest city of Iceland", nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	fmt.Println(city.Name, city.People)
-	// Output: Reykjavik 140000
+	fmt.Printf("$%.2f\n", res.TotalCostUSD)
+	// Output:
+	// Reykjavik 140000
+	// $0.05
 }
 
 // toolCall shakes hands, calls a tool and goes on if it says 4.

@@ -47,22 +47,25 @@ func (e *OutputError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
 
 // AskAs is [Ask] for an answer of the type T: its JSON Schema is given to the
 // CLI, and the answer is checked and decoded. See [SchemaFor] for what T may
-// be. The error is that of Ask, or an [*OutputError].
-func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, error) {
+// be. The result has everything else: cost, session id, denials. It is nil only
+// when there was none; most errors come with it. The error is that of Ask, or
+// an [*OutputError].
+func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, *message.Result, error) {
 	var none T
 	own := opts.clone()
 	if own.OutputSchema != nil {
-		return none, &OptionError{"OutputSchema", "AskAs takes the schema from the type"}
+		return none, nil, &OptionError{"OutputSchema", "AskAs takes the schema from the type"}
 	}
 	var err error
 	if own.OutputSchema, err = SchemaFor[T](); err != nil {
-		return none, &OptionError{"OutputSchema", err.Error()}
+		return none, nil, &OptionError{"OutputSchema", err.Error()}
 	}
 	result, err := Ask(ctx, prompt, own)
 	if err != nil && !exhausted(result) {
-		return none, err
+		return none, result, err
 	}
-	return Decode[T](result)
+	answer, err := Decode[T](result)
+	return answer, result, err
 }
 
 // SchemaFor returns the JSON Schema of T for Options.OutputSchema. The CLI

@@ -84,11 +84,11 @@ func TestOutputSchemaOption(t *testing.T) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}
-	_, err := claude.AskAs[chan int](t.Context(), "", nil)
+	_, _, err := claude.AskAs[chan int](t.Context(), "", nil)
 	if bad, ok := errors.AsType[*claude.OptionError](err); !ok || !strings.Contains(bad.Problem, "chan int cannot be JSON") {
 		t.Errorf("channel: %v", err)
 	}
-	_, err = claude.AskAs[city](t.Context(), "", &claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)})
+	_, _, err = claude.AskAs[city](t.Context(), "", &claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)})
 	if _, ok := errors.AsType[*claude.OptionError](err); !ok {
 		t.Errorf("two schemas: %v", err)
 	}

@@ -20,9 +20,12 @@ func TestRealAskAs(t *testing.T) {
 		"quarters": []any{map[string]any{"name": "Old", "tags": map[string]string{"pond": "yes"}}, map[string]any{"name": "West"}},
 		"near":     []any{map[string]any{"name": "Akranes", "people": 8000, "founded": nil, "quarters": []any{}}},
 	}))
-	got, err := claude.AskAs[city](t.Context(), "The largest city of Iceland", r.opts)
+	got, res, err := claude.AskAs[city](t.Context(), "The largest city of Iceland", r.opts)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if res == nil || res.TotalCostUSD <= 0 || res.SessionID == "" {
+		t.Errorf("the result is %+v, want cost and session", res)
 	}
 	if got.Name != "Reykjavik" || got.People != 140000 || got.Founded.Year() != 1786 || len(got.Quarters) != 2 ||
 		got.Quarters[0].Tags["pond"] != "yes" || got.Near[0].Name != "Akranes" || got.Near[0].Founded != nil {
@@ -40,7 +43,7 @@ func TestRealAskAsList(t *testing.T) {
 			if way == "handshake" {
 				r.opts.SystemPrompt.Text = "Be brief."
 			}
-			got, err := claude.AskAs[[]string](t.Context(), "letters", r.opts)
+			got, _, err := claude.AskAs[[]string](t.Context(), "letters", r.opts)
 			if err != nil || strings.Join(got, "") != "ab" {
 				t.Errorf("got %q, %v", got, err)
 			}
@@ -52,22 +55,22 @@ func TestRealOutputErrors(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "giving up on a schema")
 	t.Run("retries", func(t *testing.T) {
 		r := realCLI(t, claudetest.UseTool(structured, map[string]any{"name": 1}).Forever())
-		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
-		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrOutputRetries) || bad.Result == nil {
+		_, res, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrOutputRetries) || res == nil || bad.Result != res {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("none", func(t *testing.T) {
 		r := realCLI(t, claudetest.Say("I would rather talk.").Forever())
-		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
-		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrNoOutput) || bad.Result.Text == "" {
+		_, res, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if bad, ok := errors.AsType[*claude.OutputError](err); !ok || !errors.Is(err, claude.ErrNoOutput) || bad.Result != res || res.Text == "" {
 			t.Errorf("error = %v", err)
 		}
 	})
 	t.Run("API", func(t *testing.T) {
 		r := realCLI(t, claudetest.Fail(400, "invalid_request_error", "no good").Forever())
-		_, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
-		if _, ok := errors.AsType[*claude.ResultError](err); !ok {
+		_, res, err := claude.AskAs[quarter](t.Context(), "x", r.opts)
+		if failed, ok := errors.AsType[*claude.ResultError](err); !ok || res == nil || failed.Result != res {
 			t.Errorf("error = %v", err)
 		}
 	})

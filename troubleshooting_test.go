@@ -51,7 +51,8 @@ func TestTroubleshooting(t *testing.T) {
 			return second(claude.Ask(ctx, "hi", &claude.Options{Transport: cli}))
 		},
 		"no structured output in the result": func(ctx context.Context) error {
-			return second(claude.AskAs[int](ctx, "hi", &claude.Options{Transport: claudetest.New()}))
+			_, _, err := claude.AskAs[int](ctx, "hi", &claude.Options{Transport: claudetest.New()})
+			return err
 		},
 		"claude: stream already used": func(ctx context.Context) error {
 			stream := claude.Query(ctx, "hi", &claude.Options{Transport: claudetest.New()})

@@ -34,7 +34,7 @@ type Finding struct {
 }
 
 func run(ctx context.Context, w io.Writer, cli claude.Transport) error {
-	review, err := claude.AskAs[Review](ctx, "Review the last commit", &claude.Options{
+	review, res, err := claude.AskAs[Review](ctx, "Review the last commit", &claude.Options{
 		AllowedTools: []string{"Read", "Bash(git show:*)"},
 		Transport:    cli,
 	})
@@ -44,7 +44,7 @@ func run(ctx context.Context, w io.Writer, cli claude.Transport) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(w, review.Verdict)
+	fmt.Fprintf(w, "%s ($%.2f)\n", review.Verdict, res.TotalCostUSD)
 	for _, f := range review.Findings {
 		fmt.Fprintf(w, "%s:%d: %s\n", f.File, f.Line, f.Problem)
 	}

@@ -17,7 +17,7 @@ func Example() {
 		fmt.Println(err)
 	}
 	// Output:
-	// reject
+	// reject ($0.00)
 	// main.go:7: The error is dropped.
 }
 
