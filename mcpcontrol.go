@@ -73,15 +73,17 @@ func (s *Session) SetMCPServers(ctx context.Context, servers MCPServers) (*contr
 	// same name is a new one to it only if the old one has gone before.
 	before := new(control.MCPSetResult)
 	if replaced := s.mcp.replaced(inside); len(replaced) > 0 {
-		rest := maps.Clone(outside)
+		rest, others := maps.Clone(outside), maps.Clone(inside)
 		for _, name := range replaced {
 			delete(rest, name)
+			delete(others, name)
 		}
+		s.mcp.add(others) // before the CLI asks for them
 		if err := s.setMCPServers(ctx, rest, before); err != nil {
 			return nil, err
 		}
 	}
-	s.mcp.add(inside) // before the CLI asks for them
+	s.mcp.add(inside)
 	result := new(control.MCPSetResult)
 	if err := s.setMCPServers(ctx, outside, result); err != nil {
 		return nil, err

@@ -33,6 +33,7 @@ const (
 var (
 	errMCPCancelled = errors.New("the call was cancelled")
 	errMCPInFlight  = errors.New("a request with this id is already in flight")
+	errMCPAmbiguous = errors.New("the message is no JSON, or repeats a name")
 	errMCPSilent    = errors.New("the server gave no response")
 	errMCPGarbage   = errors.New("the server gave a response that is no JSON")
 	errMCPGone      = errors.New("the MCP server was taken out of the session")
@@ -46,11 +47,12 @@ type mcpHub struct {
 	pushes  chan struct{} // a place for each push that is not acknowledged
 	setting chan struct{} // one slot: SetMCPServers runs alone
 
-	mu      sync.Mutex
-	servers map[string]*mcpServer
-	waiting map[wire.ID]*mcpMessage // accepted, not yet served
-	calls   map[mcpCall]*mcpMessage // not yet returned
-	closed  bool
+	mu         sync.Mutex
+	servers    map[string]*mcpServer
+	waiting    map[wire.ID]*mcpMessage // accepted, not yet served
+	calls      map[mcpCall]*mcpMessage // not yet answered
+	handshakes uint64                  // with any server
+	closed     bool
 }
 
 // mcpServer is a server and its connection.
@@ -61,21 +63,33 @@ type mcpServer struct {
 	cancel  context.CancelCauseFunc
 
 	opening chan struct{} // one slot: a connection is opened by one
-	conn    MCPConn       // under the hub's lock
-	gone    bool          // under the hub's lock: taken out of the session
+
+	// Under the hub's lock:
+	conn      MCPConn
+	handshake uint64 // the last one
+	gone      bool   // taken out of the session
 }
 
-// mcpCall names a JSON-RPC request: ids are unique within a server only.
-type mcpCall struct{ server, id string }
+// mcpCall names a JSON-RPC request. Ids are unique within a handshake with a
+// server only: the CLI counts from 0 again after each, while calls that came
+// before it may still run.
+type mcpCall struct {
+	server    string
+	handshake uint64
+	id        string
+}
 
 // mcpMessage is one JSON-RPC message of the CLI.
 type mcpMessage struct {
 	server string
+	to     *mcpServer // nil: there is none of this name
 	raw    json.RawMessage
 	id     json.RawMessage // nil: not a request
 	method string
+	key    mcpCall // of a request
 
-	double    bool // the id is in flight already
+	double    bool           // the id is in flight already
+	in        *peer.Incoming // under the hub's lock; nil until it is served
 	ctx       context.Context
 	takenBack context.CancelCauseFunc
 }
@@ -96,8 +110,11 @@ func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) 
 	return h
 }
 
+// newServer returns a server that is not connected. The hub must be locked, or
+// known to nobody else yet.
 func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
-	server := &mcpServer{name: name, handler: handler, opening: make(chan struct{}, 1)}
+	h.handshakes++ // calls of another server of this name are not this one's
+	server := &mcpServer{name: name, handler: handler, handshake: h.handshakes, opening: make(chan struct{}, 1)}
 	server.ctx, server.cancel = context.WithCancelCause(h.ctx)
 	return server
 }
@@ -117,25 +134,41 @@ func (h *mcpHub) accept(req wire.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting[req.ID] = m
+	m.to = h.servers[m.server]
+	m.key = mcpCall{server: m.server, id: string(m.id)}
+	if m.to != nil {
+		if m.id != nil && m.method == "initialize" {
+			h.handshakes++
+			m.to.handshake = h.handshakes
+		}
+		m.key.handshake = m.to.handshake
+	}
 	switch {
 	case m.id != nil:
-		key := mcpCall{m.server, string(m.id)}
-		if m.double = h.calls[key] != nil; !m.double {
-			h.calls[key] = m
+		if m.double = h.calls[m.key].pending(); !m.double {
+			h.calls[m.key] = m
 		}
 	case m.method == "notifications/cancelled":
-		id := jsonx.Member(jsonx.Member(raw, "params"), "requestId")
-		if call := h.calls[mcpCall{m.server, string(id)}]; call != nil {
+		m.key.id = string(jsonx.Member(jsonx.Member(raw, "params"), "requestId"))
+		if call := h.calls[m.key]; call != nil {
+			delete(h.calls, m.key) // its answer follows at once
 			call.takenBack(errMCPCancelled)
 		}
 	}
 }
+
+// pending reports whether a call has no answer yet and was not withdrawn. Its
+// handler may run for longer. The hub must be locked.
+func (m *mcpMessage) pending() bool { return m != nil && (m.in == nil || m.in.Pending()) }
 
 // callback returns what serves a message that was accepted.
 func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	h.mu.Lock()
 	m := h.waiting[in.ID]
 	delete(h.waiting, in.ID)
+	if m != nil {
+		m.in = in
+	}
 	h.mu.Unlock()
 	if m == nil {
 		return nil
@@ -148,7 +181,7 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 		name: name,
 		caller: &call{
 			do: func(ctx context.Context) (json.RawMessage, error) {
-				return h.serve(ctx, in, m)
+				return h.serve(ctx, m)
 			},
 			failed: func(err error) json.RawMessage {
 				h.done(m)
@@ -165,7 +198,7 @@ func (m *mcpMessage) cancelled() json.RawMessage {
 
 // serve hands a message to its server. A call that is cancelled is answered at
 // once; what its server says later is dropped.
-func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (json.RawMessage, error) {
+func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, error) {
 	defer h.done(m)
 	if m.double {
 		return nil, errMCPInFlight
@@ -173,12 +206,10 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	if m.raw == nil || m.raw[0] != '{' {
 		return m.respond(rpcError(json.RawMessage("null"), rpcInvalid, "not a JSON-RPC message")), nil
 	}
-	if !jsonx.Valid(in.Body) { // what was read of it might not be what the server reads
-		return m.respond(rpcError(m.id, rpcInvalid, "the message is no JSON, or repeats a name")), nil
+	if err := m.ambiguous(); err != nil {
+		return m.respond(rpcError(m.id, rpcInvalid, err.Error())), nil
 	}
-	h.mu.Lock()
-	server := h.servers[m.server]
-	h.mu.Unlock()
+	server := m.to
 	if server == nil {
 		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
 	}
@@ -190,7 +221,7 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	defer context.AfterFunc(request, func() { cancel(context.Cause(request)) })()
 	defer context.AfterFunc(m.ctx, func() {
 		cancel(context.Cause(m.ctx))
-		in.Reply(m.cancelled()) // at once, whatever the server does
+		m.in.Reply(m.cancelled()) // at once, whatever the server does
 	})()
 	conn, err := h.connection(ctx, server)
 	if err != nil {
@@ -212,6 +243,24 @@ func (h *mcpHub) serve(ctx context.Context, in *peer.Incoming, m *mcpMessage) (j
 	return nil, err
 }
 
+// Names that decide where a message goes and what it is.
+var (
+	mcpNames = []string{"subtype", "server_name", "message"}
+	rpcNames = []string{"jsonrpc", "id", "method", "params"}
+)
+
+// ambiguous reports why a message must not be served: what was read of it might
+// not be what the server reads.
+func (m *mcpMessage) ambiguous() error {
+	if !jsonx.Valid(m.in.Body) {
+		return errMCPAmbiguous
+	}
+	if err := jsonx.StrictNames(mcpNames).Check(m.in.Body); err != nil {
+		return err
+	}
+	return jsonx.StrictNames(rpcNames).Check(m.raw)
+}
+
 // done forgets a call.
 func (h *mcpHub) done(m *mcpMessage) {
 	m.takenBack(nil)
@@ -220,8 +269,8 @@ func (h *mcpHub) done(m *mcpMessage) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if key := (mcpCall{m.server, string(m.id)}); h.calls[key] == m {
-		delete(h.calls, key)
+	if h.calls[m.key] == m {
+		delete(h.calls, m.key)
 	}
 }
 
@@ -284,6 +333,9 @@ func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, er
 	h.mu.Unlock()
 	if conn != nil {
 		return conn, nil
+	}
+	if server.ctx.Err() != nil { // it was taken out, or the session is over
+		return nil, context.Cause(server.ctx)
 	}
 	conn, err := server.handler.OpenMCP(server.ctx, server.name, h.pusher(server))
 	if err == nil && conn == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/realcli"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -207,5 +208,63 @@ func TestRealMCPOperations(t *testing.T) {
 	turn("mcp__asker__ask")
 	if opened, closed := late.counts(); opened != 1 || closed != 1 {
 		t.Errorf("opened %d times, closed %d times", opened, closed)
+	}
+}
+
+// The CLI counts its calls from 0 again when a server comes back, while a call
+// from before may still run: one that was interrupted and ignores it.
+func TestRealMCPCallsAfterNewHandshake(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "interrupting the call of a tool")
+	r := realCLI(t, claudetest.UseTool("mcp__clock__slow", nil), claudetest.UseTool("mcp__clock__now", nil), claudetest.Say("done"))
+	r.opts.AllowedTools = []string{"mcp__clock__slow", "mcp__clock__now"}
+	begun, release := make(chan string, 1), make(chan struct{})
+	base := clock()
+	server := &rawServer{handle: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+		switch {
+		case method == "tools/list":
+			return answerTo(m, `{"tools":[{"name":"slow","inputSchema":{"type":"object"}},{"name":"now","inputSchema":{"type":"object"}}]}`), nil
+		case method == "tools/call" && strings.Contains(string(m), `"slow"`):
+			begun <- string(jsonx.Member(m, "id"))
+			<-release
+			return answerTo(m, `{"content":[]}`), nil
+		case method == "tools/call":
+			begun <- string(jsonx.Member(m, "id"))
+		}
+		return base.handle(ctx, method, m)
+	}}
+	r.opts.MCPServers = claude.MCPServers{"clock": server}
+	s := r.connect(t)
+	defer close(release)
+	interrupted := make(chan string)
+	go func() {
+		id := <-begun
+		if _, err := s.Interrupt(t.Context()); err != nil {
+			t.Error(err)
+		}
+		interrupted <- id
+	}()
+	if _, err := s.Ask(t.Context(), "wait"); err == nil {
+		t.Error("the turn was not interrupted")
+	}
+	before := <-interrupted
+	for _, servers := range []claude.MCPServers{nil, {"clock": server}} {
+		if _, err := s.SetMCPServers(t.Context(), servers); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.Ask(t.Context(), "what time is it?"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case after := <-begun:
+		if after != before {
+			t.Errorf("the call has id %s, that of the earlier handshake %s: the test shows nothing", after, before)
+		}
+	default:
+		t.Error("the server was not called")
+	}
+	calls := r.calls()
+	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || got[0].Text != "noon" || got[0].IsError {
+		t.Errorf("tool results %+v", got)
 	}
 }

@@ -19,6 +19,8 @@ const methodInitialize = "initialize"
 var (
 	errGone = errors.New("the MCP server has closed the connection")
 	errID   = errors.New("the id is neither a string nor a whole number")
+
+	errInFlight = errors.New("a request with this id is already in flight")
 )
 
 // conn is the connection of one session with a server. The CLI may shake hands
@@ -73,12 +75,16 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 	if req == nil || !req.IsCall() {
 		return nil, t.deliver(ctx, msg)
 	}
-	response, err := t.call(ctx, req)
+	answer, err := t.call(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	if req.Method == methodInitialize {
+	if req.Method == methodInitialize && answer.Error == nil {
 		c.shaken(t)
+	}
+	response, err := jsonrpc.EncodeMessage(answer)
+	if err != nil {
+		return nil, err
 	}
 	return response, c.reported() // beside a response it is only logged
 }

@@ -95,6 +95,8 @@ func (c *usualCall) metadata(s *jsonx.Scanner) {
 			s.Fail()
 		case s.Peek() == '"':
 			c.meta[key] = s.Text()
+		case s.Peek() == 'n':
+			s.Fail() // null is no token, and no number
 		default:
 			c.meta[key] = s.Float()
 		}
@@ -145,13 +147,14 @@ func (c *conn) enter(id string, cancel context.CancelFunc) *tunnel {
 	return t
 }
 
-// cancelled passes a notice on to a call that is served directly.
+// cancelled passes a notice on to a call that is served directly. A call of an
+// earlier handshake may have the same id, and is another one.
 func (c *conn) cancelled(message json.RawMessage) {
 	id := jsonx.Member(jsonx.Member(message, "params"), "requestId")
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for t := range c.all {
-		t.cancelDirect(string(id))
+	if c.tunnel != nil {
+		c.tunnel.cancelDirect(string(id))
 	}
 }
 

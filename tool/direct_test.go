@@ -6,8 +6,11 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
+	"sync"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -46,10 +49,13 @@ func every() *Server {
 	)
 }
 
-// connected opens a connection and shakes hands.
-func connected(tb testing.TB, s *Server, direct bool) *conn {
+// opened opens a connection. Pushes of the server go to push.
+func opened(tb testing.TB, s *Server, direct bool, push func(json.RawMessage)) *conn {
 	tb.Helper()
-	opened, err := s.OpenMCP(tb.Context(), "x", func(context.Context, json.RawMessage) error { return nil })
+	opened, err := s.OpenMCP(tb.Context(), "x", func(_ context.Context, message json.RawMessage) error {
+		push(message)
+		return nil
+	})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -57,15 +63,25 @@ func connected(tb testing.TB, s *Server, direct bool) *conn {
 	if !direct {
 		c.find = nil
 	}
-	for _, m := range []string{
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"cli","version":"1"}}}`,
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
-	} {
+	tb.Cleanup(func() { c.Close() })
+	return c
+}
+
+// handshake is what the CLI says first.
+var handshake = []string{
+	`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"cli","version":"1"}}}`,
+	`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+}
+
+// connected opens a connection and shakes hands.
+func connected(tb testing.TB, s *Server, direct bool) *conn {
+	tb.Helper()
+	c := opened(tb, s, direct, func(json.RawMessage) {})
+	for _, m := range handshake {
 		if _, err := c.Handle(tb.Context(), json.RawMessage(m)); err != nil {
 			tb.Fatal(err)
 		}
 	}
-	tb.Cleanup(func() { c.Close() })
 	return c
 }
 
@@ -100,6 +116,8 @@ func TestDirect(t *testing.T) {
 		{"panics", `{}`, usual, true},
 		{"who", `{}`, usual, true},
 		{"who", `{}`, `,"_meta":{"claudecode/toolUseId":"t","progressToken":"p"}`, true},
+		{"who", `{}`, `,"_meta":{"claudecode/toolUseId":"t","progressToken":null}`, false},
+		{"who", `{}`, `,"_meta":{"claudecode/toolUseId":null}`, false},
 		{"own", `{}`, usual, false},
 		{"missing", `{}`, usual, false},
 		{"text", `{}`, `,"_meta":{"other":1}`, false},
@@ -119,6 +137,110 @@ func TestDirect(t *testing.T) {
 	}
 }
 
+// A call that comes before the CLI has shaken hands, or after a handshake that
+// was refused, is refused: on the short way as on the long one.
+func TestDirectNeedsTheHandshake(t *testing.T) {
+	call := json.RawMessage(`{"method":"tools/call","params":{"name":"text","arguments":{}},"jsonrpc":"2.0","id":7}`)
+	for name, before := range map[string][]string{
+		"none":       nil,
+		"refused":    {`{"jsonrpc":"2.0","id":0,"method":"initialize"}`},
+		"only begun": {`{"jsonrpc":"2.0","id":0,"method":"ping"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said [2]json.RawMessage
+			for i, direct := range []bool{true, false} {
+				c := opened(t, every(), direct, func(json.RawMessage) {})
+				for _, m := range before {
+					if got, err := c.Handle(t.Context(), json.RawMessage(m)); err != nil || name == "refused" && jsonx.Member(got, "error") == nil {
+						t.Fatalf("%s: %s, %v", m, got, err)
+					}
+				}
+				var err error
+				if said[i], err = c.Handle(t.Context(), call); err != nil || jsonx.Member(said[i], "error") == nil {
+					t.Errorf("direct %v: a call was served: %s, %v", direct, said[i], err)
+				}
+			}
+			if !sameJSON(said[0], said[1]) {
+				t.Errorf("the short way says %s, the long one %s", said[0], said[1])
+			}
+		})
+	}
+}
+
+// A token that is null asks for no reports on progress.
+func TestNoProgressToken(t *testing.T) {
+	for token, want := range map[string]int{`null`: 0, `0`: 1, `"t"`: 1} {
+		for _, direct := range []bool{true, false} {
+			var mu sync.Mutex
+			pushed := 0
+			c := opened(t, every(), direct, func(json.RawMessage) {
+				mu.Lock()
+				defer mu.Unlock()
+				pushed++
+			})
+			for _, m := range append(slices.Clone(handshake), `{"method":"tools/call","params":{"name":"who","arguments":{},"_meta":{"progressToken":`+token+`}},"jsonrpc":"2.0","id":7}`) {
+				if got, err := c.Handle(t.Context(), json.RawMessage(m)); err != nil || jsonx.Member(got, "error") != nil {
+					t.Fatalf("%s: %s, %v", m, got, err)
+				}
+			}
+			mu.Lock()
+			if pushed != want {
+				t.Errorf("token %s, direct %v: %d reports, want %d", token, direct, pushed, want)
+			}
+			mu.Unlock()
+		}
+	}
+}
+
+// A call that was begun before a new handshake is not meant by a cancel of the
+// same id that comes after it.
+func TestDirectCancelAfterNewHandshake(t *testing.T) {
+	begun, ended := make(chan struct{}, 2), make(chan string, 2)
+	release := make(chan struct{})
+	server := NewServer(New("wait", "", func(ctx context.Context, _ struct{}) (string, error) {
+		begun <- struct{}{}
+		select {
+		case <-ctx.Done():
+			ended <- "cancelled"
+			return "", ctx.Err()
+		case <-release:
+			ended <- "done"
+			return "done", nil
+		}
+	}))
+	c := connected(t, server, true)
+	call := json.RawMessage(`{"method":"tools/call","params":{"name":"wait","arguments":{}},"jsonrpc":"2.0","id":1}`)
+	answers := make(chan json.RawMessage, 2)
+	for i := range 2 {
+		if i > 0 {
+			for _, m := range handshake {
+				if _, err := c.Handle(t.Context(), json.RawMessage(m)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		go func() {
+			answer, _ := c.Handle(t.Context(), call)
+			answers <- answer
+		}()
+		<-begun
+	}
+	if _, err := c.Handle(t.Context(), json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-ended; got != "cancelled" {
+		t.Errorf("the second call: %s", got)
+	}
+	<-answers
+	close(release)
+	if got := <-ended; got != "done" {
+		t.Errorf("the first call: %s", got)
+	}
+	if got := <-answers; jsonx.Member(got, "result") == nil {
+		t.Errorf("the first call was answered with %s", got)
+	}
+}
+
 func sameJSON(a, b json.RawMessage) bool {
 	var x, y any
 	if len(a) == 0 || len(b) == 0 {
@@ -131,6 +253,7 @@ func sameJSON(a, b json.RawMessage) bool {
 func FuzzCall(f *testing.F) {
 	f.Add([]byte(`{"method":"tools/call","params":{"name":"add","arguments":{"a":1},"_meta":{"claudecode/toolUseId":"t","progressToken":2}},"jsonrpc":"2.0","id":2}`))
 	f.Add([]byte(`{"id":"x","jsonrpc":"2.0","method":"tools/call","params":{"name":"\u00e9"}}`))
+	f.Add([]byte(`{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"name":"a","_meta":{"progressToken":null}}}`))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		var got usualCall
 		if !got.scan(message) {

@@ -52,12 +52,18 @@ func (t *tunnel) deliver(ctx context.Context, msg jsonrpc.Message) error {
 
 // call gives the server a request and waits for its response, also after ctx
 // has ended: the server is told, and until it answers the call is not over.
-func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessage, error) {
+func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	id := req.ID.Raw()
 	reply := make(chan *jsonrpc.Response, 1)
 	t.mu.Lock()
-	t.waiting[id] = reply
+	double := t.waiting[id] != nil
+	if !double {
+		t.waiting[id] = reply
+	}
 	t.mu.Unlock()
+	if double {
+		return nil, errInFlight
+	}
 	defer t.forget(id)
 	if err := t.deliver(ctx, req); err != nil {
 		return nil, err
@@ -65,7 +71,7 @@ func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (json.RawMessag
 	defer context.AfterFunc(ctx, func() { t.cancel(id) })()
 	select {
 	case response := <-reply:
-		return jsonrpc.EncodeMessage(response)
+		return response, nil
 	case <-t.done:
 		return nil, errGone
 	}

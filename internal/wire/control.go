@@ -119,7 +119,11 @@ func (f Frame) request() (id, body []byte, err error) {
 	if jsonx.Present(body) {
 		return id, body, nil
 	}
-	inner := f.Member("message")
+	var wrapper [1][]byte
+	if err := unique(f.Line, []string{"message"}, wrapper[:]); err != nil {
+		return id, nil, err
+	}
+	inner := wrapper[0]
 	if !jsonx.Present(inner) {
 		return id, body, nil
 	}

@@ -60,6 +60,10 @@ func TestRequestReadInTwoWays(t *testing.T) {
 		`{"type":"control_request","request_id":"u","request":{"subtype":"x","subtype":"y"}}`:                `"u"`,
 		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"},"request":{}}}`:     `"u"`,
 		`{"type":"control_request","message":{"request_id":"u","request_id":"v","request":{"subtype":"x"}}}`: "",
+
+		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"}},"message":{"request":{"subtype":"y"}}}`: `"u"`,
+		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"}},"Message":{"request":{"subtype":"y"}}}`: `"u"`,
+		`{"type":"control_request","request_id":"u","Message":{"request":{"subtype":"x"}}}`:                                       `"u"`,
 	} {
 		if r, err := parse(t, line).Request(); err == nil || r.ID != id {
 			t.Errorf("%s: id %s, error %v, want id %s and an error", line, r.ID, err, id)
