@@ -214,13 +214,73 @@ func TestFailClosedNeedsTheCLI(t *testing.T) {
 	}
 }
 
-// A request that names no tool, or whose input is none, is denied before a
-// callback that would allow it is asked.
+// A request that lacks what it cannot be without is refused with an error that
+// names the field, however its line was told, and no callback is asked that
+// would allow it.
+func TestRequestsThatLackAField(t *testing.T) {
+	for body, field := range map[string]string{
+		`"subtype":"can_use_tool"`:                                                     "request.tool_name",
+		`"subtype":"can_use_tool","input":{"command":"ls"}`:                            "request.tool_name",
+		`"subtype":"can_use_tool","tool_name":"","input":{}`:                           "request.tool_name",
+		`"subtype":"can_use_tool","tool_name":7,"input":{}`:                            "request.tool_name",
+		`"subtype":"can_use_tool","tool_name":null,"input":{}`:                         "request.tool_name",
+		`"subtype":"can_use_tool","tool_name":"Bash"`:                                  "request.input",
+		`"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"toolu_1"`:          "request.input",
+		`"subtype":"can_use_tool","tool_name":"Bash","input":null`:                     "request.input",
+		`"subtype":"hook_callback","input":{"hook_event_name":"PreToolUse"}`:           "request.callback_id",
+		`"subtype":"hook_callback","callback_id":"","input":{}`:                        "request.callback_id",
+		`"subtype":"hook_callback","callback_id":7,"input":{}`:                         "request.callback_id",
+		`"subtype":"hook_callback","callback_id":null,"input":{},"tool_use_id":"tu_1"`: "request.callback_id",
+		`"subtype":"hook_callback","callback_id":"hook_0"`:                             "request.input",
+		`"subtype":"hook_callback","callback_id":"hook_0","input":null`:                "request.input",
+		`"subtype":"hook_callback"`:                                                    "request.callback_id",
+	} {
+		for form, line := range map[string]string{
+			"as the CLI writes it": `{"type":"control_request","request_id":"u-1","request":{` + body + `}}`,
+			"in another order":     `{"request":{` + body + `},"request_id":"u-1","type":"control_request"}`,
+			"with a member behind": `{"type":"control_request","request_id":"u-1","request":{` + body + `},"more":{}}`,
+			"without its type":     `{"request_id":"u-1","request":{` + body + `}}`,
+		} {
+			field := field
+			if form == "without its type" {
+				field = "type"
+			}
+			want := `{"type":"control_response","response":{"subtype":"error","request_id":"u-1","error":"Missing required field: ` + field + `"}}`
+			var answer string
+			bubble(t, asking(line, &answer), func(t *testing.T, o *claude.Options) {
+				asked := func() { t.Errorf("%s: user code was asked", line) }
+				o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+					asked()
+					return permission.Allow(), nil
+				}
+				o.Hooks = []hook.Hook{hook.Guard("", func(context.Context, *permission.Request) (permission.Decision, error) {
+					asked()
+					return permission.Allow(), nil
+				})}
+				var faults int
+				o.Trace = &claude.Trace{Diagnostic: func(d claude.Diagnostic) {
+					if strings.Contains(d.Err.Error(), field) {
+						faults++
+					}
+				}}
+				s := connect(t, o)
+				synctest.Wait()
+				if answer != want {
+					t.Errorf("%s, %s: answer %s, want %s", line, form, answer, want)
+				}
+				finish(t, s)
+				if faults != 1 {
+					t.Errorf("%s, %s: told of it %d times, want once", line, form, faults)
+				}
+			})
+		}
+	}
+}
+
+// A request whose input could be read in two ways, or not at all, is denied
+// before a callback that would allow it is asked.
 func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
 	for _, request := range []string{
-		`{"subtype":"can_use_tool"}`,
-		`{"subtype":"can_use_tool","tool_name":7,"input":{}}`,
-		`{"subtype":"can_use_tool","tool_name":"","input":{}}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":"rm"}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":[]}`,
 		`{"subtype":"can_use_tool","tool_name":"Read","input":{},"tool_name":"Bash"}`,

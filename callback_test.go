@@ -277,11 +277,11 @@ func TestCallbackCancelled(t *testing.T) {
 
 func TestRequestsWithoutHandler(t *testing.T) {
 	for request, want := range map[string]string{
-		`{"subtype":"brand_new"}`:                             `"subtype":"error","request_id":"u-1","error":"Unsupported control request subtype: brand_new","error_code":"unsupported_request"`,
-		`{"subtype":"elicitation","message":"?"}`:             `"response":{"action":"decline"}`,
-		`{"subtype":"request_user_dialog","dialog_kind":"x"}`: `"response":{"behavior":"cancelled"}`,
-		`{"subtype":"hook_callback","callback_id":"hook_7"}`:  `"response":{"continue":true}`,
-		`{"subtype":"can_use_tool"}`:                          `"behavior":"deny"`,
+		`{"subtype":"brand_new"}`:                                       `"subtype":"error","request_id":"u-1","error":"Unsupported control request subtype: brand_new","error_code":"unsupported_request"`,
+		`{"subtype":"elicitation","message":"?"}`:                       `"response":{"action":"decline"}`,
+		`{"subtype":"request_user_dialog","dialog_kind":"x"}`:           `"response":{"behavior":"cancelled"}`,
+		`{"subtype":"hook_callback","callback_id":"hook_7","input":{}}`: `"response":{"continue":true}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{}}`:      `"behavior":"deny"`,
 	} {
 		var answer string
 		line := `{"type":"control_request","request_id":"u-1","request":` + request + `}`

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -31,7 +32,14 @@ func playCLI(role string) {
 	}
 	for _, arg := range os.Args {
 		if arg == "--version" {
-			fmt.Println(os.Getenv("CLI_VERSION") + " (Claude Code)")
+			switch version := os.Getenv("CLI_VERSION"); version {
+			case "slow":
+				select {}
+			case "failing":
+				os.Exit(7)
+			default:
+				fmt.Println(version + " (Claude Code)")
+			}
 			return
 		}
 	}
@@ -58,6 +66,10 @@ func playCLI(role string) {
 		in.ReadBytes('\n')
 	case "silent":
 		select {}
+	case "busy": // does not answer the handshake, but asks for permission
+		in.ReadBytes('\n')
+		fmt.Println(`{"type":"control_request","request_id":"u-1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{}}}`)
+		io.Copy(io.Discard, in)
 	case "crash":
 		fmt.Fprintln(os.Stderr, "out of luck")
 		os.Exit(3)

@@ -63,7 +63,7 @@ func (s *Session) handshake(ctx context.Context) error {
 		err = s.checkFeatures(ctx)
 	}
 	if err != nil {
-		s.shutdown(fmt.Errorf("%w: %w", ErrNotInitialized, err))
+		s.shutdown(fmt.Errorf("%w: %w", peer.ErrNotOpened, err))
 		_ = s.Close() // the start failed already; what is left is logged
 	}
 	return err
@@ -83,8 +83,8 @@ func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-c
 		case err := <-answered:
 			return err
 		case version := <-probe:
-			if tooOld(version, featureInitialize) {
-				return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, %s is needed", version, featureInitialize))
+			if tooOld(version, featureInitialize) && !s.isConfirmed() { // what it does outranks its number
+				return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s is needed", version, featureInitialize))
 			}
 		case <-timeout:
 			return s.unanswered()
@@ -94,13 +94,18 @@ func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-c
 	}
 }
 
+// isConfirmed reports whether a request of the CLI has shown that it took the
+// handshake.
+func (s *Session) isConfirmed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.confirmed
+}
+
 // unanswered is what a handshake without a reply comes to.
 func (s *Session) unanswered() error {
-	s.mu.Lock()
-	confirmed := s.confirmed
-	s.mu.Unlock()
-	if confirmed {
-		s.log.Warn("initialize was not answered, but confirmed by a request: capabilities are unknown")
+	if s.isConfirmed() {
+		s.lacksCapabilities("it was not answered, but confirmed by a request")
 		return nil
 	}
 	return s.startError(ErrInitializeTimeout, fmt.Errorf("no reply within %v", s.opts.Timeouts.Initialize))
@@ -119,7 +124,7 @@ func (s *Session) introduce() error {
 	}
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
 		err := s.startError(ErrInitializeRefused, refused.Reply)
-		s.shutdown(err)
+		s.shutdown(fmt.Errorf("%w: %w", peer.ErrNotOpened, err))
 		return err
 	}
 	<-s.done
@@ -129,16 +134,41 @@ func (s *Session) introduce() error {
 // welcome reads the reply softly: older CLIs say less, or other things.
 func (s *Session) welcome(reply wire.Response) {
 	info := new(control.Info)
-	if len(reply.Payload) == 0 {
-		s.log.Warn("the initialize reply is empty: capabilities are unknown")
-	} else if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
-		s.log.Warn("the initialize reply has another shape", "error", err)
+	if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
+		info = new(control.Info)
+	}
+	if why := uncapable(reply.Payload); why != "" {
+		s.lacksCapabilities(why)
 	}
 	s.mu.Lock()
 	s.info = info
 	s.mu.Unlock()
 	s.setState(StateRunning)
 	s.peer.Open()
+}
+
+// uncapable says why a reply to initialize leaves the capabilities of the CLI
+// unknown, "" if it does not.
+func uncapable(reply []byte) string {
+	named := jsonx.Member(reply, "capabilities")
+	switch {
+	case len(reply) == 0:
+		return "the reply is empty"
+	case reply[0] != '{':
+		return "the reply is not an object"
+	case !jsonx.Present(named):
+		return "the reply names none"
+	case named[0] != '{' && jsonx.Unmarshal(named, new([]string)) != nil:
+		return "the reply has them in another form"
+	}
+	return ""
+}
+
+// lacksCapabilities warns, once, that it is unknown what the CLI can do.
+func (s *Session) lacksCapabilities(why string) {
+	s.unknown.Do(func() {
+		s.log.Warn("initialize: the capabilities of the CLI are unknown, features may be limited", "reason", why)
+	})
 }
 
 // exitedEarly is the error of a CLI that ended before its reply.
@@ -160,14 +190,19 @@ func (s *Session) exitedEarly(err error) error {
 // one of ours means that it is too old, one of ExtraArgs is the user's. It is
 // nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
-	flag, unknown := unknownOption(exit.Stderr)
+	said := exit.Stderr
+	flag, unknown := unknownOption(said)
+	if !unknown {
+		said = s.strayOutput()
+		flag, unknown = unknownOption(said)
+	}
 	switch {
 	case !unknown || s.heard.Load(): // a CLI that has said something has taken its flags
 		return nil
 	case hasFlag(s.opts.ExtraArgs, flag):
-		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(exit.Stderr)}
+		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(said)}
 	case hasFlag(s.plan.args, flag):
-		return s.startError(ErrUnsupportedVersion, exit)
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s does not know %s, %s does: %w", s.foundVersion(context.Background()), flag, newest, exit))
 	}
 	return nil
 }
@@ -197,7 +232,7 @@ func hasFlag(args []string, flag string) bool {
 }
 
 func (s *Session) startError(reason, err error) *StartError {
-	output := strings.TrimSpace(stderrTail(s.conn))
+	output := strings.TrimSpace(strings.TrimSpace(stderrTail(s.conn)) + "\n" + s.strayOutput())
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if output == "" && s.early != nil {

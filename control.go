@@ -59,8 +59,7 @@ func (s *Session) Control(ctx context.Context, subtype string, payload, reply an
 // operate performs an operation that the CLI knows.
 func (s *Session) operate(ctx context.Context, op string, payload any, timeout time.Duration, reply any) error {
 	if err := s.checkOperation(ctx, op); err != nil {
-		s.log.Error("control operation failed", "op", op, "error", err)
-		return err
+		return s.unsent(ctx, op, err)
 	}
 	return s.perform(ctx, op, payload, timeout, reply)
 }
@@ -75,12 +74,7 @@ func (s *Session) perform(ctx context.Context, op string, payload any, timeout t
 	if err != nil {
 		failed := controlError(op, response.ID.String(), s.broken(ctx, err))
 		t.RequestID, t.Err = failed.RequestID, failed
-		level := slog.LevelError
-		if ctx.Err() != nil || errors.Is(failed, ErrClosed) {
-			level = slog.LevelDebug // the caller's own doing
-		}
-		s.log.Log(ctx, level, "control operation failed", "op", op, "error", failed)
-		s.trace.requestDone(t)
+		s.operationFailed(ctx, t)
 		return failed
 	}
 	s.trace.requestDone(t)
@@ -92,9 +86,27 @@ func (s *Session) perform(ctx context.Context, op string, payload any, timeout t
 	return nil
 }
 
+// unsent reports an operation that failed before anything of it was sent, and
+// returns its error.
+func (s *Session) unsent(ctx context.Context, op string, err error) error {
+	s.trace.begin()
+	s.operationFailed(ctx, TraceRequest{Op: op, Err: err})
+	return err
+}
+
+// operationFailed tells the log and the trace of an operation that failed.
+func (s *Session) operationFailed(ctx context.Context, t TraceRequest) {
+	level := slog.LevelError
+	if ctx.Err() != nil || errors.Is(t.Err, ErrClosed) {
+		level = slog.LevelDebug // the caller's own doing
+	}
+	s.log.Log(ctx, level, "control operation failed", "op", t.Op, "error", t.Err)
+	s.trace.requestDone(t)
+}
+
 // controlError turns an error of the engine into one for the user.
 func controlError(op, id string, err error) *ControlError {
-	e := &ControlError{Op: op, RequestID: id, Err: err}
+	e := &ControlError{Op: op, RequestID: id, Err: rename(err)}
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
 		e.Code, e.Message, e.Err = refused.Reply.Code, refused.Reply.Message, nil
 		return e
@@ -102,12 +114,6 @@ func controlError(op, id string, err error) *ControlError {
 	if timeout, ok := errors.AsType[*peer.TimeoutError](err); ok {
 		e.Err = ErrTimeout
 		e.Message = "no reply within " + timeout.After.String()
-	}
-	switch {
-	case errors.Is(err, peer.ErrQueueFull):
-		e.Message, e.Err = err.Error(), ErrQueueFull
-	case errors.Is(err, peer.ErrTooManyCall):
-		e.Message, e.Err = err.Error(), ErrTooManyPending
 	}
 	return e
 }

@@ -16,7 +16,7 @@ func (s *Session) RewindPreview(ctx context.Context, messageID string) (*control
 func (s *Session) rewind(ctx context.Context, messageID string, dryRun bool) (*control.Rewind, error) {
 	const op = "rewind_files"
 	if !s.opts.FileCheckpointing {
-		return nil, &ControlError{Op: op, Err: ErrNoCheckpoints}
+		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: ErrNoCheckpoints})
 	}
 	payload := struct {
 		ID     string `json:"user_message_id"`

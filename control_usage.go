@@ -58,7 +58,7 @@ func (s *Session) TaskStop(ctx context.Context, taskID string) error {
 func (s *Session) TaskBackground(ctx context.Context, toolUseID string) (moved bool, err error) {
 	const op = "background_tasks"
 	if toolUseID == "" { // to the CLI it would mean all of them
-		return false, &ControlError{Op: op, Message: "the id of the tool call is empty"}
+		return false, s.unsent(ctx, op, &ControlError{Op: op, Message: "the id of the tool call is empty"})
 	}
 	payload := struct {
 		ID string `json:"tool_use_id"`

@@ -87,15 +87,6 @@ func failedResult(f wire.Frame) *message.Result {
 // Fault takes a line that is no frame.
 func (d dispatcher) Fault(line []byte, err error) { d.diagnose(line, err) }
 
-func (s *Session) diagnose(line []byte, err error) {
-	s.mu.Lock()
-	s.faults++
-	n := s.faults
-	s.mu.Unlock()
-	s.log.Error("bad line from the CLI", "error", err, "count", n)
-	s.trace.diagnostic(Diagnostic{Err: err, Line: line, Count: n})
-}
-
 // Accept sees requests of the CLI as they arrive. Those that only a CLI sends
 // which has taken our handshake confirm it; ordinary messages never do.
 func (d dispatcher) Accept(req wire.Request) {
@@ -124,6 +115,7 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 		d.invoke(ctx, in, cb)
 		return
 	}
+	d.log.Warn("request of an unknown kind refused", "subtype", in.Subtype, "request_id", in.ID.String())
 	in.Fail(&wire.ReplyError{
 		Message: "Unsupported control request subtype: " + in.Subtype,
 		Code:    "unsupported_request",

@@ -155,7 +155,7 @@ func (c *cli) refuse(r wire.Request, text, code string) {
 
 // greet answers the handshake.
 func (c *cli) greet() {
-	c.succeed(c.request("initialize"), `{"claude_code_version":"2.1.325","hook_on_failure_supported":true,"models":[{"value":"default"}]}`)
+	c.succeed(c.request("initialize"), `{"claude_code_version":"2.1.325","hook_on_failure_supported":true,"capabilities":["interrupt_receipt_v1"],"models":[{"value":"default"}]}`)
 }
 
 func (c *cli) begin(ids ...string) {

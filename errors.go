@@ -3,8 +3,10 @@ package claude
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -58,14 +60,14 @@ var (
 	// ErrTimeout means that the CLI did not answer an operation in its time.
 	ErrTimeout = errors.New("timed out")
 	// ErrNotInitialized means that the handshake failed while the operation
-	// waited for it.
+	// waited for it. What ended the handshake is in the error too.
 	ErrNotInitialized = errors.New("session not initialized")
 	// ErrQueueFull means that too many operations waited for the handshake
 	// (Limits.Queued).
-	ErrQueueFull = errors.New("too many operations queued during initialization")
+	ErrQueueFull = errors.New("too many control operations queued during initialization")
 	// ErrTooManyPending means that too many operations await their reply
 	// (Limits.Pending).
-	ErrTooManyPending = errors.New("too many pending operations")
+	ErrTooManyPending = errors.New("too many pending control requests")
 	// ErrNoCheckpoints means that RewindFiles was called on a session that was
 	// started without Options.FileCheckpointing.
 	ErrNoCheckpoints = errors.New("file checkpointing is not enabled (set Options.FileCheckpointing)")
@@ -88,8 +90,9 @@ type StartError struct {
 	Reason error
 	// Path is the executable, as far as it was known.
 	Path string
-	// Output is what the CLI said before it failed: the end of its stderr, or
-	// the errors of an early result.
+	// Output is what the CLI said before it failed: the end of its stderr, of
+	// what it wrote to stdout that is not JSON, or the errors of an early
+	// result. It is bounded, and secrets are redacted.
 	Output string
 	// Err is the cause, if there is one beyond Reason: an error of the
 	// operating system, a *ProcessError.
@@ -107,11 +110,24 @@ func (e *StartError) Error() string {
 		b.WriteString(": ")
 		b.WriteString(e.Err.Error())
 	}
-	if e.Output != "" && (e.Err == nil || !strings.Contains(e.Err.Error(), e.Output)) {
+	if rest := unsaid(e.Output, b.String()); rest != "" {
 		b.WriteString(": ")
-		b.WriteString(e.Output)
+		b.WriteString(rest)
 	}
 	return terminal.Clean(b.String())
+}
+
+// unsaid returns the lines of an output that are not in a text already.
+func unsaid(output, text string) string {
+	if strings.Contains(text, output) {
+		return ""
+	}
+	lines := strings.Split(output, "\n")
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		line = strings.TrimSpace(line)
+		return line != "" && strings.Contains(text, line)
+	})
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // Unwrap returns Reason and Err.
@@ -201,6 +217,29 @@ func resultText(r *message.Result) string {
 		return what
 	}
 	return what + ": " + text
+}
+
+// renamed gives an error of the engine the name by which users know it. The text
+// stays.
+type renamed struct{ name, err error }
+
+func (e *renamed) Error() string { return e.err.Error() }
+
+func (e *renamed) Unwrap() []error { return []error{e.name, e.err} }
+
+// rename renames the errors of outgoing requests and returns all others as they
+// are.
+func rename(err error) error {
+	for inner, name := range map[error]error{
+		peer.ErrNotOpened:    ErrNotInitialized,
+		peer.ErrQueueFull:    ErrQueueFull,
+		peer.ErrTooManyCalls: ErrTooManyPending,
+	} {
+		if errors.Is(err, inner) {
+			return &renamed{name, err}
+		}
+	}
+	return err
 }
 
 func nonNil(errs ...error) []error {

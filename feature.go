@@ -21,9 +21,13 @@ func (f since) missing(version string) bool {
 	return ok && order <= 0
 }
 
+// newest is the newest CLI that was measured: it knows everything that this
+// package asks for.
+const newest = "2.1.325"
+
 // What the handshake carries and older CLIs ignore without a word.
 func (o *Options) features() map[string]since {
-	late := since{"2.1.0", "2.1.325"}
+	late := since{"2.1.0", newest}
 	needs := make(map[string]since)
 	for _, f := range []struct {
 		field string
@@ -68,7 +72,7 @@ func operationSince(op string) since {
 	case "set_max_thinking_tokens", "mcp_set_servers", "rewind_files":
 		return since{"2.0.0", "2.0.77"}
 	}
-	return since{"2.1.0", "2.1.325"}
+	return since{"2.1.0", newest}
 }
 
 // readsCancels reports whether the CLI can be told that a reply is no longer
@@ -76,7 +80,7 @@ func operationSince(op string) since {
 // version either, so a CLI that names none is spared.
 func (s *Session) readsCancels() bool {
 	version := s.Info().CLIVersion
-	return version != "" && !since{"2.1.0", "2.1.325"}.missing(version)
+	return version != "" && !since{"2.1.0", newest}.missing(version)
 }
 
 // checkOperation refuses an operation that the CLI would never answer.

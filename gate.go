@@ -9,6 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -41,7 +42,7 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 
 func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
 	if c.unread != nil {
-		return nil, fmt.Errorf("the request cannot be read: %w", c.unread)
+		return nil, unreadable(c.unread)
 	}
 	ask := c.session.opts.CanUseTool
 	if ask == nil {
@@ -55,6 +56,9 @@ func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
 }
 
 func (c *permissionCall) fail(err error) json.RawMessage {
+	if lacks(err) {
+		return nil
+	}
 	reply, err := permission.Deny("Permission could not be decided: " + err.Error()).Reply(&c.req)
 	if err != nil {
 		return json.RawMessage(`{"behavior":"deny","message":"Permission could not be decided."}`)
@@ -62,20 +66,38 @@ func (c *permissionCall) fail(err error) json.RawMessage {
 	return reply
 }
 
-// readable refuses a request that names no tool, or an input that is none: a
-// callback that allows everything else must not be asked about nothing. It also
-// refuses one with a repeated name, also inside the input, because what is
-// decided here might not be what is done there.
+// readable refuses a request that names no tool, or has no input: a callback
+// that allows everything else must not be asked about nothing. It also refuses
+// one with a repeated name, also inside the input, because what is decided here
+// might not be what is done there.
 func readable(req *permission.Request, err error) error {
 	switch {
-	case err != nil && (req.ToolName == "" || !jsonx.Mismatch(err)):
+	case err != nil && !jsonx.Mismatch(err):
 		return err
 	case req.ToolName == "":
-		return errors.New("it names no tool")
-	case len(req.Input) > 0 && req.Input[0] != '{' && string(req.Input) != "null":
-		return errors.New("its input is no object")
+		return errors.Join(&wire.MissingError{Field: "request.tool_name"}, err)
+	case !jsonx.Present(req.Input):
+		return &wire.MissingError{Field: "request.input"}
+	case req.Input[0] != '{':
+		return errors.New("its input is not an object")
 	}
 	return nil
+}
+
+// lacks reports whether a request failed because a field is missing. It is
+// refused with an error reply that names the field: to the CLI that denies a
+// tool, and fails a hook by the policy that was registered with it.
+func lacks(err error) bool {
+	_, missing := errors.AsType[*wire.MissingError](err)
+	return missing
+}
+
+// unreadable is the error of a request that cannot be served.
+func unreadable(err error) error {
+	if missing, ok := errors.AsType[*wire.MissingError](err); ok {
+		return missing
+	}
+	return fmt.Errorf("the request cannot be read: %w", err)
 }
 
 // hookCall calls a hook of the user's.
@@ -94,11 +116,14 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	if c.unread != nil && in.Reread() {
 		c.unread = c.body.decode(in.Body)
 	}
+	if c.unread == nil || jsonx.Mismatch(c.unread) { // a mismatch costs a field
+		c.unread = errors.Join(c.body.missing(), c.unread)
+	}
 	if c.unread != nil {
 		s.diagnose(in.Body, c.unread)
 	}
-	if jsonx.Mismatch(c.unread) {
-		c.unread = nil // costs a field; what is left can be judged
+	if jsonx.Mismatch(c.unread) && !lacks(c.unread) {
+		c.unread = nil // what is left can be judged
 	}
 	c.hook, c.known = s.plan.hooks[c.body.CallbackID]
 	if !c.known {
@@ -121,7 +146,7 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	switch {
 	case c.unread != nil:
-		return nil, fmt.Errorf("the request cannot be read: %w", c.unread)
+		return nil, unreadable(c.unread)
 	case !c.known:
 		return nil, fmt.Errorf("%w: %q", errUnknown, c.body.CallbackID)
 	}
@@ -133,6 +158,9 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 }
 
 func (c *hookCall) fail(err error) json.RawMessage {
+	if lacks(err) {
+		return nil
+	}
 	return c.hook.FailureReply(c.session.opts.HookFailure, "The "+c.name+" hook failed: "+err.Error())
 }
 
@@ -141,6 +169,17 @@ type hookBody struct {
 	CallbackID string          `json:"callback_id"`
 	Input      json.RawMessage `json:"input"`
 	ToolUseID  string          `json:"tool_use_id"`
+}
+
+// missing names what a call cannot be without.
+func (b *hookBody) missing() error {
+	switch {
+	case b.CallbackID == "":
+		return &wire.MissingError{Field: "request.callback_id"}
+	case !jsonx.Present(b.Input):
+		return &wire.MissingError{Field: "request.input"}
+	}
+	return nil
 }
 
 // decode reads a body in one pass, and in the general way if there is anything

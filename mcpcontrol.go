@@ -50,22 +50,22 @@ func (s *Session) MCPToggle(ctx context.Context, name string, enabled bool) erro
 func (s *Session) SetMCPServers(ctx context.Context, servers MCPServers) (*control.MCPSetResult, error) {
 	const op = "mcp_set_servers"
 	if err := servers.check(); err != nil {
-		return nil, err
+		return nil, s.unsent(ctx, op, err)
 	}
 	inside, outside, err := servers.split()
 	if err != nil {
-		return nil, &ControlError{Op: op, Err: err}
+		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
 	}
 	select {
 	case s.mcp.setting <- struct{}{}:
 		defer func() { <-s.mcp.setting }()
 	case <-ctx.Done():
-		return nil, &ControlError{Op: op, Err: context.Cause(ctx)}
+		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: context.Cause(ctx)})
 	}
 	for name := range inside {
 		config, err := json.Marshal(map[string]string{"type": "sdk", "name": name})
 		if err != nil {
-			return nil, &ControlError{Op: op, Err: err}
+			return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
 		}
 		outside[name] = config
 	}

@@ -131,15 +131,23 @@ func (q *query) end(ctx context.Context) error {
 	case q.answer != nil || q.failure != nil:
 		return q.failure
 	case s.cause == nil:
-		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(ErrNoResult, q.sendErr)}
+		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
 	if exit, ok := errors.AsType[*ProcessError](s.cause); ok {
 		if err := s.unknownFlag(exit); err != nil {
 			return err
 		}
 		own := *exit // others may hold the same
-		own.Err = errors.Join(exit.Err, ErrNoResult)
+		own.Err = errors.Join(exit.Err, s.noResult())
 		return &own
 	}
 	return s.cause
+}
+
+// noResult is ErrNoResult with what the CLI said instead of JSON.
+func (s *Session) noResult() error {
+	if output := s.strayOutput(); output != "" {
+		return fmt.Errorf("%w: it wrote: %s", ErrNoResult, output)
+	}
+	return ErrNoResult
 }

@@ -47,7 +47,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)
 		}
-		return "", fmt.Errorf("claude: send prompt: %w", s.broken(ctx, err))
+		return "", fmt.Errorf("claude: send prompt: %w", rename(s.broken(ctx, err)))
 	}
 	return own.UUID, nil
 }

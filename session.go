@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/scratch"
+	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -49,6 +50,10 @@ type Session struct {
 	done      chan struct{} // closed when the session is over; then cause is set
 	cause     error         // what Wait returns
 
+	secretsOnce sync.Once
+	secrets     *secret.Set // by hidden
+	unknown     sync.Once   // the warning that capabilities are unknown
+
 	closing  sync.Once // the stop ladder
 	final    sync.Once // one-shot use: the end of stdin
 	oneShot  bool
@@ -67,6 +72,7 @@ type Session struct {
 	inTurn    bool
 	early     *message.Result // an error result outside any turn
 	faults    int
+	stray     []string        // the end of what a starting CLI wrote that is not JSON
 	prompted  bool            // one-shot use: the prompt was sent
 	ownIDs    map[string]bool // message ids chosen by the user
 }

@@ -3,7 +3,6 @@ package claude
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -72,7 +71,7 @@ func tooOld(version, needed string) bool {
 // checkFeatures refuses a CLI that would silently ignore what the options ask.
 func (s *Session) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
-		return s.startError(ErrUnsupportedVersion, errors.New("it did not apply the ManagedSettings"))
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s did not apply the ManagedSettings, %s does", s.foundVersion(ctx), newest))
 	}
 	if err := s.checkOptions(ctx); err != nil {
 		return err
@@ -94,17 +93,17 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	version := s.cliVersion(ctx)
 	for what, since := range needs {
 		if tooOld(version, since) {
-			return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s, %s %s", version, what, since))
+			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s %s", version, what, since))
 		}
 	}
-	return s.checkFailClosed(version, info)
+	return s.checkFailClosed(ctx, info)
 }
 
 // checkFailClosed refuses a CLI on which a hook that must fail closed would
 // not. Most failures happen on this side and are answered with a block, but
 // some only the CLI sees: an answer it cannot read, a line that was too long
 // for us. Without its support they would let pass what the hook is to stop.
-func (s *Session) checkFailClosed(version string, info *control.Info) error {
+func (s *Session) checkFailClosed(ctx context.Context, info *control.Info) error {
 	missing := info.HooksApplied != nil && !*info.HooksApplied
 	if missing {
 		s.log.Warn("the CLI did not register the hooks")
@@ -120,9 +119,17 @@ func (s *Session) checkFailClosed(version string, info *control.Info) error {
 		if missing {
 			why = "did not register the hooks"
 		}
-		return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %q %s, and the %s hook is to fail closed", version, why, h.Event))
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s %s, %s does, and the %s hook is to fail closed", s.foundVersion(ctx), why, newest, h.Event))
 	}
 	return nil
+}
+
+// foundVersion names the CLI in an error.
+func (s *Session) foundVersion(ctx context.Context) string {
+	if version := s.cliVersion(ctx); version != "" {
+		return "the version found, " + version + ","
+	}
+	return "the CLI found"
 }
 
 // probeVersion asks the executable for its version; "" when it does not say.

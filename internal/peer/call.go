@@ -12,20 +12,23 @@ import (
 
 // Errors of outgoing calls. The texts are those of the specification.
 var (
-	ErrQueueFull   = errors.New("too many control operations queued during initialization")
-	ErrTooManyCall = errors.New("too many pending control requests")
+	ErrQueueFull    = errors.New("too many control operations queued during initialization")
+	ErrTooManyCalls = errors.New("too many pending control requests")
+	// ErrNotOpened is around the cause by which a peer was closed that never
+	// opened: what was held back was never sent.
+	ErrNotOpened = errors.New("session not initialized")
 )
 
 // TimeoutError reports that a call's own time limit passed without a reply.
 type TimeoutError struct {
 	Subtype string
-	ID      wire.ID // "" when the call was still queued
+	ID      wire.ID // "" when nothing of the call could be written
 	After   time.Duration
 }
 
 func (e *TimeoutError) Error() string {
 	if e.ID == "" {
-		return fmt.Sprintf("%s timed out after %v in the queue", e.Subtype, e.After)
+		return fmt.Sprintf("%s timed out after %v, unsent", e.Subtype, e.After)
 	}
 	return fmt.Sprintf("%s (%s) timed out after %v", e.Subtype, e.ID, e.After)
 }
@@ -46,7 +49,7 @@ func (e *RefusedError) Error() string { return e.Subtype + ": " + e.Reply.Error(
 type Call struct {
 	Subtype string
 	Payload any           // an object without subtype, or nil
-	Timeout time.Duration // 0: the context alone bounds the call
+	Timeout time.Duration // from when it is its turn to be sent; 0: the context alone bounds the call
 	First   bool          // goes out although the peer is held
 	Written func()        // called when the request stands on the stream
 	Told    bool          // a cancel notice stands on the stream before Call returns
@@ -64,28 +67,34 @@ var errOwnTimeout = errors.New("call timed out")
 // a [TimeoutError], a [RefusedError], a limit, the context's
 // cause, the peer's cause of closing, or that of the failed write.
 func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
-	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
-		defer cancel()
-	}
-	var id wire.ID
 	reply := make(chan wire.Response, 1)
+	var sent struct { // in one piece, which costs one allocation
+		ctx  context.Context
+		stop context.CancelFunc
+		id   wire.ID
+	}
+	sent.ctx = ctx
 	err := p.inOrder(ctx, c.First, func() (err error) {
-		id, err = p.start(ctx, c, reply)
+		if c.Timeout > 0 {
+			sent.ctx, sent.stop = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
+		}
+		sent.id, err = p.start(sent.ctx, c, reply)
 		return err
 	})
+	if sent.stop != nil {
+		defer sent.stop()
+	}
 	if err == nil {
 		select {
 		case r := <-reply:
 			return settle(c, r)
-		case <-ctx.Done():
-			err = context.Cause(ctx)
+		case <-sent.ctx.Done():
+			err = context.Cause(sent.ctx)
 		case <-p.closed:
 			err = p.Cause()
 		}
 	}
-	if id != "" && !p.forget(id, c.Told) {
+	if sent.id != "" && !p.forget(sent.id, c.Told) {
 		// The reply came in the same moment: it counts.
 		select {
 		case r := <-reply:
@@ -94,9 +103,9 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 		}
 	}
 	if errors.Is(err, errOwnTimeout) {
-		err = &TimeoutError{Subtype: c.Subtype, ID: id, After: c.Timeout}
+		err = &TimeoutError{Subtype: c.Subtype, ID: sent.id, After: c.Timeout}
 	}
-	return wire.Response{ID: id}, err
+	return wire.Response{ID: sent.id}, err
 }
 
 func settle(c Call, r wire.Response) (wire.Response, error) {
@@ -110,12 +119,13 @@ func settle(c Call, r wire.Response) (wire.Response, error) {
 func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wire.ID, error) {
 	var id wire.ID
 	var err error
+	var pending int
 	p.update(func(s *state) {
-		switch {
+		switch pending = len(s.calls); {
 		case s.cause != nil:
-			err = s.cause
-		case len(s.calls) >= p.cfg.Limits.Pending:
-			err = fmt.Errorf("%w (max %d)", ErrTooManyCall, p.cfg.Limits.Pending)
+			err = s.closedBy()
+		case pending >= p.cfg.Limits.Pending:
+			err = fmt.Errorf("%w (max %d). Check for stuck operations or excessive concurrency", ErrTooManyCalls, p.cfg.Limits.Pending)
 		default:
 			id = p.cfg.NewID(s.next)
 			s.next++
@@ -123,6 +133,7 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 		}
 	})
 	if err != nil {
+		p.warnLimit(err, pending)
 		return "", err
 	}
 	line, err := wire.EncodeRequest(id, c.Subtype, c.Payload)
@@ -141,6 +152,13 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 		c.Written()
 	}
 	return id, nil
+}
+
+// warnLimit logs that something was not sent because too much waits already.
+func (p *Peer) warnLimit(err error, count int) {
+	if errors.Is(err, ErrTooManyCalls) || errors.Is(err, ErrQueueFull) {
+		p.cfg.Log.Warn("limit of outgoing requests reached", "count", count, "error", err)
+	}
 }
 
 // forget drops a call that will not be awaited any more and tells the other
@@ -220,12 +238,13 @@ func (p *Peer) Send(ctx context.Context, line []byte) error {
 func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
 	var h *held
 	var err error
+	var queued int
 	p.update(func(s *state) {
-		switch {
+		switch queued = len(s.queue); {
 		case s.cause != nil:
-			err = s.cause
+			err = s.closedBy()
 		case !s.held || first:
-		case !s.flushing && len(s.queue) >= p.cfg.Limits.Queued:
+		case !s.flushing && queued >= p.cfg.Limits.Queued:
 			err = fmt.Errorf("%w (max %d). Is the CLI responding?", ErrQueueFull, p.cfg.Limits.Queued)
 		default:
 			h = &held{ctx: ctx, do: do, done: make(chan error, 1)}
@@ -233,6 +252,7 @@ func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
 		}
 	})
 	if err != nil {
+		p.warnLimit(err, queued)
 		return err
 	}
 	if h == nil {

@@ -11,7 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
 )
 
 func TestCallsAreMatchedInAnyOrder(t *testing.T) {
@@ -100,7 +102,7 @@ func TestTooManyPending(t *testing.T) {
 		first, second := far.call(ctx, peer.Call{Subtype: "a"}), far.call(ctx, peer.Call{Subtype: "b"})
 		far.hear()
 		far.hear()
-		if _, err := far.peer.Call(ctx, peer.Call{Subtype: "c"}); !errors.Is(err, peer.ErrTooManyCall) || !strings.Contains(err.Error(), "max 2") {
+		if _, err := far.peer.Call(ctx, peer.Call{Subtype: "c"}); !errors.Is(err, peer.ErrTooManyCalls) || !strings.Contains(err.Error(), "max 2") {
 			t.Errorf("error = %v", err)
 		}
 		cancel()
@@ -129,14 +131,40 @@ func TestCloseFailsEveryWaiter(t *testing.T) {
 		if got := <-first; got.err != gone {
 			t.Errorf("pending call: %v", got.err)
 		}
-		if got := <-queued; got.err != gone {
+		unsent := func(err error) bool { return errors.Is(err, peer.ErrNotOpened) && errors.Is(err, gone) }
+		if got := <-queued; !unsent(got.err) {
 			t.Errorf("queued call: %v", got.err)
+		}
+		if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "late"}); !unsent(err) {
+			t.Errorf("later call: %v", err)
+		}
+		if err := far.peer.Send(t.Context(), []byte("{}")); !unsent(err) {
+			t.Errorf("later send: %v", err)
+		}
+	})
+}
+
+// What a peer is closed with that was open is the cause and nothing else, also
+// for those that still wait for their turn.
+func TestCloseAfterOpen(t *testing.T) {
+	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		queued := []<-chan outcome{
+			far.call(t.Context(), peer.Call{Subtype: "a"}),
+			far.call(t.Context(), peer.Call{Subtype: "b"}),
+		}
+		synctest.Wait()
+		far.peer.Open() // the first write blocks: nobody reads
+		synctest.Wait()
+		gone := errors.New("gone")
+		far.peer.Close(gone)
+		far.hear()
+		for i, q := range queued {
+			if got := <-q; got.err != gone {
+				t.Errorf("call %d: %v", i, got.err)
+			}
 		}
 		if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "late"}); err != gone {
 			t.Errorf("later call: %v", err)
-		}
-		if err := far.peer.Send(t.Context(), []byte("{}")); err != gone {
-			t.Errorf("later send: %v", err)
 		}
 	})
 }
@@ -201,10 +229,32 @@ func TestOpenHasNoLimit(t *testing.T) {
 	}
 }
 
+// The time of a held call begins when it is its turn, however long the
+// handshake took.
+func TestHeldCallTimesOutFromTheFlush(t *testing.T) {
+	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		begin := time.Now()
+		early := far.call(t.Context(), peer.Call{Subtype: "early", Timeout: time.Second})
+		<-time.After(time.Hour)
+		far.peer.Open()
+		far.expect(request("req_0", "early"))
+		got := <-early
+		if e, ok := errors.AsType[*peer.TimeoutError](got.err); !ok || e.ID != wire.NewID(0) {
+			t.Errorf("error = %v", got.err)
+		}
+		if took := time.Since(begin); took != time.Hour+time.Second {
+			t.Errorf("took %v, want a second from the flush on", took)
+		}
+		far.expect(cancelled("req_0"))
+	})
+}
+
 func TestHeldCallGivesUp(t *testing.T) {
 	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
-		got := <-far.call(t.Context(), peer.Call{Subtype: "early", Timeout: time.Second})
-		if e, ok := errors.AsType[*peer.TimeoutError](got.err); !ok || e.ID != "" {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		got := <-far.call(ctx, peer.Call{Subtype: "early", Timeout: time.Hour})
+		if !errors.Is(got.err, context.DeadlineExceeded) || !errors.Is(got.err, ndjson.ErrNotBegun) {
 			t.Errorf("error = %v", got.err)
 		}
 		sent := make(chan error, 1)
@@ -221,7 +271,7 @@ func TestHeldCallGivesUp(t *testing.T) {
 func TestCallPayloadThatCannotBeEncoded(t *testing.T) {
 	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *far) {
 		for range 3 {
-			if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "x", Payload: []int{1}}); err == nil || errors.Is(err, peer.ErrTooManyCall) {
+			if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "x", Payload: []int{1}}); err == nil || errors.Is(err, peer.ErrTooManyCalls) {
 				t.Errorf("error = %v", err)
 			}
 		}

@@ -76,39 +76,27 @@ func (in *Incoming) Pending() bool { return !in.over.Load() }
 func (p *Peer) receive(f wire.Frame) (j job, ok bool) {
 	req, err := f.Request()
 	if err != nil {
-		p.malformed(f, req, err)
+		p.malformed(f, req.ID, err)
 		return j, false
 	}
 	in := &Incoming{Request: req, peer: p}
 	ctx, cancel := context.WithCancelCause(p.cfg.Context)
 	in.cancel = cancel
-	var duplicate, full, closed bool
+	var full bool
 	var running int
-	p.update(func(s *state) {
-		closed = s.cause != nil
-		_, duplicate = s.incoming[req.ID]
-		if closed || duplicate {
-			return
-		}
-		s.incoming[req.ID] = in
+	registered := p.register(in, func(s *state) {
 		full, running = s.running >= p.cfg.Limits.Running, s.running
 		if !full {
 			s.running++
 		}
 	})
-	switch {
-	case closed:
+	if !registered {
 		cancel(nil)
-		return j, false
-	case duplicate:
-		// An answer to the copy would be taken for one to the original.
-		cancel(nil)
-		p.cfg.Log.Warn("request with an id that is still pending dropped", "request_id", req.ID.String())
 		return j, false
 	}
 	p.cfg.Handler.Accept(req)
 	if full {
-		p.cfg.Log.Warn("too many requests are being handled", "limit", running, "subtype", req.Subtype, "request_id", req.ID.String())
+		p.cfg.Log.Warn("too many requests are being handled", "count", running, "subtype", req.Subtype, "request_id", req.ID.String())
 		p.answering(func() {
 			defer cancel(nil)
 			p.cfg.Handler.Refuse(in)
@@ -119,6 +107,26 @@ func (p *Peer) receive(f wire.Frame) (j job, ok bool) {
 	p.open.Add(1)
 	p.wg.Add(1)
 	return job{ctx, in}, true
+}
+
+// register makes a request one that awaits its answer, and then updates the
+// state further. It reports false for one that may not be answered: the peer is
+// closed, or the id is that of a request which still awaits its own answer, and
+// the other side would take an answer to this one for that.
+func (p *Peer) register(in *Incoming, then func(*state)) bool {
+	var duplicate, closed bool
+	p.update(func(s *state) {
+		_, duplicate = s.incoming[in.ID]
+		if closed = s.cause != nil; closed || duplicate {
+			return
+		}
+		s.incoming[in.ID] = in
+		then(s)
+	})
+	if duplicate && !closed {
+		p.cfg.Log.Warn("request with an id that is still pending dropped", "request_id", in.ID.String())
+	}
+	return !closed && !duplicate
 }
 
 // handle runs the handler. Whatever becomes of it, panic and Goexit included,
@@ -140,11 +148,22 @@ func (p *Peer) handle(ctx context.Context, in *Incoming) {
 	p.cfg.Handler.Request(ctx, in)
 }
 
-// malformed answers a request that lacks a field, if it can be answered.
-func (p *Peer) malformed(f wire.Frame, req wire.Request, err error) {
+// malformed reports a request that lacks a field, and answers it if it can be
+// answered.
+func (p *Peer) malformed(f wire.Frame, id wire.ID, err error) {
 	p.cfg.Handler.Fault(f.Line, err)
-	if req.ID != "" {
-		p.answering(func() { p.write(wire.EncodeError(req.ID, &wire.ReplyError{Message: err.Error()})) })
+	p.refuse(id, err.Error())
+}
+
+// refuse answers a request that nobody handles. Like any other it is answered
+// once, and not at all if its id is taken or if it is cancelled first.
+func (p *Peer) refuse(id wire.ID, why string) {
+	if id == "" {
+		return
+	}
+	in := &Incoming{Request: wire.Request{ID: id}, peer: p, cancel: func(error) {}}
+	if p.register(in, func(*state) {}) {
+		p.answering(func() { in.Fail(&wire.ReplyError{Message: why}) })
 	}
 }
 

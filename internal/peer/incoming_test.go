@@ -118,7 +118,7 @@ func TestTooManyRunning(t *testing.T) {
 		}
 		far.say(request("u-3", "x"))
 		far.expect(success("u-3", `{"refused":true}`))
-		if log := far.log.String(); !strings.Contains(log, "limit=3") {
+		if log := far.log.String(); !strings.Contains(log, "level=WARN msg=\"too many requests are being handled\" count=3") {
 			t.Errorf("log:\n%s", log)
 		}
 		close(release)

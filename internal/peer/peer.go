@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -97,6 +98,14 @@ type state struct {
 	cause    error                 // set once, by Close
 }
 
+// closedBy is what a call gets that comes to a closed peer.
+func (s *state) closedBy() error {
+	if s.held && !s.flushing && !errors.Is(s.cause, ErrNotOpened) {
+		return fmt.Errorf("%w: %w", ErrNotOpened, s.cause)
+	}
+	return s.cause
+}
+
 // New returns a Peer. It does nothing until Serve and Call are used.
 func New(cfg Config) *Peer {
 	cfg.Limits = cfg.Limits.withDefaults()
@@ -155,6 +164,10 @@ func (p *Peer) route(line []byte) (j job, ok bool) {
 		p.cancel(f.CancelID())
 	case wire.TypeKeepAlive:
 	default:
+		if id := f.Untyped(); id != "" {
+			p.malformed(f, id, &wire.MissingError{Field: "type"})
+			break
+		}
 		p.cfg.Handler.Message(f)
 	}
 	return j, false
@@ -167,20 +180,15 @@ func (p *Peer) oversized(long *ndjson.TooLongError) {
 	f, _ := wire.Parse(long.Head)
 	f.Line = long.Head
 	if f.Type == wire.TypeRequest {
-		if id := f.CancelID(); id != "" {
-			p.answering(func() { p.write(wire.EncodeError(id, &wire.ReplyError{Message: "request is over the line limit"})) })
-		}
+		p.refuse(f.CancelID(), "request is over the line limit")
 	}
 }
 
-// write sends a line of our own accord. It waits as long as the stream does;
-// whoever closes the stream ends it.
-func (p *Peer) write(line []byte) { _ = p.cfg.Writer.Write(context.Background(), line) }
-
-// Close ends the peer with a cause: every waiting call fails with it, every
-// incoming request's context ends with it, and nothing more is answered. The
+// Close ends the peer with a cause: every waiting call fails with it, within
+// ErrNotOpened if it was held back for an Open that never came, every incoming request's context ends with it, and nothing more is answered. The
 // first cause stays. Close does not wait; Wait does.
 func (p *Peer) Close(cause error) {
+	var unsent error
 	var queue []*held
 	var incoming []*Incoming
 	p.update(func(s *state) {
@@ -188,6 +196,7 @@ func (p *Peer) Close(cause error) {
 			return
 		}
 		s.cause = cause
+		unsent = s.closedBy()
 		close(p.closed)
 		queue, s.queue = s.queue, nil
 		for _, in := range s.incoming {
@@ -198,7 +207,7 @@ func (p *Peer) Close(cause error) {
 		clear(s.calls)
 	})
 	for _, h := range queue {
-		h.done <- cause
+		h.done <- unsent
 	}
 	for _, in := range incoming {
 		in.End(cause)

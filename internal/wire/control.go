@@ -137,6 +137,16 @@ func (f Frame) request() (id, body []byte, err error) {
 	return id, members[1], nil
 }
 
+// Untyped returns the id of a line that has one but no type, "" for all others
+// and for what is evidently a reply. Messages have a type, so it was meant as a
+// request, and whoever wrote it may wait for an answer.
+func (f Frame) Untyped() ID {
+	if f.Type != "" || jsonx.Present(f.part(f.atResponse, "response")) {
+		return ""
+	}
+	return f.CancelID()
+}
+
 // Response is a reply to a control request.
 type Response struct {
 	ID      ID

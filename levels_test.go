@@ -1,0 +1,173 @@
+package claude_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// TestLogLevels holds at which level a session reports what: what is wrong with
+// the other side or ends something at ERROR, what goes on but should be looked
+// at at WARN, and the ordinary at DEBUG.
+func TestLogLevels(t *testing.T) {
+	answer := func(d permission.Decision, err error) func(*claude.Options) {
+		return func(o *claude.Options) {
+			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) { return d, err }
+		}
+	}
+	hooked := func(f func(context.Context) error) func(*claude.Options) {
+		return func(o *claude.Options) {
+			o.Hooks = []hook.Hook{hook.PreToolUse("", func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+				return nil, f(ctx)
+			})}
+		}
+	}
+	ask := func(lines ...string) func(*cli) {
+		return func(c *cli) {
+			c.greet()
+			for _, line := range lines {
+				c.say("%s", line)
+			}
+			c.idle()
+		}
+	}
+	tests := map[string]struct {
+		play func(*cli)
+		opts func(*claude.Options)
+		do   func(context.Context, *claude.Session)
+		want string
+	}{
+		"callback done":          {ask(bashRequest), answer(permission.Allow(), nil), nil, `level=DEBUG msg="callback done" subtype=can_use_tool name=Bash request_id=u-1 duration=`},
+		"permission that failed": {ask(bashRequest), answer(permission.Pass(), errors.New("down")), nil, `level=WARN msg="callback failed" subtype=can_use_tool name=Bash request_id=u-1 error=down`},
+		"hook done":              {ask(stopRequest), hooked(func(context.Context) error { return nil }), nil, `level=DEBUG msg="callback done" subtype=hook_callback name=PreToolUse request_id=u-1 duration=`},
+		"hook that failed":       {ask(stopRequest), hooked(func(context.Context) error { return errors.New("down") }), nil, `level=WARN msg="callback failed" subtype=hook_callback name=PreToolUse request_id=u-1 error=down`},
+		"hook that panicked":     {ask(stopRequest), hooked(func(context.Context) error { panic("boom") }), nil, `level=ERROR msg="panic in a callback" subtype=hook_callback name=PreToolUse panic=boom stack=`},
+		"hook that took too long": {ask(stopRequest), hooked(func(ctx context.Context) error { <-ctx.Done(); return nil }), nil,
+			`level=WARN msg="callback timed out" subtype=hook_callback name=PreToolUse request_id=u-1 timeout=1m0s`},
+		"its late answer": {ask(stopRequest), hooked(func(ctx context.Context) error { <-ctx.Done(); return nil }), nil,
+			`level=DEBUG msg="answer of a callback came too late" request_id=u-1`},
+		"hook that was withdrawn": {ask(stopRequest, `{"type":"control_cancel_request","request_id":"u-1"}`),
+			hooked(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), nil, `level=DEBUG msg="callback failed"`},
+		"unknown hook":    {ask(strings.Replace(stopRequest, "hook_0", "hook_9", 1)), nil, nil, `level=WARN msg="callback failed" subtype=hook_callback`},
+		"unknown request": {ask(`{"type":"control_request","request_id":"u-1","request":{"subtype":"new"}}`), nil, nil, `level=WARN msg="request of an unknown kind refused" subtype=new request_id=u-1`},
+		"no JSON":         {ask("Hello there"), nil, nil, `level=ERROR msg="bad line from the CLI" error=`},
+		"no field":        {ask(`{"type":"control_request","request_id":"u-1"}`), nil, nil, `level=ERROR msg="bad line from the CLI" error="Missing required field: request" count=1`},
+		"operation refused": {func(c *cli) { c.greet(); c.refuse(c.request("set_model"), "no", ""); c.idle() }, nil,
+			func(ctx context.Context, s *claude.Session) { s.SetModel(ctx, "x") }, `level=ERROR msg="control operation failed" op=set_model error=`},
+		"operation that timed out": {func(c *cli) { c.greet(); c.request("set_model"); c.idle() }, nil,
+			func(ctx context.Context, s *claude.Session) { s.SetModel(ctx, "x") }, `level=ERROR msg="control operation failed" op=set_model error=`},
+		"operation given up": {func(c *cli) { c.greet(); c.request("set_model"); c.idle() }, nil, func(ctx context.Context, s *claude.Session) {
+			ctx, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			s.SetModel(ctx, "x")
+		}, `level=DEBUG msg="control operation failed" op=set_model error=`},
+		"rewind without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.RewindFiles(ctx, "m") },
+			`level=ERROR msg="control operation failed" op=rewind_files error=`},
+		"preview without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.RewindPreview(ctx, "m") },
+			`level=ERROR msg="control operation failed" op=rewind_files error=`},
+		"background of nothing": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.TaskBackground(ctx, "") },
+			`level=ERROR msg="control operation failed" op=background_tasks error=`},
+		"servers that cannot be used": {ask(), nil, func(ctx context.Context, s *claude.Session) {
+			s.SetMCPServers(ctx, claude.MCPServers{"": nil})
+		}, `level=ERROR msg="control operation failed" op=mcp_set_servers error=`},
+		"payload that cannot be sent": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Control(ctx, "x", 7, nil) },
+			`level=ERROR msg="control operation failed" op=x error=`},
+		"operation of a newer CLI": {func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"1.0.63","capabilities":[]}`)
+			c.idle()
+		}, nil, func(ctx context.Context, s *claude.Session) { s.SetModel(ctx, "x") }, `level=ERROR msg="control operation failed" op=set_model error=`},
+		"operation after the end": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Close(); s.SetModel(ctx, "x") },
+			`level=DEBUG msg="control operation failed" op=set_model error=`},
+		"reply of another shape": {func(c *cli) { c.greet(); c.succeed(c.request("cancel_async_message"), `"ok"`); c.idle() }, nil,
+			func(ctx context.Context, s *claude.Session) { s.Cancel(ctx, "m") }, `level=WARN msg="the reply has another shape" op=cancel_async_message error=`},
+		"states":             {ask(), nil, nil, `level=DEBUG msg="session state" from=initializing to=running`},
+		"failed session":     {func(c *cli) { c.greet(); c.code = 3 }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=ERROR msg="session failed" error=`},
+		"output that closed": {func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=WARN msg="the CLI is not read any more but still runs"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, tt.play, func(t *testing.T, o *claude.Options) {
+				book := keepLog(o)
+				if tt.opts != nil {
+					tt.opts(o)
+				}
+				s := connect(t, o)
+				if tt.do != nil {
+					tt.do(t.Context(), s)
+				}
+				pass(2 * time.Minute)
+				s.Close()
+				s.Wait()
+				synctest.Wait()
+				if got := book.String(); strings.Count(got, tt.want) != 1 {
+					t.Errorf("log:\n%swant once: %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Unsent operations are told to the Trace like all others.
+func TestTraceOfUnsentOperations(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
+		var told []claude.TraceRequest
+		o.Trace = &claude.Trace{RequestDone: func(r claude.TraceRequest) { told = append(told, r) }}
+		s := connect(t, o)
+		_, err := s.RewindFiles(t.Context(), "m")
+		finish(t, s)
+		if len(told) != 2 || told[1].Op != "rewind_files" || told[1].RequestID != "" || told[1].Err != err {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
+
+// A line that is not JSON is logged by its head, which is short and holds no
+// secret: not one of the environment, not one known by its form, and not one
+// that is cut off by the end of the line or of the head.
+func TestBadLinesAreLoggedSafely(t *testing.T) {
+	const (
+		token = "correct-horse-battery-staple"
+		key   = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyz"
+	)
+	tests := map[string]struct{ line, want string }{
+		"short":           {"Hello there", `head="Hello there"`},
+		"long":            {strings.Repeat("x", 100_000), `bytes=100000 head=` + strings.Repeat("x", 200) + "…"},
+		"of the session":  {"token is " + token + " ok", `head="token is [redacted] ok"`},
+		"by its form":     {"key is " + key + " ok", `head="key is [redacted] ok"`},
+		"by its name":     {`{"password":"hunter2hunter2"`, `password\":\"[redacted]\"`},
+		"cut line":        {`{"password":"hunter2hunter2`, `password\":\"[redacted]`},
+		"across the head": {strings.Repeat("x", 190) + token, strings.Repeat("x", 190) + "[redacted]"},
+		"key at the head": {strings.Repeat("x ", 95) + key, "x [redacted]"},
+		"two types":       {`{"type":"a","Type":"` + token + `"}`, `[redacted]`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(c *cli) { c.greet(); c.say("%s", tt.line); c.idle() }, func(t *testing.T, o *claude.Options) {
+				book := keepLog(o)
+				o.Env = []string{"PATH=/bin", "DEPLOY_TOKEN=" + token}
+				s := connect(t, o)
+				synctest.Wait()
+				finish(t, s)
+				got := book.String()
+				if strings.Count(got, tt.want) != 1 {
+					t.Errorf("log:\n%.2000s\nwant once %s", got, tt.want)
+				}
+				for _, part := range []string{token[:8], key[14:22], "hunter2"} {
+					if strings.Contains(got, part) {
+						t.Errorf("%s is in the log:\n%.2000s", part, got)
+					}
+				}
+				if len(got) > 4000 {
+					t.Errorf("the log has %d bytes", len(got))
+				}
+			})
+		})
+	}
+}
