@@ -61,9 +61,26 @@ func playCLI(role string) {
 		greet(`{"claude_code_version":"2.1.325"}`)
 		fmt.Println(`{"type":"system","subtype":"deaf"}`)
 		select {}
+	case "leaver": // leaves a process in its group and one in another session
+		greet(`{"claude_code_version":"2.1.325"}`)
+		startLeft(false)
+		startLeft(true)
+		fmt.Println(`{"type":"system","subtype":"left"}`)
+		io.Copy(io.Discard, in)
+	case "left": // ends at no signal that can be ignored
+		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
+		os.Stderr.WriteString("!")
+		select {}
 	case "modest":
 		greet(`{}`)
 		in.ReadBytes('\n')
+	case "quitter": // starts something, refuses the handshake and stays
+		startLeft(false)
+		line, _ := in.ReadBytes('\n')
+		f, _ := wire.Parse(line)
+		r, _ := f.Request()
+		fmt.Printf("%s\n", wire.EncodeError(r.ID, &wire.ReplyError{Message: "no thanks"}))
+		select {}
 	case "silent":
 		select {}
 	case "busy": // does not answer the handshake, but asks for permission
@@ -80,6 +97,24 @@ func playCLI(role string) {
 		fmt.Fprintln(os.Stderr, "error: unknown option '--session-id=x'")
 		os.Exit(1)
 	}
+}
+
+// startLeft starts a process that is to be left behind, in the CLI's group or in
+// a session of its own, and waits until it takes no hint any more.
+func startLeft(session bool) {
+	left := exec.Command(os.Args[0])
+	left.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=left")
+	if session {
+		left.SysProcAttr = ownSession
+	}
+	if os.Getenv("CLI_LEFT_HOLDS") != "" {
+		left.Stdout = os.Stdout
+	}
+	ready, err := left.StderrPipe()
+	if err != nil || left.Start() != nil {
+		os.Exit(9)
+	}
+	io.ReadFull(ready, make([]byte, 1))
 }
 
 // childCLI returns options that start the test binary as a CLI.
@@ -127,6 +162,38 @@ func TestChildThatIgnoresEverything(t *testing.T) {
 	}
 }
 
+// What a CLI leaves behind that ends in good order is gone when Close returns,
+// also if it takes no hint.
+func TestChildLeavesNothing(t *testing.T) {
+	for name, holds := range map[string]string{"with its output": "yes", "without": ""} {
+		t.Run(name, func(t *testing.T) {
+			o := childCLI(t, "leaver")
+			o.Env = append(o.Env, "CLI_LEFT_HOLDS="+holds)
+			s, err := claude.Connect(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for range s.Messages(t.Context()) {
+				break // it says when it has started them
+			}
+			if n := len(marked()); n != 3 {
+				t.Errorf("%d processes, want the CLI and two of its own", n)
+			}
+			begin := time.Now()
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			if left := marked(); len(left) > 0 {
+				t.Errorf("Close has left %q", left)
+			}
+			if took := time.Since(begin); took > 8*time.Second {
+				t.Errorf("Close took %v, want about 2 s from SIGTERM to SIGKILL", took)
+			}
+		})
+	}
+}
+
 func TestChildStartErrors(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
 	file := filepath.Join(t.TempDir(), "file")
@@ -143,6 +210,7 @@ func TestChildStartErrors(t *testing.T) {
 		{"crash", "crash", nil, is(claude.ErrExited), "out of luck"},
 		{"silence", "silent", func(o *claude.Options) { o.Timeouts.Initialize = 100 * time.Millisecond }, is(claude.ErrInitializeTimeout), "100ms"},
 		{"silence of an old version", "silent", nil, is(claude.ErrUnsupportedVersion), "1.0.40"},
+		{"refused, and left behind", "quitter", nil, is(claude.ErrInitializeRefused), "no thanks"},
 		{"unknown flag of ours", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id"},
 		{"missing program", "crash", func(o *claude.Options) { o.CLIPath = missing }, is(claude.ErrNotFound), missing},
 		{"not a program", "crash", func(o *claude.Options) { o.CLIPath = file }, is(claude.ErrSpawn), file},
@@ -159,8 +227,28 @@ func TestChildStartErrors(t *testing.T) {
 				tt.change(o)
 			}
 			_, err := claude.Connect(t.Context(), o)
+			if left := marked(); len(left) > 0 {
+				t.Errorf("a failed Connect has left %q", left)
+			}
 			if err == nil || !tt.check(err) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("error = %v, want %q in it", err, tt.text)
+			}
+		})
+	}
+}
+
+// However early Connect is given up, nothing of the CLI is there when it returns.
+func TestChildConnectGivenUp(t *testing.T) {
+	for _, after := range []time.Duration{time.Microsecond, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 50 * time.Millisecond} {
+		t.Run(after.String(), func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			defer cancel()
+			_, err := claude.Connect(ctx, childCLI(t, "silent"))
+			if left := marked(); len(left) > 0 {
+				t.Errorf("a failed Connect has left %q", left)
+			}
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error = %v", err)
 			}
 		})
 	}

@@ -47,6 +47,7 @@ func probes() []probe {
 			return err == nil && strings.Contains(string(got.Raw), "still_queued")
 		})},
 		{"`CanUseTool` is asked", true, []claudetest.Reply{touch}, canUseTool},
+		{"shells end with the CLI when your program is killed (Linux)", true, nil, shells},
 		{"hooks are called", true, []claudetest.Reply{touch}, hooks},
 		{"hooks can fail closed", true, nil, failClosed},
 		{"MCP servers of this process", true, nil, inProcess},

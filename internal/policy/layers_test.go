@@ -39,7 +39,7 @@ func apart() map[string][]string {
 		"internal/seeded":          nil,
 		"internal/realcli":         nil,
 		"internal/realcli/install": {"internal/realcli"},
-		"internal/compat":          {".", "claudetest", "control", "hook", "internal/realcli", "message", "permission"},
+		"internal/compat":          {".", "claudetest", "control", "hook", "internal/leak", "internal/realcli", "message", "permission"},
 	}
 }
 

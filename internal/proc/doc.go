@@ -27,8 +27,8 @@
 //
 // The three pipes belong to this package. Exit and end of output are separate
 // events: bytes that were written before the exit can be read after it, however
-// late. A helper that outlives the child may hold the pipes open; they are
-// drained for [Command.Drain] at most and then end.
+// late. Somebody who is not found after the exit may hold the pipes open; they
+// are drained for [Command.Drain] at most and then end.
 //
 // Standard error is always read, whether anybody wants it or not: a full pipe
 // would stop the child. Its end is kept for error reports, without secrets.
@@ -43,9 +43,13 @@
 // then some patience. [Process.Stop] goes on from there: SIGTERM to the group,
 // [Command.Term] of patience, SIGKILL to the group. The order matters. The CLI
 // runs shell commands in sessions of their own, out of reach of a group signal;
-// it ends them when it handles SIGTERM and orphans them when it is killed. So
-// after a violent death a sweep looks for them by a random mark that every
-// descendant inherits in its environment (Linux only).
+// newer ones end them when they handle SIGTERM, and none does when it is killed.
+//
+// Whichever way the child ends, by Stop or by itself, what it leaves behind is
+// ended after it: what is in its group, and what is found by a random mark that
+// every descendant inherits in its environment (Linux only). It gets SIGTERM,
+// and SIGKILL after [Command.Drain]. Only then is the child collected, so that
+// its number cannot belong to anybody else meanwhile.
 //
 // Every child is reaped, also when nobody calls [Process.Wait].
 //
@@ -53,6 +57,6 @@
 //
 // A Process owns one goroutine that waits for the exit (on a locked thread),
 // one that reads standard error and, with a [Command.Stderr] callback, one that
-// calls it. The first two end within Drain of the exit; the third when the
-// callback has returned.
+// calls it. The first two end in bounded time after the exit, at once if nothing
+// was left behind; the third when the callback has returned.
 package proc

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -150,6 +151,18 @@ func eventually(t *testing.T, what string, ok func() bool) {
 			t.Fatalf("%s did not happen", what)
 		}
 	}
+}
+
+// runningIn lists the processes whose working directory is dir, where the system
+// shows them.
+func runningIn(dir string) (found []string) {
+	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
+	for _, link := range links {
+		if cwd, err := os.Readlink(link); err == nil && cwd == dir {
+			found = append(found, link)
+		}
+	}
+	return found
 }
 
 // exitError returns the ExitError in err.

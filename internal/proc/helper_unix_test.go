@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -35,16 +36,25 @@ func systemHelper(mode string) bool {
 		forever()
 	case "stubborn-tree": // the same, with a child in another session
 		signal.Ignore(syscall.SIGTERM)
-		fmt.Println(spawn("hold", true, true))
+		fmt.Println(spawn("hold", inSession, withPipes))
 		forever()
 	case "killed-tree": // dies of a signal and leaves a child behind
-		fmt.Println(spawn("hold", true, false))
+		fmt.Println(spawn("hold", inSession))
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		forever()
-	case "leave": // exits and leaves a child in another session with its pipes
-		fmt.Println(spawn("hold", true, true))
-	case "leave-member": // exits and leaves a child in its own group
-		fmt.Println(spawn("hold", false, false))
+	case "polite-tree": // exits at SIGTERM and leaves a child behind, as old CLIs do
+		onTerm := make(chan os.Signal, 1)
+		signal.Notify(onTerm, syscall.SIGTERM)
+		fmt.Println(spawn("hold", inSession))
+		<-onTerm
+		os.Exit(143)
+	case "leave": // exits when its input ends, and leaves a child behind
+		var how []spawnOption
+		for _, arg := range os.Args[2:] {
+			how = append(how, spawnOption(arg))
+		}
+		fmt.Println(spawn(os.Args[1], how...))
+		io.Copy(io.Discard, os.Stdin)
 	case "files": // what is open here, by where it leads
 		open, _ := os.ReadDir("/proc/self/fd")
 		for _, fd := range open {
@@ -53,6 +63,12 @@ func systemHelper(mode string) bool {
 		}
 	case "starved":
 		starve()
+	case "tidy": // ends at SIGTERM, but not before it has tidied up
+		onTerm := make(chan os.Signal, 1)
+		signal.Notify(onTerm, syscall.SIGTERM)
+		os.NewFile(3, "ready").Close()
+		<-onTerm
+		fmt.Println("tidied up")
 	case "hold":
 		signal.Ignore(syscall.SIGTERM)
 		signal.Ignore(syscall.SIGPIPE)
@@ -65,9 +81,18 @@ func systemHelper(mode string) bool {
 	return true
 }
 
-// spawn starts another helper, waits until it is ready and returns its pid. The
-// child gets the standard output and error of its parent if it is to hold them.
-func spawn(mode string, session, hold bool) int {
+// spawnOption says how a helper is started.
+type spawnOption string
+
+const (
+	inSession   spawnOption = "session" // in one of its own, out of the group
+	withPipes   spawnOption = "pipes"   // with the output and error of its parent
+	withoutMark spawnOption = "unmarked"
+	suspended   spawnOption = "suspended"
+)
+
+// spawn starts another helper, waits until it is ready and returns its pid.
+func spawn(mode string, how ...spawnOption) int {
 	exe, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -78,14 +103,15 @@ func spawn(mode string, session, hold bool) int {
 	}
 	cmd := exec.Command(exe)
 	for _, entry := range os.Environ() {
-		if !strings.HasPrefix(entry, modeVariable+"=") {
+		name, _, _ := strings.Cut(entry, "=")
+		if name != modeVariable && (name != proc.MarkVariable || !slices.Contains(how, withoutMark)) {
 			cmd.Env = append(cmd.Env, entry)
 		}
 	}
 	cmd.Env = append(cmd.Env, modeVariable+"="+mode)
 	cmd.ExtraFiles = []*os.File{tell}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: session}
-	if hold {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: slices.Contains(how, inSession)}
+	if slices.Contains(how, withPipes) {
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	}
 	if err := cmd.Start(); err != nil {
@@ -93,6 +119,9 @@ func spawn(mode string, session, hold bool) int {
 	}
 	tell.Close()
 	io.Copy(io.Discard, ready)
+	if slices.Contains(how, suspended) {
+		syscall.Kill(cmd.Process.Pid, syscall.SIGSTOP)
+	}
 	return cmd.Process.Pid
 }
 

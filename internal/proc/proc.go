@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,8 +59,9 @@ type Command struct {
 	Log *slog.Logger
 
 	// Term is the time from SIGTERM to SIGKILL. Kill bounds the wait after
-	// SIGKILL. Drain bounds how long pipes that others hold open are read
-	// after the exit. Zero is the default; a negative value is no patience.
+	// SIGKILL. Drain is the patience with what the child leaves behind: for
+	// processes from SIGTERM to SIGKILL, and for pipes that somebody else still
+	// holds open. Zero is the default; a negative value is no patience.
 	Term, Kill, Drain time.Duration
 }
 
@@ -89,21 +91,26 @@ type Process struct {
 	mu     sync.Mutex
 	reaped bool
 
+	killed atomic.Bool // it has had all the patience there is
+
 	// Set before done is closed, constant afterwards.
 	state   *os.ProcessState
 	waitErr error
 
-	done  chan struct{} // closed when reaped
-	ended chan struct{} // closed when, besides, the pipes are closed
+	exited chan struct{} // closed when the child itself has exited
+	done   chan struct{} // closed when what it left behind is ended, and it is reaped
+	ended  chan struct{} // closed when, besides, the pipes are closed
 
 	stop func() error
 }
 
 // Start starts the program. The context bounds the start only: ending it later
-// does not touch the child. Should the context end while the system is still
-// busy starting, the child is stopped in the background as soon as it is there.
+// does not touch the child.
 //
-// A failed Start leaves nothing behind.
+// A failed Start leaves nothing behind. Should the context end while the system
+// is still busy starting, the child is stopped as soon as it is there, and Start
+// waits for its end. A system that takes longer than 5 s to start a program is
+// not waited for: its child is stopped in the background.
 func Start(ctx context.Context, c *Command) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -113,8 +120,11 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 		return nil, err
 	}
 	started := make(chan error)
-	abandoned := make(chan struct{})
-	go p.run(c, started, abandoned)
+	abandoned, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		p.run(c, started, abandoned)
+	}()
 	select {
 	case err := <-started:
 		if err != nil {
@@ -123,20 +133,29 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 		return p, nil
 	case <-ctx.Done():
 		close(abandoned)
+		select {
+		case <-over:
+		case <-time.After(abandonBound):
+		}
 		return nil, ctx.Err()
 	}
 }
+
+// abandonBound is how long the end of a child is waited for that nobody wants
+// any more. Mostly it is ended before it has run its first instruction.
+const abandonBound = 5 * time.Second
 
 // PID returns the number of the child, which is also that of its group. It may
 // belong to another process once [Process.Done] is closed.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // Done returns a channel that is closed when the child has exited and been
-// reaped. Output may still be unread then.
+// reaped, and nothing is left of what it started. Output may still be unread
+// then.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Wait blocks until the child has exited, been reaped, and its standard error
-// has been read or given up. It returns nil for exit code 0, else an
+// Wait blocks until [Process.Done] is closed and standard error has been read or
+// given up. It returns nil for exit code 0, else an
 // [*ExitError].
 func (p *Process) Wait() error {
 	<-p.done
@@ -201,8 +220,8 @@ func (p *Process) Signal(sig os.Signal) error {
 }
 
 // Stop ends the child: SIGTERM to its group, SIGKILL after [Command.Term], then
-// a wait of [Command.Kill] at most and [Command.Drain] for the pipes. It also
-// ends helpers that the child left behind. It returns nil when the child has
-// been reaped and [ErrStillRunning] when it could not be. Only the first call
+// a wait of [Command.Kill] at most, and [Command.Drain] for what it left behind.
+// It returns nil when the child has been reaped and [ErrStillRunning] when it
+// could not be. Only the first call
 // does something; every call waits for it and returns its error.
 func (p *Process) Stop() error { return p.stop() }

@@ -28,86 +28,75 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// sweepPause is the time between two looks at the process table.
-const sweepPause = 10 * time.Millisecond
-
-// sweep kills everything that carries the mark, in whatever session, and looks
-// again until nothing is left: a process may fork while it is looked at.
-func (g *group) sweep(deadline time.Time) {
-	g.until(deadline, func() int { return g.signalMarked(syscall.SIGKILL, false) })
-}
-
-// endMembers ends marked processes that are still in the child's group after
-// the child has exited: SIGTERM, then SIGKILL when the bound is over.
-func (g *group) endMembers(bound time.Duration) {
-	if g.signalMarked(syscall.SIGTERM, true) == 0 {
-		return
-	}
-	deadline := time.Now().Add(bound)
-	if !g.until(deadline, func() int { return g.signalMarked(0, true) }) {
-		g.until(deadline.Add(bound), func() int { return g.signalMarked(syscall.SIGKILL, true) })
-	}
-}
-
-// until calls f, once at least, until it finds nothing more. It reports false
-// when the deadline came first.
-func (g *group) until(deadline time.Time, f func() int) bool {
-	over := time.NewTimer(time.Until(deadline))
-	defer over.Stop()
-	tick := time.NewTicker(sweepPause)
-	defer tick.Stop()
-	for f() > 0 {
-		select {
-		case <-over.C:
-			return false
-		case <-tick.C:
+// endRest ends what is left of the child's group, and what carries its mark in
+// whatever session: SIGTERM, and SIGKILL to what is there when the patience is
+// over. The child has exited and is not collected, so the group is still its
+// own. It reports false when something is left when the bound is over, too.
+func (g *group) endRest(patience, bound time.Duration) bool {
+	if patience > 0 {
+		if g.signalRest(syscall.SIGTERM) == 0 {
+			return true
+		}
+		// A suspended process handles SIGTERM only when it is continued.
+		g.signalRest(syscall.SIGCONT)
+		if until(patience, func() bool { return g.signalRest(0) == 0 }) {
+			return true
 		}
 	}
-	return true
+	return until(bound, func() bool { return g.signalRest(syscall.SIGKILL) == 0 })
 }
 
-// signalMarked signals every marked process and returns how many it found.
-func (g *group) signalMarked(sig syscall.Signal, members bool) int {
+// sweep kills what carries the mark of a child that does not exit itself.
+func (g *group) sweep(bound time.Duration) {
+	until(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked) == 0 })
+}
+
+// signalRest signals every process of the group and every marked one, and
+// returns how many there are.
+func (g *group) signalRest(sig syscall.Signal) int {
+	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) })
+}
+
+// signalEach signals the processes that are ours, the child itself excepted, and
+// returns how many there are. A process is looked at again between taking hold
+// of it and signalling it. The hold is a pidfd, so the signal cannot reach a
+// later process with the same number.
+func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool) (found int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0
 	}
 	defer dir.Close()
 	names, _ := dir.Readdirnames(-1) // what was read before an error counts
-	found := 0
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() {
+		if err != nil || pid == os.Getpid() || pid == g.id || !ours(pid) {
 			continue
 		}
-		if members && !g.hasMember(pid) {
+		process, err := os.FindProcess(pid)
+		if err != nil {
 			continue
 		}
-		if g.signalIfMarked(pid, sig) {
+		if ours(pid) && process.Signal(sig) == nil {
 			found++
 		}
+		process.Release()
 	}
 	return found
 }
 
+// hasMember reports whether a process is in the group and not a zombie.
 func (g *group) hasMember(pid int) bool {
-	id, err := unix.Getpgid(pid)
-	return err == nil && id == g.id
-}
-
-// signalIfMarked looks at the mark between taking hold of the process and
-// signalling it. The hold is a pidfd, so the signal cannot reach a later
-// process with the same number.
-func (g *group) signalIfMarked(pid int, sig syscall.Signal) bool {
-	if !g.marked(pid) {
+	if id, err := unix.Getpgid(pid); err != nil || id != g.id {
 		return false
 	}
-	process, err := os.FindProcess(pid)
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return false
 	}
-	defer process.Release()
-	return g.marked(pid) && process.Signal(sig) == nil
+	// The name before it is in parentheses, and may hold any character.
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return !bytes.HasPrefix(state, []byte(" Z")) && !bytes.HasPrefix(state, []byte(" X"))
 }
 
 // marked reports whether the environment of a process holds the mark. That of

@@ -45,37 +45,85 @@ func TestStopSweepsMarkedDescendants(t *testing.T) {
 			t.Errorf("Stop: %v", err)
 		}
 	})
-	eventually(t, "the end of the grandchild", func() bool { return !alive(pid) })
+	if alive(pid) {
+		t.Error("the grandchild is still there")
+	}
 }
 
 // A CLI that somebody else killed could not end its shells.
 func TestStopSweepsAfterViolentDeath(t *testing.T) {
-	p := start(t, self(t, "killed-tree"))
+	c := self(t, "killed-tree")
+	c.Drain = 50 * time.Millisecond
+	p := start(t, c)
 	pid := read(t, p).pid()
 	if exit := exitError(t, p.Wait()); exit.Signal != "killed" {
 		t.Fatalf("got %v, want killed", exit)
 	}
-	if err := p.Stop(); err != nil {
-		t.Errorf("Stop: %v", err)
+	if alive(pid) {
+		t.Error("the grandchild is still there")
 	}
-	eventually(t, "the end of the grandchild", func() bool { return !alive(pid) })
 }
 
-func TestStopEndsGroupMembers(t *testing.T) {
-	c := self(t, "leave-member")
+// A CLI up to 2.1.0 that is asked to end leaves its shells behind.
+func TestStopSweepsAfterPoliteEnd(t *testing.T) {
+	c := self(t, "polite-tree")
 	c.Drain = 50 * time.Millisecond
 	p := start(t, c)
 	pid := read(t, p).pid()
-	if err := p.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if !alive(pid) {
-		t.Fatal("the helper is gone before Stop")
-	}
 	if err := p.Stop(); err != nil {
 		t.Errorf("Stop: %v", err)
 	}
-	eventually(t, "the end of the helper", func() bool { return !alive(pid) })
+	if exit := exitError(t, p.Wait()); exit.Code != 143 {
+		t.Errorf("got %v, want code 143", exit)
+	}
+	if alive(pid) {
+		t.Error("the grandchild is still there")
+	}
+}
+
+// A child that ends by itself, in good order, leaves nothing behind either.
+// Nobody calls Stop, and nothing is waited for but the end.
+func TestOrderlyEndLeavesNothing(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		left []string
+		said string // by what was left
+	}{
+		{"in its group", []string{"hold"}, ""},
+		{"in its group, with the pipes", []string{"hold", string(withPipes)}, ""},
+		{"in its group, without the mark", []string{"hold", string(withPipes), string(withoutMark)}, ""},
+		{"in another session", []string{"hold", string(inSession)}, ""},
+		{"in another session, with the pipes", []string{"hold", string(inSession), string(withPipes)}, ""},
+		{"one that tidies up", []string{"tidy", string(withPipes)}, "tidied up\n"},
+		{"one that is suspended", []string{"tidy", string(inSession), string(withPipes), string(suspended)}, "tidied up\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := self(t, "leave", test.left...)
+			if test.said == "" {
+				c.Drain = 50 * time.Millisecond // it ignores SIGTERM
+			}
+			p, err := proc.Start(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := read(t, p)
+			pid := out.pid()
+			defer syscall.Kill(pid, syscall.SIGKILL)
+			if !alive(pid) {
+				t.Fatal("the helper is gone before the end")
+			}
+			p.CloseWrite()
+			if err := p.Wait(); err != nil {
+				t.Errorf("Wait: %v", err)
+			}
+			if alive(pid) {
+				t.Error("the helper is still there")
+			}
+			if rest, err := io.ReadAll(out.r); err != nil || string(rest) != test.said {
+				t.Errorf("the rest of the output is %q, %v, want %q", rest, err, test.said)
+			}
+		})
+	}
 }
 
 // Two children at once: each sweep keeps to its own mark.

@@ -274,14 +274,19 @@ func TestStartContext(t *testing.T) {
 		}
 	})
 	t.Run("ended meanwhile", func(t *testing.T) {
-		for range 20 {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Microsecond)
-			p, err := proc.Start(ctx, self(t, "echo"))
+		for i := range 40 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(1+i*50)*time.Microsecond)
+			c := self(t, "echo")
+			c.Dir = t.TempDir()
+			p, err := proc.Start(ctx, c)
 			cancel()
 			if err == nil {
 				p.Stop()
 			} else if !errors.Is(err, context.DeadlineExceeded) {
 				t.Fatalf("got %v, want context.DeadlineExceeded", err)
+			}
+			if left := runningIn(c.Dir); len(left) > 0 {
+				t.Fatalf("a failed Start has left %q", left)
 			}
 		}
 	})

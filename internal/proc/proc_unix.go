@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,6 +48,26 @@ func (g *group) signal(sig groupSignal) error {
 		return os.ErrProcessDone
 	}
 	return err
+}
+
+// lookAgain is the time between two looks at what is left.
+const lookAgain = 10 * time.Millisecond
+
+// until calls gone, once at least, until it reports true. It reports false when
+// the bound is over first.
+func until(bound time.Duration, gone func() bool) bool {
+	over := time.NewTimer(bound)
+	defer over.Stop()
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	for !gone() {
+		select {
+		case <-over.C:
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
 }
 
 // endHolders does nothing: the deadlines of our pipe ends do the work.

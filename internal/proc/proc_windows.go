@@ -95,10 +95,13 @@ func (g *group) signal(groupSignal) error {
 // deadlines. All holders are descendants and so in the job.
 func (g *group) endHolders() { g.signal(groupKill) }
 
-// endMembers needs no patience: what is left was told to end with the child.
-func (g *group) endMembers(time.Duration) { g.signal(groupKill) }
+// endRest needs no patience: here nothing can be asked to end.
+func (g *group) endRest(_, _ time.Duration) bool {
+	g.signal(groupKill)
+	return true
+}
 
-func (g *group) sweep(time.Time) { g.signal(groupKill) }
+func (g *group) sweep(time.Duration) { g.signal(groupKill) }
 
 // close gives the job back, which ends whatever is left in it.
 func (g *group) close() {

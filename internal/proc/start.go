@@ -51,6 +51,7 @@ func prepare(c *Command) (*Process, error) {
 		drain:    cmp.Or(c.Drain, DefaultDrain),
 		tail:     newTail(secrets(env, c.Secrets)),
 		errEnded: make(chan struct{}),
+		exited:   make(chan struct{}),
 		done:     make(chan struct{}),
 		ended:    make(chan struct{}),
 	}

@@ -6,25 +6,47 @@ import (
 	"time"
 )
 
-// reap waits for the exit and collects the child. No group signal can be sent
-// from then on.
+// reap waits for the exit, ends what the child has left behind, and collects the
+// child. Where the system allows it the child is collected last: until then
+// nobody else can have its number, which is also that of its group. No group
+// signal can be sent once it is collected.
 func (p *Process) reap() {
-	wait := func() {
-		err := p.cmd.Wait()
-		p.state = p.cmd.ProcessState
-		if p.state == nil {
-			p.waitErr = err
-		}
-	}
 	if awaitExit(p.PID()) {
+		close(p.exited)
+		p.endRest()
 		p.mu.Lock()
-		wait()
-	} else {
-		wait()
-		p.mu.Lock()
+		p.collect()
+		p.reaped = true
+		p.mu.Unlock()
+		return
 	}
+	p.collect()
+	p.mu.Lock()
 	p.reaped = true
 	p.mu.Unlock()
+	close(p.exited)
+	p.endRest()
+}
+
+func (p *Process) collect() {
+	err := p.cmd.Wait()
+	p.state = p.cmd.ProcessState
+	if p.state == nil {
+		p.waitErr = err
+	}
+}
+
+// endRest ends what the child has left behind, however it ended. The CLI ends
+// its shells and servers on the way out; one that was killed could not, CLIs up
+// to 2.1.0 do not, and a helper that was forgotten would live on for ever.
+func (p *Process) endRest() {
+	patience := p.drain
+	if p.killed.Load() {
+		patience = 0
+	}
+	if !p.group.endRest(patience, p.kill) {
+		p.log.Error("processes of the child are still running after SIGKILL", "pid", p.PID())
+	}
 }
 
 // finish closes the pipes after the exit: at once where the child was the only
@@ -62,53 +84,40 @@ func (p *Process) signal(sig groupSignal) error {
 }
 
 // ladder is the body of Stop. The CLI is never killed first: it would leave the
-// shells of its tools behind.
+// shells of its tools to us.
 func (p *Process) ladder() error {
 	err := p.signal(groupTerm)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.log.Warn("process group does not take SIGTERM", "pid", p.PID(), "error", err)
 	}
-	deadline := time.Now().Add(p.term + p.kill)
-	if !p.exitsBefore(time.Now().Add(p.term)) {
+	if !p.exitsIn(p.term) {
 		p.log.Warn("process ignored SIGTERM, killing it", "pid", p.PID(), "after", p.term)
+		p.killed.Store(true)
 		err = p.signal(groupKill)
-		deadline = time.Now().Add(p.kill)
-		p.group.sweep(deadline)
-		if !p.exitsBefore(deadline) {
+		if !p.exitsIn(p.kill) {
+			p.group.sweep(p.drain)
 			p.abandonPipes()
 			p.log.Error("process is still running after SIGKILL", "pid", p.PID(), "error", err)
 			return ErrStillRunning
 		}
 	}
-	p.endRest(deadline)
-	// Bounded: the pipes are given up when the drain is over.
+	// Bounded: what the child left behind, and the pipes, are given up in time.
 	<-p.ended
 	return nil
 }
 
-// endRest ends what the child has left behind. One that exited by itself has
-// ended its shells, and what it meant to leave running may go on; only helpers
-// in its own group are ended. One that was killed could not do anything.
-func (p *Process) endRest(deadline time.Time) {
-	if p.state == nil || signalName(p.state) != "" {
-		p.group.sweep(deadline)
-		return
-	}
-	p.group.endMembers(p.drain)
-}
-
-// exitsBefore waits for the exit.
-func (p *Process) exitsBefore(deadline time.Time) bool {
-	timer := time.NewTimer(time.Until(deadline))
+// exitsIn waits for the exit.
+func (p *Process) exitsIn(d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
-	case <-p.done:
+	case <-p.exited:
 		return true
 	case <-timer.C:
 	}
 	// Both may have been ready.
 	select {
-	case <-p.done:
+	case <-p.exited:
 		return true
 	default:
 		return false
