@@ -12,15 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/control"
 )
 
-// needsInitialize reports whether an option is set that only the handshake
-// carries.
-func (o *Options) needsInitialize() bool {
-	return len(o.Agents) > 0 || o.Skills != nil || o.Title != "" || len(o.ToolAliases) > 0 ||
-		o.PlanModeInstructions != "" || o.PromptSuggestions || o.ForwardSubagentText ||
-		o.AgentProgressSummaries || o.PerTaskStop || o.ManagedSettings != nil ||
-		o.SystemPrompt.Sections != nil || o.SystemPrompt.Static || o.SystemPrompt.Fresh
-}
-
 // empty reports whether the model is to be told nothing.
 func (p SystemPrompt) empty() bool { return !p.Preset && p.Text == "" && p.Sections == nil }
 

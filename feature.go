@@ -49,7 +49,7 @@ func (o *Options) features() map[string]since {
 		{"DialogKinds", len(o.DialogKinds) > 0, late},
 		{"Skills", o.Skills != nil, late},
 		{"Title", o.Title != "", late},
-		{"VerbatimPrompts", o.VerbatimPrompts, late},
+		{"VerbatimPrompts", o.VerbatimPrompts, sinceVerbatim},
 		{"SessionStates", o.SessionStates, late},
 		{"QuestionPreview", o.QuestionPreview != "", late},
 	} {
@@ -107,6 +107,15 @@ func (s *Session) checkOptions(ctx context.Context) error {
 		if f.missing(version) {
 			return s.startError(ErrUnsupportedVersion, fmt.Errorf("version %s ignores Options.%s, %s does not", version, field, f.has))
 		}
+	}
+	return nil
+}
+
+// checkVerbatim refuses a message that the CLI would read mentions and commands
+// into, although it says not to.
+func (s *Session) checkVerbatim(ctx context.Context) error {
+	if version := s.cliVersion(ctx); sinceVerbatim.missing(version) {
+		return fmt.Errorf("claude: send prompt: version %s ignores ClientComposed, %s does not: %w", version, sinceVerbatim.has, ErrUnsupportedVersion)
 	}
 	return nil
 }

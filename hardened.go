@@ -22,6 +22,9 @@ import (
 //     is hook.FailClosed, and a CLI that cannot do so is refused.
 //   - Secrets of this process in the reach of shell commands: Env holds what
 //     the CLI needs to run and to sign in, and nothing else.
+//   - Files and commands that a prompt names: VerbatimPrompts is set, and a CLI
+//     that cannot do so is refused. Without it "@/path" in a prompt made of
+//     other people's text reads that file past every gate.
 //   - A permission mode that somebody else has set: it is
 //     permission.ModeDefault, in which what no rule allows is asked or denied.
 //   - Updates, reports and other traffic besides the model's.
@@ -41,6 +44,7 @@ func Hardened() *Options {
 		SettingSources:  []string{},
 		StrictMCPConfig: true,
 		HookFailure:     hook.FailClosed,
+		VerbatimPrompts: true,
 		PermissionMode:  permission.ModeDefault,
 		Env:             minimalEnv(os.Environ()),
 	}

@@ -64,7 +64,8 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 
 // needsControl reports whether something works only over the control channel:
 // callbacks, and what only the handshake carries. A system prompt of the
-// user's is such a thing because it does not belong on a command line.
+// user's is such a thing because it does not belong on a command line, and so
+// is what an old CLI ignores, because the handshake shows its version.
 func (o *Options) needsControl() bool {
 	for _, server := range o.MCPServers {
 		if _, ok := server.(MCPHandler); ok {
@@ -72,7 +73,7 @@ func (o *Options) needsControl() bool {
 		}
 	}
 	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil || len(o.Requests) > 0 ||
-		o.SystemPrompt.Text != "" || o.SystemPrompt.Append != "" || len(o.OutputSchema) > outputOnArgv || o.needsInitialize()
+		len(o.OutputSchema) > outputOnArgv || o.ManagedSettings != nil || len(o.features()) > 0
 }
 
 // args returns the command line. Values are joined to their flags, so that a
@@ -193,6 +194,11 @@ func (o *Options) environ() []string {
 	}
 	if o.FileCheckpointing {
 		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+	}
+	if o.VerbatimPrompts {
+		// A prompt is sent as it is, but the arguments that the model gives to
+		// a skill are read like a prompt.
+		env = append(env, "CLAUDE_CODE_DISABLE_FILE_MENTIONS=1")
 	}
 	if o.SessionStates {
 		env = append(env, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1")

@@ -40,7 +40,10 @@ type Options struct {
 	// do; the rules around it stay. Empty: the CLI's own.
 	PlanModeInstructions string
 	// VerbatimPrompts keeps the CLI from reading anything into prompts: no
-	// slash commands, no @file, nothing attached to them.
+	// slash commands, no @file, nothing attached to them, and no @file in what
+	// the model gives to a skill. Without it "@/any/file" in a prompt puts that
+	// file before the model, and no permission, hook or rule is asked: set it,
+	// or use [EscapePrompt], where prompts hold what others wrote.
 	VerbatimPrompts bool
 	// PromptSuggestions asks for a *message.PromptSuggestion after a turn, from
 	// the second answer on. Each is a call of the model.

@@ -59,6 +59,7 @@ func playMCP() {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
 			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
 			Result json.RawMessage `json:"result"`
 		}
 		if dec.Decode(&m) != nil {
@@ -77,7 +78,9 @@ func playMCP() {
 			enc.Encode(map[string]any{"jsonrpc": "2.0", "id": "e-1", "method": "elicitation/create", "params": json.RawMessage(
 				`{"message":"Your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}`)})
 		case m.Method == "resources/list":
-			answer(m.ID, `{"resources":[{"uri":"ui://asker/form","name":"form"}]}`)
+			answer(m.ID, `{"resources":[{"uri":"ui://asker/form","name":"form"},{"uri":"book://1","name":"book"}]}`)
+		case m.Method == "resources/read" && strings.Contains(string(m.Params), "book://1"):
+			answer(m.ID, `{"contents":[{"uri":"book://1","text":"SECRET of the book"}]}`)
 		case m.Method == "resources/read":
 			answer(m.ID, `{"contents":[{"uri":"ui://asker/form","mimeType":"text/html","text":"<p>name?</p>"}]}`)
 		case string(m.ID) == `"e-1"`:

@@ -261,7 +261,7 @@ func TestRealContinue(t *testing.T) {
 // TestRealHardened opens a directory that means harm, with and without the
 // preset. That everything in it acts without shows that the test can tell.
 func TestRealHardened(t *testing.T) {
-	realcli.Needs(t, "1.0.128", "SettingSources")
+	realcli.Needs(t, sinceVerbatim, "VerbatimPrompts")
 	for _, hardened := range []bool{false, true} {
 		t.Run(fmt.Sprint(hardened), func(t *testing.T) {
 			r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "printenv EVIL"}), claudetest.Say("done"))

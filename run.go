@@ -29,7 +29,12 @@ func (s *Session) Send(ctx context.Context, prompt string) (id string, err error
 func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
 	own := *m
 	own.Raw = nil
-	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts
+	if own.ClientComposed {
+		if err := s.checkVerbatim(ctx); err != nil {
+			return "", err
+		}
+	}
+	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // which was checked at the start
 	if own.UUID == "" {
 		own.UUID = newUUID()
 	} else if err := s.claimID(own.UUID); err != nil {

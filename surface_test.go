@@ -141,7 +141,7 @@ func TestHardened(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("ANTHROPIC_API_KEY", "sk-test")
 	o := claude.Hardened()
-	if o.SettingSources == nil || len(o.SettingSources) > 0 || !o.StrictMCPConfig || o.HookFailure != hook.FailClosed || o.PermissionMode != permission.ModeDefault {
+	if o.SettingSources == nil || len(o.SettingSources) > 0 || !o.StrictMCPConfig || o.HookFailure != hook.FailClosed || o.PermissionMode != permission.ModeDefault || !o.VerbatimPrompts {
 		t.Errorf("got %+v", o)
 	}
 	names := make(map[string]bool)

@@ -32,6 +32,7 @@ var (
 	sincePrompts     = since{"2.0.0", "2.0.77"}
 	sinceAgents      = since{"2.0.0", "2.0.77"}
 	sinceEmptyPrompt = since{"1.0.85", "1.0.128"}
+	sinceVerbatim    = since{"2.1.296", "2.1.299"}
 )
 
 // A CLI that speaks the protocol answers initialize in about half a second and

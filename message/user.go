@@ -33,7 +33,8 @@ type User struct {
 	// asking the model. Nil means true.
 	ShouldQuery *bool `json:"shouldQuery,omitzero"`
 	// ClientComposed keeps the CLI from reading anything into the text: no
-	// slash commands, no @file, nothing attached.
+	// slash commands, no @file, nothing attached. A session refuses to send
+	// such a message to a CLI that is too old for it.
 	ClientComposed bool      `json:"client_composed,omitzero"`
 	Timestamp      time.Time `json:"-"`
 
