@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/schema"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -51,9 +53,31 @@ func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.R
 
 // Control performs any control operation: subtype as on the wire, payload an
 // object without it or nil, reply a pointer to decode the answer into or nil.
+// Both follow the rules of encoding/json. An answer that does not fit reply is
+// an error, although the CLI has done what it was asked; an answer without a
+// payload leaves reply as it is.
+//
 // ctx alone bounds it; a CLI that does not know the operation may never answer.
 func (s *Session) Control(ctx context.Context, subtype string, payload, reply any) error {
-	return s.perform(ctx, subtype, payload, NoTimeout, reply)
+	object, err := jsonx.MarshalUser(payload)
+	if err != nil {
+		return s.unsent(ctx, subtype, &ControlError{Op: subtype, Err: err})
+	}
+	var sent any
+	if string(object) != "null" {
+		sent = object
+	}
+	var answer json.RawMessage
+	if err := s.perform(ctx, subtype, sent, NoTimeout, &answer); err != nil {
+		return err
+	}
+	if reply == nil || len(answer) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(answer, reply); err != nil {
+		return &ControlError{Op: subtype, Message: "the reply does not fit", Err: schema.Explain(err)}
+	}
+	return nil
 }
 
 // operate performs an operation that the CLI knows.

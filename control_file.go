@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // RewindPreview says what RewindFiles would do, and changes nothing.
@@ -77,14 +78,22 @@ func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, err
 }
 
 // MCPCall calls a tool of an external MCP server without the model, by its
-// full name mcp__server__tool. The CLI refuses it for servers of this process.
+// full name mcp__server__tool. The arguments are encoded by the rules of
+// encoding/json. The CLI refuses it for servers of this process.
 func (s *Session) MCPCall(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
-	payload := struct {
-		Tool      string `json:"tool"`
-		Arguments any    `json:"arguments,omitzero"`
-	}{tool, arguments}
+	const op = "mcp_call"
 	result := new(control.MCPCallResult)
-	return result, s.operate(ctx, "mcp_call", payload, s.opts.Timeouts.MCP, result)
+	payload := struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitzero"`
+	}{Tool: tool}
+	if arguments != nil {
+		var err error
+		if payload.Arguments, err = jsonx.MarshalUser(arguments); err != nil {
+			return result, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
+		}
+	}
+	return result, s.operate(ctx, op, payload, s.opts.Timeouts.MCP, result)
 }
 
 // MCPReadResource reads a resource "ui://…" of an external MCP server.

@@ -2,8 +2,10 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // SetThinking changes how the model thinks from the next turn on: a Budget of
@@ -32,21 +34,44 @@ func (s *Session) Settings(ctx context.Context) (*control.Settings, error) {
 // SetSettings changes settings for the rest of the session, in the layer of
 // Options.Settings. Keys that are not named stay; a nil value takes one away.
 func (s *Session) SetSettings(ctx context.Context, settings map[string]any) error {
+	const op = "apply_flag_settings"
+	encoded, err := s.encodeSettings(ctx, op, settings)
+	if err != nil {
+		return err
+	}
 	payload := struct {
-		Settings map[string]any `json:"settings"`
-	}{settings}
-	return s.operate(ctx, "apply_flag_settings", payload, s.opts.Timeouts.Control, nil)
+		Settings json.RawMessage `json:"settings"`
+	}{encoded}
+	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
 }
 
 // SaveSettings writes settings to a file of the user: source is
 // "userSettings" or "localSettings", the latter in the working directory. The
 // CLI takes a few keys only, such as "outputStyle", and refuses others.
 func (s *Session) SaveSettings(ctx context.Context, source string, settings map[string]any) error {
+	const op = "update_settings"
+	encoded, err := s.encodeSettings(ctx, op, settings)
+	if err != nil {
+		return err
+	}
 	payload := struct {
-		Source   string         `json:"source"`
-		Settings map[string]any `json:"settings"`
-	}{source, settings}
-	return s.operate(ctx, "update_settings", payload, s.opts.Timeouts.Control, nil)
+		Source   string          `json:"source"`
+		Settings json.RawMessage `json:"settings"`
+	}{source, encoded}
+	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
+}
+
+// encodeSettings encodes settings for an operation as Options.Settings are: by
+// the rules of encoding/json.
+func (s *Session) encodeSettings(ctx context.Context, op string, settings map[string]any) (json.RawMessage, error) {
+	if settings == nil {
+		return json.RawMessage("{}"), nil
+	}
+	encoded, err := jsonx.MarshalUser(settings)
+	if err != nil {
+		return nil, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
+	}
+	return encoded, nil
 }
 
 // PermissionRules returns the permission rules in force.

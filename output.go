@@ -126,7 +126,7 @@ func decodeOutput[T any](output json.RawMessage, answer *T) error {
 			return err
 		}
 	}
-	return json.Unmarshal(output, answer)
+	return schema.Explain(json.Unmarshal(output, answer))
 }
 
 // outputOnArgv is how long a schema may be to stand on the command line, where
@@ -141,7 +141,7 @@ func (o *Options) checkOutput() *OptionError {
 	}
 	s, err := schema.Parse(o.OutputSchema)
 	if err != nil {
-		return &OptionError{"OutputSchema", "is no JSON Schema: " + err.Error()}
+		return &OptionError{"OutputSchema", "is not a JSON Schema: " + err.Error()}
 	}
 	if !s.Object() {
 		return &OptionError{"OutputSchema", `is not of type "object", and the CLI ignores such a schema (SchemaFor wraps other types)`}

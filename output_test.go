@@ -75,9 +75,9 @@ func TestDecode(t *testing.T) {
 
 func TestOutputSchemaOption(t *testing.T) {
 	for want, raw := range map[string]string{
-		"is no JSON Schema": `{"type":7}`,
-		"not of type":       `{"type":"array"}`,
-		"draft-07 only":     `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}`,
+		"is not a JSON Schema": `{"type":7}`,
+		"not of type":          `{"type":"array"}`,
+		"draft-07 only":        `{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}`,
 	} {
 		_, err := claude.Connect(t.Context(), &claude.Options{OutputSchema: json.RawMessage(raw), Transport: noStart{}})
 		if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != "OutputSchema" || !strings.Contains(bad.Problem, want) {

@@ -113,9 +113,7 @@ func TestRealControlOperations(t *testing.T) {
 			return !moved, errors.Join(err, s.TaskBackgroundAll(ctx))
 		},
 		"Control": func(ctx c) (bool, error) {
-			var cost struct {
-				Text string `json:"text"`
-			}
+			var cost struct{ Text string }
 			err := s.Control(ctx, "get_session_cost", nil, &cost)
 			return cost.Text != "", err
 		},

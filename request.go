@@ -10,7 +10,7 @@ import (
 
 // RequestFunc answers a control request of the CLI that this package does not
 // know. The request is the object as it came, with its subtype; the reply is
-// any value that encodes as a JSON object, or nil. An error is told to the CLI
+// any value that encoding/json makes an object of, or nil. An error is told to the CLI
 // as the refusal of the request. ctx ends as that of other callbacks does.
 type RequestFunc func(ctx context.Context, request json.RawMessage) (reply any, err error)
 
@@ -29,7 +29,7 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 				if err != nil || reply == nil {
 					return nil, err
 				}
-				return jsonx.Marshal(reply)
+				return jsonx.MarshalUser(reply)
 			},
 		},
 	}

@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -89,7 +88,7 @@ func (a ElicitationAnswer) MarshalJSON() ([]byte, error) {
 		f.Action = ElicitationDecline
 	}
 	if f.Action == ElicitationAccept && a.Content != nil {
-		content, err := userJSON(a.Content)
+		content, err := jsonx.MarshalUser(a.Content)
 		if err != nil {
 			return nil, fmt.Errorf("control: elicitation: %w", err)
 		}
@@ -163,7 +162,7 @@ func (a DialogAnswer) MarshalJSON() ([]byte, error) {
 	if !a.Completed {
 		return jsonx.Marshal(dialogFields{Behavior: "cancelled"})
 	}
-	result, err := userJSON(a.Result)
+	result, err := jsonx.MarshalUser(a.Result)
 	if err != nil {
 		return nil, fmt.Errorf("control: dialog: %w", err)
 	}
@@ -181,16 +180,4 @@ func (a *DialogAnswer) UnmarshalJSON(data []byte) error {
 		a.Result = f.Result
 	}
 	return nil
-}
-
-// userJSON encodes a value of the user's type. Raw JSON is kept, since
-// encoding/json would rewrite its strings.
-func userJSON(v any) (json.RawMessage, error) {
-	if raw, ok := v.(json.RawMessage); ok {
-		if !jsonx.Valid(raw) {
-			return nil, errors.New("the raw value is not JSON")
-		}
-		return jsonx.Line(raw)
-	}
-	return json.Marshal(v)
 }

@@ -12,10 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-var (
-	errNotJSON   = errors.New("the raw value is not JSON")
-	errNotObject = errors.New("the value is not a JSON object")
-)
+var errNotObject = errors.New("the value is not a JSON object")
 
 // Output is what a hook replies, ready for the wire. Typed hooks return one of
 // the output structs of this package instead; it becomes an Output that names
@@ -170,19 +167,6 @@ func named(event Event, v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return slices.Concat([]byte(`{"hookEventName":`), name, []byte(","), members[1:]), nil
-}
-
-// encodeUser encodes a value of the user's type. Raw JSON is kept, since
-// encoding/json would rewrite its strings.
-func encodeUser(v any) (json.RawMessage, error) {
-	raw, ok := v.(json.RawMessage)
-	if !ok {
-		return json.Marshal(v)
-	}
-	if !jsonx.Valid(raw) {
-		return nil, errNotJSON
-	}
-	return jsonx.Line(raw)
 }
 
 func isObject(raw []byte) bool {

@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -72,7 +73,7 @@ func (o *PreToolUseOutput) parts() (Common, any, error) {
 		return o.Common, f, nil
 	}
 	var err error
-	if f.UpdatedInput, err = encodeUser(o.UpdatedInput); err == nil && !isObject(f.UpdatedInput) {
+	if f.UpdatedInput, err = jsonx.MarshalUser(o.UpdatedInput); err == nil && !isObject(f.UpdatedInput) {
 		err = errNotObject
 	}
 	return o.Common, f, err
@@ -102,12 +103,12 @@ func (o *PostToolUseOutput) parts() (Common, any, error) {
 	}{o.AdditionalContext, o.ClassifierContext, nil, nil}
 	var err error
 	if o.UpdatedToolOutput != nil {
-		if f.UpdatedToolOutput, err = encodeUser(o.UpdatedToolOutput); err != nil {
+		if f.UpdatedToolOutput, err = jsonx.MarshalUser(o.UpdatedToolOutput); err != nil {
 			return o.Common, nil, err
 		}
 	}
 	if o.UpdatedMCPToolOutput != nil {
-		f.UpdatedMCPToolOutput, err = encodeUser(o.UpdatedMCPToolOutput)
+		f.UpdatedMCPToolOutput, err = jsonx.MarshalUser(o.UpdatedMCPToolOutput)
 	}
 	return o.Common, f, err
 }
@@ -238,7 +239,7 @@ func (o *ElicitationOutput) parts() (Common, any, error) {
 	}{Action: o.Action}
 	var err error
 	if o.Content != nil {
-		f.Content, err = encodeUser(o.Content)
+		f.Content, err = jsonx.MarshalUser(o.Content)
 	}
 	common := o.Common
 	if o.Action == "decline" || o.Action == "cancel" {

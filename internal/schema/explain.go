@@ -1,6 +1,11 @@
 package schema
 
-import "strings"
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+)
 
 // explain makes the message of a failed validation shorter: the way through
 // the schema is of no use to a model, the last part says what is wrong.
@@ -8,4 +13,64 @@ func explain(err error) string {
 	text := err.Error()
 	text = strings.ReplaceAll(text, "validating root: ", "")
 	return strings.ReplaceAll(text, "validating ", "")
+}
+
+// Explain says in words of JSON what encoding/json found not to fit, instead of
+// naming Go types. Other errors stay as they are.
+func Explain(err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return err
+	}
+	got, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" of a number that is too big
+	text := "is " + article(got)
+	if want := kindName(wrong.Type); want != "" && want != got {
+		text += ", want " + article(want)
+	} else if want == "number" {
+		text = strings.TrimPrefix(wrong.Value, "number ") + " is out of range"
+	}
+	if wrong.Field != "" {
+		text = wrong.Field + ": " + text
+	}
+	return &misfit{text, err}
+}
+
+// misfit is a mismatch in plain words.
+type misfit struct {
+	text string
+	err  error
+}
+
+func (e *misfit) Error() string { return e.text }
+func (e *misfit) Unwrap() error { return e.err }
+
+func article(noun string) string {
+	if noun != "" && strings.ContainsRune("aeio", rune(noun[0])) {
+		return "an " + noun
+	}
+	return "a " + noun
+}
+
+// kindName is what a Go type is in JSON, "" for one that could be anything.
+func kindName(t reflect.Type) string {
+	if t == nil {
+		return ""
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
+		reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Pointer:
+		return kindName(t.Elem())
+	}
+	return ""
 }

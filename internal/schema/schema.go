@@ -87,7 +87,7 @@ func Unwrap(answer json.RawMessage) (json.RawMessage, error) {
 func Parse(raw json.RawMessage) (*Schema, error) {
 	root := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, root); err != nil {
-		return nil, err
+		return nil, Explain(err)
 	}
 	resolved, err := resolve(root)
 	if err != nil {
