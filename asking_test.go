@@ -3,6 +3,7 @@ package claude_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"runtime"
@@ -59,6 +60,7 @@ func TestElicitation(t *testing.T) {
 			var answer string
 			bubble(t, asking(elicitRequest, &answer), func(t *testing.T, o *claude.Options) {
 				o.OnElicitation = tt.call
+				o.Timeouts.Callback = time.Minute
 				s := connect(t, o)
 				pass(2 * time.Minute)
 				if want := reply("u-1", tt.want); answer != want {
@@ -106,6 +108,7 @@ func TestUserDialog(t *testing.T) {
 				if o.OnUserDialog = tt.call; tt.call != nil {
 					o.DialogKinds = []string{"color"}
 				}
+				o.Timeouts.Callback = time.Minute
 				s := connect(t, o)
 				pass(2 * time.Minute)
 				if want := reply("u-1", tt.want); answer != want {
@@ -352,6 +355,62 @@ func TestUnknownHookID(t *testing.T) {
 				o.Hooks = []hook.Hook{noHook(), hook.Guard("", allowAll)}
 				s := connect(t, o)
 				synctest.Wait()
+				if !strings.Contains(answer, tt.want) {
+					t.Errorf("answer %s, want %s", answer, tt.want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+// A person may take as long as it takes; a hook may not.
+func TestPeopleHaveNoTimeLimit(t *testing.T) {
+	const day = 24 * time.Hour
+	think := func(ctx context.Context) error {
+		select {
+		case <-time.After(day):
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	for name, tt := range map[string]struct {
+		request string
+		want    string // part of the answer
+		after   time.Duration
+	}{
+		"permission":  {bashRequest, `"behavior":"allow"`, day},
+		"elicitation": {elicitRequest, `"action":"accept"`, day},
+		"dialog":      {dialogRequest, `"behavior":"completed"`, day},
+		"hook":        {stopRequest, `"continue":true`, time.Minute},
+		"request":     {`{"type":"control_request","request_id":"u-1","request":{"subtype":"other"}}`, `timed out after 1m0s`, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var answer string
+			bubble(t, asking(tt.request, &answer), func(t *testing.T, o *claude.Options) {
+				o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+					return permission.Allow(), think(ctx)
+				}
+				o.OnElicitation = func(ctx context.Context, _ *control.Elicitation) (control.ElicitationAnswer, error) {
+					return control.Accept(map[string]string{}), think(ctx)
+				}
+				o.OnUserDialog = func(ctx context.Context, _ *control.Dialog) (control.DialogAnswer, error) {
+					return control.CompleteDialog("red"), think(ctx)
+				}
+				o.DialogKinds = []string{"color"}
+				o.Hooks = []hook.Hook{hook.Stop(func(ctx context.Context, _ *hook.StopInput) (*hook.StopOutput, error) {
+					return hook.KeepGoing("more"), think(ctx)
+				})}
+				o.Requests = map[string]claude.RequestFunc{"other": func(ctx context.Context, _ json.RawMessage) (any, error) {
+					return nil, think(ctx)
+				}}
+				s := connect(t, o)
+				pass(tt.after - time.Second)
+				if answer != "" {
+					t.Errorf("answered %s too early", answer)
+				}
+				pass(2 * time.Second)
 				if !strings.Contains(answer, tt.want) {
 					t.Errorf("answer %s, want %s", answer, tt.want)
 				}

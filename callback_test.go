@@ -77,6 +77,7 @@ func TestPermission(t *testing.T) {
 			var answer string
 			bubble(t, asking(bashRequest, &answer), func(t *testing.T, o *claude.Options) {
 				o.CanUseTool = tt.call
+				o.Timeouts.Callback = time.Minute
 				s := connect(t, o)
 				pass(2 * time.Minute)
 				if !strings.Contains(answer, tt.want) || !strings.Contains(answer, `"toolUseID":"toolu_1"`) {
@@ -234,7 +235,6 @@ func TestCallbackCapacity(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		o.Limits.Callbacks = 1
-		o.Timeouts.Callback = claude.NoTimeout
 		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
 			<-ctx.Done()
 			return permission.Pass(), context.Cause(ctx)

@@ -237,6 +237,7 @@ func TestCallbackTimeoutWhileNothingIsRead(t *testing.T) {
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		ended := make(chan time.Duration, 1)
 		begin := time.Now()
+		o.Timeouts.Callback = time.Minute
 		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
 			<-ctx.Done()
 			ended <- time.Since(begin)

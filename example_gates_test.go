@@ -73,7 +73,6 @@ func Example_approver() {
 	res, err := claude.Ask(context.Background(), "Write a file", &claude.Options{
 		Transport:  cli,
 		CanUseTool: policy.Ask(questions, 10*time.Minute),
-		Timeouts:   claude.Timeouts{Callback: claude.NoTimeout},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -135,7 +135,7 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	}
 	c.callback = callback{name: string(c.hook.Event), timeout: c.hook.Timeout, caller: c}
 	if c.timeout == 0 {
-		c.timeout = s.opts.Timeouts.Callback
+		c.timeout = s.opts.Timeouts.callback()
 	}
 	if c.hook.Event == hook.EventPermissionRequest {
 		c.races = c.body.ToolUseID

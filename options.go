@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 	"maps"
@@ -291,7 +292,7 @@ type Thinking struct {
 }
 
 // NoTimeout in a field of Timeouts means that the wait has no bound of its
-// own, for callbacks that ask a person.
+// own.
 const NoTimeout time.Duration = -1
 
 // Timeouts bound the waits of a session. Zero fields have the defaults given;
@@ -306,8 +307,9 @@ type Timeouts struct {
 	// MCP bounds MCPReconnect, MCPToggle and SetMCPServers, which wait for
 	// servers: 60 s.
 	MCP time.Duration
-	// Callback bounds hooks, permission callbacks, elicitations and dialogs:
-	// 60 s. A hook's own Timeout goes before it.
+	// Callback bounds every callback. Zero: 60 s for hooks and Requests, and
+	// no bound for CanUseTool, OnElicitation and OnUserDialog, which may ask a
+	// person; the CLI waits, too. A hook's own Timeout goes before it.
 	Callback time.Duration
 	// Close is how long the CLI may take to end by itself when the session
 	// is closed: 5 s. Then it is told to.
@@ -367,6 +369,13 @@ func (o *Options) clone() *Options {
 	return &c
 }
 
+// callback is the bound of a callback that the CLI waits for, without a person
+// behind it. Where there may be one, Callback is the bound as it is: zero is
+// none.
+func (t Timeouts) callback() time.Duration {
+	return cmp.Or(t.Callback, 60*time.Second)
+}
+
 func (t Timeouts) withDefaults() Timeouts {
 	for _, d := range []struct {
 		field *time.Duration
@@ -376,7 +385,6 @@ func (t Timeouts) withDefaults() Timeouts {
 		{&t.Control, 5 * time.Second},
 		{&t.Rewind, 30 * time.Second},
 		{&t.MCP, 60 * time.Second},
-		{&t.Callback, 60 * time.Second},
 		{&t.Close, 5 * time.Second},
 	} {
 		if *d.field == 0 {

@@ -22,7 +22,7 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	}
 	return &callback{
 		name:    in.Subtype,
-		timeout: s.opts.Timeouts.Callback,
+		timeout: s.opts.Timeouts.callback(),
 		caller: &call{
 			do: func(ctx context.Context) (json.RawMessage, error) {
 				reply, err := f(ctx, json.RawMessage(in.Body))

@@ -164,7 +164,6 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 	if terminal.Is(c.stdin) {
 		a := newAsker(c, s)
 		opts.CanUseTool, opts.OnElicitation = a.decide, a.elicit
-		opts.Timeouts.Callback = claude.NoTimeout // a person may take long
 	} else {
 		opts.CanUseTool, opts.OnElicitation = r.refuse(c, s), r.decline(c, s)
 	}

@@ -37,7 +37,6 @@ func run(ctx context.Context, in io.Reader, w io.Writer, cli claude.Transport) e
 			policy.MustRules("Bash(go test:*)").Allow(),
 			policy.Ask(questions, 0),
 		),
-		Timeouts:  claude.Timeouts{Callback: claude.NoTimeout}, // people need time
 		Transport: cli,
 	})
 	if err != nil {

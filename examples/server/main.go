@@ -38,7 +38,6 @@ func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 	opts := &claude.Options{
 		PartialMessages: true,
 		CanUseTool:      s.approvals.asker(out),
-		Timeouts:        claude.Timeouts{Callback: claude.NoTimeout}, // people need time
 		Transport:       s.cli,
 	}
 	for msg, err := range claude.Query(r.Context(), prompt, opts) {

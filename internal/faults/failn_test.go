@@ -305,7 +305,9 @@ func attempt(t *testing.T, sc scenario, tr trouble) (got attemptOutcome) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), turnBound) // a turn has no limit of its own
 		defer cancel()
-		l := &lab{trouble: tr, cancel: cancel, opts: &claude.Options{SessionID: "00000000-0000-4000-8000-000000000001"}}
+		l := &lab{trouble: tr, cancel: cancel, opts: &claude.Options{
+			SessionID: "00000000-0000-4000-8000-000000000001", Timeouts: claude.Timeouts{Callback: time.Minute},
+		}}
 		l.opts.Transport = l
 		begin := time.Now()
 		got.text, got.err = sc.run(ctx, l)

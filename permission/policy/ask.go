@@ -40,8 +40,8 @@ func (q *Question) Done() <-chan struct{} { return q.ctx.Done() }
 // received and answered it within the timeout, it is denied; zero means no
 // timeout.
 //
-// A session bounds callbacks too, with 60 seconds unless Timeouts.Callback says
-// otherwise: people need NoTimeout there.
+// A session has no bound of its own for the callback unless Timeouts.Callback
+// sets one. A policy that is used as a guard is a hook, and has 60 seconds then.
 func Ask(questions chan<- *Question, timeout time.Duration) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		outer := ctx
