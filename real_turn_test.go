@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -279,6 +280,13 @@ func TestRealMergedSends(t *testing.T) {
 			}
 			if !slices.Equal(m.Prompts, late) {
 				t.Errorf("the second result answers %q, want both of %q", m.Prompts, late)
+			}
+			// In the single form the CLI names the last.
+			var single struct {
+				Prompt string `json:"user_message_uuid"`
+			}
+			if err := json.Unmarshal(m.Raw, &single); err != nil || single.Prompt != late[1] {
+				t.Errorf("the second result names %q (%v), want %q", single.Prompt, err, late[1])
 			}
 			break
 		}

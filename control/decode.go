@@ -14,3 +14,11 @@ func soft(data []byte, v any) (json.RawMessage, error) {
 	}
 	return append(json.RawMessage(nil), data...), nil
 }
+
+// notNull returns raw JSON, nil for null.
+func notNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
+}

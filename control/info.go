@@ -58,8 +58,28 @@ type Info struct {
 	FastModeState string `json:"fast_mode_state,omitzero"`
 	// FastModeDisabledReason says why fast mode cannot be used.
 	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
+	// OtherHookAskOutranksHost says that a hook of the settings which wants a
+	// person to be asked prevails over a hook of the SDK that allows.
+	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host,omitzero"`
+	// FeedbackMode says what becomes of feedback that a person gives.
+	FeedbackMode FeedbackMode `json:"feedback_mode,omitzero"`
+	// AnalyticsDisabled says that the CLI reports nothing about its use.
+	AnalyticsDisabled bool `json:"analytics_disabled,omitzero"`
+	// The next five say whether the session can be controlled from elsewhere,
+	// and whether that is on by itself.
+	RemoteControlAvailable          bool `json:"remote_control_available,omitzero"`
+	RemoteControlAutoEnable         bool `json:"remote_control_auto_enable,omitzero"`
+	RemoteControlAutoOnByDefault    bool `json:"remote_control_auto_on_by_default,omitzero"`
+	RemoteControlAutoConnectDefault bool `json:"remote_control_auto_connect_default,omitzero"`
+	IDERCAutoEnableGate             bool `json:"ide_rc_auto_enable_gate,omitzero"`
 	// Raw is the whole reply as it came.
 	Raw json.RawMessage `json:"-"`
+}
+
+// FeedbackMode says what becomes of feedback that a person gives.
+type FeedbackMode struct {
+	// Kind is "post", "bundle", "share" or "disabled".
+	Kind string `json:"kind"`
 }
 
 // Has reports whether the CLI named a capability, for example

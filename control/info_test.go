@@ -50,6 +50,10 @@ func TestInfo(t *testing.T) {
 		SDKMCPManifestsParked:  map[string]string{"x": "parked"},
 		FastModeState:          "off",
 		FastModeDisabledReason: "sdk_opt_in_required",
+
+		OtherHookAskOutranksHost: true,
+		FeedbackMode:             control.FeedbackMode{Kind: "disabled"},
+		AnalyticsDisabled:        true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

@@ -25,10 +25,12 @@ type MCPServerStatus struct {
 	// Config is the server's configuration, in one of several shapes.
 	Config json.RawMessage `json:"config,omitzero"`
 	// Scope and Source say where the configuration comes from.
-	Scope  string          `json:"scope,omitzero"`
-	Source string          `json:"source,omitzero"`
-	Tools  []MCPTool       `json:"tools,omitzero"`
-	Raw    json.RawMessage `json:"-"`
+	Scope  string `json:"scope,omitzero"`
+	Source string `json:"source,omitzero"`
+	// Transport says how the server is reached, for example "sdk" or "stdio".
+	Transport string          `json:"transport,omitzero"`
+	Tools     []MCPTool       `json:"tools,omitzero"`
+	Raw       json.RawMessage `json:"-"`
 }
 
 // UnmarshalJSON decodes softly.

@@ -71,6 +71,8 @@ type FileContents struct {
 	Contents string `json:"contents"`
 	// Path is the absolute path of the file.
 	Path string `json:"absPath"`
+	// RequestedPath is the path that was asked for.
+	RequestedPath string `json:"requested_path,omitzero"`
 	// Encoding is "base64" for a file asked for in that form.
 	Encoding string `json:"encoding,omitzero"`
 	// Truncated says that the file is longer than what was asked for.

@@ -32,6 +32,24 @@ type SettingsSource struct {
 type AppliedSettings struct {
 	Model  string `json:"model,omitzero"`
 	Effort string `json:"effort,omitzero"`
+	// Advisor is the second model that is asked for advice, nil for none.
+	Advisor json.RawMessage `json:"advisor,omitzero"`
+
+	Ultracode           bool `json:"ultracode,omitzero"`
+	UltracodeAvailable  bool `json:"ultracodeAvailable,omitzero"`
+	UltracodeRequested  bool `json:"ultracodeRequested,omitzero"`
+	UltrathinkAvailable bool `json:"ultrathinkAvailable,omitzero"`
+
+	// OutsideFileToolReadsBlocked and OutsideFileToolWritesBlocked say that
+	// the file tools stay inside of the session's folders, and
+	// OutsideBlocksCountLaunchFoldersOnly that only the folders count which
+	// the session was started with.
+	OutsideFileToolReadsBlocked         bool `json:"outsideFileToolReadsBlocked,omitzero"`
+	OutsideFileToolWritesBlocked        bool `json:"outsideFileToolWritesBlocked,omitzero"`
+	OutsideBlocksCountLaunchFoldersOnly bool `json:"outsideBlocksCountLaunchFoldersOnly,omitzero"`
+	// LaunchEnvLeftOwnFilesInPlace says that the environment at the start did
+	// not move the CLI's own files elsewhere.
+	LaunchEnvLeftOwnFilesInPlace bool `json:"launchEnvLeftOwnFilesInPlace,omitzero"`
 }
 
 // UnmarshalJSON decodes softly.
@@ -39,6 +57,7 @@ func (v *Settings) UnmarshalJSON(data []byte) (err error) {
 	type fields Settings
 	*v = Settings{}
 	v.Raw, err = soft(data, (*fields)(v))
+	v.Applied.Advisor = notNull(v.Applied.Advisor)
 	return err
 }
 

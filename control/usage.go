@@ -20,9 +20,63 @@ type ContextUsage struct {
 	MemoryFiles []MemoryFile `json:"memoryFiles"`
 	// AutoCompactThreshold is the number of tokens at which the conversation
 	// is compacted, if AutoCompact is on.
-	AutoCompactThreshold int             `json:"autoCompactThreshold,omitzero"`
-	AutoCompact          bool            `json:"isAutoCompactEnabled"`
-	Raw                  json.RawMessage `json:"-"`
+	AutoCompactThreshold int  `json:"autoCompactThreshold,omitzero"`
+	AutoCompact          bool `json:"isAutoCompactEnabled"`
+	// AutoCompactSource says where the threshold comes from, for example
+	// "model-default".
+	AutoCompactSource string `json:"autocompactSource,omitzero"`
+	// MessageBreakdown divides the tokens of the conversation.
+	MessageBreakdown MessageBreakdown `json:"messageBreakdown,omitzero"`
+	// Skills and SlashCommands are what the model is told of them.
+	Skills        ContextSkills   `json:"skills,omitzero"`
+	SlashCommands ContextCommands `json:"slashCommands,omitzero"`
+	// APIUsage is the usage of the last model call in the form it has in an
+	// assistant message, nil before the first.
+	APIUsage json.RawMessage `json:"apiUsage,omitzero"`
+	// Agents, MCPTools and MCPInstructions list what these parts of the window
+	// consist of, as the CLI wrote it.
+	Agents          []json.RawMessage `json:"agents,omitzero"`
+	MCPTools        []json.RawMessage `json:"mcpTools,omitzero"`
+	MCPInstructions []json.RawMessage `json:"mcpInstructions,omitzero"`
+	// GridRows is the window as the CLI draws it on a terminal.
+	GridRows json.RawMessage `json:"gridRows,omitzero"`
+	Raw      json.RawMessage `json:"-"`
+}
+
+// MessageBreakdown divides the tokens of the conversation in a [ContextUsage].
+type MessageBreakdown struct {
+	ToolCallTokens          int               `json:"toolCallTokens"`
+	ToolResultTokens        int               `json:"toolResultTokens"`
+	AttachmentTokens        int               `json:"attachmentTokens"`
+	AssistantMessageTokens  int               `json:"assistantMessageTokens"`
+	UserMessageTokens       int               `json:"userMessageTokens"`
+	RedirectedContextTokens int               `json:"redirectedContextTokens"`
+	UnattributedTokens      int               `json:"unattributedTokens"`
+	ToolCallsByType         []json.RawMessage `json:"toolCallsByType"`
+	AttachmentsByType       []NamedTokens     `json:"attachmentsByType"`
+}
+
+// NamedTokens are the tokens of one thing in a [ContextUsage].
+type NamedTokens struct {
+	Name string `json:"name"`
+	// Source says where the thing comes from, for example "built-in".
+	Source string `json:"source,omitzero"`
+	Tokens int    `json:"tokens"`
+}
+
+// ContextSkills are the skills that the model is told of.
+type ContextSkills struct {
+	Total    int           `json:"totalSkills"`
+	Included int           `json:"includedSkills"`
+	Tokens   int           `json:"tokens"`
+	Skills   []NamedTokens `json:"skillFrontmatter"`
+}
+
+// ContextCommands are the slash commands that the model is told of.
+type ContextCommands struct {
+	Total    int `json:"totalCommands"`
+	Included int `json:"includedCommands"`
+	Tokens   int `json:"tokens"`
 }
 
 // ContextCategory is one part of the context window.
@@ -49,6 +103,7 @@ func (v *ContextUsage) UnmarshalJSON(data []byte) (err error) {
 	type fields ContextUsage
 	*v = ContextUsage{}
 	v.Raw, err = soft(data, (*fields)(v))
+	v.APIUsage = notNull(v.APIUsage)
 	return err
 }
 

@@ -33,8 +33,9 @@ type SessionEndInput struct {
 type PreCompactInput struct {
 	Base
 	// Trigger is "manual" or "auto".
-	Trigger            string `json:"trigger"`
-	CustomInstructions string `json:"custom_instructions"`
+	Trigger string `json:"trigger"`
+	// CustomInstructions are what a person asked the summary to keep.
+	CustomInstructions string `json:"custom_instructions,omitzero"`
 }
 
 // PostCompactInput is the input of [PostCompact].

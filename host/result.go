@@ -47,13 +47,18 @@ func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 	return r, slices.Clone(t.edits)
 }
 
+// used reports whether tokens were counted.
+func used(u message.Usage) bool {
+	return u.InputTokens+u.OutputTokens+u.CacheReadInputTokens+u.CacheCreationInputTokens > 0
+}
+
 // account adds what the turn has cost to what the session has cost.
 func (t *Turn) account(r *message.Result) {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cost += t.spent
-	if t.usage != (message.Usage{}) || t.spent > 0 {
+	if used(t.usage) || t.spent > 0 {
 		u := s.usage[s.model]
 		u.InputTokens += t.usage.InputTokens
 		u.OutputTokens += t.usage.OutputTokens

@@ -19,7 +19,14 @@ func (m *APIRetry) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 // MarshalJSON returns Raw, or the wire form of the fields when there is none.
 func (m APIRetry) MarshalJSON() ([]byte, error) {
 	type plain APIRetry
-	return encode(&m.Header, typeSystem, "api_retry", (*plain)(&m))
+	w := struct {
+		plain
+		ErrorStatus *int `json:"error_status"`
+	}{plain: plain(m)}
+	if m.ErrorStatus != 0 {
+		w.ErrorStatus = &m.ErrorStatus
+	}
+	return encode(&w.Header, typeSystem, "api_retry", &w)
 }
 
 // ThinkingTokens counts what the model has thought so far.

@@ -24,6 +24,13 @@ type Assistant struct {
 	StopReason   string  `json:"-"`
 	StopSequence string  `json:"-"`
 	Usage        Usage   `json:"-"`
+	// StopDetails says more about StopReason, Container where the API ran
+	// code, ContextManagement what it took out of the context, Diagnostics
+	// what it noticed. Each is as the API wrote it, nil for nothing.
+	StopDetails       json.RawMessage `json:"-"`
+	Container         json.RawMessage `json:"-"`
+	ContextManagement json.RawMessage `json:"-"`
+	Diagnostics       json.RawMessage `json:"-"`
 
 	// ParentToolUseID is the call of the agent tool that this line was said
 	// under, empty for the main conversation.
@@ -37,7 +44,13 @@ type Assistant struct {
 	// APIErrorStatus is the HTTP status of that error, 0 for none.
 	APIErrorStatus int    `json:"api_error_status,omitzero"`
 	APIErrorType   string `json:"api_error_type,omitzero"`
-	RequestID      string `json:"request_id,omitzero"`
+	// IsAPIErrorMessage says that the text reports an API error, APIError of
+	// which kind it is where the CLI handles it in a way of its own.
+	IsAPIErrorMessage bool   `json:"is_api_error_message,omitzero"`
+	APIError          string `json:"api_error,omitzero"`
+	RequestID         string `json:"request_id,omitzero"`
+	// RefusedMessageID is the answer whose refusal this line reports.
+	RefusedMessageID string `json:"refused_message_id,omitzero"`
 	// Prompts are the ids of the user messages that this line answers.
 	Prompts []string `json:"user_message_uuids,omitzero"`
 	// Supersedes lists the ids of messages that this one replaces.
@@ -52,9 +65,50 @@ type Assistant struct {
 	SubagentType    string `json:"subagent_type,omitzero"`
 	TaskDescription string `json:"task_description,omitzero"`
 
+	// ToolUseMeta has names to show for the calls of MCP tools in this line.
+	ToolUseMeta []ToolUseMeta `json:"tool_use_meta,omitzero"`
+	// ThinkingDisplay says how much of the model's thinking is shown, and
+	// ThinkingDurationMS how long the thinking of this line took.
+	ThinkingDisplay    string  `json:"thinking_display,omitzero"`
+	ThinkingDurationMS float64 `json:"thinking_duration_ms,omitzero"`
+
 	Timestamp time.Time `json:"-"`
+	// LocalCommandRun is the slash command whose output the text is, nil for
+	// what the model said. LocalCommandSource is the output as the command
+	// wrote it, LocalCommandOutcome how a command ended that did not succeed.
+	LocalCommandRun     *LocalCommandRun     `json:"local_command_run,omitzero"`
+	LocalCommandSource  string               `json:"local_command_source,omitzero"`
+	LocalCommandOutcome *LocalCommandOutcome `json:"local_command_outcome,omitzero"`
 	// ContextUsage is the report of a /context command.
 	ContextUsage json.RawMessage `json:"context_usage,omitzero"`
+}
+
+// ToolUseMeta has names to show for the call of an MCP tool.
+type ToolUseMeta struct {
+	// ID is that of the tool call.
+	ID          string `json:"id"`
+	DisplayName string `json:"display_name"`
+	// ServerDisplayName is the name of the server, ToolName that of the tool
+	// on its server.
+	ServerDisplayName string `json:"server_display_name,omitzero"`
+	ToolName          string `json:"tool_name,omitzero"`
+	IconURL           string `json:"icon_url,omitzero"`
+	ServerID          string `json:"server_id,omitzero"`
+}
+
+// LocalCommandRun is a slash command that the CLI ran without the model.
+type LocalCommandRun struct {
+	Command string `json:"command"`
+	Args    string `json:"args"`
+	Plugin  string `json:"plugin,omitzero"`
+}
+
+// LocalCommandOutcome says how a slash command ended that did not succeed.
+type LocalCommandOutcome struct {
+	// Kind is "failed", "unknown" and so on.
+	Kind string `json:"kind"`
+	// Suggestion is the command that may have been meant.
+	Suggestion string `json:"suggestion,omitzero"`
 }
 
 // AssistantError classifies the API error behind an [Assistant] message.
@@ -96,7 +150,15 @@ type assistantBody struct {
 	StopReason   *string `json:"stop_reason"`
 	StopSequence *string `json:"stop_sequence"`
 	Usage        Usage   `json:"usage"`
+
+	StopDetails       json.RawMessage `json:"stop_details,omitzero"`
+	Container         json.RawMessage `json:"container,omitzero"`
+	ContextManagement json.RawMessage `json:"context_management,omitzero"`
+	Diagnostics       json.RawMessage `json:"diagnostics,omitzero"`
 }
+
+// stopAtSequence is the stop reason of an answer that ended at a sequence.
+const stopAtSequence = "stop_sequence"
 
 type assistantPlain Assistant
 
@@ -126,6 +188,9 @@ func (m *Assistant) decode(raw []byte) error {
 	if b := w.Message; b != nil {
 		m.ID, m.Model, m.Content, m.Usage = b.ID, b.Model, b.Content, b.Usage
 		m.StopReason, m.StopSequence = orEmpty(b.StopReason), orEmpty(b.StopSequence)
+		m.StopDetails, m.Container = notNull(b.StopDetails), notNull(b.Container)
+		m.ContextManagement, m.Diagnostics = notNull(b.ContextManagement), notNull(b.Diagnostics)
+		m.Usage.tidy()
 	}
 	if d := w.Delta; d != nil {
 		m.Delta = &d.Delta
@@ -144,7 +209,7 @@ func (m Assistant) MarshalJSON() ([]byte, error) {
 	w := assistantWire{
 		assistantPlain: assistantPlain(m),
 		Parent:         orNull(m.ParentToolUseID),
-		Prompt:         first(m.Prompts),
+		Prompt:         last(m.Prompts),
 		Timestamp:      wireTime{m.Timestamp},
 	}
 	if m.Delta != nil {
@@ -153,6 +218,10 @@ func (m Assistant) MarshalJSON() ([]byte, error) {
 		w.Message = &assistantBody{
 			ID: m.ID, Type: "message", Role: typeAssistant, Model: m.Model, Content: m.Content,
 			StopReason: orNull(m.StopReason), StopSequence: orNull(m.StopSequence), Usage: m.Usage,
+			StopDetails: m.StopDetails, Container: m.Container, ContextManagement: m.ContextManagement, Diagnostics: m.Diagnostics,
+		}
+		if m.StopReason == stopAtSequence {
+			w.Message.StopSequence = &m.StopSequence // the CLI's own messages name an empty one
 		}
 	}
 	return encode(&w.Header, typeAssistant, "", &w)

@@ -23,6 +23,11 @@ const (
 	blockToolResult       = "tool_result"
 	blockImage            = "image"
 	blockDocument         = "document"
+	blockServerToolUse    = "server_tool_use"
+
+	// Results of tools that the API runs have a type for each tool, such as
+	// "web_search_tool_result".
+	serverResultSuffix = "_tool_result"
 )
 
 // TextBlock is text, of the model or of the user.
@@ -60,8 +65,31 @@ type ToolUseBlock struct {
 type ToolResultBlock struct {
 	ToolUseID string  `json:"tool_use_id"`
 	Content   Content `json:"content,omitzero"`
+	// Plain says that Content is one text, written as a string instead of a
+	// list, as the CLI writes what its own tools return.
+	Plain bool `json:"-"`
 	// IsError says that the tool failed or was not allowed to run.
 	IsError bool `json:"is_error,omitzero"`
+}
+
+// ServerToolUseBlock is the model's call of a tool that the API runs itself,
+// such as a search of the web. Nobody asks for permission.
+type ServerToolUseBlock struct {
+	// ID links the call to the [ServerToolResultBlock] that answers it.
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// Input holds the arguments as the model wrote them.
+	Input json.RawMessage `json:"input"`
+}
+
+// ServerToolResultBlock is the answer to a [ServerToolUseBlock].
+type ServerToolResultBlock struct {
+	// Type is the name of the tool with "_tool_result" after it.
+	Type      string `json:"type"`
+	ToolUseID string `json:"tool_use_id"`
+	// Content is the answer as the API wrote it. Its shape depends on the
+	// tool, and on whether it failed.
+	Content json.RawMessage `json:"content"`
 }
 
 // ImageBlock is a picture.
@@ -89,6 +117,8 @@ func (*ThinkingBlock) block()         {}
 func (*RedactedThinkingBlock) block() {}
 func (*ToolUseBlock) block()          {}
 func (*ToolResultBlock) block()       {}
+func (*ServerToolUseBlock) block()    {}
+func (*ServerToolResultBlock) block() {}
 func (*ImageBlock) block()            {}
 func (*DocumentBlock) block()         {}
 func (*UnknownBlock) block()          {}
@@ -107,6 +137,12 @@ func (*ToolUseBlock) BlockType() string { return blockToolUse }
 
 // BlockType returns "tool_result".
 func (*ToolResultBlock) BlockType() string { return blockToolResult }
+
+// BlockType returns "server_tool_use".
+func (*ServerToolUseBlock) BlockType() string { return blockServerToolUse }
+
+// BlockType returns b.Type.
+func (b *ServerToolResultBlock) BlockType() string { return b.Type }
 
 // BlockType returns "image".
 func (*ImageBlock) BlockType() string { return blockImage }
@@ -160,10 +196,25 @@ func (b ToolUseBlock) MarshalJSON() ([]byte, error) {
 // MarshalJSON encodes the block with its type.
 func (b ToolResultBlock) MarshalJSON() ([]byte, error) {
 	type plain ToolResultBlock
+	content := wireContent{b.Content, b.Plain}
 	return jsonx.Marshal(struct {
 		Type string `json:"type"`
 		plain
-	}{blockToolResult, plain(b)})
+		Content wireContent `json:"content,omitzero"`
+	}{blockToolResult, plain(b), content})
+}
+
+// MarshalJSON encodes the block with its type. An absent input is encoded as
+// an empty object, because the member is required.
+func (b ServerToolUseBlock) MarshalJSON() ([]byte, error) {
+	type plain ServerToolUseBlock
+	if b.Input == nil {
+		b.Input = json.RawMessage("{}")
+	}
+	return jsonx.Marshal(struct {
+		Type string `json:"type"`
+		plain
+	}{blockServerToolUse, plain(b)})
 }
 
 // MarshalJSON encodes the block with its type.

@@ -10,7 +10,8 @@ import (
 )
 
 // Content is a list of blocks. On the wire a string may stand for a list with
-// one [TextBlock]; it is accepted everywhere and always encoded as a list.
+// one [TextBlock]; it is accepted everywhere. A [User] and a [ToolResultBlock]
+// remember it and write it again, elsewhere it becomes a list.
 type Content []Block
 
 // Text joins the text blocks, without anything in between: the model's text may
@@ -78,6 +79,35 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 		*c = content
 	}
 	return err
+}
+
+// wireContent is content that is written as a string if it can be and should
+// be.
+type wireContent struct {
+	Content
+	plain bool
+}
+
+// IsZero reports whether there is no content.
+func (c wireContent) IsZero() bool { return c.Content == nil && !c.plain }
+
+// MarshalJSON writes a string or a list.
+func (c wireContent) MarshalJSON() ([]byte, error) {
+	if c.plain && len(c.Content) == 0 {
+		return jsonx.Marshal("")
+	}
+	if c.plain && len(c.Content) == 1 {
+		if b, ok := c.Content[0].(*TextBlock); ok && b != nil && b.Citations == nil {
+			return jsonx.Marshal(b.Text)
+		}
+	}
+	return c.Content.MarshalJSON()
+}
+
+// UnmarshalJSON decodes a list of blocks or a string.
+func (c *wireContent) UnmarshalJSON(data []byte) error {
+	c.plain = kindOf(data) == '"'
+	return c.Content.UnmarshalJSON(data)
 }
 
 // decodeContent decodes a list at a depth. No block is decoded more than twice,
@@ -200,7 +230,7 @@ type blockWire struct {
 	Input     json.RawMessage `json:"input"`
 	ToolUseID string          `json:"tool_use_id"`
 	Content   json.RawMessage `json:"content"`
-	decoded   Content         // in place of Content, if it was read already
+	decoded   wireContent     // in place of Content, if it was read already
 	IsError   bool            `json:"is_error"`
 	Source    Source          `json:"source"`
 	Title     string          `json:"title"`
@@ -226,15 +256,21 @@ func (w *blockWire) block(depth int) Block {
 		content := w.decoded
 		if w.Content != nil {
 			var err error
-			if content, err = decodeContent(w.Content, depth+1); err != nil {
+			if content.Content, err = decodeContent(w.Content, depth+1); err != nil {
 				return nil
 			}
+			content.plain = kindOf(w.Content) == '"'
 		}
-		return &ToolResultBlock{ToolUseID: w.ToolUseID, Content: content, IsError: w.IsError}
+		return &ToolResultBlock{ToolUseID: w.ToolUseID, Content: content.Content, Plain: content.plain, IsError: w.IsError}
 	case blockImage:
 		return &ImageBlock{Source: w.Source}
 	case blockDocument:
 		return &DocumentBlock{Source: w.Source, Title: w.Title, Context: w.Context}
+	case blockServerToolUse:
+		return &ServerToolUseBlock{ID: w.ID, Name: w.Name, Input: w.Input}
+	}
+	if strings.HasSuffix(w.Type, serverResultSuffix) && w.Content != nil {
+		return &ServerToolResultBlock{Type: w.Type, ToolUseID: w.ToolUseID, Content: w.Content}
 	}
 	return nil
 }

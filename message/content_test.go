@@ -28,7 +28,16 @@ func TestContentDecode(t *testing.T) {
 		{"thinking", `[{"type":"thinking","thinking":"t","signature":"s"}]`, message.Content{&message.ThinkingBlock{Thinking: "t", Signature: "s"}}},
 		{"redacted", `[{"data":"d","type":"redacted_thinking"}]`, message.Content{&message.RedactedThinkingBlock{Data: "d"}}},
 		{"tool use", `[{"type":"tool_use","id":"c","name":"n","input":[1, 2]}]`, message.Content{&message.ToolUseBlock{ID: "c", Name: "n", Input: json.RawMessage(`[1, 2]`)}}},
-		{"result string", `[{"type":"tool_result","tool_use_id":"c","content":"out"}]`, message.Content{&message.ToolResultBlock{ToolUseID: "c", Content: message.Content{message.Text("out")}}}},
+		{"result string", `[{"type":"tool_result","tool_use_id":"c","content":"out"}]`, message.Content{&message.ToolResultBlock{ToolUseID: "c", Content: message.Content{message.Text("out")}, Plain: true}}},
+		{"empty result string", `[{"type":"tool_result","tool_use_id":"c","content":""}]`, message.Content{&message.ToolResultBlock{ToolUseID: "c", Content: message.Content{}, Plain: true}}},
+		{"server tool", `[{"type":"server_tool_use","id":"c","name":"n","input":{"a":1}}]`, message.Content{&message.ServerToolUseBlock{ID: "c", Name: "n", Input: json.RawMessage(`{"a":1}`)}}},
+		{
+			"server results", `[{"type":"web_search_tool_result","tool_use_id":"c","content":[{"type":"web_search_result","url":"u"}]},{"type":"web_fetch_tool_result","tool_use_id":"d","content":{"error_code":"e"}}]`,
+			message.Content{
+				&message.ServerToolResultBlock{Type: "web_search_tool_result", ToolUseID: "c", Content: json.RawMessage(`[{"type":"web_search_result","url":"u"}]`)},
+				&message.ServerToolResultBlock{Type: "web_fetch_tool_result", ToolUseID: "d", Content: json.RawMessage(`{"error_code":"e"}`)},
+			},
+		},
 		{"result without content", `[{"type":"tool_result","tool_use_id":"c","is_error":true}]`, message.Content{&message.ToolResultBlock{ToolUseID: "c", IsError: true}}},
 		{
 			"result with an unknown block", `[{"type":"tool_result","tool_use_id":"c","content":[{"type":"tool_reference","tool_name":"n"}]}]`,
@@ -40,8 +49,8 @@ func TestContentDecode(t *testing.T) {
 			message.Content{&message.DocumentBlock{Source: message.Source{Type: message.SourceFile, FileID: "f"}, Title: "t", Context: "c"}},
 		},
 		{
-			"unknown among known", `[{"type":"text","text":"a"},{"type":"server_tool_use","id":"x"},{"type":"text","text":"b"}]`,
-			message.Content{message.Text("a"), unknown("server_tool_use", `{"type":"server_tool_use","id":"x"}`), message.Text("b")},
+			"unknown among known", `[{"type":"text","text":"a"},{"type":"hologram","id":"x"},{"type":"text","text":"b"}]`,
+			message.Content{message.Text("a"), unknown("hologram", `{"type":"hologram","id":"x"}`), message.Text("b")},
 		},
 		{"field of another kind", `[{"type":"text","text":7},{"type":"text","text":"b"}]`, message.Content{unknown("text", `{"type":"text","text":7}`), message.Text("b")}},
 		{"type of another kind", `[{"type":7}]`, message.Content{unknown("", `{"type":7}`)}},

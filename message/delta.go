@@ -41,7 +41,7 @@ func fastDelta(raw []byte) *StreamEvent {
 		case "parent_tool_use_id":
 			m.ParentToolUseID = r.Text()
 		case "thinking_display":
-			r.Skip()
+			m.ThinkingDisplay = r.Known("updates")
 		default: // the first event of an answer has more to say
 			return nil
 		}

@@ -152,7 +152,9 @@ func (d *Draft) Content() Content {
 		case *ThinkingBlock:
 			content = append(content, &ThinkingBlock{Thinking: p.text.String(), Signature: p.signature})
 		case *ToolUseBlock:
-			content = append(content, &ToolUseBlock{ID: b.ID, Name: b.Name, Input: p.input(b)})
+			content = append(content, &ToolUseBlock{ID: b.ID, Name: b.Name, Input: p.input(b.Input)})
+		case *ServerToolUseBlock:
+			content = append(content, &ServerToolUseBlock{ID: b.ID, Name: b.Name, Input: p.input(b.Input)})
 		default:
 			content = append(content, b)
 		}
@@ -161,12 +163,12 @@ func (d *Draft) Content() Content {
 }
 
 // input is the whole input of a call, nil while it is written.
-func (p *draftPart) input(b *ToolUseBlock) json.RawMessage {
+func (p *draftPart) input(first json.RawMessage) json.RawMessage {
 	switch text := p.text.String(); {
 	case !p.ended:
 		return nil
 	case text == "":
-		return b.Input // a call without arguments has no deltas
+		return first // a call without arguments has no deltas
 	case json.Valid([]byte(text)):
 		return json.RawMessage(text)
 	}

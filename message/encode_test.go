@@ -33,7 +33,7 @@ func TestEncodeBuilt(t *testing.T) {
 		},
 		{
 			"assistant", &message.Assistant{ID: "msg", Model: "m", Content: message.Content{message.Text("hi")}, Prompts: []string{"p", "q"}},
-			`{"type":"assistant","user_message_uuids":["p","q"],"message":{"id":"msg","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":null,"stop_sequence":null,` + usage + `},"parent_tool_use_id":null,"user_message_uuid":"p"}`,
+			`{"type":"assistant","user_message_uuids":["p","q"],"message":{"id":"msg","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":null,"stop_sequence":null,` + usage + `},"parent_tool_use_id":null,"user_message_uuid":"q"}`,
 		},
 		{
 			"assistant delta", &message.Assistant{Delta: &message.Delta{Type: message.DeltaText, Text: "a"}},

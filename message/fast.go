@@ -140,39 +140,49 @@ func (r *fastReader) usage(u *Usage) {
 		case "cache_read_input_tokens":
 			u.CacheReadInputTokens = r.Int()
 		case "output_tokens_details":
-			r.counts("thinking_tokens", &u.OutputTokensDetails.ThinkingTokens, "", nil)
+			r.numbers(number{"thinking_tokens", &u.OutputTokensDetails.ThinkingTokens})
 		case "cache_creation":
-			r.counts("ephemeral_5m_input_tokens", &u.CacheCreation.Ephemeral5mInputTokens,
-				"ephemeral_1h_input_tokens", &u.CacheCreation.Ephemeral1hInputTokens)
+			r.numbers(number{"ephemeral_5m_input_tokens", &u.CacheCreation.Ephemeral5mInputTokens},
+				number{"ephemeral_1h_input_tokens", &u.CacheCreation.Ephemeral1hInputTokens})
 		case "server_tool_use":
-			r.counts("web_search_requests", &u.ServerToolUse.WebSearchRequests,
-				"web_fetch_requests", &u.ServerToolUse.WebFetchRequests)
+			r.numbers(number{"web_search_requests", &u.ServerToolUse.WebSearchRequests},
+				number{"web_fetch_requests", &u.ServerToolUse.WebFetchRequests})
 		case "service_tier":
 			u.ServiceTier = r.Known("standard")
 		case "inference_geo":
 			u.InferenceGeo = r.Text()
 		case "speed":
 			u.Speed = r.Text()
+		case "iterations":
+			u.Iterations = r.present()
+		case "fallback_credit":
+			u.FallbackCredit = r.present()
 		default:
 			r.Skip()
 		}
 	}
 }
 
-// counts reads an object of one or two numbers.
-func (r *fastReader) counts(first string, a *int, second string, b *int) {
+// number is a member that is a number, and where it goes.
+type number struct {
+	name string
+	to   *int
+}
+
+// numbers reads an object of numbers.
+func (r *fastReader) numbers(all ...number) {
 	if r.Null() {
 		return
 	}
 	o := r.Object()
+next:
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
-		switch {
-		case string(name) == first:
-			*a = r.Int()
-		case b != nil && string(name) == second:
-			*b = r.Int()
-		default:
-			r.Skip()
+		for _, n := range all {
+			if string(name) == n.name {
+				*n.to = r.Int()
+				continue next
+			}
 		}
+		r.Skip()
 	}
 }

@@ -16,9 +16,9 @@ const (
 
 	usualAssistant = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"a\n\"b\""},{"type":"tool_use","id":"toolu_1","name":"Edit","input":{"path":"/w","n":[1,{}]}}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":7,"output_tokens":5,"service_tier":"standard","cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":2},"iterations":[]},"context_management":null},"parent_tool_use_id":null,"session_id":"s","uuid":"u","timestamp":"2026-11-15T00:01:06.872Z","request_id":"r","user_message_uuid":"p","user_message_uuids":["p"]}`
 
-	usualUser = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"one\ntwo","is_error":false}]},"parent_tool_use_id":null,"session_id":"s","uuid":"u","timestamp":"2026-11-15T00:01:06.939Z","tool_use_result":{"stdout":"one\ntwo","interrupted":false},"tool_result_meta":[{"id":"toolu_1"}]}`
+	usualUser = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"one\ntwo","is_error":false}]},"parent_tool_use_id":null,"session_id":"s","uuid":"u","timestamp":"2026-11-15T00:01:06.939Z","tool_use_result":{"stdout":"one\ntwo","interrupted":false},"tool_result_meta":[{"id":"toolu_1","permission_decision":{"decision":"accept","source":"config","reason_type":"mode"}}]}`
 
-	usualResult = `{"duration_api_ms":87,"stop_reason":"end_turn","session_id":"s","total_cost_usd":0.00028,"usage":{"input_tokens":20,"output_tokens":10,"output_tokens_details":{"thinking_tokens":3},"server_tool_use":{"web_search_requests":1,"web_fetch_requests":0}},"modelUsage":{"opus":{"inputTokens":20,"outputTokens":10,"costUSD":0.00028,"contextWindow":1000000,"provider":"firstParty"}},"permission_denials":[{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}],"terminal_reason":"completed","subagent_stats":{"spawned":0},"is_error":false,"num_turns":2,"subtype":"success","api_error_status":null,"result":"Hello.","ttft_ms":130,"type":"result","duration_ms":234,"uuid":"u","user_message_uuids":["p"],"result_index":0}`
+	usualResult = `{"duration_api_ms":87,"stop_reason":"end_turn","session_id":"s","total_cost_usd":0.00028,"usage":{"input_tokens":20,"output_tokens":10,"output_tokens_details":{"thinking_tokens":3},"server_tool_use":{"web_search_requests":1,"web_fetch_requests":0}},"modelUsage":{"opus":{"inputTokens":20,"outputTokens":10,"costUSD":0.00028,"contextWindow":1000000,"provider":"firstParty"}},"permission_denials":[{"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"ls"}}],"terminal_reason":"completed","subagent_stats":{"spawned":0,"requested":{"background":0,"foreground":0,"unset":0},"started_in_background":0,"by_type":{},"max_depth":0,"spawned_by_subagents":0,"completed":0,"failed":0,"killed":{"parent":0,"user":0,"system":0},"refused":{"depth_limit":0,"concurrency_limit":0,"budget":0}},"safety_stops":0,"first_content_frame_ms":41,"is_error":false,"num_turns":2,"subtype":"success","api_error_status":null,"result":"Hello.","ttft_ms":130,"type":"result","duration_ms":234,"uuid":"u","user_message_uuids":["p"],"result_index":0}`
 )
 
 func TestFast(t *testing.T) {
@@ -69,6 +69,12 @@ func TestFast(t *testing.T) {
 		"assistant, single prompt": {swap(usualAssistant, `,"user_message_uuids":["p"]`, ``), true},
 		"assistant, citations":     {swap(usualAssistant, `"type":"text"`, `"type":"text","citations":null`), true},
 		"assistant, image":         {swap(usualAssistant, `"type":"text"`, `"type":"image","source":{"type":"url","url":"x","new":1}`), true},
+		"assistant, API error":     {swap(usualAssistant, `"request_id"`, `"is_api_error_message":true,"api_error":"e","refused_message_id":"m","thinking_display":"updates","thinking_duration_ms":1,"local_command_source":"l","tool_use_meta":null,"request_id"`), true},
+		"assistant, of the API":    {swap(usualAssistant, `"context_management":null`, `"context_management":{"a":1},"container":{"id":"c"},"stop_details":null,"diagnostics":[1]`), true},
+		"assistant, iterations":    {swap(usualAssistant, `"iterations":[]`, `"iterations":[{"a":1}],"fallback_credit":{"b":1}`), true},
+		"assistant, server tool":   {swap(usualAssistant, `"type":"tool_use"`, `"type":"server_tool_use"`), true},
+		"assistant, names":         {swap(usualAssistant, `"request_id"`, `"tool_use_meta":[{"id":"a"}],"request_id"`), false},
+		"assistant, command":       {swap(usualAssistant, `"request_id"`, `"local_command_run":{"command":"a"},"request_id"`), false},
 		"assistant, old delta":     {`{"type":"assistant","delta":{"type":"text_delta","text":"x"}}`, false},
 		"assistant, new block":     {swap(usualAssistant, `"type":"text"`, `"type":"hologram"`), false},
 		"assistant, null block":    {swap(usualAssistant, `[{"type":"text"`, `[null,{"type":"text"`), false},
@@ -90,12 +96,25 @@ func TestFast(t *testing.T) {
 		"user, null origin":      {`{"type":"user","origin":null,"shouldQuery":null,"tool_use_result":null}`, true},
 		"user, odd origin":       {`{"type":"user","origin":{"kind":1}}`, false},
 		"user, origin of a word": {`{"type":"user","origin":"human"}`, false},
+		"user, several metas":    {swap(usualUser, `"tool_result_meta":[`, `"tool_result_meta":[null,{"id":"a","non_execution_kind":"cancelled","user_feedback":"f","permission_decision":null,"new":1},`), true},
+		"user, no metas":         {`{"type":"user","tool_result_meta":[],"refused_message_id":"m"}`, true},
+		"user, null metas":       {`{"type":"user","tool_result_meta":null}`, true},
+		"user, odd metas":        {`{"type":"user","tool_result_meta":{"id":"a"}}`, false},
+		"user, odd decision":     {`{"type":"user","tool_result_meta":[{"permission_decision":"accept"}]}`, false},
+		"user, strings":          {`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":""},{"type":"tool_result","tool_use_id":"t"}]}}`, true},
+		"user, string":           {`{"type":"user","message":{"role":"user","content":""}}`, true},
+		"user, server result":    {`{"type":"user","message":{"role":"user","content":[{"type":"web_search_tool_result","tool_use_id":"t","content":[{"type":"text","text":"a"}]}]}}`, false},
 		"user, broken result":    {swap(usualUser, `"interrupted":false`, `"interrupted":no`), false},
 		"user, odd escape":       {swap(usualUser, `"stdout":"one\ntwo"`, `"stdout":"\x"`), false},
 
 		"result":                   {usualResult, true},
 		"result, null lists":       {`{"type":"result","permission_denials":null,"modelUsage":null,"errors":null,"structured_output":null,"result_index":null,"deferred_tool_use":null}`, true},
 		"result, empty lists":      {`{"type":"result","permission_denials":[],"modelUsage":{},"errors":[],"structured_output":{"a":1}}`, true},
+		"result, agents":           {swap(usualResult, `"by_type":{}`, `"by_type":{"scout":2}`), true},
+		"result, no agents":        {`{"type":"result","subagent_stats":null}`, true},
+		"result, null in agents":   {`{"type":"result","subagent_stats":{"by_type":null,"killed":null,"new":1}}`, true},
+		"result, odd agents":       {`{"type":"result","subagent_stats":{"by_type":{"a":"b"}}}`, false},
+		"result, wall clock":       {swap(usualResult, `"ttft_ms":130`, `"request_sent_wall_ms":1794699964019,"first_request_input_tokens":10,"first_request_cache_read_input_tokens":1`), true},
 		"result, deferred":         {`{"type":"result","deferred_tool_use":{"id":"t","name":"n","input":{}}}`, false},
 		"result, long time":        {swap(usualResult, `"duration_ms":234`, `"duration_ms":12345678901`), false},
 		"result, same model twice": {`{"type":"result","modelUsage":{"m":{},"m":{}}}`, false},

@@ -32,6 +32,12 @@ func (r *fastReader) content() Content {
 	return out[:len(out):len(out)] // whoever appends gets a list of their own
 }
 
+// wireContent is content that remembers whether it was a string.
+func (r *fastReader) wireContent() wireContent {
+	plain := r.Peek() == '"'
+	return wireContent{r.content(), plain}
+}
+
 // block reads a block of a known kind. Its type may stand anywhere in it.
 func (r *fastReader) block() Block {
 	var w blockWire
@@ -59,7 +65,7 @@ func (r *fastReader) block() Block {
 		case "tool_use_id":
 			w.ToolUseID = r.Text()
 		case "content":
-			w.decoded = r.content()
+			w.decoded = r.wireContent()
 		case "is_error":
 			w.IsError = r.Bool()
 		case "source":
@@ -190,10 +196,10 @@ func fastAssistant(raw []byte) *Assistant {
 			m.TaskDescription = r.Text()
 		case "context_usage":
 			m.ContextUsage = r.raw()
-		case "delta":
+		case "delta", "tool_use_meta", "local_command_run", "local_command_outcome":
 			r.absent()
 		default:
-			if !r.header(&m.Header, name) {
+			if !r.header(&m.Header, name) && !r.aside(m, name) {
 				r.other(name)
 			}
 		}
@@ -203,6 +209,27 @@ func fastAssistant(raw []byte) *Assistant {
 	}
 	m.Prompts = prompts(m.Prompts, prompt)
 	return m
+}
+
+// aside reads a member that few lines have.
+func (r *fastReader) aside(m *Assistant, name []byte) bool {
+	switch string(name) {
+	case "is_api_error_message":
+		m.IsAPIErrorMessage = r.Bool()
+	case "api_error":
+		m.APIError = r.Text()
+	case "refused_message_id":
+		m.RefusedMessageID = r.Text()
+	case "thinking_display":
+		m.ThinkingDisplay = r.Known("updates")
+	case "thinking_duration_ms":
+		m.ThinkingDurationMS = r.Float()
+	case "local_command_source":
+		m.LocalCommandSource = r.Text()
+	default:
+		return false
+	}
+	return true
 }
 
 // assistantBody reads the API message inside the line.
@@ -225,8 +252,76 @@ func (r *fastReader) assistantBody(m *Assistant) {
 			m.StopSequence = r.Text()
 		case "usage":
 			r.usage(&m.Usage)
+		case "stop_details":
+			m.StopDetails = r.present()
+		case "container":
+			m.Container = r.present()
+		case "context_management":
+			m.ContextManagement = r.present()
+		case "diagnostics":
+			m.Diagnostics = r.present()
 		case "type", "role":
 			r.Known("message", typeAssistant)
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// outcomeLine is a User and what the CLI says of its one tool result, in one
+// allocation.
+type outcomeLine struct {
+	User
+	metas [1]ToolResultMeta
+}
+
+// metas reads what is said of tool results, into the room that there is.
+func (r *fastReader) metas(list []ToolResultMeta) []ToolResultMeta {
+	if r.Null() {
+		return nil
+	}
+	r.Array()
+	for r.More(len(list)) {
+		var t ToolResultMeta
+		if !r.Null() {
+			r.meta(&t)
+		}
+		list = append(list, t)
+	}
+	return list[:len(list):len(list)]
+}
+
+func (r *fastReader) meta(t *ToolResultMeta) {
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "id":
+			t.ID = r.Text()
+		case "permission_decision":
+			r.decision(&t.PermissionDecision)
+		case "non_execution_kind":
+			t.NonExecutionKind = r.Text()
+		case "user_feedback":
+			t.UserFeedback = r.Text()
+		default:
+			r.Skip()
+		}
+	}
+}
+
+func (r *fastReader) decision(d *PermissionDecision) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "decision":
+			d.Decision = r.Text()
+		case "source":
+			d.Source = r.Text()
+		case "reason_type":
+			d.ReasonType = r.Text()
 		default:
 			r.Skip()
 		}
@@ -237,7 +332,8 @@ func (r *fastReader) assistantBody(m *Assistant) {
 func fastUser(raw []byte) *User {
 	var r fastReader
 	r.Start(raw)
-	m := new(User)
+	l := new(outcomeLine)
+	m := &l.User
 	inner := false // a message outranks the content of some peers beside it
 	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
@@ -245,13 +341,17 @@ func fastUser(raw []byte) *User {
 		case "message":
 			inner = r.userBody(m)
 		case "content":
-			if c := r.content(); !inner {
-				m.Content = c
+			if c := r.wireContent(); !inner {
+				m.Content, m.Plain = c.Content, c.plain
 			}
 		case "parent_tool_use_id":
 			m.ParentToolUseID = r.Text()
 		case "tool_use_result":
 			m.ToolUseResult = r.raw()
+		case "tool_result_meta":
+			m.ToolResultMeta = r.metas(l.metas[:0])
+		case "refused_message_id":
+			m.RefusedMessageID = r.Text()
 		case "isSynthetic":
 			m.IsSynthetic = r.Bool()
 		case "isReplay":
@@ -292,12 +392,13 @@ func (r *fastReader) userBody(m *User) bool {
 	if r.Null() {
 		return false
 	}
-	m.Content = nil
+	m.Content, m.Plain = nil, false
 	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "content":
-			m.Content = r.content()
+			c := r.wireContent()
+			m.Content, m.Plain = c.Content, c.plain
 		case "role":
 			r.Known(typeUser)
 		default:

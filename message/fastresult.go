@@ -93,10 +93,72 @@ func (r *fastReader) circumstance(m *Result, name []byte) bool {
 		m.TTFTStreamMS = r.Float()
 	case "time_to_request_ms":
 		m.TimeToRequestMS = r.Float()
+	case "first_content_frame_ms":
+		m.FirstContentFrameMS = r.Float()
+	case "request_sent_wall_ms":
+		m.RequestSentWallMS = r.Float()
+	case "first_request_input_tokens":
+		m.FirstRequestInputTokens = r.Int()
+	case "first_request_cache_read_input_tokens":
+		m.FirstRequestCacheReadInputTokens = r.Int()
+	case "subagent_stats":
+		r.subagents(&m.SubagentStats)
+	case "safety_stops":
+		m.SafetyStops = r.Int()
 	default:
 		return false
 	}
 	return true
+}
+
+// subagents reads the counts of subagents.
+func (r *fastReader) subagents(s *SubagentStats) {
+	if r.Null() {
+		return
+	}
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		switch string(name) {
+		case "spawned":
+			s.Spawned = r.Int()
+		case "requested":
+			r.numbers(number{"background", &s.Requested.Background}, number{"foreground", &s.Requested.Foreground}, number{"unset", &s.Requested.Unset})
+		case "started_in_background":
+			s.StartedInBackground = r.Int()
+		case "by_type":
+			s.ByType = r.tally()
+		case "max_depth":
+			s.MaxDepth = r.Int()
+		case "spawned_by_subagents":
+			s.SpawnedBySubagents = r.Int()
+		case "completed":
+			s.Completed = r.Int()
+		case "failed":
+			s.Failed = r.Int()
+		case "killed":
+			r.numbers(number{"parent", &s.Killed.Parent}, number{"user", &s.Killed.User}, number{"system", &s.Killed.System})
+		case "refused":
+			r.numbers(number{"depth_limit", &s.Refused.DepthLimit}, number{"concurrency_limit", &s.Refused.ConcurrencyLimit}, number{"budget", &s.Refused.Budget})
+		default:
+			r.Skip()
+		}
+	}
+}
+
+// tally reads numbers under free names, nil for none.
+func (r *fastReader) tally() map[string]int {
+	if r.Null() {
+		return nil
+	}
+	var all map[string]int
+	o := r.Object()
+	for name := r.Next(&o); name != nil; name = r.Next(&o) {
+		if all == nil {
+			all = make(map[string]int)
+		}
+		all[string(name)] = r.Int()
+	}
+	return all
 }
 
 // models reads what each model was used for.

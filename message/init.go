@@ -45,6 +45,19 @@ type Init struct {
 	OriginalCwd           string   `json:"original_cwd,omitzero"`
 	AdditionalDirectories []string `json:"additional_directories,omitzero"`
 
+	// MemoryPaths are the folders of the CLI's memory, by their kind.
+	MemoryPaths map[string]string `json:"memory_paths,omitzero"`
+	// MessagingSocketPath is the socket by which sessions of the same user
+	// reach each other.
+	MessagingSocketPath string `json:"messaging_socket_path,omitzero"`
+
+	AnalyticsDisabled       bool `json:"analytics_disabled,omitzero"`
+	ProductFeedbackDisabled bool `json:"product_feedback_disabled,omitzero"`
+	// PerTurnEffortActive says that the effort may change from turn to turn.
+	PerTurnEffortActive   bool `json:"per_turn_effort_active,omitzero"`
+	UltrathinkAvailable   bool `json:"ultrathink_available,omitzero"`
+	UltrathinkTypedRaises bool `json:"ultrathink_typed_raises,omitzero"`
+
 	// Prompts are the ids of the user messages that the turn answers.
 	Prompts []string `json:"user_message_uuids,omitzero"`
 }

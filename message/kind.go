@@ -8,6 +8,8 @@ const (
 	typeSystem    = "system"
 	typeStream    = "stream_event"
 	typeError     = "error"
+
+	typeAttachment = "attachment"
 )
 
 // newMessage returns an empty message of the Go type that belongs to a wire
@@ -26,6 +28,8 @@ func newMessage(typ, subtype string) Message {
 		return newSystem(subtype)
 	case typeError:
 		return new(Error)
+	case typeAttachment:
+		return new(Attachment)
 	case "rate_limit_event":
 		return new(RateLimit)
 	case "tool_progress":
@@ -79,6 +83,10 @@ func newSystem(subtype string) Message {
 		return new(ThinkingTokens)
 	case "session_state_changed":
 		return new(SessionState)
+	case "session_title_changed":
+		return new(SessionTitle)
+	case "ui_invalidate":
+		return new(UIInvalidate)
 	case "session_writes_lost":
 		return new(SessionWritesLost)
 	case "commands_changed":

@@ -161,12 +161,21 @@ func prompts(list []string, single string) []string {
 	return list
 }
 
-// first returns the first id of a list, for the single form of prompts.
-func first(list []string) string {
+// last returns the last id of a list: when prompts were merged, the CLI names
+// that one in the single form.
+func last(list []string) string {
 	if len(list) == 0 {
 		return ""
 	}
-	return list[0]
+	return list[len(list)-1]
+}
+
+// notNull returns raw JSON, nil for null.
+func notNull(raw json.RawMessage) json.RawMessage {
+	if string(raw) == "null" {
+		return nil
+	}
+	return raw
 }
 
 // orNull gives the pointer that encodes an empty string as null, as the CLI

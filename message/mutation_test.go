@@ -77,9 +77,9 @@ func fieldsFrom(m message.Message, key string) []string {
 	case "message", "content", "delta":
 		switch m.(type) {
 		case *message.Assistant:
-			return []string{"ID", "Model", "Content", "StopReason", "StopSequence", "Usage", "Delta"}
+			return []string{"ID", "Model", "Content", "StopReason", "StopSequence", "Usage", "Delta", "StopDetails", "Container", "ContextManagement", "Diagnostics"}
 		case *message.User:
-			return []string{"Content"}
+			return []string{"Content", "Plain"}
 		}
 	case "event":
 		return []string{"Event", "EventType", "Index", "Delta", "ContentBlock", "Usage", "Model", "MessageID"}

@@ -1,6 +1,11 @@
 package message
 
-import "github.com/claude-agent-go/claude/internal/jsonx"
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
 
 // Informational is a notice to show to the user.
 type Informational struct {
@@ -13,6 +18,21 @@ type Informational struct {
 	// PreventContinuation says that the turn goes no further.
 	PreventContinuation bool   `json:"prevent_continuation,omitzero"`
 	Tag                 string `json:"tag,omitzero"`
+	// PromptSubmitOutcome says what a hook made of a prompt, nil for notices
+	// about something else.
+	PromptSubmitOutcome *PromptSubmitOutcome `json:"prompt_submit_outcome,omitzero"`
+}
+
+// PromptSubmitOutcome is what a hook made of a prompt.
+type PromptSubmitOutcome struct {
+	// Kind is "blocked_by_hook", "stopped_by_hook" or "no_verdict".
+	Kind string `json:"kind,omitzero"`
+	// NoVerdictKind says why there is no verdict.
+	NoVerdictKind string `json:"no_verdict_kind,omitzero"`
+	// PromptKept says that the prompt is part of the conversation all the
+	// same.
+	PromptKept bool   `json:"prompt_kept"`
+	Reason     string `json:"reason,omitzero"`
 }
 
 func (m *Informational) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
@@ -93,6 +113,55 @@ type Command struct {
 	Description  string `json:"description"`
 	ArgumentHint string `json:"argumentHint"`
 	Builtin      bool   `json:"builtin,omitzero"`
+}
+
+// Attachment is what the CLI adds to the conversation by itself: files that
+// were mentioned, selections, pasted media. Attachment is kept as it came; its
+// member "type" says of which kind it is.
+type Attachment struct {
+	Header
+
+	Attachment json.RawMessage `json:"attachment"`
+	Timestamp  time.Time       `json:"-"`
+}
+
+type attachmentPlain Attachment
+
+type attachmentWire struct {
+	attachmentPlain
+	Timestamp wireTime `json:"timestamp,omitzero"`
+}
+
+func (m *Attachment) decode(raw []byte) error {
+	var w attachmentWire
+	err := jsonx.Unmarshal(raw, &w)
+	*m = Attachment(w.attachmentPlain)
+	m.Timestamp = w.Timestamp.Time
+	return err
+}
+
+// UnmarshalJSON decodes the wire form, as [Decode] does.
+func (m *Attachment) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m Attachment) MarshalJSON() ([]byte, error) {
+	w := attachmentWire{attachmentPlain(m), wireTime{m.Timestamp}}
+	return encode(&w.Header, typeAttachment, "", &w)
+}
+
+// UIInvalidate says that an extension wants its part of the screen drawn anew.
+type UIInvalidate struct {
+	Header
+
+	Event string `json:"event"`
+}
+
+func (m *UIInvalidate) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m UIInvalidate) MarshalJSON() ([]byte, error) {
+	type plain UIInvalidate
+	return encode(&m.Header, typeSystem, "ui_invalidate", (*plain)(&m))
 }
 
 // PromptSuggestion is what the user may want to say next. It comes after the

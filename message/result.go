@@ -2,6 +2,7 @@ package message
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -77,6 +78,65 @@ type Result struct {
 	TTFTStreamMS float64 `json:"ttft_stream_ms,omitzero"`
 	// TimeToRequestMS is the time before the first API call.
 	TimeToRequestMS float64 `json:"time_to_request_ms,omitzero"`
+	// FirstContentFrameMS is the time to the first line with content.
+	FirstContentFrameMS float64 `json:"first_content_frame_ms,omitzero"`
+	// RequestSentWallMS is when the first API call was sent, in milliseconds
+	// since 1970. The next two are the input of that call.
+	RequestSentWallMS                float64 `json:"request_sent_wall_ms,omitzero"`
+	FirstRequestInputTokens          int     `json:"first_request_input_tokens,omitzero"`
+	FirstRequestCacheReadInputTokens int     `json:"first_request_cache_read_input_tokens,omitzero"`
+
+	// SubagentStats counts the subagents of the session so far.
+	SubagentStats SubagentStats `json:"subagent_stats,omitzero"`
+	// SafetyStops counts the answers of the session so far that a safety
+	// check cut short.
+	SafetyStops int `json:"safety_stops,omitzero"`
+}
+
+// SubagentStats counts the subagents of a session. All is zero for older CLIs.
+type SubagentStats struct {
+	Spawned int `json:"spawned"`
+	// Requested divides Spawned by where the model wanted them to run.
+	Requested           SubagentsRequested `json:"requested"`
+	StartedInBackground int                `json:"started_in_background"`
+	// ByType divides Spawned by the type of agent, nil when there were none.
+	ByType map[string]int `json:"by_type"`
+	// MaxDepth is how deep they were nested: 1 for those of the main
+	// conversation. SpawnedBySubagents counts those of deeper levels.
+	MaxDepth           int              `json:"max_depth"`
+	SpawnedBySubagents int              `json:"spawned_by_subagents"`
+	Completed          int              `json:"completed"`
+	Failed             int              `json:"failed"`
+	Killed             SubagentsKilled  `json:"killed"`
+	Refused            SubagentsRefused `json:"refused"`
+}
+
+// SubagentsRequested is a part of [SubagentStats].
+type SubagentsRequested struct {
+	Background int `json:"background"`
+	Foreground int `json:"foreground"`
+	Unset      int `json:"unset"`
+}
+
+// SubagentsKilled counts subagents that were stopped, by who stopped them.
+type SubagentsKilled struct {
+	Parent int `json:"parent"`
+	User   int `json:"user"`
+	System int `json:"system"`
+}
+
+// SubagentsRefused counts subagents that were not started, by the reason.
+type SubagentsRefused struct {
+	DepthLimit       int `json:"depth_limit"`
+	ConcurrencyLimit int `json:"concurrency_limit"`
+	Budget           int `json:"budget"`
+}
+
+// IsZero reports whether nothing is counted.
+func (s SubagentStats) IsZero() bool {
+	by := s.ByType
+	s.ByType = nil
+	return len(by) == 0 && reflect.ValueOf(s).IsZero()
 }
 
 // The subtypes of results. The set is open.
@@ -150,8 +210,10 @@ func (m *Result) decode(raw []byte) error {
 	*m = Result(w.resultPlain)
 	m.Text, m.StopReason = orEmpty(w.Result), orEmpty(w.StopReason)
 	m.Prompts = prompts(m.Prompts, w.Prompt)
-	if string(m.StructuredOutput) == "null" {
-		m.StructuredOutput = nil
+	m.StructuredOutput = notNull(m.StructuredOutput)
+	m.Usage.tidy()
+	if len(m.SubagentStats.ByType) == 0 {
+		m.SubagentStats.ByType = nil
 	}
 	return err
 }
@@ -165,7 +227,7 @@ func (m Result) MarshalJSON() ([]byte, error) {
 	w := resultWire{
 		resultPlain: resultPlain(m),
 		StopReason:  orNull(m.StopReason),
-		Prompt:      first(m.Prompts),
+		Prompt:      last(m.Prompts),
 	}
 	if m.Text != "" || m.Subtype == "" || m.Subtype == ResultSuccess {
 		w.Result = &m.Text

@@ -69,6 +69,8 @@ type Status struct {
 	// CompactResult and CompactError tell how a compaction ended.
 	CompactResult string `json:"compact_result,omitzero"`
 	CompactError  string `json:"compact_error,omitzero"`
+	// CompactOutputChars is the length of the summary so far.
+	CompactOutputChars int `json:"compact_output_chars,omitzero"`
 	// Prompts are the ids of the user messages that are being answered.
 	Prompts []string `json:"user_message_uuids,omitzero"`
 }
@@ -91,6 +93,8 @@ type CompactBoundary struct {
 	Header
 
 	Metadata CompactMetadata `json:"compact_metadata"`
+	// LogicalParentUUID is the message that the summary stands after.
+	LogicalParentUUID string `json:"logical_parent_uuid,omitzero"`
 }
 
 func (m *CompactBoundary) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
@@ -108,6 +112,8 @@ type CompactMetadata struct {
 	PreTokens  int    `json:"pre_tokens"`
 	PostTokens int    `json:"post_tokens,omitzero"`
 	DurationMS int64  `json:"duration_ms,omitzero"`
+	// CumulativeDroppedTokens is what all compactions have dropped so far.
+	CumulativeDroppedTokens int `json:"cumulative_dropped_tokens,omitzero"`
 	// PreservedSegment and PreservedMessages name what was kept.
 	PreservedSegment  json.RawMessage `json:"preserved_segment,omitzero"`
 	PreservedMessages json.RawMessage `json:"preserved_messages,omitzero"`
@@ -147,6 +153,21 @@ func (m *ConversationReset) UnmarshalJSON(data []byte) error { return unmarshal(
 func (m ConversationReset) MarshalJSON() ([]byte, error) {
 	w := resetWire{resetPlain(m), wireTime{m.Timestamp}}
 	return encode(&w.Header, "conversation_reset", "", &w)
+}
+
+// SessionTitle says that the session has a new title.
+type SessionTitle struct {
+	Header
+
+	Title string `json:"title"`
+}
+
+func (m *SessionTitle) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+
+// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+func (m SessionTitle) MarshalJSON() ([]byte, error) {
+	type plain SessionTitle
+	return encode(&m.Header, typeSystem, "session_title_changed", (*plain)(&m))
 }
 
 // CommandLifecycle follows one user message through the queue. It comes only

@@ -39,6 +39,23 @@ type StreamEvent struct {
 	ResumeReason string   `json:"resume_reason,omitzero"`
 	// TTFTMS is the time to the first token in milliseconds, where known.
 	TTFTMS float64 `json:"ttft_ms,omitzero"`
+	// ThinkingDisplay says how much of the model's thinking is shown, where
+	// known.
+	ThinkingDisplay string `json:"thinking_display,omitzero"`
+	// AbandonedBlocks says on [EventMessageStop] which blocks of the answer
+	// were cut short and do not count, nil for none.
+	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
+	// OwedRows are ids of messages that the CLI has written and a reader of
+	// its transcript may not see yet.
+	OwedRows []string `json:"owed_rows,omitzero"`
+}
+
+// AbandonedBlocks names blocks of an answer that was cut short.
+type AbandonedBlocks struct {
+	// MessageID is the id of the answer.
+	MessageID string `json:"api_message_id"`
+	// FromBlockIndex is the first block that does not count.
+	FromBlockIndex int `json:"from_block_index"`
 }
 
 // EventType is the type of event in a [StreamEvent].
@@ -147,6 +164,9 @@ func (m *StreamEvent) decodeEvent() error {
 			m.Usage = s.Usage
 		}
 	}
+	if m.Usage != nil {
+		m.Usage.tidy()
+	}
 	return err
 }
 
@@ -166,7 +186,7 @@ func (m StreamEvent) MarshalJSON() ([]byte, error) {
 	w := streamWire{
 		streamPlain: streamPlain(m),
 		Parent:      orNull(m.ParentToolUseID),
-		Prompt:      first(m.Prompts),
+		Prompt:      last(m.Prompts),
 	}
 	return encode(&w.Header, typeStream, "", &w)
 }

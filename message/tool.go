@@ -23,7 +23,11 @@ func (m *ToolProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m)
 // MarshalJSON returns Raw, or the wire form of the fields when there is none.
 func (m ToolProgress) MarshalJSON() ([]byte, error) {
 	type plain ToolProgress
-	return encode(&m.Header, "tool_progress", "", (*plain)(&m))
+	w := struct {
+		plain
+		Parent *string `json:"parent_tool_use_id"`
+	}{plain(m), orNull(m.ParentToolUseID)}
+	return encode(&w.Header, "tool_progress", "", &w)
 }
 
 // ToolUseSummary sums up the tool calls before it.

@@ -1,5 +1,7 @@
 package message
 
+import "encoding/json"
+
 // Usage counts the tokens of model calls.
 type Usage struct {
 	InputTokens              int `json:"input_tokens"`
@@ -14,6 +16,17 @@ type Usage struct {
 	ServiceTier  string `json:"service_tier,omitzero"`
 	InferenceGeo string `json:"inference_geo,omitzero"`
 	Speed        string `json:"speed,omitzero"`
+
+	// Iterations are the counts of each step of a call that took several, and
+	// FallbackCredit what became of a credit for another model. Both are nil
+	// when the API says nothing.
+	Iterations     json.RawMessage `json:"iterations,omitzero"`
+	FallbackCredit json.RawMessage `json:"fallback_credit,omitzero"`
+}
+
+// tidy makes nil of what the API says nothing about.
+func (u *Usage) tidy() {
+	u.Iterations, u.FallbackCredit = notNull(u.Iterations), notNull(u.FallbackCredit)
 }
 
 // OutputTokensDetails divides the output tokens of a [Usage].

@@ -14,6 +14,9 @@ type User struct {
 	Header
 
 	Content Content `json:"-"`
+	// Plain says that Content is one text, written as a string instead of a
+	// list.
+	Plain bool `json:"-"`
 	// ParentToolUseID is the call of the agent tool that this line belongs
 	// to, empty for the main conversation.
 	ParentToolUseID string `json:"-"`
@@ -25,6 +28,12 @@ type User struct {
 	IsSynthetic bool `json:"isSynthetic,omitzero"`
 	// IsReplay says that this is the echo of a message sent before.
 	IsReplay bool `json:"isReplay,omitzero"`
+	// ToolResultMeta says of each tool result who allowed or refused the call,
+	// and why a tool did not run. Older CLIs leave it out.
+	ToolResultMeta []ToolResultMeta `json:"tool_result_meta,omitzero"`
+	// RefusedMessageID is the answer that was refused, in a message by which
+	// the CLI asks the same model again.
+	RefusedMessageID string `json:"refused_message_id,omitzero"`
 	// Priority places a message among others that wait.
 	Priority Priority `json:"priority,omitzero"`
 	// Origin says who caused the message, nil when not known.
@@ -43,6 +52,30 @@ type User struct {
 	AgentID         string `json:"agent_id,omitzero"`
 	SubagentType    string `json:"subagent_type,omitzero"`
 	TaskDescription string `json:"task_description,omitzero"`
+}
+
+// ToolResultMeta is what the CLI says of a tool result besides the result.
+type ToolResultMeta struct {
+	// ID is that of the tool call.
+	ID string `json:"id"`
+	// PermissionDecision says who decided about the call.
+	PermissionDecision PermissionDecision `json:"permission_decision,omitzero"`
+	// NonExecutionKind says why the tool did not run, empty if it did: for
+	// example "user-rejected", "permission-rule" or "cancelled".
+	NonExecutionKind string `json:"non_execution_kind,omitzero"`
+	// UserFeedback is what a person said with the decision.
+	UserFeedback string `json:"user_feedback,omitzero"`
+}
+
+// PermissionDecision says who decided about a tool call, and how.
+type PermissionDecision struct {
+	// Decision is "accept" or "reject".
+	Decision string `json:"decision"`
+	// Source says who decided, for example "config", "hook" or
+	// "user_temporary".
+	Source string `json:"source"`
+	// ReasonType is the kind of the reason, for example "mode" or "rule".
+	ReasonType string `json:"reason_type,omitzero"`
 }
 
 // Priority places a user message among others that wait.
@@ -67,8 +100,8 @@ func (m *User) Text() string { return m.Content.Text() }
 func (m *User) ToolResults() []*ToolResultBlock { return m.Content.ToolResults() }
 
 type userBody struct {
-	Role    string  `json:"role"`
-	Content Content `json:"content"`
+	Role    string      `json:"role"`
+	Content wireContent `json:"content"`
 }
 
 type userPlain User
@@ -85,7 +118,7 @@ type userWire struct {
 	Timestamp wireTime `json:"timestamp,omitzero"`
 	// Content is where some peers put the content, without a message. It is
 	// understood and never written: the CLI exits on it.
-	Content Content `json:"content,omitzero"`
+	Content wireContent `json:"content,omitzero"`
 }
 
 func (m *User) decode(raw []byte) error {
@@ -95,10 +128,11 @@ func (m *User) decode(raw []byte) error {
 	m.Type, m.SessionID, m.UUID = w.Type, w.SessionID, w.UUID
 	m.ParentToolUseID = orEmpty(w.Parent)
 	m.Timestamp = w.Timestamp.Time
-	m.Content = w.Content
+	content := w.Content
 	if w.Message != nil {
-		m.Content = w.Message.Content
+		content = w.Message.Content
 	}
+	m.Content, m.Plain = content.Content, content.plain
 	return err
 }
 
@@ -112,7 +146,7 @@ func (m User) MarshalJSON() ([]byte, error) {
 	}
 	return jsonx.Marshal(&userWire{
 		Type:      typeUser,
-		Message:   &userBody{Role: typeUser, Content: m.Content},
+		Message:   &userBody{Role: typeUser, Content: wireContent{m.Content, m.Plain}},
 		Parent:    orNull(m.ParentToolUseID),
 		SessionID: m.SessionID,
 		UUID:      m.UUID,

@@ -37,6 +37,10 @@ type Request struct {
 	// ReasonType is the kind of the reason, for example "rule", "mode",
 	// "hook", "workingDir" or "safetyCheck".
 	ReasonType string `json:"decision_reason_type,omitzero"`
+	// ReasonHookEvent and ReasonHookSource say, for a ReasonType of "hook",
+	// at which event the hook asked and where it is registered.
+	ReasonHookEvent  string `json:"decision_reason_hook_event,omitzero"`
+	ReasonHookSource string `json:"decision_reason_hook_source,omitzero"`
 	// Title is a whole sentence for a prompt, when the CLI has one.
 	Title string `json:"title,omitzero"`
 	// DisplayName is the tool's name for people.

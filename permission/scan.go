@@ -34,6 +34,10 @@ func (r *Request) scan(raw json.RawMessage) bool {
 			f.Reason = s.Text()
 		case "decision_reason_type":
 			f.ReasonType = s.Text()
+		case "decision_reason_hook_event":
+			f.ReasonHookEvent = s.Text()
+		case "decision_reason_hook_source":
+			f.ReasonHookSource = s.Text()
 		case "title":
 			f.Title = s.Text()
 		case "display_name":

@@ -49,7 +49,7 @@ var exitCodes = [...]struct {
 	{exitCrash, "the CLI ended when it should not have"},
 	{exitLimit, "a limit of turns, of cost or of attempts was reached"},
 	{exitOutput, "the answer does not follow the schema"},
-	{exitFindings, "doctor has found something that does not work"},
+	{exitFindings, "doctor has found something that does not work, or inspect --unknown something new"},
 	{exitHangup, "ended because the terminal has gone (SIGHUP)"},
 	{exitInterrupted, "interrupted, by Ctrl-C or otherwise"},
 	{exitPipe, "nobody reads standard output any more"},

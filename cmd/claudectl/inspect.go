@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/inspect"
@@ -12,8 +15,10 @@ import (
 
 // inspectCommand is "claudectl inspect".
 type inspectCommand struct {
-	File string `arg:"" help:"A recording, or - for standard input."`
-	HTML string `name:"html" placeholder:"FILE" help:"Write one page for a browser to FILE, or - for standard output."`
+	Files []string `arg:"" name:"file" help:"A recording, or - for standard input. With --unknown also several, and folders of recordings."`
+
+	Unknown bool   `help:"List what in all recordings this build does not know, or would write in another form; exit with 11 if there is such."`
+	HTML    string `name:"html" placeholder:"FILE" help:"Write one page for a browser to FILE, or - for standard output."`
 
 	Kind    []string `placeholder:"KIND" help:"Show frames of these kinds, types or subtypes only, such as permission or can_use_tool."`
 	From    string   `enum:",sdk,cli" default:"" help:"Show frames of one side only: sdk or cli."`
@@ -34,21 +39,19 @@ Keys, tokens and passwords are hidden as far as they are known by their form, by
 
 // Run reads the recording and shows it.
 func (i *inspectCommand) Run(c *console) error {
-	file, name := c.stdin, "standard input"
-	if i.File != "-" {
-		f, err := os.Open(i.File)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		file, name = f, i.File
+	if i.Unknown {
+		return i.survey(c)
 	}
-	rep, err := inspect.Read(file, &inspect.Options{Source: name, Secrets: c.secrets, ShowSecrets: i.NoRedact})
-	if wrong, ok := errors.AsType[*inspect.FormatError](err); ok {
-		return &failure{exitFormat, errors.New(name + ": " + wrong.Error())}
+	if len(i.Files) > 1 {
+		return &failure{exitUsage, errors.New("only --unknown takes several recordings")}
 	}
+	var rep *inspect.Report
+	err := c.recording(i.Files[0], func(r io.Reader, name string) (err error) {
+		rep, err = inspect.Read(r, &inspect.Options{Source: name, Secrets: c.secrets, ShowSecrets: i.NoRedact})
+		return err
+	})
 	if err != nil {
-		return &failure{exitInput, err}
+		return err
 	}
 	rep.Keep(inspect.Filter{
 		Kinds: i.Kind, Dir: map[string]claudetest.Dir{"sdk": claudetest.DirIn, "cli": claudetest.DirOut}[i.From],
@@ -63,6 +66,77 @@ func (i *inspectCommand) Run(c *console) error {
 		return rep.WriteJSON(c.stdout)
 	}
 	return rep.WriteText(c.stdout, c.colours(c.stdout))
+}
+
+// recording opens a recording and hands it to read, whose errors are explained.
+func (c *console) recording(path string, read func(r io.Reader, name string) error) error {
+	var file io.Reader = c.stdin
+	name := "standard input"
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		file, name = f, path
+	}
+	err := read(file, name)
+	if wrong, ok := errors.AsType[*inspect.FormatError](err); ok {
+		return &failure{exitFormat, errors.New(name + ": " + wrong.Error())}
+	}
+	if err != nil {
+		return &failure{exitInput, err}
+	}
+	return nil
+}
+
+// survey lists what is unknown in many recordings.
+func (i *inspectCommand) survey(c *console) error {
+	s := inspect.NewSurvey()
+	for _, path := range i.Files {
+		files, err := recordings(path)
+		if err != nil {
+			return err
+		}
+		for _, file := range files {
+			if err := c.recording(file, s.Read); err != nil {
+				return err
+			}
+		}
+	}
+	write := func() error { return s.WriteText(c.stdout, c.colours(c.stdout)) }
+	if c.json {
+		write = func() error { return s.WriteJSON(c.stdout) }
+	}
+	if err := write(); err != nil || s.Clean() {
+		return err
+	}
+	return &failure{exitFindings, fmt.Errorf("%d unknown and %d changed names", len(s.Unknown), len(s.Changed))}
+}
+
+// recordings returns the recordings in a folder, by how their names end, or the
+// one that path names.
+func recordings(path string) ([]string, error) {
+	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
+		return []string{path}, nil // opening it says what is wrong
+	}
+	var files []string
+	err := filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		switch filepath.Ext(file) {
+		case ".ndjson", ".jsonl":
+			if err == nil && d.Type().IsRegular() {
+				files = append(files, file)
+			}
+		}
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s: no recordings: no file ends with .ndjson or .jsonl", path)
+	}
+	if err != nil {
+		return nil, &failure{exitInput, err}
+	}
+	return files, nil
 }
 
 // writePage writes the page to its file, which is for the user alone: it shows

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +15,7 @@ const aRecording = "../../claudetest/testdata/sessions/c04_deny_message.ndjson"
 
 func TestInspect(t *testing.T) {
 	text := invoke(t, "", "inspect", aRecording)
-	for _, want := range []string{"1 permission (1 denied)", "turn 1 · completed", "Write /repo/", "refused", "can_use_tool Write → deny", "safety_stops"} {
+	for _, want := range []string{"1 permission (1 denied)", "turn 1 · completed", "Write /repo/", "refused", "can_use_tool Write → deny", "exit code 0"} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("the text does not say %q:\n%s", want, text.stdout)
 		}
@@ -65,6 +66,10 @@ func TestInspectBadInput(t *testing.T) {
 		{"", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: it is empty"},
 		{"hello\nworld", []string{"inspect", "-"}, exitFormat, "standard input: not a recording: line 1"},
 		{"", []string{"inspect"}, exitUsage, "<file>"},
+		{"", []string{"inspect", aRecording, aRecording}, exitUsage, "only --unknown takes several recordings"},
+		{"", []string{"inspect", "--unknown", noFile}, exitInput, "no such file"},
+		{"", []string{"inspect", "--unknown", t.TempDir()}, exitInput, "no recordings"},
+		{"hello", []string{"inspect", "--unknown", "-"}, exitFormat, "standard input: not a recording: line 1"},
 		{"", []string{"inspect", "-", "--from=me"}, exitUsage, "--from"},
 		{"", []string{"inspect", aRecording, "--html", filepath.Join(noFile, "x")}, exitInput, "no such file"},
 	} {
@@ -84,5 +89,26 @@ func TestInspectSecrets(t *testing.T) {
 	}
 	if got := invoke(t, line, "inspect", "-", "--json", "--no-redact"); !strings.Contains(got.stdout, "the-secret-of-tests sk-ant-api03-x") {
 		t.Errorf("--no-redact hides: %s", got.stdout)
+	}
+}
+
+func TestInspectUnknown(t *testing.T) {
+	folder := filepath.Dir(aRecording)
+	clean := invoke(t, "", "inspect", "--unknown", folder)
+	if clean.code != 0 || !strings.Contains(clean.stdout, "46 recordings") || !strings.Contains(clean.stdout, "is known and kept") || clean.stderr != "" {
+		t.Errorf("%+v", clean)
+	}
+	line := `{"dir":"out","t_ms":0,"msg":{"type":"result","brand_new":"the-secret-of-tests"}}`
+	got := invoke(t, line, "inspect", "--unknown", "-", aRecording)
+	if got.code != int(exitFindings) || !strings.Contains(got.stdout, "result.brand_new  standard input:1") || !strings.Contains(got.stderr, "1 unknown and 0 changed names") {
+		t.Errorf("%+v", got)
+	}
+	var s inspect.Survey
+	object := invoke(t, line, "inspect", "--unknown", "--json", "-", folder)
+	if err := json.Unmarshal([]byte(object.stdout), &s); err != nil || object.code != int(exitFindings) {
+		t.Fatalf("%v in %+v", err, object)
+	}
+	if s.Recordings != 47 || len(s.Unknown) != 1 || s.Unknown[0].Name != "result.brand_new" {
+		t.Errorf("%+v", s)
 	}
 }

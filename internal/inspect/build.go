@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/claude-agent-go/claude/claudetest"
@@ -19,15 +20,21 @@ type builder struct {
 	spending message.Spending
 	turn     *Turn // that runs, nil between turns
 	tools    map[string]*Tool
-	unknown  map[string]*Unknown
+	unknown  map[sighting]*Unknown
+	changed  map[sighting]*Unknown
+	compare  bool              // look for what changes when it is written again
 	agents   map[string]string // names of subagents by the call that started them
 }
 
 // build fills in everything that follows from the frames.
-func build(rep *Report) {
+func build(rep *Report, compare bool) {
 	b := &builder{
 		rep: rep, ledger: newLedger(), known: newKnown(),
-		tools: make(map[string]*Tool), unknown: make(map[string]*Unknown), agents: make(map[string]string),
+		tools: make(map[string]*Tool), agents: make(map[string]string),
+		unknown: make(map[sighting]*Unknown), changed: make(map[sighting]*Unknown), compare: compare,
+	}
+	if compare { // a survey leaves nothing out
+		b.known.size, b.known.budget = math.MaxInt, math.MaxInt
 	}
 	for _, f := range rep.Frames {
 		b.frame(f)
@@ -100,7 +107,7 @@ func (b *builder) request(f *Frame, w wire.Frame) {
 	f.Kind, f.Summary = x.Kind, joined(x.Subtype, x.About)
 	b.rep.Exchanges = append(b.rep.Exchanges, x)
 	b.place(f, x)
-	b.note(f, b.known.request(f.Dir, r))
+	b.look(f, requestDocument(f.Dir, r))
 }
 
 // place puts an exchange where it belongs in the turn: to its tool call, or
@@ -152,7 +159,7 @@ func (b *builder) response(f *Frame, w wire.Frame) {
 	if x.Outcome == Failed && odd == "" {
 		f.Error = x.Answer
 	}
-	b.note(f, b.known.reply(x, r))
+	b.look(f, replyDocument(x, r))
 }
 
 func (b *builder) cancelled(f *Frame, w wire.Frame) {
@@ -164,17 +171,52 @@ func (b *builder) cancelled(f *Frame, w wire.Frame) {
 	}
 }
 
+// look finds out what the decoders make of a document.
+func (b *builder) look(f *Frame, d document) {
+	names := b.known.unknown(d)
+	b.note(f, names)
+	if b.compare && f.Dir == claudetest.DirOut {
+		for _, name := range changes(d, names) {
+			tally(b.changed, name, f)
+		}
+	}
+}
+
 // note takes the members that are not known.
 func (b *builder) note(f *Frame, names []string) {
 	for _, name := range names {
-		u := b.unknown[name]
-		if u == nil {
-			u = &Unknown{Name: name, Line: f.Line}
-			b.unknown[name] = u
-		}
-		u.Count++
+		tally(b.unknown, name, f)
 		f.Unknown = append(f.Unknown, name)
 	}
+}
+
+// sighting is a name, and who wrote it.
+type sighting struct {
+	name string
+	from claudetest.Dir
+}
+
+// tally counts a name that was seen in a frame.
+func tally(all map[sighting]*Unknown, name string, f *Frame) {
+	at := sighting{name, f.Dir}
+	u := all[at]
+	if u == nil {
+		u = &Unknown{Name: name, From: f.Dir, Line: f.Line}
+		all[at] = u
+	}
+	u.Count++
+}
+
+// sorted returns what was counted, in the order of the lines.
+func sorted(all map[sighting]*Unknown) []Unknown {
+	out := []Unknown{}
+	for _, u := range all {
+		out = append(out, *u)
+	}
+	slices.SortFunc(out, func(a, b Unknown) int {
+		return cmp.Or(a.Line-b.Line, cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From))
+	})
+	return out
 }
 
 // finish counts, and puts lists in order.
@@ -228,12 +270,10 @@ func (b *builder) finish() {
 		}
 	}
 	slices.SortStableFunc(rep.Problems, func(a, b Problem) int { return a.Line - b.Line })
-	for _, u := range b.unknown {
-		rep.Unknown = append(rep.Unknown, *u)
+	rep.Unknown = sorted(b.unknown)
+	if b.compare {
+		rep.Changed = sorted(b.changed)
 	}
-	slices.SortFunc(rep.Unknown, func(a, b Unknown) int {
-		return cmp.Or(a.Line-b.Line, cmp.Compare(a.Name, b.Name))
-	})
 	if b.known.spent {
 		b.problem(0, errProbes.Error())
 	}

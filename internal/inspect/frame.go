@@ -73,6 +73,8 @@ type Problem struct {
 type Unknown struct {
 	// Name is where it stands, for example "result.safety_stops".
 	Name string `json:"name"`
+	// From says who wrote it.
+	From claudetest.Dir `json:"from"`
 	// Count is how many frames have it, Line the first of them.
 	Count int `json:"count"`
 	Line  int `json:"line"`

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -27,6 +28,7 @@ const (
 // of a name is kept, so most documents cost a walk over their members.
 type known struct {
 	roots  map[string]*place
+	size   int // of a document that is looked at
 	budget int
 	spent  bool
 }
@@ -51,23 +53,28 @@ const (
 )
 
 func newKnown() *known {
-	return &known{roots: make(map[string]*place), budget: probeBudget}
+	return &known{roots: make(map[string]*place), size: probeSize, budget: probeBudget}
 }
 
-// unknown returns the members of doc that the decoder does not know, each with
-// its path, under the name of the document.
-func (k *known) unknown(name string, doc []byte, d decoder) []string {
-	if len(doc) > probeSize {
+// unknown returns the members of a document that its decoder does not know, each
+// with its path, under the name of the document.
+func (k *known) unknown(d document) []string {
+	if d.unknown != "" {
+		return []string{d.unknown}
+	}
+	if d.decode == nil || len(d.body) > k.size {
 		return nil
 	}
-	root := k.roots[name]
+	root := k.roots[d.name]
 	if root == nil {
 		root = &place{verdict: object}
-		k.roots[name] = root
+		k.roots[d.name] = root
 	}
-	w := &walk{known: k, decoder: d, doc: doc}
-	w.object(root, doc, name)
-	return w.found
+	w := &walk{known: k, decoder: d.decoder, doc: d.body}
+	w.object(root, d.body, d.name)
+	return slices.DeleteFunc(w.found, func(name string) bool {
+		return name == d.name+".subtype" // the envelope reads it
+	})
 }
 
 // walk is the walk over one document.

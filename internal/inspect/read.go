@@ -23,6 +23,8 @@ type Options struct {
 	Secrets *secret.Set
 	// ShowSecrets hides nothing.
 	ShowSecrets bool
+	// Compare fills [Report.Changed].
+	Compare bool
 }
 
 // FormatError says that a file is no recording.
@@ -99,7 +101,7 @@ func Read(r io.Reader, o *Options) (*Report, error) {
 	if !o.ShowSecrets {
 		rep.hide(o.Secrets)
 	}
-	build(rep)
+	build(rep, o.Compare)
 	return rep, nil
 }
 

@@ -15,6 +15,9 @@ type Report struct {
 	Problems  []Problem   `json:"problems"`
 	Unknown   []Unknown   `json:"unknown"`
 	Frames    []*Frame    `json:"frames"`
+	// Changed are members that the decoders know and that come out of them in
+	// another form, nil if nobody asked: see [Options].
+	Changed []Unknown `json:"changed,omitzero"`
 
 	// Hidden is how many frames a filter took out.
 	Hidden int `json:"frames_hidden,omitzero"`

@@ -42,7 +42,36 @@ func (b *builder) message(f *Frame, w wire.Frame) {
 	default:
 		b.notice(f, m)
 	}
-	b.note(f, b.known.message(f, m))
+	b.look(f, messageDocument(f, m))
+	b.note(f, unknownBlocks(m))
+}
+
+// unknownBlocks names the blocks of a message that nobody decodes.
+func unknownBlocks(m message.Message) []string {
+	switch m := m.(type) {
+	case *message.Assistant:
+		return blocksOf("assistant.message.content", m.Content)
+	case *message.User:
+		return blocksOf("user.message.content", m.Content)
+	case *message.StreamEvent:
+		if m.ContentBlock != nil {
+			return blocksOf("stream_event.event.content_block", message.Content{m.ContentBlock})
+		}
+	}
+	return nil
+}
+
+func blocksOf(name string, content message.Content) (names []string) {
+	for _, b := range content {
+		at := name + "[" + b.BlockType() + "]"
+		switch b := b.(type) {
+		case *message.UnknownBlock:
+			names = append(names, at)
+		case *message.ToolResultBlock:
+			names = append(names, blocksOf(at+".content", b.Content)...)
+		}
+	}
+	return names
 }
 
 // open begins a turn if none runs.
@@ -130,7 +159,6 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 			said = append(said, joined("calls", block.Name, short(toolGist(block.Input))))
 		case *message.UnknownBlock:
 			it.Kind, it.Text = ItemNotice, "a block of the unknown type "+block.Type
-			b.note(f, []string{"assistant.message.content[" + block.Type + "]"})
 		default:
 			it.Kind, it.Text = ItemNotice, block.BlockType()
 		}

@@ -21,17 +21,26 @@ func into[T any](doc []byte) ([]byte, error) {
 	return again, failed
 }
 
-// message returns what the decoder of a message does not know.
-func (k *known) message(f *Frame, m message.Message) []string {
+// document is JSON of a frame, with the decoder that the module has for it.
+type document struct {
+	name string
+	body []byte
+	decoder
+	// unknown is the name of the whole, if the module has no decoder for it.
+	unknown string
+}
+
+// messageDocument returns what a message is decoded as.
+func messageDocument(f *Frame, m message.Message) document {
 	switch m.(type) {
 	case *message.Unknown, *message.System:
-		return nil // unknown as a whole
+		return document{} // unknown as a whole, which the builder says
 	}
 	name := pathName(f.Type, f.Subtype)
 	if f.Type == "result" {
 		name = f.Type // one Go type for all of them
 	}
-	return k.unknown(name, f.Msg, decoder{strict: true, decode: func(doc []byte) ([]byte, error) {
+	return document{name: name, body: f.Msg, decoder: decoder{strict: true, decode: func(doc []byte) ([]byte, error) {
 		m, failed := message.DecodeAs(f.Type, f.Subtype, doc)
 		if m == nil {
 			return nil, failed
@@ -42,19 +51,17 @@ func (k *known) message(f *Frame, m message.Message) []string {
 			return nil, err
 		}
 		return again, failed
-	}})
+	}}}
 }
 
-// request returns what nobody knows of a request.
-func (k *known) request(dir claudetest.Dir, r wire.Request) []string {
-	name := "request " + r.Subtype
-	doc := r.Body
-	var d decoder
+// requestDocument returns what a request is decoded as.
+func requestDocument(dir claudetest.Dir, r wire.Request) document {
+	d := document{name: "request " + r.Subtype, body: r.Body}
 	switch {
 	case dir == claudetest.DirIn && r.Subtype == "initialize":
 		d.decode = into[control.Initialize]
 	case dir == claudetest.DirIn:
-		return nil // the SDK's own
+		return document{} // the SDK's own
 	case r.Subtype == "can_use_tool":
 		d.decode = into[permission.Request]
 	case r.Subtype == "elicitation":
@@ -62,30 +69,26 @@ func (k *known) request(dir claudetest.Dir, r wire.Request) []string {
 	case r.Subtype == "request_user_dialog":
 		d.decode = into[control.Dialog]
 	case r.Subtype == "mcp_message":
-		return nil // JSON-RPC is carried, not read
+		return document{} // JSON-RPC is carried, not read
 	case r.Subtype == "hook_callback":
-		input := jsonx.Member(r.Body, "input")
-		event := hook.Event(jsonx.Text(jsonx.Member(input, "hook_event_name")))
-		if d = (decoder{hookInput(event), true}); d.decode == nil {
-			return []string{pathName("hook", string(event))}
+		d.body = jsonx.Member(r.Body, "input")
+		event := hook.Event(jsonx.Text(jsonx.Member(d.body, "hook_event_name")))
+		d.name, d.decoder = "hook "+string(event), decoder{hookInput(event), true}
+		if d.decode == nil {
+			d.unknown = pathName("hook", string(event))
 		}
-		name, doc = "hook "+string(event), input
 	default:
-		return []string{name}
+		d.unknown = d.name
 	}
-	return without(k.unknown(name, doc, d), name+".subtype")
+	return d
 }
 
-// reply returns what nobody knows of a reply of the CLI.
-func (k *known) reply(x *Exchange, r wire.Response) []string {
+// replyDocument returns what a reply of the CLI is decoded as.
+func replyDocument(x *Exchange, r wire.Response) document {
 	if x.From != claudetest.DirIn || len(r.Payload) == 0 {
-		return nil
+		return document{}
 	}
-	d := decoder{decode: replyTo(x.Subtype)}
-	if d.decode == nil {
-		return nil
-	}
-	return k.unknown("reply "+x.Subtype, r.Payload, d)
+	return document{name: "reply " + x.Subtype, body: r.Payload, decoder: decoder{decode: replyTo(x.Subtype)}}
 }
 
 // replyTo returns the decoder of the replies to an operation.
@@ -113,6 +116,14 @@ func replyTo(subtype string) func([]byte) ([]byte, error) {
 		return into[control.HooksListing]
 	case "get_task_output":
 		return into[control.TaskOutput]
+	case "read_file":
+		return into[control.FileContents]
+	case "file_suggestions":
+		return into[control.FileSuggestions]
+	case "list_permission_rules":
+		return into[control.PermissionRules]
+	case "mcp_call":
+		return into[control.MCPCallResult]
 	case "side_question":
 		return into[control.SideAnswer]
 	case "mcp_set_servers":
@@ -163,14 +174,4 @@ func hookInput(event hook.Event) func([]byte) ([]byte, error) {
 		hook.EventWorktreeCreate:      into[hook.WorktreeCreateInput],
 		hook.EventWorktreeRemove:      into[hook.WorktreeRemoveInput],
 	}[event]
-}
-
-// without takes a name out of a list.
-func without(names []string, name string) []string {
-	for i, n := range names {
-		if n == name {
-			return append(names[:i:i], names[i+1:]...)
-		}
-	}
-	return names
 }
