@@ -125,3 +125,24 @@ func TestAppendText(t *testing.T) {
 		t.Errorf("broken UTF-8 becomes %s", got)
 	}
 }
+
+func TestElements(t *testing.T) {
+	for text, want := range map[string]string{
+		`[]`:                           "",
+		`[ 1 , "a,]" , {"b":[2]} ,[]]`: `1|"a,]"|{"b":[2]}|[]`,
+		`[1`:                           "1",
+		`[1 2]`:                        "1",
+		`{"a":1}`:                      "",
+		`"[1]"`:                        "",
+		``:                             "",
+		`[,1]`:                         "",
+	} {
+		var got []string
+		for e := range jsonx.Elements([]byte(text)) {
+			got = append(got, string(e))
+		}
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("%s has the elements %s, want %s", text, s, want)
+		}
+	}
+}

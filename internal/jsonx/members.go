@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"iter"
 	"math/bits"
 )
 
@@ -275,4 +276,32 @@ func ID(value []byte) bool {
 	}
 	c := value[0]
 	return (c == '"' || c == '-' || c >= '0' && c <= '9') && Valid(value)
+}
+
+// Elements yields the elements of a JSON array as they are written. It yields
+// none for anything else, and ends where the array cannot be read.
+func Elements(array []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		m := Members{data: array}
+		if m.blanks(); m.peek() != '[' {
+			return
+		}
+		m.pos++
+		for first := true; ; first = false {
+			m.blanks()
+			switch {
+			case m.peek() == ']':
+				return
+			case !first && m.peek() != ',':
+				return
+			case !first:
+				m.pos++
+				m.blanks()
+			}
+			start := m.pos
+			if m.skip() != nil || !yield(m.data[start:m.pos]) {
+				return
+			}
+		}
+	}
 }

@@ -90,15 +90,19 @@ func pythonExports() map[string]entry {
 		"Transport":                 {here: "Transport"},
 		"create_sdk_mcp_server":     {here: "tool.NewServer"},
 		"fold_session_summary":      {"", noStore},
-		"fork_session":              {"Options.ForkSession", "when the session is resumed"},
+		"delete_session":            {here: "history.History.Delete"},
+		"fork_session":              {here: "history.History.Fork"},
+		"get_session_info":          {here: "history.History.Info"},
+		"get_session_messages":      {here: "history.Transcript.Messages"},
+		"get_subagent_messages":     {here: "history.Transcript.Subagent"},
 		"import_session_to_store":   {"", noStore},
+		"list_sessions":             {here: "history.History.List"},
+		"list_subagents":            {here: "history.Transcript.Subagents"},
 		"project_key_for_directory": {"", noStore},
 		"query":                     {here: "Query, Ask"},
-		"rename_session":            {"Session.Rename", "of a session that runs"},
+		"rename_session":            {"history.History.Rename", "Session.Rename for a session that runs"},
+		"tag_session":               {here: "history.History.Tag"},
 		"tool":                      {here: "tool.New"},
-	}
-	for _, name := range []string{"list_sessions", "get_session_info", "get_session_messages", "list_subagents", "get_subagent_messages", "tag_session", "delete_session"} {
-		table[name] = entry{"", noFiles}
 	}
 	for _, name := range []string{
 		"list_sessions_from_store", "get_session_info_from_store", "get_session_messages_from_store", "list_subagents_from_store", "get_subagent_messages_from_store",

@@ -9,7 +9,6 @@ type entry struct {
 // Reasons that more than one entry has.
 const (
 	noStore = "sessions are kept by the CLI itself; a store beside it is not part of driving it"
-	noFiles = "reads or writes the session files of the CLI, whose form is its own and changes; Options.Resume, Continue and ForkSession go on with a session by its id"
 )
 
 // options has an entry for each option.
@@ -175,27 +174,27 @@ func exports() map[string]entry {
 	return map[string]entry{
 		"AbortError":                  {"", "the context's own error, or ErrClosed"},
 		"InMemorySessionStore":        {"", noStore},
-		"archiveSession":              {"", noFiles},
+		"archiveSession":              {here: "history.History.Archive"},
 		"createSdkMcpServer":          {here: "tool.NewServer"},
-		"deleteSession":               {"", noFiles},
+		"deleteSession":               {"history.History.Delete", "removes the copies of files that were kept to rewind to as well"},
 		"filterEscalatingDefaultMode": {"", "works on settings that were resolved without the CLI; see resolveSettings"},
 		"foldSessionSummary":          {"", noStore},
-		"forkSession":                 {"Options.ForkSession", "when the session is resumed; copying its files without a CLI is not offered"},
-		"getSessionInfo":              {"", noFiles},
-		"getSessionMessages":          {"", noFiles},
-		"getSubagentMessages":         {"", noFiles},
+		"forkSession":                 {"history.History.Fork", "ends before a tool call that a hook has put off, unless told otherwise"},
+		"getSessionInfo":              {here: "history.History.Info"},
+		"getSessionMessages":          {here: "history.Transcript.Messages"},
+		"getSubagentMessages":         {here: "history.Transcript.Subagent"},
 		"importSessionToStore":        {"", noStore},
-		"listSessions":                {"", noFiles},
-		"listSubagents":               {"", noFiles},
+		"listSessions":                {here: "history.History.List"},
+		"listSubagents":               {here: "history.Transcript.Subagents"},
 		"matchDeniedModels":           {"", "the CLI holds the list itself, and refuses the model"},
 		"prewarm":                     {"", "experimental there: a process that is handed its session later; Pool has sessions ready"},
 		"query":                       {here: "Query, Ask, Connect"},
-		"renameSession":               {"Session.Rename", "of a session that runs"},
+		"renameSession":               {"history.History.Rename", "Session.Rename for a session that runs"},
 		"resolveSettings":             {"Session.Settings", "as the CLI that runs resolves them; a second resolver beside it could only differ"},
 		"startup":                     {"Connect, Pool", "Connect waits for the handshake and sends no prompt, Pool keeps such sessions"},
-		"tagSession":                  {"", noFiles},
+		"tagSession":                  {here: "history.History.Tag"},
 		"tool":                        {here: "tool.New"},
-		"unarchiveSession":            {"", noFiles},
+		"unarchiveSession":            {here: "history.History.Unarchive"},
 	}
 }
 

@@ -13,11 +13,11 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/officialsdk", "docs"},
-		{"internal/secret"},
+		{"internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/officialsdk", "internal/uuid", "docs"},
+		{"internal/secret", "internal/transcript"},
 		{"internal/proc", "permission"},
 		{"message", "hook", "control", "permission/policy"},
-		{"internal/wire"},
+		{"internal/wire", "history"},
 		{"internal/peer", "internal/inbox"},
 		{".", "host"},
 		{"tool", "claudetest"},
@@ -51,6 +51,7 @@ func homes() map[string]string {
 		"github.com/google/jsonschema-go":        "internal/schema",
 		"github.com/modelcontextprotocol/go-sdk": "tool",
 		"github.com/alecthomas/kong":             "cmd/claudectl",
+		"golang.org/x/text":                      "internal/transcript",
 	}
 }
 

@@ -1,0 +1,158 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+)
+
+// Rename gives a session a title. A live CLI takes it over.
+func (h *History) Rename(ctx context.Context, id, title string) error {
+	title = strings.TrimSpace(title)
+	if title == "" {
+		return errors.New("claude: history: rename: the title is empty")
+	}
+	return h.append(ctx, id, transcript.Title(id, title))
+}
+
+// Tag gives a session a tag, in the place of the one it had. An empty tag takes
+// it away. Characters that nobody can see are removed from it.
+func (h *History) Tag(ctx context.Context, id, tag string) error {
+	clean := transcript.CleanTag(tag)
+	if clean == "" && tag != "" {
+		return errors.New("claude: history: tag: nothing of the tag can be seen")
+	}
+	return h.append(ctx, id, transcript.Tag(id, clean))
+}
+
+// append adds a line to a transcript. The file is opened for appending and never
+// made, so that what a CLI writes at the same time stays whole, and a session
+// that is deleted stays deleted.
+func (h *History) append(ctx context.Context, id string, line []byte) error {
+	return h.with(id, func(r *os.Root, found []place) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		f, err := r.OpenFile(found[0].file(), os.O_RDWR|os.O_APPEND, 0)
+		if err != nil {
+			return fmt.Errorf("claude: history: %w", err)
+		}
+		text := append(line, '\n')
+		var last [1]byte
+		if info, err := f.Stat(); err == nil && info.Size() > 0 {
+			if _, err := f.ReadAt(last[:], info.Size()-1); err == nil && last[0] != '\n' {
+				text = append([]byte{'\n'}, text...) // a line that was cut off stays alone
+			}
+		}
+		if _, err := f.Write(text); err != nil {
+			return errors.Join(fmt.Errorf("claude: history: %w", err), f.Close())
+		}
+		return f.Close()
+	})
+}
+
+// Archive marks a session as archived, wherever it is. Listings still have it
+// unless they are told otherwise, and the next prompt takes it out again.
+func (h *History) Archive(ctx context.Context, id string) error { return h.archive(ctx, id, true) }
+
+// Unarchive takes the mark away.
+func (h *History) Unarchive(ctx context.Context, id string) error { return h.archive(ctx, id, false) }
+
+func (h *History) archive(ctx context.Context, id string, on bool) error {
+	note, err := json.Marshal(archivedNote{Archived: on, At: time.Now().UTC().Truncate(time.Millisecond), By: "sdk"})
+	if err != nil {
+		return err
+	}
+	return h.with(id, func(r *os.Root, found []place) error {
+		var errs []error
+		for _, p := range found {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			errs = append(errs, replace(r, p.folder(), "archived.json", note))
+		}
+		if err := errors.Join(errs...); err != nil {
+			return fmt.Errorf("claude: history: archive session %s: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// replace writes a file whole or not at all.
+func replace(r *os.Root, folder, name string, data []byte) error {
+	if err := r.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	next := path.Join(folder, "."+name+".next")
+	if err := r.WriteFile(next, data, 0o600); err != nil {
+		return err
+	}
+	return r.Rename(next, path.Join(folder, name))
+}
+
+// Removed is what Delete has removed.
+type Removed struct {
+	// Paths are the files and folders, relative to the configuration directory.
+	Paths []string
+	Files int
+	Bytes int64
+}
+
+// Delete removes a session for good: its transcript, those of its sub-agents, and
+// the copies of files that were kept to rewind to. It returns what it removed,
+// also if it could not remove everything: then the transcript is still there and
+// Delete can be called again. A CLI that has the session open may write it anew.
+func (h *History) Delete(ctx context.Context, id string) (removed Removed, err error) {
+	err = h.with(id, func(r *os.Root, found []place) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		paths := []string{path.Join("file-history", id)}
+		for _, p := range found {
+			paths = append(paths, p.folder())
+		}
+		for _, p := range found {
+			paths = append(paths, p.file()) // last: until then it can be found
+		}
+		for _, name := range paths {
+			if err := removed.remove(r, name); err != nil {
+				return fmt.Errorf("claude: history: delete session %s: %w", id, err)
+			}
+		}
+		return nil
+	})
+	return removed, err
+}
+
+// remove removes a file or folder, if it is there, and counts what was in it.
+func (m *Removed) remove(r *os.Root, name string) error {
+	if _, err := r.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	files, bytes := 0, int64(0)
+	_ = fs.WalkDir(r.FS(), name, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return nil //nolint // counting is not worth a failure
+		}
+		files++
+		if info, err := entry.Info(); err == nil {
+			bytes += info.Size()
+		}
+		return nil
+	})
+	if err := r.RemoveAll(name); err != nil {
+		return err
+	}
+	m.Paths = append(m.Paths, name)
+	m.Files += files
+	m.Bytes += bytes
+	return nil
+}

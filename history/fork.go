@@ -1,0 +1,139 @@
+package history
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// ForkOptions are the choices of Fork. The zero value copies the whole
+// conversation.
+type ForkOptions struct {
+	// UpTo is the id of the last message of the copy, as in Message.UUID.
+	UpTo string
+	// Title is the title of the copy; "" is that of the original with "(fork)".
+	Title string
+	// KeepDeferred also copies a tool call that a hook has put off, and what
+	// was to come after it. Both sessions then ask for the same call, and
+	// both can run it; without it the copy ends before the call.
+	KeepDeferred bool
+}
+
+// Fork copies a conversation into a session of its own, which can be resumed, and
+// returns its id. The original stays as it is. Transcripts of sub-agents and the
+// copies of files to rewind to are not copied.
+func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork string, err error) {
+	err = h.with(id, func(r *os.Root, found []place) error {
+		fork, err = h.fork(ctx, r, found[0], o)
+		switch {
+		case errors.Is(err, transcript.ErrNoMessage):
+			err = fmt.Errorf("%w: message %s", ErrNotFound, o.UpTo)
+		case errors.Is(err, transcript.ErrEmpty):
+			err = ErrEmpty
+		}
+		if err != nil {
+			return fmt.Errorf("claude: history: fork session %s: %w", id, err)
+		}
+		return nil
+	})
+	return fork, err
+}
+
+// fork writes the copy beside the original, under a name that nobody reads, and
+// gives it its name when it is whole.
+func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
+	t, err := h.read(ctx, r, p.file())
+	if err != nil {
+		return "", err
+	}
+	kept, err := t.index.Cut(o.UpTo, o.KeepDeferred)
+	if err != nil {
+		return "", err
+	}
+	if o.Title == "" {
+		var e edges
+		o.Title = "Forked session (fork)"
+		if info, ok := e.read(r, p); ok {
+			o.Title = info.Title + " (fork)"
+		}
+	}
+	to := place{id: uuid.New(), project: p.project}
+	next := path.Join("projects", p.project, "."+to.id+".next")
+	c := t.index.NewCopy(p.id, to.id, kept, uuid.New)
+	err = h.copy(ctx, r, p, next, func(out *bufio.Writer, lines *os.File) error {
+		return writeCopy(ctx, out, lines, c, kept, o.Title)
+	})
+	if err == nil {
+		err = r.Rename(next, to.file())
+	}
+	if err != nil {
+		_ = r.Remove(next)
+		return "", err
+	}
+	return to.id, nil
+}
+
+// copy opens the two files and makes sure that the new one is on disk.
+func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do func(*bufio.Writer, *os.File) error) error {
+	in, err := r.Open(p.file())
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := r.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(f)
+	return errors.Join(do(out, in), out.Flush(), f.Sync(), f.Close())
+}
+
+// writeCopy writes the entries, then the notes that the CLI needs to resume, then
+// the title.
+func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcript.Copy, kept []transcript.Entry, title string) error {
+	put := func(line []byte) {
+		out.Write(line)
+		out.WriteByte('\n')
+	}
+	for i := range kept {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		e := &kept[i]
+		text := make([]byte, e.Len)
+		if _, err := in.ReadAt(text, e.Pos); err != nil {
+			return errors.Join(ErrChanged, err)
+		}
+		now := ""
+		if i == len(kept)-1 {
+			now = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
+		}
+		line, err := c.Entry(text, e, now)
+		if err != nil {
+			return err
+		}
+		if line != nil {
+			put(line)
+		}
+	}
+	if _, err := in.Seek(0, 0); err != nil {
+		return err
+	}
+	for line, err := range transcript.Lines(in) {
+		if err != nil {
+			return err
+		}
+		if note := c.Note(line.Text); note != nil {
+			put(note)
+		}
+	}
+	put(transcript.Title(c.To, title))
+	return nil
+}

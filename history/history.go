@@ -1,0 +1,135 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// The errors of this package, to be found with [errors.Is].
+var (
+	ErrInvalidID = errors.New("is not a session id (a UUID)")
+	ErrNotFound  = errors.New("not found")
+	ErrEmpty     = errors.New("session has no messages")
+	ErrChanged   = errors.New("changed while it was read")
+)
+
+// History is the sessions of one place. All methods may be called from any
+// goroutine, also while a CLI works on the same sessions.
+type History struct {
+	config string
+}
+
+// Disk returns the history in a configuration directory of the CLI. If dir is ""
+// it is $CLAUDE_CONFIG_DIR, or .claude in the home directory. A directory that
+// does not exist has no sessions.
+func Disk(dir string) *History {
+	if dir == "" {
+		dir = os.Getenv("CLAUDE_CONFIG_DIR")
+	}
+	if dir == "" {
+		if home, err := os.UserHomeDir(); err == nil {
+			dir = filepath.Join(home, ".claude")
+		}
+	}
+	return &History{config: dir}
+}
+
+// place is where a session is: its transcript, relative to the configuration
+// directory, with forward slashes.
+type place struct {
+	id      string
+	project string // the folder below projects
+	info    fs.FileInfo
+}
+
+func (p place) file() string   { return path.Join("projects", p.project, p.id+".jsonl") }
+func (p place) folder() string { return path.Join("projects", p.project, p.id) }
+
+// newer orders places, the newest first, and by id when that decides nothing.
+func newer(a, b place) int {
+	if c := b.info.ModTime().Compare(a.info.ModTime()); c != 0 {
+		return c
+	}
+	return strings.Compare(b.id, a.id)
+}
+
+// root opens the configuration directory. What is opened through it cannot lie
+// outside, whatever symbolic links there are.
+func (h *History) root() (*os.Root, error) {
+	if h.config == "" {
+		return nil, fmt.Errorf("claude: history: no configuration directory: %w", ErrNotFound)
+	}
+	r, err := os.OpenRoot(h.config)
+	if err != nil {
+		return nil, fmt.Errorf("claude: history: %w", err)
+	}
+	return r, nil
+}
+
+// projects lists the folders of sessions.
+func projects(r *os.Root) ([]string, error) {
+	entries, err := fs.ReadDir(r.FS(), "projects")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// find returns where a session is, the newest first: a session can be in more
+// than one folder, when a directory was moved. Empty files do not count.
+func find(r *os.Root, id string) ([]place, error) {
+	if !uuid.Valid(id) {
+		return nil, fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
+	}
+	names, err := projects(r)
+	if err != nil {
+		return nil, fmt.Errorf("claude: history: %w", err)
+	}
+	var found []place
+	for _, name := range names {
+		p := place{id: id, project: name}
+		if info, err := r.Lstat(p.file()); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			p.info = info
+			found = append(found, p)
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("claude: history: session %s %w", id, ErrNotFound)
+	}
+	slices.SortFunc(found, newer)
+	return found, nil
+}
+
+// with opens the configuration directory and finds a session there.
+func (h *History) with(id string, do func(r *os.Root, found []place) error) error {
+	if !uuid.Valid(id) { // first: nothing is touched for it
+		return fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
+	}
+	r, err := h.root()
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("claude: history: session %s %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	found, err := find(r, id)
+	if err != nil {
+		return err
+	}
+	return do(r, found)
+}

@@ -1,0 +1,275 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// Query says which sessions to list. The zero Query lists all.
+type Query struct {
+	// Dir is a working directory: only its sessions are listed, and those of
+	// the other worktrees of its git repository. "" lists all directories.
+	Dir string
+	// SkipWorktrees leaves the other worktrees out.
+	SkipWorktrees bool
+	// Limit is how many sessions to list at most; 0 means all.
+	Limit int
+	// Offset is how many to pass over first.
+	Offset int
+	// Archived says what to do with archived sessions; they are listed, and
+	// marked, unless it says otherwise.
+	Archived ArchiveFilter
+	// Tag lists only sessions with this tag.
+	Tag string
+	// SkipProgrammatic leaves out sessions that a program began with an SDK
+	// or with "claude -p".
+	SkipProgrammatic bool
+}
+
+// ArchiveFilter chooses sessions by whether they are archived.
+type ArchiveFilter int
+
+// The filters.
+const (
+	IncludeArchived ArchiveFilter = iota
+	ExcludeArchived
+	OnlyArchived
+)
+
+// Info is what a listing knows of a session. It is read from the two ends of the
+// file, so that of a long session it may miss what was set long ago.
+type Info struct {
+	ID string
+	// Title is what to call the session: its custom title, or else its last or
+	// first prompt. It is never empty.
+	Title       string
+	CustomTitle string // given by a person or made up by the CLI
+	FirstPrompt string // cut after 200 characters
+	Tag         string
+	Archived    bool
+	Dir         string // the working directory
+	Branch      string // the git branch; "HEAD" outside a repository
+	Entrypoint  string // what began the session, such as "cli" or "sdk-go"
+	Created     time.Time
+	Modified    time.Time
+	Size        int64 // of the transcript in bytes
+}
+
+// List lists sessions, the last modified first. It reads only as far as it is
+// ranged over. Files that are not sessions, that hold nothing to see, or that
+// were continued in another session are passed over; an error ends the list.
+func (h *History) List(ctx context.Context, q Query) iter.Seq2[Info, error] {
+	return func(yield func(Info, error) bool) {
+		r, err := h.root()
+		if errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		if err != nil {
+			yield(Info{}, err)
+			return
+		}
+		defer r.Close()
+		found, err := h.places(ctx, r, q)
+		if err != nil {
+			yield(Info{}, err)
+			return
+		}
+		if err := list(ctx, r, found, q, yield); err != nil {
+			yield(Info{}, err)
+		}
+	}
+}
+
+// list yields the sessions that the query wants.
+func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Info, error) bool) error {
+	seen := make(map[string]bool, len(found))
+	var e edges
+	passed, listed := 0, 0
+	for _, p := range found {
+		if err := ctx.Err(); err != nil {
+			return context.Cause(ctx)
+		}
+		if seen[p.id] {
+			continue
+		}
+		info, ok := e.read(r, p)
+		if !ok || !q.wants(&info) {
+			continue
+		}
+		seen[p.id] = true
+		if passed < q.Offset {
+			passed++
+			continue
+		}
+		listed++
+		if !yield(info, nil) || q.Limit > 0 && listed == q.Limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// wants reports whether a session passes the filters.
+func (q *Query) wants(info *Info) bool {
+	switch {
+	case q.Tag != "" && info.Tag != q.Tag:
+		return false
+	case q.Archived == ExcludeArchived && info.Archived, q.Archived == OnlyArchived && !info.Archived:
+		return false
+	case q.SkipProgrammatic && strings.HasPrefix(info.Entrypoint, "sdk-"):
+		return false
+	}
+	return true
+}
+
+// places collects the transcripts that may be listed, the newest first.
+func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, error) {
+	names, err := projects(r)
+	if err != nil {
+		return nil, fmt.Errorf("claude: history: %w", err)
+	}
+	keep := func(string, *os.Root) bool { return true }
+	if q.Dir != "" {
+		if keep, err = of(ctx, q.Dir, !q.SkipWorktrees); err != nil {
+			return nil, err
+		}
+	}
+	var found []place
+	for _, name := range names {
+		if !keep(name, r) {
+			continue
+		}
+		entries, err := fs.ReadDir(r.FS(), path.Join("projects", name))
+		if err != nil {
+			continue // gone, or closed to us: the others are still there
+		}
+		for _, entry := range entries {
+			id, ok := strings.CutSuffix(entry.Name(), ".jsonl")
+			if !ok || !uuid.Valid(id) || !entry.Type().IsRegular() {
+				continue
+			}
+			if info, err := entry.Info(); err == nil && info.Size() > 0 {
+				found = append(found, place{id: id, project: name, info: info})
+			}
+		}
+	}
+	slices.SortFunc(found, newer)
+	return found, nil
+}
+
+// Info returns what a listing says of one session.
+func (h *History) Info(ctx context.Context, id string) (info Info, err error) {
+	err = h.with(id, func(r *os.Root, found []place) error {
+		var e edges
+		var ok bool
+		if info, ok = e.read(r, found[0]); !ok {
+			return fmt.Errorf("claude: history: session %s: %w", id, ErrEmpty)
+		}
+		return context.Cause(ctx)
+	})
+	return info, err
+}
+
+// edges are the buffers for the two ends of a file.
+type edges struct{ head, tail [transcript.Edge]byte }
+
+// read returns what a listing says of a session; it reports false for one that
+// is not to be listed.
+func (e *edges) read(r *os.Root, p place) (Info, bool) {
+	f, err := r.Open(p.file())
+	if err != nil {
+		return Info{}, false
+	}
+	defer f.Close()
+	n, err := f.ReadAt(e.head[:], 0)
+	if err != nil && err != io.EOF {
+		return Info{}, false
+	}
+	head := e.head[:n]
+	tail := head
+	if size := p.info.Size(); size > transcript.Edge {
+		n, err := f.ReadAt(e.tail[:], size-transcript.Edge)
+		if err != nil && err != io.EOF {
+			return Info{}, false
+		}
+		tail = e.tail[:n]
+		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+			tail = tail[i+1:] // the first line is cut off
+		}
+	}
+	l := transcript.List(head, tail, customTitle(r, p))
+	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && continued(r, p, l.ContinuedIn) {
+		return Info{}, false
+	}
+	return Info{
+		ID: p.id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag,
+		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
+		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(),
+	}, true
+}
+
+// continued reports whether the session that continues this one is there.
+func continued(r *os.Root, p place, id string) bool {
+	if !uuid.Valid(id) || id == p.id {
+		return false
+	}
+	_, err := r.Lstat(place{id: id, project: p.project}.file())
+	return err == nil
+}
+
+// maxNote is how large a file beside a transcript may be.
+const maxNote = 64 << 10
+
+// readNote decodes a small file beside a transcript.
+func readNote(r *os.Root, name string, v any) bool {
+	f, err := r.Open(name)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxNote+1))
+	return err == nil && len(text) <= maxNote && json.Unmarshal(text, v) == nil
+}
+
+// customTitle returns the title that a rename over the control channel left in a
+// file of its own.
+func customTitle(r *os.Root, p place) string {
+	var note struct {
+		Title string `json:"customTitle"`
+	}
+	if !readNote(r, path.Join(p.folder(), "custom-title.json"), &note) {
+		return ""
+	}
+	return strings.TrimSpace(note.Title)
+}
+
+// archivedNote is the file that marks a session as archived.
+type archivedNote struct {
+	Archived bool      `json:"archived"`
+	At       time.Time `json:"at"`
+	By       string    `json:"by"`
+}
+
+// archived reports whether a session is archived. A prompt that came later takes
+// it out again.
+func archived(r *os.Root, p place, head, tail []byte) bool {
+	var note archivedNote
+	if !readNote(r, path.Join(p.folder(), "archived.json"), &note) || !note.Archived {
+		return false
+	}
+	return !transcript.LastPrompt(head, tail).After(note.At)
+}

@@ -1,0 +1,257 @@
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Transcript is a conversation as it stood when it was read. It may be used from
+// any goroutine. The messages stay in the file: each loop reads them from there.
+type Transcript struct {
+	ID string
+	// Skipped is how many lines of the file could not be read.
+	Skipped int
+
+	history *History
+	file    string
+	project string
+	index   *transcript.Index
+	entries []transcript.Entry
+	parent  string // of a sub-agent: the call it works for
+	agent   bool
+}
+
+// Message is a message of a transcript.
+type Message struct {
+	// Message is the message as the CLI says it on its stream: a
+	// [*message.User], a [*message.Assistant], or a system message.
+	message.Message
+	// UUID is its id, to fork at or to rewind to.
+	UUID string
+	// Time is when it was said.
+	Time time.Time
+	// Summary says that a compaction wrote it, in the place of what was said
+	// before.
+	Summary bool
+	// Entry is the line of the file.
+	Entry json.RawMessage
+}
+
+// Page chooses messages of a transcript. The zero Page chooses all that a person
+// would see.
+type Page struct {
+	Offset int
+	Limit  int // 0 means all
+	// System includes system lines, such as the boundary of a compaction.
+	System bool
+}
+
+// Read reads the conversation of a session: what the CLI would go on with.
+func (h *History) Read(ctx context.Context, id string) (t *Transcript, err error) {
+	err = h.with(id, func(r *os.Root, found []place) error {
+		t, err = h.read(ctx, r, found[0].file())
+		if err != nil {
+			return fmt.Errorf("claude: history: session %s: %w", id, err)
+		}
+		t.ID, t.project = id, found[0].project
+		t.entries = t.index.Conversation()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// read indexes a file.
+func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcript, error) {
+	f, err := r.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	t := &Transcript{history: h, file: file, index: new(transcript.Index)}
+	for line, err := range transcript.Lines(f) {
+		switch {
+		case err != nil:
+			return nil, err
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case line.Long:
+			t.index.Skipped++
+		default:
+			if err := t.index.Add(line.Pos, line.Text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t.Skipped = t.index.Skipped
+	return t, nil
+}
+
+// shown reports whether an entry is a message on a page.
+func (t *Transcript) shown(e *transcript.Entry, p Page) bool {
+	switch e.Kind {
+	case transcript.User, transcript.Assistant:
+		return t.agent || e.Visible()
+	case transcript.System:
+		return p.System && !e.Sidechain
+	case transcript.Attachment:
+		return t.index.IsPrompt(e)
+	}
+	return false
+}
+
+// Len returns how many messages there are.
+func (t *Transcript) Len() int {
+	n := 0
+	for i := range t.entries {
+		if t.shown(&t.entries[i], Page{}) {
+			n++
+		}
+	}
+	return n
+}
+
+// Messages yields the messages of a page, in the order of the conversation. The
+// file is read as the loop runs, and closed when it is left. An error ends the
+// loop: [ErrNotFound] if the session was deleted in the meantime.
+func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*Message, error] {
+	return func(yield func(*Message, error) bool) {
+		skip, count := p.Offset, 0
+		wanted := func(e *transcript.Entry) bool {
+			if !t.shown(e, p) || p.Limit > 0 && count == p.Limit {
+				return false
+			}
+			if skip--; skip >= 0 {
+				return false
+			}
+			count++
+			return true
+		}
+		for line, err := range t.lines(ctx, wanted) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			m, err := t.decode(line)
+			if err != nil {
+				err = fmt.Errorf("claude: history: session %s: %w", t.ID, err)
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// Entries yields the lines of the conversation as they are in the file, also
+// those that Messages does not show, such as attachments.
+func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		for line, err := range t.lines(ctx, func(*transcript.Entry) bool { return true }) {
+			if !yield(line.text, err) {
+				return
+			}
+		}
+	}
+}
+
+// line is an entry with its bytes.
+type line struct {
+	*transcript.Entry
+	text []byte
+}
+
+// lines reads the entries that are wanted from the file.
+func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) bool) iter.Seq2[line, error] {
+	return func(yield func(line, error) bool) {
+		r, err := t.history.root()
+		if err != nil {
+			yield(line{}, err)
+			return
+		}
+		defer r.Close()
+		f, err := r.Open(t.file)
+		if err != nil {
+			yield(line{}, fmt.Errorf("claude: history: session %s %w: %w", t.ID, ErrNotFound, err))
+			return
+		}
+		defer f.Close()
+		for i := range t.entries {
+			e := &t.entries[i]
+			if ctx.Err() != nil {
+				yield(line{}, context.Cause(ctx))
+				return
+			}
+			if !wanted(e) {
+				continue
+			}
+			text := make([]byte, e.Len)
+			if _, err := f.ReadAt(text, e.Pos); err != nil || len(text) == 0 || text[0] != '{' {
+				yield(line{}, fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err)))
+				return
+			}
+			if !yield(line{e, text}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// decode makes a message of a line.
+func (t *Transcript) decode(l line) (*Message, error) {
+	var speech []byte
+	id := l.UUID
+	if l.Kind == transcript.Attachment {
+		speech = transcript.Prompt(l.text, l.Entry)
+		id = l.Queued
+	} else {
+		var err error
+		if speech, err = transcript.Speech(l.text, t.parent); err != nil {
+			return nil, err
+		}
+	}
+	m, err := message.Decode(speech)
+	if m == nil {
+		return nil, err
+	}
+	when, _ := time.Parse(time.RFC3339, l.Time) // a message without a time is still one
+	return &Message{Message: m, UUID: id, Time: when, Summary: l.Summary, Entry: l.text}, nil
+}
+
+// Standing is how far a prompt got, as far as the transcript says.
+type Standing int
+
+// The standings of a prompt.
+const (
+	Unseen   Standing = iota // there is no trace of it: it can be sent again under the same id
+	Answered                 // its turn ended with an answer
+	Deferred                 // a hook put off a tool call, which waits for a decision
+	Cut                      // its turn broke off
+)
+
+// String returns the standing in one word.
+func (s Standing) String() string {
+	names := [...]string{"unseen", "answered", "deferred", "cut"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("Standing(%d)", int(s))
+	}
+	return names[s]
+}
+
+// Standing returns how far the prompt with this id got, and the ids of the tool
+// calls of its turn that have no result. The id is the one that Session.Send
+// returned; a prompt that was folded into a running turn is found too.
+func (t *Transcript) Standing(prompt string) (s Standing, open []string) {
+	how, open := transcript.Of(t.entries, prompt)
+	return Standing(how), open
+}

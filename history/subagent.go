@@ -1,0 +1,104 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+)
+
+// Subagent is a sub-agent that worked in a session.
+type Subagent struct {
+	ID          string
+	Type        string // such as "general-purpose"
+	Description string
+	ToolUseID   string // the call that started it
+	Parent      string // the sub-agent that started it, "" if the main conversation did
+	Finished    bool
+
+	file string
+}
+
+// agentNote is the file beside a sub-agent's transcript.
+type agentNote struct {
+	Type        string `json:"agentType"`
+	Description string `json:"description"`
+	ToolUseID   string `json:"toolUseId"`
+	Parent      string `json:"parentAgentId"`
+	Finished    bool   `json:"finished"`
+}
+
+// maxAgents bounds how many sub-agents of a session are listed.
+const maxAgents = 10_000
+
+// Subagents lists the sub-agents of the session, those of workflows too.
+func (t *Transcript) Subagents(ctx context.Context) ([]Subagent, error) {
+	r, err := t.history.root()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return t.subagents(ctx, r)
+}
+
+func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]Subagent, error) {
+	top := path.Join("projects", t.project, t.ID, "subagents")
+	var agents []Subagent
+	err := fs.WalkDir(r.FS(), top, func(name string, entry fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return nil //nolint // not there, or not ours to read: the others count
+		}
+		id, ok := strings.CutPrefix(entry.Name(), "agent-")
+		if !ok || !entry.Type().IsRegular() || len(agents) == maxAgents {
+			return nil
+		}
+		if id, ok = strings.CutSuffix(id, ".jsonl"); !ok || !transcript.ValidAgent(id) {
+			return nil
+		}
+		a := Subagent{ID: id, file: name}
+		var note agentNote
+		if readNote(r, strings.TrimSuffix(name, ".jsonl")+".meta.json", &note) {
+			a.Type, a.Description, a.ToolUseID = note.Type, note.Description, note.ToolUseID
+			a.Parent, a.Finished = note.Parent, note.Finished
+		}
+		agents = append(agents, a)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("claude: history: session %s: %w", t.ID, err)
+	}
+	return agents, nil
+}
+
+// Subagent reads the transcript of a sub-agent: all it was told and said.
+func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, error) {
+	r, err := t.history.root()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	agents, err := t.subagents(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		if a.ID != id {
+			continue
+		}
+		own, err := t.history.read(ctx, r, a.file)
+		if err != nil {
+			return nil, fmt.Errorf("claude: history: session %s: sub-agent %s: %w", t.ID, id, err)
+		}
+		own.ID, own.project, own.parent, own.agent = t.ID, t.project, a.ToolUseID, true
+		own.entries = own.index.Thread()
+		return own, nil
+	}
+	return nil, fmt.Errorf("claude: history: session %s: sub-agent %q %w", t.ID, id, ErrNotFound)
+}

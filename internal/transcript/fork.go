@@ -1,0 +1,246 @@
+package transcript
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Errors of [Index.Cut].
+var (
+	ErrNoMessage = errors.New("no such message in the conversation")
+	ErrEmpty     = errors.New("session has no messages")
+)
+
+// Cut returns the entries that a copy of the session needs, in the order of the
+// file: the conversation up to and including a message, or all of it if upTo is
+// "", and what a compaction left behind before it. Unless deferred is set the
+// copy ends before a call that a hook has put off: two sessions would ask for the
+// same call, and both would run it.
+func (x *Index) Cut(upTo string, deferred bool) ([]Entry, error) {
+	conversation := x.Conversation()
+	if !slices.ContainsFunc(conversation, func(e Entry) bool { return e.Kind == User || e.Kind == Assistant }) {
+		return nil, ErrEmpty
+	}
+	begin := conversation[0].Pos
+	if upTo != "" {
+		i := slices.IndexFunc(conversation, func(e Entry) bool { return e.UUID == upTo || e.Queued == upTo })
+		if i < 0 {
+			return nil, fmt.Errorf("%w: %s", ErrNoMessage, upTo)
+		}
+		conversation = conversation[:i+1]
+	}
+	if !deferred {
+		conversation = beforeDeferral(conversation)
+	}
+	if len(conversation) == 0 {
+		return nil, ErrEmpty
+	}
+	kept := make(map[string]bool, len(conversation))
+	for i := range conversation {
+		kept[conversation[i].UUID] = true
+	}
+	var out []Entry
+	for _, e := range x.entries {
+		if kept[e.UUID] || e.Pos < begin && mainline(&e) {
+			out = append(out, e)
+		}
+	}
+	return out, nil
+}
+
+// beforeDeferral cuts a conversation before the answer that made a call which is
+// put off and has no result.
+func beforeDeferral(conversation []Entry) []Entry {
+	answered := make(map[string]bool)
+	for i := range conversation {
+		for _, id := range conversation[i].Results {
+			answered[id] = true
+		}
+	}
+	for i := range conversation {
+		id := conversation[i].Deferred
+		if id == "" || answered[id] {
+			continue
+		}
+		call := slices.IndexFunc(conversation, func(e Entry) bool { return slices.Contains(e.Calls, id) })
+		if call < 0 {
+			return conversation[:i]
+		}
+		answer := conversation[call].MessageID
+		return conversation[:slices.IndexFunc(conversation, func(e Entry) bool {
+			return slices.Contains(e.Calls, id) || answer != "" && e.MessageID == answer
+		})]
+	}
+	return conversation
+}
+
+// Copy rewrites the lines of a session for another one: every id of an entry is
+// new, and what refers to it follows.
+type Copy struct {
+	From, To string            // the sessions
+	ids      map[string]string // new ids by the old ones
+	parents  map[string]string // of entries that are left out: whom they followed
+}
+
+// NewCopy prepares a copy of the entries of an index that Cut returned.
+func (x *Index) NewCopy(from, to string, kept []Entry, newID func() string) *Copy {
+	c := &Copy{From: from, To: to, ids: make(map[string]string, len(kept)), parents: make(map[string]string)}
+	for i := range kept {
+		if kept[i].Kind != Progress {
+			c.ids[kept[i].UUID] = newID()
+		}
+	}
+	for i := range x.entries {
+		if e := &x.entries[i]; c.ids[e.UUID] == "" {
+			c.parents[e.UUID] = e.Parent
+		}
+	}
+	return c
+}
+
+// parent returns the new id of an entry, or of the nearest one above it that is
+// copied; "" if there is none.
+func (c *Copy) parent(id string) string {
+	for range len(c.parents) + 1 {
+		if to := c.ids[id]; to != "" || id == "" {
+			return to
+		}
+		id = c.parents[id]
+	}
+	return "" // a circle
+}
+
+// Entry rewrites a line of the conversation. A new time is given to the last one
+// only. It returns nil for a line that is not copied.
+func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
+	if c.ids[e.UUID] == "" {
+		return nil, nil
+	}
+	out, err := c.rewrite(line, func(name string, value []byte) ([]byte, bool) {
+		switch name {
+		case "parentUuid":
+			if to := c.parent(e.Parent); to != "" {
+				return jsonx.AppendText(nil, to), true
+			}
+			return []byte("null"), true
+		case "isSidechain":
+			return []byte("false"), true
+		case "timestamp":
+			if now != "" {
+				return jsonx.AppendText(nil, now), true
+			}
+		case "teamName", "agentName", "sessionKind", "slug", "turnAttributionKey", "forkedFrom":
+			return nil, true // of the session that it was copied from
+		case "message", "attachment", "toolUseResult", "rendered", "content":
+			return value, true // what the model was told stays as it is
+		}
+		return nil, false
+	})
+	if err != nil {
+		return nil, err
+	}
+	out = append(out[:len(out)-1], `,"forkedFrom":{"sessionId":`...)
+	out = jsonx.AppendText(out, c.From)
+	out = append(out, `,"messageUuid":`...)
+	out = jsonx.AppendText(out, e.UUID)
+	return append(out, "}}"...), nil
+}
+
+// Note rewrites a line beside the conversation, nil if it is not one that the
+// copy needs.
+func (c *Copy) Note(line []byte) []byte {
+	switch note(line) {
+	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":
+		out, err := c.rewrite(line, func(string, []byte) ([]byte, bool) { return nil, false })
+		if err != nil {
+			return nil
+		}
+		return out
+	}
+	return nil
+}
+
+// rewrite copies an object. Change returns the new value of a member, nil to
+// leave it out; what it does not decide about gets its ids replaced.
+func (c *Copy) rewrite(line []byte, change func(name string, value []byte) ([]byte, bool)) ([]byte, error) {
+	m, err := jsonx.Walk(line)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]byte, 1, len(line)+256)
+	out[0] = '{'
+	for {
+		name, value, err := m.Next()
+		if err != nil {
+			return nil, err
+		}
+		if name == nil {
+			return append(out, '}'), nil
+		}
+		to, decided := change(string(name), value)
+		if decided && to == nil {
+			continue
+		}
+		if !decided {
+			to = c.replace(value)
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = jsonx.AppendText(out, string(name))
+		out = append(out, ':')
+		out = append(out, to...)
+	}
+}
+
+// replace puts the new ids into a value.
+func (c *Copy) replace(value []byte) []byte {
+	const length = 36
+	var out []byte
+	for {
+		i := bytes.IndexByte(value, '"')
+		if i < 0 || len(value)-i < length+2 {
+			break
+		}
+		id := string(value[i+1 : i+1+length])
+		to := c.ids[id]
+		if id == c.From {
+			to = c.To
+		}
+		if to == "" || value[i+1+length] != '"' {
+			out = append(out, value[:i+1]...)
+			value = value[i+1:]
+			continue
+		}
+		out = append(append(out, value[:i+1]...), to...)
+		value = value[i+1+length:]
+	}
+	return append(out, value...)
+}
+
+// Title returns the line that gives a session a title.
+func Title(session, title string) []byte {
+	return noteLine("custom-title", "customTitle", title, session)
+}
+
+// Tag returns the line that tags a session; "" takes the tag away.
+func Tag(session, tag string) []byte {
+	return noteLine("tag", "tag", tag, session)
+}
+
+// noteLine writes a compact line: the CLI does not find a session whose lines
+// have blanks.
+func noteLine(kind, member, value, session string) []byte {
+	b := append([]byte(`{"type":"`), kind...)
+	b = append(b, `","`...)
+	b = append(b, member...)
+	b = append(b, `":`...)
+	b = jsonx.AppendText(b, value)
+	b = append(b, `,"sessionId":`...)
+	b = jsonx.AppendText(b, session)
+	return append(b, '}')
+}
