@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -227,7 +228,11 @@ func (s *Session) abandon(id string) {
 	go func() {
 		defer close(done)
 		if _, err := s.peer.Call(context.Background(), call); err != nil {
-			s.log.Warn("ending an abandoned turn", "op", call.Subtype, "error", err)
+			level := slog.LevelWarn
+			if errors.Is(err, ErrClosed) {
+				level = slog.LevelDebug // the turn ends with the session
+			}
+			s.log.Log(context.Background(), level, "ending an abandoned turn", "op", call.Subtype, "error", err)
 		}
 	}()
 	bound := time.NewTimer(brokenBound)

@@ -9,8 +9,8 @@ import (
 )
 
 // What decides before a callback is asked. Where two options can never work
-// together the start fails; where one merely leaves less for the other to
-// decide, as a rule or a mode does, the log has a warning.
+// together the start fails. Where a mode leaves next to nothing for the callback
+// to decide the log has a warning, where rules leave less a line at debug level.
 
 // checkAsking refuses options of which one would silently replace the other.
 func (o *Options) checkAsking() *OptionError {
@@ -115,7 +115,7 @@ func (o *Options) extra(flag string) []string {
 	return values
 }
 
-// warn logs what keeps the permission callback from being asked.
+// warn logs what keeps the permission callback from being asked, in one line.
 func (o *Options) warn() {
 	if o.CanUseTool == nil {
 		return
@@ -131,10 +131,9 @@ func (o *Options) warn() {
 	for _, list := range append(o.extra("--allowedTools"), o.extra("--allowed-tools")...) {
 		rules = append(rules, strings.FieldsFunc(list, func(c rune) bool { return c == ',' || c == ' ' })...)
 	}
-	for _, rule := range rules {
-		if coversTool(rule) {
-			o.Logger.Warn("CanUseTool is never called for a tool that is allowed as a whole", "rule", rule)
-		}
+	rules = slices.DeleteFunc(rules, func(rule string) bool { return !coversTool(rule) })
+	if len(rules) > 0 { // rules beside a callback are the common set-up: no warning
+		o.Logger.Debug("CanUseTool is not called for tools that are allowed as a whole", "rules", rules)
 	}
 }
 
