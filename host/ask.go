@@ -27,7 +27,7 @@ func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	if out.Blocked {
 		return control.Decline(), nil
 	}
-	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e})
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e, Told: true})
 	if ctx.Err() != nil {
 		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
 	}
@@ -61,7 +61,7 @@ func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.E
 // Dialog shows the user a dialog of a kind that the client says it can show. A
 // client that answers with an error or with something else cancels it.
 func (t *Turn) Dialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
-	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d})
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, Told: true})
 	if ctx.Err() != nil {
 		return control.DialogAnswer{}, t.cutOr(ctx, err)
 	}

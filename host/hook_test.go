@@ -172,6 +172,23 @@ func TestHookTimeout(t *testing.T) {
 	})
 }
 
+// The client reads that a hook is no longer awaited before it reads what came of
+// that.
+func TestHookTimeoutIsToldFirst(t *testing.T) {
+	for range 100 {
+		bubble(t, writer, &host.Options{PromptTool: true}, func(c *client) {
+			c.register("PreToolUse", `"timeout":1,`)
+			c.prompt("hi", "")
+			<-time.After(2 * time.Second)
+			got := c.settle()
+			withdrawn, result := strings.Index(got, "cancel"), strings.Index(got, "tool_result")
+			if withdrawn < 0 || result < withdrawn {
+				t.Fatalf("got:\n%s", got)
+			}
+		})
+	}
+}
+
 func TestHookOnFailure(t *testing.T) {
 	fail := func(c *client, f frame) {
 		if strings.Contains(string(f.Request), `"hook_callback"`) {

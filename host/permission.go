@@ -33,8 +33,8 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 	}
 	req := c.question(pre)
 	if t.s.permissionMode() == permission.ModeDontAsk || !t.s.opts.PromptTool && !t.s.listens(hook.EventPermissionRequest, c.Name) {
-		refusal = "Permission to use " + c.Name + " was requested but not granted."
-		return refusal, t.s.emit(&message.PermissionDenied{ToolName: c.Name, ToolUseID: c.ID, Message: refusal})
+		m := unasked(req, t.s.permissionMode())
+		return m.Message, t.s.emit(m)
 	}
 	d, err := t.Ask(ctx, req)
 	if errors.Is(context.Cause(ctx), errInterrupted) {
@@ -78,6 +78,36 @@ func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.
 		return permission.BehaviorAllow
 	}
 	return permission.BehaviorAsk
+}
+
+// readTools are the tools that read a file or a folder.
+var readTools = []string{"Read", "Glob", "Grep", "LS"}
+
+// unasked is how a call is refused that nobody can be asked about, as the CLI
+// does it: the client and the model read the same words.
+func unasked(req *permission.Request, mode permission.Mode) *message.PermissionDenied {
+	m := &message.PermissionDenied{
+		ToolName: req.ToolName, ToolUseID: req.ToolUseID, AgentID: req.AgentID,
+		DecisionReasonType: req.ReasonType, DecisionReason: req.Reason,
+	}
+	what, path := "use "+req.ToolName, argument(req.Input)
+	switch {
+	case path != "" && slices.Contains(editTools, req.ToolName):
+		what = "write to " + path
+	case path != "" && slices.Contains(readTools, req.ToolName):
+		what = "read from " + path
+	}
+	m.Message = "Claude requested permissions to " + what + ", but you haven't granted it yet."
+	switch {
+	case mode == permission.ModeDontAsk:
+		m.Message = "Permission to use " + req.ToolName + " has been denied because the session runs in mode " + string(mode) + "."
+		m.DecisionReasonType, m.DecisionReason = "mode", ""
+	case req.ToolName == "Bash":
+		m.Message = "This command requires approval"
+		fill(&m.DecisionReasonType, "other")
+		fill(&m.DecisionReason, m.Message)
+	}
+	return m
 }
 
 // question is what the client is asked about a call.

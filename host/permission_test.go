@@ -83,7 +83,8 @@ func TestPermissionReplies(t *testing.T) {
 // Rules and mode decide before the client is asked.
 func TestPermissionLocal(t *testing.T) {
 	const asked, denied = "asked", "ERROR Permission to use Write is denied by a rule. / denied"
-	const auto = "ERROR Permission to use Write was requested but not granted. / denied"
+	const auto = "ERROR Claude requested permissions to write to /repo/a, but you haven't granted it yet. / denied"
+	const never = "ERROR Permission to use Write has been denied because the session runs in mode dontAsk. / denied"
 	tests := []struct {
 		name string
 		opts host.Options
@@ -102,7 +103,7 @@ func TestPermissionLocal(t *testing.T) {
 		{"bypass", host.Options{Mode: permission.ModeBypassPermissions}, ran},
 		{"accept edits", host.Options{Mode: permission.ModeAcceptEdits}, ran},
 		{"plan", host.Options{PromptTool: true, Mode: permission.ModePlan}, asked},
-		{"don't ask", host.Options{PromptTool: true, Mode: permission.ModeDontAsk}, auto},
+		{"don't ask", host.Options{PromptTool: true, Mode: permission.ModeDontAsk}, never},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
