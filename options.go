@@ -322,7 +322,7 @@ type Limits struct {
 	// Line is the longest line that is read, in bytes: 64 MiB. A longer one is
 	// dropped and reported.
 	Line int
-	// Unread is how many bytes of messages may wait to be read: 64 MiB. From
+	// Unread is how much memory messages that wait to be read may hold: 64 MiB. From
 	// half of it on a loop that is reading is given a few milliseconds at a
 	// time. Past it partial messages are dropped, then the session ends with
 	// ErrSlow.

@@ -17,8 +17,9 @@ var ErrFull = errors.New("inbox full")
 // DefaultLimit is the bound of an inbox in bytes.
 const DefaultLimit = 64 << 20
 
-// overhead is what an item costs beside its line.
-const overhead = 128
+// overhead is what an item costs beside its line and its names: itself, and the
+// turn and the ending that it may have brought about.
+const overhead = 192
 
 // Item is a frame with its place in the session.
 type Item struct {
@@ -53,7 +54,11 @@ func (it *Item) Ends(id string) End {
 	return NotYet
 }
 
-func (it *Item) size() int { return len(it.Frame.Line) + overhead }
+// size is what an item holds. The names of unknown types are copies.
+func (it *Item) size() int {
+	f := &it.Frame
+	return max(len(f.Line), f.Held) + len(f.Type) + len(f.Subtype) + overhead
+}
 
 // partial reports whether the frame is repeated in a whole message later on.
 func (it *Item) partial() bool { return it.Frame.Type == "stream_event" }

@@ -62,9 +62,9 @@ type Reader struct {
 	// Long, if set, is called once for each line that passes 1 MiB without a
 	// line feed, while the line is still being read.
 	Long func(size int)
-	// Lend, if set, tells lines that are soon forgotten. When much comes at once
-	// they are not copied, and all memory that was read with them lives as long
-	// as one of them does.
+	// Lend, if set, tells lines that are soon forgotten. When many of them come
+	// at once they are not copied, and all memory that was read with them lives
+	// as long as one of them does: at most twice their own length, see Held.
 	Lend func(line []byte) bool
 	// Waits, if set, is called before each read of the stream: whoever was to
 	// be told of the lines so far should be told now, because the next may be
@@ -73,10 +73,11 @@ type Reader struct {
 
 	src   io.Reader
 	buf   []byte // reused, if lines are copied out
-	much  bool   // the last read brought much
+	loan  int    // bytes of the lines in buf that may be lent, 0 if all are copied
 	lent  bool   // lines were given out that are parts of buf
-	r, w  int    // unread part of buf
-	calm  int    // small reads in a row
+	held  int
+	r, w  int // unread part of buf
+	calm  int // small reads in a row
 	begun bool
 	err   error // sticky end of src
 }
@@ -101,6 +102,10 @@ func (r *Reader) Next() ([]byte, error) {
 		}
 	}
 }
+
+// Held returns how much memory the last line keeps from being freed: its own,
+// or its share of a buffer that it was lent out of.
+func (r *Reader) Held() int { return r.held }
 
 func (r *Reader) limit() int {
 	if r.Limit > 0 {
@@ -136,11 +141,14 @@ func (r *Reader) line() ([]byte, error) {
 			if len(line) > r.limit() {
 				return nil, tooLong(line, int64(len(line)))
 			}
-			if r.much && r.Lend != nil && r.Lend(line) {
+			if r.loan > 0 && r.Lend(line) {
 				r.lent = true
+				r.held = (len(line)*len(r.buf) + r.loan - 1) / r.loan
 				return line[:len(line):len(line)], nil
 			}
-			return bytes.Clone(line), nil
+			line = bytes.Clone(line)
+			r.held = cap(line)
+			return line, nil
 		}
 		scanned = r.w - r.r
 		if scanned >= maxBuffer {
@@ -169,8 +177,31 @@ func (r *Reader) fill() error {
 	if r.calm++; n > minBuffer/2 {
 		r.calm = 0
 	}
-	r.much = n >= manyBytes
+	r.consider(n)
 	return err
+}
+
+// consider decides whether lines of buf are lent, after a read of n bytes. They
+// must make up half of it: a single short line would keep all of it alive.
+func (r *Reader) consider(n int) {
+	r.loan = 0
+	if n < manyBytes || r.Lend == nil {
+		return
+	}
+	sum := 0
+	for rest := r.buf[r.r:r.w]; ; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			break
+		}
+		if i <= r.limit() && r.Lend(rest[:i]) {
+			sum += i
+		}
+		rest = rest[i+1:]
+	}
+	if 2*sum >= len(r.buf) {
+		r.loan = sum
+	}
 }
 
 // renew gives up a buffer that was lent out.
@@ -216,10 +247,9 @@ func truncated(rest []byte, err error) error {
 func (r *Reader) long() ([]byte, error) {
 	limit := r.limit()
 	line := append(make([]byte, 0, 4*longChunk), r.buf[r.r:r.w]...)
+	// Nothing of buf is lent: that would be half of it, the unread part is
+	// maxBuffer or more, and keep makes it smaller than both together.
 	r.r, r.w = 0, 0
-	if r.lent {
-		r.renew()
-	}
 	warned := false
 	for {
 		if len(line) > limit {
@@ -243,9 +273,18 @@ func (r *Reader) long() ([]byte, error) {
 			if start+i > limit {
 				return nil, tooLong(line[:start+i], int64(start+i))
 			}
-			return line[:start+i], nil
+			return r.own(line[:start+i]), nil
 		}
 	}
+}
+
+// own gives up the room behind a long line if it is more than the line.
+func (r *Reader) own(line []byte) []byte {
+	if cap(line) > 2*len(line) {
+		line = bytes.Clone(line)
+	}
+	r.held = cap(line)
+	return line
 }
 
 // keep puts what follows a long line into buf.
@@ -254,6 +293,7 @@ func (r *Reader) keep(rest []byte) {
 		r.buf = make([]byte, max(len(rest), maxBuffer))
 	}
 	r.w = copy(r.buf, rest)
+	r.consider(r.w)
 }
 
 // drain reads past the rest of an oversized line, keeping only its head.
@@ -269,6 +309,7 @@ func (r *Reader) drain(line []byte) error {
 		}
 		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 {
 			r.r, r.w = i+1, n
+			r.consider(n)
 			return tooLong(head, size+int64(i))
 		}
 		size += int64(n)

@@ -155,6 +155,7 @@ func (p *Peer) route(line []byte) (j job, ok bool) {
 		p.cfg.Handler.Fault(line, err)
 		return j, false
 	}
+	f.Held = p.crew.reader.Held()
 	switch f.Type {
 	case wire.TypeRequest:
 		return p.receive(f)

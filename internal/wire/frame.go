@@ -20,6 +20,9 @@ const (
 type Frame struct {
 	// Line is the whole line. Frame and everything taken from it share it.
 	Line []byte
+	// Held is how much memory the line keeps from being freed, 0 if that is not
+	// known.
+	Held int
 	// Type and Subtype are those members of the top level, "" when absent.
 	Type, Subtype string
 
