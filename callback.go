@@ -122,7 +122,6 @@ func (s *Session) expire(cb *callback) {
 	if s.failed(in, cb, err) {
 		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
-	s.endInput()
 }
 
 // settle gives the answer of a callback that has ended.

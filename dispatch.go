@@ -18,6 +18,11 @@ var _ peer.Handler = dispatcher{}
 
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
+	if f.Type == "result" && d.wasCutOff() {
+		// Whatever it says, the CLI did not get to the end of its work.
+		d.log.Debug("result of a turn that was cut off dropped")
+		return
+	}
 	d.note(f)
 	effect, err := d.inbox.Put(f)
 	if effect.Dropping {
@@ -110,7 +115,6 @@ func (d dispatcher) Accept(req wire.Request) {
 
 // Request answers a request of the CLI, off the reader.
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
-	defer d.endInput()
 	if cb := d.callback(in); cb != nil {
 		d.invoke(ctx, in, cb)
 		return
@@ -131,8 +135,9 @@ func (d dispatcher) Refuse(in *peer.Incoming) {
 }
 
 // endInput closes stdin of a one-shot session once nothing needs it any more:
-// the prompt has its result, no turn and no background agent runs, and every
-// request is answered.
+// the prompt has its result, no turn and no background agent runs, and no
+// request awaits an answer. It is called after everything that can bring that
+// about.
 func (s *Session) endInput() {
 	if !s.oneShot || s.plan.oneWay {
 		return

@@ -93,26 +93,32 @@ func waited(c <-chan struct{}, d time.Duration) bool {
 // shutdown ends the session because of cause. It does not wait.
 func (s *Session) shutdown(cause error) {
 	s.closing.Do(func() {
+		idle := !s.inbox.Busy() && s.peer.Unanswered() == 0
 		s.mu.Lock()
 		s.stopped = cause
-		idle := s.state >= StateRunning
+		idle = idle && s.state >= StateRunning
+		s.cutOff = !idle
 		s.mu.Unlock()
-		idle = idle && !s.inbox.Busy()
 		s.peer.Close(cause)
 		go s.descend(idle)
 	})
 }
 
-// descend is the stop ladder: the end of stdin, patience, then Stop. When work
-// still runs the CLI would finish it first, so there is no patience then.
+// descend is the stop ladder: the end of stdin, patience, then Stop. A CLI that
+// is at work or awaits an answer is stopped first, with its stdin open. At the
+// end of stdin it would finish its turn, take a question that is open for one
+// that was denied, and call the model with that.
 func (s *Session) descend(idle bool) {
+	if !idle {
+		s.stop()
+	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
 		s.closeInput()
 	}()
 	waited(closed, inputBound)
-	if !idle || !waited(s.exited, s.opts.Timeouts.Close) {
+	if idle && !waited(s.exited, s.opts.Timeouts.Close) {
 		s.stop()
 	}
 	close(s.descended)
@@ -121,6 +127,13 @@ func (s *Session) descend(idle bool) {
 	if !waited(s.exited, inputBound) && !waited(s.readEnd, readBound) {
 		s.finish() // on a Conn that keeps none of its promises
 	}
+}
+
+// wasCutOff reports whether we have ended the session in the middle of a turn.
+func (s *Session) wasCutOff() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cutOff
 }
 
 // deaf is told that nothing more can be written. Mostly the CLI is about to

@@ -118,18 +118,19 @@ func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
 // exit code.
 func (q *query) end(ctx context.Context) error {
 	s := q.session
-	if ctx.Err() != nil && q.answer == nil {
-		s.Close()
-		return fmt.Errorf("claude: query: %w", context.Cause(ctx))
-	}
 	select {
 	case <-s.done:
 	case <-ctx.Done():
 		s.Close()
 	}
+	if ctx.Err() != nil && q.answer == nil {
+		return fmt.Errorf("claude: query: %w", context.Cause(ctx))
+	}
 	switch {
 	case q.answer != nil || q.failure != nil:
 		return q.failure
+	case s.cause == nil && errors.Is(s.peer.Cause(), ErrClosed):
+		return ErrClosed // by one of its callbacks
 	case s.cause == nil:
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}

@@ -69,6 +69,7 @@ type Session struct {
 	commands  []control.Command // as the CLI has changed them, nil if it has not
 	id        string
 	stopped   error // why we ended the session, nil if we did not
+	cutOff    bool  // we ended it while the CLI was at work
 	inTurn    bool
 	early     *message.Result // an error result outside any turn
 	faults    int
@@ -158,6 +159,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Sort:    wire.Sort,
 		Held:    !p.oneWay,
 		Cancels: s.readsCancels,
+		Settled: s.endInput,
 	})
 	go s.watch()
 	s.read()

@@ -54,6 +54,7 @@ func (in *Incoming) answer(line []byte) (first bool) {
 		return false
 	}
 	in.peer.update(func(s *state) { s.writing-- })
+	in.peer.cfg.Settled()
 	return true // also if the stream broke: there is no other
 }
 
@@ -182,4 +183,5 @@ func (p *Peer) cancel(id wire.ID) {
 		return
 	}
 	in.End(ErrCancelled)
+	p.cfg.Settled()
 }

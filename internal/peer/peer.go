@@ -68,6 +68,10 @@ type Config struct {
 	// Cancels reports whether the other side understands that a call is no
 	// longer awaited; nil means that it does.
 	Cancels func() bool
+	// Settled, if set, is called when an incoming request awaits nothing more:
+	// its answer is written, or it was withdrawn, whatever its handler still
+	// does. It must return at once.
+	Settled func()
 	// NewID names the n-th call; nil is wire.NewID.
 	NewID func(n uint64) wire.ID
 }
@@ -111,6 +115,9 @@ func New(cfg Config) *Peer {
 	cfg.Limits = cfg.Limits.withDefaults()
 	if cfg.NewID == nil {
 		cfg.NewID = wire.NewID
+	}
+	if cfg.Settled == nil {
+		cfg.Settled = func() {}
 	}
 	if cfg.Sort == nil {
 		cfg.Sort = wire.Parse
