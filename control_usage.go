@@ -14,6 +14,8 @@ func (s *Session) ContextUsage(ctx context.Context) (*control.ContextUsage, erro
 
 // Usage returns what the session has cost so far and how much of the account's
 // limits is used, side questions and titles included, which no result counts.
+// It also has what a cancelled turn has cost, as far as the CLI counts it: the
+// answers that were complete.
 func (s *Session) Usage(ctx context.Context) (*control.Usage, error) {
 	usage := new(control.Usage)
 	return usage, s.operate(ctx, "get_usage", nil, s.opts.Timeouts.MCP, usage)

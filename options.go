@@ -204,7 +204,8 @@ type Options struct {
 
 	// MaxTurns bounds the model calls of one prompt. 0: no bound.
 	MaxTurns int
-	// MaxBudgetUSD ends the session when it has cost more. 0: no bound.
+	// MaxBudgetUSD ends a turn in which the process has cost more. What a
+	// resumed session has cost before does not count. 0: no bound.
 	MaxBudgetUSD float64
 	// TaskBudget is a number of tokens that the model is told to get along
 	// with. 0: none.

@@ -149,6 +149,43 @@ func TestSpending(t *testing.T) {
 	}
 }
 
+// What the CLI does to the counts of a session, and what was really spent.
+func TestSpendingBySession(t *testing.T) {
+	result := func(session string, total, turn float64) string {
+		line := fmt.Sprintf(`{"type":"result","subtype":"success","session_id":%q,"num_turns":1,"total_cost_usd":%v,"usage":{"input_tokens":10},"modelUsage":{"m":{"inputTokens":%v,"costUSD":%v}}`, session, total, 100*total, total)
+		if turn >= 0 {
+			line += fmt.Sprintf(`,"model_usage_since_last_result":{"m":{"inputTokens":%v,"costUSD":%v}}`, 100*turn, turn)
+		}
+		return line + "}"
+	}
+	const old = -1 // a CLI that does not say what the turn has cost
+	for name, tt := range map[string]struct {
+		lines []string
+		total float64
+	}{
+		"resumed":                  {[]string{result("a", 1, 1), result("a", 2, 1), result("a", 3, 1)}, 3},
+		"forked":                   {[]string{result("a", 1, 1), result("b", 2, 1), result("b", 3, 1), result("a", 2, 1)}, 4},
+		"resumed, not seen before": {[]string{result("a", 5, 1), result("a", 6, 1)}, 2},
+		"cancelled in between":     {[]string{result("a", 1, 1), result("a", 4, 1)}, 4},
+		"cleared":                  {[]string{result("a", 1, 1), result("b", 0, 0), result("b", 1, 1)}, 2},
+		"killed and resumed":       {[]string{result("a", 4, 4), result("a", 1, 1)}, 5},
+		"killed, then a dear turn": {[]string{result("a", 1, 1), result("a", 4, 4), result("a", 5, 1)}, 6},
+		"two at once":              {[]string{result("a", 1, 1), result("b", 2, 2), result("a", 2, 1), result("b", 4, 2)}, 6},
+		"old CLI":                  {[]string{result("a", 1, old), result("a", 3, old)}, 3},
+		"old CLI, resumed":         {[]string{result("a", 3, old), result("a", 1, old), result("a", 2, old)}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s message.Spending
+			for _, m := range say(t, tt.lines...) {
+				s.Add(m)
+			}
+			if s.TotalUSD != tt.total || s.Models["m"].CostUSD != tt.total || s.Models["m"].InputTokens != int(100*tt.total) || s.Usage.InputTokens != 10*len(tt.lines) {
+				t.Errorf("spent %+v, want %v", s, tt.total)
+			}
+		})
+	}
+}
+
 func TestProgress(t *testing.T) {
 	var p message.Progress
 	add := func(lines ...string) (changed bool) {

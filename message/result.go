@@ -31,7 +31,10 @@ type Result struct {
 	DurationMS int64 `json:"duration_ms"`
 	// DurationAPIMS is the time spent in API calls in milliseconds.
 	DurationAPIMS int64 `json:"duration_api_ms"`
-	// TotalCostUSD is what the session has cost so far, not the turn alone.
+	// TotalCostUSD is what the session has cost so far, not the turn alone,
+	// and not this process alone: a resumed or forked session begins with what
+	// it has cost before. CLIs up to 2.1.0 count from the start of the process.
+	// [Spending] takes them apart.
 	TotalCostUSD float64 `json:"total_cost_usd"`
 	// Usage is that of the main loop in this turn.
 	Usage Usage `json:"usage"`
