@@ -114,6 +114,41 @@ func TestLogLevels(t *testing.T) {
 	}
 }
 
+// A message that lacks what it cannot be without is reported by the path of that,
+// and delivered all the same.
+func TestMessagesThatLackAField(t *testing.T) {
+	lines := map[string]string{
+		`{"type":"assistant","uuid":"a"}`:                "message: assistant: message is missing",
+		`{"type":"user","message":{"role":"user"}}`:      "message: user: message.content is missing",
+		`{"type":"stream_event","event":{"index":1}}`:    "message: stream_event: event.type is missing",
+		`{"type":"system"}`:                              "message: system: subtype is missing",
+		`{"uuid":"a"}`:                                   "message: line: type is missing",
+		`{"subtype":"success","type":7,"is_error":true}`: "",
+	}
+	for line, want := range lines {
+		bubble(t, func(c *cli) { c.greet(); c.say("%s", line) }, func(t *testing.T, o *claude.Options) {
+			var told []string
+			o.Trace = &claude.Trace{Diagnostic: func(d claude.Diagnostic) { told = append(told, d.Err.Error()) }}
+			book := keepLog(o)
+			s := connect(t, o)
+			n := 0
+			for m, err := range s.Messages(t.Context()) {
+				if err != nil || string(m.Head().Raw) != line {
+					t.Errorf("%s: got %v, %v", line, m, err)
+				}
+				n++
+			}
+			s.Wait()
+			if n != 1 || len(told) != 1 || want != "" && told[0] != want {
+				t.Errorf("%s: %d messages, told %q, want %q", line, n, told, want)
+			}
+			if !strings.Contains(book.String(), `level=ERROR msg="bad line from the CLI" error="message: `) {
+				t.Errorf("log:\n%s", book)
+			}
+		})
+	}
+}
+
 // Unsent operations are told to the Trace like all others.
 func TestTraceOfUnsentOperations(t *testing.T) {
 	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,6 +200,11 @@ func (s *Session) streamError(err error) error {
 // and skipped; one with odd fields is reported and delivered.
 func (s *Session) decode(it *inbox.Item) message.Message {
 	m, err := message.DecodeAs(it.Frame.Type, it.Frame.Subtype, it.Frame.Line)
+	if err == nil {
+		if path := message.Missing(m); path != "" {
+			err = fmt.Errorf("message: %s: %s is missing", cmp.Or(it.Frame.Type, "line"), path)
+		}
+	}
 	if err != nil {
 		s.diagnose(it.Frame.Line, err)
 	}

@@ -1,0 +1,54 @@
+package message
+
+import "github.com/claude-agent-go/claude/internal/jsonx"
+
+// Missing returns the path of what a message cannot be without and does not
+// have, such as "message.content" of an answer, and "" for one that is whole.
+// Decoding is no stricter for it: a message that lacks something is one that a
+// newer CLI, or a broken one, has written, and what there is of it is kept.
+func Missing(m Message) string {
+	switch m := m.(type) {
+	case *Assistant:
+		return emptyContent(m.Content, m.Raw)
+	case *User:
+		return emptyContent(m.Content, m.Raw)
+	case *StreamEvent:
+		switch {
+		case m.EventType != "":
+		case !jsonx.Present(jsonx.Member(m.Raw, "event")):
+			return "event"
+		default:
+			return "event.type"
+		}
+	case *Result:
+		if m.Subtype == "" {
+			return "subtype"
+		}
+	case *System:
+		if m.Subtype == "" {
+			return "subtype"
+		}
+	case *Unknown:
+		if m.Type == "" {
+			return "type"
+		}
+	}
+	return ""
+}
+
+// emptyContent returns the path of what is missing of a message without content.
+// The line is looked at only then. Pieces of answers were once written as
+// "delta", and have no content.
+func emptyContent(c Content, raw []byte) string {
+	if len(c) > 0 || jsonx.Present(jsonx.Member(raw, "delta")) {
+		return ""
+	}
+	inner := jsonx.Member(raw, "message")
+	switch {
+	case !jsonx.Present(inner):
+		return "message"
+	case inner[0] == '{' && !jsonx.Present(jsonx.Member(inner, "content")):
+		return "message.content"
+	}
+	return ""
+}
