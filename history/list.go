@@ -67,6 +67,9 @@ type Info struct {
 	Created     time.Time
 	Modified    time.Time
 	Size        int64 // of the transcript in bytes
+	// CostUSD is what the session has cost, as the CLI noted it when its last
+	// process ended. A process that was killed noted nothing.
+	CostUSD float64
 }
 
 // List lists sessions, the last modified first. It reads only as far as it is
@@ -218,7 +221,7 @@ func (e *edges) read(r *os.Root, p place) (Info, bool) {
 	return Info{
 		ID: p.id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag,
 		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
-		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(),
+		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(), CostUSD: l.Cost,
 	}, true
 }
 

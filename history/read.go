@@ -121,6 +121,18 @@ func (t *Transcript) Len() int {
 	return n
 }
 
+// Prompts returns how many prompts there are in the conversation: of a person,
+// of a program, or a command.
+func (t *Transcript) Prompts() int {
+	n := 0
+	for i := range t.entries {
+		if e := &t.entries[i]; t.shown(e, Page{}) && e.Kind != transcript.Assistant && len(e.Results) == 0 && !e.Summary {
+			n++
+		}
+	}
+	return n
+}
+
 // Messages yields the messages of a page, in the order of the conversation. The
 // file is read as the loop runs, and closed when it is left. An error ends the
 // loop: [ErrNotFound] if the session was deleted in the meantime.

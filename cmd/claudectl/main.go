@@ -33,6 +33,7 @@ type commands struct {
 	Doctor   doctorCommand   `cmd:"" help:"Say what is installed and whether it works."`
 	Record   recordCommand   `cmd:"" help:"Write down what an SDK and the CLI say to each other."`
 	Inspect  inspectCommand  `cmd:"" help:"Show a recording: as text, as JSON, or as a page."`
+	Sessions sessionsCommand `cmd:"" help:"List, show and manage the sessions on this disk."`
 	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDKs."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`

@@ -60,7 +60,9 @@ func (t *table) write(w io.Writer) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	fmt.Fprintf(w, "%s\n", t.Title)
+	if t.Title != "" {
+		fmt.Fprintf(w, "%s\n", t.Title)
+	}
 	for _, row := range rows {
 		var b strings.Builder
 		for i, cell := range row[:min(len(row), len(widths))] {

@@ -154,14 +154,19 @@ func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 // copy needs.
 func (c *Copy) Note(line []byte) []byte {
 	switch note(line) {
-	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":
-		out, err := c.rewrite(line, func(string, []byte) ([]byte, bool) { return nil, false })
-		if err != nil {
-			return nil
+	case "queue-operation":
+		if e, err := Parse(line); err != nil || e.absorbed == "" {
+			return nil // it only says that a prompt came and went
 		}
-		return out
+	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":
+	default:
+		return nil
 	}
-	return nil
+	out, err := c.rewrite(line, func(string, []byte) ([]byte, bool) { return nil, false })
+	if err != nil {
+		return nil
+	}
+	return out
 }
 
 // rewrite copies an object. Change returns the new value of a member, nil to

@@ -3,6 +3,7 @@ package transcript
 import (
 	"bytes"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -26,8 +27,9 @@ type Listing struct {
 	Tag         string
 	Entrypoint  string // the kind of program that began the session, such as "sdk-go"
 	Created     time.Time
-	ContinuedIn string // the session that continues this one
-	Sidechain   bool   // the file is a sub-agent's
+	ContinuedIn string  // the session that continues this one
+	Cost        float64 // in US dollars, as noted when a process ended
+	Sidechain   bool    // the file is a sub-agent's
 }
 
 // List reads a listing from the first and the last bytes of a file, [Edge] of
@@ -48,6 +50,7 @@ func List(head, tail []byte, title string) Listing {
 	l.LastPrompt = end["last-prompt"]
 	l.Summary = end["summary"]
 	l.ContinuedIn = end["continued-in"]
+	l.Cost, _ = strconv.ParseFloat(end["cost-state"], 64) // 0 if there is none
 	l.Branch = first(lastBranch(tail), l.Branch)
 	return l
 }
@@ -109,6 +112,7 @@ var noted = [...]struct{ kind, member string }{
 	{"last-prompt", "lastPrompt"},
 	{"summary", "summary"},
 	{"continued-in", "continuedInSessionId"},
+	{"cost-state", "totalCostUSD"},
 }
 
 // readNotes reads the lines that are noted. Lines of the conversation, by far the
@@ -126,8 +130,11 @@ func readNotes(text []byte) map[string]string {
 		}
 		for _, n := range noted {
 			if n.kind == kind && whole(line) {
-				if v := jsonx.Member(line, n.member); len(v) > 0 && v[0] == '"' {
+				switch v := jsonx.Member(line, n.member); {
+				case len(v) > 0 && v[0] == '"':
 					found[kind] = jsonx.Text(v)
+				case kind == "cost-state":
+					found[kind] = string(v)
 				}
 			}
 		}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// sessionsCommand is "claudectl sessions" with the commands below it.
+type sessionsCommand struct {
+	List      sessionsList      `cmd:"" default:"withargs" help:"List sessions, the newest first."`
+	Show      sessionsShow      `cmd:"" help:"Show a conversation: as text, as JSON, or as a page."`
+	Rename    sessionsRename    `cmd:"" help:"Give a session a title."`
+	Tag       sessionsTag       `cmd:"" help:"Give a session a tag, or take it away."`
+	Archive   sessionsArchive   `cmd:"" help:"Mark a session as archived."`
+	Unarchive sessionsUnarchive `cmd:"" help:"Take the mark away."`
+	Fork      sessionsFork      `cmd:"" help:"Copy a conversation, whole or up to a message, into a new session."`
+	Delete    sessionsDelete    `cmd:"" help:"Delete a session for good."`
+	Resume    sessionsResume    `cmd:"" help:"Continue a session with a prompt; without an id you choose one."`
+}
+
+// history is that of the environment of this program.
+func (c *console) history() (*history.History, error) {
+	dir := c.variable("CLAUDE_CONFIG_DIR")
+	if dir == "" {
+		home := c.variable("HOME")
+		if home == "" {
+			home = c.variable("USERPROFILE")
+		}
+		if home == "" {
+			return nil, &failure{exitInput, errors.New("there is no home directory: set HOME or CLAUDE_CONFIG_DIR")}
+		}
+		dir = filepath.Join(home, ".claude")
+	}
+	return history.Disk(dir), nil
+}
+
+// fewest is how many characters of an id name a session, if they name only one.
+const fewest = 4
+
+// session finds a session by its id or by the beginning of it.
+func (c *console) session(h *history.History, name string) (string, error) {
+	if len(name) >= 36 || len(name) < fewest {
+		if _, err := h.Info(c.ctx, name); err != nil {
+			return "", noSession(err)
+		}
+		return name, nil
+	}
+	var found []history.Info
+	for info, err := range h.List(c.ctx, history.Query{}) {
+		if err != nil {
+			return "", noSession(err)
+		}
+		if strings.HasPrefix(info.ID, strings.ToLower(name)) {
+			found = append(found, info)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", &failure{exitInput, fmt.Errorf("no session has an id that begins with %q: see claudectl sessions list --all", name)}
+	case 1:
+		return found[0].ID, nil
+	}
+	return "", &failure{exitUsage, fmt.Errorf("%d sessions have an id that begins with %q, such as %s and %s", len(found), name, found[0].ID, found[1].ID)}
+}
+
+// noSession gives an error of the history its exit code.
+func noSession(err error) error {
+	if errors.Is(err, history.ErrInvalidID) {
+		return &failure{exitUsage, fmt.Errorf("%w, nor the first %d or more characters of one", err, fewest)}
+	}
+	if _, known := errors.AsType[*failure](err); err == nil || known {
+		return err
+	}
+	return &failure{exitInput, err}
+}
+
+// with finds the session that an argument names and does something with it.
+func (c *console) with(name string, do func(ctx context.Context, h *history.History, id string) error) error {
+	h, err := c.history()
+	if err != nil {
+		return err
+	}
+	id, err := c.session(h, name)
+	if err != nil {
+		return err
+	}
+	return noSession(do(c.ctx, h, id))
+}
+
+// done says what was done to a session.
+func (c *console) done(id, what string) error {
+	if c.json {
+		return c.emit(map[string]string{"session": id, "done": what})
+	}
+	c.printf("%s %s\n", what, id)
+	return nil
+}
+
+// sessionsRename is "claudectl sessions rename".
+type sessionsRename struct {
+	ID    string   `arg:"" help:"The session, by its id or the beginning of it."`
+	Title []string `arg:"" help:"The title."`
+}
+
+// Run renames the session.
+func (r *sessionsRename) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		if err := h.Rename(ctx, id, strings.Join(r.Title, " ")); err != nil {
+			return err
+		}
+		return c.done(id, "renamed")
+	})
+}
+
+// sessionsTag is "claudectl sessions tag".
+type sessionsTag struct {
+	ID  string `arg:"" help:"The session, by its id or the beginning of it."`
+	Tag string `arg:"" optional:"" help:"The tag. Without one the tag is taken away."`
+}
+
+// Run tags the session.
+func (r *sessionsTag) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		if err := h.Tag(ctx, id, r.Tag); err != nil {
+			return err
+		}
+		if r.Tag == "" {
+			return c.done(id, "untagged")
+		}
+		return c.done(id, "tagged")
+	})
+}
+
+// sessionsArchive is "claudectl sessions archive".
+type sessionsArchive struct {
+	ID string `arg:"" help:"The session, by its id or the beginning of it."`
+}
+
+// Run archives the session.
+func (r *sessionsArchive) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		return errors.Join(h.Archive(ctx, id), c.done(id, "archived"))
+	})
+}
+
+// sessionsUnarchive is "claudectl sessions unarchive".
+type sessionsUnarchive struct {
+	ID string `arg:"" help:"The session, by its id or the beginning of it."`
+}
+
+// Run takes the session out of the archive.
+func (r *sessionsUnarchive) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		return errors.Join(h.Unarchive(ctx, id), c.done(id, "unarchived"))
+	})
+}
+
+// sessionsFork is "claudectl sessions fork".
+type sessionsFork struct {
+	ID           string `arg:"" help:"The session, by its id or the beginning of it."`
+	UpTo         string `placeholder:"UUID" help:"The last message of the copy, as \"claudectl sessions show --json\" names it."`
+	Title        string `placeholder:"TEXT" help:"The title of the copy."`
+	KeepDeferred bool   `help:"Also copy a tool call that a hook has put off."`
+}
+
+// Run copies the session and prints the id of the copy.
+func (r *sessionsFork) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		fork, err := h.Fork(ctx, id, history.ForkOptions{UpTo: r.UpTo, Title: r.Title, KeepDeferred: r.KeepDeferred})
+		if err != nil {
+			return err
+		}
+		if c.json {
+			return c.emit(map[string]string{"session": fork, "forked_from": id})
+		}
+		c.printf("%s\n", fork)
+		return nil
+	})
+}
+
+// sessionsDelete is "claudectl sessions delete".
+type sessionsDelete struct {
+	ID  string `arg:"" help:"The session, by its id or the beginning of it."`
+	Yes bool   `short:"y" help:"Do not ask."`
+}
+
+// Run deletes the session, if a person agrees.
+func (r *sessionsDelete) Run(c *console) error {
+	return c.with(r.ID, func(ctx context.Context, h *history.History, id string) error {
+		if !r.Yes {
+			if err := r.confirm(c, h, id); err != nil {
+				return err
+			}
+		}
+		removed, err := h.Delete(ctx, id)
+		if c.json {
+			return errors.Join(err, c.emit(map[string]any{"session": id, "removed": removed.Paths, "files": removed.Files, "bytes": removed.Bytes}))
+		}
+		for _, path := range removed.Paths {
+			c.printf("removed %s\n", c.line(path))
+		}
+		return err
+	})
+}
+
+// confirm asks whether to delete. Where nobody can be asked the answer is no.
+func (r *sessionsDelete) confirm(c *console, h *history.History, id string) error {
+	if !terminal.Is(c.stdin) || c.json {
+		return &failure{exitUsage, errors.New("nobody can be asked whether to delete it: --yes deletes without a question")}
+	}
+	info, err := h.Info(c.ctx, id)
+	if err != nil {
+		info.Title = "a session with nothing to see"
+	}
+	fmt.Fprintf(c.stderr, "%s\nDelete it for good? [y/N] ", c.line(info.Title))
+	keys := newKeyboard(c.stdin)
+	keys.forget()
+	answer, err := keys.line(c.ctx)
+	if answer = strings.ToLower(answer); err != nil || answer != "y" && answer != "yes" {
+		return &failure{exitInterrupted, errors.New("not deleted")}
+	}
+	return nil
+}
