@@ -297,6 +297,10 @@ func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
 		`{"subtype":"can_use_tool","tool_name":"Read","input":{},"tool_name":"Bash"}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"input":{"command":"rm"}}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls","command":"rm"}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls","Command":"rm"}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls","\u0043ommand":"rm"}}`,
+		`{"subtype":"can_use_tool","tool_name":"Bash","input":{"list":[{"kind":1},{"kind":1,"Kind":2}]}}`,
+		`{"subtype":"can_use_tool","tool_name":"Read","Tool_Name":"Bash","input":{}}`,
 		`{"subtype":"can_use_tool","tool_name":"Bash","input":` + deep(1_000_000) + `}`,
 	} {
 		var answer string
@@ -307,7 +311,7 @@ func TestPermissionRequestsThatCannotBeRead(t *testing.T) {
 			}
 			s := connect(t, o)
 			synctest.Wait()
-			if !strings.Contains(answer, `"behavior":"deny"`) {
+			if !strings.Contains(answer, `"behavior":"deny"`) || !strings.Contains(answer, "cannot be read: ") {
 				t.Errorf("%.120s: answer %s", request, answer)
 			}
 			finish(t, s)
@@ -321,20 +325,24 @@ func deep(levels int) string {
 }
 
 // A hook is not asked about an input that could be read in two ways, or not at
-// all: it fails, by its policy.
+// all: it fails, and the gate stays closed.
 func TestHookRequestsThatCannotBeRead(t *testing.T) {
 	for _, body := range []string{
 		`"callback_id":"hook_0","callback_id":"hook_1","input":{}`,
 		`"callback_id":"hook_0","input":{"tool_name":"Read"},"input":{"tool_name":"Bash"}`,
 		`"callback_id":"hook_0","input":{"tool_name":"Read","tool_name":"Bash"}`,
+		`"callback_id":"hook_0","input":{"tool_name":"Read","TOOL_NAME":"Bash","tool_input":{}}`,
+		`"callback_id":"hook_0","input":{"tool_name":"Read","tool_input":{"a":{"path":"/safe","Path":"/etc"}}}`,
+		`"callback_id":"hook_0","input":{"tool_name":"Read","tool_input":{"path":"\ud83d","pat\u0048":"/etc"}}`,
+		`"callback_id":"hook_0","Input":{"tool_name":"Bash"},"input":{"tool_name":"Read"}`,
 		`"callback_id":"hook_0","input":` + deep(1_000_000),
 	} {
 		var answer string
 		bubble(t, asking(`{"type":"control_request","request_id":"u-1","request":{"subtype":"hook_callback",`+body+`}}`, &answer), func(t *testing.T, o *claude.Options) {
-			o.Hooks = []hook.Hook{hook.Guard("", func(context.Context, *permission.Request) (permission.Decision, error) {
+			o.Hooks = []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 				t.Errorf("%.80s: the hook was asked", body)
-				return permission.Allow(), nil
-			})}
+				return hook.AllowTool(""), nil
+			}), noHook()}
 			s := connect(t, o)
 			synctest.Wait()
 			if !strings.Contains(answer, `"permissionDecision":"deny"`) {

@@ -170,18 +170,15 @@ func TestHookFailures(t *testing.T) {
 		},
 	}
 	for name, fn := range failures {
-		for _, closed := range []bool{false, true} {
+		for _, policy := range []hook.FailurePolicy{0, hook.FailOpen, hook.FailClosed} {
 			t.Run(name, func(t *testing.T) {
 				var answer string
 				bubble(t, asking(stopRequest, &answer), func(t *testing.T, o *claude.Options) {
-					h := hook.PreToolUse("", fn).WithTimeout(time.Second)
-					if closed {
-						o.HookFailure = hook.FailClosed
-					}
-					o.Hooks = []hook.Hook{h}
+					o.HookFailure = policy
+					o.Hooks = []hook.Hook{hook.PreToolUse("", fn).WithTimeout(time.Second)}
 					s := connect(t, o)
 					pass(time.Minute)
-					if closed {
+					if policy == hook.FailClosed || policy == 0 && name != "error" {
 						if !strings.Contains(answer, `"permissionDecision":"deny"`) {
 							t.Errorf("answer %s, want a deny", answer)
 						}
@@ -192,6 +189,39 @@ func TestHookFailures(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// A hook that breaks down blocks where something waits for leave to happen, and
+// nowhere else. Its own policy goes before that of the session.
+func TestHookBreakdowns(t *testing.T) {
+	broken := func(context.Context, json.RawMessage, string) (json.RawMessage, error) { panic("boom") }
+	for _, tt := range []struct {
+		hook    hook.Hook
+		session hook.FailurePolicy
+		want    string
+	}{
+		{hook.Raw(hook.EventPreToolUse, "", broken), 0, `"permissionDecision":"deny"`},
+		{hook.Raw(hook.EventPermissionRequest, "", broken), 0, `"behavior":"deny"`},
+		{hook.Raw(hook.EventUserPromptSubmit, "", broken), 0, `"decision":"block"`},
+		{hook.Raw(hook.EventPostToolUse, "", broken), 0, `{"continue":true}`},
+		{hook.Raw(hook.EventStop, "", broken), 0, `{"continue":true}`},
+		{hook.Raw("Unheard", "", broken), 0, `{"continue":true}`},
+		{hook.Raw(hook.EventPreToolUse, "", broken).FailOpen(), 0, `{"continue":true}`},
+		{hook.Raw(hook.EventPreToolUse, "", broken).FailOpen(), hook.FailClosed, `{"continue":true}`},
+		{hook.Raw(hook.EventPreToolUse, "", broken), hook.FailOpen, `{"continue":true}`},
+		{hook.Raw(hook.EventStop, "", broken).FailClosed(), 0, `"decision":"block"`},
+	} {
+		var answer string
+		bubble(t, asking(stopRequest, &answer), func(t *testing.T, o *claude.Options) {
+			o.Hooks, o.HookFailure = []hook.Hook{tt.hook}, tt.session
+			s := connect(t, o)
+			synctest.Wait()
+			if !strings.Contains(answer, tt.want) {
+				t.Errorf("%s, policies %d and %d: %s, want %s", tt.hook.Event, tt.hook.OnFailure, tt.session, answer, tt.want)
+			}
+			finish(t, s)
+		})
 	}
 }
 
@@ -242,7 +272,7 @@ func TestCallbackCapacity(t *testing.T) {
 		s := connect(t, o)
 		pass(time.Hour)
 		all := strings.Join(answers, "\n")
-		if !strings.Contains(all, "too many callbacks") || !strings.Contains(all, reply("u-3", `{"continue":true}`)) {
+		if !strings.Contains(all, "too many callbacks") || !strings.Contains(all, `"request_id":"u-3","response":{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny"`) {
 			t.Errorf("answers\n%s", all)
 		}
 		finish(t, s)

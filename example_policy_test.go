@@ -3,7 +3,6 @@ package claude_test
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -15,9 +14,11 @@ import (
 func Example_testing() {
 	ctx := context.Background()
 	policy := func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		var in struct{ Command string }
-		if err := req.DecodeInput(&in); err != nil || !strings.HasPrefix(in.Command, "git ") {
-			return permission.Deny("only git here"), nil
+		var in struct {
+			Command string `json:"command"`
+		}
+		if err := req.DecodeInput(&in); err != nil || in.Command != "git status" {
+			return permission.Deny("only git status here"), nil
 		}
 		return permission.Allow(), nil
 	}
@@ -34,5 +35,5 @@ func Example_testing() {
 	}
 	// Output:
 	// git status ran: true output: ok
-	// rm -rf / ran: false output: only git here
+	// rm -rf / ran: false output: only git status here
 }

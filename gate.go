@@ -67,9 +67,9 @@ func (c *permissionCall) fail(err error) json.RawMessage {
 }
 
 // readable refuses a request that names no tool, or has no input: a callback
-// that allows everything else must not be asked about nothing. It also refuses
-// one with a repeated name, also inside the input, because what is decided here
-// might not be what is done there.
+// that allows everything else must not be asked about nothing. One with a
+// repeated name, or names that differ only in case, also inside the input, has
+// been refused before: what is decided here might not be what is done there.
 func readable(req *permission.Request, err error) error {
 	switch {
 	case err != nil && !jsonx.Mismatch(err):
@@ -152,16 +152,27 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	}
 	out, err := c.hook.Func(ctx, c.body.Input, c.body.ToolUseID)
 	if err != nil {
-		return nil, err
+		return nil, &returnedError{err}
 	}
 	return hook.Encode(out)
 }
+
+// returnedError is an error that a hook has returned: it has failed in good
+// order, and what that means is its policy's to say. All other failures are
+// breakdowns.
+type returnedError struct{ error }
+
+func (e *returnedError) Unwrap() error { return e.error }
 
 func (c *hookCall) fail(err error) json.RawMessage {
 	if lacks(err) {
 		return nil
 	}
-	return c.hook.FailureReply(c.session.opts.HookFailure, "The "+c.name+" hook failed: "+err.Error())
+	policy := c.session.opts.HookFailure
+	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && c.hook.Event.Gate() {
+		policy = hook.FailClosed // nobody has decided
+	}
+	return c.hook.FailureReply(policy, "The "+c.name+" hook failed: "+err.Error())
 }
 
 // hookBody is the body of a hook_callback.
@@ -178,6 +189,8 @@ func (b *hookBody) missing() error {
 		return &wire.MissingError{Field: "request.callback_id"}
 	case !jsonx.Present(b.Input):
 		return &wire.MissingError{Field: "request.input"}
+	case b.Input[0] != '{':
+		return errors.New("its input is not an object")
 	}
 	return nil
 }
@@ -208,8 +221,14 @@ func (b *hookBody) decode(raw []byte) error {
 		return nil
 	}
 	*b = hookBody{}
-	if err := jsonx.Body().Check(raw); err != nil {
+	if err := jsonx.StrictNames(hookNames).Check(raw); err != nil {
+		return err
+	}
+	if err := jsonx.Unambiguous(raw); err != nil {
+		b.CallbackID = jsonx.Text(jsonx.Member(raw, "callback_id")) // the hook that fails
 		return err
 	}
 	return jsonx.Unmarshal(raw, b)
 }
+
+var hookNames = []string{"subtype", "callback_id", "input", "tool_use_id"}

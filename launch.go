@@ -236,8 +236,8 @@ func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
 		if h.Timeout > 0 {
 			m.Timeout = (h.Timeout + hookMargin).Seconds()
 		}
-		if o.failsClosed(h) {
-			m.OnFailure = "block"
+		if o.failsClosed(h) || o.undecided(h) && h.Event.Gate() {
+			m.OnFailure = "block" // for failures that only the CLI sees
 		}
 		if init.Hooks == nil {
 			init.Hooks = make(map[string][]control.HookMatcher)
@@ -254,17 +254,26 @@ func (o *Options) failsClosed(h hook.Hook) bool {
 	return o.HookFailure == hook.FailClosed
 }
 
+// undecided reports whether no policy says what the failure of a hook means.
+func (o *Options) undecided(h hook.Hook) bool { return h.OnFailure == 0 && o.HookFailure == 0 }
+
 // strictest stands for a hook that is called by an id that none has: it fails
-// closed if one of the hooks does that it might have been.
+// as the strictest of the hooks does that it might have been.
 func (o *Options) strictest(event hook.Event) hook.Hook {
-	h := hook.Hook{Event: event}
+	found, most := hook.Hook{Event: event}, 0
 	for _, other := range o.Hooks {
-		if (other.Event == event || event == "") && o.failsClosed(other) {
-			h.OnFailure = hook.FailClosed
-			h.Event = other.Event
+		strict := 1
+		switch {
+		case o.failsClosed(other):
+			strict = 3
+		case o.undecided(other) && other.Event.Gate():
+			strict = 2
+		}
+		if (other.Event == event || event == "") && strict > most {
+			found, most = hook.Hook{Event: other.Event, OnFailure: other.OnFailure}, strict
 		}
 	}
-	return h
+	return found
 }
 
 // newUUID returns a random UUID, version 4.

@@ -90,7 +90,11 @@ type Options struct {
 	// Hooks are called at the events they name.
 	Hooks []hook.Hook
 	// HookFailure is what a hook that fails means, where the hook itself does
-	// not say. The zero value is hook.FailOpen: the agent goes on.
+	// not say. With the zero value an error that a hook returns means that the
+	// agent goes on, and a hook of PreToolUse, PermissionRequest or
+	// UserPromptSubmit that breaks down, for example by a panic or because it
+	// takes too long, blocks. hook.FailOpen never blocks, hook.FailClosed
+	// always does.
 	HookFailure hook.FailurePolicy
 	// OnElicitation answers the questions of MCP servers. Without it, and when
 	// it fails, they are declined.

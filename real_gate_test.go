@@ -52,16 +52,16 @@ func gates() []string {
 	return []string{string(hook.EventPreToolUse), string(hook.EventPermissionRequest), string(hook.EventUserPromptSubmit), gateCanUseTool}
 }
 
-// TestRealGateMatrix lets every gate fail in every way, with both policies, on
-// the real CLI, and looks whether the tool or the prompt ran. What a CLI does
+// TestRealGateMatrix lets every gate fail in every way, with both policies and
+// with none, on the real CLI, and looks whether the tool or the prompt ran. What a CLI does
 // not send by itself (an input that is none, an id that nobody knows, more
 // requests than there is room for) is made of what it does send on its way in.
 func TestRealGateMatrix(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	outcomes := map[string]string{}
 	for _, gate := range gates() {
-		for _, policy := range []hook.FailurePolicy{hook.FailOpen, hook.FailClosed} {
-			if gate == gateCanUseTool && policy == hook.FailOpen {
+		for _, policy := range gatePolicies() {
+			if gate == gateCanUseTool && policy != hook.FailClosed {
 				continue // permissions fail closed, always
 			}
 			t.Run(gate+"/"+policyName(policy), func(t *testing.T) {
@@ -78,11 +78,12 @@ func TestRealGateMatrix(t *testing.T) {
 	t.Logf("what became of the tool or the prompt\n%s", gateTable(outcomes))
 }
 
+func gatePolicies() []hook.FailurePolicy {
+	return []hook.FailurePolicy{0, hook.FailOpen, hook.FailClosed}
+}
+
 func policyName(p hook.FailurePolicy) string {
-	if p == hook.FailClosed {
-		return "FailClosed"
-	}
-	return "FailOpen"
+	return []string{"default", "FailOpen", "FailClosed"}[p]
 }
 
 func gateTable(outcomes map[string]string) string {
@@ -90,13 +91,16 @@ func gateTable(outcomes map[string]string) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	var head, sub []string
 	for _, gate := range gates() {
-		head, sub = append(head, gate, ""), append(sub, "FailOpen", "FailClosed")
+		head = append(head, gate, "", "")
+		for _, policy := range gatePolicies() {
+			sub = append(sub, policyName(policy))
+		}
 	}
 	fmt.Fprintf(w, "\t%s\n\t%s\n", strings.Join(head, "\t"), strings.Join(sub, "\t"))
 	for _, failure := range failures() {
 		fmt.Fprint(w, failure)
 		for _, gate := range gates() {
-			for _, policy := range []hook.FailurePolicy{hook.FailOpen, hook.FailClosed} {
+			for _, policy := range gatePolicies() {
 				outcome := outcomes[gate+policyName(policy)+failure]
 				if outcome == "" {
 					outcome = "-"
@@ -118,7 +122,7 @@ func wantRun(gate string, policy hook.FailurePolicy, failure string) bool {
 	case failure == byZero: // no opinion, which is no failure
 		return true
 	}
-	return policy == hook.FailOpen
+	return policy == hook.FailOpen || policy == 0 && failure == byError
 }
 
 // gateRun is one session of the matrix: one gate, one policy.

@@ -409,7 +409,9 @@ func TestRealPermissionAndHook(t *testing.T) {
 	r := realCLI(t, write("denied"), write("allowed"), write("hooked"), claudetest.Say("done"))
 	var asked []string
 	r.opts.CanUseTool = func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-		var in struct{ Content string }
+		var in struct {
+			Content string `json:"content"`
+		}
 		if err := req.DecodeInput(&in); err != nil {
 			return permission.Pass(), err
 		}

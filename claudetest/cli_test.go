@@ -68,7 +68,9 @@ func TestCLISession(t *testing.T) {
 // A permission policy is tested without a CLI, a network or an account.
 func TestCLIPolicy(t *testing.T) {
 	policy := func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		var in struct{ Command string }
+		var in struct {
+			Command string `json:"command"`
+		}
 		if err := req.DecodeInput(&in); err != nil || strings.Contains(in.Command, "rm") {
 			return permission.Deny("not that"), err
 		}

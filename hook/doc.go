@@ -70,10 +70,14 @@
 // # When a hook fails
 //
 // An error, a panic, a timeout, an input or output that is not what it should
-// be: all are failures. A hook that fails open has no opinion, which is the
-// default. One that fails closed blocks:
+// be: all are failures. A hook that fails open has no opinion, one that fails
+// closed blocks. By default an error that the hook returns fails open, and a
+// hook of PreToolUse, PermissionRequest or UserPromptSubmit that breaks down in
+// any other way fails closed: nobody has decided then. Say it to have it
+// otherwise:
 //
 //	hook.PreToolUse("Bash", check).WithTimeout(5 * time.Second).FailClosed()
+//	hook.PreToolUse("Bash", count).FailOpen()
 //
 // A session refuses to start such a hook with a CLI that could not keep the
 // promise. [FailClosed] says what blocking comes to for each event.

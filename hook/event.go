@@ -4,6 +4,12 @@ package hook
 // [Raw] registers a hook for an event that this package does not name.
 type Event string
 
+// Gate reports whether something waits at the event for leave to happen: a tool
+// call, or a prompt. A hook of such an event that breaks down blocks by default.
+func (e Event) Gate() bool {
+	return e == EventPreToolUse || e == EventPermissionRequest || e == EventUserPromptSubmit
+}
+
 // The events.
 const (
 	EventPreToolUse          Event = "PreToolUse"

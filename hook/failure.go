@@ -7,13 +7,17 @@ import (
 )
 
 // FailurePolicy says what the CLI is told when a hook fails. The zero value
-// leaves it to the next level: a hook's to the session's, the session's to
-// [FailOpen].
+// leaves it to the next level: a hook's to the session's, and the session's to
+// how the hook failed. One that returns an error fails open. One that breaks
+// down (it panics, takes too long, has an output that cannot be encoded or an
+// input that cannot be read, or is one too many at once) fails closed if the
+// event is a gate, see [Event.Gate], and open if it is not.
 type FailurePolicy int
 
 // The policies.
 const (
-	// FailOpen lets the CLI go on as if the hook had no opinion.
+	// FailOpen lets the CLI go on as if the hook had no opinion, however it
+	// failed.
 	FailOpen FailurePolicy = iota + 1
 	// FailClosed blocks what the event is about, where the CLI can block it.
 	// Seen on CLI 2.1.325:
@@ -40,8 +44,8 @@ const (
 )
 
 // FailureReply is the reply for a call of the hook that failed. The session's
-// policy counts if the hook has none of its own. The reason reaches the model
-// or the user, so it should hold no secrets.
+// policy counts if the hook has none of its own; without either the call fails
+// open. The reason reaches the model or the user, so it should hold no secrets.
 func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage {
 	policy := h.OnFailure
 	if policy == 0 {

@@ -46,6 +46,13 @@ func (h Hook) FailClosed() Hook {
 	return h
 }
 
+// FailOpen returns a copy of h whose failure lets pass, whatever the event; see
+// the constant [FailOpen].
+func (h Hook) FailOpen() Hook {
+	h.OnFailure = FailOpen
+	return h
+}
+
 // Raw makes a hook without types, for events that this package does not know
 // and for programs that pass JSON on. A nil reply means "no opinion"; any
 // other reply must be a JSON object.
@@ -116,8 +123,8 @@ func observe[I any, PI inputOf[I]](event Event, matcher string, fn func(context.
 	return h
 }
 
-// decode reads an input. A field of an unexpected kind stays zero; only text
-// that is no JSON object is an error.
+// decode reads an input. A field of an unexpected kind stays zero; an error is
+// text that is no JSON object, and an object that could be read in two ways.
 func decode[I any, PI inputOf[I]](event Event, raw json.RawMessage, toolUseID string) (PI, error) {
 	in := PI(new(I))
 	if fast, ok := any(in).(scanned); ok {
@@ -129,6 +136,9 @@ func decode[I any, PI inputOf[I]](event Event, raw json.RawMessage, toolUseID st
 	}
 	if !isObject(raw) {
 		return nil, fmt.Errorf("hook: input of %s is not a JSON object", event)
+	}
+	if err := jsonx.Unambiguous(raw); err != nil {
+		return nil, fmt.Errorf("hook: input of %s: %w", event, err)
 	}
 	if err := jsonx.Unmarshal(raw, in); err != nil && !jsonx.Mismatch(err) {
 		return nil, fmt.Errorf("hook: input of %s: %w", event, err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -45,9 +46,13 @@ type Tool struct {
 	MCPServer *permission.MCPServer `json:"mcp_server,omitzero"`
 }
 
-// DecodeInput decodes the tool's input into v by the rules of encoding/json.
+// DecodeInput decodes the tool's input into v by the rules of encoding/json, but
+// by exact names: what you decide about must be what the tool reads. So an input
+// whose names differ from each other, or from those of v's fields, only in case
+// is an error, and so is a name that occurs twice. Give fields their names by
+// json tags.
 func (t *Tool) DecodeInput(v any) error {
-	if err := json.Unmarshal(t.ToolInput, v); err != nil {
+	if err := jsonx.UnmarshalExact(t.ToolInput, v); err != nil {
 		return fmt.Errorf("hook: input of %s: %w", t.ToolName, err)
 	}
 	return nil

@@ -166,7 +166,9 @@ func TestInputIsTolerant(t *testing.T) {
 	if string(got.Raw) != in {
 		t.Errorf("Raw = %s", got.Raw)
 	}
-	var v struct{ Command int }
+	var v struct {
+		Command int `json:"command"`
+	}
 	if err := got.DecodeInput(&v); err == nil || !strings.Contains(err.Error(), "Bash") {
 		t.Errorf("DecodeInput: error = %v, want one that names the tool", err)
 	}

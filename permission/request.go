@@ -89,7 +89,9 @@ type MatchedRule struct {
 }
 
 // UnmarshalJSON decodes a can_use_tool request. Fields of an unexpected kind
-// stay zero. A subtype that could be read in two ways is an error.
+// stay zero. A request that could be read in two ways is an error: one in which
+// an object, at any level and also inside of the input, has a name twice or
+// names that differ only in case.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	raw := append(json.RawMessage(nil), data...)
 	if r.scan(raw) {
@@ -101,6 +103,9 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 // decode is the general way to read a request, which keeps raw in it.
 func (r *Request) decode(raw json.RawMessage) error {
 	if err := jsonx.Body().Check(raw); err != nil && !errors.Is(err, jsonx.ErrNotObject) {
+		return err
+	}
+	if err := jsonx.Unambiguous(raw); err != nil {
 		return err
 	}
 	type fields Request
@@ -120,12 +125,16 @@ func (r *Request) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// DecodeInput decodes the tool's input into v by the rules of encoding/json.
+// DecodeInput decodes the tool's input into v by the rules of encoding/json, but
+// by exact names: what you decide about must be what the tool reads. So an input
+// whose names differ from each other, or from those of v's fields, only in case
+// is an error, and so is a name that occurs twice. Give fields their names by
+// json tags.
 func (r *Request) DecodeInput(v any) error {
 	if len(r.Input) == 0 {
 		return errors.New("permission: the request has no input")
 	}
-	if err := json.Unmarshal(r.Input, v); err != nil {
+	if err := jsonx.UnmarshalExact(r.Input, v); err != nil {
 		return fmt.Errorf("permission: input of %s: %w", r.ToolName, err)
 	}
 	return nil

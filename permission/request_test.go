@@ -3,6 +3,7 @@ package permission_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -86,10 +87,18 @@ func TestRequestTolerates(t *testing.T) {
 }
 
 func TestDecodeInput(t *testing.T) {
-	req := permission.Request{ToolName: "Bash", Input: json.RawMessage(`{"Command":"ls"}`)}
-	var in struct{ Command string }
+	req := permission.Request{ToolName: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}
+	var in struct {
+		Command string `json:"command"`
+	}
 	if err := req.DecodeInput(&in); err != nil || in.Command != "ls" {
 		t.Errorf("DecodeInput = %+v, %v", in, err)
+	}
+	for _, input := range []string{`{"Command":"rm"}`, `{"command":"ls","COMMAND":"rm"}`, `{"command":"ls","command":"rm"}`} {
+		odd := permission.Request{ToolName: "Bash", Input: json.RawMessage(input)}
+		if err := odd.DecodeInput(&in); err == nil || !strings.Contains(err.Error(), "Bash") {
+			t.Errorf("DecodeInput of %s: %+v, %v", input, in, err)
+		}
 	}
 	if err := req.DecodeInput(new(int)); err == nil {
 		t.Error("DecodeInput into an int: no error")

@@ -65,6 +65,12 @@ func (c *conn) Handle(ctx context.Context, message json.RawMessage) (json.RawMes
 	if req != nil && !keepsID(req, message) {
 		return nil, errID
 	}
+	if req != nil && req.IsCall() && req.Method == "tools/call" {
+		// Who allowed the call may have read it otherwise than its tool would.
+		if err := jsonx.Unambiguous(message); err != nil {
+			return respond(jsonx.Member(message, "id"), failed(fmt.Errorf("invalid arguments: %w", err))), nil
+		}
+	}
 	t, err := c.pick(req != nil && req.Method == methodInitialize)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"regexp"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/schema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -45,7 +46,7 @@ func New[In, Out any](name, description string, f func(ctx context.Context, in I
 	}
 	t.call = func(ctx context.Context, arguments json.RawMessage) (any, error) {
 		var in In
-		if err := json.Unmarshal(arguments, &in); err != nil {
+		if err := jsonx.UnmarshalExact(arguments, &in); err != nil {
 			return nil, fmt.Errorf("invalid arguments: %w", err)
 		}
 		return f(ctx, in)

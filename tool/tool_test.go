@@ -193,6 +193,55 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// loose takes members that it does not name.
+type loose struct {
+	Path string `json:"path,omitempty"`
+}
+
+func (loose) JSONSchema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
+
+// A tool gets what those who allowed the call have seen: no name in two
+// spellings, and none for that of a field that is written otherwise. It is the
+// same on the short way of a call and on the long one.
+func TestArgumentsOfOneMeaning(t *testing.T) {
+	server := mcp.NewServer(&mcp.Implementation{Name: "foreign", Version: "1"}, nil)
+	var got []string
+	take := func(path string) (string, error) {
+		got = append(got, path)
+		return "took " + path, nil
+	}
+	short := tool.New("take", "", func(_ context.Context, in loose) (string, error) { return take(in.Path) })
+	long := tool.New("take", "", func(_ context.Context, in loose) (any, error) { return take(in.Path) })
+	server.AddTool(&mcp.Tool{Name: "take", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var in loose
+		err := json.Unmarshal(req.Params.Arguments, &in)
+		text, _ := take(in.Path)
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
+	})
+	for name, handler := range map[string]claude.MCPHandler{"short": tool.NewServer(short), "long": tool.NewServer(long), "mounted": tool.Mount(server)} {
+		l := open(t, handler)
+		if answer := l.ask(call(1, "take", `{"path":"/safe","other":1,"Third":{"PATH":2}}`)); !strings.Contains(answer, "took /safe") {
+			t.Errorf("%s: %s", name, answer)
+		}
+		for arguments, want := range map[string]string{
+			`{"path":"/safe","PATH":"/etc/shadow"}`:              "differ only in case",
+			`{"path":"/safe","path":"/etc/shadow"}`:              "occurs twice",
+			`{"path":"/safe","p\u0061th":"/etc/shadow"}`:         "occurs twice",
+			`{"path":"/safe","x":[{"a":1,"A":2}]}`:               "differ only in case",
+			`{"path":"/safe","x":"\ud83d","Path":"/etc/shadow"}`: "differ only in case",
+			`{"PATH":"/etc/shadow"}`:                             `\"PATH\"`,
+		} {
+			if name == "mounted" && arguments == `{"PATH":"/etc/shadow"}` {
+				continue // how it decodes is its own affair
+			}
+			got = nil
+			if answer := l.ask(call(1, "take", arguments)); !strings.Contains(answer, want) || !strings.Contains(answer, `"isError":true`) || got != nil {
+				t.Errorf("%s, %s: %s, the tool got %q", name, arguments, answer, got)
+			}
+		}
+	}
+}
+
 func TestListing(t *testing.T) {
 	one := tool.New("one", "The first", func(context.Context, point) (string, error) { return "", nil })
 	l := open(t, tool.NewServer(one.ReadOnly().Title("One").SearchHint("uno").AlwaysLoad().MaxResultSize(500), tool.New("two", "", func(context.Context, map[string]any) (int, error) { return 0, nil })))

@@ -38,6 +38,8 @@ func (w *world) options() *claude.Options {
 	o.Limits.Callbacks = 4
 	if w.failClosed {
 		o.HookFailure = hook.FailClosed
+	} else {
+		o.HookFailure = hook.FailOpen
 	}
 	return o
 }

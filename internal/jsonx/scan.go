@@ -26,7 +26,8 @@ const (
 // allocating. It is strict: whatever is unusual, sound or not, makes it fail,
 // and the caller starts again with [Unmarshal]. So it need not know what a
 // mismatch means, and what it accepts Unmarshal accepts too: repeated names,
-// broken UTF-8 and stray characters are among the unusual.
+// names that differ only in case, broken UTF-8 and stray characters are among
+// the unusual.
 //
 // Methods of a Scanner that has failed return zero values; OK tells. What they
 // return of the data's texts are copies.
@@ -186,7 +187,8 @@ func (s *Scanner) nextOn(o *Object) (name []byte) {
 	return name
 }
 
-// note keeps a name and fails if the object has it already.
+// note keeps a name and fails if the object has it already, or one that differs
+// only in case.
 func (s *Scanner) note(o *Object, begin int, name []byte) {
 	if s.count == len(s.names) {
 		s.failed = true
@@ -194,12 +196,12 @@ func (s *Scanner) note(o *Object, begin int, name []byte) {
 	}
 	hash := uint64(len(name))
 	if len(name) > 0 {
-		hash = hash*31 + uint64(name[0])*7 + uint64(name[len(name)-1])*3 + uint64(name[len(name)/2])
+		hash = hash*31 + uint64(name[0]|0x20)*7 + uint64(name[len(name)-1]|0x20)*3 + uint64(name[len(name)/2]|0x20)
 	}
 	bit := uint64(1) << (hash % 64)
 	if o.seen&bit != 0 {
 		for _, n := range s.names[o.base:s.count] {
-			if string(s.data[n.begin:n.end]) == string(name) {
+			if sameName(s.data[n.begin:n.end], name) {
 				s.failed = true
 				return
 			}
@@ -208,6 +210,20 @@ func (s *Scanner) note(o *Object, begin int, name []byte) {
 	o.seen |= bit
 	s.names[s.count] = span{int32(begin), int32(begin + len(name))}
 	s.count++
+}
+
+// sameName reports whether two names of ASCII are the same but for the case of
+// letters.
+func sameName(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i, c := range a {
+		if d := b[i]; c != d && (c^d != 0x20 || c|0x20 < 'a' || c|0x20 > 'z') {
+			return false
+		}
+	}
+	return true
 }
 
 // Array begins an array.
