@@ -100,13 +100,13 @@ func UnmarshalExact(data []byte, v any) error {
 	}
 	target = target.Elem()
 	if target.IsZero() {
-		if json.Unmarshal(data, v, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), json.RejectUnknownMembers(true)) == nil {
+		if unmarshalUser(data, v, json.RejectUnknownMembers(true)) == nil {
 			return nil // every name is that of a field, to the letter
 		}
 		target.SetZero()
 	}
 	if !caseless(data, target.Type()) {
-		return unmarshalUser(data, v, false)
+		return unmarshalUser(data, v, json.RejectUnknownMembers(false))
 	}
 	m, err := Walk(data)
 	for err == nil {
@@ -126,19 +126,23 @@ func UnmarshalExact(data []byte, v any) error {
 // about the case of names.
 func caseless(data []byte, t reflect.Type) bool {
 	one, other := reflect.New(t).Interface(), reflect.New(t).Interface()
-	err := unmarshalUser(data, one, false)
-	otherErr := unmarshalUser(data, other, true)
+	err := unmarshalUser(data, one, json.MatchCaseInsensitiveNames(false))
+	otherErr := unmarshalUser(data, other, json.MatchCaseInsensitiveNames(true))
 	return (err == nil) != (otherErr == nil) || !reflect.DeepEqual(one, other)
 }
 
-// unmarshalUser decodes by the rules of encoding/json, but for its names.
-func unmarshalUser(data []byte, v any, caseless bool) error {
-	return json.Unmarshal(data, v, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(caseless),
-		json.WithUnmarshalers(json.UnmarshalFromFunc(unmarshalNumber)))
+// unmarshalUser decodes by the rules of encoding/json, but by exact names unless
+// told otherwise.
+func unmarshalUser(data []byte, v any, more json.Options) error {
+	return json.Unmarshal(data, v, jsonv1.DefaultOptionsV1(), json.MatchCaseInsensitiveNames(false), json.WithUnmarshalers(userTypes[0]), more)
 }
 
-// unmarshalNumber reads a number of encoding/json, which the library does not
-// know: a number, or a text that is one.
+// userTypes are the types of encoding/json that the library does not know. What
+// it finds out about them it keeps.
+var userTypes = [...]*json.Unmarshalers{json.UnmarshalFromFunc(unmarshalNumber)}
+
+// unmarshalNumber reads a number of encoding/json: a number, or a text that is
+// one.
 func unmarshalNumber(dec *jsontext.Decoder, n *stdjson.Number) error {
 	if dec.PeekKind() == 'n' {
 		_, err := dec.ReadToken()
