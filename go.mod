@@ -12,6 +12,8 @@ require github.com/alecthomas/kong v1.16.1
 
 require golang.org/x/text v0.43.0
 
+require mvdan.cc/sh/v3 v3.14.1
+
 require (
 	github.com/modelcontextprotocol/go-sdk v1.8.0
 	github.com/segmentio/asm v1.1.3 // indirect

@@ -52,6 +52,7 @@ func homes() map[string]string {
 		"github.com/modelcontextprotocol/go-sdk": "tool",
 		"github.com/alecthomas/kong":             "cmd/claudectl",
 		"golang.org/x/text":                      "internal/transcript",
+		"mvdan.cc/sh/v3":                         "permission/policy",
 	}
 }
 

@@ -161,7 +161,7 @@ func TestDenyFilesOfCommands(t *testing.T) {
 		{"sed -i s/a/b/ secret/a", "deny", "deny"},
 		{"sudo rm secret/a", "deny", "deny"},
 		{"echo x > secret/b", "deny", "deny"},
-		{"cd secret && touch a", "deny", ""},
+		{"cd secret && touch a", "deny", "deny"},
 		{"bash -c 'touch secret/a'", "deny", "deny"},
 		{"x --file=secret/a", "deny", ""},
 		{"secret/run.sh", "deny", ""},
@@ -181,7 +181,7 @@ func TestDenyFilesOfCommands(t *testing.T) {
 // files, and only by them.
 func TestDenyManyFiles(t *testing.T) {
 	var b strings.Builder
-	for i := range 50_000 {
+	for i := range 10_000 {
 		fmt.Fprintf(&b, "a%d ", i)
 	}
 	for rule, want := range map[string]permission.Behavior{"Read(/secret/**)": "deny", "Bash(rm:*)": ""} {

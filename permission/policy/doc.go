@@ -33,12 +33,12 @@
 // # What it is not
 //
 // Rules about shell commands and paths look at the input of a tool, not at
-// what the tool does. A program that "go test" runs may write anywhere. A shell
-// can spell a command in more ways than a list of rules can know: a variable, a
-// wildcard, a pipe into an interpreter, a script that was written before. So a
-// denial by command keeps a model from what it does by mistake, not a program
-// from what it does on purpose. Where that matters, deny the shell as a whole,
-// or use the sandbox of the CLI, a container or another user.
+// what the tool does. Commands are parsed, and what cannot be known before they
+// run is denied; but a program that "go test" runs may do anything, and so may a
+// script that was written before. So a denial by command holds against ways to
+// spell it, not against a program that does the same. Where that matters, deny
+// the shell as a whole, or use the sandbox of the CLI, a container or another
+// user.
 //
 // What the CLI protects is known by name here, as of one version. As
 // Options.CanUseTool a policy also hears of it from the CLI, and leaves such

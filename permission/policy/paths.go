@@ -5,9 +5,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -105,18 +107,18 @@ func (r *Rules) fitsFile(rule rule, tool *fileTool, req *permission.Request, p s
 		if how == strict {
 			return false
 		}
-		abs = r.guessed(r.root, p)
+		abs = r.guessed(req, r.root, p)
 	}
 	real, err := resolve(abs)
 	if err != nil {
 		return how == broad
 	}
-	named := rule.paths.match(r.root, abs, tool.search, how)
-	led := rule.paths.match(r.root, real, tool.search, how)
+	called := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(abs)), tool.search, how)
+	led := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(real)), tool.search, how)
 	if how == broad {
-		return named || led
+		return called || led
 	}
-	return named && led
+	return called && led
 }
 
 // writesProtected reports whether a call of a file tool writes to a file that
@@ -130,18 +132,15 @@ func (r *Rules) writesProtected(req *permission.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	abs := r.guessed(r.dir(req), p)
+	abs := r.guessed(req, r.dir(req), p)
 	real, err := resolve(abs)
 	return err != nil || padded(p) || r.protects(abs) || r.protects(real) || disguised(p), nil
 }
 
 // guessed is what a path most likely means.
-func (r *Rules) guessed(dir, p string) string {
+func (r *Rules) guessed(req *permission.Request, dir, p string) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok {
-		return filepath.Join(home(), rest)
-	}
-	if rest, ok := strings.CutPrefix(p, "$HOME"); ok {
-		return filepath.Join(home(), rest)
+		return filepath.Join(r.home(req), rest)
 	}
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
@@ -149,7 +148,8 @@ func (r *Rules) guessed(dir, p string) string {
 	return filepath.Join(dir, p)
 }
 
-func home() string {
+// home is what a tilde stands for.
+func (r *Rules) home(*permission.Request) string {
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		return string(filepath.Separator)
@@ -159,11 +159,12 @@ func home() string {
 
 // pathPattern is a pattern of gitignore with a place to count from.
 type pathPattern struct {
-	from  string // "/", "~" or "": the project
-	whole *regexp.Regexp
+	from     string // "/", "~" or "": the project
+	anchored bool   // to its place, and not in any directory
+	whole    []step
 	// below is the directory of a pattern that covers all of it, nil if the
 	// pattern does not.
-	below *regexp.Regexp
+	below []step
 }
 
 func newPathPattern(content string) (*pathPattern, error) {
@@ -179,112 +180,144 @@ func newPathPattern(content string) (*pathPattern, error) {
 		content = content[1:]
 	}
 	// A slash at the front or in the middle ties the pattern to its place.
-	anchored := strings.Contains(strings.TrimSuffix(content, "/"), "/")
+	var front []step
+	if p.anchored = strings.Contains(strings.TrimSuffix(content, "/"), "/"); !p.anchored {
+		front = anyDirectories()
+	}
 	content = strings.TrimPrefix(content, "/")
 	directory := strings.HasSuffix(content, "/")
 	content = strings.TrimSuffix(content, "/")
 	if content == "" {
 		return nil, errors.New("an empty path")
 	}
-	front := "^"
-	if !anchored {
-		front = "^(?:.*/)?"
-	}
-	expr, err := translate(content)
+	steps, err := translate(content)
 	if err != nil {
 		return nil, err
 	}
 	// What fits a directory fits everything in it.
-	back := "(?:/.*)?$"
-	if directory {
-		back = "/.*$"
+	inside := []step{{char: '/'}, {kind: stepText}}
+	if !directory {
+		inside = append([]step{{kind: stepMaybe, skip: 2}}, inside...)
 	}
-	if p.whole, err = compile(front + expr + back); err != nil {
-		return nil, err
-	}
+	p.whole = slices.Concat(front, steps, inside)
 	if bare, ok := strings.CutSuffix(content, "/**"); ok {
-		if expr, err = translate(bare); err == nil {
-			p.below, err = compile(front + expr + "$")
+		if steps, err = translate(bare); err == nil {
+			p.below = slices.Concat(front, steps)
 		}
 	}
 	return p, err
 }
 
+// anyDirectories is what **/ stands for.
+func anyDirectories() []step {
+	return []step{{kind: stepMaybe, skip: 2}, {kind: stepText}, {char: '/'}}
+}
+
 // sameInAnyCase says that the names of files differ in more than case.
 const sameInAnyCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
-func compile(expr string) (*regexp.Regexp, error) {
-	if sameInAnyCase {
-		expr = "(?i)" + expr
-	}
-	return regexp.Compile("(?s)" + expr)
-}
-
-// translate turns a pattern of gitignore into an expression.
-func translate(pattern string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(pattern); i++ {
-		rest := pattern[i:]
+// translate turns a pattern of gitignore into steps.
+func translate(pattern string) ([]step, error) {
+	var steps []step
+	for len(pattern) > 0 {
+		r, size := utf8.DecodeRuneInString(pattern)
 		switch {
-		case strings.HasPrefix(rest, "**/"):
-			b.WriteString("(?:.*/)?")
-			i += 2
-		case rest == "**":
-			b.WriteString(".+")
-			i++
-		case rest[0] == '*':
-			b.WriteString("[^/]*")
-		case rest[0] == '?':
-			b.WriteString("[^/]")
-		case rest[0] == '[':
-			n := strings.IndexByte(rest, ']')
-			if n < 2 || strings.ContainsAny(rest[:n], `\/`) {
-				return "", errors.New("a set of characters that cannot be read")
+		case strings.HasPrefix(pattern, "**/"):
+			steps = append(steps, anyDirectories()...)
+			size = 3
+		case pattern == "**":
+			steps = append(steps, step{kind: stepNotSet}, step{kind: stepText})
+			size = 2
+		case r == '*':
+			steps = append(steps, step{kind: stepName})
+		case r == '?':
+			steps = append(steps, step{kind: stepNotSet})
+		case r == '[':
+			end := strings.IndexByte(pattern, ']')
+			if end < 2 || strings.ContainsAny(pattern[:end], `\/`) {
+				return nil, errors.New("a set of characters that cannot be read")
 			}
-			set := rest[1:n]
-			if set[0] == '!' {
-				set = "^" + set[1:]
+			set, err := characters(pattern[1:end])
+			if err != nil {
+				return nil, err
 			}
-			b.WriteString("[" + strings.ReplaceAll(set, "[", `\[`) + "]")
-			i += n
-		case rest[0] == '\\' && len(rest) > 1:
-			b.WriteString(regexp.QuoteMeta(rest[1:2]))
-			i++
+			steps = append(steps, set)
+			size = end + 1
+		case r == '\\' && len(pattern) > 1:
+			r, size = utf8.DecodeRuneInString(pattern[1:])
+			steps = append(steps, step{char: r})
+			size++
 		default:
-			b.WriteString(regexp.QuoteMeta(rest[:1]))
+			steps = append(steps, step{char: r})
 		}
+		pattern = pattern[size:]
 	}
-	return b.String(), nil
+	return steps, nil
 }
 
-// match compares an absolute path with the pattern.
-func (p *pathPattern) match(root, abs string, search bool, how reading) bool {
+// characters reads what stands between brackets.
+func characters(text string) (step, error) {
+	s := step{kind: stepSet}
+	if text[0] == '!' || text[0] == '^' {
+		s.kind, text = stepNotSet, text[1:]
+	}
+	list := []rune(text)
+	for i := 0; i < len(list); i++ {
+		from, to := list[i], list[i]
+		if i+2 < len(list) && list[i+1] == '-' {
+			to = list[i+2]
+			i += 2
+		}
+		if from > to {
+			return s, errors.New("a set of characters that cannot be read")
+		}
+		s.set = append(s.set, from, to)
+	}
+	return s, nil
+}
+
+// match compares an absolute path, or what is known of one, with the pattern.
+func (p *pathPattern) match(root, home string, abs []step, search bool, how reading) bool {
 	base := root
 	switch p.from {
 	case "/":
-		base = filepath.VolumeName(abs) + string(filepath.Separator)
+		base = "/"
 	case "~":
-		base = home()
+		base = home
 	}
-	fold := how == broad && sameInAnyCase
-	if p.matchFrom(base, abs, search, fold) {
+	if p.matchFrom(base, abs, search, how) {
 		return true
 	}
 	// A place may be a link itself; the path then counts from where it leads.
 	real, err := resolve(base)
-	return err == nil && real != base && p.matchFrom(real, abs, search, fold)
+	return err == nil && real != base && p.matchFrom(real, abs, search, how)
 }
 
-func (p *pathPattern) matchFrom(base, abs string, search, fold bool) bool {
-	if fold {
-		base, abs = strings.ToLower(base), strings.ToLower(abs)
+func (p *pathPattern) matchFrom(base string, abs []step, search bool, how reading) bool {
+	front := literal(strings.TrimSuffix(filepath.ToSlash(base), "/") + "/")
+	if p.from == "/" && runtime.GOOS == "windows" {
+		front = []step{{kind: stepText}, {char: '/'}} // whatever the volume
 	}
-	rel, ok := within(base, abs)
-	if !ok {
-		return false
+	fits := func(steps []step) bool {
+		whole := slices.Concat(front, steps)
+		if sameInAnyCase && how == broad {
+			return overlap(lower(whole), lower(abs))
+		}
+		return overlap(whole, abs)
 	}
-	rel = filepath.ToSlash(rel)
-	return p.whole.MatchString(rel) || search && p.below != nil && p.below.MatchString(rel)
+	return fits(p.whole) || search && p.below != nil && fits(p.below)
+}
+
+// lower makes steps that do not differ in case.
+func lower(steps []step) []step {
+	list := slices.Clone(steps)
+	for i := range list {
+		list[i].char = unicode.ToLower(list[i].char)
+		if list[i].kind == stepSet || list[i].kind == stepNotSet && len(list[i].set) > 0 {
+			list[i] = step{kind: stepNotSet}
+		}
+	}
+	return list
 }
 
 // within returns the path from base to abs, if abs is base or below it.

@@ -32,22 +32,33 @@ import (
 // Paths are patterns of gitignore. A rule that the CLI would read and never
 // apply, as Write(/src/**) or Bash(:*), is an error here.
 //
-// Allowing is strict, denying is broad. [Rules.Allow] applies to a shell
-// command only if every part of it fits a rule, nothing in it needs a shell to
-// be understood (no substitutions, no variables, no wildcards, no redirections
-// but to /dev/null), and no word of it leads out of the project or to a file
-// that the CLI protects, such as .git, .claude or .bashrc. The tools that edit
-// are not allowed to write to such files either. A pattern of tool names, as
-// mcp__*, allows nothing unless it names one MCP server.
+// Allowing is narrow, denying is broad, and what cannot be read before it runs
+// is never allowed and always denied by a rule about commands. Shell commands
+// are parsed as bash reads them.
 //
-// [Rules.Deny] applies if any part of a command fits, also inside a
-// substitution, after an assignment or behind a program that starts others, and
-// if the command cannot be read at all. Rules for Bash deny the commands of
-// Monitor too. Rules for Read deny commands that name such a file, rules for
-// Edit those that name it to a well-known program that writes or redirect to
-// it. An address that programs read in different ways is denied by every rule
-// for hosts. Deny does not see what a variable or a wildcard stands for, what
-// is piped into a shell, and what a program does.
+// [Rules.Allow] applies to a shell command only if every part of it fits a rule,
+// nothing in it needs a shell to be understood (no substitutions, no variables,
+// no wildcards, no redirections but to /dev/null), no part starts another
+// program or evaluates what it is given, and no word leads out of the project or
+// to a file that the CLI protects, such as .git, .claude or .bashrc. The tools
+// that edit are not allowed to write to such files either. A pattern of tool
+// names, as mcp__*, allows nothing unless it names one MCP server.
+//
+// [Rules.Deny] applies if any command fits that the text may run: in a
+// substitution, a function or a here-document, in a script that is handed to a
+// shell, behind a program that starts others, and with options between its
+// words. Of a program that is not known every argument may be such a command. It
+// also applies if the text cannot be read: a name that is made by an expansion, a
+// script that is piped into a shell, code that may start anything. Rules for
+// Bash deny the commands of Monitor too.
+//
+// Rules for Read deny commands that name such a file, rules for Edit those that
+// name it to a well-known program that writes or redirect to it. Wildcards,
+// braces, variables with known values and cd count. An address that programs
+// read in different ways is denied by every rule for hosts.
+//
+// Deny does not see what a program does: what a script does that was written
+// before, or which files a search finds.
 //
 // A file counts under the name it is called by and under the one that its
 // symbolic links lead to: both must be allowed, one suffices to deny. A search

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -19,23 +17,26 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 	if err := decode(req, &in); err != nil {
 		return false, err
 	}
-	fits := func(command string) bool {
-		return slices.ContainsFunc(r.rules, func(rule rule) bool { return rule.ToolName == "Bash" && rule.fitsCommand(command) })
+	if how == strict {
+		return r.allowsScript(req, in.Command), nil
 	}
-	if how == broad {
-		commands, files, ok := everyCommand(in.Command)
-		return !ok || slices.ContainsFunc(commands, fits) || fits(strings.TrimSpace(in.Command)) ||
-			r.deniesFiles(req, files), nil
-	}
-	commands, ok := plainCommands(in.Command)
-	if !ok || len(commands) == 0 || r.unforeseen(req, commands) {
-		return false, nil
-	}
-	return !slices.ContainsFunc(commands, func(c string) bool { return !fits(c) }), nil
+	s := readScript(in.Command)
+	return s.unread != "" || r.deniesCommands(in.Command, s) || r.deniesFiles(req, s), nil
 }
 
-// fitsCommand compares one command with the content of a rule.
-func (r rule) fitsCommand(command string) bool {
+// deniesCommands reports whether a rule for Bash fits one of the commands.
+func (r *Rules) deniesCommands(text string, s *script) bool {
+	return slices.ContainsFunc(r.rules, func(rule rule) bool {
+		if rule.ToolName != "Bash" || rule.RuleContent == "" {
+			return false
+		}
+		return rule.fitsText(strings.TrimSpace(text)) || slices.ContainsFunc(s.commands, func(c command) bool { return rule.deniesCommand(c) })
+	})
+}
+
+// fitsText compares the text of a command with the content of a rule, as the
+// CLI does.
+func (r rule) fitsText(command string) bool {
 	content := r.RuleContent
 	if command == "" || content == "" {
 		return false
@@ -62,61 +63,168 @@ func wildcard(pattern string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`)
 }
 
-// quiet are redirections that lead nowhere.
-var quiet = regexp.MustCompile(`^[12&]?>>?( ?/dev/null|&[12])[ \t]*([\n;|]|&&|[12&]?>|$)`)
-
-// plainCommands splits a command at the operators of the shell. It is not ok
-// if there is anything in it that only a shell can understand, or that would
-// hide a command: then nothing is known about what runs.
-func plainCommands(text string) (commands []string, ok bool) {
-	if strings.ContainsFunc(text, strange) {
-		return nil, false
+// deniesCommand compares a command with a rule broadly: by the name of the
+// program wherever it lies, with other options between and, where the program
+// may run its arguments, from each of them on.
+func (r rule) deniesCommand(c command) bool {
+	content, whole := r.RuleContent, false
+	switch {
+	case strings.HasSuffix(content, ":*"):
+		content = strings.TrimSuffix(content, ":*")
+	case strings.HasSuffix(content, " *"):
+		content = strings.TrimSuffix(content, " *")
+	default:
+		whole = !strings.Contains(content, "*")
 	}
-	var b strings.Builder
-	end := func() {
-		if c := strings.Trim(b.String(), " \t"); c != "" {
-			commands = append(commands, c)
-		}
-		b.Reset()
+	if strings.Contains(content, "*") {
+		return r.deniesPattern(c)
 	}
-	for i := 0; i < len(text); i++ {
-		if i == 0 || text[i-1] == ' ' {
-			if m := quiet.FindStringSubmatchIndex(text[i:]); m != nil {
-				i += m[4] - 1 // what follows is looked at again
-				continue
-			}
-		}
-		switch c := text[i]; c {
-		case '\'', '"':
-			n := strings.IndexByte(text[i+1:], c)
-			if n < 0 || strings.Contains(text[i+1:i+1+n], "\n") || c == '"' && strings.ContainsAny(text[i+1:i+1+n], "$`\\") {
-				return nil, false
-			}
-			b.WriteString(text[i : i+n+2])
-			i += n + 1
-		case ';', '\n':
-			end()
-		case '|', '&':
-			double := i+1 < len(text) && text[i+1] == c
-			if c == '&' && !double {
-				return nil, false
-			}
-			if double {
-				i++
-			}
-			end()
-		case '$', '`', '\\', '(', ')', '{', '}', '<', '>', '*', '?', '[', '#', '!', '\r', 0:
-			return nil, false
-		default:
-			b.WriteByte(c)
+	want := ruleWords(content)
+	if len(want) == 0 {
+		return false
+	}
+	if fitsWords(want, c.words, whole) {
+		return true
+	}
+	if !c.open {
+		return false
+	}
+	words := openWords(c.words)
+	for i := range words {
+		if i > 0 && static(words[i]) && fitsWords(want, words[i:], whole) {
+			return true
 		}
 	}
-	end()
-	return commands, true
+	return false
 }
 
-// strange reports whether a character may be a blank to one program and a
-// letter to another.
-func strange(c rune) bool {
-	return c != ' ' && c != '\t' && c != '\n' && (unicode.IsSpace(c) || unicode.IsControl(c) || unicode.Is(unicode.Cf, c) || c == utf8.RuneError)
+// openWords are the pieces that the words of a command consist of.
+func openWords(words []string) []string {
+	var all []string
+	for _, word := range words {
+		all = append(all, pieces(word)...)
+	}
+	return all
+}
+
+// pieces cuts a text where a program that runs it might cut.
+func pieces(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return r < 0x80 && !isLetter(byte(r)) && !strings.ContainsRune("_-./+~", r)
+	})
+}
+
+// ruleWords are the words of a rule, without quotes where it has any.
+func ruleWords(content string) []string {
+	return strings.Fields(strings.NewReplacer(`'`, "", `"`, "").Replace(content))
+}
+
+// fitsWords reports whether a command is one that a rule names: its program,
+// then the words of the rule in this order, with options between them that the
+// rule does not name. Options of the rule may stand anywhere. A word that is
+// not known may be any of them.
+func fitsWords(want, words []string, whole bool) bool {
+	if len(words) == 0 || !sameName(want[0], words[0]) {
+		return false
+	}
+	rest := words[1:]
+	at := 0
+	for _, w := range want[1:] {
+		if strings.HasPrefix(w, "-") {
+			if !hasOption(w, rest) {
+				return false
+			}
+			continue
+		}
+		next := findWord(w, rest, at)
+		if next < 0 {
+			return false
+		}
+		at = next + 1
+	}
+	// A rule without a star is for a command without further words.
+	return !whole || len(words) <= len(want) || !allStatic(words)
+}
+
+func allStatic(words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !static(w) })
+}
+
+// findWord returns where the next word that is no option, nor the value of one,
+// may be w; -1 if nowhere.
+func findWord(w string, words []string, from int) int {
+	for i := from; i < len(words); i++ {
+		if overlap(literal(w), wordSteps(words[i], true)) {
+			return i
+		}
+		option := strings.HasPrefix(words[i], "-") || !static(words[i])
+		value := i > from && strings.HasPrefix(words[i-1], "-")
+		if !option && !value {
+			return -1
+		}
+	}
+	return -1
+}
+
+// hasOption reports whether an option of a rule may be among the words, also
+// with others in one word.
+func hasOption(option string, words []string) bool {
+	letters := ""
+	for _, w := range words {
+		if w == option || strings.HasPrefix(w, option+"=") || strings.ContainsRune(w, anyText) || strings.ContainsRune(w, anyWords) {
+			return true
+		}
+		if len(w) > 1 && w[0] == '-' && w[1] != '-' {
+			letters += w[1:]
+		}
+	}
+	return option[1:] != "" && option[1] != '-' && strings.Trim(option[1:], letters) == ""
+}
+
+// sameName compares the name of a program with a word that runs one.
+func sameName(want, word string) bool {
+	if want == word || base(want) == base(word) && !strings.Contains(want, "/") {
+		return true
+	}
+	return strings.Contains(want, "/") && base(want) == base(word) && strings.HasSuffix(word, strings.TrimLeft(want, "./~"))
+}
+
+// deniesPattern compares a command with a pattern that has stars inside.
+func (r rule) deniesPattern(c command) bool {
+	fits := func(words []string) bool {
+		bare := append([]string{base(words[0])}, words[1:]...)
+		for _, list := range [][]string{words, bare} {
+			text := strings.Join(list, " ")
+			if r.fitsText(text) {
+				return true
+			}
+			// What is not known may be what is missing.
+			if i := strings.IndexFunc(text, isUnknown); i >= 0 {
+				fixed, _, _ := strings.Cut(r.RuleContent, "*")
+				if n := min(i, len(fixed)); text[:n] == fixed[:n] {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	if len(c.words) == 0 {
+		return false
+	}
+	if fits(c.words) || !c.open {
+		return fits(c.words)
+	}
+	words := openWords(c.words)
+	fixed, _, _ := strings.Cut(ruleName(r.RuleContent), "*")
+	for i := 1; i < len(words) && fixed != ""; i++ {
+		if static(words[i]) && strings.HasPrefix(base(words[i]), fixed) && fits(words[i:]) {
+			return true
+		}
+	}
+	return false
+}
+
+func ruleName(content string) string {
+	name, _, _ := strings.Cut(content, " ")
+	return name
 }

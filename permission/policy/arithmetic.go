@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// arithmetic reads expressions. The shell evaluates the value of a variable in
+// one again, and runs the substitutions in its subscripts; so every variable
+// must be known to hold a number. Those that the text does not assign count as
+// numbers: they come from the environment.
+func (s *script) arithmetic(list ...syntax.ArithmExpr) {
+	for _, x := range list {
+		if x == nil {
+			continue
+		}
+		syntax.Walk(x, func(node syntax.Node) bool {
+			switch n := node.(type) {
+			case *syntax.CmdSubst:
+				if !s.printsNumber(n) {
+					s.fail("arithmetic with what a command prints")
+				}
+				return false
+			case *syntax.ParamExp:
+				s.counts(n)
+				return false
+			case *syntax.SglQuoted:
+				s.expression(n.Value)
+			case *syntax.Lit:
+				s.expression(n.Value)
+			}
+			return true
+		})
+	}
+}
+
+func (s *script) counts(p *syntax.ParamExp) {
+	plain := p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Names == 0 && p.Slice == nil
+	switch {
+	case p.Length:
+	case !plain || !s.numeric(p.Param.Value):
+		s.fail("arithmetic with a value that is not known before it runs")
+	case p.Index != nil:
+		s.arithmetic(p.Index)
+	}
+}
+
+var identifier = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+
+// expression reads a text of an expression.
+func (s *script) expression(text string) {
+	if strings.ContainsAny(text, "$`\\") {
+		s.fail("an expression in quotes")
+	}
+	for _, name := range identifier.FindAllString(text, -1) {
+		if !s.numeric(name) {
+			s.fail("arithmetic with %s, whose value is not known before it runs", name)
+		}
+	}
+}
+
+// numeric reports whether a variable holds numbers only, or nothing.
+func (s *script) numeric(name string) bool {
+	return name != "" && !strings.ContainsAny(name[:1], "123456789@*") && !s.texts[name]
+}
+
+var digits = regexp.MustCompile(`^[-+]?[0-9]*$`)
+
+// isNumber reports whether a word is a number, whatever happens.
+func (s *script) isNumber(w *syntax.Word) bool {
+	return w == nil || s.areNumbers(w.Parts)
+}
+
+func (s *script) areNumbers(parts []syntax.WordPart) bool {
+	for _, part := range parts {
+		ok := false
+		switch p := part.(type) {
+		case *syntax.Lit:
+			ok = digits.MatchString(p.Value) || sequence.MatchString(p.Value)
+		case *syntax.SglQuoted:
+			ok = digits.MatchString(p.Value)
+		case *syntax.DblQuoted:
+			ok = s.areNumbers(p.Parts)
+		case *syntax.ArithmExp:
+			ok = true
+		case *syntax.BraceExp:
+			ok = true
+			for _, elem := range p.Elems {
+				ok = ok && s.areNumbers(elem.Parts)
+			}
+		case *syntax.ParamExp:
+			ok = p.Length || p.Param != nil && p.Exp == nil && p.Repl == nil && !p.Excl && counted.MatchString(p.Param.Value)
+		case *syntax.CmdSubst:
+			ok = s.printsNumber(p)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	sequence = regexp.MustCompile(`^\{-?[0-9]+\.\.-?[0-9]+(\.\.-?[0-9]+)?\}$`)
+	counted  = regexp.MustCompile(`^([#?$!]|RANDOM|SRANDOM|SECONDS|LINENO|BASHPID|EPOCHSECONDS|COLUMNS|LINES|UID|EUID|PPID)$`)
+	// numberCommand is a command that prints nothing but numbers.
+	numberCommand = regexp.MustCompile(`^(wc( -[clmwL]+)?|nproc( --all)?|seq( [-+0-9]+)+|date [+]%[sYmdHMSjN]+|id -[ug]|tput (cols|lines))$`)
+)
+
+// printsNumber reports whether a substitution is known to print numbers: the
+// last command of a pipe does.
+func (s *script) printsNumber(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 {
+		return false
+	}
+	stmt := c.Stmts[0]
+	for {
+		pipe, ok := stmt.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			break
+		}
+		if pipe.Op != syntax.Pipe {
+			return false
+		}
+		stmt = pipe.Y
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return false
+	}
+	words := expander{}.words(call.Args)
+	return numberCommand.MatchString(strings.Join(words, " ")) && !slices.Contains(s.functions, words[0])
+}

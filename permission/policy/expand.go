@@ -1,0 +1,253 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxValues is how many words one word may become, by braces and by variables
+// with several values, before it counts as not known.
+const maxValues = 64
+
+// expander turns words of the syntax tree into texts, see [anyText].
+type expander struct {
+	// values are what variables may hold; nil leaves every variable unknown.
+	values map[string][]string
+	// single reports whether an expansion outside of quotes is known to be one
+	// harmless word; nil: none is.
+	single func(syntax.WordPart) bool
+}
+
+// words are the words that the shell would make of these, as far as that is
+// known before it runs.
+func (e expander) words(list []*syntax.Word) []string {
+	var words []string
+	for _, w := range list {
+		words = append(words, e.word(w)...)
+	}
+	return words
+}
+
+// word returns what one word becomes: several by braces, and one for each value
+// of a variable that is known.
+func (e expander) word(w *syntax.Word) []string {
+	if w == nil {
+		return nil
+	}
+	split := *w // Walk does not know what braces become
+	syntax.SplitBraces(&split)
+	values := e.parts(split.Parts, false)
+	for i, v := range values {
+		values[i] = closeSets(v)
+	}
+	if len(values) > 1 { // what braces leave empty is no word
+		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
+	}
+	return values
+}
+
+// openSet is a bracket outside of quotes, until it is known whether it is
+// closed. The characters between may be quoted.
+const openSet = '\ufdd4'
+
+// closeSets turns sets of characters into wildcards; what stands between the
+// first and the last bracket of a name is one.
+func closeSets(word string) string {
+	open := strings.IndexRune(word, openSet)
+	if open < 0 {
+		return word
+	}
+	rest := word[open+len(string(openSet)):]
+	name, more := rest, ""
+	if slash := strings.IndexByte(rest, '/'); slash >= 0 {
+		name, more = rest[:slash], rest[slash:]
+	}
+	if end := strings.LastIndexByte(name, ']'); end > 0 {
+		name = string(anyName) + name[end+1:]
+	} else {
+		name = "[" + strings.ReplaceAll(name, string(openSet), "[")
+	}
+	return word[:open] + name + closeSets(more)
+}
+
+// text is a word that braces do not apply to, such as the file of a
+// redirection; of several values only the unknown is left.
+func (e expander) text(w *syntax.Word) string {
+	if values := e.parts(w.Parts, false); len(values) == 1 {
+		return closeSets(values[0])
+	}
+	return string(anyText)
+}
+
+func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
+	whole := []string{""}
+	for _, part := range parts {
+		values := e.part(part, quoted)
+		if len(whole)*len(values) > maxValues {
+			return []string{string(unknown(quoted))}
+		}
+		var next []string
+		for _, head := range whole {
+			for _, tail := range values {
+				next = append(next, head+tail)
+			}
+		}
+		whole = next
+	}
+	return whole
+}
+
+func unknown(quoted bool) rune {
+	if quoted {
+		return anyText
+	}
+	return anyWords
+}
+
+func (e expander) part(part syntax.WordPart, quoted bool) []string {
+	if !quoted && e.single != nil && e.single(part) {
+		return []string{string(anyText)}
+	}
+	switch p := part.(type) {
+	case *syntax.Lit:
+		if quoted {
+			return []string{unescapeQuoted(p.Value)}
+		}
+		return []string{unescape(p.Value)}
+	case *syntax.SglQuoted:
+		if p.Dollar && strings.Contains(p.Value, `\`) {
+			return []string{string(anyText)} // an escape can spell anything
+		}
+		return []string{p.Value}
+	case *syntax.DblQuoted:
+		return e.parts(p.Parts, true)
+	case *syntax.ParamExp:
+		return e.param(p, quoted)
+	case *syntax.ArithmExp: // a number
+		if e.values != nil {
+			return []string{string(anyName)}
+		}
+		return []string{string(anyText)}
+	case *syntax.ProcSubst:
+		return []string{"/dev/fd/" + string(anyText)}
+	case *syntax.ExtGlob:
+		return []string{string(anyName)}
+	case *syntax.BraceExp:
+		if p.Sequence {
+			return sequenceOf(p)
+		}
+		var all []string
+		for _, elem := range p.Elems {
+			all = append(all, e.parts(elem.Parts, quoted)...)
+		}
+		return all
+	}
+	return []string{string(unknown(quoted))}
+}
+
+// manyNames reports whether a value may be more than one name.
+func manyNames(value string) bool {
+	return strings.ContainsAny(value, "/"+string(anyText)+string(anyWords))
+}
+
+// sequenceOf lists a short sequence of numbers, as {1..5}.
+func sequenceOf(b *syntax.BraceExp) []string {
+	var bounds []int
+	for _, elem := range b.Elems {
+		n, err := strconv.Atoi(elem.Lit())
+		if err != nil || elem.Lit() != strconv.Itoa(n) {
+			return []string{string(anyName)}
+		}
+		bounds = append(bounds, n)
+	}
+	if len(bounds) != 2 || bounds[1] < bounds[0] || bounds[1]-bounds[0] >= maxValues {
+		return []string{string(anyName)}
+	}
+	var all []string
+	for n := bounds[0]; n <= bounds[1]; n++ {
+		all = append(all, strconv.Itoa(n))
+	}
+	return all
+}
+
+// param returns the values of a variable.
+func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
+	if p.Length {
+		return []string{string(anyText)}
+	}
+	whole := !p.Excl && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
+	if e.values == nil || p.Param == nil || !whole {
+		return []string{string(unknown(quoted))}
+	}
+	all := e.values[p.Param.Value]
+	switch {
+	case p.Exp == nil:
+	case p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
+		all = append(e.parts(p.Exp.Word.Parts, quoted), string(unknown(quoted)))
+	case len(all) > 0 && !slices.ContainsFunc(all, manyNames): // a part of a name
+		all = []string{string(anyName)}
+	default:
+		all = nil
+	}
+	if len(all) == 0 {
+		all = []string{string(unknown(quoted))}
+	}
+	return all
+}
+
+// unescape reads a text outside of quotes.
+func unescape(text string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\\':
+			if i++; i < len(text) && text[i] != '\n' {
+				b.WriteByte(text[i])
+			}
+		case '*':
+			b.WriteRune(anyName)
+		case '?':
+			b.WriteRune(anyChar)
+		case '[':
+			b.WriteRune(openSet)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// unescapeQuoted reads a text inside double quotes.
+func unescapeQuoted(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+			switch text[i] {
+			case '\n':
+				continue
+			case '$', '`', '"', '\\':
+			default:
+				b.WriteByte('\\')
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
+}
+
+// literalText returns the text of a word in which nothing is expanded, in which
+// quotes are fine and wildcards are not.
+func literalText(w *syntax.Word) (string, bool) {
+	values := expander{}.word(w)
+	if len(values) != 1 || !static(values[0]) {
+		return "", false
+	}
+	return values[0], true
+}

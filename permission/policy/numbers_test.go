@@ -1,0 +1,160 @@
+package policy_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
+)
+
+// TestShellNumbers measures what SECURITY.md publishes, and holds it there:
+//
+//	go test ./permission/policy -run TestShellNumbers -v
+func TestShellNumbers(t *testing.T) {
+	texts := spellings()
+	effective, passed := deniedInBash(t, texts)
+	list, alarms := falseAlarms(t)
+	published := fmt.Sprintf("Of %d spellings of a denied command %d pass; of %d ordinary commands %d are denied by mistake.",
+		len(texts), passed, len(list), len(alarms))
+	t.Logf("%d of the spellings have the effect in this bash", effective)
+	t.Logf("denied by mistake:\n%s", strings.Join(alarms, "\n"))
+	t.Log(published)
+	if effective < len(texts)*3/4 {
+		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(texts))
+	}
+	if 100*len(alarms) > 3*len(list) {
+		t.Errorf("%d of %d ordinary commands are denied, want at most 3 %%", len(alarms), len(list))
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(published)) {
+		t.Errorf("SECURITY.md does not say: %s", published)
+	}
+}
+
+// deniedInBash runs every spelling of "rm victim" in bash. None that removes the
+// file may pass a rule that denies rm, or be allowed by rules for everything
+// else.
+func deniedInBash(t *testing.T, texts []string) (effective, passed int) {
+	t.Helper()
+	gone := effects(t, texts, func(dir string) error {
+		if err := os.WriteFile(filepath.Join(dir, "other"), []byte("x\n"), 0o600); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "victim"), nil, 0o600)
+	}, func(dir string, _ []byte) bool {
+		_, err := os.Stat(filepath.Join(dir, "victim"))
+		return err != nil
+	})
+	deny := policy.MustRules("Bash(rm:*)").Deny("no")
+	allow := policy.MustRules(everything()...).Allow()
+	for i, text := range texts {
+		if !gone[i] {
+			continue
+		}
+		effective++
+		if got := decided(t, deny, bash(text)); got != permission.BehaviorDeny {
+			passed++
+			t.Errorf("passes: %q", text)
+		}
+		if got := decided(t, allow, bash(text)); got == permission.BehaviorAllow {
+			t.Errorf("is allowed: %q", text)
+		}
+	}
+	return effective, passed
+}
+
+// everything are rules that allow all programs of the spellings, but rm.
+func everything() []string {
+	names := "echo printf test [ [[ read cat true bash sh env nice timeout command builtin exec eval source . trap alias hash find xargs git tar sort split make awk sed perl python3 node let unset declare export mapfile compgen set x f cp ln dd tee script flock su for if while case { ( ! time coproc"
+	var rules []string
+	for name := range strings.FieldsSeq(names) {
+		rules = append(rules, "Bash("+name+":*)", "Bash("+name+"*)")
+	}
+	return rules
+}
+
+// falseAlarms lists commands of a developer's day, and those of them that are
+// denied by rules which do not mean them.
+func falseAlarms(t *testing.T) (list, alarms []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "ordinary.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	deny := policy.MustRules("Bash(rm:*)", "Bash(curl:*)", "Bash(sudo:*)", "Bash(git push:*)", "Bash(npm publish:*)",
+		"Read(.env)", "Read(/secrets/**)", "Edit(/infra/**)").At("/repo").Deny("no")
+	for line := range strings.Lines(string(data)) {
+		command := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "␤", "\n")
+		list = append(list, command)
+		req := bash(command)
+		req.Cwd = "/repo"
+		if got := decided(t, deny, req); got != "" {
+			alarms = append(alarms, command)
+		}
+	}
+	return list, alarms
+}
+
+// effects runs every text in a bash of its own, in a directory of its own, and
+// reports what happened there.
+func effects[T any](t *testing.T, texts []string, prepare func(dir string) error, happened func(dir string, out []byte) T) []T {
+	t.Helper()
+	shell, err := exec.LookPath("bash")
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skip("needs bash")
+	}
+	base := t.TempDir()
+	results := make([]T, len(texts))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for i := range next {
+				dir, err := os.MkdirTemp(base, "")
+				if err == nil {
+					err = prepare(dir)
+				}
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				results[i] = happened(dir, inBash(t.Context(), shell, dir, texts[i]))
+				_ = os.RemoveAll(dir)
+			}
+		})
+	}
+	for i := range texts {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+// inBash runs a text without a terminal, an input or an environment of ours,
+// and returns what it prints.
+func inBash(ctx context.Context, shell, dir, text string) []byte {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, "-c", text)
+	cmd.Dir = dir
+	cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/local/bin", "HOME=" + dir, "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	_ = cmd.Run() // it may fail in many ways; what counts is what it did
+	return out.Bytes()
+}

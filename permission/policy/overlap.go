@@ -1,0 +1,185 @@
+package policy
+
+import "unicode/utf8"
+
+// A word of a shell may hold parts that only the shell knows when it runs. Such
+// a word is kept as a text in which these characters, which Unicode will never
+// assign, stand for what is not known. A command that contains one of them
+// itself cannot be read.
+const (
+	anyChar  = '\ufdd0' // one character of a name: ?
+	anyName  = '\ufdd1' // a part of a name: *
+	anyText  = '\ufdd2' // anything, in one word: "$x"
+	anyWords = '\ufdd3' // anything, also several words or none: $x
+)
+
+func isUnknown(r rune) bool { return r >= anyChar && r <= openSet }
+
+// step is an element of a pattern: a character, a set of them, or a repetition.
+type step struct {
+	kind stepKind
+	char rune
+	set  []rune // pairs: from, to
+	skip int
+}
+
+type stepKind uint8
+
+const (
+	stepChar   stepKind = iota // char
+	stepSet                    // one of set, but no slash
+	stepNotSet                 // none of set and no slash
+	stepName                   // any number of characters but slashes
+	stepText                   // any number of characters
+	stepMaybe                  // the next skip steps may be left out
+)
+
+// literal are the steps of a text that stands for itself.
+func literal(text string) []step {
+	steps := make([]step, 0, len(text))
+	for _, r := range text {
+		steps = append(steps, step{char: r})
+	}
+	return steps
+}
+
+// wordSteps are the steps of a word. A star does not stand for a dot at the
+// beginning of a name unless dots says that the shell was told so.
+func wordSteps(word string, dots bool) []step {
+	steps := make([]step, 0, len(word))
+	begins := true
+	last := rune(0)
+	for _, r := range word {
+		if r == anyName && last == anyName {
+			continue
+		}
+		last = r
+		switch r {
+		case anyChar:
+			if begins && !dots {
+				steps = append(steps, step{kind: stepNotSet, set: []rune{'.', '.'}})
+			} else {
+				steps = append(steps, step{kind: stepNotSet})
+			}
+		case anyName:
+			if begins && !dots {
+				steps = append(steps, step{kind: stepMaybe, skip: 2}, step{kind: stepNotSet, set: []rune{'.', '.'}})
+			}
+			steps = append(steps, step{kind: stepName})
+		case anyText, anyWords:
+			steps = append(steps, step{kind: stepText})
+		default:
+			steps = append(steps, step{char: r})
+		}
+		begins = r == '/'
+	}
+	return steps
+}
+
+// takes reports whether a single character may be what a step stands for.
+func (s step) takes(r rune) bool {
+	switch s.kind {
+	case stepChar:
+		return s.char == r
+	case stepSet, stepNotSet:
+		if r == '/' {
+			return false
+		}
+		in := false
+		for i := 0; i+1 < len(s.set); i += 2 {
+			in = in || s.set[i] <= r && r <= s.set[i+1]
+		}
+		return in == (s.kind == stepSet)
+	case stepName:
+		return r != '/'
+	}
+	return s.kind == stepText
+}
+
+// meets reports whether two steps may stand for the same character. Two sets
+// may: that they have nothing in common is not looked into.
+func (s step) meets(t step) bool {
+	switch {
+	case s.kind == stepChar:
+		return t.takes(s.char)
+	case t.kind == stepChar:
+		return s.takes(t.char)
+	}
+	return true
+}
+
+func (s step) repeats() bool { return s.kind == stepName || s.kind == stepText }
+
+// overlap reports whether there is a text that both patterns stand for. For a
+// literal text it is whether the other pattern fits it.
+func overlap(a, b []step) bool {
+	seen := make([]bool, (len(a)+1)*(len(b)+1))
+	type state struct{ i, j int }
+	todo := []state{{0, 0}}
+	visit := func(i, j int) {
+		if at := i*(len(b)+1) + j; !seen[at] {
+			seen[at] = true
+			todo = append(todo, state{i, j})
+		}
+	}
+	for len(todo) > 0 {
+		i, j := todo[len(todo)-1].i, todo[len(todo)-1].j
+		todo = todo[:len(todo)-1]
+		if i == len(a) && j == len(b) {
+			return true
+		}
+		if i < len(a) && leaves(a, i, func(next int) { visit(next, j) }) || j < len(b) && leaves(b, j, func(next int) { visit(i, next) }) {
+			continue
+		}
+		if i == len(a) || j == len(b) || !a[i].meets(b[j]) {
+			continue
+		}
+		nextI, nextJ := i+1, j+1
+		if a[i].repeats() {
+			nextI = i
+		}
+		if b[j].repeats() {
+			nextJ = j
+		}
+		visit(nextI, nextJ)
+	}
+	return false
+}
+
+// leaves visits the steps that follow without a character. It is true for a
+// step that has no character of its own.
+func leaves(steps []step, i int, visit func(int)) bool {
+	switch s := steps[i]; {
+	case s.kind == stepMaybe:
+		visit(i + 1)
+		visit(i + 1 + s.skip)
+		return true
+	case s.repeats():
+		visit(i + 1)
+	}
+	return false
+}
+
+// static reports whether all of a word is known.
+func static(word string) bool {
+	for _, r := range word {
+		if isUnknown(r) {
+			return false
+		}
+	}
+	return true
+}
+
+// reserved reports whether a text has characters that shells and parsers do not
+// agree about, or that this package needs for itself.
+func reserved(text string) bool {
+	if !utf8.ValidString(text) {
+		return true
+	}
+	for _, r := range text {
+		if isUnknown(r) || r < ' ' && r != '\t' && r != '\n' || r == 0x7f {
+			return true
+		}
+	}
+	return false
+}

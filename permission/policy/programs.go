@@ -1,0 +1,144 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+)
+
+// What is known of programs stands in these tables. A program that is in none
+// of them may run its arguments: a denied command that stands among them, or
+// inside one of them, counts.
+
+// isPlain reports whether a program does not run its arguments, apart from what
+// [running] says.
+func isPlain(name string) bool { return listed(plainPrograms, name) }
+
+func listed(list, name string) bool {
+	return name != "" && strings.Contains(list, " "+name+" ") && !strings.Contains(name, " ")
+}
+
+const plainPrograms = ` : true false echo cd pushd popd dirs pwd set shopt umask ulimit times jobs bg fg disown exit return break continue shift logout unalias caller type hash history
+ ls dir vdir cat head tail tac nl od xxd hexdump base64 base32 strings file stat wc cut paste tr uniq comm join fold fmt pr column rev expand unexpand tsort shuf seq factor numfmt sort split csplit
+ sum cksum md5sum md5 sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum realpath readlink basename dirname pathchk yes sleep date cal whoami id groups users who w uname hostname arch nproc
+ uptime free df du lsblk lscpu lsof ps pgrep pkill kill killall touch mkdir rmdir rm mv cp ln install chmod chown chgrp truncate dd tee mktemp mkfifo sync link unlink shred tree which whereis locate man info
+ printenv diff cmp diff3 patch gzip gunzip zcat bzip2 bunzip2 xz unxz zstd unzip zip zipinfo 7z ar ranlib nm objdump readelf ldd size strip tar bsdtar cpio rsync scp sftp curl wget http ping dig nslookup host ip ss
+ netstat ifconfig traceroute nc openssl gpg ssh-keygen ssh-add find fd grep egrep fgrep zgrep rg ag ack jq yq xmllint less more bc git hg svn gh go gofmt goimports golangci-lint staticcheck govulncheck dlv
+ gcc g++ cc c++ clang clang++ ld as cmake ctest ninja make gmake cargo rustc rustup rustfmt npm pnpm yarn tsc eslint prettier jest vitest webpack vite pip pip3 pytest tox black ruff mypy flake8 isort pylint poetry uv
+ mvn gradle javac jar dotnet swiftc kotlinc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl service
+ shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc claude claudectl tput clear reset stty tty getconf getent locale cloc tokei scc loc `
+
+// running says by which arguments a program that is otherwise plain runs
+// something. Where the whole is known, an argument that is not known makes the
+// command unreadable; where not, it is as if the program were in no table.
+var running = []struct {
+	programs string
+	argument *regexp.Regexp
+	whole    bool
+}{
+	{" git ", regexp.MustCompile(`^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exec|config|upload|receive|extcmd|open|ext-diff|textconv).*|-O.*|ext::.*|send-email|instaweb)$`), true},
+	{" hg ", regexp.MustCompile(`^--config|^alias`), true},
+	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), true},
+	{" find ", regexp.MustCompile(`^-(exec|ok)`), true},
+	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), true},
+	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF])`), true},
+	{" rsync scp sftp ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[eSoD]|--rs)`), true},
+	{" sort ", regexp.MustCompile(`^--com`), true},
+	{" split ", regexp.MustCompile(`^--f`), true},
+	{" zip ", regexp.MustCompile(`^(-T|--unzip|--test)`), true},
+	{" man ", regexp.MustCompile(`^-(P|H|-pager|-html)`), true},
+	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), true},
+	{" rg ag ack ", regexp.MustCompile(`^--(pre|hostname-bin|pager|ackrc)`), true},
+	{" go dlv ", regexp.MustCompile(`^--?(exec|toolexec|vettool|backend)|extld`), true},
+	{" gcc g++ cc c++ clang clang++ ld ", regexp.MustCompile(`^-(wrapper|B|f?plugin|specs|fuse-ld)`), true},
+	{" make gmake ", regexp.MustCompile(`^(--e|-E|SHELL=|MAKEFLAGS=)`), true},
+	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), false},
+	{" cmake ", regexp.MustCompile(`^-[EP]$`), false},
+	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), true},
+	{" nc ", regexp.MustCompile(`^-[a-z]*[ec]|^--(sh-)?exec`), true},
+	{" npm pnpm yarn ", regexp.MustCompile(`^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false},
+	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false},
+	{" docker podman kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|--)$`), false},
+	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), true},
+	{" pip pip3 brew gem ", regexp.MustCompile(`^(sh|exec|--config-settings.*|--global-option.*)$`), false},
+}
+
+// starter is a program or a word that starts the command which follows it.
+type starter struct {
+	values string // letters of its options that take the next word
+	own    int    // words of its own before the command
+	shell  bool   // alone it starts a shell, and its arguments are a script
+}
+
+var starters = map[string]starter{
+	"env": {values: "uCSP"}, "sudo": {values: "ugphCTRDrtU", shell: true}, "doas": {values: "uCa", shell: true}, "nice": {values: "n"}, "ionice": {values: "cnpPu"},
+	"chrt": {own: 1}, "taskset": {own: 1}, "stdbuf": {values: "ioe"}, "setsid": {}, "nohup": {}, "unbuffer": {}, "time": {values: "fo"}, "timeout": {own: 1, values: "ks"},
+	"gtimeout": {own: 1, values: "ks"}, "xargs": {values: "aEIJLnPRsd"}, "gxargs": {values: "aEIJLnPRsd"}, "watch": {values: "nq", shell: true}, "flock": {own: 1, values: "wE", shell: true},
+	"strace": {values: "aeEIoOpPsSuUXb"}, "ltrace": {values: "aeEFnopsSu"}, "chroot": {own: 1, shell: true}, "unshare": {shell: true}, "nsenter": {values: "tSG", shell: true},
+	"setarch": {own: 1}, "linux32": {}, "linux64": {}, "fakeroot": {values: "lisb", shell: true}, "systemd-run": {values: "pHMuE"}, "su": {values: "cgGs", shell: true},
+	"runuser": {values: "cgGsu", shell: true}, "pkexec": {}, "setpriv": {}, "prlimit": {}, "numactl": {values: "mNCip"}, "busybox": {}, "toybox": {}, "command": {}, "builtin": {},
+	"exec": {values: "a"}, "noglob": {}, "nocorrect": {}, "-": {}, "--": {}, "repeat": {own: 1}, "emulate": {own: 1, values: "c", shell: true}, "ssh": {own: 1, values: "bcDEeFIiJLlmOopQRSWw", shell: true},
+	"script": {values: "cIOBTmEt", shell: true}, "parallel": {values: "jNn", shell: true}, "dbus-run-session": {}, "xvfb-run": {values: "en"}, "caffeinate": {values: "tw"}, "proxychains": {},
+	"proxychains4": {}, "torsocks": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "tini": {}, "dumb-init": {}, "chpst": {values: "uUb/"}, "entr": {}, "ccache": {}, "catchsegv": {}, "setlock": {own: 1},
+	"firejail": {}, "bwrap": {}, "proot": {}, "cgexec": {values: "g"}, "perf": {}, "hyperfine": {shell: true}, "at": {shell: true}, "batch": {shell: true}, "newgrp": {shell: true}, "sg": {own: 1, shell: true},
+}
+
+// Shells whose scripts are read, and others whose language is not known here.
+const (
+	shells      = " sh bash rbash zsh rzsh dash ash ksh rksh ksh93 mksh lksh pdksh oksh posh yash hush brush "
+	otherShells = " csh tcsh fish nu xonsh elvish rc es scsh pwsh powershell cmd wsl ion murex osh ysh "
+)
+
+// language is an interpreter of another language than the shell's.
+type language struct {
+	names  string
+	code   *regexp.Regexp // the option that code follows, or is joined to
+	values string         // letters of options that take the next word
+	file   string         // letters of options that take a script
+	first  bool           // the first argument is code
+	// starts reports whether code may start a program; nil: all code may.
+	starts func(code string) bool
+}
+
+var languages = []language{
+	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`^(?:-e|--source=?)(.*)$`), values: "Fv", file: "fEi", first: true, starts: awkStarts},
+	{names: " sed gsed ", code: regexp.MustCompile(`^(?:-[nErsuzi]*e|--expression=?)(.*)$`), values: "lN", file: "f", first: true, starts: sedStarts},
+	{names: " perl ", code: regexp.MustCompile(`^-[acilnpswW0-9]*[eE](.*)$`), values: "", starts: perlStarts},
+	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEiIOqsSuvx]*c(.*)$`), values: "WXm", starts: pythonStarts},
+	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`), values: "rC", starts: nodeStarts},
+	{names: " ruby irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
+		code: regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
+}
+
+func languageOf(name string) (lang language, ok bool) {
+	for _, lang := range languages {
+		if listed(lang.names, name) {
+			return lang, true
+		}
+	}
+	if versioned.MatchString(name) {
+		return languageOf(strings.TrimRight(name, "0123456789."))
+	}
+	return language{}, false
+}
+
+var versioned = regexp.MustCompile(`^(python|perl|ruby|lua|php|node|tclsh)[0-9.]+$`)
+
+// evaluators are commands of the shell that run or evaluate what they are
+// given, each in its own way.
+const evaluators = " eval source . trap alias hash enable complete compgen compopt bind fc mapfile readarray printf read test [ getopts unset let wait set declare typeset local export readonly print vared zle zmodload autoload functions sched zargs crontab "
+
+// special reports whether a word has a meaning of its own at the beginning of a
+// command.
+func special(name string) bool {
+	_, starts := starters[name]
+	_, interprets := languageOf(name)
+	return starts || interprets || listed(shells, name) || listed(otherShells, name) || listed(evaluators, name)
+}
+
+// Programs that change the files they are given, that show what is in them, and
+// that make a file out of another one or of what they read.
+const (
+	writers = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort chmod chown chgrp tar unzip gzip gunzip bzip2 xz zstd zip git curl wget scp sponge mktemp mkfifo rename prettier gofmt goimports black jq yq "
+	readers = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln scp rsync dd install source . sort uniq cut paste rev fold diff cmp comm tee "
+	makers  = " cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename "
+)

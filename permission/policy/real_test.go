@@ -1,0 +1,152 @@
+package policy_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
+)
+
+// verdict is what the CLI does with a command by its rules alone.
+type verdict string
+
+const (
+	cliRuns   verdict = "runs"
+	cliAsks   verdict = "asks"
+	cliDenies verdict = "denies"
+)
+
+// verdicts puts commands before the real CLI, many in each turn of one
+// session, and returns what it decides about each.
+func verdicts(t *testing.T, dir string, commands []string, change func(*claude.Options)) []verdict {
+	t.Helper()
+	realcli.Needs(t, "2.1.325", "its rules")
+	path := realcli.Need(t, realcli.Tested())
+	model := claudetest.NewModel()
+	url, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	env, _ := realcli.Env(t, url)
+	var mu sync.Mutex
+	asked := make(map[string]bool)
+	opts := &claude.Options{CLIPath: path, Env: env, Cwd: dir, CanUseTool: func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[req.ToolUseID] = true
+		return permission.Deny("asked"), nil
+	}}
+	change(opts)
+	s, err := claude.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	all := make([]verdict, len(commands))
+	const batch = 20
+	for from := 0; from < len(commands); from += batch {
+		some := commands[from:min(from+batch, len(commands))]
+		var uses []claudetest.ToolCall
+		for i, command := range some {
+			uses = append(uses, claudetest.ToolCall{ID: fmt.Sprintf("toolu_%d", from+i), Name: "Bash", Input: map[string]string{"command": command}})
+		}
+		model.Add(claudetest.UseTools(uses...), claudetest.Say("done"))
+		if _, err := s.Ask(t.Context(), "go"); err != nil {
+			t.Fatal(err)
+		}
+		calls := model.Calls()
+		results := calls[len(calls)-1].ToolResults
+		if len(results) != len(some) {
+			t.Fatalf("%d results for %d commands", len(results), len(some))
+		}
+		for _, result := range results { // in the order in which they came
+			var i int
+			if _, err := fmt.Sscanf(result.ToolUseID, "toolu_%d", &i); err != nil {
+				t.Fatal(err)
+			}
+			switch {
+			case asked[result.ToolUseID]:
+				all[i] = cliAsks
+			case result.IsError && strings.Contains(result.Text, "denied"):
+				all[i] = cliDenies
+			default:
+				all[i] = cliRuns
+			}
+		}
+	}
+	return all
+}
+
+// What the CLI denies by a rule for commands, the same rule denies here. Every
+// third spelling takes its turn; all of them take half a minute.
+func TestRealDeniesCommands(t *testing.T) {
+	var list []string
+	for i, text := range spellings() {
+		if i%3 == 0 {
+			list = append(list, text)
+		}
+	}
+	dir := t.TempDir()
+	deny := policy.MustRules("Bash(rm:*)").At(dir).Deny("no")
+	denials := 0
+	for i, v := range verdicts(t, dir, list, func(o *claude.Options) { o.DisallowedTools = []string{"Bash(rm:*)"} }) {
+		if v != cliDenies {
+			continue
+		}
+		denials++
+		if got := decided(t, deny, bash(list[i])); got != permission.BehaviorDeny {
+			t.Errorf("the CLI denies %q, and the rule here does not", list[i])
+		}
+	}
+	t.Logf("the CLI denies %d of %d spellings", denials, len(list))
+	if denials < len(list)/5 {
+		t.Errorf("the CLI denies %d of %d spellings, want many more", denials, len(list))
+	}
+}
+
+// What rules allow here, the CLI allows by the same rules: many programs, each
+// with many kinds of arguments.
+func TestRealAllowsCommands(t *testing.T) {
+	programs := strings.Fields("cp rm mkdir tar sort sed git find cat jq awk cd printf test")
+	var list, rules []string
+	for _, program := range programs {
+		rules = append(rules, "Bash("+program+":*)")
+		for _, form := range argumentForms() {
+			list = append(list, strings.ReplaceAll(form, "«P»", program))
+		}
+	}
+	dir := t.TempDir()
+	allow := policy.MustRules(rules...).At(dir).Allow()
+	allowed, stricter := 0, 0
+	for i, v := range verdicts(t, dir, list, func(o *claude.Options) { o.AllowedTools = rules }) {
+		ours := decided(t, allow, bash(list[i])) == permission.BehaviorAllow
+		switch {
+		case ours && v != cliRuns:
+			t.Errorf("%q is allowed here, and the CLI %s", list[i], v)
+		case ours:
+			allowed++
+		case v == cliRuns:
+			stricter++
+		}
+	}
+	t.Logf("of %d commands both allow %d, and the CLI %d more", len(list), allowed, stricter)
+	if allowed < len(list)/3 {
+		t.Errorf("%d of %d commands are allowed, want many more", allowed, len(list))
+	}
+}
+
+// argumentForms are kinds of arguments; some lead elsewhere, some run code.
+func argumentForms() []string {
+	return []string{
+		"«P» a b", "«P» -v a b", "«P» -rf a b", "«P» -t sub a", "«P» -vtsub a", "«P» -vt/tmp/x a", "«P» -uo/tmp/x a", "«P» -uo out a", "«P» --target-directory=sub a", "«P» -f/tmp/x", "«P» -f a", "«P» a=/tmp/x",
+		"«P» -C sub a", "«P» -e x", "«P» 'a b'", "«P» 'a*'", "«P» '$x'", "«P» '{a,b}'", "«P» ''", "«P» --", "«P» sub/..", "«P» ~/x", "«P» a:b", "«P» -v 'a[$(touch x)]' b", "«P» 'a[`touch x`]'",
+	}
+}

@@ -1,0 +1,327 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds for what is read. A command beyond them cannot be read.
+const (
+	maxScript  = 128 << 10 // bytes of a command
+	maxNesting = 200       // brackets and keywords inside each other
+	maxInner   = 12        // scripts inside scripts
+	maxWork    = 4 << 20   // bytes of words that are looked at, scripts inside included
+)
+
+// script is what a text for the shell may run, as far as that can be known
+// before it runs: a flat list of simple commands, from wherever in the text
+// they come, and of the words that may name files.
+type script struct {
+	commands []command
+	files    []shellFile
+	dirs     []string // that commands may run in: the targets of cd and its kin
+	// unread says why the text cannot be known before it runs; empty if it can.
+	unread string
+
+	made, ran []string            // names of files that are written, and of those that run
+	vars      map[string][]string // what variables may hold
+	texts     map[string]bool     // variables that may hold more than numbers
+	functions []string
+	dots      bool // the shell may have been told that * stands for dots
+	inner     int  // how many scripts are around
+	left      int  // of maxWork
+}
+
+// command is a simple command: a program and its arguments.
+type command struct {
+	words []string
+	// open says that the program may run its arguments, or read them as code:
+	// every one of its words may begin a command.
+	open bool
+}
+
+// shellFile is a word of a command that may name a file.
+type shellFile struct {
+	name   string
+	writes bool // by what is known of the command
+	opens  bool // certainly: a word that nobody knows may be this file
+}
+
+// readScript reads a text for the shell.
+func readScript(text string) *script {
+	s := &script{left: maxWork, texts: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}}}
+	s.dots = strings.Contains(strings.ToLower(text), "glob")
+	s.guarded(text)
+	for _, name := range s.ran {
+		if slices.Contains(s.made, name) {
+			s.fail("%s is written and run", name)
+		}
+	}
+	return s
+}
+
+// guarded reads a text. A parser that gives up cannot read it.
+func (s *script) guarded(text string) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.fail("the parser failed: %v", p)
+		}
+	}()
+	s.read(text)
+}
+
+// fail notes that the text cannot be read, and why.
+func (s *script) fail(format string, args ...any) {
+	if s.unread == "" {
+		s.unread = fmt.Sprintf(format, args...)
+	}
+}
+
+// spend reports whether there is work left for n bytes.
+func (s *script) spend(n int) bool {
+	if s.left -= n + 1; s.left < 0 {
+		s.fail("too much to read")
+	}
+	return s.left >= 0
+}
+
+// The parser reads two things otherwise than bash does: a backslash at the end
+// of a comment, and a carriage return. Texts with the first are not read;
+// [reserved] has the second.
+var continuedComment = regexp.MustCompile("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
+
+// read adds what a text may run.
+func (s *script) read(text string) {
+	switch {
+	case len(text) > maxScript || s.inner > maxInner || !s.spend(len(text)):
+		s.fail("too much to read")
+		return
+	case reserved(text):
+		s.fail("odd characters")
+		return
+	case tooDeep(text):
+		s.fail("nested too deeply")
+		return
+	case continuedComment.MatchString(text):
+		s.fail("a comment that ends with a backslash")
+		return
+	}
+	s.inner++
+	defer func() { s.inner-- }()
+	s.parse(text)
+	// Bash joins lines first, and the parser does not do so inside of a token.
+	if joined := joined(text); joined != text {
+		s.parse(joined)
+	}
+}
+
+func (s *script) parse(text string) {
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		s.fail("%v", err)
+		return
+	}
+	s.learn(file)
+	s.walk(file)
+}
+
+// joined takes out the line breaks that a backslash hides.
+func joined(text string) string {
+	if !strings.Contains(text, "\\\n") {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		i++
+		if text[i] != '\n' {
+			b.WriteString(text[i-1 : i+1])
+		}
+	}
+	return b.String()
+}
+
+// tooDeep reports whether brackets or keywords are nested so deeply that the
+// parser would need too much time or too large a stack.
+func tooDeep(text string) bool {
+	depth := 0
+	for _, m := range nesting.FindAllStringSubmatch(text, -1) {
+		switch m[1] + m[2] {
+		case ")", "}", "]", "fi", "done", "esac":
+			depth = max(depth-1, 0)
+		default:
+			if depth++; depth > maxNesting {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+var nesting = regexp.MustCompile(`([()\[\]{}])|(?:^|[\n;&|(){}` + "`" + `]|\b(?:if|then|elif|else|while|until|do|time|coproc)\s)\s*(if|while|until|for|case|select|time|coproc|fi|done|esac)\b`)
+
+// walk visits a part of the syntax tree.
+func (s *script) walk(node syntax.Node) {
+	syntax.Walk(node, func(node syntax.Node) bool {
+		if s.unread != "" {
+			return false
+		}
+		switch n := node.(type) {
+		case *syntax.Stmt:
+			s.statement(n)
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				s.pipe(n)
+				return false
+			}
+		case *syntax.Assign:
+			s.assign(n)
+		case *syntax.DeclClause:
+			s.declare(n)
+		case *syntax.ParamExp:
+			s.param(n)
+		case *syntax.ExtGlob:
+			// Its text is not parsed; and to zsh it may be a condition to run.
+			s.fail("the pattern (%s)", n.Pattern.Value)
+		case *syntax.ArithmExp:
+			s.arithmetic(n.X)
+		case *syntax.ArithmCmd:
+			s.arithmetic(n.X)
+		case *syntax.LetClause:
+			for _, x := range n.Exprs {
+				s.arithmetic(x)
+			}
+		case *syntax.CStyleLoop:
+			s.arithmetic(n.Init, n.Cond, n.Post)
+		case *syntax.UnaryTest:
+			s.unaryTest(n)
+		case *syntax.BinaryTest:
+			s.binaryTest(n)
+		}
+		return true
+	})
+}
+
+// pipe reads the two sides of a pipe. What goes into a program that may run
+// what it reads may be a command itself.
+func (s *script) pipe(n *syntax.BinaryCmd) {
+	from := len(s.commands)
+	s.walk(n.X)
+	to := len(s.commands)
+	s.walk(n.Y)
+	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
+		for i := range s.commands[from:to] {
+			s.commands[from+i].open = true
+		}
+	}
+}
+
+// statement reads a command with its redirections.
+func (s *script) statement(stmt *syntax.Stmt) {
+	files := expander{values: s.vars}
+	in := input{}
+	for _, r := range stmt.Redirs {
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			in.add(expander{}.parts(r.Hdoc.Parts, true)...)
+		case syntax.WordHdoc:
+			in.add(expander{}.text(r.Word))
+		case syntax.DplIn, syntax.DplOut:
+			if r.Op == syntax.DplIn {
+				in.other = true
+			}
+			fallthrough
+		default:
+			writes := r.Op != syntax.RdrIn && r.Op != syntax.DplIn
+			for _, name := range files.word(r.Word) {
+				s.files = append(s.files, shellFile{name, writes, true})
+			}
+			if writes {
+				s.make(expander{}.text(r.Word))
+			} else if r.Op == syntax.RdrIn {
+				in.file = expander{}.text(r.Word)
+			}
+		}
+	}
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	for _, assign := range call.Assigns {
+		s.variable(assign, true)
+	}
+	if _, ok := literalText(call.Args[0]); !ok && !plainBraces(call.Args[0]) {
+		s.fail("the name of a command is not known before it runs")
+		return
+	}
+	s.name(files.words(call.Args))
+	e := expander{}
+	if name, _ := literalText(call.Args[0]); name == "test" || name == "[" {
+		e.single = s.harmless
+	}
+	s.run(e.words(call.Args), in)
+}
+
+// harmless reports whether an expansion cannot hold a question for test: it is
+// a number, comes from the environment or has values without brackets.
+func (s *script) harmless(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.CmdSubst:
+		return s.printsNumber(p)
+	case *syntax.ParamExp:
+		if p.Param == nil || p.Excl || p.Exp != nil || p.Repl != nil || p.Index != nil {
+			return false
+		}
+		name := p.Param.Value
+		return s.numeric(name) || !slices.ContainsFunc(s.vars[name], func(v string) bool { return !static(v) || strings.Contains(v, "[") }) && len(s.vars[name]) > 0
+	}
+	return false
+}
+
+// plainBraces reports whether nothing but braces is expanded in a word.
+func plainBraces(w *syntax.Word) bool {
+	values := expander{}.word(w)
+	return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !static(v) })
+}
+
+// input is where a command reads from.
+type input struct {
+	texts []string // here-documents
+	file  string
+	other bool
+}
+
+func (in *input) add(texts ...string) { in.texts = append(in.texts, texts...) }
+
+// base is the last name of a path, without what systems and shells allow around
+// the name of a program.
+func base(word string) string {
+	name := word[strings.LastIndexByte(word, '/')+1:]
+	if sameInAnyCase {
+		name = strings.ToLower(name)
+	}
+	name = strings.TrimSuffix(name, ".exe")
+	return strings.TrimPrefix(strings.TrimPrefix(name, "="), "zf_") // both for zsh
+}
+
+// make notes a file that is written, run one that is run.
+func (s *script) make(path string) { s.made = append(s.made, base(path)) }
+
+// runFile notes a file that is run as a script, which must not be a pipe or
+// something that only the shell knows.
+func (s *script) runFile(path string) {
+	switch {
+	case !static(path):
+		s.fail("the name of a script is not known before it runs")
+	case path == "-" || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/"):
+		s.fail("a script that comes from %s", path)
+	}
+	s.ran = append(s.ran, base(path))
+}

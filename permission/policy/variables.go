@@ -1,0 +1,200 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// learn notes what the variables of a text may hold. Where a text comes before
+// another does not matter: every value counts everywhere.
+func (s *script) learn(file *syntax.File) {
+	e := expander{}
+	put := func(name string, number bool, values ...string) {
+		if len(s.vars[name]) <= maxValues {
+			s.vars[name] = append(s.vars[name], values...)
+		}
+		s.texts[name] = s.texts[name] || !number
+	}
+	anything := string(anyWords)
+	syntax.Walk(file, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.FuncDecl:
+			if n.Name != nil {
+				s.functions = append(s.functions, n.Name.Value)
+			}
+		case *syntax.Assign:
+			switch {
+			case n.Name == nil:
+			case n.Array != nil:
+				all := true
+				for _, elem := range n.Array.Elems {
+					all = all && s.isNumber(elem.Value)
+				}
+				put(n.Name.Value, all, anything)
+			case n.Append || n.Index != nil:
+				put(n.Name.Value, s.isNumber(n.Value), anything)
+			case n.Value != nil:
+				put(n.Name.Value, s.isNumber(n.Value), e.parts(n.Value.Parts, true)...)
+			}
+		case *syntax.WordIter:
+			for _, item := range n.Items {
+				put(n.Name.Value, s.isNumber(item), e.word(item)...)
+			}
+			if len(n.Items) == 0 {
+				put(n.Name.Value, false, anything)
+			}
+		case *syntax.ParamExp:
+			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				put(n.Param.Value, s.isNumber(n.Exp.Word), anything)
+			}
+		case *syntax.CallExpr:
+			// Programs of the shell that fill variables: what they are called
+			// with may be the name of one.
+			if len(n.Args) > 0 && fills(e.word(n.Args[0])) {
+				for _, word := range e.words(n.Args[1:]) {
+					put(word, false, anything)
+				}
+			}
+		}
+		return true
+	})
+}
+
+func fills(name []string) bool {
+	if len(name) != 1 {
+		return false
+	}
+	switch base(name[0]) {
+	case "read", "printf", "mapfile", "readarray", "getopts", "wait", "builtin", "command", "eval", "source", ".":
+		return true
+	}
+	return false
+}
+
+// assign reads an assignment. A value of a variable that holds code is a
+// command.
+func (s *script) assign(a *syntax.Assign) {
+	if a.Name == nil {
+		return
+	}
+	if a.Index != nil {
+		s.arithmetic(a.Index)
+	}
+	s.variable(a, false)
+}
+
+// Variables that shells and programs run, or read as code.
+var (
+	// What is assigned to these names a command by another name.
+	renaming = regexp.MustCompile(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
+	// These are expanded like a word, and their substitutions run.
+	prompts = regexp.MustCompile(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
+	// These hold commands, or options of programs that run something.
+	commanding = regexp.MustCompile(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
+)
+
+// variable reads the value of a variable that may run.
+func (s *script) variable(a *syntax.Assign, prefix bool) {
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	if renaming.MatchString(name) {
+		s.fail("%s is assigned to", name)
+		return
+	}
+	if a.Value == nil || prefix {
+		return // it is visited again as an assignment
+	}
+	for _, value := range (expander{}).parts(a.Value.Parts, true) {
+		switch {
+		case prompts.MatchString(name):
+			if !static(value) || strings.ContainsAny(value, "$`") {
+				s.fail("%s is expanded by the shell", name)
+			}
+			s.ran = append(s.ran, base(value))
+		case commanding.MatchString(name):
+			s.commandLine(value)
+		}
+	}
+}
+
+// commandLine reads a text that a program may run.
+func (s *script) commandLine(text string) {
+	words := pieces(text)
+	if len(words) == 0 || !s.spend(len(text)) {
+		return
+	}
+	s.commands = append(s.commands, command{words, true})
+	if static(text) && strings.ContainsAny(text, " \t\n;|&<>$`'\"\\") {
+		s.maybe(false, func() { s.read(text) })
+	}
+}
+
+// A name that is evaluated: the subscript of an array is code.
+func evaluates(word string) bool {
+	return strings.Contains(word, "[") && strings.ContainsAny(word, "$`"+string(anyText)+string(anyWords)) || strings.ContainsRune(word, openSet)
+}
+
+// named is an assignment as an argument, whose name is known.
+var named = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
+
+// declare reads declare, export and their kin.
+func (s *script) declare(d *syntax.DeclClause) {
+	for _, a := range d.Args {
+		if a.Name != nil || a.Value == nil {
+			continue
+		}
+		for _, word := range (expander{}).word(a.Value) {
+			s.declaration(d.Variant.Value, word)
+		}
+	}
+}
+
+// param reads what the expansion of a variable evaluates.
+func (s *script) param(p *syntax.ParamExp) {
+	if p.Index != nil {
+		s.arithmetic(p.Index)
+	}
+	if p.Slice != nil {
+		s.arithmetic(p.Slice.Offset, p.Slice.Length)
+	}
+	if p.Excl && p.Names == 0 && p.Param != nil && !s.numeric(p.Param.Value) {
+		s.fail("${!%s} is the value of another variable", p.Param.Value)
+	}
+	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
+		s.fail("the value of a variable is expanded again")
+	}
+}
+
+// unaryTest reads [[ -v name ]] and its kin.
+func (s *script) unaryTest(t *syntax.UnaryTest) {
+	w, ok := t.X.(*syntax.Word)
+	if !ok {
+		return
+	}
+	if t.Op == syntax.TsVarSet || t.Op == syntax.TsRefVar {
+		for _, word := range (expander{}).word(w) {
+			if !named.MatchString(word) || evaluates(word) || !static(word) {
+				s.fail("a test of a name that is not known before it runs")
+			}
+		}
+	}
+	for _, name := range (expander{values: s.vars}).word(w) {
+		s.files = append(s.files, shellFile{name: name})
+	}
+}
+
+// binaryTest reads comparisons of numbers, which are arithmetic.
+func (s *script) binaryTest(t *syntax.BinaryTest) {
+	switch t.Op {
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+		for _, x := range []syntax.TestExpr{t.X, t.Y} {
+			if w, ok := x.(*syntax.Word); ok {
+				s.arithmetic(w)
+			}
+		}
+	}
+}
