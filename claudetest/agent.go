@@ -31,13 +31,16 @@ type agent struct {
 	calls   int
 	ids     int
 	edits   []edit
+
+	conversations *conversations
+	messages      []Message // the conversation so far
 }
 
 // edit is a file that a tool changed, and the prompt it belongs to.
 type edit struct{ prompt, path string }
 
-func newAgent(s *Script, env []string) *agent {
-	a := &agent{script: s, replies: slices.Clone(s.Replies), rest: Say(DefaultText)}
+func newAgent(s *Script, env []string, all *conversations, resumed []Message) *agent {
+	a := &agent{script: s, replies: slices.Clone(s.Replies), rest: Say(DefaultText), conversations: all, messages: resumed}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		if name == "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING" {
@@ -50,7 +53,11 @@ func newAgent(s *Script, env []string) *agent {
 // Turn plays one turn.
 func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 	a.checkIn(t)
+	for _, p := range t.Prompts() {
+		a.said(t, "user", p.Content)
+	}
 	var results []ToolResult
+	form := newForm(t)
 	for attempt := 1; ; attempt++ {
 		reply := a.next(ctx, t, results)
 		if !pause(ctx, reply.delay) {
@@ -64,11 +71,15 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 		}
 		attempt = 0
 		outputs, calls, err := a.say(ctx, t, reply)
-		if err != nil || len(calls) == 0 {
+		if err != nil {
 			return err
 		}
-		if done := a.structured(t, calls, outputs); done {
-			return nil
+		if len(calls) > 0 {
+			a.said(t, "user", resultBlocks(calls, outputs))
+		}
+		form.last = usageOf((&answer{reply: reply}).usage())
+		if done, err := form.settle(t, calls, outputs); done || err != nil {
+			return err
 		}
 		results = resultsOf(calls, outputs)
 	}
@@ -78,7 +89,7 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Reply {
 	a.mu.Lock()
 	a.calls++
-	call := &Call{Number: a.calls, Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), ctx: ctx}
+	call := &Call{Number: a.calls, Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
 	if a.script.Model == nil {
 		defer a.mu.Unlock()
 		reply := a.rest
@@ -121,6 +132,7 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 	}
 	if err == nil { // an answer that was cut off costs nothing
 		t.Spend(usageOf(u), price(u))
+		a.said(t, "assistant", contentOf(r, calls))
 	}
 	outputs, err := ans.End(ctx)
 	return outputs, calls, err
@@ -136,7 +148,7 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 	if b.request != nil {
 		c.Request = *b.request
 	}
-	run := a.runner(b)
+	run := a.runner(t, b)
 	if run == nil {
 		return c
 	}
@@ -152,7 +164,7 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 
 // runner is what a tool does: what the call says, what the script says of the
 // tool, what the tool does by itself. Nil: a tool of a server in the client.
-func (a *agent) runner(b block) host.RunFunc {
+func (a *agent) runner(t *host.Turn, b block) host.RunFunc {
 	if b.output != nil {
 		return func(context.Context, json.RawMessage) (host.Output, error) { return output(b.output) }
 	}
@@ -162,6 +174,8 @@ func (a *agent) runner(b block) host.RunFunc {
 	switch {
 	case b.name == "AskUserQuestion":
 		return answered
+	case b.name == answerTool && t.JSONSchema() != nil:
+		return newForm(t).fill
 	case strings.HasPrefix(b.name, "mcp__"):
 		return nil
 	}
@@ -210,23 +224,6 @@ func answered(_ context.Context, input json.RawMessage) (host.Output, error) {
 		return host.TextOutput("The user did not answer."), nil
 	}
 	return host.TextOutput("The user answered: " + strings.Join(lines, ", ")), nil
-}
-
-// structured ends the turn when the model has given the answer that the schema
-// asks for.
-func (a *agent) structured(t *host.Turn, calls []host.Call, outputs []host.Output) bool {
-	if t.JSONSchema() == nil {
-		return false
-	}
-	for i, c := range calls {
-		if c.Name == "StructuredOutput" && i < len(outputs) && !outputs[i].IsError {
-			raw, _ := c.Input.(json.RawMessage)
-			t.Structured(raw)
-			t.EditResult(func(r *message.Result) { r.Text = string(raw) })
-			return true
-		}
-	}
-	return false
 }
 
 // fail is a call of the model that fails. The CLI tries most failures again.
@@ -336,7 +333,7 @@ func (p *pieces) of(b block) iter.Seq[string] {
 				return
 			}
 			p.sent++
-			if p.sent == (p.total+1)/2 && p.reply.hold != nil {
+			if p.sent == (p.total+1)/2 && p.reply.holds {
 				select {
 				case <-p.reply.hold:
 				case <-p.ctx.Done():
@@ -359,12 +356,20 @@ func price(u Usage) float64 {
 	return float64(u.InputTokens)*4e-6 + float64(u.OutputTokens)*20e-6
 }
 
+// resultBlocks are the results of calls as the API sees them.
+func resultBlocks(calls []host.Call, outputs []host.Output) message.Content {
+	var blocks message.Content
+	for i, o := range outputs {
+		blocks = append(blocks, &message.ToolResultBlock{ToolUseID: calls[i].ID, Content: o.Content, Plain: o.Plain, IsError: o.IsError})
+	}
+	return blocks
+}
+
 // resultsOf is what the model is told of its calls.
 func resultsOf(calls []host.Call, outputs []host.Output) []ToolResult {
-	var all []ToolResult
-	for i, o := range outputs {
-		content, _ := json.Marshal(o.Content)
-		all = append(all, ToolResult{ToolUseID: calls[i].ID, Text: o.Content.Text(), IsError: o.IsError, Content: content})
+	raw, err := jsonx.Marshal(resultBlocks(calls, outputs))
+	if err != nil {
+		return nil
 	}
-	return all
+	return toolResults(raw)
 }

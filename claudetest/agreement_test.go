@@ -32,6 +32,8 @@ type scenario struct {
 	SetMode    permission.Mode            `json:"setMode"`  // before the last prompt
 	SetModel   string                     `json:"setModel"` // before the last prompt
 	MaxTurns   int                        `json:"maxTurns"`
+	Budget     float64                    `json:"budget"`
+	Schema     json.RawMessage            `json:"schema"`
 	Partial    bool                       `json:"partial"`
 	Replay     bool                       `json:"replay"`
 	// InterruptAfter is the number of pieces of text after which the client
@@ -75,7 +77,7 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 	t.Helper()
 	var file bytes.Buffer
 	o.Transport = claudetest.Record(o.Transport, &file, nil)
-	o.PermissionMode, o.MaxTurns = s.Mode, s.MaxTurns
+	o.PermissionMode, o.MaxTurns, o.MaxBudgetUSD, o.OutputSchema = s.Mode, s.MaxTurns, s.Budget, s.Schema
 	o.PartialMessages, o.ReplayUserMessages = s.Partial, s.Replay
 	if s.Permission != nil {
 		o.CanUseTool = s.decide
@@ -283,10 +285,6 @@ func plainly(key string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k, x := range v {
-			if text, ok := x.(string); ok && k == "content" && (v["type"] == "tool_result" || v["role"] != nil) {
-				// A text may stand for a list with one block of text.
-				x = []any{map[string]any{"type": "text", "text": text}}
-			}
 			v[k] = plainly(k, x)
 		}
 	case []any:
@@ -301,7 +299,7 @@ func plainly(key string, v any) any {
 			return "<path>"
 		case timeForm.MatchString(v):
 			return "<time>"
-		case len(strings.Fields(v)) > 3 && !strings.HasPrefix(v, "["):
+		case len(strings.Fields(v)) > 3 && !strings.HasPrefix(v, "[Request "):
 			return "<prose>"
 		}
 	case float64:

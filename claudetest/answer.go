@@ -135,7 +135,7 @@ func (a *answer) middle() bool {
 // held waits for the reply's release and reports whether the client is still
 // there.
 func (a *answer) held() bool {
-	if a.reply.hold == nil {
+	if !a.reply.holds {
 		return true
 	}
 	select {

@@ -133,6 +133,7 @@ func playProcess(s *Script, args []string) int {
 		}
 	}()
 	p := &process{
+		known:  newConversations(s.Sessions),
 		script: s, args: args, env: os.Environ(), dir: dir,
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, signal: signalSelf,
 	}

@@ -24,6 +24,7 @@ import (
 type CLI struct {
 	script *Script
 	agent  host.Agent // instead of the script's
+	known  *conversations
 
 	mu   sync.Mutex
 	runs []*Transcript
@@ -36,7 +37,7 @@ var _ claude.Transport = (*CLI)(nil)
 func New(replies ...Reply) *CLI { return NewCLI(&Script{Replies: replies}) }
 
 // NewCLI returns a CLI that plays a script.
-func NewCLI(s *Script) *CLI { return &CLI{script: s} }
+func NewCLI(s *Script) *CLI { return &CLI{script: s, known: newConversations(s.Sessions)} }
 
 // NewHost returns a CLI that is an agent of your own. The options are those it
 // starts with; the command line of the session is put on top.
@@ -63,7 +64,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 		sever: func() { fromSDK.Close(); toSDK.Close() },
 	}
 	p := &process{
-		script: c.script, agent: c.agent, args: launch.Args, env: launch.Env, dir: launch.Dir,
+		script: c.script, agent: c.agent, known: c.known, args: launch.Args, env: launch.Env, dir: launch.Dir,
 		stdin: fromSDK, stdout: record.tap(DirOut, toSDK), stderr: &stderrLines{each: launch.Stderr, tail: &conn.stderr},
 	}
 	go func() {

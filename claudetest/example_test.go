@@ -1,11 +1,13 @@
 package claudetest_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
@@ -45,4 +47,13 @@ func ExampleNewModelFunc() {
 	// Output:
 	// [{"type":"tool_use","id":"toolu_000001","name":"Read","input":{"file_path":"/repo/go.mod"}}]
 	// [{"type":"text","text":"The file says: module example"}]
+}
+
+func ExampleAnswer() {
+	type city struct{ Name string }
+	ctx := context.Background()
+	cli := claudetest.New(claudetest.Answer(city{Name: "Oslo"}))
+	answer, _, err := claude.AskAs[city](ctx, "Where?", &claude.Options{Transport: cli})
+	fmt.Println(answer.Name, err)
+	// Output: Oslo <nil>
 }

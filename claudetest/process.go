@@ -1,6 +1,7 @@
 package claudetest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ type process struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	known  *conversations
 	signal func(name string) // sends the process a signal; nil: it ends as by one
 }
 
@@ -40,7 +42,11 @@ func (p *process) run(ctx context.Context) int {
 	p.script.complete(opts, p)
 	agent := p.agent
 	if agent == nil {
-		agent = newAgent(p.script, p.env)
+		resumed, ok := p.known.find(opts.Resume)
+		if opts.Resume != "" && !ok {
+			return refuse(p, opts.Resume)
+		}
+		agent = newAgent(p.script, p.env, p.known, resumed)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -87,7 +93,9 @@ var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOu
 // says of it.
 func (s *Script) complete(o *host.Options, p *process) {
 	base := s.Options
+	dirs := append(slices.Clone(base.Init.AdditionalDirectories), o.Init.AdditionalDirectories...)
 	o.Info, o.Init, o.Operations = base.Info, base.Init, base.Operations
+	o.Init.AdditionalDirectories = dirs
 	o.Allow = append(slices.Clone(base.Allow), o.Allow...)
 	o.Deny = append(slices.Clone(base.Deny), o.Deny...)
 	o.Ask = append(slices.Clone(base.Ask), o.Ask...)
@@ -103,6 +111,10 @@ func (s *Script) complete(o *host.Options, p *process) {
 	if o.MaxTurns == 0 {
 		o.MaxTurns = base.MaxTurns
 	}
+	if o.MaxBudgetUSD == 0 {
+		o.MaxBudgetUSD = base.MaxBudgetUSD
+	}
+	o.Resume = cmp.Or(o.Resume, base.Resume)
 	if o.JSONSchema == nil {
 		o.JSONSchema = base.JSONSchema
 	}

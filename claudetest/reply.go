@@ -1,6 +1,7 @@
 package claudetest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,6 +27,7 @@ type Reply struct {
 	chunkSize  int
 	chunkDelay time.Duration
 	hold       <-chan struct{}
+	holds      bool
 	header     http.Header
 	failure    *failure
 	ending     ending
@@ -113,6 +115,24 @@ func UseTool(name string, input any) Reply {
 	return UseTools(ToolCall{Name: name, Input: input})
 }
 
+// Answer gives the typed answer that [claude.AskAs] and Options.OutputSchema
+// ask for: the call of the tool by which the model of the CLI gives it. What
+// does not encode as an object is wrapped as [claude.SchemaFor] describes. It
+// panics when v cannot be encoded.
+//
+//	cli := claudetest.New(claudetest.Answer(City{Name: "Oslo"}))
+//	city, _, err := claude.AskAs[City](ctx, "Where?", &claude.Options{Transport: cli})
+func Answer(v any) Reply {
+	input := encodeInput(ToolCall{Name: answerTool, Input: v})
+	if !bytes.HasPrefix(bytes.TrimSpace(input), []byte("{")) || v == nil {
+		input = encodeInput(ToolCall{Name: answerTool, Input: map[string]any{"value": v}})
+	}
+	return UseTool(answerTool, input)
+}
+
+// answerTool is the tool by which a model gives an answer that has a schema.
+const answerTool = "StructuredOutput"
+
 // UseTools calls several tools in one reply, which the CLI may run in
 // parallel. It panics when an input cannot be encoded.
 func UseTools(calls ...ToolCall) Reply {
@@ -170,10 +190,10 @@ func (r Reply) After(delay time.Duration) Reply {
 }
 
 // Hold streams the first half of the content, at least one piece, and then
-// waits until release is closed or the client goes away. A call without
-// streaming waits before it is answered.
+// waits until release is closed or the client goes away; with nil it waits for
+// the client alone. A call without streaming waits before it is answered.
 func (r Reply) Hold(release <-chan struct{}) Reply {
-	r.hold = release
+	r.hold, r.holds = release, true
 	return r
 }
 

@@ -19,6 +19,9 @@ type Script struct {
 	// Without either a tool says "ok", and one of a server in the client runs
 	// there.
 	Tools map[string]host.RunFunc
+	// Sessions are the ids of conversations that can be resumed, besides those
+	// that the same [CLI] has had. Another one ends the CLI with an error.
+	Sessions []string
 	// Options is what the CLI says of itself. The command line goes before
 	// it.
 	Options host.Options

@@ -72,7 +72,7 @@ func parseReply(where string, raw json.RawMessage) (Reply, error) {
 	r.delay = time.Duration(afterMS) * time.Millisecond
 	r.chunkDelay = time.Duration(chunkMS) * time.Millisecond
 	if hold {
-		r.hold = make(chan struct{})
+		r = r.Hold(nil)
 	}
 	if cut {
 		r = r.Cut()

@@ -25,6 +25,7 @@ import (
 //	model        the name of the model
 //	mode         the permission mode
 //	allow, deny  lists of permission rules
+//	sessions     the ids of conversations that can be resumed
 //	chunk, glue, slow_read_ms, ignore_eof, ignore_term, grandchild
 //	             see [Script]
 //	faults       a list of objects with line, pause_ms, stderr, stderr_bytes,
@@ -95,6 +96,7 @@ func (s *Script) parseObject(data []byte) error {
 	o.take("mode", (*string)(&s.Options.Mode))
 	o.take("allow", &s.Options.Allow)
 	o.take("deny", &s.Options.Deny)
+	o.take("sessions", &s.Sessions)
 	o.take("chunk", &s.Chunk)
 	o.take("glue", &s.Glue)
 	o.take("slow_read_ms", &slow)

@@ -51,7 +51,8 @@ const toolResults = messages => messages.filter(m => m.type === 'user').flatMap(
 const text = block => (typeof block.content === 'string' ? block.content : block.content.map(c => c.text).join(''))
 const user = (content, uuid) => ({ type: 'user', message: { role: 'user', content }, parent_tool_use_id: null, session_id: '', uuid })
 const use = (name, input, more) => ({ use: [{ name, input, ...more }] })
-const write = use('Write', { file_path: '/repo/a', content: 'x' })
+const aFile = path.join(scratch, 'a')
+const write = use('Write', { file_path: aFile, content: 'x' })
 
 // talk is streaming input that a scenario feeds as it goes.
 function talk() {
@@ -346,7 +347,7 @@ const scenarios = {
       await assert.rejects(session.rewindFiles('00000000-0000-4000-8000-000000000000'))
       input.end()
     }
-    assert.deepEqual(dry.filesChanged, ['/repo/a'])
+    assert.deepEqual(dry.filesChanged, [aFile])
     assert.equal(real.canRewind, true)
   },
   async 'control: what the session says of itself'() {

@@ -69,6 +69,9 @@ func (t *Turn) allowAnswer() error {
 	t.mu.Lock()
 	limit := t.s.opts.MaxTurns > 0 && t.answers >= t.s.opts.MaxTurns
 	t.mu.Unlock()
+	if err := t.afford(); err != nil {
+		return err
+	}
 	if limit {
 		return t.over(ending{
 			reason: message.EndMaxTurns, failed: message.ResultErrorMaxTurns,
@@ -76,6 +79,24 @@ func (t *Turn) allowAnswer() error {
 		})
 	}
 	return nil
+}
+
+// afford ends the turn of a session that has cost more than it may.
+func (t *Turn) afford() error {
+	most := t.s.opts.MaxBudgetUSD
+	t.s.mu.Lock()
+	cost := t.s.cost
+	t.s.mu.Unlock()
+	t.mu.Lock()
+	cost += t.spent
+	t.mu.Unlock()
+	if most == 0 || cost < most {
+		return nil
+	}
+	return t.over(ending{
+		reason: message.EndBudgetExhausted, failed: message.ResultErrorMaxBudget,
+		err: fmt.Sprintf("Reached maximum budget ($%v)", most),
+	})
 }
 
 // Usage sets the tokens that the lines of the answer report. It does not
@@ -161,6 +182,11 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 	if a.index == 0 {
 		m.Prompts = a.prompts()
 	}
+	if use, ok := b.(*message.ToolUseBlock); ok {
+		if server, tool, mcp := splitMCP(use.Name); mcp {
+			m.ToolUseMeta = []message.ToolUseMeta{{ID: use.ID, DisplayName: displayName(use.Name), ServerDisplayName: server, ToolName: tool}}
+		}
+	}
 	return a.t.s.emit(m)
 }
 
@@ -192,6 +218,14 @@ func (a *Answer) event(e *message.StreamEvent) {
 // run.
 func (a *Answer) End(ctx context.Context) ([]Output, error) {
 	a.end()
+	if a.err == nil {
+		a.err = a.t.afford()
+	}
+	if a.err != nil && len(a.calls) > 0 {
+		a.t.mu.Lock()
+		a.t.stop = "" // the calls did not run
+		a.t.mu.Unlock()
+	}
 	if a.err != nil || len(a.calls) == 0 {
 		return nil, a.err
 	}

@@ -20,7 +20,7 @@ var ErrVersion = errors.New("host: the version was asked for")
 // switches are the flags without a value that mean nothing to an agent, valued
 // all that take one, and variadic those of them that take what follows too.
 var (
-	switches = []string{"verbose", "print", "p", "debug", "continue", "c", "fork-session", "strict-mcp-config",
+	switches = []string{"verbose", "print", "p", "debug", "continue", "c", "strict-mcp-config",
 		"no-session-persistence", "include-hook-events", "await-initialize", "session-mirror", "bare",
 		"managed-settings-in-initialize", "forward-subagent-text", "prompt-suggestions", "debug-to-stderr"}
 	valued = []string{"agent", "agents", "fallback-model", "betas", "thinking", "max-thinking-tokens", "thinking-display",
@@ -37,6 +37,7 @@ var (
 type flags struct {
 	Options
 	format string
+	fork   bool
 }
 
 // ParseArgs reads the command line of the CLI, without the program, and its
@@ -71,6 +72,9 @@ func ParseArgs(args, env []string) (*Options, error) {
 		return nil, errors.New("error: only --output-format=stream-json is supported")
 	}
 	f.environ(env)
+	if f.Resume != "" && f.SessionID == "" && !f.fork {
+		f.SessionID = f.Resume // a fork has an id of its own
+	}
 	return &f.Options, nil
 }
 
@@ -111,6 +115,8 @@ func (f *flags) values(name string, given []string) error {
 // set takes a flag without a value, false if it is none that matters.
 func (f *flags) set(name string) bool {
 	switch name {
+	case "fork-session":
+		f.fork = true
 	case "include-partial-messages":
 		f.PartialMessages = true
 	case "replay-user-messages":
@@ -143,8 +149,14 @@ func (f *flags) value(name, value string) (err error) {
 		f.Allow = append(f.Allow, ruleList(value)...)
 	case "disallowedTools", "disallowed-tools":
 		f.Deny = append(f.Deny, ruleList(value)...)
-	case "session-id", "resume", "r":
+	case "session-id":
 		f.SessionID = value
+	case "resume", "r":
+		f.Resume = value
+	case "add-dir":
+		f.Init.AdditionalDirectories = append(f.Init.AdditionalDirectories, value)
+	case "max-budget-usd":
+		f.MaxBudgetUSD, err = strconv.ParseFloat(value, 64)
 	case "max-turns":
 		f.MaxTurns, err = strconv.Atoi(value)
 	case "json-schema":

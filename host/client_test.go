@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/message"
 )
 
 // client is a client that speaks raw lines.
@@ -157,6 +158,26 @@ func (c *client) want(lines ...string) {
 	}
 }
 
+// blocks is content, which may be one text.
+type blocks []struct {
+	Type, Text, Thinking, Name string
+	Content                    json.RawMessage
+	IsError                    bool `json:"is_error"`
+}
+
+func (b *blocks) UnmarshalJSON(data []byte) error {
+	var content message.Content
+	if err := json.Unmarshal(data, &content); err != nil {
+		return err
+	}
+	data, err := json.Marshal(content)
+	if err != nil {
+		return err
+	}
+	type list blocks
+	return json.Unmarshal(data, (*list)(b))
+}
+
 // outline is a frame in a few words.
 func outline(f frame) string {
 	var m struct {
@@ -174,11 +195,7 @@ func outline(f frame) string {
 			Error    string
 		}
 		Message struct {
-			Content []struct {
-				Type, Text, Thinking, Name string
-				Content                    json.RawMessage
-				IsError                    bool `json:"is_error"`
-			}
+			Content blocks
 		}
 		State, Status, Mode string
 		PermissionMode      string
@@ -217,11 +234,9 @@ func outline(f frame) string {
 		b := m.Message.Content[0]
 		text := b.Text + b.Thinking + b.Name
 		if b.Type == "tool_result" {
-			var blocks []struct{ Text string }
-			_ = json.Unmarshal(b.Content, &blocks)
-			for _, x := range blocks {
-				text += x.Text
-			}
+			var content message.Content
+			_ = json.Unmarshal(b.Content, &content)
+			text += content.Text()
 			if b.IsError {
 				text = "ERROR " + text
 			}

@@ -321,7 +321,7 @@ func (s *session) changeModel(_ context.Context, in *peer.Incoming) (any, error)
 	s.model = name
 	s.mu.Unlock()
 	if changed {
-		_ = s.emit(&message.User{Content: message.Content{message.Text("<local-command-stdout>Set model to `" + name + "`</local-command-stdout>")}, IsReplay: true, Timestamp: time.Now().UTC()})
+		_ = s.emit(&message.User{Content: message.Content{message.Text("<local-command-stdout>Set model to `" + name + "`</local-command-stdout>")}, Plain: true, IsReplay: true, Timestamp: time.Now().UTC()})
 	}
 	return map[string]string{"model": name}, nil
 }

@@ -68,7 +68,12 @@ type Options struct {
 
 	// SessionID names the conversation. Empty: a random UUID.
 	SessionID string
-	// Cwd is the working directory that the client is told.
+	// Resume is the conversation that the client wants to go on with, by its
+	// id; empty: a new one. What was said in it is the agent's to know. A fork
+	// of it has another SessionID.
+	Resume string
+	// Cwd is the working directory that the client is told. Files outside of
+	// it are asked about; empty: none are.
 	Cwd string
 	// Model is the model's name. Empty: "scripted".
 	Model string
@@ -93,6 +98,9 @@ type Options struct {
 	StateEvents bool
 	// MaxTurns bounds the answers of one turn. 0: no bound.
 	MaxTurns int
+	// MaxBudgetUSD ends a turn when the session has cost more, and those after
+	// it. 0: no bound. See [Turn.Spend].
+	MaxBudgetUSD float64
 	// JSONSchema is what a structured answer must fit, if one is wanted.
 	// Initialize may set it too; see [Turn.JSONSchema].
 	JSONSchema []byte

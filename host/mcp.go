@@ -375,6 +375,8 @@ func toolOutput(result json.RawMessage) (Output, error) {
 			return Output{}, fmt.Errorf("MCP tool result: %w", err)
 		}
 	}
+	// The CLI makes one text of a failure, as of those of its own tools.
+	out.Plain = r.IsError
 	if len(out.Content) == 0 && len(r.Structured) > 0 {
 		out.Content, out.Result = message.Content{message.Text(string(r.Structured))}, r.Structured
 	}

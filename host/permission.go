@@ -32,6 +32,9 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 		return "Permission to use " + c.Name + " is denied by a rule.", nil
 	}
 	req := c.question(pre)
+	if folder, is := t.s.outside(c); is && pre.Decision != hook.PermissionAsk {
+		askOutside(req, folder, t.s.permissionMode())
+	}
 	if t.s.permissionMode() == permission.ModeDontAsk || !t.s.opts.PromptTool && !t.s.listens(hook.EventPermissionRequest, c.Name) {
 		m := unasked(req, t.s.permissionMode())
 		return m.Message, t.s.emit(m)
@@ -73,8 +76,11 @@ func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.
 		return permission.BehaviorAllow
 	case rule != "":
 		return rule
-	case c.ReadOnly, mode == permission.ModeBypassPermissions,
-		mode == permission.ModeAcceptEdits && slices.Contains(editTools, c.Name):
+	case mode == permission.ModeBypassPermissions:
+		return permission.BehaviorAllow
+	}
+	_, outside := t.s.outside(c)
+	if !outside && (c.ReadOnly || mode == permission.ModeAcceptEdits && slices.Contains(editTools, c.Name)) {
 		return permission.BehaviorAllow
 	}
 	return permission.BehaviorAsk
@@ -117,6 +123,8 @@ func (c *Call) question(pre *HookOutcome) *permission.Request {
 	fill(&req.DisplayName, displayName(c.Name))
 	if pre.Decision == hook.PermissionAsk {
 		req.Reason, req.ReasonType = pre.DecisionReason, "hook"
+		// The CLI does not keep the client's hooks apart from those of settings.
+		req.ReasonHookEvent, req.ReasonHookSource = string(hook.EventPreToolUse), "settings"
 	} else if req.Suggestions == nil {
 		req.Suggestions = suggestions(c)
 	}

@@ -37,6 +37,9 @@ func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 	case e.failed != "":
 		r.Subtype, r.IsError, r.TerminalReason, r.Text = e.failed, true, e.reason, ""
 		r.Errors = []string{e.err}
+		if e.reason == message.EndBudgetExhausted {
+			r.Usage = t.before // of the last answer only the costs are told
+		}
 	case e != ending{}:
 		r.TerminalReason, r.Text = e.reason, e.text
 	case err != nil && !errors.Is(err, ErrOver):

@@ -182,6 +182,12 @@ func (s *session) apply(updates []permission.Update) {
 				})
 				return append(kept, rulings(u)...)
 			})
+		case permission.UpdateAddDirectories:
+			s.editFolders(func(all []string) []string { return append(all, u.Directories...) })
+		case permission.UpdateRemoveDirectories:
+			s.editFolders(func(all []string) []string {
+				return slices.DeleteFunc(all, func(dir string) bool { return slices.Contains(u.Directories, dir) })
+			})
 		case permission.UpdateRemoveRules:
 			s.editRules(func(rs []ruling) []ruling {
 				return slices.DeleteFunc(rs, func(r ruling) bool { return slices.Contains(rulings(u), r) })

@@ -44,6 +44,7 @@ type session struct {
 	model      string
 	mode       permission.Mode
 	rules      []ruling
+	folders    []string // besides the working directory
 	hooks      hookSet
 	schema     json.RawMessage
 	queue      []*queued
@@ -97,6 +98,7 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	}
 	s.schema = s.opts.JSONSchema
 	s.rules = startRules(&s.opts)
+	s.folders = s.opts.Init.AdditionalDirectories
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.reader = ndjson.NewReader(rw)
 	s.reader.Limit = s.opts.LineLimit

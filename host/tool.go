@@ -48,6 +48,9 @@ type Call struct {
 type Output struct {
 	// Content is what the model reads.
 	Content message.Content
+	// Plain says that Content is written as one string, as the CLI writes what
+	// its own tools return. Results of MCP servers are lists.
+	Plain bool
 	// Result is the tool's own output, which the client gets besides. Nil:
 	// none.
 	Result json.RawMessage
@@ -59,7 +62,7 @@ type Output struct {
 
 // TextOutput returns an output that is a text.
 func TextOutput(text string) Output {
-	return Output{Content: message.Content{message.Text(text)}}
+	return Output{Content: message.Content{message.Text(text)}, Plain: true}
 }
 
 func failure(text string) Output {
@@ -143,7 +146,7 @@ func (t *Turn) useOne(ctx context.Context, c *Call) (Output, error) {
 		out.Result, _ = json.Marshal("Error: " + out.Content.Text())
 	}
 	m := &message.User{Content: message.Content{&message.ToolResultBlock{
-		ToolUseID: c.ID, Content: out.Content, IsError: out.IsError,
+		ToolUseID: c.ID, Content: out.Content, Plain: out.Plain, IsError: out.IsError,
 	}}, ToolUseResult: out.Result}
 	if emitErr := t.say(m); emitErr != nil {
 		return out, emitErr

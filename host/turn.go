@@ -40,6 +40,7 @@ type Turn struct {
 	denials   []message.PermissionDenial
 	deferred  *message.ToolUseBlock
 	usage     message.Usage
+	before    message.Usage // without the last answer
 	spent     float64
 	structure json.RawMessage
 	edits     []func(*message.Result)
@@ -117,6 +118,7 @@ func (t *Turn) Structured(answer json.RawMessage) {
 func (t *Turn) Spend(u message.Usage, costUSD float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.before = t.usage
 	t.usage.InputTokens += u.InputTokens
 	t.usage.OutputTokens += u.OutputTokens
 	t.usage.CacheCreationInputTokens += u.CacheCreationInputTokens
@@ -137,6 +139,12 @@ func (t *Turn) Emit(m message.Message) error { return t.s.emit(m) }
 // EmitRaw sends a line of JSON as it is.
 func (t *Turn) EmitRaw(line json.RawMessage) error {
 	return t.s.write(append([]byte(nil), line...))
+}
+
+// Tell adds a line in the user's voice to the conversation, which the client
+// sees, as the CLI does when it wants something of the model by itself.
+func (t *Turn) Tell(text string) error {
+	return t.say(&message.User{Content: message.Content{message.Text(text)}, IsSynthetic: true})
 }
 
 // over ends the turn for a reason; the first one counts.
@@ -213,7 +221,8 @@ func (s *session) run(t *Turn) {
 	t.replay()
 	final := message.CommandCompleted
 	r := t.result(err)
-	if strings.HasPrefix(string(r.TerminalReason), "aborted") {
+	switch r.TerminalReason {
+	case message.EndAbortedStreaming, message.EndAbortedTools, message.EndBudgetExhausted, message.EndStructuredOutputAttempts:
 		final = message.CommandCancelled
 	}
 	// What the client does upon the result comes after the last line about it.
@@ -300,7 +309,7 @@ func (t *Turn) replay() {
 		return
 	}
 	for _, q := range t.prompts {
-		echo := message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, IsReplay: true, Timestamp: time.Now().UTC()}
+		echo := message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, Plain: q.Plain, IsReplay: true, Timestamp: time.Now().UTC()}
 		_ = t.s.emit(&echo)
 	}
 }
@@ -330,17 +339,20 @@ func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked b
 	notices = out.notices
 	t.note(out.Context...)
 	text := ""
+	end := &message.PromptSubmitOutcome{Kind: "no_verdict", NoVerdictKind: "callback_timed_out"}
 	switch {
 	case out.closed != "":
 		text = out.closed
 	case out.Blocked:
+		end = &message.PromptSubmitOutcome{Kind: "blocked_by_hook", Reason: out.Reason}
 		text = "UserPromptSubmit operation blocked by hook:\n" + out.Reason + "\n\nOriginal prompt: " + t.Text()
 	case out.Stopped:
+		end = &message.PromptSubmitOutcome{Kind: "stopped_by_hook", PromptKept: true, Reason: out.StopReason}
 		text = "Operation stopped by hook: " + out.StopReason
 	default:
 		return notices, false, nil
 	}
-	notices = append(notices, &message.Informational{Content: text, Level: message.LevelWarning, PreventContinuation: true})
+	notices = append(notices, &message.Informational{Content: text, Level: message.LevelWarning, PreventContinuation: true, PromptSubmitOutcome: end})
 	_ = t.over(ending{text: text, reason: ""})
 	t.EditResult(func(r *message.Result) { r.NumTurns, r.TerminalReason, r.StopReason = 0, "", "" })
 	return notices, true, nil
