@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -37,6 +39,7 @@ func (s *Session) read() {
 // ended is called when the output of the CLI has ended. If the process then does
 // not end by itself, it is stopped.
 func (s *Session) ended(err error) {
+	err = s.lastLine(err)
 	s.readErr = err
 	s.inbox.Flush() // of what came with the end
 	close(s.readEnd)
@@ -46,6 +49,28 @@ func (s *Session) ended(err error) {
 		waited(s.exited, inputBound) // Stop has returned, watch may not yet know
 	}
 	s.finish()
+}
+
+// lastLine delivers what the output has ended with if nothing but its line feed
+// is missing: it is a whole object, and the CLI exited with code 0. Then there
+// was no error. One that was cut off in the middle may look whole, too, so an
+// exit of any other kind stays an error.
+func (s *Session) lastLine(err error) error {
+	cut, ok := errors.AsType[*ndjson.TruncatedError](err)
+	if !ok {
+		return err
+	}
+	line := cut.Line
+	cut.Line = nil // the error may be kept for long
+	if !bytes.HasPrefix(line, []byte("{")) || !json.Valid(line) {
+		return err
+	}
+	if !waited(s.exited, exitBound) || s.exit != nil {
+		return err
+	}
+	s.log.Debug("the last line has no line feed")
+	s.peer.Take(line)
+	return nil
 }
 
 // watch waits for the process. If its output then does not end, it is cut.

@@ -245,8 +245,9 @@ type Options struct {
 	// machine can read them: no secrets, and nothing that others have a say in.
 	ExtraArgs []string
 	// Stderr is called with each line the CLI writes there, secrets redacted.
-	// It runs in a goroutine of its own, one call at a time. A line may hold
-	// escape sequences: it is no text for a terminal as it is.
+	// One over 64 KiB is cut there, and says how much is missing. It runs in a
+	// goroutine of its own, one call at a time. A line may hold escape
+	// sequences: it is no text for a terminal as it is.
 	Stderr func(line string)
 	// Debug makes the CLI write its debug log, to stderr or a file of its own.
 	Debug bool

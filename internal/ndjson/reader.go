@@ -45,10 +45,13 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("line of %d bytes is over the limit and was dropped", e.Size)
 }
 
-// TruncatedError reports that the stream ended in the middle of a line.
+// TruncatedError reports that the stream ended in the middle of a line, or with
+// a line that lacks nothing but its line feed: only whoever knows how the stream
+// ended, and what a line may hold, can tell.
 type TruncatedError struct {
 	Size int64
 	Head []byte
+	Line []byte // all of it, without a carriage return; nil if it is over the limit
 }
 
 func (e *TruncatedError) Error() string {
@@ -232,14 +235,18 @@ func (r *Reader) read(p []byte) (int, error) {
 func (r *Reader) tail(err error) ([]byte, error) {
 	rest := r.buf[r.r:r.w]
 	r.r = r.w
-	return nil, truncated(rest, err)
+	return nil, r.truncated(bytes.Clone(rest), err)
 }
 
-func truncated(rest []byte, err error) error {
+func (r *Reader) truncated(rest []byte, err error) error {
 	if !errors.Is(err, io.EOF) || len(bytes.TrimSpace(rest)) == 0 {
 		return err
 	}
-	return &TruncatedError{Size: int64(len(rest)), Head: bytes.Clone(rest[:min(len(rest), headSize)])}
+	e := &TruncatedError{Size: int64(len(rest)), Head: bytes.Clone(rest[:min(len(rest), headSize)])}
+	if len(rest) <= r.limit() {
+		e.Line = r.trim(rest)
+	}
+	return e
 }
 
 // long reads a line that does not fit buf into a slice of its own, which
@@ -266,7 +273,7 @@ func (r *Reader) long() ([]byte, error) {
 		n, err := r.read(line[start : start+longChunk])
 		line = line[:start+n]
 		if err != nil {
-			return nil, truncated(line, err)
+			return nil, r.truncated(line, err)
 		}
 		if i := bytes.IndexByte(line[start:], '\n'); i >= 0 {
 			r.keep(line[start+i+1:])

@@ -224,3 +224,32 @@ func BenchmarkReader(b *testing.B) {
 		}
 	}
 }
+
+// A last line without its line feed is there whole, if it is within the limit.
+func TestReaderLastLine(t *testing.T) {
+	big := strings.Repeat("x", 100<<10)
+	for _, test := range []struct {
+		name, text string
+		limit      int
+		want       string
+	}{
+		{"short", "a\nlast", 0, "last"},
+		{"carriage return", "a\nlast\r", 0, "last"},
+		{"over the buffer", "a\n" + big, 0, big},
+		{"byte order mark", "\xef\xbb\xbflast", 0, "last"},
+		{"at the limit", "a\nlast", 4, "last"},
+		{"over the limit", "a\nlast", 3, ""},
+		{"far over the limit", "a\n" + big, 3, ""},
+	} {
+		r := ndjson.NewReader(strings.NewReader(test.text))
+		r.Limit = test.limit
+		var err error
+		for err == nil {
+			_, err = r.Next()
+		}
+		cut, ok := errors.AsType[*ndjson.TruncatedError](err)
+		if !ok || string(cut.Line) != test.want {
+			t.Errorf("%s: error %v, want a line of %d bytes", test.name, err, len(test.want))
+		}
+	}
+}

@@ -38,6 +38,13 @@ func (p *Peer) Serve(r *ndjson.Reader, ended func(error)) {
 	go p.serve()
 }
 
+// Take routes a line that the reader did not know to be whole. It is for ended.
+func (p *Peer) Take(line []byte) {
+	if j, ok := p.route(line); ok {
+		go p.do(j)
+	}
+}
+
 // serve is a member of the crew, which begins as the reader.
 func (p *Peer) serve() {
 	for deep := false; ; deep = true {

@@ -43,7 +43,8 @@ type Command struct {
 	Dir string
 
 	// Stderr, if set, gets each line of standard error, without its line end
-	// and without secrets, cut at 64 KiB. It runs in a goroutine of its own
+	// and without secrets. One over 64 KiB is cut there, and says how much is
+	// missing. It runs in a goroutine of its own
 	// and one call at a time. When it is slow, lines are dropped and counted;
 	// when it panics, the panic is logged. Lines may still come after Wait has
 	// returned.

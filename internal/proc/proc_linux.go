@@ -33,35 +33,42 @@ func awaitExit(pid int) bool {
 // over. The child has exited and is not collected, so the group is still its
 // own. It reports false when something is left when the bound is over, too.
 func (g *group) endRest(patience, bound time.Duration) bool {
+	rest := rest{}
+	defer rest.release()
+	gone := func(sig syscall.Signal) func() bool {
+		return func() bool { return g.signalRest(sig, rest) == 0 && rest.gone() }
+	}
 	if patience > 0 {
-		if g.signalRest(syscall.SIGTERM) == 0 {
+		if gone(syscall.SIGTERM)() {
 			return true
 		}
 		// A suspended process handles SIGTERM only when it is continued.
-		g.signalRest(syscall.SIGCONT)
-		if until(patience, func() bool { return g.signalRest(0) == 0 }) {
+		gone(syscall.SIGCONT)()
+		if until(patience, gone(0)) {
 			return true
 		}
 	}
-	return until(bound, func() bool { return g.signalRest(syscall.SIGKILL) == 0 })
+	return until(bound, gone(syscall.SIGKILL))
 }
 
 // sweep kills what carries the mark of a child that does not exit itself.
 func (g *group) sweep(bound time.Duration) {
-	until(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked) == 0 })
+	rest := rest{}
+	defer rest.release()
+	until(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked, rest) == 0 })
 }
 
 // signalRest signals every process of the group and every marked one, and
 // returns how many there are.
-func (g *group) signalRest(sig syscall.Signal) int {
-	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) })
+func (g *group) signalRest(sig syscall.Signal, rest rest) int {
+	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) }, rest)
 }
 
-// signalEach signals the processes that are ours, the child itself excepted, and
-// returns how many there are. A process is looked at again between taking hold
-// of it and signalling it. The hold is a pidfd, so the signal cannot reach a
-// later process with the same number.
-func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool) (found int) {
+// signalEach signals the processes that are ours, the child itself excepted,
+// takes them down in rest, and returns how many there are. A process is looked
+// at again between taking hold of it and signalling it. The hold is a pidfd, so
+// the signal cannot reach a later process with the same number.
+func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool, rest rest) (found int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0
@@ -79,24 +86,57 @@ func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool) (found i
 		}
 		if ours(pid) && process.Signal(sig) == nil {
 			found++
+			rest.keep(process)
+		} else {
+			process.Release()
 		}
-		process.Release()
 	}
 	return found
 }
 
-// hasMember reports whether a process is in the group and not a zombie.
-func (g *group) hasMember(pid int) bool {
-	if id, err := unix.Getpgid(pid); err != nil || id != g.id {
-		return false
+// rest are the processes that were found, by their number. One that is on its
+// way out is found no more, because its environment goes first, but it may still
+// hold the pipes.
+type rest map[int]*os.Process
+
+func (r rest) keep(p *os.Process) {
+	if old := r[p.Pid]; old != nil {
+		old.Release()
 	}
+	r[p.Pid] = p
+}
+
+// gone reports whether all of them have exited.
+func (r rest) gone() bool {
+	for pid, p := range r {
+		if p.Signal(syscall.Signal(0)) == nil && !exited(pid) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r rest) release() {
+	for _, p := range r {
+		p.Release()
+	}
+}
+
+// hasMember reports whether a process is in the group and has not exited.
+func (g *group) hasMember(pid int) bool {
+	id, err := unix.Getpgid(pid)
+	return err == nil && id == g.id && !exited(pid)
+}
+
+// exited reports whether a process is a zombie, or not there at all.
+func exited(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return false
+		return true
 	}
 	// The name before it is in parentheses, and may hold any character.
 	state := stat[bytes.LastIndexByte(stat, ')')+1:]
-	return !bytes.HasPrefix(state, []byte(" Z")) && !bytes.HasPrefix(state, []byte(" X"))
+	return bytes.HasPrefix(state, []byte(" Z")) || bytes.HasPrefix(state, []byte(" X"))
 }
 
 // marked reports whether the environment of a process holds the mark. That of

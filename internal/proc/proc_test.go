@@ -137,7 +137,7 @@ func TestStderrCallback(t *testing.T) {
 	}
 	start(t, c)
 	<-end
-	want := []string{"first", "", strings.Repeat("y", 64<<10), "last without end"}
+	want := []string{"first", "", strings.Repeat("y", 64<<10) + " … (36864 more bytes)", "last without end"}
 	if len(lines) != len(want) {
 		t.Fatalf("got %d lines, want %d", len(lines), len(want))
 	}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"log/slog"
 	"runtime/debug"
@@ -108,6 +109,7 @@ type liner struct {
 	log    *slog.Logger
 
 	line    []byte // the beginning of the line that is being read
+	beyond  int    // bytes of it that were not kept
 	queue   chan string
 	waiting atomic.Int64 // bytes in queue
 	dropped int
@@ -132,8 +134,9 @@ func (l *liner) write(b []byte) {
 		part, rest, whole := bytes.Cut(b, []byte{'\n'})
 		// More than a line's worth is kept, so that a secret that crosses the
 		// limit is still known as one.
-		room := maxLine + l.redact.Longest() - len(l.line)
-		l.line = append(l.line, part[:min(len(part), max(room, 0))]...)
+		room := min(maxLine+l.redact.Longest()-len(l.line), len(part))
+		l.line = append(l.line, part[:room]...)
+		l.beyond += len(part) - room
 		if whole {
 			l.flush()
 		}
@@ -141,15 +144,24 @@ func (l *liner) write(b []byte) {
 	}
 }
 
-// flush hands over the line that is complete.
+// flush hands over the line that is complete. One that is too long ends with a
+// note of what is missing.
 func (l *liner) flush() {
-	raw := bytes.TrimSuffix(l.line, []byte{'\r'})
-	l.line = l.line[:0]
+	raw, beyond := bytes.TrimSuffix(l.line, []byte{'\r'}), l.beyond
+	l.line, l.beyond = l.line[:0], 0
+	if beyond > 0 {
+		whole := wholeRunes(raw)
+		raw, beyond = whole, beyond+len(raw)-len(whole)
+	}
 	if len(l.queue) == maxLines || l.waiting.Load()+int64(min(len(raw), maxLine)) > maxQueue {
 		l.drop() // before the work that a flood of lines would cost
 		return
 	}
-	line := firstText(l.redact.Tail(raw), maxLine)
+	text := l.redact.Tail(raw)
+	line := firstText(text, maxLine)
+	if beyond += len(text) - len(line); beyond > 0 {
+		line += fmt.Sprintf(" … (%d more bytes)", beyond)
+	}
 	l.waiting.Add(int64(len(line)))
 	select {
 	case l.queue <- line:
@@ -157,6 +169,19 @@ func (l *liner) flush() {
 		l.waiting.Add(-int64(len(line)))
 		l.drop()
 	}
+}
+
+// wholeRunes returns b without a character at its end that is there in part.
+func wholeRunes(b []byte) []byte {
+	for i := len(b) - 1; i >= max(0, len(b)-utf8.UTFMax+1); i-- {
+		if utf8.RuneStart(b[i]) {
+			if !utf8.FullRune(b[i:]) {
+				return b[:i]
+			}
+			break
+		}
+	}
+	return b
 }
 
 // firstText returns the beginning of s, at most n bytes, whole characters only.

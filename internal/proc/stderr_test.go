@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -25,6 +26,7 @@ func collect(chunks ...string) []string {
 }
 
 func TestLines(t *testing.T) {
+	more := func(n int) string { return fmt.Sprintf(" … (%d more bytes)", n) }
 	long := strings.Repeat("é", maxLine)
 	for _, test := range []struct {
 		name   string
@@ -35,13 +37,15 @@ func TestLines(t *testing.T) {
 		{"chunks and lines differ", []string{"o", "ne\ntw", "o\n"}, []string{"one", "two"}},
 		{"line ends", []string{"a\r\n\nb\rc\n"}, []string{"a", "", "b\rc"}},
 		{"no end", []string{"a\nb"}, []string{"a", "b"}},
-		{"long", []string{long, long, "\nnext\n"}, []string{long[:maxLine], "next"}},
-		{"whole characters", []string{"x" + long + "\n"}, []string{"x" + long[:maxLine-2]}},
+		{"as long as can be", []string{long[:maxLine], "\nnext\n"}, []string{long[:maxLine], "next"}},
+		{"long", []string{long, long, "\nnext\n"}, []string{long[:maxLine] + more(3*maxLine), "next"}},
+		{"long at the end", []string{long}, []string{long[:maxLine] + more(maxLine)}},
+		{"whole characters", []string{"x" + long + "\n"}, []string{"x" + long[:maxLine-2] + more(maxLine+2)}},
 		{"secret in two chunks", []string{"a key-01234", "56789 b\n"}, []string{"a [redacted] b"}},
 		{
 			"secret across the limit",
 			[]string{strings.Repeat("-", maxLine-5) + "key-0123456789 and more\n"},
-			[]string{strings.Repeat("-", maxLine-5) + secret.Mask[:5]},
+			[]string{strings.Repeat("-", maxLine-5) + secret.Mask[:5] + more(len(secret.Mask)-5+len(" and more"))},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
