@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -71,24 +72,40 @@ func (s *session) nameless(f wire.Frame) {
 	s.serving.Go(func() {
 		defer s.inOrder(p)()
 		in := &peer.Incoming{Request: wire.Request{Subtype: jsonx.Text(jsonx.Member(body, "subtype")), Body: body}}
-		result, after, fail := s.perform(s.ctx, in)
-		reply := struct {
-			Subtype  string          `json:"subtype"`
-			Response json.RawMessage `json:"response,omitzero"`
-			Error    string          `json:"error,omitzero"`
-			Code     string          `json:"error_code,omitzero"`
-		}{Subtype: "success", Response: result}
-		if fail != nil {
-			reply.Subtype, reply.Error, reply.Code = "error", fail.Message, fail.Code
-		}
-		line, err := jsonx.Marshal(map[string]any{"type": wire.TypeResponse, "response": reply})
-		if err == nil {
-			_ = s.write(line) // a broken stream ends the session by itself
-		}
-		if after != nil && fail == nil {
-			after()
-		}
+		var result json.RawMessage
+		var after func()
+		// Whatever becomes of the operation, panic and Goexit included, there is
+		// an answer: nobody else catches it here.
+		fail := &wire.ReplyError{Message: "the handler gave no answer"}
+		defer func() {
+			if v := recover(); v != nil {
+				s.log.Error("panic in a request handler", "subtype", in.Subtype, "panic", v, "stack", string(debug.Stack()))
+				fail = &wire.ReplyError{Message: "the handler panicked"}
+			}
+			s.answerNameless(result, fail)
+			if after != nil && fail == nil {
+				after()
+			}
+		}()
+		result, after, fail = s.perform(s.ctx, in)
 	})
+}
+
+// answerNameless writes the answer to a request without an id.
+func (s *session) answerNameless(result json.RawMessage, fail *wire.ReplyError) {
+	reply := struct {
+		Subtype  string          `json:"subtype"`
+		Response json.RawMessage `json:"response,omitzero"`
+		Error    string          `json:"error,omitzero"`
+		Code     string          `json:"error_code,omitzero"`
+	}{Subtype: "success", Response: result}
+	if fail != nil {
+		reply.Subtype, reply.Error, reply.Code = "error", fail.Message, fail.Code
+	}
+	line, err := jsonx.Marshal(map[string]any{"type": wire.TypeResponse, "response": reply})
+	if err == nil {
+		_ = s.write(line) // a broken stream ends the session by itself
+	}
 }
 
 // Refuse answers a request for which there is no room.

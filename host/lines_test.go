@@ -3,6 +3,7 @@ package host_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,29 @@ func TestRequestsThatLackSomething(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An operation that panics, or ends its goroutine, is an error of that request,
+// with an id or without one.
+func TestOperationThatBreaks(t *testing.T) {
+	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error { return t.Say(ctx, "hi") })
+	opts := &host.Options{Operations: map[string]host.Operation{
+		"panics": func(context.Context, []byte) (any, error) { panic("boom") },
+		"exits":  func(context.Context, []byte) (any, error) { runtime.Goexit(); return nil, nil },
+	}}
+	bubble(t, agent, opts, func(c *client) {
+		c.send(`{"type":"control_request","request":{"subtype":"panics"}}`)
+		c.send(`{"type":"control_request","request":{"subtype":"exits"}}`)
+		c.want("!  the handler panicked", "!  the handler gave no answer")
+		c.request("a", "panics", "")
+		c.want("! a the handler panicked")
+		c.request("b", "exits", "")
+		c.want("! b the handler gave no answer")
+		c.prompt("x", "")
+		if out := c.settle(); !strings.Contains(out, "result success") {
+			t.Errorf("host wrote:\n%s", out)
+		}
+	})
 }
 
 func TestParseArgsInAnyForm(t *testing.T) {

@@ -2,10 +2,12 @@ package jsonx
 
 import "bytes"
 
-// Place says where a text stands in its JSON.
+// Place says where a text or a number stands in its JSON.
 type Place struct {
 	// Name says that the text is the name of a member.
 	Name bool
+	// Number says that it is not a text, but a number.
+	Number bool
 	// Member is the member that the text is the value of, also as an element
 	// of a list; "" for names and at the top level.
 	Member string
@@ -13,32 +15,43 @@ type Place struct {
 	Parent string
 }
 
-// MapTexts returns a line in which every text of its JSON, quotes included, is
-// what replace makes of it. The line may be broken: a text that does not end
-// stays as it is.
-func MapTexts(line []byte, replace func(text []byte, at Place) []byte) []byte {
+// MapScalars returns a line in which every text of its JSON, quotes included, and
+// every number is what replace makes of it. The line may be broken: a text that
+// does not end stays as it is.
+func MapScalars(line []byte, replace func(value []byte, at Place) []byte) []byte {
 	var out []byte
-	w := texts{}
+	w := texts{replace: replace}
 	for {
 		begin := bytes.IndexByte(line, '"')
 		if begin < 0 {
-			return append(out, line...)
+			return w.between(out, line)
 		}
 		end := textEnd(line[begin:])
 		if end < 0 {
-			return append(out, line...)
+			return append(w.between(out, line[:begin]), line[begin:]...)
 		}
-		w.brackets(line[:begin])
+		out = w.between(out, line[:begin])
 		text, rest := line[begin:begin+end], line[begin+end:]
-		out = append(append(out, line[:begin]...), replace(text, w.place(text, rest))...)
+		out = append(out, replace(text, w.place(text, rest))...)
 		line = rest
 	}
 }
 
+// MapTexts is [MapScalars] for texts alone.
+func MapTexts(line []byte, replace func(text []byte, at Place) []byte) []byte {
+	return MapScalars(line, func(value []byte, at Place) []byte {
+		if at.Number {
+			return value
+		}
+		return replace(value, at)
+	})
+}
+
 // texts follows the brackets around texts.
 type texts struct {
-	open []level
-	next string // the member whose value comes next
+	replace func(value []byte, at Place) []byte
+	open    []level
+	next    string // the member whose value comes next
 }
 
 // level is an object or list that is open, and the member it is the value of.
@@ -47,9 +60,18 @@ type level struct {
 	list   bool
 }
 
-// brackets takes what stands between two texts.
-func (w *texts) brackets(between []byte) {
-	for _, c := range between {
+// between takes what stands between two texts, and appends it with its numbers
+// replaced.
+func (w *texts) between(out, between []byte) []byte {
+	for i := 0; i < len(between); i++ {
+		c := between[i]
+		if n := numberEnd(between[i:]); n > 0 {
+			at := Place{Number: true, Member: w.member(), Parent: w.parent()}
+			out = append(out, w.replace(between[i:i+n], at)...)
+			i += n - 1
+			continue
+		}
+		out = append(out, c)
 		switch c {
 		case '{', '[':
 			w.open = append(w.open, level{w.member(), c == '['})
@@ -63,6 +85,22 @@ func (w *texts) brackets(between []byte) {
 			w.next = ""
 		}
 	}
+	return out
+}
+
+// numberEnd is the length of the number that text begins with, 0 if there is
+// none.
+func numberEnd(text []byte) int {
+	if c := text[0]; c != '-' && (c < '0' || c > '9') {
+		return 0
+	}
+	n := bytes.IndexFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && r != '-' && r != '+' && r != '.' && r != 'e' && r != 'E'
+	})
+	if n < 0 {
+		return len(text)
+	}
+	return n
 }
 
 // member is the member whose value stands here.
@@ -73,15 +111,19 @@ func (w *texts) member() string {
 	return w.next
 }
 
-// place says where a text stands, given what follows it.
-func (w *texts) place(text, rest []byte) Place {
-	var at Place
+// parent is the member whose object holds what stands here.
+func (w *texts) parent() string {
 	for i := len(w.open) - 1; i >= 0; i-- {
 		if !w.open[i].list {
-			at.Parent = w.open[i].member
-			break
+			return w.open[i].member
 		}
 	}
+	return ""
+}
+
+// place says where a text stands, given what follows it.
+func (w *texts) place(text, rest []byte) Place {
+	at := Place{Parent: w.parent()}
 	if at.Name = bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); at.Name {
 		w.next = Text(text)
 		return at

@@ -7,6 +7,26 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
+// Numbers are found where they stand; literals and what is inside of texts are
+// none.
+func TestMapScalars(t *testing.T) {
+	for _, tt := range []struct{ in, want string }{
+		{`{"a":-1.5e+3,"b":[1, 2],"c":{"d":3},"e":true}`, `{"a":<-1.5e+3 a/>,"b":[<1 b/>, <2 b/>],"c":{"d":<3 d/c>},"e":true}`},
+		{`12`, `<12 />`},
+		{`{"1":"2"} 3 "4`, `{"1":"2"} <3 /> "4`},
+	} {
+		got := jsonx.MapScalars([]byte(tt.in), func(value []byte, at jsonx.Place) []byte {
+			if !at.Number {
+				return value
+			}
+			return fmt.Appendf(nil, "<%s %s/%s>", value, at.Member, at.Parent)
+		})
+		if string(got) != tt.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestMapTexts(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`{"a":"x"}`, `{<name ""/"">:<"a"/"">}`},

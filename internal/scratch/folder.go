@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 const (
@@ -60,12 +61,13 @@ func (f *Folder) Remove() error {
 // sweep removes the folders of owners that died. What cannot be removed is
 // somebody else's, or for the next sweep.
 func sweep(tmp string) {
-	found, _ := filepath.Glob(filepath.Join(tmp, prefix+"*")) // a bad pattern finds nothing
-	for _, dir := range found {
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+	// Not by a pattern: the path of the folder may hold any character.
+	found, _ := os.ReadDir(tmp) // what can be read of it
+	for _, entry := range found {
+		if !strings.HasPrefix(entry.Name(), prefix) || !entry.IsDir() {
 			continue // a link could lead anywhere
 		}
-		if abandoned(dir) {
+		if dir := filepath.Join(tmp, entry.Name()); abandoned(dir) {
 			_ = os.RemoveAll(dir)
 		}
 	}

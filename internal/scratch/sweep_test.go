@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A sweep takes only what a Folder of this user left. Others use names that
-// begin alike, and lock files of other kinds.
+// A sweep takes only what a Folder of this user left, wherever that lies. Others
+// use names that begin alike, and lock files of other kinds.
 func TestSweepSpares(t *testing.T) {
 	for name, tt := range map[string]struct {
 		folder, lock os.FileMode
@@ -54,8 +54,11 @@ func TestSweepSpares(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tmp := t.TempDir()
+			tmp := filepath.Join(t.TempDir(), "a[b-]*?\\")
 			dir := filepath.Join(tmp, prefix+"1")
+			if err := os.Mkdir(tmp, 0o700); err != nil {
+				t.Fatal(err)
+			}
 			lock := filepath.Join(dir, lockName)
 			if err := os.Mkdir(dir, tt.folder); err != nil {
 				t.Fatal(err)

@@ -6,14 +6,17 @@
 // and what stands after NAME= where NAME tells. Wherever one is found, [Mask]
 // stands in its place.
 //
-// There are five ways to look for them, because texts differ:
+// There are six ways to look for them, because texts differ:
 //
 //   - [Set.Hide] takes a whole text.
 //   - [Set.HideWords] takes text that a person has to judge, and hides nothing
 //     that could be more than a key.
 //   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
 //     escaped, and knows members by their names: the password in
-//     {"password":"..."} has no form.
+//     {"password":"..."} has no form. Names of members and numbers are looked
+//     at, too.
+//   - [Set.Head] and [Set.HeadJSON] take what is to be cut, and leave no part of
+//     a secret in front of the cut.
 //   - A [Stream] takes text that comes in pieces, and holds back what may be the
 //     beginning of a secret.
 //   - [Set.Tail] takes text that may be cut at its ends, as the end of a log is,

@@ -3,38 +3,51 @@ package secret
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // JSON returns a line of JSON without its secrets. The line may be broken:
-// whatever is a text in it is looked at. Names of members stay, unless they hold
-// a secret that was named with [Set.Add].
+// whatever is a text or a number in it is looked at, and names of members as
+// well. A number that is secret becomes a text.
 func (s *Set) JSON(line []byte) []byte {
-	var values, told [][]byte
-	if s != nil {
-		values, told = s.values, s.told
-	}
-	return jsonx.MapTexts(line, func(text []byte, at jsonx.Place) []byte {
-		said, ok := said(text)
+	var names map[string]bool // that have a mask
+	return jsonx.MapScalars(line, func(value []byte, at jsonx.Place) []byte {
+		said, ok := said(value)
 		switch {
-		case !ok, telling(at) && len(said) > 0:
+		case !ok, telling(at) && len(said) > 0, at.Number && len(s.valueSpans(said)) > 0:
 			return []byte(`"` + Mask + `"`)
-		case at.Name:
-			return replace(text, said, spans(said, told))
+		case at.Number:
+			return value
+		case !at.Name:
+			return replace(value, said, s.spans(said))
 		}
-		return replace(text, said, spans(said, values))
+		name := replace(value, said, s.spans(said))
+		if !bytes.Contains(name, []byte(Mask)) {
+			return name
+		}
+		if names == nil {
+			names = make(map[string]bool)
+		}
+		// No object may have a name twice: then nothing of it could be read.
+		plain := name[:len(name)-1]
+		for n := 2; names[string(name)]; n++ {
+			name = fmt.Appendf(nil, `%s %d"`, plain, n)
+		}
+		names[string(name)] = true
+		return name
 	})
 }
 
 // Learn looks for variables, headers and members of telling names in a line of
 // JSON, and adds their values, so that they are hidden elsewhere too.
 func (s *Set) Learn(line []byte) {
-	jsonx.MapTexts(line, func(text []byte, at jsonx.Place) []byte {
-		if said, ok := said(text); ok && telling(at) {
+	jsonx.MapScalars(line, func(value []byte, at jsonx.Place) []byte {
+		if said, ok := said(value); ok && telling(at) {
 			s.learn(string(said))
 		}
-		return text
+		return value
 	})
 }
 
@@ -46,8 +59,11 @@ func telling(at jsonx.Place) bool {
 	return memberTells(at.Member) || holdsVariables(at.Parent) && Tells(at.Member)
 }
 
-// said returns what a text of JSON says.
+// said returns what a text or a number of JSON says.
 func said(text []byte) ([]byte, bool) {
+	if text[0] != '"' {
+		return text, true
+	}
 	if bytes.IndexByte(text, '\\') < 0 {
 		return text[1 : len(text)-1], true
 	}

@@ -110,7 +110,7 @@ func TestHideWords(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	s := secret.FromEnv([]string{`A_TOKEN=quote"and\back`})
+	s := secret.FromEnv([]string{`A_TOKEN=quote"and\back`, "B_TOKEN=4711471147"})
 	s.Add("told")
 	for _, tt := range []struct{ name, in, want string }{
 		{"nothing", `{"a":"b\u003c","n":1}`, `{"a":"b\u003c","n":1}`},
@@ -119,6 +119,12 @@ func TestJSON(t *testing.T) {
 		{"in another escape", `{"a":"\u0073k-ant-abc"}`, `{"a":"[redacted]"}`},
 		{"told, in a name too", `{"told":"told you"}`, `{"[redacted]":"[redacted] you"}`},
 		{"member", `{"apiKey":"x","password":["y","z"],"apiKeySource":"env","input_tokens":3}`, `{"apiKey":"[redacted]","password":["[redacted]","[redacted]"],"apiKeySource":"env","input_tokens":3}`},
+		{"named as a member", `{"x":{"quote\"and\\back":1,"a quote\"and\\back":2}}`, `{"x":{"[redacted]":1,"a [redacted]":2}}`},
+		{"several names", `{"told":1,"x":{"told":2},"sk-ant-abc":3,"[redacted]":4}`, `{"[redacted]":1,"x":{"[redacted] 2":2},"[redacted] 3":3,"[redacted] 4":4}`},
+		{"member that is a number", `{"password":12345,"token":-1.5e3,"list":[1,{"pin_secret":[2,3]}],"ok":true,"secret":null}`,
+			`{"password":"[redacted]","token":"[redacted]","list":[1,{"pin_secret":["[redacted]","[redacted]"]}],"ok":true,"secret":null}`},
+		{"variable that is a number", `{"env":{"MY_KEY":5,"N":6}}`, `{"env":{"MY_KEY":"[redacted]","N":6}}`},
+		{"number that is known", `{"a":[4711471147],"b":47114711470,"c":471147114,"d":"n 4711471147"}`, `{"a":["[redacted]"],"b":"[redacted]","c":471147114,"d":"n [redacted]"}`},
 		{"variables", `{"env":{"MY_KEY":"v","HOME":"/h"},"MY_KEY":"name"}`, `{"env":{"MY_KEY":"[redacted]","HOME":"/h"},"MY_KEY":"name"}`},
 		{"headers", `{"headers":{"X-Api-Key":"v","Accept":"a"}}`, `{"headers":{"X-Api-Key":"[redacted]","Accept":"a"}}`},
 		{"empty secret", `{"password":""}`, `{"password":""}`},
@@ -146,6 +152,7 @@ func FuzzJSON(f *testing.F) {
 	f.Add(`{"a":"canary-0123456789","env":{"A_KEY":["x"]}}`)
 	f.Add(`["\u0063anary-0123456789"`)
 	f.Add(`{"password":{"a":"b"}}`)
+	f.Add(`{"canary-0123456789":1,"x canary-0123456789":{"canary-0123456789":-2.5e3}}`)
 	f.Fuzz(func(t *testing.T, line string) {
 		s := secret.FromEnv([]string{"A_KEY=canary-0123456789"})
 		once := string(s.JSON([]byte(line)))
@@ -164,7 +171,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-// text joins the texts of a value, names left out.
+// text joins the texts of a value, names included.
 func text(v any) string {
 	var all strings.Builder
 	switch v := v.(type) {
@@ -175,8 +182,8 @@ func text(v any) string {
 			all.WriteString(text(e))
 		}
 	case map[string]any:
-		for _, e := range v {
-			all.WriteString(text(e))
+		for name, e := range v {
+			all.WriteString(name + "\n" + text(e))
 		}
 	}
 	return all.String()

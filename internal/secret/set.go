@@ -2,8 +2,10 @@ package secret
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -25,8 +27,9 @@ const (
 // else is.
 type Set struct {
 	values  [][]byte
-	told    [][]byte // those of values that are hidden in names of members too
+	has     map[string]bool
 	longest int
+	finder  atomic.Pointer[finder] // of all values, nil until it is needed
 }
 
 // FromEnv returns a Set with the values of the variables, in the form of
@@ -58,7 +61,6 @@ func (s *Set) AddValues(values ...string) {
 func (s *Set) Add(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
-			s.told = append(s.told, []byte(text))
 			s.add(text)
 		}
 	}
@@ -74,10 +76,16 @@ func (s *Set) learn(value string) {
 
 func (s *Set) add(text string) {
 	for _, spelling := range spellings(text) {
-		if !slices.ContainsFunc(s.values, func(v []byte) bool { return string(v) == spelling }) {
-			s.values = append(s.values, []byte(spelling))
-			s.longest = max(s.longest, len(spelling))
+		if s.has[spelling] {
+			continue
 		}
+		if s.has == nil {
+			s.has = make(map[string]bool)
+		}
+		s.has[spelling] = true
+		s.values = append(s.values, []byte(spelling))
+		s.longest = max(s.longest, len(spelling))
+		s.finder.Store(nil)
 	}
 }
 
@@ -91,7 +99,7 @@ func (s *Set) Longest() int {
 
 // Hide returns text without its secrets.
 func (s *Set) Hide(text string) string {
-	return string(cover([]byte(text), spans([]byte(text), s.known())))
+	return string(cover([]byte(text), s.spans([]byte(text))))
 }
 
 // HideWords is Hide for text that somebody has to judge, such as a command. What
@@ -99,7 +107,7 @@ func (s *Set) Hide(text string) string {
 // letters, digits and the marks of keys: the commands in KEY="$(command)" must be
 // seen, and those in KEY=command; $KEY.
 func (s *Set) HideWords(text string) string {
-	all := valueSpans([]byte(text), s.known())
+	all := s.valueSpans([]byte(text))
 	for _, sp := range shapeSpans([]byte(text)) {
 		if !strings.ContainsFunc(text[sp.start:sp.end], isNoWord) {
 			all = append(all, sp)
@@ -124,6 +132,35 @@ func (s *Set) known() [][]byte {
 // secrets.
 func (s *Set) Tail(b []byte) string {
 	return strings.ToValidUTF8(string(cover(b, s.tailSpans(b))), string(utf8.RuneError))
+}
+
+// cutMargin is how far behind a cut is looked for the end of a secret that
+// begins before it.
+const cutMargin = 64 << 10
+
+// Head returns the beginning of a text, n bytes at most, without its secrets. One
+// that the cut would leave a part of is hidden, too.
+func (s *Set) Head(text []byte, n int) string {
+	n = min(n, len(text))
+	seen := text[:min(len(text), n+max(cutMargin, s.Longest()))]
+	var before []span
+	for _, sp := range s.spans(seen) {
+		if sp.start < n {
+			before = append(before, span{sp.start, min(sp.end, n)})
+		}
+	}
+	return strings.ToValidUTF8(string(cover(text[:n], before)), string(utf8.RuneError))
+}
+
+// HeadJSON is Head for JSON, whole or broken.
+func (s *Set) HeadJSON(line []byte, n int) string {
+	seen := line[:min(len(line), n+max(cutMargin, s.Longest()))]
+	hidden := s.JSON(seen)
+	if n >= len(line) {
+		return s.Head(hidden, len(hidden))
+	}
+	// What was hidden has made it shorter: what lies behind the cut stays there.
+	return s.Head(hidden, max(min(n, n-len(seen)+len(hidden)), 0))
 }
 
 // AfterCut returns where a text that lost its beginning may start to be shown:
@@ -151,7 +188,7 @@ func (s *Set) AfterCut(b []byte) int {
 
 // tailSpans are the secrets in b, and the beginning of one at its end.
 func (s *Set) tailSpans(b []byte) []span {
-	all := spans(b, s.known())
+	all := s.spans(b)
 	for _, value := range s.known() {
 		if n := beginningAtEnd(b, value); n >= minPart {
 			all = append(all, span{len(b) - n, len(b)})
@@ -164,24 +201,8 @@ func (s *Set) tailSpans(b []byte) []span {
 type span struct{ start, end int }
 
 // spans returns the secrets in text, in order and merged where they overlap.
-func spans(text []byte, values [][]byte) []span {
-	return merge(slices.Concat(valueSpans(text, values), shapeSpans(text), memberSpans(text), assignedSpans(text)))
-}
-
-// valueSpans returns the secrets that are known by their value.
-func valueSpans(text []byte, values [][]byte) []span {
-	var all []span
-	for _, value := range values {
-		for from := 0; ; {
-			i := bytes.Index(text[from:], value)
-			if i < 0 {
-				break
-			}
-			all = append(all, span{from + i, from + i + len(value)})
-			from += i + 1
-		}
-	}
-	return all
+func (s *Set) spans(text []byte) []span {
+	return merge(slices.Concat(s.valueSpans(text), shapeSpans(text), memberSpans(text), assignedSpans(text)))
 }
 
 // merge sorts spans and joins those that overlap or touch.
@@ -228,5 +249,5 @@ func (s *Set) Clone() *Set {
 	if s == nil {
 		return new(Set)
 	}
-	return &Set{values: slices.Clone(s.values), told: slices.Clone(s.told), longest: s.longest}
+	return &Set{values: slices.Clone(s.values), has: maps.Clone(s.has), longest: s.longest}
 }

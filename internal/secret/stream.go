@@ -17,7 +17,7 @@ func NewStream(s *Set) *Stream { return &Stream{set: s} }
 func (t *Stream) Next(piece string) string {
 	t.held = append(t.held, piece...)
 	n := len(t.held) - t.set.open(t.held)
-	for _, s := range spans(t.held, t.set.known()) {
+	for _, s := range t.set.spans(t.held) {
 		if s.start < n && n < s.end { // what ends one secret may begin another
 			n = s.start
 		}
@@ -29,7 +29,7 @@ func (t *Stream) Next(piece string) string {
 func (t *Stream) Rest() string { return t.show(len(t.held)) }
 
 func (t *Stream) show(n int) string {
-	text := string(cover(t.held[:n], spans(t.held[:n], t.set.known())))
+	text := string(cover(t.held[:n], t.set.spans(t.held[:n])))
 	t.held = append(t.held[:0], t.held[n:]...)
 	return text
 }

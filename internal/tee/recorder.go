@@ -220,16 +220,33 @@ func (r *recorder) flush(e event, l *line) {
 		return
 	}
 	if e.dir == dirStderr {
-		r.write(e.at, claudetest.DirMeta, object("stderr", string(data[:min(len(data), headSize)])))
+		r.write(e.at, claudetest.DirMeta, object("stderr", r.head(data)))
 		return
 	}
 	switch {
 	case size > len(data)+1: // more than its carriage return is missing
-		data = object("_raw", string(data[:headSize])+fmt.Sprintf("… (%d bytes)", size))
+		data = object("_raw", r.headJSON(data, headSize)+fmt.Sprintf("… (%d bytes)", size))
 	case !jsonx.Valid(data):
-		data = object("_raw", string(data))
+		data = object("_raw", r.headJSON(data, len(data)))
 	}
 	r.write(e.at, e.dir, data)
+}
+
+// head is the beginning of a line of text. Secrets are hidden before it is cut,
+// because a part of one is none that could be found.
+func (r *recorder) head(data []byte) string {
+	if r.secrets == nil {
+		return string(data[:min(len(data), headSize)])
+	}
+	return r.secrets.Head(data, headSize)
+}
+
+// headJSON is head, of n bytes, for a line that is JSON or should have been.
+func (r *recorder) headJSON(data []byte, n int) string {
+	if r.secrets == nil {
+		return string(data[:n])
+	}
+	return r.secrets.HeadJSON(data, n)
 }
 
 func object(name, text string) []byte {

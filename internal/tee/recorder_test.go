@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/secret"
 )
 
@@ -137,5 +138,44 @@ func TestLongLine(t *testing.T) {
 	lines := strings.Split(out.String(), "\n")
 	if len(lines) != 3 || len(lines[0]) > 2*headSize || !strings.Contains(lines[0], "(68157440 bytes)") || !strings.Contains(lines[1], `"msg":{}`) {
 		t.Errorf("%d lines, the first of %d bytes: %.100s", len(lines), len(lines[0]), lines[0])
+	}
+}
+
+// Nothing of a secret is written down: not the part before the cut of a long
+// line, and not where it is the name of a member or a number.
+func TestSecretsInOddPlaces(t *testing.T) {
+	const key, pin = "canary-0123456789", "4711471147"
+	for name, tt := range map[string]struct {
+		dir  claudetest.Dir
+		line string
+	}{
+		"stderr, at the cut":    {dirStderr, strings.Repeat("x", headSize-6) + key + " and more"},
+		"stderr, form":          {dirStderr, strings.Repeat("x", headSize-30) + " bearer canary-abcdefghijklmnopqrstuvwxyz"},
+		"long line, at the cut": {claudetest.DirOut, `{"a":"` + strings.Repeat("x", headSize-12) + key + `","b":"` + strings.Repeat("y", ndjson.DefaultLimit) + `"}`},
+		"long line, by name":    {claudetest.DirOut, `{"a":"` + strings.Repeat("x", headSize-40) + `","password":"canary","b":"` + strings.Repeat("y", ndjson.DefaultLimit) + `"}`},
+		"name of a member":      {claudetest.DirOut, `{"a":{"` + key + `":1,"x` + key + `":2}}`},
+		"names of members":      {claudetest.DirIn, `{"a":{"` + key + `":1},"` + key + `":{"sk-ant-canary":2,"sk-ant-canary2":3}}`},
+		"number":                {claudetest.DirOut, `{"pin":` + pin + `,"list":[` + pin + `]}`},
+		"number by name":        {claudetest.DirOut, `{"password":` + pin + `1}`},
+		"broken line":           {claudetest.DirOut, `{"password":"canary","pin":` + pin},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			r := newRecorder(&out, secret.FromEnv([]string{"A_KEY=" + key, "A_PASSWORD=" + pin}))
+			r.start()
+			r.take(event{dir: tt.dir, data: []byte(tt.line + "\n")})
+			r.take(event{dir: claudetest.DirOut, data: []byte(`{"after":true}` + "\n")})
+			if err := r.close(); err != nil {
+				t.Fatal(err)
+			}
+			got := out.String()
+			if strings.Contains(got, "canar") || strings.Contains(got, "4711") {
+				i := max(strings.Index(got, "canar"), strings.Index(got, "4711"))
+				t.Errorf("recorded …%s", got[max(0, i-40):min(len(got), i+60)])
+			}
+			if tr, err := claudetest.ReadTranscript(&out); err != nil || len(tr.Entries()) != 2 {
+				t.Errorf("the recording cannot be read: %v", err)
+			}
+		})
 	}
 }
