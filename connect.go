@@ -22,14 +22,23 @@ import (
 // [*StartError] when the CLI could not be brought up, or that of ctx. No
 // process is left after an error.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
-	s, err := open(ctx, opts, false)
+	s, err := connect(ctx, opts, forSession)
+	if err != nil && s != nil && s.refusesEchoes() {
+		s, err = connect(ctx, opts, withoutEcho)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.handshake(ctx); err != nil {
+	return s, nil
+}
+
+// connect is one attempt. The session is nil if nothing was started.
+func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
+	s, err := open(ctx, opts, use)
+	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	return s, s.handshake(ctx)
 }
 
 // handshake introduces us to the CLI and waits until it has answered, or
@@ -143,6 +152,7 @@ func (s *Session) welcome(reply wire.Response) {
 	s.mu.Lock()
 	s.info = info
 	s.mu.Unlock()
+	s.inbox.Ready()
 	s.setState(StateRunning)
 	s.peer.Open()
 }

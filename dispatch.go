@@ -108,6 +108,7 @@ func (d dispatcher) Accept(req wire.Request) {
 	d.mu.Unlock()
 	if first {
 		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
+		d.inbox.Ready()
 		d.setState(StateRunning)
 		d.peer.Open()
 	}

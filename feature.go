@@ -25,6 +25,12 @@ func (f since) missing(version string) bool {
 // package asks for.
 const newest = "2.1.325"
 
+// known reports whether a version is one that has it.
+func (f since) known(version string) bool {
+	order, ok := compareVersions(version, f.has)
+	return ok && order >= 0
+}
+
 // What the handshake carries and older CLIs ignore without a word.
 func (o *Options) features() map[string]since {
 	late := since{"2.1.0", newest}
@@ -156,15 +162,22 @@ func (s *Session) cliVersion(ctx context.Context) string {
 	return version
 }
 
-// packageVersion returns the version in the package that the executable came
-// with, "" if there is none. It saves starting the CLI, which can take seconds.
-func (s *Session) packageVersion() string {
-	path, err := proc.Find(s.opts.CLIPath, s.plan.env)
+// packageVersion is that of installedVersion for the session's CLI.
+func (s *Session) packageVersion() string { return installedVersion(s.opts.CLIPath, s.plan.env) }
+
+// installedVersion returns the version in the package that the executable came
+// with, or in its name, "" if neither has one. It saves starting the CLI, which
+// can take seconds.
+func installedVersion(path string, env []string) string {
+	path, err := proc.Find(path, env)
 	if err != nil {
 		return ""
 	}
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return ""
+	}
+	if name := filepath.Base(path); versionForm.FindString(name) == name {
+		return name // as the native installer names it
 	}
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "package.json"))
 	if err != nil {

@@ -113,7 +113,6 @@ func goldens() map[string]golden {
 
 		"bounds":   with(claude.Options{MaxTurns: 3, MaxBudgetUSD: 0.25, TaskBudget: 5000}, empty, id, "--max-turns=3", "--max-budget-usd=0.25", "--task-budget=5000"),
 		"messages": with(claude.Options{PartialMessages: true, ReplayUserMessages: true, HookEvents: true}, empty, id, "--include-partial-messages", "--replay-user-messages", "--include-hook-events"),
-		"states":   {opts: claude.Options{SessionStates: true}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_SDK_READS_SESSION_STATE=1"}, init: said},
 
 		"process":    {opts: claude.Options{CLIPath: "/bin/cli", Cwd: "/repo", Env: []string{"B=2"}, Stderr: func(string) {}}, args: []string{empty, id}, env: []string{"PWD=/repo"}, init: said},
 		"extra":      with(claude.Options{ExtraArgs: []string{"--new=1"}}, empty, id, "--new=1"),

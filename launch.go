@@ -25,6 +25,7 @@ type plan struct {
 	env       []string
 	init      *control.Initialize
 	hooks     map[string]hook.Hook // by callback id
+	echoes    bool                 // we ask for an echo of every prompt, the user does not
 	races     bool                 // there are PermissionRequest hooks, which the callback may overtake
 	inside    map[string]MCPHandler
 	outside   map[string]json.RawMessage // configurations of MCP servers
@@ -183,9 +184,8 @@ func (o *Options) environ() []string {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.ContainsFunc(drop, func(bad string) bool { return strings.EqualFold(name, bad) })
 	})
-	for _, entry := range []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + Version} {
-		name, _, _ := strings.Cut(entry, "=")
-		if !slices.ContainsFunc(env, func(set string) bool { return strings.HasPrefix(set, name+"=") }) {
+	for _, entry := range []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + Version, readsStates + "=1"} {
+		if name, _, _ := strings.Cut(entry, "="); !setIn(env, name) {
 			env = append(env, entry)
 		}
 	}
@@ -200,13 +200,31 @@ func (o *Options) environ() []string {
 		// a skill are read like a prompt.
 		env = append(env, "CLAUDE_CODE_DISABLE_FILE_MENTIONS=1")
 	}
-	if o.SessionStates {
-		env = append(env, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
-	}
 	if o.QuestionPreview != "" {
 		env = append(env, "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT="+o.QuestionPreview)
 	}
 	return env
+}
+
+// Variables that make the CLI say when it is idle or busy. The first is always
+// set: only the CLI knows when background agents are done and answered.
+const (
+	readsStates = "CLAUDE_CODE_SDK_READS_SESSION_STATE"
+	emitsStates = "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS"
+)
+
+// readsStates reports whether the user wants to see these states.
+func (o *Options) readsStates() bool {
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	return o.SessionStates || setIn(env, readsStates) || setIn(env, emitsStates)
+}
+
+// setIn reports whether an environment has a variable.
+func setIn(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 }
 
 // uninherited are variables that are meant for the program that has them, and

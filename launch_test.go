@@ -115,7 +115,7 @@ func TestLaunch(t *testing.T) {
 			if !slices.Equal(got.args, wantArgs) {
 				t.Errorf("args\n got %q\nwant %q", got.args, wantArgs)
 			}
-			wantEnv := append(slices.Clone(tt.opts.Env), "CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION="+claude.Version)
+			wantEnv := append(slices.Clone(tt.opts.Env), "CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION="+claude.Version, "CLAUDE_CODE_SDK_READS_SESSION_STATE=1")
 			if wantEnv = append(wantEnv, tt.env...); !slices.Equal(got.launch.Env, wantEnv) {
 				t.Errorf("environment\n got %q\nwant %q", got.launch.Env, wantEnv)
 			}
@@ -147,6 +147,7 @@ func same(t *testing.T, what string, got map[string]any, text string) {
 func silent() map[string]string {
 	return map[string]string{
 		"VerbatimPrompts":     "TestVerbatimPrompts",
+		"SessionStates":       "TestStatesAreShownOnRequest",
 		"OnElicitation":       "TestElicitation",
 		"Requests":            "TestUnknownRequests",
 		"Transport":           "TestBadOptions",

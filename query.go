@@ -7,13 +7,14 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/message"
 )
 
 // Query starts a CLI for one prompt and yields everything it says. The stream
-// ends when the process has ended. An answer that is an error is yielded and
-// followed, at the end, by (nil, *ResultError).
+// ends when the process has ended, which is when all work is done that the
+// prompt has started: there are several results if it started agents or shell
+// commands in the background, and the last is the answer. An answer that is an
+// error is yielded and followed, at the end, by (nil, *ResultError).
 //
 // Leaving the loop, or the end of ctx, ends the process; nothing is left of it
 // when the loop is left. The stream can be ranged over once; again it yields
@@ -42,9 +43,10 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[message.
 	}
 }
 
-// Ask starts a CLI for one prompt and returns its result. A result that is an
-// error is returned together with its *ResultError. The process has ended when
-// Ask returns.
+// Ask starts a CLI for one prompt and returns its answer: the last result, once
+// all work is done that the prompt has started, in the background too. A result
+// that is an error is returned together with its *ResultError. The process has
+// ended when Ask returns.
 func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, error) {
 	q, err := ask(ctx, prompt, opts)
 	if err != nil {
@@ -53,26 +55,24 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, er
 	defer q.session.Close()
 	for range q.messages(ctx) {
 	}
-	return q.answer, q.end(ctx)
+	return q.result, q.end(ctx)
 }
 
 // query is one prompt to a process of its own.
 type query struct {
-	session *Session
-	id      string
+	exchange
 	sendErr error
-	answer  *message.Result // the result of the prompt, not of what came after it
-	failure error
 }
 
 // ask starts the process and sends the prompt. If nothing needs the control
 // channel there is no handshake, and stdin ends with the prompt.
 func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
-	s, err := open(ctx, opts, true)
+	s, err := open(ctx, opts, forOnePrompt)
 	if err != nil {
 		return nil, err
 	}
 	if s.plan.oneWay {
+		s.inbox.InputEnds()
 		s.setState(StateRunning)
 	} else if err := s.handshake(ctx); err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 		s.closeInput()
 	}
 	s.endInput()
-	return &query{session: s, id: id, sendErr: err}, nil
+	return &query{exchange{session: s, id: id, untilIdle: true}, err}, nil
 }
 
 // messages yields until the output has ended or ctx has.
@@ -102,12 +102,7 @@ func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
 			if err != nil {
 				return
 			}
-			msg := q.session.decode(&it)
-			if it.Ends(q.id) != inbox.NotYet {
-				q.answer, _ = msg.(*message.Result)
-				q.failure = outcome(&it, q.id, msg)
-			}
-			if msg != nil && !yield(msg) {
+			if msg := q.take(&it); msg != nil && !yield(msg) {
 				return
 			}
 		}
@@ -115,7 +110,7 @@ func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
 }
 
 // end says how the query went: by its result, if there is one, whatever the
-// exit code.
+// exit code, unless background agents were still at work on the answer.
 func (q *query) end(ctx context.Context) error {
 	s := q.session
 	select {
@@ -123,13 +118,14 @@ func (q *query) end(ctx context.Context) error {
 	case <-ctx.Done():
 		s.Close()
 	}
-	if ctx.Err() != nil && q.answer == nil {
+	if ctx.Err() != nil && (q.result == nil || s.inbox.NeedsControl()) {
 		return fmt.Errorf("claude: query: %w", context.Cause(ctx))
 	}
+	inOrder := s.cause == nil && !errors.Is(s.peer.Cause(), ErrClosed)
 	switch {
-	case q.answer != nil || q.failure != nil:
+	case q.failure != nil, q.result != nil && (inOrder || !s.inbox.NeedsControl()):
 		return q.failure
-	case s.cause == nil && errors.Is(s.peer.Cause(), ErrClosed):
+	case s.cause == nil && !inOrder:
 		return ErrClosed // by one of its callbacks
 	case s.cause == nil:
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}

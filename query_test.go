@@ -38,8 +38,8 @@ func TestQueryOneWay(t *testing.T) {
 			t.Errorf("second range: %v", err)
 		}
 		res, err := claude.Ask(t.Context(), "hello", o)
-		if err != nil || res.Text != "hi" {
-			t.Errorf("Ask = %+v, %v, want the result of the prompt", res, err)
+		if err != nil || res.Text != "something later" {
+			t.Errorf("Ask = %+v, %v, want the last result", res, err)
 		}
 		if args := o.Transport.(*double).launch.Args; !slices.Contains(args, "--system-prompt=") {
 			t.Errorf("args %q, want an empty system prompt", args)

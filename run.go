@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/ndjson"
-	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -49,7 +47,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	s.inbox.Sent(own.UUID)
 	if err := s.peer.Send(ctx, line); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
-			s.abandon(own.UUID) // it may stand on the stream all the same
+			s.abandon(own.UUID, false) // it may stand on the stream all the same
 		} else {
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)
@@ -111,13 +109,36 @@ func (s *Session) claimID(id string) error {
 // before comes first. A result that is an error is yielded and then followed
 // by (nil, *ResultError).
 //
+// The result of the prompt may not be the last word: a sub-agent that works in
+// the background is answered in a later turn. Run leaves that turn to the next
+// reader; [Session.RunUntilIdle] reads it too.
+//
 // Leaving the loop, by break, return, panic or because ctx has ended, ends the
 // turn: it is interrupted, or taken out of the queue if it has not begun, and
-// what is left of it is dropped. The session stays usable.
+// what is left of it is dropped. A turn that also answers a prompt of another
+// Send goes on for that one. The session stays usable.
 //
 // The stream can be ranged over once; again it yields ErrUsed. It yields
 // ErrBusy while the message stream has another reader.
 func (s *Session) Run(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
+	return s.run(ctx, &exchange{session: s}, prompt)
+}
+
+// RunUntilIdle is Run that does not stop at the result of the prompt while
+// background agents or workflows are at work: it yields everything until all
+// of them are done and the CLI has answered them. The last result is then the
+// answer, and if it is an error (nil, *ResultError) comes last. Background shell
+// commands are not waited for.
+//
+// Leaving the loop also stops the agents, unless that would stop the work on a
+// prompt of another Send. CLIs before 2.1.325 never answer background agents:
+// there it is Run.
+func (s *Session) RunUntilIdle(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
+	return s.run(ctx, &exchange{session: s, untilIdle: true}, prompt)
+}
+
+// run is a prompt with what comes of it.
+func (s *Session) run(ctx context.Context, e *exchange, prompt string) iter.Seq2[message.Message, error] {
 	var used atomic.Bool
 	return func(yield func(message.Message, error) bool) {
 		if used.Swap(true) {
@@ -134,66 +155,9 @@ func (s *Session) Run(ctx context.Context, prompt string) iter.Seq2[message.Mess
 			yield(nil, err)
 			return
 		}
-		s.follow(ctx, id, yield)
+		e.id = id
+		e.follow(ctx, yield)
 	}
-}
-
-// follow yields until the prompt has ended, and abandons it when the loop is
-// left before that.
-func (s *Session) follow(ctx context.Context, id string, yield func(message.Message, error) bool) {
-	over := false
-	abandon := func() {
-		if !over {
-			over = true
-			s.abandon(id)
-		}
-	}
-	defer abandon()
-	for {
-		it, err := s.inbox.Next(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				abandon()
-			}
-			over = true
-			yield(nil, s.streamError(err))
-			return
-		}
-		// The turn is over from here on, also for a loop that breaks now.
-		over = it.Ends(id) != inbox.NotYet
-		msg := s.decode(&it)
-		if msg != nil && !yield(msg, nil) {
-			return
-		}
-		if over {
-			if err := outcome(&it, id, msg); err != nil {
-				yield(nil, err)
-			}
-			return
-		}
-	}
-}
-
-// outcome is the error a prompt ended with, nil if it went well.
-func outcome(it *inbox.Item, id string, msg message.Message) error {
-	r, ok := msg.(*message.Result)
-	switch {
-	case it.Ends(id) == inbox.Cancelled:
-		return ErrCancelled
-	case !ok:
-		return fmt.Errorf("%w: it could not be read", ErrNoResult)
-	case r.Failed():
-		return &ResultError{Result: r}
-	}
-	return nil
-}
-
-// streamError is what the end of the stream means to one who awaits a result.
-func (s *Session) streamError(err error) error {
-	if err == io.EOF {
-		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
-	}
-	return err
 }
 
 // decode turns a frame into a message. A frame that is no message is reported
@@ -211,61 +175,21 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 	return m
 }
 
-// abandon ends what runs for a prompt that nobody awaits any more: if its turn
-// has begun by an interrupt, if it waits by taking it out of the queue; of a
-// CLI that cannot do that the turn is interrupted when it begins. The request
-// is written before abandon returns, so that a prompt sent afterwards is not
-// hit, unless the CLI does not read at all; its reply is not waited for.
-func (s *Session) abandon(id string) {
-	standing, named := s.inbox.Abandon(id)
-	call := peer.Call{Timeout: max(s.opts.Timeouts.Control, 0)}
-	switch {
-	case standing == inbox.Started:
-		call.Subtype = "interrupt"
-	case standing == inbox.Waiting && named:
-		call.Subtype = "cancel_async_message"
-		call.Payload = map[string]string{"message_uuid": id}
-	default:
-		return
-	}
-	written := make(chan struct{})
-	call.Written = func() { close(written) }
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if _, err := s.peer.Call(context.Background(), call); err != nil {
-			level := slog.LevelWarn
-			if errors.Is(err, ErrClosed) {
-				level = slog.LevelDebug // the turn ends with the session
-			}
-			s.log.Log(context.Background(), level, "ending an abandoned turn", "op", call.Subtype, "error", err)
-		}
-	}()
-	bound := time.NewTimer(brokenBound)
-	defer bound.Stop()
-	select {
-	case <-written:
-	case <-done:
-	case <-bound.C: // the CLI does not read; the request waits in its place
-	}
-}
-
-// Ask sends a prompt and returns its result. A result that is an error is
-// returned together with its *ResultError.
+// Ask sends a prompt and returns its answer: the last result, once background
+// agents and workflows that were at work are done and answered, as
+// [Session.RunUntilIdle] reads them. A result that is an error is returned
+// together with its *ResultError.
 func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, error) {
-	var result *message.Result
-	for msg, err := range s.Run(ctx, prompt) {
-		if failed, ok := errors.AsType[*ResultError](err); ok {
-			return failed.Result, err
+	e := &exchange{session: s, untilIdle: true}
+	for _, err := range s.run(ctx, e, prompt) {
+		if _, failed := errors.AsType[*ResultError](err); failed {
+			return e.result, err
 		}
 		if err != nil {
 			return nil, err
 		}
-		if r, ok := msg.(*message.Result); ok {
-			result = r // the last one is that of the prompt
-		}
 	}
-	return result, nil
+	return e.result, nil
 }
 
 // Messages yields everything the CLI says, from the first unread message on,

@@ -100,15 +100,18 @@ func (s State) String() string {
 }
 
 // open starts the CLI and the reader. The session is not yet usable.
-func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
+func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	o = o.clone()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
 	o.warn()
-	p, err := newPlan(o, oneShot)
+	p, err := newPlan(o, use == forOnePrompt)
 	if err != nil {
 		return nil, err
+	}
+	if use == forSession {
+		p.askForEchoes(o)
 	}
 	files := new(scratch.Folder)
 	if err := errors.Join(p.writeMCPConfig(files), p.writeSettings(files)); err != nil {
@@ -131,7 +134,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		return nil, &StartError{Reason: ErrSpawn, Err: errors.New("the Transport returned no connection")}
 	}
 	s := &Session{
-		opts: o, plan: p, conn: conn, files: files, oneShot: oneShot, log: o.Logger,
+		opts: o, plan: p, conn: conn, files: files, oneShot: use == forOnePrompt, log: o.Logger,
 		inbox:     inbox.New(o.Limits.Unread),
 		trace:     newTracer(o.Trace, o.Logger),
 		readEnd:   make(chan struct{}),
@@ -143,6 +146,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.late.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	s.mcp = newMCPHub(ctx, s, p.inside)
@@ -160,6 +164,7 @@ func open(ctx context.Context, o *Options, oneShot bool) (*Session, error) {
 		Held:    !p.oneWay,
 		Cancels: s.readsCancels,
 		Settled: s.endInput,
+		Echoes:  p.echoes,
 	})
 	go s.watch()
 	s.read()

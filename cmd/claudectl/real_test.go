@@ -68,6 +68,17 @@ func TestReal(t *testing.T) {
 			}
 		}
 	})
+	t.Run("run with a background agent", func(t *testing.T) {
+		model.Add(
+			claudetest.UseTool("Agent", map[string]any{"description": "look", "prompt": "look", "subagent_type": "general-purpose"}),
+			claudetest.Say("One."), claudetest.Say("One."), claudetest.Say("Two."))
+		got := invoke("run", "--cli", cli, "--cwd", home, "--allow", "Agent", "Look around.")
+		// The agent and the first turn speak at the same time, and in the same
+		// words; the turn that answers the agent comes last.
+		if got.code != 0 || !strings.HasSuffix(got.stdout, "Two.\n") {
+			t.Errorf("exit code %d, stdout %q, stderr %q, want the answer after the agent", got.code, got.stdout, got.stderr)
+		}
+	})
 	t.Run("demo", func(t *testing.T) {
 		got := invoke("demo", "--scripted-model", "--cli", cli)
 		if got.code != 0 || !strings.Contains(got.stdout, "returns 42") || !strings.Contains(got.stdout, "aborted_streaming") {

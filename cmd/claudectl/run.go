@@ -47,6 +47,9 @@ type runCommand struct {
 func (*runCommand) Help() string {
 	return `The answer goes to standard output, everything about it to standard error.
 
+Agents that work in the background are waited for: what they bring is part of
+the answer.
+
 On a terminal you are asked before a tool does what no rule allows. Otherwise
 it is denied: name what may be done with --allow.
 
@@ -89,10 +92,11 @@ func (r *runCommand) Run(c *console) error {
 // quiet reports whether only the answer is wanted.
 func (r *runCommand) quiet(c *console) bool { return r.Quiet || c.json }
 
-// turn runs the prompt and returns its result.
+// turn runs the prompt, and what its background agents bring, and returns the
+// last result.
 func (r *runCommand) turn(ctx context.Context, c *console, session *claude.Session, prompt string, view *renderer) (*message.Result, error) {
 	var result *message.Result
-	for m, err := range session.Run(ctx, prompt) {
+	for m, err := range session.RunUntilIdle(ctx, prompt) {
 		if err != nil {
 			return result, err
 		}

@@ -22,7 +22,7 @@ func (b *Inbox) pop() (it Item, ok, end bool, err error) {
 	defer b.mu.Unlock()
 	t.wanted = b.wanted.Load()
 	for t.chunk != nil || b.take() {
-		t.chunk.keep(t.next, func(it *Item) bool { return !it.turn.discarded() })
+		t.chunk.keep(t.next, func(it *Item) bool { return !it.unwanted() })
 		if ok = t.next < t.chunk.n; ok {
 			it = t.item()
 		}

@@ -7,10 +7,21 @@
 // Every prompt carries an id of ours. A turn begins with system/init and ends
 // with its result; the frames in between belong to it by position. A result
 // ends the prompts it names: several when the CLI merged them into one turn,
-// none for a turn that a background task started. CLIs that name no ids are
-// followed by position: there a result ends every prompt that was sent before
-// its turn began. A prompt can also end without a result, when the CLI says
-// that it was cancelled, discarded or refused.
+// none for a turn that a background task started. A prompt can also end without
+// a result, when the CLI says that it was cancelled, discarded or refused.
+//
+// CLIs that name no ids take prompts one by one, in order, and fold into a turn
+// what is sent while a tool runs. If they were asked to, they repeat each prompt
+// where they take it, under its id: a result ends the prompts that were repeated
+// in its turn. Without that the turn is that of the oldest prompt that waits,
+// and so is a result without a turn.
+//
+// # Background agents
+//
+// A background agent is answered by a turn of its own, some time after the
+// result of the prompt that started it. NextUntilQuiet reads on until none is at
+// work: until the CLI says that it is idle, or, if it never does, until no task
+// is left.
 //
 // # Abandoned prompts
 //

@@ -4,15 +4,19 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// ErrFull means that frames were not taken in time and the bound was passed.
-var ErrFull = errors.New("inbox full")
+var (
+	// ErrFull means that frames were not taken in time and the bound was passed.
+	ErrFull = errors.New("inbox full")
+	// ErrQuiet means that everything was taken and no background agent is at
+	// work.
+	ErrQuiet = errors.New("no background agent is at work")
+)
 
 // DefaultLimit is the bound of an inbox in bytes.
 const DefaultLimit = 64 << 20
@@ -27,12 +31,25 @@ type Item struct {
 
 	turn *turn
 	end  *ending // of prompts that end here, nil for most frames
+	kind kind
 }
 
-// ending is the end of some prompts.
+// kind marks frames that are there for the inbox, whether or not the program
+// asked for them.
+type kind int
+
+const (
+	otherFrame kind = iota
+	echoFrame       // repeats a prompt
+	stateFrame      // says whether the CLI is idle
+)
+
+// ending is the end of some prompts, or of a turn of nobody's.
 type ending struct {
 	prompts []*prompt
 	how     End
+	unasked bool // a result that answers no prompt
+	quiet   bool // no background agent is at work
 }
 
 // End is how a prompt ends with a frame.
@@ -54,6 +71,20 @@ func (it *Item) Ends(id string) End {
 	return NotYet
 }
 
+// Unasked reports whether the frame is the result of a turn that no prompt
+// began, such as one that answers a background agent.
+func (it *Item) Unasked() bool { return it.end != nil && it.end.unasked }
+
+// Quiet reports whether the frame is a result after which no background agent
+// is at work.
+func (it *Item) Quiet() bool { return it.end != nil && it.end.quiet }
+
+// unwanted reports whether nobody waits for the frame: neither for its turn nor
+// for the prompts that end with it.
+func (it *Item) unwanted() bool {
+	return it.turn.discarded() && (it.end == nil || !slices.ContainsFunc(it.end.prompts, (*prompt).wanted))
+}
+
 // size is what an item holds. The names of unknown types are copies.
 func (it *Item) size() int {
 	f := &it.Frame
@@ -66,6 +97,10 @@ func (it *Item) partial() bool { return it.Frame.Type == "stream_event" }
 // Inbox is safe for concurrent use by one producer, one consumer at a time,
 // and any number of senders.
 type Inbox struct {
+	// HideEchoes and HideStates keep frames from the consumer that the program
+	// has not asked for. They are set before the first Put.
+	HideEchoes, HideStates bool
+
 	limit int
 	slot  chan struct{} // held by the one consumer
 	wake  chan struct{} // one slot: something changed
@@ -122,7 +157,10 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 		b.turns.moved = false
 		b.wanted.Add(1)
 	}
-	if b.closed || b.full || it.turn.discarded() {
+	if b.closed || b.full || b.hides(&it) {
+		if !b.turns.working() {
+			signal(b.wake) // of one that waits for that
+		}
 		return e, nil
 	}
 	if !b.fits(it) {
@@ -149,6 +187,17 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 		signal(b.wake)
 	}
 	return e, nil
+}
+
+// hides reports whether a frame is not for the consumer.
+func (b *Inbox) hides(it *Item) bool {
+	switch it.kind {
+	case echoFrame:
+		return b.HideEchoes || it.unwanted()
+	case stateFrame:
+		return b.HideStates
+	}
+	return it.unwanted()
 }
 
 // Flush wakes a consumer that waits, if there is something for it.
@@ -216,7 +265,13 @@ func (b *Inbox) Release() { <-b.slot }
 
 // Next returns the next item, waiting for it. After Close and the last item it
 // returns the error of Close.
-func (b *Inbox) Next(ctx context.Context) (Item, error) {
+func (b *Inbox) Next(ctx context.Context) (Item, error) { return b.next(ctx, false) }
+
+// NextUntilQuiet is Next that returns ErrQuiet in place of waiting when no
+// background agent is at work.
+func (b *Inbox) NextUntilQuiet(ctx context.Context) (Item, error) { return b.next(ctx, true) }
+
+func (b *Inbox) next(ctx context.Context, untilQuiet bool) (Item, error) {
 	for {
 		if ctx.Err() != nil {
 			return Item{}, context.Cause(ctx)
@@ -228,6 +283,9 @@ func (b *Inbox) Next(ctx context.Context) (Item, error) {
 		if end {
 			signal(b.wake) // for the next consumer
 			return Item{}, err
+		}
+		if untilQuiet && b.quiet() {
+			return Item{}, ErrQuiet
 		}
 		select {
 		case <-b.wake:
@@ -252,17 +310,44 @@ func (b *Inbox) Unsent(id string) {
 	}
 }
 
+// Ready says that the CLI has answered the handshake. From then on a failed
+// result answers a prompt; before, it may say why the CLI does not start.
+func (b *Inbox) Ready() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turns.ready = true
+}
+
+// InputEnds says that the CLI's input ends with the prompt: it may hold results
+// back from then on.
+func (b *Inbox) InputEnds() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turns.late = true
+}
+
+// Place is where an abandoned prompt is on the wire.
+type Place struct {
+	Standing
+	Named   bool // the CLI names prompts, so that one can be un-queued
+	Shared  bool // an interrupt would hit a prompt that somebody wants
+	Working bool // a background agent is at work
+}
+
 // Abandon says that nobody wants the answer to a prompt any more: the rest of
-// its turn is dropped. It returns how far the prompt has come on the wire.
-// Named tells whether the CLI names prompts, so that one can be un-queued.
-func (b *Inbox) Abandon(id string) (s Standing, named bool) {
+// its turn is dropped.
+func (b *Inbox) Abandon(id string) Place {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wanted.Add(1)
+	place := Place{Standing: Ended, Named: b.turns.named, Working: b.turns.working()}
 	if p := b.turns.find(id); p != nil {
 		p.abandoned = true
-		return p.standing, b.turns.named
+		place.Standing, place.Shared = p.standing, b.turns.shared(p)
+		p.stopped = p.stopped || p.standing == Started && !place.Shared
+		return place
 	}
+	place.Shared = slices.ContainsFunc(b.turns.pending, (*prompt).wanted)
 	for it := range b.queue.all() {
 		it.end.abandon(id)
 	}
@@ -271,7 +356,7 @@ func (b *Inbox) Abandon(id string) (s Standing, named bool) {
 			c.items[i].end.abandon(id)
 		}
 	}
-	return Ended, b.turns.named
+	return place
 }
 
 // abandon gives up a prompt whose end has come but was not yet taken.
@@ -294,12 +379,12 @@ func (b *Inbox) Standing(id string) Standing {
 	return Ended
 }
 
-// Busy reports whether work runs: a turn, a prompt without its end, or a
-// background task.
+// Busy reports whether work runs: a turn, a prompt without its end, or
+// something in the background.
 func (b *Inbox) Busy() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.turns.current != nil || len(b.turns.pending) > 0 || len(b.turns.tasks) > 0
+	return b.turns.busy() || len(b.turns.work.tasks) > 0
 }
 
 // NeedsControl reports whether something runs that may still ask for
@@ -308,8 +393,13 @@ func (b *Inbox) Busy() bool {
 func (b *Inbox) NeedsControl() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.turns.current != nil || len(b.turns.pending) > 0 ||
-		slices.ContainsFunc(b.turns.tasks, func(t task) bool { return !strings.Contains(t.Type, "bash") })
+	return b.turns.busy()
+}
+
+func (b *Inbox) quiet() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.count == 0 && !b.turns.working()
 }
 
 // Dropped returns how many partial messages were given up.

@@ -32,8 +32,9 @@ func ids(list string) string {
 }
 
 // play runs a script of words against an inbox and returns what a consumer
-// sees. The words: send:x, init:x+y, say:text, result:x+y, life:x=state,
-// drop:x (abandon), take (consume one), all (consume the rest).
+// sees. The words: send:x, init:x+y, echo:x, say:text, result:x+y, fail:x+y (a
+// result that is an error), life:x=state, drop:x (abandon), ready (the handshake
+// is answered), ends (the input does), take (consume one).
 func play(t *testing.T, script string) string {
 	t.Helper()
 	b := inbox.New(0)
@@ -58,12 +59,26 @@ func play(t *testing.T, script string) string {
 			b.Sent(arg)
 			continue
 		case "drop":
-			s, _ := b.Abandon(arg)
-			got = append(got, fmt.Sprintf("abandoned %s in standing %d", arg, s))
+			place := b.Abandon(arg)
+			note := fmt.Sprintf("abandoned %s in standing %d", arg, place.Standing)
+			if place.Shared {
+				note += ", shared"
+			}
+			got = append(got, note)
 			continue
 		case "take":
 			take()
 			continue
+		case "ready":
+			b.Ready()
+			continue
+		case "ends":
+			b.InputEnds()
+			continue
+		case "echo":
+			line = `{"type":"user","uuid":"` + arg + `","message":{"role":"user","content":"hi"}}`
+		case "fail":
+			line = `{"type":"result","subtype":"error_during_execution","is_error":true` + ids(arg) + `}`
 		case "init":
 			line = `{"type":"system","subtype":"init"` + ids(arg) + `}`
 		case "say":
@@ -97,6 +112,8 @@ func describe(it *inbox.Item, known map[string]bool) string {
 		s = it.Frame.Text("text")
 	case "result":
 		s = "result"
+	case "user":
+		s = "echo"
 	case "command_lifecycle":
 		s = it.Frame.Text("state")
 	}
@@ -131,11 +148,35 @@ func TestTurns(t *testing.T) {
 		{"result without names in a named turn", "send:x init:x result:",
 			"init; result ends x"},
 		{"result without init", "send:x result:x", "result ends x"},
-		{"foreign result without init", "send:x result:", "result"},
+		{"foreign result without init", "life:y=completed send:x result:", "completed; result"},
+		{"result with nothing to go by", "send:x result: send:y send:z result: result: result:", "result ends x; result ends y; result ends z; result"},
+		{"init before the prompt", "init: send:x say:hi result: send:y result:", "init; hi; result ends x; result ends y"},
+		{"failure of the start", "send:x fail: result:", "result; result ends x"},
+		{"failure with nothing to go by", "ready send:x fail: send:y result:", "result ends x; result ends y"},
+		{"result held back", "ends send:x life:x=started init:x say:a life:x=completed init: say:b result:x result:",
+			"started; init; a; completed; init; b; result ends x; result"},
 		{"CLI that names nothing", "send:x init: say:hi result: send:y init: result:",
 			"init; hi; result ends x; init; result ends y"},
 		{"CLI that names nothing, sent during the turn", "send:x init: send:y result: init: result:",
 			"init; result ends x; init; result ends y"},
+		{"CLI that names nothing, one turn for each prompt", "send:x send:y send:z init: result: init: result: init: result:",
+			"init; result ends x; init; result ends y; init; result ends z"},
+		{"CLI that names nothing and echoes", "send:x send:y init: echo:x say:a result: init: echo:y say:b result:",
+			"init; echo; a; result ends x; init; echo; b; result ends y"},
+		{"folded in, as the echo says", "send:x init: echo:x say:a send:y send:z echo:y echo:z say:b result: send:x init: echo:x result:",
+			"init; echo; a; echo; echo; b; result ends x ends y ends z; init; echo; result ends x"},
+		{"slash command, which is not echoed", "send:x send:y init: result: init: echo:y say:a result:",
+			"init; result ends x; init; echo; a; result ends y"},
+		{"folded into the turn of a slash command", "send:x init: say:a send:y echo:y result:",
+			"init; a; echo; result ends x ends y"},
+		{"the echo corrects the guess", "send:x send:y init: echo:y say:a result: init: echo:x result:",
+			"init; echo; a; result ends y; init; echo; result ends x"},
+		{"an echo outside of turns", "send:x send:y echo:y init: echo:x result: init: echo:y result:",
+			"echo; init; echo; result ends x; init; echo; result ends y"},
+		{"result lost, CLI that names nothing", "send:x init: say:a send:y init: say:b result:",
+			"init; a; init loses x; b; result ends y"},
+		{"result lost before a turn that is not wanted", "send:x init: say:a send:y drop:y init: say:b result: say:after",
+			"abandoned y in standing 0, shared; begun; init; a; init loses x; after"},
 		{"cancelled while queued", "send:x life:x=queued life:x=cancelled", "queued; cancelled drops x"},
 		{"cancelled after its result", "send:x init:x result:x life:x=cancelled", "init; result ends x; cancelled"},
 		{"folded into a running turn", "send:x life:x=started init:x send:y life:y=queued life:y=started say:a life:y=completed result:x+y life:x=completed",
@@ -156,14 +197,22 @@ func TestTurns(t *testing.T) {
 			"abandoned x in standing 0; begun; after"},
 		{"abandoned while queued, starts without a word before", "send:x life:x=queued drop:x init:x result:x",
 			"abandoned x in standing 0; begun"},
-		{"abandoned, guessed together with one that is wanted", "send:x drop:x send:y init: say:a result:",
-			"abandoned x in standing 0; init; a; result ends x ends y"},
+		{"abandoned, before one that is wanted", "send:x drop:x send:y init: say:a result: init: say:b result:",
+			"abandoned x in standing 0; begun; init; b; result ends y"},
+		{"abandoned, folded together with one that is wanted", "send:x init: echo:x say:a send:y echo:y drop:x say:b result:",
+			"abandoned x in standing 1, shared; init; echo; a; echo; b; result ends x ends y"},
+		{"abandoned both, folded", "send:x init: echo:x say:a send:y echo:y drop:x drop:y say:b result: say:after",
+			"abandoned x in standing 1, shared; abandoned y in standing 1; after"},
 		{"abandoned, CLI that names nothing", "send:x drop:x init: say:a result: say:after",
 			"abandoned x in standing 0; begun; after"},
 		{"abandoned, but merged with one that is wanted", "send:x send:y init:x+y drop:x say:a result:x+y",
-			"abandoned x in standing 1; init; a; result ends x ends y"},
+			"abandoned x in standing 1, shared; init; a; result ends x ends y"},
+		{"abandoned, started together with one that is wanted", "send:x send:y life:x=started life:y=started drop:x init:x+y say:a result:x+y",
+			"abandoned x in standing 1, shared; started; init; a; result ends x ends y"},
+		{"abandoned while queued, starts together with one that is wanted", "send:x send:y life:x=queued drop:x life:x=started life:y=started init:x+y say:a result:x+y",
+			"abandoned x in standing 0; started; init; a; result ends x ends y"},
 		{"abandoned, merged into a running turn", "send:y init:y send:x life:x=queued drop:x life:x=started say:a result:x+y",
-			"abandoned x in standing 0; init; a; result ends x ends y"},
+			"abandoned x in standing 0, shared; init; a; result ends x ends y"},
 		{"abandoned twice", "send:x init:x drop:x drop:x result:x",
 			"abandoned x in standing 1; abandoned x in standing 1"},
 		{"abandoned, frames outside turns stay", "send:x init:x drop:x result:x say:later",

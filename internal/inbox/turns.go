@@ -3,7 +3,6 @@ package inbox
 import (
 	"slices"
 
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -22,20 +21,23 @@ type prompt struct {
 	standing  Standing
 	opened    bool // its turn began with it; it was not folded in later
 	abandoned bool
+	stopped   bool // an interrupt of its turn was asked for
 }
 
 // turn is a stretch of frames, from init to result.
 type turn struct {
 	prompts []*prompt
 	guessed bool // by position only: the CLI has named no prompt so far
+	spoken  bool // something was said in it: an echo from now on is that of a prompt folded in
 }
 
 // discarded reports whether nobody wants the turn's frames any more. A turn
 // that has no prompt of ours is everybody's.
 func (t *turn) discarded() bool {
-	return t != nil && len(t.prompts) > 0 &&
-		!slices.ContainsFunc(t.prompts, func(p *prompt) bool { return !p.abandoned })
+	return t != nil && len(t.prompts) > 0 && !slices.ContainsFunc(t.prompts, (*prompt).wanted)
 }
+
+func (p *prompt) wanted() bool { return !p.abandoned }
 
 func (t *turn) add(p *prompt) {
 	if !slices.Contains(t.prompts, p) {
@@ -48,17 +50,25 @@ type turns struct {
 	pending []*prompt // sent and not ended, in order
 	current *turn     // between init and result
 	named   bool      // the CLI names the prompts it works on
-	tasks   []task    // background tasks that run
+	ready   bool      // the handshake was answered: a failure is no longer that of the start
+	late    bool      // results may come after their prompts are completed
 	moved   bool      // prompts have come into a turn, or gone
-}
-
-type task struct {
-	Type string `json:"task_type"`
+	work    work
 }
 
 func (t *turns) find(id string) *prompt {
 	for _, p := range t.pending {
 		if p.id == id {
+			return p
+		}
+	}
+	return nil
+}
+
+// first returns the oldest prompt that waits, nil if none does.
+func (t *turns) first() *prompt {
+	for _, p := range t.pending {
+		if p.standing == Waiting {
 			return p
 		}
 	}
@@ -71,22 +81,46 @@ func (t *turns) end(p *prompt) {
 	t.pending = slices.DeleteFunc(t.pending, func(q *prompt) bool { return p == q })
 }
 
+// busy reports whether a turn, a prompt or a background agent is not done.
+func (t *turns) busy() bool { return t.current != nil || len(t.pending) > 0 || t.working() }
+
+// shared reports whether an interrupt of a prompt's turn would hit another
+// prompt that is wanted. Prompts that have started before the init of their
+// turn has come may be in the same one.
+func (t *turns) shared(p *prompt) bool {
+	return slices.ContainsFunc(t.pending, func(q *prompt) bool {
+		return q != p && q.wanted() && q.standing == Started && (t.current == nil || slices.Contains(t.current.prompts, q))
+	})
+}
+
 // observe takes the next frame of the wire and returns the item for it. It
-// reports begun when the frame starts a turn for an abandoned prompt.
+// reports begun when the frame starts a turn for abandoned prompts.
 func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 	it.Frame = f
 	switch f.Type {
 	case "system":
 		switch f.Subtype {
 		case "init":
-			begun = t.begin(f)
+			it.end, begun = t.begin(f)
 		case "background_tasks_changed":
-			t.tasks = nil
-			_ = jsonx.Unmarshal(f.Member("tasks"), &t.tasks) // an odd list counts as none
+			t.work.tasksChanged(f)
+		case "session_state_changed":
+			t.work.stateChanged(f)
+			it.kind = stateFrame
+			return it, false // it is about the session, whatever turn runs
 		}
 	case "assistant", "stream_event":
-		if t.current != nil && (len(t.current.prompts) == 0 || t.current.guessed) {
-			t.join(f.Prompts())
+		if c := t.current; c != nil {
+			c.spoken = c.spoken || f.Type == "assistant"
+			if len(c.prompts) == 0 || c.guessed {
+				t.join(f.Prompts())
+			}
+		}
+	case "user":
+		if t.echo(f) {
+			it.kind = echoFrame
+		} else if t.current != nil {
+			t.current.spoken = true
 		}
 	case "command_lifecycle":
 		return t.lifecycle(f)
@@ -97,40 +131,94 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 	return it, begun
 }
 
-// begin starts a turn. It reports true when every prompt of it is abandoned
-// and at least one has not been seen to start before.
-func (t *turns) begin(f wire.Frame) (begun bool) {
-	t.current, t.moved = new(turn), true
-	waiting := make(map[*prompt]bool)
-	for _, p := range t.pending {
-		waiting[p] = p.standing == Waiting
-	}
+// begin starts a turn. CLIs that name no prompts take them one by one, in the
+// order they were sent, so there the turn is that of the oldest that waits,
+// until an echo says otherwise; and a turn that still runs has had its result,
+// in a line that could not be read. It reports begun when every prompt of the
+// turn is abandoned and no interrupt was asked for.
+func (t *turns) begin(f wire.Frame) (lost *ending, begun bool) {
+	t.moved = true
+	before := t.current
+	t.current = new(turn)
 	if ids := f.Prompts(); len(ids) > 0 {
 		t.join(ids)
 	} else if !t.named {
+		if before != nil && len(before.prompts) > 0 {
+			lost = &ending{prompts: before.prompts, how: Lost}
+			for _, p := range before.prompts {
+				t.end(p)
+			}
+		}
 		t.current.guessed = true
-		for _, p := range t.pending {
+		if p := t.first(); p != nil {
 			t.current.add(p)
 		}
 	}
 	for _, p := range t.current.prompts {
 		p.standing, p.opened = Started, true
-		begun = begun || waiting[p]
 	}
-	return begun && t.current.discarded()
+	return lost, t.current.stop()
+}
+
+// stop reports whether the turn is to be interrupted because nobody wants it,
+// once.
+func (t *turn) stop() (begun bool) {
+	if !t.discarded() {
+		return false
+	}
+	for _, p := range t.prompts {
+		begun = begun || !p.stopped
+		p.stopped = true
+	}
+	return begun
+}
+
+// echo takes note that the CLI has repeated a prompt where it took it, and
+// reports whether the frame is such an echo: the first in a turn says whose
+// turn it is, later ones whose prompt was folded into it. Slash commands are
+// not echoed; for them the guess stands.
+func (t *turns) echo(f wire.Frame) bool {
+	if len(t.pending) == 0 {
+		return false
+	}
+	p := t.find(f.Text("uuid"))
+	if p == nil {
+		return false
+	}
+	c := t.current
+	if t.named || c == nil || slices.Contains(c.prompts, p) {
+		if c != nil {
+			c.spoken = true
+		}
+		return true
+	}
+	t.moved = true
+	if c.guessed && !c.spoken {
+		t.unguess()
+		p.opened = true
+	}
+	c.spoken = true
+	p.standing = Started
+	c.add(p)
+	return true
 }
 
 // learn takes note that the CLI names prompts, and takes back a guess made
 // before that was known: the turn that runs may be nobody's.
 func (t *turns) learn() {
 	t.named, t.moved = true, true
-	if t.current == nil || !t.current.guessed {
-		return
+	if t.current != nil && t.current.guessed {
+		t.unguess()
+		t.current.guessed = false
 	}
+}
+
+// unguess takes the prompts out of the turn that runs.
+func (t *turns) unguess() {
 	for _, p := range t.current.prompts {
-		p.standing, p.opened = Waiting, false
+		p.standing, p.opened, p.stopped = Waiting, false, false
 	}
-	t.current.prompts, t.current.guessed = nil, false
+	t.current.prompts = nil
 }
 
 // join puts the named prompts into the current turn.
@@ -164,11 +252,23 @@ func (t *turns) finish(f wire.Frame) Item {
 				ends = append(ends, p)
 			}
 		}
-	} else if it.turn != nil {
+	} else if it.turn != nil && len(it.turn.prompts) > 0 {
 		ends = slices.Clone(it.turn.prompts)
+	} else if p := t.first(); p != nil && !t.named && (t.ready || succeeded(f)) {
+		// There is nothing to go by but the order.
+		it.turn = &turn{prompts: []*prompt{p}}
+		ends = it.turn.prompts
 	}
 	it.end = t.close(ends, WithResult)
+	it.end.unasked = len(ends) == 0 && len(ids) == 0
+	it.end.quiet = !t.working()
 	return it
+}
+
+// succeeded reports whether a result is that of a success. A CLI that cannot
+// start says so in a result that answers nothing.
+func succeeded(f wire.Frame) bool {
+	return (f.Subtype == "" || f.Subtype == "success") && string(f.Member("is_error")) != "true"
 }
 
 // close ends prompts, and the turn.
@@ -177,7 +277,7 @@ func (t *turns) close(ends []*prompt, how End) *ending {
 		t.end(p)
 	}
 	t.current = nil
-	return &ending{ends, how}
+	return &ending{prompts: ends, how: how}
 }
 
 // lifecycle follows what the CLI says about one prompt. States that end a
@@ -186,7 +286,8 @@ func (t *turns) close(ends []*prompt, how End) *ending {
 // A prompt that is sent while a tool runs is folded into the turn: it is
 // completed before the result comes, which names it too. But when the prompt
 // that opened the turn is completed, the result has been; if it was not seen
-// it was lost, in a line that could not be read.
+// it was lost, in a line that could not be read. Only a CLI whose input has
+// ended holds its results back, until no background agent is at work.
 func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	t.learn()
 	it = Item{Frame: f, turn: t.current}
@@ -197,17 +298,17 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	it.turn = &turn{prompts: []*prompt{p}}
 	switch f.Text("state") {
 	case "started":
-		// Merged into a turn that somebody else awaits, it must not end it.
-		begun = p.abandoned && p.standing == Waiting && (t.current == nil || t.current.discarded())
 		p.standing = Started
+		// If no turn runs yet, the init that follows says who else is in it.
 		if t.current != nil {
 			t.current.add(p)
+			begun = p.abandoned && t.current.stop()
 		}
 	case "cancelled", "discarded", "refused":
-		it.end = &ending{it.turn.prompts, Cancelled}
+		it.end = &ending{prompts: it.turn.prompts, how: Cancelled}
 		t.end(p)
 	case "completed":
-		if p.opened && t.current != nil {
+		if p.opened && t.current != nil && !t.late {
 			it.turn = t.current
 			it.end = t.close(slices.Clone(t.current.prompts), Lost)
 		}

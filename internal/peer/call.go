@@ -210,9 +210,12 @@ func (p *Peer) resolve(f wire.Frame) {
 		waiter <- r // one slot, and the entry is gone: never blocks
 		return
 	}
-	if n, own := r.ID.Own(); own && n < issued {
+	switch n, own := r.ID.Own(); {
+	case own && n < issued:
 		p.cfg.Log.Debug("late reply dropped", "request_id", r.ID.String())
-	} else {
+	case !own && p.cfg.Echoes:
+		p.cfg.Log.Debug("reply of ours came back", "request_id", r.ID.String())
+	default:
 		p.cfg.Log.Warn("orphan reply dropped", "request_id", r.ID.String())
 	}
 }

@@ -72,6 +72,9 @@ type Config struct {
 	// its answer is written, or it was withdrawn, whatever its handler still
 	// does. It must return at once.
 	Settled func()
+	// Echoes says that the other side may repeat our replies; those are not
+	// worth a warning.
+	Echoes bool
 	// NewID names the n-th call; nil is wire.NewID.
 	NewID func(n uint64) wire.ID
 }
