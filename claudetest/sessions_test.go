@@ -96,7 +96,7 @@ func (c *tapeConn) Wait() error       { <-c.done; return nil }
 // heard plays lines through a session and returns the messages that come out.
 func heard(t *testing.T, n int, tp *tape) []message.Message {
 	t.Helper()
-	s, err := claude.Connect(t.Context(), &claude.Options{Transport: tp})
+	s, err := claude.Connect(t.Context(), &claude.Options{Transport: tp, SessionStates: true})
 	if err != nil {
 		t.Fatal(err)
 	}
