@@ -24,7 +24,7 @@ type unruly struct {
 	readForever       bool // Read does not end with the process
 	stopForever       bool
 	closeWriteForever bool
-	waitErr           error
+	waitErr, stopErr  error
 	over              chan struct{} // ends what lasts for ever, at the end of the test
 }
 
@@ -50,7 +50,7 @@ func (c *unrulyConn) Stop() error {
 	if c.u.stopForever {
 		<-c.u.over
 	}
-	return c.Conn.Stop()
+	return errors.Join(c.Conn.Stop(), c.u.stopErr)
 }
 
 func (c *unrulyConn) CloseWrite() error {

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -87,6 +88,44 @@ func TestLogLevels(t *testing.T) {
 			`level=DEBUG msg="control operation failed" op=set_model error=`},
 		"reply of another shape": {func(c *cli) { c.greet(); c.succeed(c.request("cancel_async_message"), `"ok"`); c.idle() }, nil,
 			func(ctx context.Context, s *claude.Session) { s.Cancel(ctx, "m") }, `level=WARN msg="the reply has another shape" op=cancel_async_message error=`},
+		"partial messages that are dropped": {func(c *cli) {
+			c.greet()
+			for range 100 {
+				c.say(`{"type":"stream_event","event":{"type":"ping","pad":%q}}`, strings.Repeat("x", 1000))
+			}
+			c.idle()
+		}, func(o *claude.Options) { o.Limits.Unread = 10_000 }, nil, `level=WARN msg="messages are not read: partial ones are dropped" dropped=`},
+		"messages that end the session": {func(c *cli) {
+			c.greet()
+			for range 100 {
+				c.text(strings.Repeat("x", 1000))
+			}
+			c.idle()
+		}, func(o *claude.Options) { o.Limits.Unread = 10_000 }, nil, `level=WARN msg="messages are not read: the session ends" dropped=`},
+		"line without an end": {func(c *cli) {
+			c.greet()
+			for range 3 << 10 {
+				io.WriteString(c.stdout, strings.Repeat(" ", 1<<10))
+			}
+			c.idle()
+		}, nil, nil, `level=WARN msg="a line has no end yet" bytes=`},
+		"abandoned turn": {func(c *cli) { c.greet(); c.begin(c.prompt()); c.refuse(c.request("interrupt"), "no", ""); c.idle() }, nil,
+			func(ctx context.Context, s *claude.Session) {
+				for range s.Run(ctx, "work") {
+					break
+				}
+			}, `level=WARN msg="ending an abandoned turn" op=interrupt error=`},
+		"hooks that are not registered": {func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"2.1.325","capabilities":[],"hooks_applied":false}`)
+			c.idle()
+		}, hooked(func(context.Context) error { return nil }), nil, `level=WARN msg="the CLI did not register the hooks"`},
+		"prompt that is not empty": {func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"1.0.85","capabilities":[]}`)
+			c.idle()
+		}, nil, nil, `level=WARN msg="this CLI uses the prompt of Claude Code, although SystemPrompt is empty" version=1.0.85`},
+		"panic of a Trace": {ask(), func(o *claude.Options) {
+			o.Trace = &claude.Trace{RequestDone: func(claude.TraceRequest) { panic("boom") }}
+		}, nil, `level=ERROR msg="panic in a Trace function" panic=boom stack=`},
 		"states":             {ask(), nil, nil, `level=DEBUG msg="session state" from=initializing to=running`},
 		"failed session":     {func(c *cli) { c.greet(); c.code = 3 }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=ERROR msg="session failed" error=`},
 		"output that closed": {func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped }, nil, func(_ context.Context, s *claude.Session) { s.Wait() }, `level=WARN msg="the CLI is not read any more but still runs"`},
@@ -108,6 +147,33 @@ func TestLogLevels(t *testing.T) {
 				synctest.Wait()
 				if got := book.String(); strings.Count(got, tt.want) != 1 {
 					t.Errorf("log:\n%swant once: %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestLogLevelsOfTheEnd is TestLogLevels for a Conn that breaks its promises.
+func TestLogLevelsOfTheEnd(t *testing.T) {
+	for name, tt := range map[string]struct {
+		conn *unruly
+		play func(*cli)
+		want string
+	}{
+		"output that stays": {&unruly{readForever: true}, func(c *cli) { c.greet(); c.code = 1 }, `level=WARN msg="the CLI has ended but its output has not"`},
+		"stop that fails": {&unruly{stopErr: errors.New("no")}, func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped },
+			`level=ERROR msg="the CLI could not be stopped" error=no`},
+		"stop that lasts": {&unruly{stopForever: true}, func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped },
+			`level=ERROR msg="the CLI could not be stopped in time"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unrulyBubble(t, tt.conn, tt.play, func(t *testing.T, o *claude.Options) {
+				book := keepLog(o)
+				s := connect(t, o)
+				s.Wait()
+				synctest.Wait() // whoever stops the CLI reports last
+				if got := book.String(); !strings.Contains(got, tt.want) {
+					t.Errorf("log:\n%swant %s", got, tt.want)
 				}
 			})
 		})
