@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
@@ -122,6 +123,38 @@ func (s *Session) checkOptions(ctx context.Context) error {
 func (s *Session) checkVerbatim(ctx context.Context) error {
 	if version := s.cliVersion(ctx); sinceVerbatim.missing(version) {
 		return fmt.Errorf("claude: send prompt: version %s ignores ClientComposed, %s does not: %w", version, sinceVerbatim.has, ErrUnsupportedVersion)
+	}
+	return nil
+}
+
+// rewriteSince says when the CLI learnt to use the input that a PreToolUse hook
+// puts in place of another, by what the hook decides beside it. Before that the
+// tool runs with the input it had; 2.1.299 uses a new one, but then asks nobody.
+func rewriteSince(decision string) since {
+	switch decision {
+	case "allow":
+		return since{"2.0.0", "2.0.77"}
+	case "ask":
+		return since{"2.1.0", "2.1.299"}
+	case "":
+		return since{"2.1.299", newest}
+	}
+	return since{} // it does not run
+}
+
+// checkRewrite refuses the reply of a PreToolUse hook that changes an input, if
+// the CLI would run the tool with the one it had.
+func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error {
+	part := jsonx.Member(reply, "hookSpecificOutput")
+	if !jsonx.Present(jsonx.Member(part, "updatedInput")) {
+		return nil
+	}
+	f := rewriteSince(jsonx.Text(jsonx.Member(part, "permissionDecision")))
+	if f.lacks == "" {
+		return nil
+	}
+	if version := s.cliVersion(ctx); f.missing(version) {
+		return fmt.Errorf("version %s does not use the changed input of this hook, %s does: %w", version, f.has, ErrUnsupportedVersion)
 	}
 	return nil
 }

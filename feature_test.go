@@ -1,12 +1,14 @@
 package claude_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
 )
 
 // TestOldVersions plays CLIs that name an old version: what they lack fails at
@@ -25,6 +27,8 @@ func TestOldVersions(t *testing.T) {
 		"prompt on a younger":      {"2.0.77", func(o *claude.Options) { o.SystemPrompt.Text = "p" }, ""},
 		"sections on an old one":   {"2.1.0", func(o *claude.Options) { o.SystemPrompt.Sections = []string{"p", "q"} }, "2.1.325"},
 		"checkpoints on an old":    {"2.0.0", func(o *claude.Options) { o.FileCheckpointing = true }, "2.0.77"},
+		"verbatim on an old one":   {"2.1.296", func(o *claude.Options) { o.VerbatimPrompts = true }, "2.1.299"},
+		"verbatim on a younger":    {"2.1.299", func(o *claude.Options) { o.VerbatimPrompts = true }, ""},
 		"checkpoints on a younger": {"2.0.77", func(o *claude.Options) { o.FileCheckpointing = true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -45,6 +49,53 @@ func TestOldVersions(t *testing.T) {
 					t.Errorf("error = %v, want one that names %s", err, tt.wants)
 				}
 			})
+		})
+	}
+}
+
+// A changed input that a CLI would ignore keeps the tool from running: it would
+// run with the one it had.
+func TestOldVersionsIgnoreChangedInput(t *testing.T) {
+	const changed, denied = `"updatedInput":{"a":1}`, `"permissionDecision":"deny"`
+	for _, tt := range []struct {
+		version  string
+		decision hook.PermissionDecision
+		policy   hook.FailurePolicy
+		want     string
+	}{
+		{"2.0.0", hook.PermissionAllow, 0, denied},
+		{"2.0.77", hook.PermissionAllow, 0, changed},
+		{"2.1.0", hook.PermissionAllow, 0, changed},
+		{"2.1.0", hook.PermissionAsk, 0, denied},
+		{"2.1.299", hook.PermissionAsk, 0, changed},
+		{"2.1.0", "", 0, denied},
+		{"2.1.299", "", 0, denied},
+		{"2.1.299", "", hook.FailOpen, `{"continue":true}`},
+		{"2.1.325", "", 0, changed},
+		{"", "", 0, changed},
+		{"2.0.0", hook.PermissionDeny, 0, changed},
+	} {
+		var answer string
+		bubble(t, func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+			c.say("%s", stopRequest)
+			if f, ok := c.hear(); ok {
+				answer = string(f.Line)
+			}
+			c.idle()
+		}, func(t *testing.T, o *claude.Options) {
+			o.HookFailure = tt.policy
+			o.Hooks = []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+				out := hook.RewriteInput(map[string]int{"a": 1})
+				out.Decision = tt.decision
+				return out, nil
+			})}
+			s := connect(t, o)
+			synctest.Wait()
+			if !strings.Contains(answer, tt.want) {
+				t.Errorf("version %q, decision %q: %s, want %s", tt.version, tt.decision, answer, tt.want)
+			}
+			finish(t, s)
 		})
 	}
 }

@@ -154,7 +154,11 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, &returnedError{err}
 	}
-	return hook.Encode(out)
+	reply, err := hook.Encode(out)
+	if err == nil && c.hook.Event == hook.EventPreToolUse {
+		err = c.session.checkRewrite(ctx, reply)
+	}
+	return reply, err
 }
 
 // returnedError is an error that a hook has returned: it has failed in good

@@ -128,3 +128,47 @@ func TestRealHookHelpers(t *testing.T) {
 		t.Error("a denied tool ran")
 	}
 }
+
+// TestRealRewriteInput changes an input with every decision. On each version the
+// tool runs with the new input or not at all: never with the one it had.
+func TestRealRewriteInput(t *testing.T) {
+	realcli.Needs(t, "1.0.85", "hooks")
+	r := realCLI(t)
+	file := func(name string) string { return filepath.Join(r.dir, name) }
+	var decision hook.PermissionDecision
+	r.opts.Hooks = []hook.Hook{hook.PreToolUse("Write", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		out := hook.RewriteInput(map[string]string{"file_path": file("file" + string(decision)), "content": "new"})
+		out.Decision = decision
+		return out, nil
+	})}
+	var asked []string
+	r.opts.CanUseTool = func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		asked = append(asked, string(req.Input))
+		return permission.Allow(), nil
+	}
+	s := r.connect(t)
+	for _, tt := range []struct {
+		decision hook.PermissionDecision
+		since    string
+		asks     bool
+	}{{"", "2.1.325", true}, {hook.PermissionAllow, "2.0.77", false}, {hook.PermissionAsk, "2.1.299", true}} {
+		decision, asked = tt.decision, nil
+		r.model.Add(write(file("file"+string(decision)), "old"), claudetest.Say("done"))
+		if _, err := s.Ask(t.Context(), "write"); err != nil {
+			t.Fatal(err)
+		}
+		want := "new"
+		if !realcli.Has(tt.since) {
+			want = ""
+		}
+		if got := content(file("file" + string(decision))); got != want {
+			t.Errorf("decision %q: the tool wrote %q, want %q", decision, got, want)
+		}
+		if want == "new" && tt.asks != (len(asked) == 1 && strings.Contains(asked[0], `"new"`)) {
+			t.Errorf("decision %q: asked about %q", decision, asked)
+		}
+		if told := r.lastResult(t).Text; want == "" && !strings.Contains(told, "does not use the changed input") {
+			t.Errorf("decision %q: the model was told %q", decision, told)
+		}
+	}
+}

@@ -57,7 +57,10 @@ func DeferTool() *PreToolUseOutput {
 }
 
 // RewriteInput replaces the tool's input. The CLI's rules then decide on the
-// new input; set Decision to go ahead at once.
+// new input; set Decision to go ahead at once. That needs CLI 2.0.77, and 2.1.325
+// without a decision: an older one would run the tool with the input it had. A
+// session does not let it: the hook fails, and the tool is blocked unless the
+// hook is to fail open.
 func RewriteInput(input any) *PreToolUseOutput {
 	return &PreToolUseOutput{UpdatedInput: input}
 }

@@ -50,6 +50,9 @@ func probes() []probe {
 		{"shells end with the CLI when your program is killed (Linux)", true, nil, shells},
 		{"hooks are called", true, []claudetest.Reply{touch}, hooks},
 		{"hooks can fail closed", true, nil, failClosed},
+		{"`hook.RewriteInput` with `PermissionAllow`", true, []claudetest.Reply{touch}, rewrites(hook.PermissionAllow)},
+		{"`hook.RewriteInput` with `PermissionAsk`", true, []claudetest.Reply{touch}, rewrites(hook.PermissionAsk)},
+		{"`hook.RewriteInput` without a decision", true, []claudetest.Reply{touch}, rewrites("")},
 		{"MCP servers of this process", true, nil, inProcess},
 		{"`SystemPrompt.Text` reaches the model", true, nil, prompts},
 		{"an empty `SystemPrompt` is empty in a session", true, nil, emptyPrompt},
@@ -77,6 +80,7 @@ func probes() []probe {
 		{"`PartialMessages`", false, nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
 		{"`ReplayUserMessages`", false, nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
 		{"`HookEvents`", false, nil, asks(func(o *claude.Options) { o.HookEvents = true })},
+		{"`VerbatimPrompts`", true, nil, asks(func(o *claude.Options) { o.VerbatimPrompts = true })},
 		{"`DebugFile`", false, nil, asks(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
 		{"`FileCheckpointing` and `RewindFiles`", true, nil, rewinds},
 	}
@@ -135,6 +139,26 @@ func hooks(ctx context.Context, b *bench) (bool, error) {
 	_, err := claude.Ask(ctx, "touch", b.opts)
 	_, made := os.Stat(filepath.Join(b.dir, "made"))
 	return called && made != nil, err
+}
+
+// rewrites sees a tool run with the input of a hook, asked for where the hook does
+// not allow it.
+func rewrites(decision hook.PermissionDecision) func(context.Context, *bench) (bool, error) {
+	return func(ctx context.Context, b *bench) (bool, error) {
+		asked := false
+		b.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+			asked = true
+			return permission.Allow(), nil
+		}
+		b.opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			out := hook.RewriteInput(map[string]string{"command": "touch other", "description": "touch"})
+			out.Decision = decision
+			return out, nil
+		})}
+		_, err := claude.Ask(ctx, "touch", b.opts)
+		_, other := os.Stat(filepath.Join(b.dir, "other"))
+		return other == nil && asked == (decision != hook.PermissionAllow), err
+	}
 }
 
 func failClosed(ctx context.Context, b *bench) (bool, error) {
