@@ -19,7 +19,6 @@ func (s *session) outside(c *Call) (folder string, is bool) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.opts.Cwd, path)
 	}
-	path = filepath.Clean(path)
 	s.mu.Lock()
 	folders := append([]string{s.opts.Cwd}, s.folders...)
 	s.mu.Unlock()

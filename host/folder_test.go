@@ -95,7 +95,7 @@ func TestFolderIsAdded(t *testing.T) {
 func TestBudget(t *testing.T) {
 	answers, tools := 0, 0
 	agent := host.AgentFunc(func(ctx context.Context, turn *host.Turn) error {
-		for {
+		for range 5 {
 			a, err := turn.Answer(ctx)
 			if err != nil {
 				return err
@@ -110,6 +110,7 @@ func TestBudget(t *testing.T) {
 				return err
 			}
 		}
+		return nil
 	})
 	bubble(t, agent, &host.Options{MaxBudgetUSD: 0.5}, func(c *client) {
 		c.prompt("one", "")
