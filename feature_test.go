@@ -78,6 +78,7 @@ func TestOldVersionsIgnoreChangedInput(t *testing.T) {
 		var answer string
 		bubble(t, func(c *cli) {
 			c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+			c.hear() // the prompt: by then the session knows the version
 			c.say("%s", stopRequest)
 			if f, ok := c.hear(); ok {
 				answer = string(f.Line)
@@ -91,6 +92,9 @@ func TestOldVersionsIgnoreChangedInput(t *testing.T) {
 				return out, nil
 			})}
 			s := connect(t, o)
+			if _, err := s.Send(t.Context(), "go"); err != nil {
+				t.Error(err)
+			}
 			synctest.Wait()
 			if !strings.Contains(answer, tt.want) {
 				t.Errorf("version %q, decision %q: %s, want %s", tt.version, tt.decision, answer, tt.want)
