@@ -5,6 +5,11 @@ package claude_test
 import (
 	"context"
 	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,9 +34,13 @@ func oldVersions() []string {
 // oldCLI returns options for an old CLI.
 func oldCLI(t *testing.T, version string, replies ...claudetest.Reply) *claude.Options {
 	t.Helper()
+	return oldCLIWith(t, version, claudetest.NewModel(replies...))
+}
+
+func oldCLIWith(t *testing.T, version string, model *claudetest.Model) *claude.Options {
+	t.Helper()
 	path := realcli.Need(t, version)
 	checkLeaks(t)
-	model := claudetest.NewModel(replies...)
 	url, err := model.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +86,49 @@ func TestRealOldVersions(t *testing.T) {
 				t.Errorf("Interrupt: %v", err)
 			}
 		})
+	}
+}
+
+var oldRounds = flag.Int("rounds", 35, "rounds of TestRealOldOrder with each version")
+
+// TestRealOldOrder is TestRealOrder with versions that do not say which prompts
+// a result answers.
+func TestRealOldOrder(t *testing.T) {
+	for _, version := range oldVersions() {
+		t.Run(version, func(t *testing.T) {
+			opts := oldCLIWith(t, version, echoing())
+			opts.AllowedTools = []string{"Bash"}
+			s, err := claude.Connect(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if wrong := misuse(t, s, rand.New(rand.NewPCG(3, 4)), *oldRounds); wrong > 0 {
+				t.Errorf("%d of %d answers are wrong", wrong, *oldRounds)
+			}
+		})
+	}
+}
+
+// A CLI that says nowhere which version it is, and does not know the flag for
+// echoes, is started without it.
+func TestRealOldWithoutEchoes(t *testing.T) {
+	opts := oldCLI(t, "1.0.85", claudetest.Say("one"), claudetest.Say("two"))
+	wrapper := filepath.Join(t.TempDir(), "claude")
+	script := fmt.Sprintf("#!/bin/sh\nexec node '%s' \"$@\"\n", opts.CLIPath)
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opts.CLIPath = wrapper
+	s, err := claude.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, want := range []string{"one", "two"} {
+		if res, err := s.Ask(t.Context(), "go"); err != nil || res.Text != want {
+			t.Errorf("Ask = %+v, %v, want %q", res, err, want)
+		}
 	}
 }
 

@@ -164,7 +164,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		Held:    !p.oneWay,
 		Cancels: s.readsCancels,
 		Settled: s.endInput,
-		Echoes:  p.echoes,
+		Echoes:  p.echoes || o.ReplayUserMessages,
 	})
 	go s.watch()
 	s.read()
