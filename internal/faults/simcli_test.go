@@ -36,6 +36,7 @@ type simCLI struct {
 type simTurn struct {
 	prompts []string // ids; none for a turn of the CLI's own accord
 	stopped bool     // interrupted
+	echoed  bool     // its prompts so far were repeated
 }
 
 // label names the prompts of a turn in the messages of it.
@@ -235,11 +236,17 @@ func (c *simCLI) inTurn(down bool) []move {
 	if !down {
 		m = append(m,
 			move{8, "text", func() {
+				if !c.names && !t.echoed {
+					c.echo(t.prompts...)
+				}
 				c.numbered("assistant", `"message":{"role":"assistant","content":[{"type":"text","text":%q}]}`)
 			}},
 			move{3, "event", func() {
 				c.numbered("stream_event", `"event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`)
 			}})
+	}
+	if !c.names && t.echoed && len(c.queue) > 0 {
+		m = append(m, move{4, "fold", c.fold})
 	}
 	return m
 }
@@ -253,9 +260,9 @@ func (c *simCLI) numbered(kind, body string) {
 func (c *simCLI) begin(unasked bool) {
 	t := &simTurn{}
 	if !unasked {
-		n := len(c.queue)
+		n := 1 // older CLIs take one by one
 		if c.names {
-			n = 1 + c.rng.IntN(n)
+			n += c.rng.IntN(len(c.queue))
 		}
 		t.prompts = slices.Clone(c.queue[:n])
 		c.queue = slices.Clone(c.queue[n:])
@@ -268,6 +275,23 @@ func (c *simCLI) begin(unasked bool) {
 	c.turn = t
 	c.turns++
 	c.say(`{"type":"system","subtype":"init","session_id":"s"%s}`, c.named(t))
+}
+
+// echo repeats prompts where they are taken, as older CLIs do on request: those
+// of the turn before its first message, later ones when they are folded in.
+func (c *simCLI) echo(ids ...string) {
+	for _, id := range ids {
+		c.say(`{"type":"user","uuid":%q,"message":{"role":"user","content":%q}}`, id, c.texts[id])
+	}
+	c.turn.echoed = true
+}
+
+// fold takes the next prompt into the turn that runs.
+func (c *simCLI) fold() {
+	id := c.queue[0]
+	c.queue = slices.Clone(c.queue[1:])
+	c.turn.prompts = append(c.turn.prompts, id)
+	c.echo(id)
 }
 
 func (c *simCLI) named(t *simTurn) string {
