@@ -118,10 +118,12 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 func (s *Session) expire(cb *callback) {
 	in := cb.in
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
+	late := in.Pending()
 	in.End(err) // before the write, which may take its time
-	if s.failed(in, cb, err) {
+	if late {   // whoever answers now: the callback itself may, when its context ends
 		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
+	s.failed(in, cb, err)
 }
 
 // settle gives the answer of a callback that has ended.

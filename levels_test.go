@@ -52,7 +52,7 @@ func TestLogLevels(t *testing.T) {
 		"hook that panicked":     {ask(stopRequest), hooked(func(context.Context) error { panic("boom") }), nil, `level=ERROR msg="panic in a callback" subtype=hook_callback name=PreToolUse panic=boom stack=`},
 		"hook that took too long": {ask(stopRequest), hooked(func(ctx context.Context) error { <-ctx.Done(); return nil }), nil,
 			`level=WARN msg="callback timed out" subtype=hook_callback name=PreToolUse request_id=u-1 timeout=1m0s`},
-		"its late answer": {ask(stopRequest), hooked(func(ctx context.Context) error { <-ctx.Done(); return nil }), nil,
+		"its late answer": {ask(stopRequest), hooked(func(ctx context.Context) error { <-ctx.Done(); <-time.After(time.Second); return nil }), nil,
 			`level=DEBUG msg="answer of a callback came too late" request_id=u-1`},
 		"hook that was withdrawn": {ask(stopRequest, `{"type":"control_cancel_request","request_id":"u-1"}`),
 			hooked(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), nil, `level=DEBUG msg="callback failed"`},
