@@ -66,3 +66,36 @@ func TestLastLineOfQuery(t *testing.T) {
 		}
 	})
 }
+
+// The last line takes the room that it needs itself, not that of the line before
+// it: an inbox that has room for both keeps both.
+func TestLastLineCountsItself(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.begin(id)
+		c.text(strings.Repeat("x", 100_000))
+		fmt.Fprintf(c.stdout, `{"type":"result","subtype":"success","result":"hi","user_message_uuids":[%q]}`, id)
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Limits.Unread = 150_000
+		s := connect(t, o)
+		if _, err := s.Send(t.Context(), "hello"); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+		last := ""
+		for m, err := range s.Messages(t.Context()) {
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			last = m.Head().Type
+		}
+		if last != "result" {
+			t.Errorf("the last message is %q, want the result", last)
+		}
+	})
+}

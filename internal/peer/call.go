@@ -49,7 +49,7 @@ func (e *RefusedError) Error() string { return e.Subtype + ": " + e.Reply.Error(
 type Call struct {
 	Subtype string
 	Payload any           // an object without subtype, or nil
-	Timeout time.Duration // from when it is its turn to be sent; 0: the context alone bounds the call
+	Timeout time.Duration // for the way to its turn, from Open on, and from there; 0: the context alone bounds the call
 	First   bool          // goes out although the peer is held
 	Written func()        // called when the request stands on the stream
 	Told    bool          // a cancel notice stands on the stream before Call returns
@@ -74,7 +74,7 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 		id   wire.ID
 	}
 	sent.ctx = ctx
-	err := p.inOrder(ctx, c.First, func() (err error) {
+	err := p.inOrder(ctx, c.First, c.Timeout, func() (err error) {
 		if c.Timeout > 0 {
 			sent.ctx, sent.stop = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
 		}
@@ -229,7 +229,7 @@ type held struct {
 
 // Send writes a line in order with the calls: held back until Open.
 func (p *Peer) Send(ctx context.Context, line []byte) error {
-	return p.inOrder(ctx, false, func() error {
+	return p.inOrder(ctx, false, 0, func() error {
 		if cause := p.Cause(); cause != nil {
 			return cause
 		}
@@ -237,8 +237,10 @@ func (p *Peer) Send(ctx context.Context, line []byte) error {
 	})
 }
 
-// inOrder runs do, now or after everything that was held back before it.
-func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
+// inOrder runs do, now or after everything that was held back before it. The
+// timeout, if there is one, bounds the wait for what is before it, from Open on:
+// a line that the other side does not take would keep all others waiting.
+func (p *Peer) inOrder(ctx context.Context, first bool, timeout time.Duration, do func() error) error {
 	var h *held
 	var err error
 	var queued int
@@ -261,14 +263,30 @@ func (p *Peer) inOrder(ctx context.Context, first bool, do func() error) error {
 	if h == nil {
 		return do()
 	}
-	select {
-	case err := <-h.done:
-		return err
-	case <-ctx.Done():
-		if p.unqueue(h) {
-			return fmt.Errorf("%w: %w", ndjson.ErrNotBegun, context.Cause(ctx))
+	return p.outcome(ctx, h, timeout)
+}
+
+// outcome waits for what becomes of something that is held.
+func (p *Peer) outcome(ctx context.Context, h *held, timeout time.Duration) error {
+	opened := p.opened
+	if timeout <= 0 {
+		opened = nil
+	}
+	for {
+		select {
+		case err := <-h.done:
+			return err
+		case <-opened:
+			opened = nil
+			var stop context.CancelFunc
+			ctx, stop = context.WithTimeoutCause(ctx, timeout, errOwnTimeout)
+			defer stop()
+		case <-ctx.Done():
+			if p.unqueue(h) {
+				return fmt.Errorf("%w: %w", ndjson.ErrNotBegun, context.Cause(ctx))
+			}
+			return <-h.done // the flush has it: its write ends by itself
 		}
-		return <-h.done // the flush has it: its write ends with the same context
 	}
 }
 
@@ -295,6 +313,7 @@ func (p *Peer) Open() {
 			s.held = false // at once: nobody who comes now has to wait
 		default:
 			s.flushing = true
+			close(p.opened)
 			p.wg.Go(p.flush)
 		}
 	})

@@ -40,7 +40,7 @@ func (p *Peer) Serve(r *ndjson.Reader, ended func(error)) {
 
 // Take routes a line that the reader did not know to be whole. It is for ended.
 func (p *Peer) Take(line []byte) {
-	if j, ok := p.route(line); ok {
+	if j, ok := p.route(line, cap(line)); ok {
 		go p.do(j)
 	}
 }
@@ -79,7 +79,7 @@ func (p *Peer) read() (j job, ok bool, err error) {
 		if err != nil {
 			return j, false, err
 		}
-		if j, ok = p.route(line); ok {
+		if j, ok = p.route(line, p.crew.reader.Held()); ok {
 			return j, true, nil
 		}
 		if p.flooded() {

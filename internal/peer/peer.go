@@ -84,6 +84,7 @@ type Config struct {
 type Peer struct {
 	cfg    Config
 	closed chan struct{}
+	opened chan struct{}  // closed when what was held back begins to go out
 	wg     sync.WaitGroup // incoming requests, flush, cancel notices
 	open   atomic.Int64   // requests that are being served or answered
 	crew   crew
@@ -132,6 +133,7 @@ func New(cfg Config) *Peer {
 	return &Peer{
 		cfg:    cfg,
 		closed: make(chan struct{}),
+		opened: make(chan struct{}),
 		crew:   crew{role: make(chan struct{}, 1)},
 		st: state{
 			held:     cfg.Held,
@@ -154,9 +156,9 @@ func (p *Peer) flooded() bool {
 	return p.open.Load()-maxAnswering > int64(p.cfg.Limits.Running)
 }
 
-// route takes a line to where it belongs. A request that is to be handled is
-// returned.
-func (p *Peer) route(line []byte) (j job, ok bool) {
+// route takes a line, and how much memory it holds, to where it belongs. A
+// request that is to be handled is returned.
+func (p *Peer) route(line []byte, held int) (j job, ok bool) {
 	if p.cfg.Read != nil {
 		p.cfg.Read(line)
 	}
@@ -165,7 +167,7 @@ func (p *Peer) route(line []byte) (j job, ok bool) {
 		p.cfg.Handler.Fault(line, err)
 		return j, false
 	}
-	f.Held = p.crew.reader.Held()
+	f.Held = held
 	switch f.Type {
 	case wire.TypeRequest:
 		return p.receive(f)
@@ -196,8 +198,9 @@ func (p *Peer) oversized(long *ndjson.TooLongError) {
 }
 
 // Close ends the peer with a cause: every waiting call fails with it, within
-// ErrNotOpened if it was held back for an Open that never came, every incoming request's context ends with it, and nothing more is answered. The
-// first cause stays. Close does not wait; Wait does.
+// ErrNotOpened if it was held back for an Open that never came, every incoming
+// request's context ends with it, and nothing more is answered. The first cause
+// stays. Close does not wait; Wait does.
 func (p *Peer) Close(cause error) {
 	var unsent error
 	var queue []*held
