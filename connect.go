@@ -190,10 +190,30 @@ func (s *Session) exitedEarly(err error) error {
 		}
 		return s.startError(ErrExited, err)
 	}
-	if err := s.unknownFlag(exit); err != nil {
+	if err := s.refused(exit); err != nil {
 		return err
 	}
 	return s.startError(ErrExited, exit)
+}
+
+// refused explains the exit of a CLI that did not want to start with what the
+// options ask. It is nil for any other exit.
+func (s *Session) refused(exit *ProcessError) error {
+	if err := s.unknownFlag(exit); err != nil {
+		return err
+	}
+	if s.opts.Resume != "" && saidNoSession(exit) {
+		return s.startError(ErrNoSession, exit)
+	}
+	return nil
+}
+
+// saidNoSession reports whether the CLI complained about the id of a session:
+// on stderr, newer ones also in an early result.
+func saidNoSession(exit *ProcessError) bool {
+	const complaint = "No conversation found with session ID"
+	return strings.Contains(exit.Stderr, complaint) ||
+		exit.Result != nil && slices.ContainsFunc(exit.Result.Errors, func(text string) bool { return strings.Contains(text, complaint) })
 }
 
 // unknownFlag explains the exit of a CLI that does not know one of its flags:

@@ -3,8 +3,6 @@ package claude
 import (
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -34,6 +32,10 @@ var (
 	// ErrNoResult means that the prompt ended without a result that could be
 	// read, mostly because the CLI ended first.
 	ErrNoResult = errors.New("claude: no result")
+	// ErrInterrupted means that somebody stopped the turn: Session.Interrupt,
+	// or a permission that was denied by permission.DenyAndStop. It matches a
+	// [*ResultError].
+	ErrInterrupted = errors.New("claude: turn interrupted")
 )
 
 // Reasons of a [StartError].
@@ -43,6 +45,9 @@ var (
 	ErrUnsupportedVersion = errors.New("unsupported CLI version")
 	// ErrNotFound means that no CLI was found.
 	ErrNotFound = errors.New("the Claude Code CLI was not found")
+	// ErrNoSession means that there is no session with the id of
+	// Options.Resume, in this working directory and for this user.
+	ErrNoSession = errors.New("there is no such session")
 	// ErrSpawn means that the CLI could not be started.
 	ErrSpawn = errors.New("could not start the CLI")
 	// ErrInitializeTimeout means that the CLI did not answer the handshake in
@@ -85,8 +90,8 @@ func (e *OptionError) Error() string {
 
 // StartError reports that a session could not be started. No process is left.
 type StartError struct {
-	// Reason is one of ErrUnsupportedVersion, ErrNotFound, ErrSpawn,
-	// ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
+	// Reason is one of ErrUnsupportedVersion, ErrNotFound, ErrNoSession,
+	// ErrSpawn, ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
 	Reason error
 	// Path is the executable, as far as it was known.
 	Path string
@@ -100,35 +105,19 @@ type StartError struct {
 }
 
 func (e *StartError) Error() string {
-	var b strings.Builder
-	b.WriteString("claude: ")
-	b.WriteString(e.Reason.Error())
+	reason := e.Reason.Error()
 	if e.Path != "" {
-		fmt.Fprintf(&b, " (%s)", e.Path)
+		reason += " (" + e.Path + ")"
 	}
-	if e.Err != nil {
-		b.WriteString(": ")
-		b.WriteString(e.Err.Error())
+	hint := ""
+	if e.Reason == ErrNotFound {
+		hint = installHint
 	}
-	if rest := unsaid(e.Output, b.String()); rest != "" {
-		b.WriteString(": ")
-		b.WriteString(rest)
-	}
-	return terminal.Clean(b.String())
+	return errorText(reason, textOf(e.Err), e.Output, hint)
 }
 
-// unsaid returns the lines of an output that are not in a text already.
-func unsaid(output, text string) string {
-	if strings.Contains(text, output) {
-		return ""
-	}
-	lines := strings.Split(output, "\n")
-	lines = slices.DeleteFunc(lines, func(line string) bool {
-		line = strings.TrimSpace(line)
-		return line != "" && strings.Contains(text, line)
-	})
-	return strings.TrimSpace(strings.Join(lines, "\n"))
-}
+// installHint says what to do when there is no CLI.
+const installHint = "install it with npm install -g @anthropic-ai/claude-code, or name it in Options.CLIPath"
 
 // Unwrap returns Reason and Err.
 func (e *StartError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
@@ -144,20 +133,15 @@ type ControlError struct {
 }
 
 func (e *ControlError) Error() string {
-	s := "claude: " + e.Op
+	op := e.Op
 	if e.RequestID != "" {
-		s += " (" + e.RequestID + ")"
+		op += " (" + e.RequestID + ")"
 	}
-	if e.Message != "" {
-		s += ": " + e.Message
-	}
+	said := e.Message
 	if e.Code != "" {
-		s += " [" + e.Code + "]"
+		said += " [" + e.Code + "]"
 	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return terminal.Clean(s)
+	return errorText(op, said, textOf(e.Err))
 }
 
 // Unwrap returns Err.
@@ -175,20 +159,15 @@ type ProcessError struct {
 }
 
 func (e *ProcessError) Error() string {
-	s := fmt.Sprintf("claude: the CLI exited with code %d", e.ExitCode)
+	end := fmt.Sprintf("the CLI exited with code %d", e.ExitCode)
 	if e.Signal != "" {
-		s = "claude: the CLI was ended by signal " + e.Signal
+		end = "the CLI was ended by signal " + e.Signal
 	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
+	early := ""
 	if e.Result != nil {
-		s += ": " + resultText(e.Result)
+		early = e.Result.Problem()
 	}
-	if e.Stderr != "" {
-		s += ": " + strings.TrimSpace(e.Stderr)
-	}
-	return terminal.Clean(s)
+	return errorText(end, textOf(e.Err), early, e.Stderr)
 }
 
 // Unwrap returns Err.
@@ -201,23 +180,24 @@ type ResultError struct {
 }
 
 func (e *ResultError) Error() string {
-	return terminal.Clean("claude: turn failed: " + resultText(e.Result))
+	switch {
+	case e.Result == nil:
+		return "claude: turn failed"
+	case e.Result.Interrupted():
+		return errorText("turn interrupted", e.Result.Problem())
+	}
+	return errorText("turn failed", e.Result.Problem())
 }
 
-func resultText(r *message.Result) string {
-	what := string(r.TerminalReason)
-	if what == "" {
-		what = r.Subtype
-	}
-	text := strings.Join(r.Errors, "; ")
-	if text == "" {
-		text = r.Text
-	}
-	if text == "" {
-		return what
-	}
-	return what + ": " + text
+// Is matches ErrInterrupted, if that is what happened.
+func (e *ResultError) Is(target error) bool {
+	return target == ErrInterrupted && e.Result != nil && e.Result.Interrupted()
 }
+
+// Retryable reports whether the turn failed for a reason that passes, such as an
+// API that is overloaded, limits the rate or is not reached: the same prompt may
+// do better after a while. See [message.Result.Retryable].
+func (e *ResultError) Retryable() bool { return e.Result != nil && e.Result.Retryable() }
 
 // renamed gives an error of the engine the name by which users know it. The text
 // stays.

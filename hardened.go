@@ -51,7 +51,7 @@ func Hardened() *Options {
 }
 
 // minimalEnv keeps what the CLI needs: to find programs and its home, to speak
-// the user's language, and to sign in.
+// the user's language, and to sign in; and how patient it is with the API.
 func minimalEnv(environ []string) []string {
 	env := []string{
 		"DISABLE_AUTOUPDATER=1",
@@ -72,5 +72,6 @@ var neededEnv = [...]string{
 	"USERPROFILE", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES",
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	"CLAUDE_CODE_MAX_RETRIES", "API_TIMEOUT_MS",
 	"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
 }

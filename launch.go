@@ -189,19 +189,29 @@ func (o *Options) environ() []string {
 			env = append(env, entry)
 		}
 	}
+	set := func(name, value string) { // goes before what Env says, for any Transport
+		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+		env = append(env, name+"="+value)
+	}
 	if filepath.IsAbs(o.Cwd) {
-		env = append(env, "PWD="+o.Cwd) // as os/exec does where it inherits
+		set("PWD", o.Cwd) // as os/exec does where it inherits
 	}
 	if o.FileCheckpointing {
-		env = append(env, "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true")
+		set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true")
 	}
 	if o.VerbatimPrompts {
 		// A prompt is sent as it is, but the arguments that the model gives to
 		// a skill are read like a prompt.
-		env = append(env, "CLAUDE_CODE_DISABLE_FILE_MENTIONS=1")
+		set("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1")
+	}
+	if o.MaxRetries != 0 {
+		set("CLAUDE_CODE_MAX_RETRIES", strconv.Itoa(max(o.MaxRetries, 0))) // NoRetries is negative
+	}
+	if o.Timeouts.API > 0 {
+		set("API_TIMEOUT_MS", strconv.FormatInt(max(o.Timeouts.API.Milliseconds(), 1), 10))
 	}
 	if o.QuestionPreview != "" {
-		env = append(env, "CLAUDE_CODE_QUESTION_PREVIEW_FORMAT="+o.QuestionPreview)
+		set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT", o.QuestionPreview)
 	}
 	return env
 }

@@ -211,6 +211,11 @@ type Options struct {
 	// MaxBudgetUSD ends a turn in which the process has cost more. What a
 	// resumed session has cost before does not count. 0: no bound.
 	MaxBudgetUSD float64
+	// MaxRetries is how often the CLI repeats a call of the API that was
+	// overloaded, limited or did not get through, with growing pauses. 0: the
+	// CLI decides, which is 10 times within about three minutes; [NoRetries]:
+	// never. The CLI takes 15 at most. It becomes CLAUDE_CODE_MAX_RETRIES.
+	MaxRetries int
 	// TaskBudget is a number of tokens that the model is told to get along
 	// with. 0: none.
 	TaskBudget int
@@ -301,6 +306,9 @@ type Thinking struct {
 // own.
 const NoTimeout time.Duration = -1
 
+// NoRetries in Options.MaxRetries means that a call of the API is made once.
+const NoRetries = -1
+
 // Timeouts bound the waits of a session. Zero fields have the defaults given;
 // [NoTimeout] takes the bound away.
 type Timeouts struct {
@@ -317,6 +325,11 @@ type Timeouts struct {
 	// no bound for CanUseTool, OnElicitation and OnUserDialog, which may ask a
 	// person; the CLI waits, too. A hook's own Timeout goes before it.
 	Callback time.Duration
+	// API bounds each attempt of the CLI to reach the API: how long it waits
+	// for an answer to begin. Zero: the CLI decides, which is minutes. With
+	// Options.MaxRetries it bounds how long a turn tries. It becomes
+	// API_TIMEOUT_MS.
+	API time.Duration
 	// Close is how long the CLI may take to end by itself when the session
 	// is closed: 5 s. Then it is told to.
 	Close time.Duration

@@ -8,7 +8,6 @@ import (
 	"reflect"
 
 	"github.com/claude-agent-go/claude/internal/schema"
-	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -36,10 +35,7 @@ type OutputError struct {
 }
 
 func (e *OutputError) Error() string {
-	if e.Err == nil {
-		return "claude: " + e.Reason.Error()
-	}
-	return terminal.Clean("claude: " + e.Reason.Error() + ": " + e.Err.Error())
+	return errorText(e.Reason.Error(), textOf(e.Err))
 }
 
 // Unwrap returns Reason and Err.
@@ -94,7 +90,7 @@ func Decode[T any](result *message.Result) (T, error) {
 	case result == nil:
 		return answer, &OutputError{Reason: ErrNoOutput}
 	case exhausted(result):
-		return answer, &OutputError{Reason: ErrOutputRetries, Result: result, Err: errors.New(resultText(result))}
+		return answer, &OutputError{Reason: ErrOutputRetries, Result: result, Err: errors.New(result.Problem())}
 	case result.Failed():
 		return answer, &ResultError{Result: result}
 	case len(result.StructuredOutput) == 0:

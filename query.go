@@ -119,7 +119,7 @@ func (q *query) end(ctx context.Context) error {
 		s.Close()
 	}
 	if ctx.Err() != nil && (q.result == nil || s.inbox.NeedsControl()) {
-		return fmt.Errorf("claude: query: %w", context.Cause(ctx))
+		return s.tried(fmt.Errorf("claude: query: %w", context.Cause(ctx)))
 	}
 	inOrder := s.cause == nil && !errors.Is(s.peer.Cause(), ErrClosed)
 	switch {
@@ -131,7 +131,7 @@ func (q *query) end(ctx context.Context) error {
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
 	if exit, ok := errors.AsType[*ProcessError](s.cause); ok {
-		if err := s.unknownFlag(exit); err != nil {
+		if err := s.refused(exit); err != nil {
 			return err
 		}
 		own := *exit // others may hold the same

@@ -21,6 +21,14 @@ import (
 var starts = map[string]func(t *testing.T, o *claude.Options) error{
 	"Connect": func(t *testing.T, o *claude.Options) error { return second(claude.Connect(t.Context(), o)) },
 	"Ask":     func(t *testing.T, o *claude.Options) error { return second(claude.Ask(t.Context(), "hi", o)) },
+	"Query": func(t *testing.T, o *claude.Options) error {
+		return second(collect(claude.Query(t.Context(), "hi", o)))
+	},
+	"Ask with callbacks": func(t *testing.T, o *claude.Options) error {
+		own := *o
+		own.CanUseTool = allowAll
+		return second(claude.Ask(t.Context(), "hi", &own))
+	},
 }
 
 // promptly returns what a start that must fail fails with, and wants it within
@@ -46,16 +54,18 @@ func promptly(t *testing.T, cli string, start func() error) error {
 }
 
 func TestRealUnknownResume(t *testing.T) {
-	realcli.Needs(t, "2.1.325", "an early result")
 	for name, start := range starts {
 		t.Run(name, func(t *testing.T) {
 			r := realCLI(t)
 			r.opts.Resume = "00000000-0000-4000-8000-00000000dead"
 			err := promptly(t, r.opts.CLIPath, func() error { return start(t, r.opts) })
-			if err == nil || !strings.Contains(err.Error(), "No conversation found") {
-				t.Errorf("error = %v, want the CLI's own text", err)
+			if failed, ok := errors.AsType[*claude.StartError](err); !ok || failed.Reason != claude.ErrNoSession || !errors.Is(err, claude.ErrNoSession) {
+				t.Errorf("error = %v, want ErrNoSession", err)
 			}
-			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.Result == nil || exit.ExitCode != 1 {
+			if text := err.Error(); strings.Count(text, "No conversation found") != 1 || strings.Count(text, "claude: ") != 1 {
+				t.Errorf("the error says %q, want the CLI's own text once", text)
+			}
+			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != 1 || realcli.Has("2.1.325") && exit.Result == nil {
 				t.Errorf("error = %#v, want the early result in it", err)
 			}
 		})

@@ -172,6 +172,7 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 	if err != nil {
 		s.diagnose(it.Frame.Line, err)
 	}
+	s.noteRetry(m)
 	return m
 }
 

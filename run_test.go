@@ -127,7 +127,7 @@ func TestRunErrorResult(t *testing.T) {
 		s := connect(t, o)
 		res, err := s.Ask(t.Context(), "hello")
 		failed, ok := errors.AsType[*claude.ResultError](err)
-		if !ok || failed.Result != res || !strings.Contains(err.Error(), "api_error: API Error: 500") {
+		if !ok || failed.Result != res || !strings.Contains(err.Error(), "turn failed: api_error: 500") {
 			t.Errorf("Ask = %v, %v", res, err)
 		}
 		finish(t, s)

@@ -57,9 +57,10 @@ type Session struct {
 	closing  sync.Once // the stop ladder
 	final    sync.Once // one-shot use: the end of stdin
 	oneShot  bool
-	finished atomic.Bool // somebody brings the session to its end
-	mute     atomic.Bool // we have closed stdin ourselves
-	heard    atomic.Bool // a message came
+	finished atomic.Bool       // somebody brings the session to its end
+	mute     atomic.Bool       // we have closed stdin ourselves
+	heard    atomic.Bool       // a message came
+	retrying *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
 
 	mu        sync.Mutex
 	state     State

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
@@ -119,6 +120,9 @@ func TestBadSurface(t *testing.T) {
 		"sandbox that is no JSON":     {"Sandbox", claude.Options{Sandbox: &claude.Sandbox{Extra: map[string]any{"f": func() {}}}}},
 		"nobody to ask":               {"PermissionPrompts", claude.Options{PermissionPrompts: "none", CanUseTool: allowAll}},
 		"unknown prompts":             {"PermissionPrompts", claude.Options{PermissionPrompts: "cloud"}},
+		"retries below none":          {"MaxRetries", claude.Options{MaxRetries: -2}},
+		"negative API timeout":        {"Timeouts.API", claude.Options{Timeouts: claude.Timeouts{API: claude.NoTimeout}}},
+		"API timeout without end":     {"Timeouts.API", claude.Options{Timeouts: claude.Timeouts{API: 1000 * time.Hour}}},
 		"unknown preview":             {"QuestionPreview", claude.Options{QuestionPreview: "pdf"}},
 		"negative tokens":             {"TaskBudget", claude.Options{TaskBudget: -1}},
 		"drop without a place":        {"ResumeDropsTurn", claude.Options{Resume: "00000000-0000-4000-8000-000000000002", ResumeDropsTurn: "u"}},
@@ -140,6 +144,8 @@ func TestBadSurface(t *testing.T) {
 func TestHardened(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
 	t.Setenv("ANTHROPIC_API_KEY", "sk-test")
+	t.Setenv("CLAUDE_CODE_MAX_RETRIES", "2")
+	t.Setenv("API_TIMEOUT_MS", "1000")
 	o := claude.Hardened()
 	if o.SettingSources == nil || len(o.SettingSources) > 0 || !o.StrictMCPConfig || o.HookFailure != hook.FailClosed || o.PermissionMode != permission.ModeDefault || !o.VerbatimPrompts {
 		t.Errorf("got %+v", o)
@@ -149,7 +155,7 @@ func TestHardened(t *testing.T) {
 		name, _, _ := strings.Cut(entry, "=")
 		names[name] = true
 	}
-	if names["AWS_SECRET_ACCESS_KEY"] || !names["ANTHROPIC_API_KEY"] || !names["PATH"] {
+	if names["AWS_SECRET_ACCESS_KEY"] || !names["ANTHROPIC_API_KEY"] || !names["PATH"] || !names["CLAUDE_CODE_MAX_RETRIES"] || !names["API_TIMEOUT_MS"] {
 		t.Errorf("environment has %v", slices.Sorted(maps.Keys(names)))
 	}
 }

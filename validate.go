@@ -2,6 +2,7 @@ package claude
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -42,6 +43,12 @@ func (o *Options) checkNumbers() *OptionError {
 			return &OptionError{n.field, fmt.Sprintf("%v is negative or no number", n.value)}
 		}
 	}
+	if o.MaxRetries < NoRetries {
+		return &OptionError{"MaxRetries", fmt.Sprintf("%d is negative (NoRetries is none)", o.MaxRetries)}
+	}
+	if o.Timeouts.API < 0 || o.Timeouts.API > maxAPITimeout {
+		return &OptionError{"Timeouts.API", fmt.Sprintf("%v is not between 0 and %v", o.Timeouts.API, maxAPITimeout)}
+	}
 	for _, d := range []struct {
 		field string
 		value time.Duration
@@ -59,6 +66,10 @@ func (o *Options) checkNumbers() *OptionError {
 	}
 	return nil
 }
+
+// maxAPITimeout is the longest that the CLI's timers can do: with more they
+// fire at once.
+const maxAPITimeout = math.MaxInt32 * time.Millisecond
 
 func (o *Options) checkChoices() *OptionError {
 	if o.PermissionMode != "" && !o.PermissionMode.Valid() {

@@ -81,6 +81,8 @@ func (r *fastReader) circumstance(m *Result, name []byte) bool {
 		m.APIErrorStatus = r.Int()
 	case "api_error_type":
 		m.APIErrorType = r.Text()
+	case "api_error":
+		m.APIError = r.Text()
 	case "startup_failure_reason":
 		m.StartupFailureReason = r.Text()
 	case "fast_mode_state":

@@ -3,7 +3,6 @@ package message
 import (
 	"encoding/json"
 	"reflect"
-	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
@@ -66,6 +65,9 @@ type Result struct {
 	// APIErrorStatus is the HTTP status of a failed API call, 0 for none.
 	APIErrorStatus int    `json:"api_error_status,omitzero"`
 	APIErrorType   string `json:"api_error_type,omitzero"`
+	// APIError is the CLI's own name of an API error, mostly one that has no
+	// HTTP status. Retryable knows what it means.
+	APIError string `json:"api_error,omitzero"`
 	// StartupFailureReason says why no turn could run at all.
 	StartupFailureReason string `json:"startup_failure_reason,omitzero"`
 	// InvalidConfigFile is the configuration file that could not be read.
@@ -190,12 +192,6 @@ type InvalidConfigFile struct {
 	IsGlobal       bool   `json:"is_global"`
 	BackupSearched bool   `json:"backup_searched"`
 	BackupPath     string `json:"backup_path,omitzero"`
-}
-
-// Failed reports whether the turn failed: IsError is set or, for a CLI that
-// does not set it, the subtype is one of the errors.
-func (m *Result) Failed() bool {
-	return m.IsError || strings.HasPrefix(m.Subtype, "error")
 }
 
 type resultPlain Result

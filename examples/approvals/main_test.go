@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -49,8 +51,8 @@ func TestNobody(t *testing.T) {
 	cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}))
 	var out strings.Builder
 	err := run(t.Context(), strings.NewReader(""), &out, cli)
-	if err == nil || !strings.Contains(err.Error(), "claude: turn failed") {
-		t.Errorf("error %v, want that of a turn that failed", err)
+	if !errors.Is(err, claude.ErrInterrupted) {
+		t.Errorf("error %v, want that of a turn that was interrupted", err)
 	}
 	if bash := cli.Transcript().Tool(t, "Bash"); bash.Ran || bash.Message != "nobody is there to ask" {
 		t.Errorf("ran %v, message %q; want it denied", bash.Ran, bash.Message)

@@ -27,5 +27,5 @@ func Example() {
 func Example_failed() {
 	cli := claudetest.New(claudetest.Fail(400, "invalid_request_error", "bad request").Forever())
 	fmt.Println(run(context.Background(), os.Stdout, ".", cli))
-	// Output: claude: turn failed: api_error: API Error: 400 bad request
+	// Output: claude: turn failed: api_error: 400 bad request
 }
