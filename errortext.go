@@ -10,6 +10,9 @@ import (
 // errorText is the text of an error: its parts in their order, each thing once.
 // What the CLI says often comes two ways, on stderr and in a result.
 func errorText(parts ...string) string {
+	// Errors inside of others begin with the name, too, also those of
+	// errors.Join.
+	inner := strings.NewReplacer(": claude: ", ": ", "\nclaude: ", ": ")
 	text := "claude"
 	for _, part := range parts {
 		part = inner.Replace(strings.TrimPrefix(strings.TrimSpace(part), "claude: "))
@@ -19,10 +22,6 @@ func errorText(parts ...string) string {
 	}
 	return terminal.Clean(text)
 }
-
-// inner takes away the name that errors inside of others begin with, also those
-// of errors.Join.
-var inner = strings.NewReplacer(": claude: ", ": ", "\nclaude: ", ": ")
 
 func textOf(err error) string {
 	if err == nil {
