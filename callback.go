@@ -150,11 +150,18 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 
 // reply gives the answer of a callback and reports whether it was the first.
 func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage) bool {
+	if cb.decides == "" || !s.plan.races {
+		return in.Reply(payload)
+	}
+	// Noted before the reply: right after it the CLI may ask once more, and then
+	// the call is undecided again.
+	overtaken := s.race.decide(cb.decides)
 	if !in.Reply(payload) {
+		s.race.ask(cb.decides) // withdrawn: it was no decision
 		return false
 	}
-	if cb.decides != "" && s.plan.races {
-		s.race.decide(cb.decides)
+	for _, h := range overtaken {
+		h.overtaken()
 	}
 	return true
 }

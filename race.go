@@ -62,23 +62,22 @@ func (r *race) add(toolUseID string, own *runner) bool {
 	return true
 }
 
-// ask forgets the decision on a tool call that is asked about once more.
+// ask forgets the decision on a tool call that is asked about once more, or that
+// came too late.
 func (r *race) ask(toolUseID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decided = slices.DeleteFunc(r.decided, func(id string) bool { return id == toolUseID })
 }
 
-// decide ends the hooks that still run for a tool call.
-func (r *race) decide(toolUseID string) {
+// decide notes the decision on a tool call. It returns the hooks that still run
+// for it: they are overtaken.
+func (r *race) decide(toolUseID string) []*runner {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.decided = append(r.decided, toolUseID)
 	if n := len(r.decided) - decisionsKept; n > 0 {
 		r.decided = slices.Delete(r.decided, 0, n)
 	}
-	hooks := slices.Clone(r.hooks[toolUseID])
-	r.mu.Unlock()
-	for _, h := range hooks {
-		h.overtaken()
-	}
+	return slices.Clone(r.hooks[toolUseID])
 }

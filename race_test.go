@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -72,6 +73,47 @@ func TestCallbackOvertakesHook(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A tool call that is asked about once more, as the CLI does after a hook has
+// changed its input, is undecided again: its hooks run.
+func TestCallAskedAboutAgain(t *testing.T) {
+	for range 50 { // the CLI may be faster than whoever has answered
+		askAgain(t)
+	}
+}
+
+func askAgain(t *testing.T) {
+	var answer string
+	play := func(c *cli) {
+		c.greet()
+		c.say("%s", bashRequest)
+		c.hear()
+		c.say("%s", strings.Replace(bashRequest, `"request_id":"`, `"request_id":"again-`, 1))
+		synctest.Wait() // the callback has it, and takes its time
+		c.say("%s", requestHook)
+		f, _ := c.hear()
+		answer = string(f.Line)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		var asked atomic.Int32
+		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+			if asked.Add(1) > 1 {
+				<-ctx.Done()
+			}
+			return permission.Allow(), nil
+		}
+		o.Hooks = []hook.Hook{hook.PermissionRequest("", func(ctx context.Context, _ *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
+			return hook.Decide(permission.Deny("not again")), ctx.Err()
+		})}
+		s := connect(t, o)
+		pass(time.Second)
+		if asked.Load() != 2 || !strings.Contains(answer, "not again") {
+			t.Errorf("asked %d times, the hook's answer is %s", asked.Load(), answer)
+		}
+		finish(t, s)
+	})
 }
 
 // The decision about one tool call does not touch the hooks of another one.

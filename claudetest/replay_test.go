@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -110,6 +111,50 @@ func TestReplayDifferences(t *testing.T) {
 			t.Errorf("silence: %v", s.Wait())
 		}
 	})
+}
+
+// A request that is answered twice is a difference, also when both answers come
+// before one is due.
+func TestReplaySecondReply(t *testing.T) {
+	const (
+		asked    = `{"type":"control_request","request_id":"u-1","request":{"subtype":"can_use_tool","tool_name":"A","input":{}}}`
+		answered = `{"type":"control_response","response":{"subtype":"success","request_id":"u-1","response":{}}}`
+		prompt   = `{"type":"user","message":{"role":"user","content":"x"}}`
+	)
+	entry := func(dir, msg string) string { return `{"dir":"` + dir + `","t_ms":0,"msg":` + msg + "}\n" }
+	recording := entry("out", asked) + entry("in", prompt) + entry("in", answered)
+	for name, tt := range map[string]struct {
+		lines []string
+		same  bool
+	}{
+		"once":          {[]string{answered, prompt}, true},
+		"twice, early":  {[]string{answered, answered, prompt}, false},
+		"twice, late":   {[]string{answered, prompt, answered}, false},
+		"after the end": {[]string{prompt, answered, answered}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tr, err := claudetest.ReadTranscript(strings.NewReader(recording))
+			if err != nil {
+				t.Fatal(err)
+			}
+			replay := claudetest.Replay(tr)
+			conn, err := replay.Start(t.Context(), new(claude.Launch))
+			if err != nil {
+				t.Fatal(err)
+			}
+			go io.Copy(io.Discard, conn)
+			for _, line := range tt.lines {
+				if _, err := io.WriteString(conn, line+"\n"); err != nil && tt.same {
+					t.Error(err)
+				}
+			}
+			conn.CloseWrite()
+			conn.Wait()
+			if err := replay.Err(); (err == nil) != tt.same {
+				t.Errorf("Err = %v", err)
+			}
+		})
+	}
 }
 
 func TestRecordRedaction(t *testing.T) {

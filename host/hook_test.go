@@ -134,6 +134,42 @@ func TestHookPrecedence(t *testing.T) {
 	})
 }
 
+// Of two answers the stricter counts, in either order.
+func TestHookRanks(t *testing.T) {
+	ranks := []string{"allow", "ask", "defer", "deny"}
+	signs := map[string]string{"ask": `"can_use_tool"`, "defer": `"tool_deferred"`, "deny": "hook error"}
+	for strict := range ranks {
+		for lax := range strict {
+			for _, answers := range [][2]string{{ranks[strict], ranks[lax]}, {ranks[lax], ranks[strict]}} {
+				bubble(t, writer, &host.Options{PromptTool: true}, func(c *client) {
+					c.on(func(c *client, f frame) {
+						var r struct {
+							ID string `json:"callback_id"`
+						}
+						if json.Unmarshal(f.Request, &r) != nil || r.ID == "" {
+							return // the question of "ask"
+						}
+						c.reply(f, fmt.Sprintf(`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":%q}}`, r.ID))
+					})
+					c.request("init", "initialize", fmt.Sprintf(`"hooks":{"PreToolUse":[{"hookCallbackIds":[%q,%q]}]}`, answers[0], answers[1]))
+					c.prompt("hi", "")
+					synctest.Wait()
+					var all strings.Builder
+					for _, f := range c.frames {
+						all.WriteString(f.raw + "\n")
+					}
+					for other, sign := range signs {
+						shown := strings.Contains(all.String(), sign)
+						if shown != (other == ranks[strict]) {
+							t.Errorf("%v: %s shows: %v\n%s", answers, other, shown, all.String())
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
 // A gate that does not answer in its time stays closed; the question is
 // withdrawn, and an answer that comes later changes nothing.
 func TestHookTimeout(t *testing.T) {

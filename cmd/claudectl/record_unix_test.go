@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,6 +50,30 @@ func TestRecordWrapper(t *testing.T) {
 		if err != nil || strings.Contains(string(data), "the-secret-of-tests") || !strings.Contains(string(data), "[redacted] is out") {
 			t.Errorf("the recording shows a secret (%v):\n%s", err, data)
 		}
+	}
+}
+
+// Whatever the words of a command are, the script passes them on and runs
+// nothing of them.
+func TestRecordWrapperQuotes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "it's $HOME `id`; \"a\"")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wrapper, file, pwned := filepath.Join(dir, "wrapper"), filepath.Join(dir, "s.ndjson"), filepath.Join(dir, "pwned")
+	words := []string{"'; touch '" + pwned + "'; '", "$(touch pwned)", "`touch pwned`", "a b", `\`, "'", "\n", ""}
+	args := append([]string{"record", "--wrapper", wrapper, "-o", file, "--", "printf", "<%s>"}, words...)
+	if got := invoke(t, "", args...); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	cmd := exec.CommandContext(t.Context(), wrapper, "last 'one'")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), asProgram+"=1")
+	out, err := cmd.Output()
+	if want := "<" + strings.Join(append(words, "last 'one'"), "><") + ">"; err != nil || string(out) != want {
+		t.Errorf("printed %q, %v, want %q", out, err, want)
+	}
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", "pwned*")); err != nil || len(left) > 0 {
+		t.Errorf("the script ran what it should quote: %q, %v", left, err)
 	}
 }
 

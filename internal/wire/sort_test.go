@@ -69,6 +69,8 @@ var sortedLines = []string{
 	strings.Replace(gateLine, `"r-1"`, `""`, 1),
 	strings.Replace(gateLine, `"r-1"`, `7`, 1),
 	strings.Replace(gateLine, `"r-1"`, `"\u0031"`, 1),
+	strings.Replace(gateLine, `"r-1"`, `"r-1\"`, 1), // an answer to it would be no JSON
+	strings.Replace(gateLine, `"r-1"`, `"r\"-1"`, 1),
 	strings.Replace(gateLine, `"r-1"`, `"é"`, 1),
 	strings.Replace(gateLine, `"r-1"`, `"`+strings.Repeat("x", 70)+`"`, 1),
 	strings.Replace(gateLine, `}}}`, `}},"uuid":"u"}`, 1),

@@ -1,0 +1,86 @@
+package inbox_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/inbox"
+)
+
+// A prompt may be abandoned when its whole turn, with its result, already waits
+// in the queue: all that is left of it is dropped, however much the consumer
+// has taken, and the next turn stays.
+func TestAbandonedRest(t *testing.T) {
+	const n = 100
+	for taken := range n + 1 {
+		b := inbox.New(0)
+		b.Acquire()
+		for _, id := range []string{"a", "b"} {
+			b.Sent(id)
+			b.Put(frame(t, `{"type":"system","subtype":"init"`+ids(id)+`}`))
+			for i := range n {
+				b.Put(frame(t, fmt.Sprintf(`{"type":"assistant","text":"%s%d"}`, id, i)))
+			}
+			b.Put(frame(t, `{"type":"result","subtype":"success"`+ids(id)+`}`))
+		}
+		for range taken {
+			if _, err := b.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.Abandon("a")
+		b.Close(context.Canceled)
+		count := 0
+		for {
+			it, err := b.Next(t.Context())
+			if err != nil {
+				break
+			}
+			count++
+			if text := it.Frame.Text("text"); strings.HasPrefix(text, "a") || it.Ends("a") != inbox.NotYet {
+				t.Fatalf("%d frames were taken, then %s came", taken, it.Frame.Line)
+			}
+		}
+		if count != n+2 {
+			t.Errorf("%d frames were taken, then %d came, want %d", taken, count, n+2)
+		}
+		b.Release()
+	}
+}
+
+// A loop that reads, but slowly, is at work: the reader waits for it again and
+// again.
+func TestBrakeForASlowLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(10 << 20)
+		f := frame(t, `{"type":"assistant","x":"`+strings.Repeat("x", 64<<10)+`"}`) // a batch of its own
+		for range 120 {
+			b.Put(f)
+		}
+		b.Acquire()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ctx.Err() == nil {
+				<-time.After(3 * time.Millisecond)
+				if _, err := b.Next(ctx); err != nil {
+					return
+				}
+			}
+		}()
+		begin := time.Now()
+		for range 4 {
+			b.Brake()
+		}
+		if d := time.Since(begin); d != 20*time.Millisecond {
+			t.Errorf("four brakes took %v, want 20ms", d)
+		}
+		cancel()
+		<-done
+	})
+}
