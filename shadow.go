@@ -52,8 +52,12 @@ func (o *Options) checkRules() *OptionError {
 		rules []string
 	}{{"AllowedTools", o.AllowedTools}, {"DisallowedTools", o.DisallowedTools}} {
 		for _, rule := range list.rules {
-			if _, err := permission.ParseRule(rule); err != nil {
+			parsed, err := permission.ParseRule(rule)
+			if err != nil {
 				return &OptionError{list.field, err.Error()}
+			}
+			if right := otherCase(parsed.ToolName); right != "" {
+				return &OptionError{list.field, fmt.Sprintf("the CLI never applies %q: the tool is %s", rule, right)}
 			}
 			if cut(rule) {
 				return &OptionError{list.field, fmt.Sprintf("the CLI would cut %q in two: use a pattern in place of the parentheses", rule)}

@@ -216,6 +216,9 @@ func (o *Options) checkHooks() *OptionError {
 		case h.Timeout < 0 && h.Timeout != NoTimeout:
 			return &OptionError{field, "has a negative timeout"}
 		}
+		if wrong := checkMatcher(h); wrong != "" {
+			return &OptionError{field, wrong}
+		}
 	}
 	return nil
 }

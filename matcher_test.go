@@ -1,0 +1,78 @@
+package claude_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+func TestMatchers(t *testing.T) {
+	for matcher, want := range map[string]string{ // what the error says; empty: none
+		"": "", "*": "", "Bash": "", "Write|Edit": "", "Write, Edit": "", "Bash.*": "", "^(Read|Write)$": "", "mcp__files__read": "", "mcp__(a|b)__.*": "",
+		"Notebook(Edit|Read)": "", "^(?!Bash)": "", "MyTool": "", "Task|Agent": "",
+		"Bash(rm:*)": "is a rule", "Read(./x)": "is a rule", "Bash()": "is a rule",
+		"bash": "the tool is Bash", "Read|WRITE": "the tool is Write", "webfetch": "the tool is WebFetch",
+		"(": "not a regular expression", "Bash[": "not a regular expression", "*.go": "not a regular expression",
+	} {
+		h := noHook()
+		h.Event, h.Matcher = hook.EventPreToolUse, matcher
+		_, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}, OutputSchema: json.RawMessage(`7`)})
+		bad, ok := err.(*claude.OptionError)
+		switch {
+		case !ok:
+			t.Errorf("%q: %v", matcher, err)
+		case want == "" && bad.Field == "Hooks[0]", want != "" && (bad.Field != "Hooks[0]" || !strings.Contains(bad.Error(), want)):
+			t.Errorf("%q: %v, want %q", matcher, err, want)
+		}
+	}
+	h := hook.SessionStart("clear", nil)
+	h.Func, h.Matcher = noHook().Func, "skill"
+	if _, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}, OutputSchema: json.RawMessage(`7`)}); strings.Contains(err.Error(), "Hooks") {
+		t.Errorf("the matcher of another event: %v", err)
+	}
+}
+
+func TestRulesInAnotherCase(t *testing.T) {
+	for _, o := range []claude.Options{{AllowedTools: []string{"read"}}, {DisallowedTools: []string{"bash(rm:*)"}}} {
+		o.Transport = unstarted{t}
+		if _, err := claude.Connect(t.Context(), &o); err == nil || !strings.Contains(err.Error(), "never applies") {
+			t.Errorf("%q, %q: %v", o.AllowedTools, o.DisallowedTools, err)
+		}
+	}
+}
+
+// TestRealMatchers shows which matchers the CLI calls a hook for.
+func TestRealMatchers(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "lists of names with commas")
+	r := realCLI(t, write(filepath.Join(t.TempDir(), "f"), "x"), claudetest.Say("done"))
+	want := map[string]bool{"": true, "*": true, "Write": true, "Write|Edit": true, "Edit, Write": true, ".ri": true, "^(Read|Write)$": true, "Wri": false, "Writes": false, "^(?!Write)": false}
+	got := make(chan string, len(want))
+	for matcher := range want {
+		r.opts.Hooks = append(r.opts.Hooks, hook.PreToolUse(matcher, func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			got <- matcher
+			return nil, nil
+		}))
+	}
+	r.opts.PermissionMode = permission.ModeAcceptEdits
+	if _, err := r.connect(t).Ask(t.Context(), "write"); err != nil {
+		t.Fatal(err)
+	}
+	close(got)
+	called := make(map[string]bool)
+	for matcher := range got {
+		called[matcher] = true
+	}
+	for matcher, fits := range want {
+		if called[matcher] != fits {
+			t.Errorf("%q: the hook was called: %v", matcher, called[matcher])
+		}
+	}
+}
