@@ -31,7 +31,6 @@ type Item struct {
 
 	turn *turn
 	end  *ending // of prompts that end here, nil for most frames
-	kind kind
 }
 
 // kind marks frames that are there for the inbox, whether or not the program
@@ -189,9 +188,9 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	return e, nil
 }
 
-// hides reports whether a frame is not for the consumer.
+// hides reports whether the frame that was observed last is not for the consumer.
 func (b *Inbox) hides(it *Item) bool {
-	switch it.kind {
+	switch b.turns.kind {
 	case echoFrame:
 		return b.HideEchoes || it.unwanted()
 	case stateFrame:

@@ -53,6 +53,7 @@ type turns struct {
 	ready   bool      // the handshake was answered: a failure is no longer that of the start
 	late    bool      // results may come after their prompts are completed
 	moved   bool      // prompts have come into a turn, or gone
+	kind    kind      // of the frame that was observed last
 	work    work
 }
 
@@ -96,7 +97,7 @@ func (t *turns) shared(p *prompt) bool {
 // observe takes the next frame of the wire and returns the item for it. It
 // reports begun when the frame starts a turn for abandoned prompts.
 func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
-	it.Frame = f
+	it.Frame, t.kind = f, otherFrame
 	switch f.Type {
 	case "system":
 		switch f.Subtype {
@@ -106,7 +107,7 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 			t.work.tasksChanged(f)
 		case "session_state_changed":
 			t.work.stateChanged(f)
-			it.kind = stateFrame
+			t.kind = stateFrame
 			return it, false // it is about the session, whatever turn runs
 		}
 	case "assistant", "stream_event":
@@ -118,7 +119,7 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 		}
 	case "user":
 		if t.echo(f) {
-			it.kind = echoFrame
+			t.kind = echoFrame
 		} else if t.current != nil {
 			t.current.spoken = true
 		}
