@@ -218,3 +218,42 @@ func TestQueryEndsWithItsLastRequest(t *testing.T) {
 		})
 	}
 }
+
+// What a CLI says while it is being stopped does not end its stdin either, which
+// would answer the question that is open.
+func TestQueryClosedWhileAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lastWord{stopping: make(chan struct{}), said: make(chan struct{})}
+		l.double = double{t: t, play: func(c *cli) {
+			c.greet()
+			id := c.prompt()
+			c.begin(id)
+			c.say("%s", bashRequest)
+			c.result("all is said, but an agent asks", id)
+			<-l.stopping
+			c.say(`{"type":"system","subtype":"status"}`)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				c.hear()
+			}()
+			synctest.Wait()
+			select {
+			case <-ended:
+				c.t.Error("stdin has ended before the CLI was stopped")
+			default:
+			}
+			close(l.said)
+		}}
+		o := &claude.Options{Transport: l, Logger: testLogger(t)}
+		asked := openQuestion(o)
+		go func() {
+			s := <-asked
+			synctest.Wait()
+			s.Close()
+		}()
+		if _, err := claude.Ask(t.Context(), "work", o); err != nil {
+			t.Error(err)
+		}
+	})
+}

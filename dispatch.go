@@ -144,9 +144,9 @@ func (s *Session) endInput() {
 		return
 	}
 	s.mu.Lock()
-	prompted := s.prompted
+	open := s.prompted && !s.cutOff // the stop ladder has it then
 	s.mu.Unlock()
-	if !prompted || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
+	if !open || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
 		return
 	}
 	s.final.Do(func() { go s.closeInput() })
