@@ -84,18 +84,27 @@ func (e expander) text(w *syntax.Word) string {
 
 func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 	whole := []string{""}
+	var tail strings.Builder // of all of them, as long as there is one way to go on
 	for _, part := range parts {
 		values := e.part(part, quoted)
+		if len(values) == 1 {
+			tail.WriteString(values[0])
+			continue
+		}
 		if len(whole)*len(values) > maxValues {
 			return []string{string(unknown(quoted))}
 		}
 		var next []string
 		for _, head := range whole {
-			for _, tail := range values {
-				next = append(next, head+tail)
+			for _, value := range values {
+				next = append(next, head+tail.String()+value)
 			}
 		}
 		whole = next
+		tail.Reset()
+	}
+	for i := range whole {
+		whole[i] += tail.String()
 	}
 	return whole
 }

@@ -54,14 +54,18 @@ func (s *script) writes(name string, words []string) {
 	if !listed(makers, name) {
 		return
 	}
+	s.pieces = s.pieces || strings.HasSuffix(name, "split")
 	for _, word := range words[1:] {
 		s.make(strings.TrimPrefix(word, "of="))
 	}
 }
 
-// maxFiles is how many files a command may name before it is too much to look
-// at, and denied.
-const maxFiles = 4096
+// How many files a command may name, and how much work they may be, before it
+// is too much to look at, and denied.
+const (
+	maxFiles  = 4096
+	maxEffort = 1 << 20
+)
 
 // deniesFiles reports whether one of the words of a command names a file that
 // a rule for Read or Edit denies.
@@ -70,12 +74,13 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
 		return false
 	}
 	dirs := r.directories(req, s.dirs)
+	effort := maxEffort
 	seen := make(map[shellFile]bool)
 	for _, f := range s.files {
 		if seen[f] {
 			continue
 		}
-		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(req, f, dirs, s.dots) {
+		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(req, f, dirs, s.dots, &effort) {
 			return true
 		}
 	}
@@ -106,7 +111,7 @@ func (r *Rules) directories(req *permission.Request, entered []string) []string 
 	return dirs
 }
 
-func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, dots bool) bool {
+func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, dots bool, effort *int) bool {
 	if whollyUnknown(f.name) {
 		// It could be any file. That counts where it is certainly one.
 		return f.opens && slices.ContainsFunc(r.rules, func(rule rule) bool {
@@ -116,6 +121,9 @@ func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, 
 	var paths, somewhere [][]step
 	for _, p := range meanings(f.name, f.opens) {
 		for _, abs := range r.places(req, dirs, p) {
+			if !spend(effort, len(abs)/4+16) { // for links and steps
+				return true
+			}
 			if strings.HasPrefix(abs, string(anyText)) && !f.opens {
 				somewhere = append(somewhere, wordSteps(abs, dots))
 				continue
@@ -132,7 +140,7 @@ func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, 
 		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
 			return false
 		}
-		fits := func(p []step) bool { return rule.paths.match(r.root, r.home(req), p, true, broad) }
+		fits := func(p []step) bool { return rule.paths.match(r.root, r.home(req), p, true, broad, effort) }
 		// A name in a directory that nobody knows may be every file of a
 		// directory, but not every file of a name.
 		return slices.ContainsFunc(paths, fits) || !rule.paths.anchored && slices.ContainsFunc(somewhere, fits)

@@ -21,7 +21,7 @@ import (
 //
 //	go test ./permission/policy -run TestShellNumbers -v
 func TestShellNumbers(t *testing.T) {
-	texts := spellings()
+	texts := append(spellings(), lines(t, "attacks.txt")...)
 	effective, passed := deniedInBash(t, texts)
 	list, alarms := falseAlarms(t)
 	published := fmt.Sprintf("Of %d spellings of a denied command %d pass; of %d ordinary commands %d are denied by mistake.",
@@ -90,15 +90,10 @@ func everything() []string {
 // denied by rules which do not mean them.
 func falseAlarms(t *testing.T) (list, alarms []string) {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "ordinary.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	deny := policy.MustRules("Bash(rm:*)", "Bash(curl:*)", "Bash(sudo:*)", "Bash(git push:*)", "Bash(npm publish:*)",
 		"Read(.env)", "Read(/secrets/**)", "Edit(/infra/**)").At("/repo").Deny("no")
-	for line := range strings.Lines(string(data)) {
-		command := strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "␤", "\n")
-		list = append(list, command)
+	list = lines(t, "ordinary.txt")
+	for _, command := range list {
 		req := bash(command)
 		req.Cwd = "/repo"
 		if got := decided(t, deny, req); got != "" {
@@ -106,6 +101,19 @@ func falseAlarms(t *testing.T) (list, alarms []string) {
 		}
 	}
 	return list, alarms
+}
+
+// lines reads commands from a file: one in each line, ␤ for a line break.
+func lines(t *testing.T, name string) (list []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		list = append(list, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "␤", "\n"))
+	}
+	return list
 }
 
 // effects runs every text in a bash of its own, in a directory of its own, and

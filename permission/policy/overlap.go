@@ -111,21 +111,22 @@ func (s step) meets(t step) bool {
 func (s step) repeats() bool { return s.kind == stepName || s.kind == stepText }
 
 // overlap reports whether there is a text that both patterns stand for. For a
-// literal text it is whether the other pattern fits it.
-func overlap(a, b []step) bool {
-	seen := make([]bool, (len(a)+1)*(len(b)+1))
+// literal text it is whether the other pattern fits it. It takes what it needs
+// of the effort, and is broad when nothing is left of it; nil is without bounds.
+func overlap(a, b []step, effort *int) bool {
 	type state struct{ i, j int }
+	seen := map[state]bool{}
 	todo := []state{{0, 0}}
 	visit := func(i, j int) {
-		if at := i*(len(b)+1) + j; !seen[at] {
-			seen[at] = true
-			todo = append(todo, state{i, j})
+		if s := (state{i, j}); !seen[s] {
+			seen[s] = true
+			todo = append(todo, s)
 		}
 	}
 	for len(todo) > 0 {
 		i, j := todo[len(todo)-1].i, todo[len(todo)-1].j
 		todo = todo[:len(todo)-1]
-		if i == len(a) && j == len(b) {
+		if i == len(a) && j == len(b) || !spend(effort, 1) {
 			return true
 		}
 		if i < len(a) && leaves(a, i, func(next int) { visit(next, j) }) || j < len(b) && leaves(b, j, func(next int) { visit(i, next) }) {
@@ -144,6 +145,15 @@ func overlap(a, b []step) bool {
 		visit(nextI, nextJ)
 	}
 	return false
+}
+
+// spend takes n of an effort, and reports whether there was so much.
+func spend(effort *int, n int) bool {
+	if effort == nil {
+		return true
+	}
+	*effort -= n
+	return *effort >= 0
 }
 
 // leaves visits the steps that follow without a character. It is true for a

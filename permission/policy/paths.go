@@ -113,8 +113,8 @@ func (r *Rules) fitsFile(rule rule, tool *fileTool, req *permission.Request, p s
 	if err != nil {
 		return how == broad
 	}
-	called := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(abs)), tool.search, how)
-	led := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(real)), tool.search, how)
+	called := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(abs)), tool.search, how, nil)
+	led := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(real)), tool.search, how, nil)
 	if how == broad {
 		return called || led
 	}
@@ -277,7 +277,7 @@ func characters(text string) (step, error) {
 }
 
 // match compares an absolute path, or what is known of one, with the pattern.
-func (p *pathPattern) match(root, home string, abs []step, search bool, how reading) bool {
+func (p *pathPattern) match(root, home string, abs []step, search bool, how reading, effort *int) bool {
 	base := root
 	switch p.from {
 	case "/":
@@ -285,15 +285,15 @@ func (p *pathPattern) match(root, home string, abs []step, search bool, how read
 	case "~":
 		base = home
 	}
-	if p.matchFrom(base, abs, search, how) {
+	if p.matchFrom(base, abs, search, how, effort) {
 		return true
 	}
 	// A place may be a link itself; the path then counts from where it leads.
 	real, err := resolve(base)
-	return err == nil && real != base && p.matchFrom(real, abs, search, how)
+	return err == nil && real != base && p.matchFrom(real, abs, search, how, effort)
 }
 
-func (p *pathPattern) matchFrom(base string, abs []step, search bool, how reading) bool {
+func (p *pathPattern) matchFrom(base string, abs []step, search bool, how reading, effort *int) bool {
 	front := literal(strings.TrimSuffix(filepath.ToSlash(base), "/") + "/")
 	if p.from == "/" && runtime.GOOS == "windows" {
 		front = []step{{kind: stepText}, {char: '/'}} // whatever the volume
@@ -301,9 +301,9 @@ func (p *pathPattern) matchFrom(base string, abs []step, search bool, how readin
 	fits := func(steps []step) bool {
 		whole := slices.Concat(front, steps)
 		if sameInAnyCase && how == broad {
-			return overlap(lower(whole), lower(abs))
+			return overlap(lower(whole), lower(abs), effort)
 		}
-		return overlap(whole, abs)
+		return overlap(whole, abs, effort)
 	}
 	return fits(p.whole) || search && p.below != nil && fits(p.below)
 }

@@ -140,5 +140,5 @@ func special(name string) bool {
 const (
 	writers = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort chmod chown chgrp tar unzip gzip gunzip bzip2 xz zstd zip git curl wget scp sponge mktemp mkfifo rename prettier gofmt goimports black jq yq "
 	readers = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln scp rsync dd install source . sort uniq cut paste rev fold diff cmp comm tee "
-	makers  = " cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename "
+	makers  = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename "
 )

@@ -44,7 +44,7 @@ func (s *script) run(words []string, in input) {
 	}
 	_, starts := starters[name]
 	for i, word := range words[1:] {
-		if s.unread != "" {
+		if s.unread != "" || !s.spend(8) {
 			return
 		}
 		if special(base(word)) {
@@ -100,7 +100,7 @@ func (s *script) tool(name string, words []string, in input) {
 	switch name {
 	case "find", "fd":
 		for i, word := range words[1:] {
-			if regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`).MatchString(word) {
+			if execution.MatchString(word) {
 				s.command(words[i+2:], in)
 			}
 		}
@@ -115,16 +115,21 @@ func (s *script) tool(name string, words []string, in input) {
 	case "make", "gmake", "ninja", "npm", "pnpm", "yarn", "just", "task", "rake", "cmake", "docker", "podman":
 		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc")
 		for i, word := range words {
-			if word == "-f" && i+1 < len(words) {
+			m := makefile.FindStringSubmatch(word)
+			if m != nil && m[1] != "" {
+				s.runFile(m[1])
+			} else if m != nil && i+1 < len(words) {
 				s.runFile(words[i+1])
-			} else if strings.HasPrefix(word, "-f") || strings.HasPrefix(word, "--file=") || strings.HasPrefix(word, "--makefile=") {
-				s.runFile(strings.TrimPrefix(word[strings.IndexByte(word, '=')+1:], "-f"))
 			}
 		}
 	case "git":
 		s.ran = append(s.ran, ".gitconfig", "config", "pre-commit", "post-checkout", "post-commit", "pre-push", "commit-msg", ".gitattributes")
 	}
 }
+
+var execution = regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`)
+
+var makefile = regexp.MustCompile(`^(?:-[a-zA-Z]*f|--file=?|--makefile=?)(.*)$`)
 
 // start reads what a starter starts.
 func (s *script) start(st starter, words []string, in input) {
@@ -324,6 +329,9 @@ func (s *script) interpret(lang language, words []string, in input) {
 					s.runFile(words[i])
 				}
 			case w == "-m" && strings.Contains(lang.values, "m"):
+				if i+1 < len(words) && (!static(words[i+1]) || codeModule.MatchString(words[i+1])) {
+					s.fail("a module that runs code")
+				}
 				return
 			case len(w) == 2 && strings.IndexByte(lang.values, last) >= 0:
 				i++
@@ -349,5 +357,8 @@ func (s *script) interpret(lang language, words []string, in input) {
 		check(text)
 	}
 }
+
+// codeModule are modules of Python that run code they are given.
+var codeModule = regexp.MustCompile(`^(timeit|pdb|bdb|c?[pP]rofile|trace|runpy|code|doctest|asyncio|idlelib.*)$`)
 
 var module = regexp.MustCompile(`^-M[-A-Za-z0-9_:]*$`)

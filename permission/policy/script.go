@@ -14,7 +14,7 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 4 << 20   // bytes of words that are looked at, scripts inside included
+	maxWork    = 512 << 10 // bytes of words that are looked at, scripts inside included
 )
 
 // script is what a text for the shell may run, as far as that can be known
@@ -28,6 +28,8 @@ type script struct {
 	unread string
 
 	made, ran []string            // names of files that are written, and of those that run
+	pieces    bool                // files are written whose names nobody knows
+	scripts   bool                // a script is run by its name
 	vars      map[string][]string // what variables may hold
 	texts     map[string]bool     // variables that may hold more than numbers
 	functions []string
@@ -57,7 +59,7 @@ func readScript(text string) *script {
 	s.dots = strings.Contains(strings.ToLower(text), "glob")
 	s.guarded(text)
 	for _, name := range s.ran {
-		if slices.Contains(s.made, name) {
+		if slices.Contains(s.made, name) || s.pieces && s.scripts {
 			s.fail("%s is written and run", name)
 		}
 	}
@@ -149,23 +151,40 @@ func joined(text string) string {
 }
 
 // tooDeep reports whether brackets or keywords are nested so deeply that the
-// parser would need too much time or too large a stack.
+// parser would need too much time or too large a stack. It looks at the text
+// only: what stands in quotes counts, too.
 func tooDeep(text string) bool {
-	depth := 0
-	for _, m := range nesting.FindAllStringSubmatch(text, -1) {
-		switch m[1] + m[2] {
-		case ")", "}", "]", "fi", "done", "esac":
-			depth = max(depth-1, 0)
-		default:
-			if depth++; depth > maxNesting {
-				return true
+	depth, begins := 0, true
+	for i := 0; i < len(text); i++ {
+		change := 0
+		switch c := text[i]; {
+		case c == '(' || c == '{' || c == '[':
+			change, begins = 1, true
+		case c == ')' || c == '}' || c == ']':
+			change, begins = -1, true
+		case strings.IndexByte("\n;&|`", c) >= 0:
+			begins = true
+		case c >= 'a' && c <= 'z':
+			from := i
+			for i+1 < len(text) && isLetter(text[i+1]) {
+				i++
 			}
+			word := text[from : i+1]
+			if begins {
+				change = keywords[word]
+			}
+			begins = begins && listed(" if then elif else while until do time coproc ", word)
+		case c != ' ' && c != '\t':
+			begins = false
+		}
+		if depth = max(depth+change, 0); depth > maxNesting {
+			return true
 		}
 	}
 	return false
 }
 
-var nesting = regexp.MustCompile(`([()\[\]{}])|(?:^|[\n;&|(){}` + "`" + `]|\b(?:if|then|elif|else|while|until|do|time|coproc)\s)\s*(if|while|until|for|case|select|time|coproc|fi|done|esac)\b`)
+var keywords = map[string]int{"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "select": 1, "time": 1, "coproc": 1, "fi": -1, "done": -1, "esac": -1}
 
 // walk visits a part of the syntax tree.
 func (s *script) walk(node syntax.Node) {
@@ -324,4 +343,5 @@ func (s *script) runFile(path string) {
 		s.fail("a script that comes from %s", path)
 	}
 	s.ran = append(s.ran, base(path))
+	s.scripts = true
 }

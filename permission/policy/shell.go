@@ -26,11 +26,12 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 
 // deniesCommands reports whether a rule for Bash fits one of the commands.
 func (r *Rules) deniesCommands(text string, s *script) bool {
+	effort := maxEffort
 	return slices.ContainsFunc(r.rules, func(rule rule) bool {
 		if rule.ToolName != "Bash" || rule.RuleContent == "" {
 			return false
 		}
-		return rule.fitsText(strings.TrimSpace(text)) || slices.ContainsFunc(s.commands, func(c command) bool { return rule.deniesCommand(c) })
+		return rule.fitsText(strings.TrimSpace(text)) || slices.ContainsFunc(s.commands, func(c command) bool { return rule.deniesCommand(c, &effort) })
 	})
 }
 
@@ -65,8 +66,8 @@ func wildcard(pattern string) *regexp.Regexp {
 
 // deniesCommand compares a command with a rule broadly: by the name of the
 // program wherever it lies, with other options between and, where the program
-// may run its arguments, from each of them on.
-func (r rule) deniesCommand(c command) bool {
+// may run its arguments, from each of them on. Too much effort denies.
+func (r rule) deniesCommand(c command, effort *int) bool {
 	content, whole := r.RuleContent, false
 	switch {
 	case strings.HasSuffix(content, ":*"):
@@ -77,13 +78,13 @@ func (r rule) deniesCommand(c command) bool {
 		whole = !strings.Contains(content, "*")
 	}
 	if strings.Contains(content, "*") {
-		return r.deniesPattern(c)
+		return r.deniesPattern(c, effort)
 	}
 	want := ruleWords(content)
 	if len(want) == 0 {
 		return false
 	}
-	if fitsWords(want, c.words, whole) {
+	if fitsWords(want, c.words, whole, effort) {
 		return true
 	}
 	if !c.open {
@@ -91,11 +92,11 @@ func (r rule) deniesCommand(c command) bool {
 	}
 	words := openWords(c.words)
 	for i := range words {
-		if i > 0 && static(words[i]) && fitsWords(want, words[i:], whole) {
+		if i > 0 && static(words[i]) && fitsWords(want, words[i:], whole, effort) {
 			return true
 		}
 	}
-	return false
+	return *effort < 0
 }
 
 // openWords are the pieces that the words of a command consist of.
@@ -123,9 +124,15 @@ func ruleWords(content string) []string {
 // then the words of the rule in this order, with options between them that the
 // rule does not name. Options of the rule may stand anywhere. A word that is
 // not known may be any of them.
-func fitsWords(want, words []string, whole bool) bool {
+func fitsWords(want, words []string, whole bool, effort *int) bool {
+	if !spend(effort, 1) {
+		return true
+	}
 	if len(words) == 0 || !sameName(want[0], words[0]) {
 		return false
+	}
+	if !spend(effort, len(words)) {
+		return true
 	}
 	rest := words[1:]
 	at := 0
@@ -136,7 +143,7 @@ func fitsWords(want, words []string, whole bool) bool {
 			}
 			continue
 		}
-		next := findWord(w, rest, at)
+		next := findWord(w, rest, at, effort)
 		if next < 0 {
 			return false
 		}
@@ -152,9 +159,9 @@ func allStatic(words []string) bool {
 
 // findWord returns where the next word that is no option, nor the value of one,
 // may be w; -1 if nowhere.
-func findWord(w string, words []string, from int) int {
+func findWord(w string, words []string, from int, effort *int) int {
 	for i := from; i < len(words); i++ {
-		if overlap(literal(w), wordSteps(words[i], true)) {
+		if overlap(literal(w), wordSteps(words[i], true), effort) {
 			return i
 		}
 		option := strings.HasPrefix(words[i], "-") || !static(words[i])
@@ -190,11 +197,14 @@ func sameName(want, word string) bool {
 }
 
 // deniesPattern compares a command with a pattern that has stars inside.
-func (r rule) deniesPattern(c command) bool {
+func (r rule) deniesPattern(c command, effort *int) bool {
 	fits := func(words []string) bool {
 		bare := append([]string{base(words[0])}, words[1:]...)
 		for _, list := range [][]string{words, bare} {
 			text := strings.Join(list, " ")
+			if !spend(effort, len(text)) {
+				return true
+			}
 			if r.fitsText(text) {
 				return true
 			}
@@ -211,8 +221,11 @@ func (r rule) deniesPattern(c command) bool {
 	if len(c.words) == 0 {
 		return false
 	}
-	if fits(c.words) || !c.open {
-		return fits(c.words)
+	if fits(c.words) {
+		return true
+	}
+	if !c.open {
+		return false
 	}
 	words := openWords(c.words)
 	fixed, _, _ := strings.Cut(ruleName(r.RuleContent), "*")

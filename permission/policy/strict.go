@@ -211,7 +211,7 @@ const pathPrograms = " cd ls find mkdir touch rm rmdir mv cp ln cat head tail so
 var actions = map[string]*regexp.Regexp{
 	"find": regexp.MustCompile(`^-(delete|fprint|fls)`),
 	"jq":   regexp.MustCompile(`^-[a-zA-Z]*[fL]|^--(from|raw|slurp|arg|lib)`),
-	"awk":  regexp.MustCompile(`^-[^Fv]`),
+	"awk":  regexp.MustCompile(`^-[^Fv]|[(|>]`),
 	"cd":   regexp.MustCompile(`^-`),
 	"cp":   regexp.MustCompile(`^-`),
 	"mv":   regexp.MustCompile(`^-`),
