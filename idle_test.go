@@ -183,14 +183,17 @@ func TestAskReturnsNoOtherPromptsResult(t *testing.T) {
 	})
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
+		sent := make(chan error, 1)
 		go func() {
-			pass(time.Second)
-			if _, err := s.Send(t.Context(), "something else"); err != nil {
-				t.Error(err)
-			}
+			<-time.After(time.Second)
+			_, err := s.Send(t.Context(), "something else")
+			sent <- err
 		}()
 		if res, err := s.Ask(t.Context(), "look"); err != nil || res.Text != "at work" {
 			t.Errorf("Ask = %+v, %v, want its own result", res, err)
+		}
+		if err := <-sent; err != nil {
+			t.Error(err)
 		}
 		finish(t, s)
 	})
