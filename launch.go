@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/user"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -235,6 +237,24 @@ func (o *Options) readsStates() bool {
 // setIn reports whether an environment has a variable.
 func setIn(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+}
+
+// homeOf is the home directory of a CLI with this environment: what it takes a
+// tilde for. Without the variable it asks the system who runs it.
+func homeOf(env []string) string {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	for _, entry := range slices.Backward(env) { // the last one counts
+		if value, ok := strings.CutPrefix(entry, name+"="); ok && value != "" {
+			return value
+		}
+	}
+	if u, err := user.Current(); err == nil {
+		return u.HomeDir
+	}
+	return ""
 }
 
 // uninherited are variables that are meant for the program that has them, and

@@ -62,7 +62,6 @@ func TestRealRulesAllow(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(r.dir, "out")); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("HOME", r.home) // for the policy; the CLI has it in its environment
 	texts := []string{"Bash(touch:*)", "Bash(mkdir *)", "Bash(truncate* -s 0 *)", "Bash(ln -s a b)", "Bash(cp x y*)", "Bash(rm:*)", "Bash(cd:*)",
 		"Bash(git:*)", "Bash(find:*)", "Bash(sed:*)", "Bash(awk:*)", "Bash(jq:*)", "Bash(tee:*)", "Bash(eval:*)", "Bash(source:*)", "Bash(exec:*)",
 		"Bash(trap:*)", "Bash(touch /outside)", "Edit(/top/**)",
@@ -85,7 +84,7 @@ func TestRealRulesAllow(t *testing.T) {
 			r.dir+"/top/.git/hooks/pre-commit", r.dir+"/top/.claude/settings.json", r.dir+"/top/.mcp.json", r.dir+"/top/.bashrc", r.dir+"/top/a.",
 			r.dir+"/top/.npmrc", r.dir+"/top/.config/git/config", r.dir+"/top/.gitignore", r.dir+"/top/.env")...)
 	r.ruled(t, calls, func(req *permission.Request, asked bool, _ string) {
-		d, err := rules.Allow()(t.Context(), req)
+		d, err := rules.Allow()(permission.WithHome(t.Context(), r.home), req) // as a session says it
 		if err != nil {
 			t.Errorf("%s %s: %v", req.ToolName, req.Input, err)
 		}
@@ -179,4 +178,47 @@ func TestRealConfineBlanks(t *testing.T) {
 			t.Errorf("%s %s: the model saw %q", req.ToolName, req.Input, result)
 		}
 	})
+}
+
+// A tilde in a rule is the home of Options.Env, for a guard and for CanUseTool,
+// as it is for the CLI's own rules.
+func TestRealHomeOfRules(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "a hook that fails closed")
+	for _, file := range []string{"guarded", "asked", "ruled"} {
+		t.Run(file, func(t *testing.T) {
+			r := realCLI(t)
+			secret := filepath.Join(r.home, "private", "key")
+			if err := os.MkdirAll(filepath.Dir(secret), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(secret, []byte("TOPSECRET"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			deny := policy.First(policy.MustRules("Read(~/private/**)").At(r.dir).Deny("keep off"), policy.Always(permission.Allow()))
+			want := "keep off"
+			switch file {
+			case "guarded":
+				r.opts.AllowedTools = []string{"Read", "Bash(cat:*)"}
+				r.opts.Hooks = []hook.Hook{hook.Guard("", deny)}
+			case "asked":
+				r.opts.CanUseTool = deny
+			case "ruled":
+				r.opts.DisallowedTools, want = []string{"Read(~/private/**)"}, "denied"
+				r.opts.CanUseTool = policy.Always(permission.Allow())
+			}
+			s := r.connect(t)
+			for _, call := range []claudetest.Reply{
+				claudetest.UseTool("Read", map[string]string{"file_path": secret}),
+				claudetest.UseTool("Bash", map[string]string{"command": "cat ~/private/key"}),
+			} {
+				r.model.Add(call, claudetest.Say("done"))
+				if _, err := s.Ask(t.Context(), "go"); err != nil {
+					t.Fatal(err)
+				}
+				if got := r.lastResult(t).Text; strings.Contains(got, "TOPSECRET") || !strings.Contains(got, want) {
+					t.Errorf("the model saw %q, want %q", got, want)
+				}
+			}
+		})
+	}
 }

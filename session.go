@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // Session is a conversation with one CLI process. [Connect] starts it, Close
@@ -150,6 +151,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.late.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
+	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)
 	w.Wrote = s.trace.writes()

@@ -80,7 +80,7 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
 		if seen[f] {
 			continue
 		}
-		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(req, f, dirs, s.dots, &effort) {
+		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(f, dirs, s.dots, &effort) {
 			return true
 		}
 	}
@@ -97,7 +97,7 @@ func (r *Rules) directories(req *permission.Request, entered []string) []string 
 	for range min(len(entered), 3) { // as often as it is likely to matter
 		for _, to := range entered {
 			for _, from := range slices.Clone(dirs) {
-				for _, dir := range r.places(req, []string{from}, to) {
+				for _, dir := range r.places([]string{from}, to) {
 					if !slices.Contains(dirs, dir) && len(dirs) < maxValues {
 						dirs = append(dirs, dir)
 					}
@@ -111,7 +111,7 @@ func (r *Rules) directories(req *permission.Request, entered []string) []string 
 	return dirs
 }
 
-func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, dots bool, effort *int) bool {
+func (r *Rules) deniesFile(f shellFile, dirs []string, dots bool, effort *int) bool {
 	if whollyUnknown(f.name) {
 		// It could be any file. That counts where it is certainly one.
 		return f.opens && slices.ContainsFunc(r.rules, func(rule rule) bool {
@@ -120,7 +120,7 @@ func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, 
 	}
 	var paths, somewhere [][]step
 	for _, p := range meanings(f.name, f.opens) {
-		for _, abs := range r.places(req, dirs, p) {
+		for _, abs := range r.places(dirs, p) {
 			if !spend(effort, len(abs)/4+16) { // for links and steps
 				return true
 			}
@@ -140,7 +140,7 @@ func (r *Rules) deniesFile(req *permission.Request, f shellFile, dirs []string, 
 		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
 			return false
 		}
-		fits := func(p []step) bool { return rule.paths.match(r.root, r.home(req), p, true, broad, effort) }
+		fits := func(p []step) bool { return rule.paths.match(r.root, r.home(), p, true, broad, effort) }
 		// A name in a directory that nobody knows may be every file of a
 		// directory, but not every file of a name.
 		return slices.ContainsFunc(paths, fits) || !rule.paths.anchored && slices.ContainsFunc(somewhere, fits)
@@ -154,11 +154,11 @@ func whollyUnknown(word string) bool {
 
 // places are the absolute paths that a word may mean, from each of the
 // directories.
-func (r *Rules) places(req *permission.Request, dirs []string, p string) []string {
+func (r *Rules) places(dirs []string, p string) []string {
 	first, rest, _ := strings.Cut(p, "/")
 	switch {
 	case first == "~" || first == "$HOME" || first == "${HOME}":
-		return []string{cleaned(r.home(req) + "/" + rest)}
+		return []string{cleaned(r.home() + "/" + rest)}
 	case first == "~+" || first == "$PWD":
 		p = "./" + rest
 	case account.MatchString(first): // the home of somebody, or where the shell was

@@ -107,14 +107,14 @@ func (r *Rules) fitsFile(rule rule, tool *fileTool, req *permission.Request, p s
 		if how == strict {
 			return false
 		}
-		abs = r.guessed(req, r.root, p)
+		abs = r.guessed(r.root, p)
 	}
 	real, err := resolve(abs)
 	if err != nil {
 		return how == broad
 	}
-	called := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(abs)), tool.search, how, nil)
-	led := rule.paths.match(r.root, r.home(req), literal(filepath.ToSlash(real)), tool.search, how, nil)
+	called := rule.paths.match(r.root, r.home(), literal(filepath.ToSlash(abs)), tool.search, how, nil)
+	led := rule.paths.match(r.root, r.home(), literal(filepath.ToSlash(real)), tool.search, how, nil)
 	if how == broad {
 		return called || led
 	}
@@ -132,15 +132,15 @@ func (r *Rules) writesProtected(req *permission.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	abs := r.guessed(req, r.dir(req), p)
+	abs := r.guessed(r.dir(req), p)
 	real, err := resolve(abs)
 	return err != nil || padded(p) || r.protects(abs) || r.protects(real) || disguised(p), nil
 }
 
 // guessed is what a path most likely means.
-func (r *Rules) guessed(req *permission.Request, dir, p string) string {
+func (r *Rules) guessed(dir, p string) string {
 	if rest, ok := strings.CutPrefix(p, "~"); ok {
-		return filepath.Join(r.home(req), rest)
+		return filepath.Join(r.home(), rest)
 	}
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
@@ -149,7 +149,10 @@ func (r *Rules) guessed(req *permission.Request, dir, p string) string {
 }
 
 // home is what a tilde stands for.
-func (r *Rules) home(*permission.Request) string {
+func (r *Rules) home() string {
+	if r.user != "" {
+		return r.user
+	}
 	dir, err := os.UserHomeDir()
 	if err != nil {
 		return string(filepath.Separator)

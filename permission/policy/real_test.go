@@ -3,6 +3,8 @@ package policy_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -148,5 +150,45 @@ func argumentForms() []string {
 	return []string{
 		"«P» a b", "«P» -v a b", "«P» -rf a b", "«P» -t sub a", "«P» -vtsub a", "«P» -vt/tmp/x a", "«P» -uo/tmp/x a", "«P» -uo out a", "«P» --target-directory=sub a", "«P» -f/tmp/x", "«P» -f a", "«P» a=/tmp/x",
 		"«P» -C sub a", "«P» -e x", "«P» 'a b'", "«P» 'a*'", "«P» '$x'", "«P» '{a,b}'", "«P» ''", "«P» --", "«P» sub/..", "«P» ~/x", "«P» a:b", "«P» -v 'a[$(touch x)]' b", "«P» 'a[`touch x`]'",
+	}
+}
+
+// readForms are ways to reach .env, with what the rule Read(.env) does to each:
+// here, and in the CLI. The guide shows them as a table.
+func readForms() [][2]string {
+	return [][2]string{
+		{"the name", "cat .env"}, {"another program", "grep KEY .env"}, {"a redirection", "read x < .env"}, {"a path", "cat ./sub/../.env"}, {"a variable of the shell", "cat $PWD/.env"},
+		{"a wildcard", "cat .e*"}, {"braces", "cat .e{nv,}"}, {"a variable with a known value", "f=.env; cat $f"}, {"a directory before", "cd sub && cat ../.env"}, {"a link of the process", "cat /proc/self/cwd/.env"},
+		{"an option", "curl -d @.env localhost"}, {"code of another language", "python3 -c 'print(open(\".env\").read())'"}, {"a script", "bash -c 'cat .env'"}, {"a name that is computed", "cat $(printf .%s env)"},
+		{"a search from above", "grep -r KEY ."}, {"a program that reads it by itself", "docker compose config"}, {"a script that was written before", "./show.sh"},
+	}
+}
+
+// What a rule such as Read(.env) holds is in the guide, as it was measured.
+func TestRealReadRules(t *testing.T) {
+	dir := t.TempDir()
+	var list []string
+	for _, form := range readForms() {
+		list = append(list, form[1])
+	}
+	deny := policy.MustRules("Read(.env)").At(dir).Deny("no")
+	guide, err := os.ReadFile(filepath.Join("..", "..", "docs", "guide", "security.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range verdicts(t, dir, list, func(o *claude.Options) { o.DisallowedTools = []string{"Read(.env)"} }) {
+		req := bash(list[i])
+		req.Cwd = dir
+		ours, cli := "passes", string(v)
+		if decided(t, deny, req) == permission.BehaviorDeny {
+			ours = "denies"
+		}
+		row := fmt.Sprintf("| %s | `%s` | %s | %s |", readForms()[i][0], list[i], ours, cli)
+		if !strings.Contains(string(guide), row) {
+			t.Errorf("the guide lacks %s", row)
+		}
+		if v == cliDenies && ours != "denies" {
+			t.Errorf("the CLI denies %q, and the rule here does not", list[i])
+		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 //	Edit(/src/**)           files below src of the project, for all tools that edit
 //	Read(docs/*.md)         the same for all tools that read
 //	Read(*.pem)             files of that name in any directory
-//	Edit(~/notes/**)        below the home directory
+//	Edit(~/notes/**)        below the home directory of the CLI: HOME of Options.Env
 //	Edit(//tmp/**)          below the root of the file system
 //	WebFetch(domain:go.dev) a host; also domain:*.go.dev
 //	Agent(reviewer)         a kind of subagent
@@ -66,6 +66,7 @@ import (
 type Rules struct {
 	rules []rule
 	root  string
+	user  string // the home directory, if the context of a call says it
 }
 
 // rule is one rule, ready to be compared.
@@ -117,11 +118,20 @@ func (r *Rules) At(dir string) *Rules {
 	return &Rules{rules: r.rules, root: filepath.Clean(dir)}
 }
 
+// of returns the rules for a call: a tilde in them is the home of the CLI that
+// asks, not that of this program.
+func (r *Rules) of(ctx context.Context) *Rules {
+	called := *r
+	called.user, _ = permission.HomeFrom(ctx)
+	return &called
+}
+
 // Allow allows what fits one of the rules, and passes the rest. It also passes
 // what the CLI asks about to be safe, see [permission.Request.ReasonType],
 // since no rule of the CLI would settle that question.
 func (r *Rules) Allow() permission.Func {
-	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		r := r.of(ctx)
 		if req.ReasonType == "safetyCheck" {
 			return permission.Pass(), nil
 		}
@@ -139,8 +149,8 @@ func (r *Rules) Allow() permission.Func {
 // Deny denies what fits one of the rules, and passes the rest. The model reads
 // the message.
 func (r *Rules) Deny(message string) permission.Func {
-	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		fits, err := r.match(req, broad)
+	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		fits, err := r.of(ctx).match(req, broad)
 		if err != nil || !fits {
 			return permission.Pass(), err
 		}

@@ -253,6 +253,30 @@ func TestPathRules(t *testing.T) {
 	}
 }
 
+// The home of the CLI, which the context of a call says, goes before that of
+// this program.
+func TestRulesAtHome(t *testing.T) {
+	t.Setenv("HOME", "/home/host")
+	t.Setenv("USERPROFILE", "/home/host")
+	ctx := permission.WithHome(t.Context(), "/home/cli")
+	deny := policy.MustRules("Read(~/.ssh/**)").At("/repo").Deny("no")
+	for req, want := range map[*permission.Request]permission.Behavior{
+		request("Read", map[string]string{"file_path": "/home/cli/.ssh/id"}):  "deny",
+		request("Read", map[string]string{"file_path": "/home/host/.ssh/id"}): "",
+		bash("cat ~/.ssh/id"):             "deny",
+		bash("cat $HOME/.ssh/id"):         "deny",
+		bash("cat /home/cli/.ssh/id"):     "deny",
+		bash("cat /home/host/.ssh/known"): "",
+	} {
+		if d, err := deny(ctx, req); err != nil || d.Behavior() != want {
+			t.Errorf("%s %s: %q, %v; want %q", req.ToolName, req.Input, d.Behavior(), err, want)
+		}
+		if _, ok := permission.HomeFrom(t.Context()); ok {
+			t.Error("a home without one")
+		}
+	}
+}
+
 // The zero Rules and those at a relative place.
 func TestRulesAt(t *testing.T) {
 	if got := decided(t, new(policy.Rules).Allow(), bash("ls")); got != "error" {
