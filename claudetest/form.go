@@ -36,7 +36,9 @@ func newForm(t *host.Turn) *form {
 func (f *form) fill(_ context.Context, input json.RawMessage) (host.Output, error) {
 	if f.schema != nil {
 		if err := f.schema.Validate(input); err != nil {
-			return host.Output{}, fmt.Errorf("Output does not match required schema: %w", err)
+			out := host.TextOutput("Output does not match required schema: " + err.Error())
+			out.IsError = true
+			return out, nil
 		}
 	}
 	return host.TextOutput("Structured output provided successfully"), nil
