@@ -199,7 +199,7 @@ func (s *scenario) decide(ctx context.Context, _ *permission.Request) (permissio
 // testdata/differences.txt lists them.
 type difference struct {
 	kind, path string // "frame", "only real", "only scripted" or "value"; may end in "*"
-	used       bool
+	used       bool   // from the start, if the two differ only sometimes
 }
 
 func readDifferences(t *testing.T) []*difference {
@@ -218,7 +218,8 @@ func readDifferences(t *testing.T) []*difference {
 		if !ok || reason == "" {
 			t.Fatalf("differences.txt:%d: want \"kind: path # reason\"", i+1)
 		}
-		all = append(all, &difference{kind: kind, path: strings.TrimSpace(path)})
+		kind, sometimes := strings.CutPrefix(kind, "sometimes ")
+		all = append(all, &difference{kind: kind, path: strings.TrimSpace(path), used: sometimes})
 	}
 	return all
 }

@@ -131,6 +131,7 @@ type HookOutcome struct {
 	Context []string
 
 	closed  string // why the event may not go on: a gate that did not answer
+	denied  bool   // and that counts as a denial
 	notices []message.Message
 }
 

@@ -235,7 +235,7 @@ func TestHookOnFailure(t *testing.T) {
 	}
 	for policy, want := range map[string]string{
 		"":                     ran,
-		`"onFailure":"block",`: "ERROR PreToolUse hook failed, and its registration wants that to block.",
+		`"onFailure":"block",`: "ERROR PreToolUse hook failed, and its registration wants that to block. / denied",
 	} {
 		bubble(t, writer, &host.Options{PromptTool: true}, func(c *client) {
 			c.on(fail)

@@ -88,11 +88,14 @@ func (r *hookReply) merge(event hook.Event, out *HookOutcome) {
 	case r.silent:
 		out.notices = append(out.notices, notice(event, "the client did not answer; the session went on without it.", message.LevelNotice))
 		return
-	case r.invalid && r.block && gate(event):
-		out.closed = string(event) + " hook failed, and its registration wants that to block."
-		return
 	case r.invalid:
-		n := notice(event, "hook callback "+r.id+" failed: an error or an invalid answer, treated as empty.", message.LevelWarning)
+		what := "treated as empty."
+		if r.block && gate(event) {
+			out.closed = string(event) + " hook failed, and its registration wants that to block."
+			out.denied = true
+			what = "which blocks, as its registration wants."
+		}
+		n := notice(event, "hook callback "+r.id+" failed: an error or an invalid answer, "+what, message.LevelWarning)
 		n.Tag = "hook_callback_failed"
 		out.notices = append(out.notices, n)
 		return

@@ -345,7 +345,7 @@ func TestMaxTurnsAndResult(t *testing.T) {
 func TestReplayAndState(t *testing.T) {
 	bubble(t, echo, &host.Options{ReplayUserMessages: true, StateEvents: true, Mode: permission.ModePlan}, func(c *client) {
 		c.prompt("hi", "u1")
-		c.want("life u1 queued", "life u1 started", "session_state_changed running", "init plan", "user text: hi",
+		c.want("session_state_changed running", "life u1 queued", "life u1 started", "init plan", "user text: hi",
 			"assistant text: hi", `result success completed "hi" turns=1 of u1`, "life u1 completed", "session_state_changed idle")
 	})
 }

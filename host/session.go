@@ -57,6 +57,7 @@ type session struct {
 	finishing  <-chan struct{} // the last lines of the last turn are written
 	results    int
 	lastFailed bool
+	does       message.State // what the client was told last
 	cost       float64
 	usage      map[string]message.ModelUsage
 	readErr    error
@@ -252,10 +253,15 @@ func (s *session) setMode(m permission.Mode) {
 	_ = s.emit(&message.Status{PermissionMode: m}) // a broken stream ends the session by itself
 }
 
-// state tells the client what the session does, if it wants to know.
+// state tells the client what the session does, if that has changed and the
+// client wants to know.
 func (s *session) state(to message.State) {
-	if s.opts.StateEvents {
-		_ = s.emit(&message.SessionState{State: to})
+	s.mu.Lock()
+	changed := s.does != to
+	s.does = to
+	s.mu.Unlock()
+	if changed && s.opts.StateEvents {
+		_ = s.emit(&message.SessionState{State: to, HostOnly: true})
 	}
 }
 
@@ -317,6 +323,7 @@ func (s *session) enqueue(m *message.User) {
 		s.await(before)
 		s.await(served)
 		s.finished()
+		s.state(message.StateRunning) // the CLI says so before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)
 	})
 	select {

@@ -182,6 +182,9 @@ func (t *Turn) execute(ctx context.Context, c *Call) (Output, HookOutcome, error
 	t.note(pre.Context...)
 	stopped := HookOutcome{Stopped: pre.Stopped}
 	switch {
+	case pre.closed != "" && pre.denied:
+		t.denied(c)
+		return denial(pre.closed), stopped, nil
 	case pre.closed != "":
 		return failure(pre.closed), stopped, nil
 	case pre.Decision == hook.PermissionDeny || pre.Blocked:

@@ -211,9 +211,11 @@ func (s *session) run(t *Turn) {
 	defer t.cancel(nil)
 	for _, q := range t.prompts {
 		s.await(q.announced)
-		s.lifecycle(q, message.CommandStarted)
 	}
 	s.state(message.StateRunning)
+	for _, q := range t.prompts {
+		s.lifecycle(q, message.CommandStarted)
+	}
 	err := t.play(t.ctx)
 	if s.ctx.Err() != nil { // ended from outside: no result
 		return
