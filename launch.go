@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // plan is what Options become: a pure function of them, but for the random
@@ -52,7 +52,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 		hooks:     make(map[string]hook.Hook),
 	}
 	if p.sessionID == "" && o.Resume == "" && !o.Continue {
-		p.sessionID = newUUID() // known before the first turn
+		p.sessionID = uuid.New() // known before the first turn
 	}
 	if p.settings, err = o.settings(); err != nil {
 		return nil, err
@@ -322,12 +322,4 @@ func (o *Options) strictest(event hook.Event) hook.Hook {
 		}
 	}
 	return found
-}
-
-// newUUID returns a random UUID, version 4.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

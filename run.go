@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -36,7 +37,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	}
 	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // which was checked at the start
 	if own.UUID == "" {
-		own.UUID = newUUID()
+		own.UUID = uuid.New()
 	} else if err := s.claimID(own.UUID); err != nil {
 		return "", err
 	}

@@ -3,11 +3,12 @@ package claude
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // validate reports the first option that cannot be used, before anything is
@@ -118,8 +119,6 @@ func (o *Options) checkConflicts() *OptionError {
 	return nil
 }
 
-var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-
 func (o *Options) checkSession() *OptionError {
 	resumes := o.Resume != "" || o.Continue
 	switch {
@@ -131,9 +130,9 @@ func (o *Options) checkSession() *OptionError {
 		return &OptionError{"ResumeAt", "needs Resume"}
 	case o.ResumeDropsTurn != "" && o.ResumeAt == "":
 		return &OptionError{"ResumeDropsTurn", "needs ResumeAt"}
-	case o.SessionID != "" && !uuidForm.MatchString(o.SessionID):
+	case o.SessionID != "" && !uuid.Valid(o.SessionID):
 		return &OptionError{"SessionID", fmt.Sprintf("%q is no UUID", o.SessionID)}
-	case o.Resume != "" && !uuidForm.MatchString(o.Resume):
+	case o.Resume != "" && !uuid.Valid(o.Resume):
 		// The CLI also takes titles and paths of files here. An id that came
 		// from a request must not become one.
 		return &OptionError{"Resume", fmt.Sprintf("%q is no UUID", o.Resume)}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -44,7 +45,7 @@ func (t *Turn) Answer(ctx context.Context) (*Answer, error) {
 	case <-ctx.Done():
 		return nil, t.cut(ctx)
 	}
-	a := &Answer{t: t, id: "msg_" + strings.ReplaceAll(newUUID(), "-", "")[:24]}
+	a := &Answer{t: t, id: "msg_" + strings.ReplaceAll(uuid.New(), "-", "")[:24]}
 	if err := t.allowAnswer(); err != nil {
 		<-t.answering
 		return nil, err

@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -186,7 +187,7 @@ func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, e
 		return out, err
 	}
 	if c.toolUseID == "" {
-		c.toolUseID = newUUID()
+		c.toolUseID = uuid.New()
 	}
 	replies := make([]hookReply, len(callbacks))
 	var all sync.WaitGroup

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -89,7 +89,7 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	}
 	s.id, s.model, s.mode = s.opts.SessionID, s.opts.Model, s.opts.Mode
 	if s.id == "" {
-		s.id = newUUID()
+		s.id = uuid.New()
 	}
 	if s.model == "" {
 		s.model = "scripted"
@@ -106,7 +106,7 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	s.writer = ndjson.NewWriter(rw)
 	s.peer = peer.New(peer.Config{
 		Writer: s.writer, Handler: dispatcher{s}, Context: s.ctx, Log: s.log, Limits: unlimited(),
-		NewID: func(uint64) wire.ID { return wire.ID(`"` + newUUID() + `"`) }, // as the CLI names its requests
+		NewID: func(uint64) wire.ID { return wire.ID(`"` + uuid.New() + `"`) }, // as the CLI names its requests
 	})
 	s.servers = newServers(s)
 	return s
@@ -204,7 +204,7 @@ func (s *session) emit(m message.Message) error {
 	h := m.Head()
 	if len(h.Raw) == 0 {
 		if h.UUID == "" {
-			h.UUID = newUUID()
+			h.UUID = uuid.New()
 		}
 		if h.SessionID == "" {
 			h.SessionID = s.sessionID()
@@ -428,12 +428,4 @@ func (d dispatcher) Fault(line []byte, err error) {
 		return
 	}
 	d.cancel(fmt.Errorf("%w: %w", ErrLine, err))
-}
-
-// newUUID returns a random UUID, version 4.
-func newUUID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

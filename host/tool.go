@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -83,7 +84,7 @@ const rejected = "The user stopped this tool call. It had no effect; wait for wh
 // prepare names the call and encodes its input.
 func (c *Call) prepare() (json.RawMessage, error) {
 	if c.ID == "" {
-		c.ID = "toolu_" + strings.ReplaceAll(newUUID(), "-", "")[:24]
+		c.ID = "toolu_" + strings.ReplaceAll(uuid.New(), "-", "")[:24]
 	}
 	switch in := c.Input.(type) {
 	case nil:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -58,7 +59,7 @@ type ending struct {
 var errInterrupted = fmt.Errorf("%w: interrupted by the client", ErrOver)
 
 func newTurn(s *session, prompts []*queued) *Turn {
-	t := &Turn{s: s, prompts: prompts, id: newUUID(), began: time.Now(), answering: make(chan struct{}, 1)}
+	t := &Turn{s: s, prompts: prompts, id: uuid.New(), began: time.Now(), answering: make(chan struct{}, 1)}
 	t.ctx, t.cancel = context.WithCancelCause(s.ctx)
 	return t
 }
