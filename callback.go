@@ -157,7 +157,7 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 	// the call is undecided again.
 	overtaken := s.race.decide(cb.decides)
 	if !in.Reply(payload) {
-		s.race.ask(cb.decides) // withdrawn: it was no decision
+		s.race.ask(cb.decides) // withdrawn: nothing was decided
 		return false
 	}
 	for _, h := range overtaken {

@@ -118,7 +118,7 @@ func (s *Session) unsent(ctx context.Context, op string, err error) error {
 	return err
 }
 
-// operationFailed tells the log and the trace of an operation that failed.
+// operationFailed reports a failed operation to the log and to the trace.
 func (s *Session) operationFailed(ctx context.Context, t TraceRequest) {
 	level := slog.LevelError
 	if ctx.Err() != nil || errors.Is(t.Err, ErrClosed) {

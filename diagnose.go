@@ -21,7 +21,7 @@ const (
 	maxStray = 4 << 10
 )
 
-// diagnose reports a line that is no frame, or a frame that is odd.
+// diagnose reports a line that is not a frame, or a frame that is odd.
 func (s *Session) diagnose(line []byte, err error) {
 	s.mu.Lock()
 	s.faults++

@@ -77,7 +77,7 @@ func funcName(fn *ast.FuncDecl) string {
 	}
 }
 
-// body looks at a function: typ tells what its return statements return.
+// body looks at a function: typ says what its return statements return.
 func (f *finder) body(body *ast.BlockStmt, typ *ast.FuncType) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		switch n := n.(type) {

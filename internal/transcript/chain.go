@@ -264,7 +264,7 @@ func (x *Index) IsPrompt(e *Entry) bool {
 
 // beside puts back what hangs beside the path: an answer is written as a line
 // for each block, parallel calls get their results each under its own, and the
-// path goes on from one of them.
+// path continues from one of them.
 func (t *tree) beside(path []int) []int {
 	on := make(map[int]bool, len(path))
 	last := make(map[string]int)   // of each answer: its last line on the path

@@ -14,7 +14,7 @@
 // The lines are a tree. A session that was rewound, resumed at a message or
 // written by two processes has branches that nobody sees any more, a compaction
 // cuts the conversation and moves what it preserved, and parallel tool calls
-// hang beside the path that goes on. [Index.Conversation] finds the path that
+// hang beside the path. [Index.Conversation] finds the path that
 // the CLI itself would continue, the way the official TypeScript SDK does.
 //
 // # Files are not trusted

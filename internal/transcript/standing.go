@@ -1,6 +1,6 @@
 package transcript
 
-// Standing is how far a prompt got, as the transcript alone tells.
+// Standing is how far a prompt got, as far as the transcript shows.
 type Standing int
 
 // The standings of a prompt.
