@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/claude-agent-go/claude/internal/leak"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
 // testLogger logs to the test's output.

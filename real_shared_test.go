@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )

@@ -10,7 +10,7 @@ import (
 // unseen are options whose effect no test with the real CLI shows, and why.
 func unseen() map[string]string {
 	return map[string]string{
-		"AgentProgressSummaries": "the first comes after half a minute: internal/compat waits for it",
+		"AgentProgressSummaries": "the first comes after half a minute: internal/test/compat waits for it",
 		"Requests":               "the CLI asks for nothing yet that this package does not know",
 	}
 }

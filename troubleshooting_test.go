@@ -13,7 +13,7 @@ import (
 )
 
 // A page of the guide explains errors by their texts. These are made to
-// happen; internal/policy holds the others to the source.
+// happen; internal/test/rules holds the others to the source.
 func TestTroubleshooting(t *testing.T) {
 	page, err := os.ReadFile("docs/guide/troubleshooting.md")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/leak"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
 // scripts are those that the test binary plays when it is its own child.

@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
 // line is what these tests read of a line of the CLI.

@@ -18,8 +18,8 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/officialsdk"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/officialsdk"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )

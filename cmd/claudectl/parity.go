@@ -11,7 +11,7 @@ type parityCommand struct {
 	Missing bool `help:"Show only what is not offered, and why."`
 }
 
-// Run shows the table that internal/parity makes from the declarations of the
+// Run shows the table that internal/test/parity makes from the declarations of the
 // official SDK.
 func (p *parityCommand) Run(c *console) error {
 	var shown []table

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
 // askingServer is an MCP server with one tool, which asks the user for a name and

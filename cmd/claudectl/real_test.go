@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
 // TestReal runs the commands on the real CLI, with a scripted model behind it.

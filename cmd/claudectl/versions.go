@@ -11,7 +11,7 @@ import (
 // versionsCommand is "claudectl versions".
 type versionsCommand struct{}
 
-// Run shows what this build is, and the table that internal/compat has measured.
+// Run shows what this build is, and the table that internal/test/compat has measured.
 func (*versionsCommand) Run(c *console) error {
 	about := struct {
 		Version string  `json:"version"`

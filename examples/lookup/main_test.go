@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/internal/realcli"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
 // The example runs as it stands, against the real CLI with a scripted model.

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/officialsdk"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(playVariable) != "" { // this program is the fake CLI, too
+		if err := play(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestMeasure runs every case with little to do: what is measured here is
+// whether the program works.
+func TestMeasure(t *testing.T) {
+	if _, installed := officialsdk.Find(".."); !installed && os.Getenv("CI") != "true" {
+		t.Skipf("needs %s: CI=true go test ./internal/test/bench", officialsdk.Package)
+	}
+	b := &bench{rounds: 1, divide: 1000}
+	closeAll, err := b.open(t.Context(), "..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := b.measure(t.Context(), regexp.MustCompile(""), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closeAll(); err != nil {
+		t.Error(err)
+	}
+	for _, r := range rows {
+		if r.Ours == nil || *r.Ours <= 0 && !strings.HasPrefix(r.Case, "idle") && !strings.HasPrefix(r.Case, "start") {
+			t.Errorf("%s was not measured", r.Case)
+		}
+	}
+	verdicts := judge(rows)
+	for _, v := range verdicts {
+		if v.got == "" {
+			t.Errorf("%q was not judged", v.text)
+		}
+	}
+	text := page(rows, verdicts, "0.10")
+	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 4 goroutines |", officialsdk.Version} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q on the page", want)
+		}
+	}
+}
+
+func TestRow(t *testing.T) {
+	r := row{Case: "c, ns", Ours: new(1500.0), TS: new(4500.0), Limit: new(1000.0)}
+	r.ratios()
+	line, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(line, &members); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"allocs", "case", "limit", "ours", "ours_vs_limit", "ours_vs_ts", "ts"}
+	if got := slices.Sorted(maps.Keys(members)); !slices.Equal(got, want) {
+		t.Errorf("members %q, want %q", got, want)
+	}
+	if members["ours_vs_limit"] != 1.5 || members["allocs"] != nil {
+		t.Errorf("got %s", line)
+	}
+	if got, want := strings.Join(r.cells(), "|"), "c|1.50 µs|4.50 µs|1.00 µs|3.00×|1.50×|–"; got != want {
+		t.Errorf("cells %s, want %s", got, want)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	rows := []row{
+		{Case: "small delta, 250 B (limit: split), ns", Ours: new(2.0), TS: new(7.0), Allocs: new(6.0)},
+		{Case: "hook round trip (limit: echo), median, ns", Ours: new(17.0), Limit: new(10.0)},
+		{Case: "idle session in process, bytes", Ours: new(1000.0)},
+	}
+	words := make(map[string]string)
+	for _, v := range judge(rows) {
+		words[v.text] = v.word()
+	}
+	for text, want := range map[string]string{
+		"small deltas at least 3× as fast as the TypeScript SDK": "met",
+		"and fewer than 6 allocations":                           "**not met**",
+		"hook round trip at most 1.6× the raw pipe, median":      "**not met**",
+		"idle session in process under 64 KiB":                   "met",
+		"tool results of 10 MB at least 1×":                      "not measured",
+	} {
+		if words[text] != want {
+			t.Errorf("%s: %s, want %s", text, words[text], want)
+		}
+	}
+	if !broken(judge(rows)) || broken(judge(rows[2:])) {
+		t.Error("broken promises are not told from kept ones")
+	}
+}

@@ -1,0 +1,32 @@
+// Command bench measures this SDK against the official TypeScript SDK and
+// against what the machine allows.
+//
+//	go run ./internal/test/bench                              # everything, as a table
+//	go run ./internal/test/bench -run permission              # some cases
+//	go run ./internal/test/bench -json                        # one object for each case
+//	go run ./internal/test/bench -quick                       # rough, for a look while working
+//	go run ./internal/test/bench -write docs/performance.md   # everything, as a page
+//
+// # How it measures
+//
+// The program plays the CLI itself: started again with a variable set, it is a
+// fake CLI that writes as fast as it is read. Both SDKs and the limits start
+// the same program and ask it for the same rounds by a prompt, such as
+// "delta 20000". Rounds of different clients take turns, and the median of a
+// client's rounds counts, so that a noisy machine disturbs all of them alike.
+//
+// Streams are timed by the client, from the prompt to the result. Round trips
+// are timed by the fake CLI, from its request to the reply, for all clients
+// with the same clock.
+//
+// # The limits
+//
+// "split" reads the same pipe and does nothing but find the ends of lines.
+// "check" also asks encoding/json whether each line is valid. "echo" is the raw
+// pipe: each request is written back as it came.
+//
+// # What must hold
+//
+// The program knows what is promised, prints for each promise whether it holds,
+// and exits with 1 if one does not. With -quick it only prints.
+package main

@@ -1,0 +1,300 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+const (
+	markVariable = "CHAOS_SESSION"
+	atOnce       = 6 // sessions
+	perHost      = 4 // sessions of a host that is killed
+)
+
+// storm is a run of sessions that meet accidents.
+type storm struct {
+	seed     uint64
+	mark     string // of all processes of this run
+	tmp      string
+	sessions int
+	real     int
+	realCLI  *realCLI // nil: not installed
+
+	mu     sync.Mutex
+	fates  map[string]int
+	closes []time.Duration
+	errs   []error
+}
+
+// fates are what can happen to a session.
+var fates = [...]string{"kill", "kill", "term", "suspend", "close", "cancel", "nothing"}
+
+func runStorm(ctx context.Context, st *storm) error {
+	st.fates = make(map[string]int)
+	if st.real > 0 {
+		var err error
+		if st.realCLI, err = newRealCLI(st.tmp); err != nil {
+			return err
+		}
+	}
+	if st.realCLI == nil {
+		st.real = 0
+		fmt.Println("the real CLI is not installed: go run ./internal/test/realcli/install")
+	}
+	// A first session brings up what stays: pools, the poller, lazy tables.
+	st.session(ctx, -1, false)
+	before := count()
+	begin := time.Now()
+	st.all(ctx)
+	fmt.Printf("%d sessions, %d of them with the real CLI, in %v\n", st.sessions, st.real, time.Since(begin).Round(time.Millisecond))
+	for _, fate := range slices.Sorted(maps.Keys(st.fates)) {
+		fmt.Printf("  %-24s %d\n", fate, st.fates[fate])
+	}
+	st.printCloses()
+	return errors.Join(append(st.errs, st.leftovers(ctx, before), context.Cause(ctx))...)
+}
+
+// all runs the sessions, some at once. Those in hosts come in groups.
+func (st *storm) all(ctx context.Context) {
+	places := make(chan struct{}, atOnce)
+	var wg sync.WaitGroup
+	start := func(f func()) {
+		places <- struct{}{}
+		wg.Go(func() { defer func() { <-places }(); f() })
+	}
+	fake, real := st.sessions-st.real, st.real
+	for n := 0; n < fake && ctx.Err() == nil; {
+		if n%20 == 0 && fake-n >= perHost {
+			start(func() { st.host(ctx, n, perHost, false) })
+			n += perHost
+			continue
+		}
+		start(func() { st.session(ctx, n, false) })
+		n++
+	}
+	for n := 0; n < real && ctx.Err() == nil; {
+		if n%4 == 0 && real-n >= 2 {
+			start(func() { st.host(ctx, fake+n, 2, true) })
+			n += 2
+			continue
+		}
+		start(func() { st.session(ctx, fake+n, true) })
+		n++
+	}
+	wg.Wait()
+}
+
+func (st *storm) note(what string, err error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.fates[what]++
+	if err != nil {
+		st.errs = append(st.errs, fmt.Errorf("%s: %w", what, err))
+	}
+}
+
+// options are those of the n-th session.
+func (st *storm) options(n int, real bool) *claude.Options {
+	o := &claude.Options{
+		Settings:       map[string]any{"env": map[string]string{"SOME_TOKEN": "secret"}}, // a temporary file
+		PermissionMode: permission.ModeBypassPermissions,
+		Timeouts:       claude.Timeouts{Close: time.Second}, // for those that are suspended
+	}
+	if real {
+		st.realCLI.use(o)
+	} else {
+		o.CLIPath, _ = os.Executable()
+		o.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + st.tmp, roleVariable + "=cli"}
+	}
+	o.Env = append(o.Env, fmt.Sprintf("%s=%s-%d.", markVariable, st.mark, n))
+	return o
+}
+
+// session runs one session in this process.
+func (st *storm) session(ctx context.Context, n int, real bool) {
+	rng := rand.New(rand.NewPCG(st.seed, uint64(n)))
+	fate := fates[rng.IntN(len(fates))]
+	delay := time.Duration(rng.IntN(80)) * time.Millisecond
+	what := fate
+	if real {
+		if fate == "nothing" {
+			fate = "close" // its shell would go on for too long
+		}
+		what = "real: " + fate
+	}
+	if n < 0 {
+		fate, what = "nothing", "warm-up"
+	}
+	o := st.options(n, real)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	s, err := claude.Connect(ctx, o)
+	if err != nil {
+		st.note(what, err)
+		return
+	}
+	var accident sync.WaitGroup
+	accident.Go(func() {
+		if real {
+			st.awaitShell(n)
+		}
+		<-time.After(delay)
+		st.happen(fate, n, s, cancel)
+	})
+	for range s.Run(ctx, "work") {
+		// Whatever comes, and however it ends.
+	}
+	accident.Wait()
+	begin := time.Now()
+	err = s.Close()
+	took := time.Since(begin)
+	if err == nil && n >= 0 && !within(10*time.Second, func() bool { return len(marked(st.env(n))) == 0 }) {
+		err = fmt.Errorf("session %d left %v", n, marked(st.env(n)))
+	}
+	_ = s.Wait() // says what the accident was
+	st.note(what, err)
+	st.mu.Lock()
+	st.closes = append(st.closes, took)
+	st.mu.Unlock()
+}
+
+// env begins the entry that marks the processes of a session.
+func (st *storm) env(n int) string { return fmt.Sprintf("%s=%s-%d.", markVariable, st.mark, n) }
+
+// awaitShell waits until the real CLI runs its shell.
+func (st *storm) awaitShell(n int) {
+	within(20*time.Second, func() bool {
+		return slices.ContainsFunc(marked(st.env(n)), func(p process) bool { return strings.HasPrefix(p.command, "sleep ") })
+	})
+}
+
+// happen lets the accident happen.
+func (st *storm) happen(fate string, n int, s *claude.Session, cancel context.CancelFunc) {
+	signal := map[string]syscall.Signal{"kill": syscall.SIGKILL, "term": syscall.SIGTERM, "suspend": syscall.SIGSTOP}
+	switch fate {
+	case "close":
+		_ = s.Close()
+	case "cancel":
+		cancel()
+	case "kill", "term", "suspend":
+		for _, p := range marked(st.env(n)) {
+			if p.parent == os.Getpid() { // the CLI itself
+				_ = syscall.Kill(p.pid, signal[fate]) // it may have ended
+			}
+		}
+		if fate == "suspend" {
+			cancel() // nobody else would end it
+		}
+	}
+}
+
+// host runs sessions in a process of their own and kills it.
+func (st *storm) host(ctx context.Context, n, sessions int, real bool) {
+	what := "host killed"
+	if real {
+		what = "real: host killed"
+	}
+	st.note(what, st.killHost(ctx, n, sessions, real))
+}
+
+func (st *storm) killHost(ctx context.Context, n, sessions int, real bool) error {
+	rng := rand.New(rand.NewPCG(st.seed, uint64(n)))
+	o := st.options(n, real)
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Env = append(os.Environ(), roleVariable+"=host", "HOST_CLI="+o.CLIPath, fmt.Sprintf("HOST_SESSIONS=%d", sessions),
+		"HOST_ENV="+strings.Join(append(o.Env, "CHAOS_ENDLESS=1"), "\x1f"), "HOST_DIR="+o.Cwd)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	line, readErr := bufio.NewReader(out).ReadString('\n')
+	if real {
+		st.awaitShell(n)
+	}
+	<-time.After(time.Duration(rng.IntN(60)) * time.Millisecond)
+	err = cmd.Process.Kill()
+	_ = cmd.Wait() // killed
+	if line != "ready\n" {
+		return fmt.Errorf("the host said %q, %v", line, readErr)
+	}
+	if !within(10*time.Second, func() bool { return len(marked(st.env(n))) == 0 }) {
+		return fmt.Errorf("host %d left %v", n, marked(st.env(n)))
+	}
+	return err
+}
+
+// playHost runs sessions whose turns have no end, until it is killed.
+func playHost() {
+	var n int
+	_, _ = fmt.Sscan(os.Getenv("HOST_SESSIONS"), &n) // without it nothing is ready
+	for range n {
+		s, err := claude.Connect(context.Background(), &claude.Options{
+			CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
+			Settings:       map[string]any{"env": map[string]string{"SOME_TOKEN": "secret"}},
+			PermissionMode: permission.ModeBypassPermissions,
+		})
+		if err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		if _, err := s.Send(context.Background(), "work"); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+	}
+	fmt.Println("ready")
+	select {}
+}
+
+func (st *storm) printCloses() {
+	slices.Sort(st.closes)
+	if len(st.closes) > 0 {
+		at := func(q float64) time.Duration {
+			return st.closes[int(q*float64(len(st.closes)-1))].Round(time.Millisecond)
+		}
+		fmt.Printf("Close took %v at the median, %v at 99%%, %v at most\n", at(0.5), at(0.99), at(1))
+	}
+}
+
+// leftovers counts what is left of everything.
+func (st *storm) leftovers(ctx context.Context, before counts) error {
+	// Files of killed hosts are removed by the next session that makes some.
+	abandoned := len(filesBelow(st.tmp))
+	st.session(ctx, -1, false)
+	if st.realCLI != nil {
+		st.realCLI.close()
+	}
+	after, err := settle(before)
+	processes, files := marked(markVariable+"="+st.mark), filesBelow(st.tmp)
+	fmt.Printf("left: %d processes, %d files (%d before the sweep); %v, was %v\n", len(processes), len(files), abandoned, after, before)
+	if len(processes) > 0 {
+		err = errors.Join(err, fmt.Errorf("processes: %v", processes))
+	}
+	if len(files) > 0 {
+		err = errors.Join(err, fmt.Errorf("files: %v", files))
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+)
+
+// measured is what one version can do: "yes", "-" or "?", by name.
+type measured struct {
+	version    string
+	features   map[string]string
+	operations map[string]string
+}
+
+// bound is how long a CLI has for one probe. Old ones start slowly.
+const bound = 60 * time.Second
+
+// measure tries everything on one version.
+func measure(ctx context.Context, version, path string) (*measured, error) {
+	m := &measured{version, make(map[string]string), make(map[string]string)}
+	sessions := true
+	for _, p := range probes() {
+		if p.session && !sessions {
+			m.features[p.name] = "-"
+			continue
+		}
+		ok, err := try(ctx, path, p.run, p.replies...)
+		if errors.Is(err, errBench) || ctx.Err() != nil {
+			return nil, errors.Join(err, ctx.Err())
+		}
+		m.features[p.name] = verdict(ok, err)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s %v\n", version, p.name, m.features[p.name], err)
+		if p.name == connectProbe {
+			sessions = ok
+		}
+	}
+	if !sessions {
+		for _, op := range operations() {
+			m.operations[op.name] = "-"
+		}
+		return m, nil
+	}
+	_, err := try(ctx, path, func(ctx context.Context, b *bench) (bool, error) {
+		b.opts.FileCheckpointing = true
+		s, err := claude.Connect(ctx, b.opts)
+		if err != nil {
+			return false, err
+		}
+		defer s.Close()
+		if _, err := s.Ask(ctx, "hello"); err != nil {
+			return false, err
+		}
+		answered(ctx, s, m)
+		return true, nil
+	})
+	return m, err
+}
+
+// answered sends all operations at once: a CLI that does not know one may never
+// say so.
+func answered(ctx context.Context, s *claude.Session, m *measured) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for _, op := range operations() {
+		group.Go(func() {
+			err := s.Control(ctx, op.name, op.payload, nil)
+			refusal, refused := errors.AsType[*claude.ControlError](err)
+			known := err == nil || refused && refusal.Err == nil && !unknown(refusal)
+			mu.Lock()
+			defer mu.Unlock()
+			m.operations[op.name] = verdict(known, nil)
+		})
+	}
+	group.Wait()
+}
+
+// verdict is "?" where the bound of the probe itself has passed: a slow machine
+// proves nothing.
+func verdict(ok bool, err error) string {
+	switch {
+	case ok && err == nil:
+		return "yes"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "?"
+	}
+	return "-"
+}
+
+// bench is a CLI of its own for one probe.
+type bench struct {
+	model *claudetest.Model
+	dir   string
+	opts  *claude.Options
+}
+
+// errBench means that the probe could not even begin.
+var errBench = errors.New("could not prepare the probe")
+
+func try(ctx context.Context, path string, run func(context.Context, *bench) (bool, error), replies ...claudetest.Reply) (bool, error) {
+	scratch, err := os.MkdirTemp("", "compat-")
+	if err != nil {
+		return false, errors.Join(errBench, err)
+	}
+	defer os.RemoveAll(scratch)
+	model := claudetest.NewModel(replies...)
+	url, err := model.Start()
+	if err != nil {
+		return false, errors.Join(errBench, err)
+	}
+	defer model.Close()
+	ctx, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	env, _ := realcli.Env(home{ctx, scratch}, url)
+	dir := filepath.Join(scratch, "work")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return false, errors.Join(errBench, err)
+	}
+	return run(ctx, &bench{model, dir, &claude.Options{
+		CLIPath: path, Env: env, Cwd: dir, Transport: bare{},
+		Timeouts: claude.Timeouts{Initialize: 40 * time.Second, Rewind: 10 * time.Second, Control: 10 * time.Second},
+	}})
+}
+
+// home is what realcli.Env needs of a test.
+type home struct {
+	ctx context.Context
+	dir string
+}
+
+func (home) Helper()                    {}
+func (h home) Context() context.Context { return h.ctx }
+func (h home) TempDir() string          { return h.dir }
+func (home) Skipf(string, ...any)       {}
+
+func (home) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// page is where the table goes.
+const page = "docs/seeded.md"
+
+func main() {
+	write := flag.Bool("write", false, "write "+page)
+	only := flag.String("only", "", "a pattern for the names of bugs; the page keeps what it says of the others")
+	limit := flag.Duration("limit", 20*time.Minute, "give up after this time")
+	flag.Parse()
+	ctx, cancel := context.WithTimeout(context.Background(), *limit)
+	defer cancel()
+	if err := run(ctx, *only, *write); err != nil {
+		fmt.Println("FAILED:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, only string, write bool) error {
+	chosen, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
+	all, err := bugs()
+	if err != nil {
+		return err
+	}
+	lab, err := os.MkdirTemp("", "seeded-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(lab)
+	if err := copyModule(".", lab); err != nil {
+		return err
+	}
+	var found []finding
+	before := findings(page)
+	tried, survived := 0, 0
+	sound := make(map[string]bool)
+	begin := time.Now()
+	for _, b := range all {
+		if !chosen.MatchString(b.name) {
+			found = append(found, finding{b, before[b.name]})
+			continue
+		}
+		tried++
+		if !sound[b.build] {
+			if got := test(ctx, lab, b.build, choices(all, b.build)); got.failed {
+				return fmt.Errorf("go test %s fails without a bug:\n%s", b.build, got.output)
+			}
+			sound[b.build] = true
+		}
+		f, err := seed(ctx, lab, b)
+		if err != nil {
+			return err
+		}
+		if f.by == "" {
+			survived++
+		}
+		fmt.Printf("%-24s %-60s %s\n", b.name, b.what, f.verdict())
+		found = append(found, f)
+	}
+	fmt.Printf("%d bugs, %d caught, %d survived, in %v\n", tried, tried-survived, survived, time.Since(begin).Round(time.Second))
+	if write {
+		if err := os.WriteFile(page, []byte(table(found)), 0o666); err != nil {
+			return err
+		}
+	}
+	if survived > 0 {
+		return errors.New("not all bugs were caught")
+	}
+	return nil
+}
+
+// finding is what became of a bug.
+type finding struct {
+	bug
+	by string // the test that failed, "" if none did
+}
+
+func (f finding) verdict() string {
+	if f.by == "" {
+		return "SURVIVED"
+	}
+	return "caught by " + f.by
+}
+
+// seed puts one bug into the copy, runs its tests, and takes it out again.
+func seed(ctx context.Context, lab string, b bug) (finding, error) {
+	before, after, err := b.change(lab)
+	if err != nil {
+		return finding{}, err
+	}
+	path := filepath.Join(lab, filepath.FromSlash(b.file))
+	if err := os.WriteFile(path, after, 0o666); err != nil {
+		return finding{}, err
+	}
+	got := test(ctx, lab, b.build, b.run)
+	if err := os.WriteFile(path, before, 0o666); err != nil {
+		return finding{}, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return finding{}, ctx.Err()
+	case got.failed && got.by == "":
+		return finding{}, fmt.Errorf("bug %s does not build:\n%s", b.name, got.output)
+	}
+	return finding{b, got.by}, nil
+}
+
+// outcome is that of go test.
+type outcome struct {
+	failed bool
+	by     string // the first test that failed
+	output string
+}
+
+var (
+	failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
+	startedRun = regexp.MustCompile(`(?m)^=== RUN   ([^\s/]+)`)
+)
+
+// choices is every test that bugs of a build are tried with.
+func choices(all []bug, build string) string {
+	var patterns []string
+	for _, b := range all {
+		if b.build == build && !slices.Contains(patterns, b.run) {
+			patterns = append(patterns, b.run)
+		}
+	}
+	return strings.Join(patterns, "|")
+}
+
+// test runs tests in the copy. They never meet the real CLI there.
+func test(ctx context.Context, lab, build, run string) outcome {
+	args := []string{"test", "-count=1", "-v", "-failfast", "-vet=off", "-timeout=60s", "-run=" + run}
+	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(build)...)...)
+	cmd.Dir = lab
+	cmd.Env = append(os.Environ(), "CI=")
+	text, err := cmd.CombinedOutput()
+	return judge(string(text), err != nil)
+}
+
+// judge reads what go test -v has printed.
+func judge(output string, failed bool) outcome {
+	got := outcome{failed: failed, output: output}
+	if !failed {
+		return got
+	}
+	if m := failedTest.FindStringSubmatch(got.output); m != nil {
+		got.by = m[1]
+	} else if all := startedRun.FindAllStringSubmatch(got.output, -1); len(all) > 0 {
+		got.by = all[len(all)-1][1] // it took the program with it
+	}
+	return got
+}
+
+// copyModule copies what go test needs: not what is hidden, and no other
+// modules.
+func copyModule(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, path)
+		switch {
+		case d.IsDir() && path != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(target, 0o777)
+		case !d.Type().IsRegular():
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, data, 0o666)
+	})
+}
+
+var row = regexp.MustCompile("(?m)^\\| (\\S+) \\|.*\\| `(\\w+)` \\|$")
+
+// findings reads what a page says of each bug, for bugs that are not tried now.
+func findings(path string) map[string]string {
+	text, _ := os.ReadFile(path) // without a page nothing is known
+	by := make(map[string]string)
+	for _, match := range row.FindAllStringSubmatch(string(text), -1) {
+		by[match[1]] = match[2]
+	}
+	return by
+}
+
+// table is the page.
+func table(found []finding) string {
+	var b strings.Builder
+	b.WriteString("# Seeded bugs\n\nMade by `go run ./internal/test/inject -write`: each bug was put into a copy of the module, and the tests were run.\n\n")
+	b.WriteString("| bug | what is wrong | where | caught by |\n|---|---|---|---|\n")
+	caught := 0
+	for _, f := range found {
+		by := "**nobody**"
+		if f.by != "" {
+			by = "`" + f.by + "`"
+			caught++
+		}
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", f.name, f.what, f.file, by)
+	}
+	fmt.Fprintf(&b, "\n%d of %d were caught.\n", caught, len(found))
+	return b.String()
+}

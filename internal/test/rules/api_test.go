@@ -1,0 +1,255 @@
+package rules
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"testing/fstest"
+)
+
+// apiFile has everything that programs can use of this module, one name a
+// line. A line that goes, or changes, breaks programs.
+const apiFile = "docs/api.txt"
+
+func apiRules() []rule {
+	return []rule{{
+		name:  "API",
+		check: checkAPI,
+		bad: fstest.MapFS{
+			"a.go": source("package claude",
+				"type T struct { A int; b int; *B }", "type B struct{}", "type base struct{}", "func (base) Promoted() {}",
+				"func New(name string, n ...int) (t *T, err error) { return nil, nil }",
+				"func (t *T) Do(x, y int) {}", "func hidden() {}",
+				"type I interface { Close() error; sealed() }",
+				"type E string", `const One E = "one"`, "const Two = 2",
+				"func As[V any](v V) V { return v }",
+				"type S struct { base }"),
+			"internal/x/x.go": source("package x", "func Inside() {}"),
+			"cmd/c/main.go":   source("package main", "func Main() {}"),
+			apiFile: source(
+				"claude const One E = \"one\"", "claude const Two = 2",
+				"claude field T.*B", "claude field T.A int",
+				"claude func As[V any](V) V", "claude func New(string, ...int) (*T, error)", "claude func Old()",
+				"claude interface I.Close() error", "claude interface I: others cannot implement it",
+				"claude method (*T) Do(int) ",
+				"claude method (S) Promoted()", "claude type B struct", "claude type E string",
+				"claude type I interface", "claude type S struct", "claude type T struct"),
+		},
+		want: []string{
+			"- claude func Old()",
+			"- claude method (*T) Do(int) ",
+			"+ claude method (*T) Do(int, int)",
+			"go test ./internal/test/rules -update",
+		},
+	}}
+}
+
+func checkAPI(m *module) []string {
+	data, err := fs.ReadFile(m.fsys, apiFile)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	was, is := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n"), m.api()
+	var diff []string
+	for _, line := range was {
+		if !slices.Contains(is, line) {
+			diff = append(diff, "- "+line)
+		}
+	}
+	for _, line := range is {
+		if !slices.Contains(was, line) {
+			diff = append(diff, "+ "+line)
+		}
+	}
+	if diff != nil {
+		diff = append(diff, "the API is not that of "+apiFile+": a line with - breaks programs. To accept it: go test ./internal/test/rules -update")
+	}
+	return diff
+}
+
+// api lists what the public packages export.
+func (m *module) api() []string {
+	files := make(map[string][]*ast.File)
+	fset := token.NewFileSet()
+	for _, f := range m.sources() {
+		if !public(f) {
+			continue
+		}
+		// Parsed again, because package doc changes what it is given.
+		parsed, err := parser.ParseFile(fset, f.path, f.src, parser.SkipObjectResolution)
+		if err == nil {
+			files[f.dir()] = append(files[f.dir()], parsed)
+		}
+	}
+	var lines []string
+	for dir, parsed := range files {
+		p, err := doc.NewFromFiles(fset, parsed, path.Join(modulePath, dir))
+		if err != nil {
+			return []string{err.Error()}
+		}
+		prefix := dir + " "
+		if dir == "." {
+			prefix = "claude "
+		}
+		for _, line := range exported(p) {
+			lines = append(lines, prefix+line)
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines) // systems may have their own version of a function
+}
+
+// public reports whether other modules can import a file's package.
+func public(f *file) bool {
+	return f.ast.Name.Name != "main" && !slices.Contains(strings.Split(f.dir(), "/"), "internal")
+}
+
+// exported describes a package, name by name.
+func exported(p *doc.Package) []string {
+	lines := values(p.Consts, p.Vars)
+	for _, f := range p.Funcs {
+		lines = append(lines, "func "+f.Name+signature(f.Decl.Type))
+	}
+	for _, t := range p.Types {
+		spec := t.Decl.Specs[0].(*ast.TypeSpec)
+		lines = append(lines, values(t.Consts, t.Vars)...)
+		lines = append(lines, structure(spec)...)
+		for _, f := range t.Funcs {
+			lines = append(lines, "func "+f.Name+signature(f.Decl.Type))
+		}
+		for _, f := range t.Methods {
+			lines = append(lines, fmt.Sprintf("method (%s) %s%s", f.Recv, f.Name, signature(f.Decl.Type)))
+		}
+	}
+	return lines
+}
+
+// structure describes a type: its kind, its fields, its methods if it is an
+// interface.
+func structure(spec *ast.TypeSpec) []string {
+	name := spec.Name.Name
+	head := "type " + name + typeParams(spec.TypeParams)
+	if spec.Assign.IsValid() {
+		head += " ="
+	}
+	switch t := spec.Type.(type) {
+	case *ast.StructType:
+		lines := []string{head + " struct"}
+		for _, f := range t.Fields.List {
+			for _, n := range f.Names {
+				lines = append(lines, fmt.Sprintf("field %s.%s %s", name, n.Name, show(f.Type)))
+			}
+			if f.Names == nil {
+				lines = append(lines, fmt.Sprintf("field %s.%s", name, show(f.Type)))
+			}
+		}
+		return lines
+	case *ast.InterfaceType:
+		lines := []string{head + " interface"}
+		for _, f := range t.Methods.List {
+			for _, n := range f.Names {
+				lines = append(lines, fmt.Sprintf("interface %s.%s%s", name, n.Name, signature(f.Type.(*ast.FuncType))))
+			}
+			if f.Names == nil {
+				lines = append(lines, fmt.Sprintf("interface %s.%s", name, show(f.Type)))
+			}
+		}
+		if t.Incomplete {
+			lines = append(lines, "interface "+name+": others cannot implement it")
+		}
+		return lines
+	case *ast.FuncType:
+		return []string{head + " func" + signature(t)}
+	}
+	return []string{head + " " + show(spec.Type)}
+}
+
+// values describes constants and variables.
+func values(groups ...[]*doc.Value) []string {
+	var lines []string
+	for _, group := range groups {
+		for _, v := range group {
+			typ := "" // in a group with iota the type stands only once
+			for _, spec := range v.Decl.Specs {
+				spec := spec.(*ast.ValueSpec)
+				if spec.Type != nil {
+					typ = " " + show(spec.Type)
+				} else if spec.Values != nil {
+					typ = ""
+				}
+				for i, name := range spec.Names {
+					line := v.Decl.Tok.String() + " " + name.Name + typ
+					if i < len(spec.Values) {
+						if literal, ok := spec.Values[i].(*ast.BasicLit); ok {
+							line += " = " + literal.Value
+						}
+					}
+					if name.IsExported() {
+						lines = append(lines, line)
+					}
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// signature is the type of a function without the names of its parameters,
+// which may change freely.
+func signature(t *ast.FuncType) string {
+	s := typeParams(t.TypeParams) + "(" + strings.Join(types(t.Params), ", ") + ")"
+	switch results := types(t.Results); len(results) {
+	case 0:
+		return s
+	case 1:
+		return s + " " + results[0]
+	default:
+		return s + " (" + strings.Join(results, ", ") + ")"
+	}
+}
+
+func types(list *ast.FieldList) []string {
+	var all []string
+	if list == nil {
+		return nil
+	}
+	for _, f := range list.List {
+		for range max(1, len(f.Names)) {
+			all = append(all, show(f.Type))
+		}
+	}
+	return all
+}
+
+func typeParams(list *ast.FieldList) string {
+	if list == nil {
+		return ""
+	}
+	var all []string
+	for _, f := range list.List {
+		for _, n := range f.Names {
+			all = append(all, n.Name+" "+show(f.Type))
+		}
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// show writes a type on one line.
+func show(e ast.Expr) string {
+	if f, ok := e.(*ast.FuncType); ok {
+		return "func" + signature(f)
+	}
+	var b bytes.Buffer
+	if err := format.Node(&b, token.NewFileSet(), e); err != nil {
+		return err.Error()
+	}
+	return strings.Join(strings.Fields(b.String()), " ")
+}

@@ -1,0 +1,197 @@
+package rules
+
+import (
+	"bytes"
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const (
+	modulePath = "github.com/claude-agent-go/claude"
+	root       = "../../.."
+)
+
+// rule is one rule of the repository. Its example must make it complain once for each of
+// want, and about nothing else.
+type rule struct {
+	name  string
+	check func(*module) []string
+	bad   fstest.MapFS
+	want  []string
+}
+
+func rules() []rule {
+	var all []rule
+	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), documentRules(), apiRules(), namedRules()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// With -update the parts of documents that are taken from the source are
+// written before they are checked.
+var update = flag.Bool("update", false, "write docs/api.txt and the snippets of documents")
+
+func TestModule(t *testing.T) {
+	m := load(t, os.DirFS(root))
+	if len(m.files) < 50 {
+		t.Fatalf("only %d Go files found: is this the module's root?", len(m.files))
+	}
+	if *update {
+		writeDocuments(t, m)
+	}
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			for _, complaint := range r.check(m) {
+				t.Error(complaint)
+			}
+		})
+	}
+}
+
+// writeDocuments writes what is made from the source.
+func writeDocuments(t *testing.T, m *module) {
+	files := map[string]string{apiFile: strings.Join(m.api(), "\n") + "\n"}
+	for _, name := range m.documents() {
+		files[name], _ = m.filled(name)
+	}
+	for name, text := range files {
+		old, err := fs.ReadFile(m.fsys, name)
+		if err == nil && string(old) == text {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(root, filepath.FromSlash(name)), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		t.Log("wrote", name)
+	}
+}
+
+func TestRulesCanFail(t *testing.T) {
+	for _, r := range rules() {
+		t.Run(r.name, func(t *testing.T) {
+			got := r.check(load(t, r.bad))
+			for _, want := range r.want {
+				found := 0
+				for _, complaint := range got {
+					if strings.Contains(complaint, want) {
+						found++
+					}
+				}
+				if found != 1 {
+					t.Errorf("%d complaints contain %q, want one, in:\n%s", found, want, strings.Join(got, "\n"))
+				}
+			}
+			if len(got) != len(r.want) {
+				t.Errorf("%d complaints, want %d:\n%s", len(got), len(r.want), strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// module is the source of a module, without modules nested in it.
+type module struct {
+	fsys  fs.FS
+	fset  *token.FileSet
+	files []*file
+}
+
+type file struct {
+	path  string // from the module's root, with slashes
+	test  bool
+	lines int
+	src   []byte
+	ast   *ast.File
+}
+
+// dir is the package's folder, "." for the root package.
+func (f *file) dir() string { return path.Dir(f.path) }
+
+// sources yields the files that are not tests, whatever system they are for.
+func (m *module) sources() []*file { return m.some(false) }
+
+func (m *module) tests() []*file { return m.some(true) }
+
+func (m *module) some(test bool) []*file {
+	var some []*file
+	for _, f := range m.files {
+		if f.test == test {
+			some = append(some, f)
+		}
+	}
+	return some
+}
+
+// at is a position as editors understand it.
+func (m *module) at(n ast.Node) string { return m.fset.Position(n.Pos()).String() }
+
+// lines counts the lines of a node.
+func (m *module) lines(n ast.Node) int {
+	return m.fset.Position(n.End()).Line - m.fset.Position(n.Pos()).Line + 1
+}
+
+func load(t *testing.T, fsys fs.FS) *module {
+	t.Helper()
+	m := &module{fsys: fsys, fset: token.NewFileSet()}
+	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return enter(fsys, name, d.Name())
+		}
+		if path.Ext(name) == ".go" {
+			return m.add(name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// enter skips what the go command skips: hidden folders, test data and other
+// modules.
+func enter(fsys fs.FS, name, base string) error {
+	if name == "." {
+		return nil
+	}
+	if base[0] == '.' || base[0] == '_' || base == "testdata" {
+		return fs.SkipDir
+	}
+	if _, err := fs.Stat(fsys, path.Join(name, "go.mod")); err == nil {
+		return fs.SkipDir
+	}
+	return nil
+}
+
+func (m *module) add(name string) error {
+	src, err := fs.ReadFile(m.fsys, name)
+	if err != nil {
+		return err
+	}
+	parsed, err := parser.ParseFile(m.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	m.files = append(m.files, &file{
+		path: name, test: strings.HasSuffix(name, "_test.go"),
+		lines: bytes.Count(src, []byte("\n")), src: src, ast: parsed,
+	})
+	return nil
+}
+
+// source is one file of an example.
+func source(lines ...string) *fstest.MapFile {
+	return &fstest.MapFile{Data: []byte(strings.Join(lines, "\n") + "\n")}
+}
