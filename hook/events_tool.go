@@ -1,6 +1,11 @@
 package hook
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/claude-agent-go/claude/permission"
+)
 
 // PreToolUse is called before a tool runs; the matcher is for tool names. It
 // can deny the call ([DenyTool]), allow it, have it asked, and change its
@@ -9,10 +14,26 @@ func PreToolUse(matcher string, fn func(ctx context.Context, in *PreToolUseInput
 	return answer(EventPreToolUse, matcher, fn)
 }
 
+// PreToolUseInput is the input of [PreToolUse].
+type PreToolUseInput struct {
+	Base
+	Tool
+}
+
 // PostToolUse is called after a tool has run; the matcher is for tool names.
 // Blocking gives the model feedback.
 func PostToolUse(matcher string, fn func(ctx context.Context, in *PostToolUseInput) (*PostToolUseOutput, error)) Hook {
 	return answer(EventPostToolUse, matcher, fn)
+}
+
+// PostToolUseInput is the input of [PostToolUse].
+type PostToolUseInput struct {
+	Base
+	Tool
+	// ToolResponse is the tool's own result, of a shape that depends on the
+	// tool.
+	ToolResponse json.RawMessage `json:"tool_response"`
+	DurationMS   float64         `json:"duration_ms,omitzero"`
 }
 
 // PostToolUseFailure is called after a tool has failed; the matcher is for
@@ -21,10 +42,27 @@ func PostToolUseFailure(matcher string, fn func(ctx context.Context, in *PostToo
 	return answer(EventPostToolUseFailure, matcher, fn)
 }
 
+// PostToolUseFailureInput is the input of [PostToolUseFailure].
+type PostToolUseFailureInput struct {
+	Base
+	Tool
+	// Error says what went wrong.
+	Error string `json:"error"`
+	// IsInterrupt says that the user stopped the tool.
+	IsInterrupt bool    `json:"is_interrupt,omitzero"`
+	DurationMS  float64 `json:"duration_ms,omitzero"`
+}
+
 // PostToolBatch is called after all tools of one answer have run. Blocking
 // ends the turn; the model reads the reason in the next one.
 func PostToolBatch(fn func(ctx context.Context, in *PostToolBatchInput) (*ContextOutput, error)) Hook {
 	return answer(EventPostToolBatch, "", fn)
+}
+
+// PostToolBatchInput is the input of [PostToolBatch].
+type PostToolBatchInput struct {
+	Base
+	ToolCalls []ToolCall `json:"tool_calls"`
 }
 
 // PermissionRequest is called when the CLI asks for permission, together with
@@ -34,10 +72,32 @@ func PermissionRequest(matcher string, fn func(ctx context.Context, in *Permissi
 	return answer(EventPermissionRequest, matcher, fn)
 }
 
+// PermissionRequestInput is the input of [PermissionRequest].
+type PermissionRequestInput struct {
+	Base
+	Tool
+	// Suggestions are the updates that would make the question unnecessary
+	// next time.
+	Suggestions []permission.Update `json:"permission_suggestions,omitzero"`
+}
+
+// The CLI names the tool use beside this input and not inside it.
+func (in *PermissionRequestInput) received(raw json.RawMessage, toolUseID string) {
+	in.Raw, in.ToolUseID = raw, toolUseID
+}
+
 // PermissionDenied is called after auto mode has denied a tool call; the
 // matcher is for tool names.
 func PermissionDenied(matcher string, fn func(ctx context.Context, in *PermissionDeniedInput) (*PermissionDeniedOutput, error)) Hook {
 	return answer(EventPermissionDenied, matcher, fn)
+}
+
+// PermissionDeniedInput is the input of [PermissionDenied].
+type PermissionDeniedInput struct {
+	Base
+	Tool
+	// Reason says why the call was denied.
+	Reason string `json:"reason"`
 }
 
 // Elicitation is called when an MCP server asks the user something; the
@@ -47,8 +107,31 @@ func Elicitation(matcher string, fn func(ctx context.Context, in *ElicitationInp
 	return answer(EventElicitation, matcher, fn)
 }
 
+// ElicitationInput is the input of [Elicitation].
+type ElicitationInput struct {
+	Base
+	MCPServerName string `json:"mcp_server_name"`
+	Message       string `json:"message"`
+	// Mode is "form" or "url".
+	Mode            string          `json:"mode,omitzero"`
+	URL             string          `json:"url,omitzero"`
+	ElicitationID   string          `json:"elicitation_id,omitzero"`
+	RequestedSchema json.RawMessage `json:"requested_schema,omitzero"`
+}
+
 // ElicitationResult is called when the user has answered an MCP server; the
 // matcher is for server names. The answer can be turned into a refusal.
 func ElicitationResult(matcher string, fn func(ctx context.Context, in *ElicitationResultInput) (*ElicitationOutput, error)) Hook {
 	return answer(EventElicitationResult, matcher, fn)
+}
+
+// ElicitationResultInput is the input of [ElicitationResult].
+type ElicitationResultInput struct {
+	Base
+	MCPServerName string `json:"mcp_server_name"`
+	ElicitationID string `json:"elicitation_id,omitzero"`
+	Mode          string `json:"mode,omitzero"`
+	// Action is "accept", "decline" or "cancel".
+	Action  string          `json:"action"`
+	Content json.RawMessage `json:"content,omitzero"`
 }
