@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// RewindPreview says what RewindFiles would do, and changes nothing.
-func (s *Session) RewindPreview(ctx context.Context, messageID string) (*control.Rewind, error) {
+// PreviewRewind says what RewindFiles would do, and changes nothing.
+func (s *Session) PreviewRewind(ctx context.Context, messageID string) (*control.Rewind, error) {
 	return s.rewind(ctx, messageID, true)
 }
 
@@ -40,9 +40,9 @@ func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*con
 	return file, s.operate(ctx, "read_file", payload, s.opts.Timeouts.Control, file)
 }
 
-// FileSuggestions returns files of the working directory whose names fit a
+// SuggestFiles returns files of the working directory whose names fit a
 // query, as for completion.
-func (s *Session) FileSuggestions(ctx context.Context, query string) (*control.FileSuggestions, error) {
+func (s *Session) SuggestFiles(ctx context.Context, query string) (*control.FileSuggestions, error) {
 	payload := struct {
 		Query string `json:"query"`
 	}{query}
@@ -77,10 +77,10 @@ func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, err
 	return reply.Directory, err
 }
 
-// MCPCall calls a tool of an external MCP server without the model, by its
+// CallMCPTool calls a tool of an external MCP server without the model, by its
 // full name mcp__server__tool. The arguments are encoded by the rules of
 // encoding/json. The CLI refuses it for servers of this process.
-func (s *Session) MCPCall(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
+func (s *Session) CallMCPTool(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
 	const op = "mcp_call"
 	result := new(control.MCPCallResult)
 	payload := struct {
@@ -96,8 +96,8 @@ func (s *Session) MCPCall(ctx context.Context, tool string, arguments any) (*con
 	return result, s.operate(ctx, op, payload, s.opts.Timeouts.MCP, result)
 }
 
-// MCPReadResource reads a resource "ui://…" of an external MCP server.
-func (s *Session) MCPReadResource(ctx context.Context, server, uri string) ([]control.MCPResource, error) {
+// ReadMCPResource reads a resource "ui://…" of an external MCP server.
+func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]control.MCPResource, error) {
 	payload := struct {
 		Server string `json:"serverName"`
 		URI    string `json:"uri"`

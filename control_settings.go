@@ -80,10 +80,10 @@ func (s *Session) PermissionRules(ctx context.Context) (*control.PermissionRules
 	return rules, s.operate(ctx, "list_permission_rules", nil, s.opts.Timeouts.Control, rules)
 }
 
-// HooksListing returns the hooks of settings and plugins. Those of this
+// Hooks returns the hooks of settings and plugins. Those of this
 // program are not in it.
-func (s *Session) HooksListing(ctx context.Context) (*control.HooksListing, error) {
-	listing := new(control.HooksListing)
+func (s *Session) Hooks(ctx context.Context) (*control.Hooks, error) {
+	listing := new(control.Hooks)
 	return listing, s.operate(ctx, "get_hooks_listing", nil, s.opts.Timeouts.Control, listing)
 }
 

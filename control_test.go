@@ -146,7 +146,7 @@ func TestOwnTimeouts(t *testing.T) {
 		for want, call := range map[time.Duration]func() error{
 			time.Second:     func() error { return s.SetModel(t.Context(), "x") },
 			2 * time.Second: func() error { return second(s.RewindFiles(t.Context(), "m")) },
-			3 * time.Second: func() error { return s.MCPReconnect(t.Context(), "x") },
+			3 * time.Second: func() error { return s.ReconnectMCPServer(t.Context(), "x") },
 		} {
 			begin := time.Now()
 			if err := call(); !errors.Is(err, claude.ErrTimeout) || time.Since(begin) != want {

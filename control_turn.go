@@ -16,9 +16,9 @@ func (s *Session) InterruptAll(ctx context.Context) (*control.Interrupted, error
 	return receipt, s.operate(ctx, "interrupt", payload, s.opts.Timeouts.Control, receipt)
 }
 
-// Cancel takes back a prompt that waits for its turn, by the id that Send
+// CancelPrompt takes back a prompt that waits for its turn, by the id that Send
 // returned. It reports false for one that has begun, or that is not known.
-func (s *Session) Cancel(ctx context.Context, messageID string) (cancelled bool, err error) {
+func (s *Session) CancelPrompt(ctx context.Context, messageID string) (cancelled bool, err error) {
 	payload := struct {
 		ID string `json:"message_uuid"`
 	}{messageID}
@@ -29,10 +29,10 @@ func (s *Session) Cancel(ctx context.Context, messageID string) (cancelled bool,
 	return reply.Cancelled, err
 }
 
-// SideQuestion asks something about the conversation beside it: the answer is
+// AskSideQuestion asks something about the conversation beside it: the answer is
 // not added to it, and a turn that runs goes on. The model is called, so ctx
 // alone bounds the wait.
-func (s *Session) SideQuestion(ctx context.Context, question string) (*control.SideAnswer, error) {
+func (s *Session) AskSideQuestion(ctx context.Context, question string) (*control.SideAnswer, error) {
 	payload := struct {
 		Question string `json:"question"`
 	}{question}

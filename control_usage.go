@@ -44,20 +44,20 @@ func (s *Session) BinaryVersion(ctx context.Context) (*control.BinaryVersion, er
 	return version, s.operate(ctx, "get_binary_version", nil, s.opts.Timeouts.Control, version)
 }
 
-// TaskStop ends a background task, by the id that *message.TaskStarted has. An
+// StopTask ends a background task, by the id that *message.TaskStarted has. An
 // id that is not known is no error.
-func (s *Session) TaskStop(ctx context.Context, taskID string) error {
+func (s *Session) StopTask(ctx context.Context, taskID string) error {
 	payload := struct {
 		ID string `json:"task_id"`
 	}{taskID}
 	return s.operate(ctx, "stop_task", payload, s.opts.Timeouts.Control, nil)
 }
 
-// TaskBackground moves a tool that runs in the foreground to the background, by
+// BackgroundTask moves a tool that runs in the foreground to the background, by
 // the id of its call, so that the turn goes on without it. It reports whether
 // the CLI says that it has; a shell command can be moved once
 // *message.TaskStarted tells of it, seconds after its begin.
-func (s *Session) TaskBackground(ctx context.Context, toolUseID string) (moved bool, err error) {
+func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved bool, err error) {
 	const op = "background_tasks"
 	if toolUseID == "" { // to the CLI it would mean all of them
 		return false, s.unsent(ctx, op, &ControlError{Op: op, Message: "the id of the tool call is empty"})
@@ -72,15 +72,15 @@ func (s *Session) TaskBackground(ctx context.Context, toolUseID string) (moved b
 	return reply.Backgrounded, err
 }
 
-// TaskBackgroundAll moves all tools that run in the foreground to the
+// BackgroundTasks moves all tools that run in the foreground to the
 // background. The CLI does not say whether there were any;
 // *message.BackgroundTasks tells what runs there.
-func (s *Session) TaskBackgroundAll(ctx context.Context) error {
+func (s *Session) BackgroundTasks(ctx context.Context) error {
 	return s.operate(ctx, "background_tasks", nil, s.opts.Timeouts.Control, nil)
 }
 
-// TaskOutput returns the end of what a background task has written.
-func (s *Session) TaskOutput(ctx context.Context, taskID string) (*control.TaskOutput, error) {
+// ReadTaskOutput returns the end of what a background task has written.
+func (s *Session) ReadTaskOutput(ctx context.Context, taskID string) (*control.TaskOutput, error) {
 	payload := struct {
 		ID string `json:"task_id"`
 	}{taskID}

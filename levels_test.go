@@ -71,9 +71,9 @@ func TestLogLevels(t *testing.T) {
 		}, `level=DEBUG msg="control operation failed" op=set_model error=`},
 		"rewind without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.RewindFiles(ctx, "m") },
 			`level=ERROR msg="control operation failed" op=rewind_files error=`},
-		"preview without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.RewindPreview(ctx, "m") },
+		"preview without checkpoints": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.PreviewRewind(ctx, "m") },
 			`level=ERROR msg="control operation failed" op=rewind_files error=`},
-		"background of nothing": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.TaskBackground(ctx, "") },
+		"background of nothing": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.BackgroundTask(ctx, "") },
 			`level=ERROR msg="control operation failed" op=background_tasks error=`},
 		"servers that cannot be used": {ask(), nil, func(ctx context.Context, s *claude.Session) {
 			s.SetMCPServers(ctx, claude.MCPServers{"": nil})
@@ -87,7 +87,7 @@ func TestLogLevels(t *testing.T) {
 		"operation after the end": {ask(), nil, func(ctx context.Context, s *claude.Session) { s.Close(); s.SetModel(ctx, "x") },
 			`level=DEBUG msg="control operation failed" op=set_model error=`},
 		"reply of another shape": {func(c *cli) { c.greet(); c.succeed(c.request("cancel_async_message"), `"ok"`); c.idle() }, nil,
-			func(ctx context.Context, s *claude.Session) { s.Cancel(ctx, "m") }, `level=WARN msg="the reply has another shape" op=cancel_async_message error=`},
+			func(ctx context.Context, s *claude.Session) { s.CancelPrompt(ctx, "m") }, `level=WARN msg="the reply has another shape" op=cancel_async_message error=`},
 		"partial messages that are dropped": {func(c *cli) {
 			c.greet()
 			for range 100 {

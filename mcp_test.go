@@ -476,14 +476,14 @@ func TestSetMCPServers(t *testing.T) {
 		if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != `MCPServers["x"]` {
 			t.Errorf("without a command: %v", err)
 		}
-		status, err := s.MCPStatus(t.Context())
+		status, err := s.MCPServerStatus(t.Context())
 		if err != nil || len(status) != 1 || status[0].Tools[0].Name != "a" {
-			t.Errorf("MCPStatus = %+v, %v", status, err)
+			t.Errorf("MCPServerStatus = %+v, %v", status, err)
 		}
-		if err := s.MCPToggle(t.Context(), "x", false); err != nil {
+		if err := s.ToggleMCPServer(t.Context(), "x", false); err != nil {
 			t.Error(err)
 		}
-		if err := s.MCPReconnect(t.Context(), "docs"); err == nil {
+		if err := s.ReconnectMCPServer(t.Context(), "docs"); err == nil {
 			t.Error("a refusal was no error")
 		}
 		finish(t, s)

@@ -11,9 +11,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
-// MCPStatus returns the state of every MCP server of the session, and the
+// MCPServerStatus returns the state of every MCP server of the session, and the
 // tools of those that are connected.
-func (s *Session) MCPStatus(ctx context.Context) ([]control.MCPServerStatus, error) {
+func (s *Session) MCPServerStatus(ctx context.Context) ([]control.MCPServerStatus, error) {
 	var reply struct {
 		Servers []control.MCPServerStatus `json:"mcpServers"`
 	}
@@ -21,18 +21,18 @@ func (s *Session) MCPStatus(ctx context.Context) ([]control.MCPServerStatus, err
 	return reply.Servers, err
 }
 
-// MCPReconnect connects an MCP server anew, for example one that has failed.
+// ReconnectMCPServer connects an MCP server anew, for example one that has failed.
 // The CLI refuses it for servers of this process.
-func (s *Session) MCPReconnect(ctx context.Context, name string) error {
+func (s *Session) ReconnectMCPServer(ctx context.Context, name string) error {
 	payload := struct {
 		Name string `json:"serverName"`
 	}{name}
 	return s.operate(ctx, "mcp_reconnect", payload, s.opts.Timeouts.MCP, nil)
 }
 
-// MCPToggle switches an MCP server on or off. Claude does not see the tools of
+// ToggleMCPServer switches an MCP server on or off. Claude does not see the tools of
 // one that is off.
-func (s *Session) MCPToggle(ctx context.Context, name string, enabled bool) error {
+func (s *Session) ToggleMCPServer(ctx context.Context, name string, enabled bool) error {
 	payload := struct {
 		Name    string `json:"serverName"`
 		Enabled bool   `json:"enabled"`
@@ -42,7 +42,7 @@ func (s *Session) MCPToggle(ctx context.Context, name string, enabled bool) erro
 
 // SetMCPServers replaces the MCP servers of this process and those that an
 // earlier call has set. External servers that the session was started with, by
-// Options.MCPServers or by settings files, stay: use MCPToggle for them.
+// Options.MCPServers or by settings files, stay: use ToggleMCPServer for them.
 // Servers of this process that are no longer named are closed. The next turn
 // sees the new tools.
 //

@@ -127,7 +127,7 @@ type Options struct {
 	// model.
 	AgentProgressSummaries bool
 	// PerTaskStop says that this program can stop background tasks one by one,
-	// by Session.TaskStop. An interrupt then leaves agents in the background
+	// by Session.StopTask. An interrupt then leaves agents in the background
 	// running; otherwise it ends them too. Shell commands it leaves anyway.
 	PerTaskStop bool
 	// Skills are the skills that Claude sees and may use, by name, or as
@@ -318,7 +318,7 @@ type Timeouts struct {
 	Control time.Duration
 	// Rewind bounds RewindFiles: 30 s.
 	Rewind time.Duration
-	// MCP bounds MCPReconnect, MCPToggle and SetMCPServers, which wait for
+	// MCP bounds ReconnectMCPServer, ToggleMCPServer and SetMCPServers, which wait for
 	// servers: 60 s.
 	MCP time.Duration
 	// Callback bounds every callback. Zero: 60 s for hooks and Requests, and

@@ -196,7 +196,7 @@ func TestRealLeavingStopsAgents(t *testing.T) {
 func TestRealAgentsStoppedWhileAwaited(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "background agents that are answered")
 	for name, stop := range map[string]func(ctx context.Context, s *claude.Session, task string) error{
-		"task": func(ctx context.Context, s *claude.Session, task string) error { return s.TaskStop(ctx, task) },
+		"task": func(ctx context.Context, s *claude.Session, task string) error { return s.StopTask(ctx, task) },
 		"interrupt": func(ctx context.Context, s *claude.Session, _ string) error {
 			_, err := s.Interrupt(ctx)
 			return err

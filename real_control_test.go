@@ -34,8 +34,8 @@ func TestRealControlOperations(t *testing.T) {
 	}
 	type c = context.Context
 	for name, call := range map[string]func(c) (bool, error){
-		"SideQuestion": func(ctx c) (bool, error) {
-			a, err := s.SideQuestion(ctx, "what?")
+		"AskSideQuestion": func(ctx c) (bool, error) {
+			a, err := s.AskSideQuestion(ctx, "what?")
 			return a.Response == "aside" && !a.Synthetic, err
 		},
 		"Usage": func(ctx c) (bool, error) {
@@ -62,7 +62,7 @@ func TestRealControlOperations(t *testing.T) {
 			return stat == nil, err
 		},
 		"PermissionRules": func(ctx c) (bool, error) { v, err := s.PermissionRules(ctx); return v.OriginalCwd == r.dir, err },
-		"HooksListing":    func(ctx c) (bool, error) { v, err := s.HooksListing(ctx); return len(v.Catalog) > 20, err },
+		"Hooks":           func(ctx c) (bool, error) { v, err := s.Hooks(ctx); return len(v.Catalog) > 20, err },
 		"ReloadPlugins": func(ctx c) (bool, error) {
 			v, err := s.ReloadPlugins(ctx)
 			return len(v.Commands) > 0 && len(v.Agents) > 0 && v.ErrorCount == 0, err
@@ -74,9 +74,9 @@ func TestRealControlOperations(t *testing.T) {
 			data, decodeErr := f.Bytes()
 			return string(data) == "hi\xff" && f.Path == file, errors.Join(err, decodeErr)
 		},
-		"FileSuggestions": func(ctx c) (bool, error) {
+		"SuggestFiles": func(ctx c) (bool, error) {
 			for { // the CLI answers before it has looked
-				v, err := s.FileSuggestions(ctx, "a.t")
+				v, err := s.SuggestFiles(ctx, "a.t")
 				if err != nil || len(v.Suggestions) > 0 {
 					return err == nil && v.Cwd == r.dir && v.Suggestions[0].Path == "sub/a.txt", err
 				}
@@ -95,8 +95,8 @@ func TestRealControlOperations(t *testing.T) {
 			w, err := s.SetMCPPermissionMode(ctx, "clock", "default")
 			return w == "", err
 		},
-		"MCPStatus": func(ctx c) (bool, error) {
-			v, err := s.MCPStatus(ctx)
+		"MCPServerStatus": func(ctx c) (bool, error) {
+			v, err := s.MCPServerStatus(ctx)
 			return len(v) == 1 && v[0].Status == control.MCPConnected, err
 		},
 		"Rename": func(ctx c) (bool, error) { return true, s.Rename(ctx, "A new title") },
@@ -104,13 +104,13 @@ func TestRealControlOperations(t *testing.T) {
 			title, err := s.GenerateTitle(ctx, "a talk about sheep", false)
 			return title == "About sheep", err
 		},
-		"Cancel":       func(ctx c) (bool, error) { done, err := s.Cancel(ctx, "unknown"); return !done, err },
+		"CancelPrompt": func(ctx c) (bool, error) { done, err := s.CancelPrompt(ctx, "unknown"); return !done, err },
 		"Interrupt":    func(ctx c) (bool, error) { v, err := s.Interrupt(ctx); return len(v.StillQueued) == 0, err },
 		"InterruptAll": func(ctx c) (bool, error) { v, err := s.InterruptAll(ctx); return v.Cancelled != nil, err },
-		"TaskStop":     func(ctx c) (bool, error) { return true, s.TaskStop(ctx, "unknown") },
-		"TaskBackground": func(ctx c) (bool, error) {
-			moved, err := s.TaskBackground(ctx, "unknown")
-			return !moved, errors.Join(err, s.TaskBackgroundAll(ctx))
+		"StopTask":     func(ctx c) (bool, error) { return true, s.StopTask(ctx, "unknown") },
+		"BackgroundTask": func(ctx c) (bool, error) {
+			moved, err := s.BackgroundTask(ctx, "unknown")
+			return !moved, errors.Join(err, s.BackgroundTasks(ctx))
 		},
 		"Control": func(ctx c) (bool, error) {
 			var cost struct{ Text string }
@@ -128,10 +128,10 @@ func TestRealControlOperations(t *testing.T) {
 	if len(s.Info().Agents) == 0 || len(s.Commands()) == 0 || s.Info().Account.APIKeySource == "" {
 		t.Errorf("info: %d agents, %d commands, account %+v", len(s.Info().Agents), len(s.Commands()), s.Info().Account)
 	}
-	refused(t, "MCPCall on a server of ours", second(s.MCPCall(t.Context(), "mcp__clock__now", nil)))
-	refused(t, "MCPReadResource on a server of ours", second(s.MCPReadResource(t.Context(), "clock", "ui://a")))
+	refused(t, "CallMCPTool on a server of ours", second(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
+	refused(t, "ReadMCPResource on a server of ours", second(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
 	refused(t, "ReadFile outside", second(s.ReadFile(t.Context(), "/etc/shadow", 0)))
-	refused(t, "TaskOutput of nothing", second(s.TaskOutput(t.Context(), "unknown")))
+	refused(t, "ReadTaskOutput of nothing", second(s.ReadTaskOutput(t.Context(), "unknown")))
 	if err := s.End(t.Context(), "test"); err != nil {
 		t.Error(err)
 	}
@@ -184,13 +184,13 @@ func TestRealControlMCPCall(t *testing.T) {
 	if _, err := s.Ask(t.Context(), "hello"); err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.MCPCall(t.Context(), "mcp__asker__ask", map[string]any{})
+	got, err := s.CallMCPTool(t.Context(), "mcp__asker__ask", map[string]any{})
 	if err != nil || len(got.Content) == 0 {
-		t.Errorf("MCPCall = %s, %v", got.Raw, err)
+		t.Errorf("CallMCPTool = %s, %v", got.Raw, err)
 	}
-	page, err := s.MCPReadResource(t.Context(), "asker", "ui://asker/form")
+	page, err := s.ReadMCPResource(t.Context(), "asker", "ui://asker/form")
 	if err != nil || len(page) != 1 || page[0].URI != "ui://asker/form" || page[0].MIMEType != "text/html" || page[0].Text != "<p>name?</p>" {
-		t.Errorf("MCPReadResource = %+v, %v", page, err)
+		t.Errorf("ReadMCPResource = %+v, %v", page, err)
 	}
 }
 
@@ -210,8 +210,8 @@ func TestRealControlTasks(t *testing.T) {
 		}
 		if m, ok := msg.(*message.TaskStarted); ok {
 			task = m.TaskID
-			if moved, err := s.TaskBackground(t.Context(), m.ToolUseID); err != nil || !moved {
-				t.Errorf("TaskBackground = %v, %v", moved, err)
+			if moved, err := s.BackgroundTask(t.Context(), m.ToolUseID); err != nil || !moved {
+				t.Errorf("BackgroundTask = %v, %v", moved, err)
 			}
 		}
 	}
@@ -224,7 +224,7 @@ func TestRealControlTasks(t *testing.T) {
 	var out *control.TaskOutput
 	for begin := time.Now(); time.Since(begin) < 20*time.Second; {
 		var err error
-		if out, err = s.TaskOutput(t.Context(), task); err != nil {
+		if out, err = s.ReadTaskOutput(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 		if out.TotalBytes > 0 {
@@ -234,7 +234,7 @@ func TestRealControlTasks(t *testing.T) {
 	if out.Output != "begun\n" || out.Truncated {
 		t.Errorf("output %+v", out)
 	}
-	if err := s.TaskStop(t.Context(), task); err != nil {
+	if err := s.StopTask(t.Context(), task); err != nil {
 		t.Fatal(err)
 	}
 	for msg, err := range s.Messages(t.Context()) {
@@ -286,7 +286,7 @@ func TestRealRewindToTheByte(t *testing.T) {
 		}
 		return string(data)
 	}
-	preview, err := s.RewindPreview(t.Context(), id)
+	preview, err := s.PreviewRewind(t.Context(), id)
 	if err != nil || !preview.CanRewind || len(preview.FilesChanged) != 1 || preview.Deletions == 0 && preview.Insertions == 0 {
 		t.Errorf("preview %+v, %v", preview, err)
 	}

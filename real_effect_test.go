@@ -219,11 +219,11 @@ func TestRealPerTaskStop(t *testing.T) {
 			if !perTask {
 				return
 			}
-			if err := s.TaskStop(t.Context(), agent); err != nil {
+			if err := s.StopTask(t.Context(), agent); err != nil {
 				t.Fatal(err)
 			}
 			if got := until[*message.TaskNotification](t, s); got.TaskID != agent || got.Status != "stopped" {
-				t.Errorf("after TaskStop: %+v", got)
+				t.Errorf("after StopTask: %+v", got)
 			}
 		})
 	}

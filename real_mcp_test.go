@@ -149,7 +149,7 @@ func TestRealMCPOperations(t *testing.T) {
 	s := r.connect(t)
 	states := func() map[string]control.MCPState {
 		t.Helper()
-		status, err := s.MCPStatus(t.Context())
+		status, err := s.MCPServerStatus(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,19 +180,19 @@ func TestRealMCPOperations(t *testing.T) {
 	if got := states(); got["clock"] != control.MCPConnected || got["asker"] != control.MCPConnected {
 		t.Errorf("states %v", got)
 	}
-	if err := s.MCPToggle(t.Context(), "asker", false); err != nil {
+	if err := s.ToggleMCPServer(t.Context(), "asker", false); err != nil {
 		t.Error(err)
 	}
 	if got := states(); got["asker"] != control.MCPDisabled {
 		t.Errorf("states %v", got)
 	}
-	if err := s.MCPToggle(t.Context(), "asker", true); err != nil {
+	if err := s.ToggleMCPServer(t.Context(), "asker", true); err != nil {
 		t.Error(err)
 	}
-	if err := s.MCPReconnect(t.Context(), "asker"); err != nil {
+	if err := s.ReconnectMCPServer(t.Context(), "asker"); err != nil {
 		t.Error(err)
 	}
-	if err := s.MCPReconnect(t.Context(), "clock"); err == nil {
+	if err := s.ReconnectMCPServer(t.Context(), "clock"); err == nil {
 		t.Log("the CLI reconnects servers of this process now")
 	}
 	late := clock()

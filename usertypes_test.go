@@ -55,7 +55,7 @@ func TestTypesOfTheUser(t *testing.T) {
 		if err := s.Control(t.Context(), "anything", in, &out); err != nil || out.Text != "free" || out.Wait != 2 || len(out.List) != 1 {
 			t.Errorf("Control = %+v, %v", out, err)
 		}
-		if _, err := s.MCPCall(t.Context(), "mcp__a__b", in); err != nil {
+		if _, err := s.CallMCPTool(t.Context(), "mcp__a__b", in); err != nil {
 			t.Error(err)
 		}
 		if err := s.SetSettings(t.Context(), map[string]any{"a": in}); err != nil {
@@ -82,7 +82,7 @@ func TestUserTypesThatAreNotJSON(t *testing.T) {
 		bad := map[string]any{"a": make(chan int)}
 		for name, err := range map[string]error{
 			"Control":      s.Control(t.Context(), "x", bad, nil),
-			"MCPCall":      second(s.MCPCall(t.Context(), "x", bad)),
+			"CallMCPTool":  second(s.CallMCPTool(t.Context(), "x", bad)),
 			"SetSettings":  s.SetSettings(t.Context(), bad),
 			"SaveSettings": s.SaveSettings(t.Context(), "userSettings", bad),
 		} {

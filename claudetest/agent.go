@@ -112,8 +112,8 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 		return nil, nil, err
 	}
 	u := (&answer{reply: r}).usage()
-	ans.Usage(usageOf(u))
-	ans.StopReason(r.stopReason)
+	ans.SetUsage(usageOf(u))
+	ans.SetStopReason(r.stopReason)
 	pieces := newPieces(ctx, r)
 	var calls []host.Call
 	for _, b := range r.blocks {

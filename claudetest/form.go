@@ -55,7 +55,7 @@ func (f *form) settle(t *host.Turn, calls []host.Call, outputs []host.Output) (d
 		}
 		if !outputs[i].IsError {
 			raw, _ := c.Input.(json.RawMessage)
-			t.Structured(raw)
+			t.SetStructuredOutput(raw)
 			t.EditResult(func(r *message.Result) { r.Text = string(raw) })
 			return true, nil
 		}

@@ -83,7 +83,7 @@ func TestResults(t *testing.T) {
 		{`{"state":{"rules":[],"workspaceDirectories":[{"path":"/repo/sub","source":"session"}],"originalCwd":"/repo","managedOnly":false}}`,
 			&control.PermissionRules{Rules: []json.RawMessage{}, WorkspaceDirectories: []string{"/repo/sub"}, OriginalCwd: "/repo"}},
 		{`{"events":[],"hooks":[{"a":1}],"eventCatalog":[{"name":"Stop","supportsMatcher":true}],"policy":{}}`,
-			&control.HooksListing{Events: []json.RawMessage{}, Hooks: []json.RawMessage{raw(`{"a":1}`)}, Catalog: []control.HookEvent{{Name: "Stop", SupportsMatcher: true}}, Policy: raw(`{}`)}},
+			&control.Hooks{Events: []json.RawMessage{}, Hooks: []json.RawMessage{raw(`{"a":1}`)}, Catalog: []control.HookEvent{{Name: "Stop", SupportsMatcher: true}}, Policy: raw(`{}`)}},
 		{`{"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}}`,
 			&control.MCPCallResult{Content: []json.RawMessage{raw(`{"type":"text","text":"x"}`)}, StructuredContent: raw(`{"a":1}`)}},
 		{`{"commands":[{"name":"c"}],"agents":[{"name":"a"}],"plugins":[{"name":"p","path":"builtin","source":"s"}],"mcpServers":[],"error_count":1,"held":true}`,

@@ -157,8 +157,8 @@ func (v *PluginReload) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// HooksListing are the hooks of settings and plugins.
-type HooksListing struct {
+// Hooks are the hooks of settings and plugins.
+type Hooks struct {
 	// Events are the events that have hooks.
 	Events []json.RawMessage `json:"events"`
 	// Hooks are the hooks, each with its source.
@@ -170,7 +170,7 @@ type HooksListing struct {
 	Raw    json.RawMessage `json:"-"`
 }
 
-// HookEvent describes an event in a [HooksListing].
+// HookEvent describes an event in a [Hooks].
 type HookEvent struct {
 	Name            string `json:"name"`
 	Summary         string `json:"summary,omitzero"`
@@ -178,9 +178,9 @@ type HookEvent struct {
 }
 
 // UnmarshalJSON decodes softly.
-func (v *HooksListing) UnmarshalJSON(data []byte) (err error) {
-	type fields HooksListing
-	*v = HooksListing{}
+func (v *Hooks) UnmarshalJSON(data []byte) (err error) {
+	type fields Hooks
+	*v = Hooks{}
 	v.Raw, err = soft(data, (*fields)(v))
 	return err
 }

@@ -44,7 +44,7 @@ func Guard(matcher string, fn permission.Func) Hook {
 }
 
 func guarded(d permission.Decision) (*PreToolUseOutput, error) {
-	if len(d.Remember()) > 0 {
+	if len(d.Updates()) > 0 {
 		return nil, errors.New("hook: guard: a hook cannot remember rules")
 	}
 	switch d.Behavior() {

@@ -100,13 +100,13 @@ func (t *Turn) afford() error {
 	})
 }
 
-// Usage sets the tokens that the lines of the answer report. It does not
+// SetUsage sets the tokens that the lines of the answer report. It does not
 // change what [Turn.Spend] adds up.
-func (a *Answer) Usage(u message.Usage) { a.usage = u }
+func (a *Answer) SetUsage(u message.Usage) { a.usage = u }
 
-// StopReason sets why the model stopped. The default is "tool_use" with tool
+// SetStopReason sets why the model stopped. The default is "tool_use" with tool
 // calls, otherwise "end_turn".
-func (a *Answer) StopReason(reason string) { a.stop = reason }
+func (a *Answer) SetStopReason(reason string) { a.stop = reason }
 
 // Text adds a block of text, in pieces that are sent as they come.
 func (a *Answer) Text(ctx context.Context, pieces iter.Seq[string]) error {

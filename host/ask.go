@@ -58,9 +58,9 @@ func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.E
 	return a, nil
 }
 
-// Dialog shows the user a dialog of a kind that the client says it can show. A
+// ShowDialog shows the user a dialog of a kind that the client says it can show. A
 // client that answers with an error or with something else cancels it.
-func (t *Turn) Dialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
+func (t *Turn) ShowDialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
 	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, Told: true})
 	if ctx.Err() != nil {
 		return control.DialogAnswer{}, t.cutOr(ctx, err)

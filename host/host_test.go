@@ -319,7 +319,7 @@ func TestOperations(t *testing.T) {
 func TestMaxTurnsAndResult(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 		t.Spend(message.Usage{InputTokens: 10, OutputTokens: 5}, 0.25)
-		t.Structured(json.RawMessage(`{"a":1}`))
+		t.SetStructuredOutput(json.RawMessage(`{"a":1}`))
 		for {
 			if err := t.Say(ctx, "more"); err != nil {
 				return err

@@ -303,8 +303,8 @@ func unwrap(payload json.RawMessage) (json.RawMessage, error) {
 	}
 }
 
-// MCP sends a request to an MCP server in the client and returns its result.
-func (t *Turn) MCP(ctx context.Context, name, method string, params any) (json.RawMessage, error) {
+// CallMCP sends a request to an MCP server in the client and returns its result.
+func (t *Turn) CallMCP(ctx context.Context, name, method string, params any) (json.RawMessage, error) {
 	sv := t.s.servers.find(name)
 	if sv == nil {
 		return nil, fmt.Errorf("host: the client has no MCP server %q", name)

@@ -156,7 +156,7 @@ func TestElicitAndDialog(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		d, err := t.Dialog(ctx, &control.Dialog{Kind: "refresh"})
+		d, err := t.ShowDialog(ctx, &control.Dialog{Kind: "refresh"})
 		if err != nil {
 			return err
 		}

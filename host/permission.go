@@ -60,7 +60,7 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 			c.input = raw
 		}
 	}
-	t.s.apply(d.Remember())
+	t.s.apply(d.Updates())
 	return "", nil
 }
 

@@ -101,15 +101,15 @@ func (t *Turn) Model() string {
 func (t *Turn) SessionID() string { return t.s.sessionID() }
 
 // JSONSchema returns the schema that a structured answer must fit, nil if none
-// is wanted; see [Turn.Structured].
+// is wanted; see [Turn.SetStructuredOutput].
 func (t *Turn) JSONSchema() json.RawMessage {
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return t.s.schema
 }
 
-// Structured sets the structured answer of the result.
-func (t *Turn) Structured(answer json.RawMessage) {
+// SetStructuredOutput sets the structured answer of the result.
+func (t *Turn) SetStructuredOutput(answer json.RawMessage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.structure = answer

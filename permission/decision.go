@@ -25,22 +25,22 @@ type Decision struct {
 	interrupt bool
 	changed   bool
 	input     any
-	remember  []Update
+	updates   []Update
 }
 
 // Allow lets the tool run with the input it asked for. The updates are applied
 // to the permission state as well, so that the same question need not be asked
 // again.
-func Allow(remember ...Update) Decision {
-	return Decision{behavior: BehaviorAllow, remember: slices.Clone(remember)}
+func Allow(updates ...Update) Decision {
+	return Decision{behavior: BehaviorAllow, updates: slices.Clone(updates)}
 }
 
 // AllowWith lets the tool run with another input. The input is encoded by the
 // rules of encoding/json and must be a JSON object; a [json.RawMessage] is used
 // as it is. An empty object cannot replace an input that has members, because
 // the CLI takes it for "unchanged".
-func AllowWith(input any, remember ...Update) Decision {
-	d := Allow(remember...)
+func AllowWith(input any, updates ...Update) Decision {
+	d := Allow(updates...)
 	d.changed, d.input = true, input
 	return d
 }
@@ -73,8 +73,8 @@ func (d Decision) Interrupts() bool { return d.interrupt }
 // Input is the changed input of an allowed call, and whether it was changed.
 func (d Decision) Input() (input any, changed bool) { return d.input, d.changed }
 
-// Remember lists the permission updates that go with an allowed call.
-func (d Decision) Remember() []Update { return slices.Clone(d.remember) }
+// Updates lists the permission updates that go with an allowed call.
+func (d Decision) Updates() []Update { return slices.Clone(d.updates) }
 
 // Reply builds the answer the CLI expects for req. An allowed call always
 // carries its input, byte for byte as it came unless it was changed, because
@@ -118,7 +118,7 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 		Message   string          `json:"message"`
 		Interrupt bool            `json:"interrupt"`
 		Input     json.RawMessage `json:"updatedInput"`
-		Remember  []Update        `json:"updatedPermissions"`
+		Updates   []Update        `json:"updatedPermissions"`
 	}
 	if string(data) == "null" {
 		*d = Decision{}
@@ -134,7 +134,7 @@ func (d *Decision) UnmarshalJSON(data []byte) error {
 		if len(f.Input) > 0 && !isObject(f.Input) {
 			return errors.New("permission: updatedInput is not an object")
 		}
-		*d = Allow(f.Remember...)
+		*d = Allow(f.Updates...)
 		if len(f.Input) > 0 && !isEmptyObject(f.Input) {
 			d.changed, d.input = true, f.Input
 		}
@@ -172,8 +172,8 @@ func (d Decision) allowance(input json.RawMessage, toolUseID string) (json.RawMe
 		b = append(b, `,"updatedInput":`...)
 		b = append(b, input...)
 	}
-	if len(d.remember) > 0 {
-		updates, err := jsonx.Marshal(d.remember)
+	if len(d.updates) > 0 {
+		updates, err := jsonx.Marshal(d.updates)
 		if err != nil {
 			return nil, fmt.Errorf("permission: updates: %w", err)
 		}

@@ -115,8 +115,8 @@ func TestDecisionAccessors(t *testing.T) {
 	if in, changed := d.Input(); in != 7 || !changed {
 		t.Errorf("Input = %v, %v, want 7, true", in, changed)
 	}
-	if got := d.Remember()[0].Mode; got != permission.ModePlan {
-		t.Errorf("Remember kept the caller's slice: mode %q", got)
+	if got := d.Updates()[0].Mode; got != permission.ModePlan {
+		t.Errorf("Updates kept the caller's slice: mode %q", got)
 	}
 	if _, changed := permission.Allow().Input(); changed {
 		t.Error("Allow says that the input was changed")

@@ -31,12 +31,12 @@ func UseID(ctx context.Context) string {
 	return id
 }
 
-// Progress tells the CLI how far the call is: done of total, 0 if that is not
+// ReportProgress tells the CLI how far the call is: done of total, 0 if that is not
 // known. It does nothing if the CLI has not asked for it.
-func Progress(ctx context.Context, done, total float64, message string) error {
+func ReportProgress(ctx context.Context, done, total float64, message string) error {
 	req := Request(ctx)
 	if req == nil {
-		return errors.New("tool: Progress outside of a call")
+		return errors.New("tool: ReportProgress outside of a call")
 	}
 	token := req.Params.GetProgressToken()
 	if token == nil {

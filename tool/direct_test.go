@@ -44,7 +44,7 @@ func every() *Server {
 			if Request(ctx).Session == nil {
 				return "", errors.New("no session")
 			}
-			return UseID(ctx), Progress(ctx, 1, 2, "half")
+			return UseID(ctx), ReportProgress(ctx, 1, 2, "half")
 		}),
 	)
 }

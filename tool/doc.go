@@ -34,7 +34,7 @@
 // are marked [Tool.ReadOnly]. The context ends when the turn is interrupted
 // and when the session ends. It has the session ([claude.SessionFrom]), the id
 // of the call in the transcript ([UseID]) and the request ([Request]);
-// [Progress] tells the CLI how far a long call is.
+// [ReportProgress] tells the CLI how far a long call is.
 //
 // # Servers
 //

@@ -73,7 +73,7 @@ func TestRealTypedTool(t *testing.T) {
 	var id string
 	move := tool.New("move", "Move", func(ctx context.Context, in point) (point, error) {
 		session, id = claude.SessionFrom(ctx), tool.UseID(ctx)
-		if err := tool.Progress(ctx, 1, 2, "half way"); err != nil {
+		if err := tool.ReportProgress(ctx, 1, 2, "half way"); err != nil {
 			return point{}, err
 		}
 		return point{in.X + 1, in.Y + 1}, nil
@@ -227,7 +227,7 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 		t.Helper()
 		var tools []string
 		for range 200 {
-			status, err := s.MCPStatus(t.Context())
+			status, err := s.MCPServerStatus(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

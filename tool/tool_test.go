@@ -360,7 +360,7 @@ func TestPushes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sdk := mcp.NewServer(&mcp.Implementation{Name: "mine", Version: "7"}, &mcp.ServerOptions{Instructions: "Be brief."})
 		err := tool.AddTo(sdk, tool.New("work", "", func(ctx context.Context, _ struct{}) (string, error) {
-			if err := tool.Progress(ctx, 1, 2, "half"); err != nil {
+			if err := tool.ReportProgress(ctx, 1, 2, "half"); err != nil {
 				return "", err
 			}
 			//lint:ignore SA1019 the CLI speaks a version of MCP that has it
@@ -410,7 +410,7 @@ func TestPushes(t *testing.T) {
 		}
 		l.conn.Close()
 	})
-	if tool.UseID(t.Context()) != "" || tool.Request(t.Context()) != nil || tool.Progress(t.Context(), 1, 2, "") == nil {
+	if tool.UseID(t.Context()) != "" || tool.Request(t.Context()) != nil || tool.ReportProgress(t.Context(), 1, 2, "") == nil {
 		t.Error("a call outside of a call")
 	}
 }

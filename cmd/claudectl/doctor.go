@@ -185,7 +185,7 @@ func commandNames(commands []control.Command) []string {
 // checkMCP says how the MCP servers of the settings stand, and whether the CLI
 // knows the helper.
 func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped bool) {
-	servers, err := session.MCPStatus(ctx)
+	servers, err := session.MCPServerStatus(ctx)
 	if err != nil {
 		return finding{"mcp", gradeWarn, err.Error(), "newer versions answer: claude update", nil}, false
 	}

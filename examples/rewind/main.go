@@ -39,7 +39,7 @@ func run(ctx context.Context, w io.Writer, dir string, cli claude.Transport) err
 	if err := finish(ctx, s); err != nil {
 		return err
 	}
-	preview, err := s.RewindPreview(ctx, checkpoint)
+	preview, err := s.PreviewRewind(ctx, checkpoint)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func replyTo(subtype string) func([]byte) ([]byte, error) {
 	case "reload_plugins":
 		return into[control.PluginReload]
 	case "get_hooks_listing":
-		return into[control.HooksListing]
+		return into[control.Hooks]
 	case "get_task_output":
 		return into[control.TaskOutput]
 	case "read_file":
