@@ -15,13 +15,13 @@ import (
 // builder goes through the frames of a report once and fills in the rest.
 type builder struct {
 	rep      *Report
-	ledger   *ledger
+	pairing  *pairing
 	known    *known
 	spending message.Spending
 	turn     *Turn // that runs, nil between turns
 	tools    map[string]*Tool
-	unknown  map[sighting]*Unknown
-	changed  map[sighting]*Unknown
+	unknown  map[nameFrom]*Unknown
+	changed  map[nameFrom]*Unknown
 	compare  bool              // look for what changes when it is written again
 	agents   map[string]string // names of subagents by the call that started them
 }
@@ -29,9 +29,9 @@ type builder struct {
 // build fills in everything that follows from the frames.
 func build(rep *Report, compare bool) {
 	b := &builder{
-		rep: rep, ledger: newLedger(), known: newKnown(),
+		rep: rep, pairing: newPairing(), known: newKnown(),
 		tools: make(map[string]*Tool), agents: make(map[string]string),
-		unknown: make(map[sighting]*Unknown), changed: make(map[sighting]*Unknown), compare: compare,
+		unknown: make(map[nameFrom]*Unknown), changed: make(map[nameFrom]*Unknown), compare: compare,
 	}
 	if compare { // a survey leaves nothing out
 		b.known.size, b.known.budget = math.MaxInt, math.MaxInt
@@ -46,7 +46,7 @@ func build(rep *Report, compare bool) {
 		}
 		rep.Summary.DurationMS = max(rep.Summary.DurationMS, f.AtMS)
 	}
-	b.judge()
+	b.readDecisions()
 	b.finish()
 }
 
@@ -62,7 +62,7 @@ func (b *builder) frame(f *Frame) {
 	case f.Dir == claudetest.DirMeta:
 		b.process(f)
 		return
-	case b.aside(f), b.text(f):
+	case b.recorderNote(f), b.text(f):
 		return
 	}
 	w, err := wire.Parse(f.Msg)
@@ -97,7 +97,7 @@ func (b *builder) request(f *Frame, w wire.Frame) {
 		b.problem(f.Line, f.Error)
 		return
 	}
-	x, odd := b.ledger.ask(f, r)
+	x, odd := b.pairing.ask(f, r)
 	if odd != "" {
 		b.problem(f.Line, odd)
 	}
@@ -142,7 +142,7 @@ func (b *builder) response(f *Frame, w wire.Frame) {
 		b.problem(f.Line, f.Error)
 		return
 	}
-	x, odd := b.ledger.reply(f, r)
+	x, odd := b.pairing.reply(f, r)
 	if odd != "" {
 		b.problem(f.Line, odd)
 		f.Error = odd
@@ -165,7 +165,7 @@ func (b *builder) response(f *Frame, w wire.Frame) {
 func (b *builder) cancelled(f *Frame, w wire.Frame) {
 	f.Kind, f.RequestID = KindControl, w.CancelID().String()
 	f.Summary = "takes the request back"
-	if x := b.ledger.cancel(f, w.CancelID()); x != nil {
+	if x := b.pairing.cancel(f, w.CancelID()); x != nil {
 		f.Kind, f.Subtype, f.LatencyMS = x.Kind, x.Subtype, x.LatencyMS
 		f.Summary = joined("takes back", x.Subtype, x.About)
 	}
@@ -190,15 +190,15 @@ func (b *builder) note(f *Frame, names []string) {
 	}
 }
 
-// sighting is a name, and who wrote it.
-type sighting struct {
+// nameFrom is a name, and who wrote it.
+type nameFrom struct {
 	name string
 	from claudetest.Dir
 }
 
 // tally counts a name that was seen in a frame.
-func tally(all map[sighting]*Unknown, name string, f *Frame) {
-	at := sighting{name, f.Dir}
+func tally(all map[nameFrom]*Unknown, name string, f *Frame) {
+	at := nameFrom{name, f.Dir}
 	u := all[at]
 	if u == nil {
 		u = &Unknown{Name: name, From: f.Dir, Line: f.Line}
@@ -208,7 +208,7 @@ func tally(all map[sighting]*Unknown, name string, f *Frame) {
 }
 
 // sorted returns what was counted, in the order of the lines.
-func sorted(all map[sighting]*Unknown) []Unknown {
+func sorted(all map[nameFrom]*Unknown) []Unknown {
 	out := []Unknown{}
 	for _, u := range all {
 		out = append(out, *u)

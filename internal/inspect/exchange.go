@@ -142,9 +142,9 @@ func (x *Exchange) answer(f *Frame, r wire.Response) {
 	}
 	switch x.Kind {
 	case KindPermission:
-		x.decided(r.Payload)
+		x.readDecision(r.Payload)
 	case KindHook:
-		x.hooked(r.Payload)
+		x.readHookAnswer(r.Payload)
 	case KindMCP:
 		var said struct {
 			Response struct {
@@ -172,8 +172,8 @@ func (x *Exchange) end(f *Frame, o Outcome) {
 	x.LatencyMS = &latency
 }
 
-// decided reads a decision about a tool call.
-func (x *Exchange) decided(payload json.RawMessage) {
+// readDecision reads a decision about a tool call.
+func (x *Exchange) readDecision(payload json.RawMessage) {
 	var d permission.Decision
 	if jsonx.Unmarshal(payload, &d) != nil || d.Behavior() == "" {
 		x.Answer, x.denies = "no decision", true
@@ -188,8 +188,8 @@ func (x *Exchange) decided(payload json.RawMessage) {
 	x.Changed = jsonx.Present(updated) && !sameJSON(updated, jsonx.Member(x.request, "input"))
 }
 
-// hooked reads the answer of a hook.
-func (x *Exchange) hooked(payload json.RawMessage) {
+// readHookAnswer reads the answer of a hook.
+func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	var said struct {
 		Continue *bool  `json:"continue"`
 		Async    bool   `json:"async"`
@@ -242,18 +242,18 @@ func sameJSON(a, b []byte) bool {
 	return err1 == nil && err2 == nil && string(left) == string(right)
 }
 
-// ledger pairs requests with replies. The two sides choose ids on their own, so
+// pairing pairs requests with replies. The two sides choose ids on their own, so
 // each has its own map.
-type ledger struct {
+type pairing struct {
 	open map[claudetest.Dir]map[wire.ID]*Exchange
 	done map[claudetest.Dir]map[wire.ID]*Exchange
 }
 
-func newLedger() *ledger {
+func newPairing() *pairing {
 	two := func() map[claudetest.Dir]map[wire.ID]*Exchange {
 		return map[claudetest.Dir]map[wire.ID]*Exchange{claudetest.DirIn: {}, claudetest.DirOut: {}}
 	}
-	return &ledger{open: two(), done: two()}
+	return &pairing{open: two(), done: two()}
 }
 
 // other is the other side.
@@ -265,26 +265,26 @@ func other(d claudetest.Dir) claudetest.Dir {
 }
 
 // ask notes a request and says what is odd about it.
-func (l *ledger) ask(f *Frame, r wire.Request) (x *Exchange, odd string) {
+func (p *pairing) ask(f *Frame, r wire.Request) (x *Exchange, odd string) {
 	x = newExchange(f, r)
-	if l.open[f.Dir][r.ID] != nil {
+	if p.open[f.Dir][r.ID] != nil {
 		odd = fmt.Sprintf("request %s is asked again before it was answered", x.ID)
 	}
-	l.open[f.Dir][r.ID] = x
-	delete(l.done[f.Dir], r.ID)
+	p.open[f.Dir][r.ID] = x
+	delete(p.done[f.Dir], r.ID)
 	return x, odd
 }
 
 // reply notes a reply and says what is odd about it.
-func (l *ledger) reply(f *Frame, r wire.Response) (x *Exchange, odd string) {
+func (p *pairing) reply(f *Frame, r wire.Response) (x *Exchange, odd string) {
 	asker := other(f.Dir)
-	if x = l.open[asker][r.ID]; x != nil {
+	if x = p.open[asker][r.ID]; x != nil {
 		x.answer(f, r)
-		delete(l.open[asker], r.ID)
-		l.done[asker][r.ID] = x
+		delete(p.open[asker], r.ID)
+		p.done[asker][r.ID] = x
 		return x, ""
 	}
-	switch x = l.done[asker][r.ID]; {
+	switch x = p.done[asker][r.ID]; {
 	case x == nil:
 		return nil, fmt.Sprintf("reply to %s, which nobody asked", r.ID)
 	case x.Outcome == Cancelled:
@@ -294,12 +294,12 @@ func (l *ledger) reply(f *Frame, r wire.Response) (x *Exchange, odd string) {
 }
 
 // cancel notes that a request is taken back.
-func (l *ledger) cancel(f *Frame, id wire.ID) *Exchange {
-	x := l.open[f.Dir][id]
+func (p *pairing) cancel(f *Frame, id wire.ID) *Exchange {
+	x := p.open[f.Dir][id]
 	if x != nil {
 		x.end(f, Cancelled)
-		delete(l.open[f.Dir], id)
-		l.done[f.Dir][id] = x
+		delete(p.open[f.Dir], id)
+		p.done[f.Dir][id] = x
 	}
 	return x
 }

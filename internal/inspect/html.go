@@ -34,7 +34,7 @@ type Limits struct {
 	Items int
 	// Exchanges is how many requests are listed: 5,000.
 	Exchanges int
-	// Bars is how many bars the strip has: 3,000.
+	// Bars is how many bars the timeline has: 3,000.
 	Bars int
 	// Text is how many bytes of one text or one frame are shown: 16 KiB.
 	Text int
@@ -62,7 +62,7 @@ type page struct {
 	About         []string
 	Command       string
 	Cards         []card
-	Strip         *strip
+	Timeline      *timeline
 	Problems      []Problem
 	Unknown       []unknownGroup
 	UnknownCount  string
@@ -161,7 +161,7 @@ func (v *viewer) page() *page {
 		p.FrameCount += fmt.Sprintf(" of %d", len(r.Frames)+r.Hidden)
 		v.cut("a filter left out %d frames", r.Hidden)
 	}
-	p.Strip = v.strip()
+	p.Timeline = v.timeline()
 	p.Unknown, p.UnknownCount = groups(r.Unknown), plural(len(r.Unknown), "name")
 	if v.left <= 0 {
 		v.cut("the page shows %s of texts and frames at most; the rest are without their content", bytesText(int64(v.limits.Total)))

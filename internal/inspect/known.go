@@ -104,7 +104,7 @@ func (w *walk) object(p *place, raw []byte, name string) {
 		m := p.members[at]
 		w.path = append(w.path, string(key))
 		if m == nil || m.verdict == unseen {
-			if m = w.judge(); m == nil {
+			if m = w.probe(); m == nil {
 				w.path = w.path[:len(w.path)-1]
 				continue
 			}
@@ -173,8 +173,8 @@ func (w *walk) list(p *place, raw []byte, name string) {
 // of the first two, or keeps it, whatever it wants.
 var probes = [...]string{`{"probe":"probe"}`, `["probe"]`, `true`, `7`, `"probe"`, `[{}]`}
 
-// judge finds out about the member at the path; nil when there is no budget left.
-func (w *walk) judge() *place {
+// probe finds out about the member at the path; nil when there is no budget left.
+func (w *walk) probe() *place {
 	if !w.spend() {
 		return nil
 	}

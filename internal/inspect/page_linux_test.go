@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/inspect"
+	"github.com/claude-agent-go/claude/internal/test/browser"
 )
 
 // Pictures for people to look at.
@@ -38,7 +39,7 @@ func writePage(t *testing.T, recording []byte, limits inspect.Limits) string {
 
 // TestPage looks at the page with a real browser.
 func TestPage(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	address := writePage(t, sample(t), inspect.Limits{})
 	t.Run("content", func(t *testing.T) { testContent(t, b, address) })
 	t.Run("search", func(t *testing.T) { testSearch(t, b, address) })
@@ -50,15 +51,8 @@ func TestPage(t *testing.T) {
 	t.Run("large", func(t *testing.T) { testLargePage(t, b) })
 }
 
-func (b *browser) quiet(t *testing.T) {
-	t.Helper()
-	for _, c := range b.complaints() {
-		t.Errorf("the browser complains: %s", c)
-	}
-}
-
-func testContent(t *testing.T, b *browser, address string) {
-	b.open(t, address)
+func testContent(t *testing.T, b *browser.Browser, address string) {
+	b.Load(t, address)
 	for expression, want := range map[string]any{
 		`document.querySelectorAll("article.turn").length`:                           3,
 		`document.querySelectorAll(".item.tool").length`:                             5,
@@ -71,28 +65,28 @@ func testContent(t *testing.T, b *browser, address string) {
 		`getComputedStyle(document.querySelector(".filter")).display`:                "flex",
 		`document.querySelectorAll("script[src], link, img, iframe, object").length`: 0,
 	} {
-		b.want(t, expression, want)
+		b.Want(t, expression, want)
 	}
-	b.quiet(t)
+	b.Quiet(t)
 }
 
-func testSearch(t *testing.T, b *browser, address string) {
+func testSearch(t *testing.T, b *browser.Browser, address string) {
 	const shown = `document.querySelectorAll(".hit:not([hidden])").length`
-	b.open(t, address)
-	all := b.eval(t, shown).(float64)
-	b.press("/")
-	b.must("Input.insertText", map[string]any{"text": "NUMBER.GO"}, nil)
-	b.want(t, `new Promise(done => setTimeout(() => done(document.getElementById("q").value), 300))`, "NUMBER.GO")
-	some := b.eval(t, shown).(float64)
+	b.Load(t, address)
+	all := b.Eval(t, shown).(float64)
+	b.Press("/")
+	b.Must("Input.insertText", map[string]any{"text": "NUMBER.GO"}, nil)
+	b.Want(t, `new Promise(done => setTimeout(() => done(document.getElementById("q").value), 300))`, "NUMBER.GO")
+	some := b.Eval(t, shown).(float64)
 	if some == 0 || some >= all {
 		t.Errorf("a search shows %v of %v", some, all)
 	}
-	b.want(t, `[...document.querySelectorAll(".hit:not([hidden])")].every(h => h.textContent.toLowerCase().includes("number.go"))`, true)
-	b.want(t, `location.hash`, "#q=NUMBER.GO")
-	b.want(t, `document.getElementById("count").textContent`, fmt.Sprintf("%v of %v", some, all))
-	b.want(t, `document.getElementById("turn2").hidden`, true)
-	b.press("Escape")
-	b.want(t, shown, int(all))
+	b.Want(t, `[...document.querySelectorAll(".hit:not([hidden])")].every(h => h.textContent.toLowerCase().includes("number.go"))`, true)
+	b.Want(t, `location.hash`, "#q=NUMBER.GO")
+	b.Want(t, `document.getElementById("count").textContent`, fmt.Sprintf("%v of %v", some, all))
+	b.Want(t, `document.getElementById("turn2").hidden`, true)
+	b.Press("Escape")
+	b.Want(t, shown, int(all))
 
 	for hash, want := range map[string]string{
 		"#kind=hook":            `document.querySelectorAll("#requests .hit:not([hidden])").length === 2 && !document.getElementById("turn1").hidden`,
@@ -102,58 +96,58 @@ func testSearch(t *testing.T, b *browser, address string) {
 		"#q=nothing-like-it":    `document.querySelectorAll(".nothing:not([hidden])").length === 3`,
 		"#q=%3Cscript%3E&turn=": `document.getElementById("q").value === "<script>"`,
 	} {
-		b.open(t, address+hash)
-		b.want(t, want, true)
+		b.Load(t, address+hash)
+		b.Want(t, want, true)
 	}
-	b.quiet(t)
+	b.Quiet(t)
 }
 
-func testPlaces(t *testing.T, b *browser, address string) {
-	b.open(t, address+"#f2")
-	b.want(t, `document.getElementById("f2").open`, true)
-	b.want(t, `document.getElementById("f2").getBoundingClientRect().top < innerHeight`, true)
+func testPlaces(t *testing.T, b *browser.Browser, address string) {
+	b.Load(t, address+"#f2")
+	b.Want(t, `document.getElementById("f2").open`, true)
+	b.Want(t, `document.getElementById("f2").getBoundingClientRect().top < innerHeight`, true)
 	if *screenshots != "" {
-		b.screenshot(t, filepath.Join(*screenshots, "inspect-frame.png"))
+		b.Screenshot(t, filepath.Join(*screenshots, "inspect-frame.png"))
 	}
 	// Line 17 is inside a run of pieces.
-	b.open(t, address+"#f17")
-	b.want(t, `document.querySelector(".frame[open] .what").textContent.includes("pieces of an answer")`, true)
+	b.Load(t, address+"#f17")
+	b.Want(t, `document.querySelector(".frame[open] .what").textContent.includes("pieces of an answer")`, true)
 	// A place that a filter hides is shown again.
-	b.open(t, address+"#q=nothing-like-it")
-	b.eval(t, `location.hash = "#turn1"`)
-	b.want(t, `new Promise(done => setTimeout(() => done(document.getElementById("turn1").hidden), 50))`, false)
-	b.quiet(t)
+	b.Load(t, address+"#q=nothing-like-it")
+	b.Eval(t, `location.hash = "#turn1"`)
+	b.Want(t, `new Promise(done => setTimeout(() => done(document.getElementById("turn1").hidden), 50))`, false)
+	b.Quiet(t)
 }
 
-func testKeys(t *testing.T, b *browser, address string) {
+func testKeys(t *testing.T, b *browser.Browser, address string) {
 	const here = `document.querySelector(".here")?.id ?? ""`
-	b.open(t, address)
-	b.press("j")
-	first := b.eval(t, here)
-	b.press("j")
-	if second := b.eval(t, here); first == "" || second == first {
+	b.Load(t, address)
+	b.Press("j")
+	first := b.Eval(t, here)
+	b.Press("j")
+	if second := b.Eval(t, here); first == "" || second == first {
 		t.Errorf("j goes to %v, then to %v", first, second)
 	}
-	b.press("k")
-	b.want(t, here, first)
-	b.want(t, `document.activeElement === document.querySelector(".here")`, true)
-	b.eval(t, `location.hash = "#" + document.querySelector("#turn1 .item.tool").id`)
-	b.want(t, `new Promise(done => setTimeout(() => done(document.querySelector(".here").classList.contains("tool")), 50))`, true)
-	b.press("Enter")
-	b.want(t, `document.querySelector(".here details").open`, true)
-	b.press("e")
-	b.want(t, `document.getElementById("errors").checked`, true)
-	b.press("Escape")
-	b.want(t, `document.getElementById("errors").checked`, false)
-	b.press("t")
-	b.want(t, `document.documentElement.dataset.theme`, "light")
-	b.press("t")
-	b.want(t, `document.documentElement.dataset.theme`, "dark")
-	b.press("t")
-	b.want(t, `document.documentElement.dataset.theme ?? "system"`, "system")
-	b.press("?")
-	b.want(t, `document.getElementById("keys").open`, true)
-	b.quiet(t)
+	b.Press("k")
+	b.Want(t, here, first)
+	b.Want(t, `document.activeElement === document.querySelector(".here")`, true)
+	b.Eval(t, `location.hash = "#" + document.querySelector("#turn1 .item.tool").id`)
+	b.Want(t, `new Promise(done => setTimeout(() => done(document.querySelector(".here").classList.contains("tool")), 50))`, true)
+	b.Press("Enter")
+	b.Want(t, `document.querySelector(".here details").open`, true)
+	b.Press("e")
+	b.Want(t, `document.getElementById("errors").checked`, true)
+	b.Press("Escape")
+	b.Want(t, `document.getElementById("errors").checked`, false)
+	b.Press("t")
+	b.Want(t, `document.documentElement.dataset.theme`, "light")
+	b.Press("t")
+	b.Want(t, `document.documentElement.dataset.theme`, "dark")
+	b.Press("t")
+	b.Want(t, `document.documentElement.dataset.theme ?? "system"`, "system")
+	b.Press("?")
+	b.Want(t, `document.getElementById("keys").open`, true)
+	b.Quiet(t)
 }
 
 // lowContrast lists texts that are hard to read against their background.
@@ -173,40 +167,40 @@ const lowContrast = `(() => {
 	return [...bad].join(", ");
 })()`
 
-func testLooks(t *testing.T, b *browser, address string) {
+func testLooks(t *testing.T, b *browser.Browser, address string) {
 	for _, tt := range []struct {
 		name          string
 		width, height int
 		colours       string
 	}{{"desktop", 1280, 1180, "light"}, {"dark", 1280, 1180, "dark"}, {"narrow", 390, 1400, "light"}, {"narrow-dark", 390, 1400, "dark"}} {
-		b.size(tt.width, tt.height, tt.colours)
-		b.open(t, address)
-		b.want(t, `document.documentElement.scrollWidth <= innerWidth`, true)
-		if low := b.eval(t, lowContrast); low != "" {
+		b.Resize(tt.width, tt.height, tt.colours)
+		b.Load(t, address)
+		b.Want(t, `document.documentElement.scrollWidth <= innerWidth`, true)
+		if low := b.Eval(t, lowContrast); low != "" {
 			t.Errorf("%s: hard to read: %v", tt.name, low)
 		}
 		if *screenshots != "" {
-			b.screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
+			b.Screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
 		}
 		if *update && tt.name == "desktop" {
-			b.screenshot(t, "../../docs/inspect.png")
+			b.Screenshot(t, "../../docs/inspect.png")
 		}
 	}
-	b.size(1280, 1180, "light")
-	b.quiet(t)
+	b.Resize(1280, 1180, "light")
+	b.Quiet(t)
 }
 
 // Whatever can be used has a name for those who cannot see it.
-func testNames(t *testing.T, b *browser, address string) {
-	b.open(t, address)
+func testNames(t *testing.T, b *browser.Browser, address string) {
+	b.Load(t, address)
 	var tree struct {
 		Nodes []struct {
 			Ignored    bool
 			Role, Name struct{ Value any }
 		}
 	}
-	b.must("Accessibility.enable", nil, nil)
-	b.must("Accessibility.getFullAXTree", nil, &tree)
+	b.Must("Accessibility.enable", nil, nil)
+	b.Must("Accessibility.getFullAXTree", nil, &tree)
 	found := make(map[any]int)
 	for _, n := range tree.Nodes {
 		switch role := n.Role.Value; role {
@@ -227,25 +221,25 @@ func testNames(t *testing.T, b *browser, address string) {
 	}
 }
 
-func testHostilePage(t *testing.T, b *browser) {
+func testHostilePage(t *testing.T, b *browser.Browser) {
 	address := writePage(t, hostileRecording(t), inspect.Limits{})
-	b.open(t, address)
-	b.want(t, `typeof window.pwned`, "undefined")
-	b.want(t, `document.querySelectorAll("img, iframe, script").length`, 1) // ours
-	b.want(t, `[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`, true)
-	b.want(t, `document.querySelector(".item.prompt .text").textContent.includes("<script>window.pwned=1</script>")`, true)
-	b.want(t, `[...document.querySelectorAll("details")].map(d => d.open = true) && typeof window.pwned`, "undefined")
-	b.quiet(t)
+	b.Load(t, address)
+	b.Want(t, `typeof window.pwned`, "undefined")
+	b.Want(t, `document.querySelectorAll("img, iframe, script").length`, 1) // ours
+	b.Want(t, `[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`, true)
+	b.Want(t, `document.querySelector(".item.prompt .text").textContent.includes("<script>window.pwned=1</script>")`, true)
+	b.Want(t, `[...document.querySelectorAll("details")].map(d => d.open = true) && typeof window.pwned`, "undefined")
+	b.Quiet(t)
 	// The policy holds even if a text would get out.
-	b.eval(t, `document.body.append(Object.assign(document.createElement("script"), { textContent: "window.pwned = 1" }))`)
-	b.want(t, `typeof window.pwned`, "undefined")
-	b.complaints()
+	b.Eval(t, `document.body.append(Object.assign(document.createElement("script"), { textContent: "window.pwned = 1" }))`)
+	b.Want(t, `typeof window.pwned`, "undefined")
+	b.Complaints()
 }
 
-func testLargePage(t *testing.T, b *browser) {
-	b.open(t, writePage(t, large(20_000), inspect.Limits{}))
-	b.want(t, `document.querySelectorAll(".frame").length`, 5000)
-	b.want(t, `document.querySelector(".cuts").textContent.includes("15001 of 20001 frames are not listed")`, true)
-	b.want(t, `(() => { const q = document.getElementById("q"); q.value = "number 4321 "; q.dispatchEvent(new Event("input", { bubbles: true })); return new Promise(done => setTimeout(() => done(document.querySelectorAll(".frame:not([hidden])").length), 500)) })()`, 1)
-	b.quiet(t)
+func testLargePage(t *testing.T, b *browser.Browser) {
+	b.Load(t, writePage(t, large(20_000), inspect.Limits{}))
+	b.Want(t, `document.querySelectorAll(".frame").length`, 5000)
+	b.Want(t, `document.querySelector(".cuts").textContent.includes("15001 of 20001 frames are not listed")`, true)
+	b.Want(t, `(() => { const q = document.getElementById("q"); q.value = "number 4321 "; q.dispatchEvent(new Event("input", { bubbles: true })); return new Promise(done => setTimeout(() => done(document.querySelectorAll(".frame:not([hidden])").length), 500)) })()`, 1)
+	b.Quiet(t)
 }

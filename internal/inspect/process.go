@@ -65,9 +65,9 @@ func (b *builder) exit(said aboutProcess) string {
 	return s.Exit
 }
 
-// aside takes what a recorder wrote between the lines of a stream, and reports
+// recorderNote takes what a recorder wrote between the lines of a stream, and reports
 // whether f is that. Its names begin with an underscore.
-func (b *builder) aside(f *Frame) bool {
+func (b *builder) recorderNote(f *Frame) bool {
 	var said struct {
 		EOF        json.RawMessage `json:"_eof"`
 		WriteError string          `json:"_write_error"`

@@ -22,8 +22,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the report for a terminal: totals, findings, turns and the
-// timeline of frames. Pieces of an answer that follow each other are one line.
+// WriteText writes the report for a terminal: totals, findings, turns and // list of frames. Pieces of an answer that follow each other are one line.
 // With color it uses the sequences that terminals know for colours.
 func (r *Report) WriteText(w io.Writer, color bool) error {
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -31,7 +30,7 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 	p.summary(r)
 	p.findings(r)
 	p.turns(r)
-	p.timeline(r)
+	p.frames(r)
 	p.unknown(r)
 	return out.Flush()
 }
@@ -170,7 +169,7 @@ func (p *printer) tool(who string, t *Tool) {
 	case t.Done:
 		state, code = span(t.DurationMS()), green
 	}
-	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolGist(t.Input))), p.paint(code, state))
+	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolSubject(t.Input))), p.paint(code, state))
 	for _, x := range t.Asked {
 		p.exchange("    ", x)
 	}
@@ -193,8 +192,8 @@ func (p *printer) exchange(indent string, x *Exchange) {
 	p.printf("%s%s → %s\n", indent, p.line(joined(string(x.Kind), x.About)), answer)
 }
 
-func (p *printer) timeline(r *Report) {
-	title := "timeline"
+func (p *printer) frames(r *Report) {
+	title := "frames"
 	if r.Hidden > 0 {
 		title += fmt.Sprintf(" (%s of %d shown)", plural(len(r.Frames), "frame"), len(r.Frames)+r.Hidden)
 	}

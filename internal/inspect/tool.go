@@ -37,9 +37,9 @@ func (t *Tool) DurationMS() float64 {
 	return t.EndMS - t.StartMS
 }
 
-// judge fills in what package claudetest makes of the calls: whether they were
+// readDecisions fills in what package claudetest makes of the calls: whether they were
 // allowed, and whether they ran.
-func (b *builder) judge() {
+func (b *builder) readDecisions() {
 	entries := make([]claudetest.Entry, 0, len(b.rep.Frames))
 	for _, f := range b.rep.Frames {
 		// Pieces of answers say nothing of calls, and are most of a recording.

@@ -37,7 +37,7 @@ type itemView struct {
 
 // toolView is a tool call on the page.
 type toolView struct {
-	Name, Gist    string
+	Name, Subject string
 	Badges        []badge
 	Asked         []exchangeView
 	Input, Output string
@@ -145,7 +145,7 @@ func (v *viewer) item(it *Item, turn int) itemView {
 }
 
 func (v *viewer) tool(t *Tool) *toolView {
-	view := &toolView{Name: t.Name, Gist: short(toolGist(t.Input)), Failed: t.IsError}
+	view := &toolView{Name: t.Name, Subject: short(toolSubject(t.Input)), Failed: t.IsError}
 	var cut string
 	view.Input, cut = v.take(pretty(t.Input))
 	view.Input += more(cut)

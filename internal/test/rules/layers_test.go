@@ -30,6 +30,7 @@ func layers() [][]string {
 // module. Nobody but the tests may import them.
 func apart() map[string][]string {
 	return map[string][]string{
+		"internal/test/browser":         nil,
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,

@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// strip shows what took time, along the time. Positions are percents of its
+// timeline shows what took time, along the time. Positions are percents of its
 // width and pixels of its height, so that the text in it keeps its shape.
-type strip struct {
+type timeline struct {
 	Lanes                 []laneName
 	Height, Bottom, AxisY int
 	Class, Label          string
@@ -53,14 +53,14 @@ const (
 // laneNames are the lanes from the top.
 var laneNames = [...]string{"turns", "tools", "CLI asks", "SDK asks"}
 
-// strip draws the strip, nil if there is nothing to draw.
-func (v *viewer) strip() *strip {
+// timeline draws the timeline, nil if there is nothing to draw.
+func (v *viewer) timeline() *timeline {
 	bars := v.bars()
 	if len(bars) == 0 {
 		return nil
 	}
 	scale := newScale(bars, v.rep.Summary.DurationMS)
-	s := &strip{Class: "chart", Label: fmt.Sprintf("%s over %s; the same facts are in the lists below", plural(len(bars), "bar"), span(v.rep.Summary.DurationMS))}
+	s := &timeline{Class: "chart", Label: fmt.Sprintf("%s over %s; the same facts are in the lists below", plural(len(bars), "bar"), span(v.rep.Summary.DurationMS))}
 	y := 4
 	for lane, name := range laneNames {
 		rows := stack(bars, lane)
@@ -116,7 +116,7 @@ func (v *viewer) bars() []bar {
 				tone = "tool bad"
 			}
 			all = append(all, bar{lane: 1, from: it.Tool.StartMS, to: to, Tone: tone, Text: it.Tool.Name, Target: "i" + number(it.Line),
-				Title: fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, short(toolGist(it.Tool.Input)))})
+				Title: fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, short(toolSubject(it.Tool.Input)))})
 		}
 	}
 	for _, x := range v.rep.Exchanges {
@@ -141,7 +141,7 @@ func (v *viewer) bars() []bar {
 		all[i].to = max(all[i].to, all[i].from)
 	}
 	if len(all) > v.limits.Bars {
-		v.cut("the strip shows the %d longest of %d", v.limits.Bars, len(all))
+		v.cut("the timeline shows the %d longest of %d", v.limits.Bars, len(all))
 		slices.SortStableFunc(all, func(a, b bar) int { return cmp.Compare(b.to-b.from, a.to-a.from) })
 		all = all[:v.limits.Bars]
 	}

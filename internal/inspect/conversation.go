@@ -31,7 +31,7 @@ func (b *builder) message(f *Frame, w wire.Frame) {
 		f.Kind = KindStream
 		b.open(f)
 		f.Summary = joined(string(m.EventType), quoted(m.Text()))
-		b.heard(f)
+		b.noteFirstWord(f)
 	case *message.Result:
 		b.result(f, m)
 	case *message.Init:
@@ -83,8 +83,8 @@ func (b *builder) open(f *Frame) {
 	b.rep.Turns = append(b.rep.Turns, b.turn)
 }
 
-// heard notes the first word of the model in a turn.
-func (b *builder) heard(f *Frame) {
+// noteFirstWord notes the first word of the model in a turn.
+func (b *builder) noteFirstWord(f *Frame) {
 	if b.turn.FirstWordMS == nil {
 		waited := f.AtMS - b.turn.FromMS
 		b.turn.FirstWordMS = &waited
@@ -137,7 +137,7 @@ func (b *builder) user(f *Frame, m *message.User) {
 func (b *builder) assistant(f *Frame, m *message.Assistant) {
 	f.Kind = KindAssistant
 	b.open(f)
-	b.heard(f)
+	b.noteFirstWord(f)
 	agent := b.agent(m)
 	var said []string
 	for _, block := range m.Content {
@@ -156,7 +156,7 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 			t := &Tool{ID: block.ID, Name: block.Name, Input: block.Input, StartMS: f.AtMS, Turn: b.turn.Number}
 			b.tools[block.ID] = t
 			it.Kind, it.Tool = ItemTool, t
-			said = append(said, joined("calls", block.Name, short(toolGist(block.Input))))
+			said = append(said, joined("calls", block.Name, short(toolSubject(block.Input))))
 		case *message.UnknownBlock:
 			it.Kind, it.Text = ItemNotice, "a block of the unknown type "+block.Type
 		default:

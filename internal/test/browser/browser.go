@@ -1,4 +1,4 @@
-package inspect_test
+package browser
 
 import (
 	"bytes"
@@ -11,16 +11,25 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"testing"
 	"time"
-
-	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// browser is a Chromium that is driven by the DevTools protocol over a pipe:
+// T is the part of *testing.T that is used here.
+type T interface {
+	Helper()
+	Cleanup(func())
+	TempDir() string
+	Context() context.Context
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Skip(args ...any)
+}
+
+// Browser is a Chromium that is driven by the DevTools protocol over a pipe:
 // JSON with a NUL byte after each message.
-type browser struct {
-	t       *testing.T
+type Browser struct {
+	t       T
 	w       io.Writer
 	session string
 
@@ -43,7 +52,7 @@ type devtools struct {
 }
 
 // chromium finds the browser. In CI it must be there.
-func chromium(t *testing.T) string {
+func chromium(t T) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
 		if name == "" {
@@ -60,8 +69,9 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// openBrowser starts a browser with one empty tab. It ends with the test.
-func openBrowser(t *testing.T) *browser {
+// Open starts a browser with one empty tab. It ends with the test. A Browser is
+// for one goroutine.
+func Open(t T) *Browser {
 	t.Helper()
 	path := chromium(t)
 	theirIn, in, err := os.Pipe()
@@ -83,7 +93,7 @@ func openBrowser(t *testing.T) *browser {
 	}
 	theirIn.Close()
 	theirOut.Close()
-	b := &browser{t: t, w: in, waiting: make(map[int]chan devtools)}
+	b := &Browser{t: t, w: in, waiting: make(map[int]chan devtools)}
 	go b.read(out)
 	t.Cleanup(func() {
 		b.send("", "Browser.close", nil)
@@ -100,18 +110,18 @@ func openBrowser(t *testing.T) *browser {
 		out.Close()
 	})
 	var target struct{ TargetID string }
-	b.must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	b.Must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
 	var attached struct{ SessionID string }
-	b.must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
+	b.Must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
 	b.session = attached.SessionID
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
-		b.must(domain+".enable", nil, nil)
+		b.Must(domain+".enable", nil, nil)
 	}
 	return b
 }
 
 // read takes what the browser says.
-func (b *browser) read(r io.Reader) {
+func (b *Browser) read(r io.Reader) {
 	var rest []byte
 	chunk := make([]byte, 1<<16)
 	for {
@@ -123,7 +133,7 @@ func (b *browser) read(r io.Reader) {
 				break
 			}
 			var m devtools
-			if jsonx.Unmarshal(line, &m) == nil {
+			if json.Unmarshal(line, &m) == nil {
 				b.take(m)
 			}
 			rest = append([]byte(nil), after...)
@@ -141,7 +151,7 @@ func (b *browser) read(r io.Reader) {
 	}
 }
 
-func (b *browser) take(m devtools) {
+func (b *Browser) take(m devtools) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m.ID == 0 {
@@ -155,7 +165,7 @@ func (b *browser) take(m devtools) {
 }
 
 // send sends a command and returns where its answer will be.
-func (b *browser) send(session, method string, params any) (<-chan devtools, error) {
+func (b *Browser) send(session, method string, params any) (<-chan devtools, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed != nil {
@@ -179,7 +189,7 @@ func (b *browser) send(session, method string, params any) (<-chan devtools, err
 }
 
 // call performs a command and decodes its result.
-func (b *browser) call(method string, params, result any) error {
+func (b *Browser) call(method string, params, result any) error {
 	answer, err := b.send(b.session, method, params)
 	if err != nil {
 		return err
@@ -200,24 +210,26 @@ func (b *browser) call(method string, params, result any) error {
 	}
 }
 
-func (b *browser) must(method string, params, result any) {
+// Must performs a command of the DevTools protocol and decodes its result, if it
+// is wanted. A command that fails ends the test.
+func (b *Browser) Must(method string, params, result any) {
 	b.t.Helper()
 	if err := b.call(method, params, result); err != nil {
 		b.t.Fatalf("%s: %v", method, err)
 	}
 }
 
-// open loads a page and waits until it is there.
-func (b *browser) open(t *testing.T, address string) {
+// Load loads a page and waits until it is there.
+func (b *Browser) Load(t T, address string) {
 	t.Helper()
 	b.t = t
-	b.must("Page.navigate", map[string]any{"url": "about:blank"}, nil)
-	b.must("Page.navigate", map[string]any{"url": address}, nil)
-	b.want(t, `new Promise(done => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`, true)
+	b.Must("Page.navigate", map[string]any{"url": "about:blank"}, nil)
+	b.Must("Page.navigate", map[string]any{"url": address}, nil)
+	b.Want(t, `new Promise(done => document.readyState === "complete" ? done(true) : addEventListener("load", () => done(true)))`, true)
 }
 
-// eval evaluates an expression, and waits if it is a promise.
-func (b *browser) eval(t *testing.T, expression string) any {
+// Eval evaluates an expression, and waits if it is a promise.
+func (b *Browser) Eval(t T, expression string) any {
 	t.Helper()
 	b.t = t
 	var out struct {
@@ -227,26 +239,26 @@ func (b *browser) eval(t *testing.T, expression string) any {
 			Exception struct{ Description string }
 		}
 	}
-	b.must("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
+	b.Must("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &out)
 	if e := out.ExceptionDetails; e != nil {
 		t.Fatalf("%s: %s %s", expression, e.Text, e.Exception.Description)
 	}
 	return out.Result.Value
 }
 
-// want checks the value of an expression.
-func (b *browser) want(t *testing.T, expression string, want any) {
+// Want checks the value of an expression.
+func (b *Browser) Want(t T, expression string, want any) {
 	t.Helper()
 	if n, ok := want.(int); ok {
 		want = float64(n)
 	}
-	if got := b.eval(t, expression); got != want {
+	if got := b.Eval(t, expression); got != want {
 		t.Errorf("%s is %v, want %v", expression, got, want)
 	}
 }
 
-// press presses a key.
-func (b *browser) press(key string) {
+// Press presses a key.
+func (b *Browser) Press(key string) {
 	b.t.Helper()
 	text := key
 	if len(key) > 1 {
@@ -255,22 +267,22 @@ func (b *browser) press(key string) {
 	if key == "Enter" {
 		text = "\r"
 	}
-	b.must("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "text": text}, nil)
-	b.must("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
+	b.Must("Input.dispatchKeyEvent", map[string]any{"type": "keyDown", "key": key, "text": text}, nil)
+	b.Must("Input.dispatchKeyEvent", map[string]any{"type": "keyUp", "key": key}, nil)
 }
 
-// size sets the size of the window, and colours of the system.
-func (b *browser) size(width, height int, colours string) {
+// Resize sets the size of the window, and colours of the system.
+func (b *Browser) Resize(width, height int, colours string) {
 	b.t.Helper()
-	b.must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
-	b.must("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": colours}}}, nil)
+	b.Must("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.Must("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": colours}}}, nil)
 }
 
-// screenshot writes what the window shows.
-func (b *browser) screenshot(t *testing.T, path string) {
+// Screenshot writes what the window shows.
+func (b *Browser) Screenshot(t T, path string) {
 	t.Helper()
 	var shot struct{ Data string }
-	b.must("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
+	b.Must("Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err != nil {
 		t.Fatal(err)
@@ -280,8 +292,8 @@ func (b *browser) screenshot(t *testing.T, path string) {
 	}
 }
 
-// complaints are errors of the page, and loads of anything but files of ours.
-func (b *browser) complaints() []string {
+// Complaints are errors of the page, and loads of anything but files of ours.
+func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []string
@@ -298,4 +310,13 @@ func (b *browser) complaints() []string {
 	}
 	b.events = nil
 	return all
+}
+
+// Quiet checks that the browser has not complained since the last time it was
+// asked.
+func (b *Browser) Quiet(t T) {
+	t.Helper()
+	for _, c := range b.Complaints() {
+		t.Errorf("the browser complains: %s", c)
+	}
 }

@@ -111,8 +111,8 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// toolGist picks the member of a tool's input that tells most.
-func toolGist(input json.RawMessage) string {
+// toolSubject picks the member of a tool's input that tells most.
+func toolSubject(input json.RawMessage) string {
 	for _, name := range []string{"command", "file_path", "path", "pattern", "query", "url", "prompt", "description"} {
 		if text := jsonx.Text(jsonx.Member(input, name)); text != "" {
 			return text
