@@ -30,7 +30,14 @@ func (d dispatcher) Message(f wire.Frame) {
 		d.trace.diagnostic(Diagnostic{Err: errDropping})
 	}
 	if effect.Begun {
-		go d.interruptQuietly() // an abandoned prompt began all the same
+		resume := d.halt()
+		go func() { // an abandoned prompt began all the same
+			defer resume()
+			d.interruptQuietly()
+		}()
+	}
+	if f.Type == "result" {
+		d.sendHeld()
 	}
 	if err != nil {
 		d.log.Warn("messages are not read: the session ends", "dropped", d.inbox.Dropped())

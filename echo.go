@@ -31,7 +31,8 @@ func (p *plan) askForEchoes(o *Options) {
 		return
 	}
 	version := installedVersion(o.CLIPath, p.env)
-	if sinceEchoes.missing(version) || sinceNames.known(version) {
+	p.silent = sinceEchoes.missing(version)
+	if p.silent || sinceNames.known(version) {
 		return
 	}
 	p.echoes = true

@@ -134,6 +134,11 @@ func outcome(it *inbox.Item, id string, msg message.Message) error {
 // before abandon returns, so that a prompt sent afterwards is not hit, unless
 // the CLI does not read at all; its reply is not waited for.
 func (s *Session) abandon(id string, agents bool) {
+	resume := s.halt()
+	defer resume()
+	if s.withdraw(id) {
+		return
+	}
 	place := s.inbox.Abandon(id)
 	call := peer.Call{Timeout: max(s.opts.Timeouts.Control, 0)}
 	switch {

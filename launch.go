@@ -27,6 +27,7 @@ type plan struct {
 	env       []string
 	init      *control.Initialize
 	hooks     map[string]hook.Hook // by callback id
+	silent    bool                 // the CLI that is installed neither names nor echoes prompts
 	echoes    bool                 // we ask for an echo of every prompt, the user does not
 	races     bool                 // there are PermissionRequest hooks, which the callback may overtake
 	inside    map[string]MCPHandler

@@ -33,13 +33,13 @@ func echoing() *claudetest.Model {
 
 // misuse does at random what can bring the answers of a session out of step,
 // and after each round asks for an answer that must be its own. It returns how
-// many were not. Without tools no prompt is sent while one runs.
-func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int, tools bool) (wrong int) {
+// many were not.
+func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong int) {
 	t.Helper()
 	n := 0
 	prompt := func() string {
 		n++
-		if tools && rng.IntN(2) == 0 {
+		if rng.IntN(2) == 0 {
 			return fmt.Sprintf("tool-%d", n)
 		}
 		return fmt.Sprintf("say-%d", n)
@@ -95,7 +95,7 @@ func TestRealOrder(t *testing.T) {
 	r := startReal(t, echoing())
 	r.opts.AllowedTools = []string{"Bash"}
 	const rounds = 20
-	if wrong := misuse(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds, true); wrong > 0 {
+	if wrong := misuse(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds); wrong > 0 {
 		t.Errorf("%d of %d answers are wrong", wrong, rounds)
 	}
 }

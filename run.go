@@ -45,13 +45,21 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	if err != nil {
 		return "", fmt.Errorf("claude: encode prompt: %w", err)
 	}
-	s.inbox.Sent(own.UUID)
+	waits, err := s.register(heldPrompt{own.UUID, line})
+	if err != nil {
+		s.freeID(own.UUID)
+		return "", fmt.Errorf("claude: send prompt: %w", err)
+	}
+	if waits {
+		return own.UUID, nil
+	}
 	if err := s.peer.Send(ctx, line); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
 			s.abandon(own.UUID, false) // it may stand on the stream all the same
 		} else {
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)
+			s.sendHeld()
 		}
 		return "", fmt.Errorf("claude: send prompt: %w", rename(s.broken(ctx, err)))
 	}

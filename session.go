@@ -41,6 +41,7 @@ type Session struct {
 	files *scratch.Folder
 	race  race
 	late  deadlines
+	held  oneAtATime
 	log   *slog.Logger
 
 	readEnd   chan struct{} // closed when the output has ended; then readErr is set
@@ -148,6 +149,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	s.held.always = p.silent || use == withoutEcho
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.late.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)

@@ -386,6 +386,13 @@ func (b *Inbox) Busy() bool {
 	return b.turns.busy() || len(b.turns.work.tasks) > 0
 }
 
+// Prompted reports whether a prompt has no end yet, or a turn runs.
+func (b *Inbox) Prompted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.turns.current != nil || len(b.turns.pending) > 0
+}
+
 // NeedsControl reports whether something runs that may still ask for
 // callbacks: a turn, a prompt, or a background task that is an agent and not
 // merely a shell command.
