@@ -125,6 +125,9 @@ func effects[T any](t *testing.T, texts []string, prepare func(dir string) error
 		t.Skip("needs bash")
 	}
 	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(base), 0o711); err != nil { // for nobody
+		t.Fatal(err)
+	}
 	results := make([]T, len(texts))
 	next := make(chan int)
 	var wg sync.WaitGroup
@@ -139,7 +142,12 @@ func effects[T any](t *testing.T, texts []string, prepare func(dir string) error
 					t.Error(err)
 					continue
 				}
-				results[i] = happened(dir, inBash(t.Context(), shell, dir, texts[i]))
+				out, err := inBash(t.Context(), shell, dir, texts[i])
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				results[i] = happened(dir, out)
 				_ = os.RemoveAll(dir)
 			}
 		})
@@ -153,8 +161,8 @@ func effects[T any](t *testing.T, texts []string, prepare func(dir string) error
 }
 
 // inBash runs a text without a terminal, an input or an environment of ours,
-// and returns what it prints.
-func inBash(ctx context.Context, shell, dir, text string) []byte {
+// nor as root, and returns what it prints.
+func inBash(ctx context.Context, shell, dir, text string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, "-c", text)
@@ -163,6 +171,9 @@ func inBash(ctx context.Context, shell, dir, text string) []byte {
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
+	if err := nobody(cmd); err != nil {
+		return nil, err
+	}
 	_ = cmd.Run() // it may fail in many ways; what counts is what it did
-	return out.Bytes()
+	return out.Bytes(), nil
 }
