@@ -20,11 +20,8 @@ var plainMatcher = regexp.MustCompile(`^[A-Za-z0-9_-]+([ ]*[|,][ ]*[A-Za-z0-9_-]
 
 // matchesTools reports whether the matcher of an event is about tools.
 func matchesTools(e hook.Event) bool {
-	switch e {
-	case hook.EventPreToolUse, hook.EventPostToolUse, hook.EventPostToolUseFailure, hook.EventPermissionRequest, hook.EventPermissionDenied:
-		return true
-	}
-	return false
+	info, _ := e.Info()
+	return info.Subject == hook.SubjectTool
 }
 
 // checkMatcher refuses a matcher with which a hook would never be called. It

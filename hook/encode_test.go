@@ -15,7 +15,12 @@ import (
 // call runs a hook as a session does and returns the reply.
 func call(t *testing.T, h hook.Hook, input, toolUseID string) (string, error) {
 	t.Helper()
-	out, err := h.Func(t.Context(), json.RawMessage(input), toolUseID)
+	return callWith(t, t.Context(), h, input, toolUseID)
+}
+
+func callWith(t *testing.T, ctx context.Context, h hook.Hook, input, toolUseID string) (string, error) {
+	t.Helper()
+	out, err := h.Func(ctx, json.RawMessage(input), toolUseID)
 	if err != nil {
 		return "", err
 	}
@@ -176,50 +181,24 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailureReply(t *testing.T) {
-	const open = `{"continue":true}`
-	const block = `{"decision":"block","reason":"r"}`
-	closed := map[hook.Event]string{
-		hook.EventPreToolUse:          `{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"r"}}`,
-		hook.EventPreModelSwitch:      `{"hookSpecificOutput":{"hookEventName":"PreModelSwitch","permissionDecision":"deny","permissionDecisionReason":"r"}}`,
-		hook.EventPermissionRequest:   `{"hookSpecificOutput":{"hookEventName":"PermissionRequest","decision":{"behavior":"deny","message":"r"}}}`,
-		hook.EventElicitation:         `{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"Elicitation","action":"decline"}}`,
-		hook.EventElicitationResult:   `{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"ElicitationResult","action":"decline"}}`,
-		hook.EventUserPromptSubmit:    block,
-		hook.EventUserPromptExpansion: block,
-		hook.EventPostToolUse:         block,
-		hook.EventPostToolBatch:       block,
-		hook.EventStop:                block,
-		hook.EventSubagentStop:        block,
-		hook.EventPreCompact:          block,
-		hook.EventConfigChange:        block,
-		hook.EventTeammateIdle:        block,
-		hook.EventTaskCreated:         block,
-		hook.EventTaskCompleted:       block,
-		"NewEvent":                    block,
-	}
-	events := []hook.Event{"NewEvent"}
-	for _, h := range all() {
-		events = append(events, h.Event)
-	}
-	for _, event := range events {
-		h := hook.Hook{Event: event}
-		want, ok := closed[event]
-		if !ok {
-			want = open
-		}
-		for _, tt := range []struct {
-			name    string
-			got     json.RawMessage
-			replies string
+	// Who wants the hook of an event that is not known to fail closed wants it
+	// to block.
+	events := append(eventTests(), eventTest{hook.Hook{Event: "NewEvent"}, "", blocked})
+	for _, tt := range events {
+		h := tt.hook
+		for _, r := range []struct {
+			name string
+			got  json.RawMessage
+			want string
 		}{
 			{"default", h.FailureReply(0, "r"), open},
 			{"session open", h.FailureReply(hook.FailOpen, "r"), open},
-			{"session closed", h.FailureReply(hook.FailClosed, "r"), want},
-			{"hook closed", h.FailClosed().FailureReply(hook.FailOpen, "r"), want},
-			{"hook open", hook.Hook{Event: event, OnFailure: hook.FailOpen}.FailureReply(hook.FailClosed, "r"), open},
+			{"session closed", h.FailureReply(hook.FailClosed, "r"), tt.fail},
+			{"hook closed", h.FailClosed().FailureReply(hook.FailOpen, "r"), tt.fail},
+			{"hook open", h.FailOpen().FailureReply(hook.FailClosed, "r"), open},
 		} {
-			if string(tt.got) != tt.replies {
-				t.Errorf("%s, %s: got %s, want %s", event, tt.name, tt.got, tt.replies)
+			if string(r.got) != r.want {
+				t.Errorf("%s, %s: got %s, want %s", h.Event, r.name, r.got, r.want)
 			}
 		}
 	}

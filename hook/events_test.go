@@ -2,126 +2,114 @@ package hook_test
 
 import (
 	"context"
-	"encoding/json"
-	"os"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// A CLI may write null for what it leaves out elsewhere. Every member of every
-// input may be null, and then counts as missing; one that is kept as raw JSON
-// keeps the null.
-func TestNullMembers(t *testing.T) {
-	data, err := os.ReadFile("testdata/inputs.ndjson")
-	if err != nil {
-		t.Fatal(err)
-	}
-	hooks := map[hook.Event]hook.Hook{}
-	for _, h := range all() {
-		hooks[h.Event] = h
-	}
-	for line := range strings.Lines(string(data)) {
-		var members map[string]any
-		if err := json.Unmarshal([]byte(line), &members); err != nil {
-			t.Fatal(err)
-		}
-		event := hook.Event(members["hook_event_name"].(string))
-		t.Run(string(event), func(t *testing.T) {
-			for name := range members {
-				members[name] = nil
-			}
-			members["hook_event_name"] = event
-			nulls, _ := json.Marshal(members)
-			without := `{"hook_event_name":"` + string(event) + `"}`
-			var got, want any
-			for in, decoded := range map[string]*any{string(nulls): &got, without: &want} {
-				ctx := context.WithValue(t.Context(), inputKey{}, decoded)
-				if _, err := hooks[event].Func(ctx, json.RawMessage(in), "toolu_1"); err != nil {
-					t.Fatalf("%s: %v", in, err)
-				}
-			}
-			first, _ := jsonx.Marshal(got)
-			first = regexp.MustCompile(`,"(requested_schema|content)":null`).ReplaceAll(first, nil)
-			second, _ := jsonx.Marshal(want)
-			if string(first) != string(second) {
-				t.Errorf("with nulls    %s\nwithout them  %s", first, second)
-			}
-		})
-	}
-}
+// A test says by the context of a call where the input is to go, and that the
+// output is to be empty.
+type (
+	inputKey struct{}
+	emptyKey struct{}
+)
 
-// says makes a function that returns an output.
+// says makes a function that hands its input to the test and returns an output.
 func says[I, O any](out *O) func(context.Context, *I) (*O, error) {
-	return func(context.Context, *I) (*O, error) { return out, nil }
+	return func(ctx context.Context, in *I) (*O, error) {
+		if ctx.Value(emptyKey{}) != nil {
+			return new(O), nil
+		}
+		return out, observes(ctx, in)
+	}
 }
 
-// One output per event that can say something of its own, with everything it
-// can say. Those that only inform answer {}.
-func TestEveryOutput(t *testing.T) {
+func observes[I any](ctx context.Context, in *I) error {
+	if got, ok := ctx.Value(inputKey{}).(*any); ok {
+		*got = in
+	}
+	return nil
+}
+
+const (
+	open    = `{"continue":true}`
+	blocked = `{"decision":"block","reason":"r"}`
+)
+
+// specific is a reply with the event's own part.
+func specific(event hook.Event, members string) string {
+	return `{"hookSpecificOutput":{"hookEventName":"` + string(event) + `",` + members + `}}`
+}
+
+// eventTest is what is tested of an event.
+type eventTest struct {
+	hook hook.Hook
+	says string // members of hookSpecificOutput after the name; those that only inform have none
+	fail string // the reply when the hook fails closed for the reason "r"
+}
+
+// eventTests has every event, in the order of the table. Each output has
+// everything that it can say.
+func eventTests() []eventTest {
 	context := `"additionalContext":"c"`
-	all := []struct {
-		hook hook.Hook
-		want string // members of hookSpecificOutput after the name
-	}{
-		{hook.PreToolUse("", says[hook.PreToolUseInput](&hook.PreToolUseOutput{Decision: hook.PermissionDeny, DecisionReason: "r", UpdatedInput: map[string]int{"a": 1}, AdditionalContext: "c"})),
-			`"permissionDecision":"deny","permissionDecisionReason":"r","updatedInput":{"a":1},` + context},
-		{hook.PostToolUse("", says[hook.PostToolUseInput](&hook.PostToolUseOutput{AdditionalContext: "c", ClassifierContext: "k", UpdatedToolOutput: 1, UpdatedMCPToolOutput: 2})),
-			context + `,"classifierContext":"k","updatedToolOutput":1,"updatedMCPToolOutput":2`},
-		{hook.PostToolUseFailure("", says[hook.PostToolUseFailureInput](hook.AddContext("c"))), context},
-		{hook.PostToolBatch(says[hook.PostToolBatchInput](hook.AddContext("c"))), context},
-		{hook.PermissionRequest("", says[hook.PermissionRequestInput](hook.Decide(permission.Deny("m")))), `"decision":{"behavior":"deny","message":"m"}`},
-		{hook.PermissionDenied("", says[hook.PermissionDeniedInput](&hook.PermissionDeniedOutput{Retry: true})), `"retry":true`},
-		{hook.Elicitation("", says[hook.ElicitationInput](&hook.ElicitationOutput{Action: "accept", Content: 1})), `"action":"accept","content":1`},
-		{hook.ElicitationResult("", says[hook.ElicitationResultInput](&hook.ElicitationOutput{Action: "accept"})), `"action":"accept"`},
+	return []eventTest{
+		{hook.PreToolUse("m", says[hook.PreToolUseInput](&hook.PreToolUseOutput{Decision: hook.PermissionDeny, DecisionReason: "r", UpdatedInput: map[string]int{"a": 1}, AdditionalContext: "c"})),
+			`"permissionDecision":"deny","permissionDecisionReason":"r","updatedInput":{"a":1},` + context, specific("PreToolUse", `"permissionDecision":"deny","permissionDecisionReason":"r"`)},
+		{hook.PostToolUse("m", says[hook.PostToolUseInput](&hook.PostToolUseOutput{AdditionalContext: "c", ClassifierContext: "k", UpdatedToolOutput: 1, UpdatedMCPToolOutput: 2})),
+			context + `,"classifierContext":"k","updatedToolOutput":1,"updatedMCPToolOutput":2`, blocked},
+		{hook.PostToolUseFailure("m", says[hook.PostToolUseFailureInput](hook.AddContext("c"))), context, open},
+		{hook.PostToolBatch(says[hook.PostToolBatchInput](hook.AddContext("c"))), context, blocked},
+		{hook.PermissionRequest("m", says[hook.PermissionRequestInput](hook.Decide(permission.Deny("m")))), `"decision":{"behavior":"deny","message":"m"}`, specific("PermissionRequest", `"decision":{"behavior":"deny","message":"r"}`)},
+		{hook.PermissionDenied("m", says[hook.PermissionDeniedInput](&hook.PermissionDeniedOutput{Retry: true})), `"retry":true`, open},
+		{hook.Elicitation("m", says[hook.ElicitationInput](&hook.ElicitationOutput{Action: "accept", Content: 1})), `"action":"accept","content":1`, `{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"Elicitation","action":"decline"}}`},
+		{hook.ElicitationResult("m", says[hook.ElicitationResultInput](&hook.ElicitationOutput{Action: "accept"})), `"action":"accept"`, `{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"ElicitationResult","action":"decline"}}`},
 		{hook.UserPromptSubmit(says[hook.UserPromptSubmitInput](&hook.PromptOutput{AdditionalContext: "c", SessionTitle: "t", SuppressOriginalPrompt: true})),
-			context + `,"sessionTitle":"t","suppressOriginalPrompt":true`},
-		{hook.UserPromptExpansion("", says[hook.UserPromptExpansionInput](&hook.PromptOutput{AdditionalContext: "c"})), context},
-		{hook.MessageDisplay(says[hook.MessageDisplayInput](&hook.DisplayOutput{Content: new("d")})), `"displayContent":"d"`},
-		{hook.Notification("", says[hook.NotificationInput](hook.AddContext("c"))), context},
-		{hook.Stop(says[hook.StopInput](&hook.StopOutput{AdditionalContext: "c"})), context},
-		{hook.StopFailure("", func(_ ctx, _ *hook.StopFailureInput) error { return nil }), ""},
-		{hook.SubagentStart("", says[hook.SubagentStartInput](hook.AddContext("c"))), context},
-		{hook.SubagentStop("", says[hook.SubagentStopInput](&hook.StopOutput{AdditionalContext: "c"})), context},
-		{hook.TeammateIdle(says[hook.TeammateIdleInput](&hook.GateOutput{})), ""},
-		{hook.TaskCreated(says[hook.TaskInput](&hook.GateOutput{})), ""},
-		{hook.TaskCompleted(says[hook.TaskInput](&hook.GateOutput{})), ""},
-		{hook.Setup("", says[hook.SetupInput](hook.AddContext("c"))), context},
-		{hook.SessionStart("", says[hook.SessionStartInput](&hook.SessionStartOutput{AdditionalContext: "c", InitialUserMessage: "m", SessionTitle: "t", WatchPaths: []string{"w"}, ReloadSkills: true})),
-			context + `,"initialUserMessage":"m","sessionTitle":"t","watchPaths":["w"],"reloadSkills":true`},
-		{hook.SessionEnd("", func(_ ctx, _ *hook.SessionEndInput) error { return nil }), ""},
-		{hook.PreCompact("", says[hook.PreCompactInput](&hook.GateOutput{})), ""},
-		{hook.PostCompact("", func(_ ctx, _ *hook.PostCompactInput) error { return nil }), ""},
-		{hook.PreModelSwitch("", says[hook.ModelSwitchInput](&hook.ModelSwitchOutput{Decision: hook.PermissionAsk, DecisionReason: "r"})),
-			`"permissionDecision":"ask","permissionDecisionReason":"r"`},
-		{hook.PostModelSwitch("", says[hook.ModelSwitchInput](hook.AddContext("c"))), context},
-		{hook.ConfigChange("", says[hook.ConfigChangeInput](&hook.GateOutput{})), ""},
-		{hook.InstructionsLoaded("", func(_ ctx, _ *hook.InstructionsLoadedInput) error { return nil }), ""},
-		{hook.CwdChanged(says[hook.CwdChangedInput](&hook.WatchOutput{WatchPaths: []string{"w"}})), `"watchPaths":["w"]`},
-		{hook.FileChanged("", says[hook.FileChangedInput](&hook.WatchOutput{WatchPaths: []string{"w"}})), `"watchPaths":["w"]`},
-		{hook.DirectoryAdded("", func(_ ctx, _ *hook.DirectoryAddedInput) error { return nil }), ""},
-		{hook.WorktreeCreate(says[hook.WorktreeCreateInput](&hook.WorktreeOutput{Path: "/w"})), `"worktreePath":"/w"`},
-		{hook.WorktreeRemove(func(_ ctx, _ *hook.WorktreeRemoveInput) error { return nil }), ""},
+			context + `,"sessionTitle":"t","suppressOriginalPrompt":true`, blocked},
+		{hook.UserPromptExpansion("m", says[hook.UserPromptExpansionInput](&hook.PromptOutput{AdditionalContext: "c"})), context, blocked},
+		{hook.MessageDisplay(says[hook.MessageDisplayInput](&hook.DisplayOutput{Content: new("d")})), `"displayContent":"d"`, open},
+		{hook.Notification("m", says[hook.NotificationInput](hook.AddContext("c"))), context, open},
+		{hook.Stop(says[hook.StopInput](&hook.StopOutput{AdditionalContext: "c"})), context, blocked},
+		{hook.StopFailure("m", observes[hook.StopFailureInput]), "", open},
+		{hook.SubagentStart("m", says[hook.SubagentStartInput](hook.AddContext("c"))), context, open},
+		{hook.SubagentStop("m", says[hook.SubagentStopInput](&hook.StopOutput{AdditionalContext: "c"})), context, blocked},
+		{hook.TeammateIdle(says[hook.TeammateIdleInput](&hook.GateOutput{})), "", blocked},
+		{hook.TaskCreated(says[hook.TaskInput](&hook.GateOutput{})), "", blocked},
+		{hook.TaskCompleted(says[hook.TaskInput](&hook.GateOutput{})), "", blocked},
+		{hook.Setup("m", says[hook.SetupInput](hook.AddContext("c"))), context, open},
+		{hook.SessionStart("m", says[hook.SessionStartInput](&hook.SessionStartOutput{AdditionalContext: "c", InitialUserMessage: "m", SessionTitle: "t", WatchPaths: []string{"w"}, ReloadSkills: true})),
+			context + `,"initialUserMessage":"m","sessionTitle":"t","watchPaths":["w"],"reloadSkills":true`, open},
+		{hook.SessionEnd("m", observes[hook.SessionEndInput]), "", open},
+		{hook.PreCompact("m", says[hook.PreCompactInput](&hook.GateOutput{})), "", blocked},
+		{hook.PostCompact("m", observes[hook.PostCompactInput]), "", open},
+		{hook.PreModelSwitch("m", says[hook.ModelSwitchInput](&hook.ModelSwitchOutput{Decision: hook.PermissionAsk, DecisionReason: "r"})),
+			`"permissionDecision":"ask","permissionDecisionReason":"r"`, specific("PreModelSwitch", `"permissionDecision":"deny","permissionDecisionReason":"r"`)},
+		{hook.PostModelSwitch("m", says[hook.ModelSwitchInput](hook.AddContext("c"))), context, open},
+		{hook.ConfigChange("m", says[hook.ConfigChangeInput](&hook.GateOutput{})), "", blocked},
+		{hook.InstructionsLoaded("m", observes[hook.InstructionsLoadedInput]), "", open},
+		{hook.CwdChanged(says[hook.CwdChangedInput](&hook.WatchOutput{WatchPaths: []string{"w"}})), `"watchPaths":["w"]`, open},
+		{hook.FileChanged("m", says[hook.FileChangedInput](&hook.WatchOutput{WatchPaths: []string{"w"}})), `"watchPaths":["w"]`, open},
+		{hook.DirectoryAdded("m", observes[hook.DirectoryAddedInput]), "", open},
+		{hook.WorktreeCreate(says[hook.WorktreeCreateInput](&hook.WorktreeOutput{Path: "/w"})), `"worktreePath":"/w"`, open},
+		{hook.WorktreeRemove(observes[hook.WorktreeRemoveInput]), "", open},
 	}
-	if len(all) != 33 {
-		t.Errorf("%d events, want 33", len(all))
-	}
-	for _, tt := range all {
+}
+
+func TestEveryOutput(t *testing.T) {
+	for _, tt := range eventTests() {
 		want := `{}`
-		if tt.want != "" {
-			want = `{"hookSpecificOutput":{"hookEventName":"` + string(tt.hook.Event) + `",` + tt.want + `}}`
+		if tt.says != "" {
+			want = specific(tt.hook.Event, tt.says)
 		}
 		if got, err := call(t, tt.hook, `{}`, "t"); err != nil || got != want {
 			t.Errorf("%s: got %s, %v, want %s", tt.hook.Event, got, err, want)
 		}
+		empty := context.WithValue(t.Context(), emptyKey{}, true)
+		if got, err := callWith(t, empty, tt.hook, `{}`, "t"); err != nil || got != `{}` {
+			t.Errorf("%s: empty output = %s, %v, want {}", tt.hook.Event, got, err)
+		}
 	}
 }
-
-type ctx = context.Context
 
 // The common part can go with every output, and goes before the event's own.
 func TestCommonPart(t *testing.T) {

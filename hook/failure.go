@@ -55,7 +55,7 @@ func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage
 		if reason == "" {
 			reason = "The hook failed."
 		}
-		if out := blocking(h.Event, reason); out != nil {
+		if out := h.Event.refused(reason); out != nil {
 			// Everything in these outputs is text, which always encodes.
 			if reply, err := (typedOutput{h.Event, out}).Encode(); err == nil {
 				return reply
@@ -65,27 +65,33 @@ func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage
 	return json.RawMessage(`{"continue":true}`)
 }
 
-// blocking is the output that says no to an event, or nil for an event that
-// only informs. The form differs: with "continue":false on PreToolUse, for
-// example, the tool still runs.
-func blocking(event Event, reason string) parter {
-	switch event {
-	case EventPreToolUse:
-		return DenyTool(reason)
-	case EventPreModelSwitch:
-		return &ModelSwitchOutput{Decision: PermissionDeny, DecisionReason: reason}
-	case EventPermissionRequest:
-		return Decide(permission.Deny(reason))
-	case EventElicitation, EventElicitationResult:
-		return &ElicitationOutput{Common: Block(reason), Action: "decline"}
-	case EventPostToolUseFailure, EventPermissionDenied, EventNotification,
-		EventMessageDisplay, EventStopFailure, EventSubagentStart, EventSetup,
-		EventSessionStart, EventSessionEnd, EventPostCompact, EventPostModelSwitch,
-		EventInstructionsLoaded, EventCwdChanged, EventFileChanged,
-		EventDirectoryAdded, EventWorktreeCreate, EventWorktreeRemove:
-		return nil
+// refusal makes the output that says no to an event. The form differs: with
+// "continue":false on PreToolUse, for example, the tool still runs.
+type refusal func(reason string) parter
+
+// inform is the refusal of an event that only informs: nothing can be refused.
+func inform(string) parter { return nil }
+
+func block(reason string) parter { return &GateOutput{Common: Block(reason)} }
+
+func denyTool(reason string) parter { return DenyTool(reason) }
+
+func denySwitch(reason string) parter {
+	return &ModelSwitchOutput{Decision: PermissionDeny, DecisionReason: reason}
+}
+
+func denyRequest(reason string) parter { return Decide(permission.Deny(reason)) }
+
+func decline(reason string) parter {
+	return &ElicitationOutput{Common: Block(reason), Action: "decline"}
+}
+
+// refused is the output that says no to an event, nil for an event that only
+// informs. The common decision is the best guess for an event that is not in the
+// table: who wants a hook to fail closed wants it to block.
+func (e Event) refused(reason string) parter {
+	if info, known := e.Info(); known && info.refuse != nil {
+		return info.refuse(reason)
 	}
-	// What is left can be blocked by the common decision. That is also the
-	// best guess for an event this package does not know.
-	return &GateOutput{Common: Block(reason)}
+	return block(reason)
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
-	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -13,88 +13,23 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-type inputKey struct{}
-
-// answers hands its input to the test and returns an output that says
-// nothing.
-func answers[I, O any](ctx context.Context, in *I) (*O, error) { return new(O), observes(ctx, in) }
-
-func observes[I any](ctx context.Context, in *I) error {
-	if got, ok := ctx.Value(inputKey{}).(*any); ok {
-		*got = in
+// hooks is one hook of every event.
+func hooks() map[hook.Event]hook.Hook {
+	all := make(map[hook.Event]hook.Hook)
+	for _, tt := range eventTests() {
+		all[tt.hook.Event] = tt.hook
 	}
-	return nil
+	return all
 }
 
-// all is one hook of every event.
-func all() []hook.Hook {
-	return []hook.Hook{
-		hook.PreToolUse("m", answers[hook.PreToolUseInput, hook.PreToolUseOutput]),
-		hook.PostToolUse("m", answers[hook.PostToolUseInput, hook.PostToolUseOutput]),
-		hook.PostToolUseFailure("m", answers[hook.PostToolUseFailureInput, hook.ContextOutput]),
-		hook.PostToolBatch(answers[hook.PostToolBatchInput, hook.ContextOutput]),
-		hook.PermissionRequest("m", answers[hook.PermissionRequestInput, hook.PermissionRequestOutput]),
-		hook.PermissionDenied("m", answers[hook.PermissionDeniedInput, hook.PermissionDeniedOutput]),
-		hook.Elicitation("m", answers[hook.ElicitationInput, hook.ElicitationOutput]),
-		hook.ElicitationResult("m", answers[hook.ElicitationResultInput, hook.ElicitationOutput]),
-		hook.UserPromptSubmit(answers[hook.UserPromptSubmitInput, hook.PromptOutput]),
-		hook.UserPromptExpansion("m", answers[hook.UserPromptExpansionInput, hook.PromptOutput]),
-		hook.MessageDisplay(answers[hook.MessageDisplayInput, hook.DisplayOutput]),
-		hook.Notification("m", answers[hook.NotificationInput, hook.ContextOutput]),
-		hook.Stop(answers[hook.StopInput, hook.StopOutput]),
-		hook.StopFailure("m", observes[hook.StopFailureInput]),
-		hook.SubagentStart("m", answers[hook.SubagentStartInput, hook.ContextOutput]),
-		hook.SubagentStop("m", answers[hook.SubagentStopInput, hook.StopOutput]),
-		hook.TeammateIdle(answers[hook.TeammateIdleInput, hook.GateOutput]),
-		hook.TaskCreated(answers[hook.TaskInput, hook.GateOutput]),
-		hook.TaskCompleted(answers[hook.TaskInput, hook.GateOutput]),
-		hook.Setup("m", answers[hook.SetupInput, hook.ContextOutput]),
-		hook.SessionStart("m", answers[hook.SessionStartInput, hook.SessionStartOutput]),
-		hook.SessionEnd("m", observes[hook.SessionEndInput]),
-		hook.PreCompact("m", answers[hook.PreCompactInput, hook.GateOutput]),
-		hook.PostCompact("m", observes[hook.PostCompactInput]),
-		hook.PreModelSwitch("m", answers[hook.ModelSwitchInput, hook.ModelSwitchOutput]),
-		hook.PostModelSwitch("m", answers[hook.ModelSwitchInput, hook.ContextOutput]),
-		hook.ConfigChange("m", answers[hook.ConfigChangeInput, hook.GateOutput]),
-		hook.InstructionsLoaded("m", observes[hook.InstructionsLoadedInput]),
-		hook.CwdChanged(answers[hook.CwdChangedInput, hook.WatchOutput]),
-		hook.FileChanged("m", answers[hook.FileChangedInput, hook.WatchOutput]),
-		hook.DirectoryAdded("m", observes[hook.DirectoryAddedInput]),
-		hook.WorktreeCreate(answers[hook.WorktreeCreateInput, hook.WorktreeOutput]),
-		hook.WorktreeRemove(observes[hook.WorktreeRemoveInput]),
+// inputOf is what the function of a hook is given.
+func inputOf(t *testing.T, h hook.Hook, input string) (got any) {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), inputKey{}, &got)
+	if _, err := h.Func(ctx, json.RawMessage(input), "toolu_1"); err != nil {
+		t.Fatalf("%s: %v", input, err)
 	}
-}
-
-func TestEveryEvent(t *testing.T) {
-	seen := map[hook.Event]bool{}
-	for _, h := range all() {
-		if seen[h.Event] {
-			t.Errorf("two constructors for %s", h.Event)
-		}
-		seen[h.Event] = true
-		if got, err := call(t, h, `{}`, "t"); err != nil || got != `{}` {
-			t.Errorf("%s: empty output = %s, %v, want {}", h.Event, got, err)
-		}
-	}
-	if len(seen) != 33 {
-		t.Errorf("got %d events, want 33", len(seen))
-	}
-}
-
-// The CLI's own catalogue says which events have no matcher.
-func TestMatchers(t *testing.T) {
-	none := []hook.Event{hook.EventPostToolBatch, hook.EventUserPromptSubmit, hook.EventStop, hook.EventTeammateIdle,
-		hook.EventTaskCreated, hook.EventTaskCompleted, hook.EventWorktreeCreate, hook.EventWorktreeRemove,
-		hook.EventCwdChanged, hook.EventMessageDisplay}
-	for _, h := range all() {
-		want := "m"
-		if slices.Contains(none, h.Event) {
-			want = ""
-		}
-		if h.Matcher != want {
-			t.Errorf("%s: matcher %q, want %q", h.Event, h.Matcher, want)
-		}
-	}
+	return got
 }
 
 // Each line of the fixture is an input with every member the event has. What a
@@ -104,10 +39,7 @@ func TestInputs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hooks := map[hook.Event]hook.Hook{}
-	for _, h := range all() {
-		hooks[h.Event] = h
-	}
+	hooks := hooks()
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		var head struct {
@@ -117,11 +49,7 @@ func TestInputs(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(string(head.Event), func(t *testing.T) {
-			var in any
-			ctx := context.WithValue(t.Context(), inputKey{}, &in)
-			if _, err := hooks[head.Event].Func(ctx, json.RawMessage(line), "toolu_1"); err != nil {
-				t.Fatal(err)
-			}
+			in := inputOf(t, hooks[head.Event], line)
 			delete(hooks, head.Event)
 			encoded, err := jsonx.Marshal(in)
 			if err != nil {
@@ -144,6 +72,39 @@ func TestInputs(t *testing.T) {
 	}
 	for event := range hooks {
 		t.Errorf("no fixture for %s", event)
+	}
+}
+
+// A CLI may write null for what it leaves out elsewhere. Every member of every
+// input may be null, and then counts as missing; one that is kept as raw JSON
+// keeps the null.
+func TestNullMembers(t *testing.T) {
+	data, err := os.ReadFile("testdata/inputs.ndjson")
+	if err != nil {
+		t.Fatal(err)
+	}
+	hooks := hooks()
+	for line := range strings.Lines(string(data)) {
+		var members map[string]any
+		if err := json.Unmarshal([]byte(line), &members); err != nil {
+			t.Fatal(err)
+		}
+		event := hook.Event(members["hook_event_name"].(string))
+		t.Run(string(event), func(t *testing.T) {
+			for name := range members {
+				members[name] = nil
+			}
+			members["hook_event_name"] = event
+			nulls, _ := json.Marshal(members)
+			got := inputOf(t, hooks[event], string(nulls))
+			want := inputOf(t, hooks[event], `{"hook_event_name":"`+string(event)+`"}`)
+			first, _ := jsonx.Marshal(got)
+			first = regexp.MustCompile(`,"(requested_schema|content)":null`).ReplaceAll(first, nil)
+			second, _ := jsonx.Marshal(want)
+			if string(first) != string(second) {
+				t.Errorf("with nulls    %s\nwithout them  %s", first, second)
+			}
+		})
 	}
 }
 

@@ -98,6 +98,9 @@ func matcher(pattern string) func(string) bool {
 // matching returns the callbacks for an event. One without a subject, such as
 // Stop, is for all of them, whatever their matchers say.
 func (s *session) matching(event hook.Event, subject string) []registered {
+	if info, known := event.Info(); known && info.Subject == "" {
+		subject = ""
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var found []registered

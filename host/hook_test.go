@@ -51,6 +51,23 @@ func TestMatchers(t *testing.T) {
 	}
 }
 
+// A matcher of an event that has none does not count, whatever the agent names
+// as the subject.
+func TestMatcherOfNothing(t *testing.T) {
+	agent := host.AgentFunc(func(ctx context.Context, turn *host.Turn) error {
+		_, err := turn.Fire(ctx, hook.EventTaskCreated, "a task", map[string]any{})
+		return err
+	})
+	bubble(t, agent, nil, func(c *client) {
+		c.on(answers(`{}`))
+		c.register("TaskCreated", `"matcher":"other",`)
+		c.prompt("hi", "")
+		if got := c.settle(); !strings.Contains(got, "? hook_callback cb") {
+			t.Errorf("not called:\n%s", got)
+		}
+	})
+}
+
 // Every answer to PreToolUse has the effect it has with the CLI.
 func TestPreToolUseAnswers(t *testing.T) {
 	specific := func(rest string) string { return `{"hookSpecificOutput":{"hookEventName":"PreToolUse",` + rest + `}}` }

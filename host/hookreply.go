@@ -71,9 +71,10 @@ func (r *hookReply) read(event hook.Event, payload json.RawMessage) {
 	r.foreign = !r.invalid && r.specific.Event != "" && r.specific.Event != string(event)
 }
 
-// gates are the events that do not go on when a callback is silent.
-func gate(event hook.Event) bool {
-	return event == hook.EventPreToolUse || event == hook.EventUserPromptSubmit
+// waits reports whether the event does not go on when a callback is silent.
+func waits(event hook.Event) bool {
+	info, _ := event.Info()
+	return info.Waits
 }
 
 // merge adds the answer to what the hooks say together.
@@ -82,7 +83,7 @@ func (r *hookReply) merge(event hook.Event, out *HookOutcome) {
 	case r.foreign:
 		out.closed = string(event) + " hook failed: its answer names another event. Nothing was done."
 		return
-	case r.silent && gate(event):
+	case r.silent && waits(event):
 		out.closed = string(event) + " hook did not answer in time. Nothing was done."
 		return
 	case r.silent:
@@ -90,7 +91,7 @@ func (r *hookReply) merge(event hook.Event, out *HookOutcome) {
 		return
 	case r.invalid:
 		what := "treated as empty."
-		if r.block && gate(event) {
+		if r.block && waits(event) {
 			out.closed = string(event) + " hook failed, and its registration wants that to block."
 			out.denied = true
 			what = "which blocks, as its registration wants."

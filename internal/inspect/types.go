@@ -1,6 +1,8 @@
 package inspect
 
 import (
+	"reflect"
+
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
@@ -11,14 +13,16 @@ import (
 )
 
 // into is the decoder of a Go type.
-func into[T any](doc []byte) ([]byte, error) {
-	var v T
-	failed := jsonx.Unmarshal(doc, &v)
-	again, err := jsonx.Marshal(v)
+func into[T any](doc []byte) ([]byte, error) { return again(doc, new(T)) }
+
+// again returns what is left of a document that was decoded into a value.
+func again(doc []byte, v any) ([]byte, error) {
+	failed := jsonx.Unmarshal(doc, v)
+	left, err := jsonx.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	return again, failed
+	return left, failed
 }
 
 // document is JSON of a frame, with the decoder that the module has for it.
@@ -139,39 +143,9 @@ func replyTo(subtype string) func([]byte) ([]byte, error) {
 // hookInput returns the decoder for the input of an event, nil for an event that
 // is not known.
 func hookInput(event hook.Event) func([]byte) ([]byte, error) {
-	return map[hook.Event]func([]byte) ([]byte, error){
-		hook.EventPreToolUse:          into[hook.PreToolUseInput],
-		hook.EventPostToolUse:         into[hook.PostToolUseInput],
-		hook.EventPostToolUseFailure:  into[hook.PostToolUseFailureInput],
-		hook.EventPostToolBatch:       into[hook.PostToolBatchInput],
-		hook.EventPermissionRequest:   into[hook.PermissionRequestInput],
-		hook.EventPermissionDenied:    into[hook.PermissionDeniedInput],
-		hook.EventUserPromptSubmit:    into[hook.UserPromptSubmitInput],
-		hook.EventUserPromptExpansion: into[hook.UserPromptExpansionInput],
-		hook.EventMessageDisplay:      into[hook.MessageDisplayInput],
-		hook.EventNotification:        into[hook.NotificationInput],
-		hook.EventStop:                into[hook.StopInput],
-		hook.EventStopFailure:         into[hook.StopFailureInput],
-		hook.EventSubagentStart:       into[hook.SubagentStartInput],
-		hook.EventSubagentStop:        into[hook.SubagentStopInput],
-		hook.EventTeammateIdle:        into[hook.TeammateIdleInput],
-		hook.EventTaskCreated:         into[hook.TaskInput],
-		hook.EventTaskCompleted:       into[hook.TaskInput],
-		hook.EventSetup:               into[hook.SetupInput],
-		hook.EventSessionStart:        into[hook.SessionStartInput],
-		hook.EventSessionEnd:          into[hook.SessionEndInput],
-		hook.EventPreCompact:          into[hook.PreCompactInput],
-		hook.EventPostCompact:         into[hook.PostCompactInput],
-		hook.EventPreModelSwitch:      into[hook.ModelSwitchInput],
-		hook.EventPostModelSwitch:     into[hook.ModelSwitchInput],
-		hook.EventElicitation:         into[hook.ElicitationInput],
-		hook.EventElicitationResult:   into[hook.ElicitationResultInput],
-		hook.EventConfigChange:        into[hook.ConfigChangeInput],
-		hook.EventInstructionsLoaded:  into[hook.InstructionsLoadedInput],
-		hook.EventCwdChanged:          into[hook.CwdChangedInput],
-		hook.EventFileChanged:         into[hook.FileChangedInput],
-		hook.EventDirectoryAdded:      into[hook.DirectoryAddedInput],
-		hook.EventWorktreeCreate:      into[hook.WorktreeCreateInput],
-		hook.EventWorktreeRemove:      into[hook.WorktreeRemoveInput],
-	}[event]
+	info, known := event.Info()
+	if !known {
+		return nil
+	}
+	return func(doc []byte) ([]byte, error) { return again(doc, reflect.New(info.Input).Interface()) }
 }

@@ -37,7 +37,7 @@ What the Python SDK has, as of `+"`%s`"+` %s, is kept by hand. A test fails when
 	}{
 		{"Options", theirs.options, options()},
 		{"Control requests", theirs.subtypes, controls()},
-		{"Hook events", theirs.hooks, hooks(ours)},
+		{"Hook events", theirs.hooks, hooks()},
 		{"Messages", theirs.messages, messages(theirs.messages)},
 		{"Methods of a query", theirs.methods, methods()},
 		{"Functions and classes", theirs.exports, exports()},
@@ -98,15 +98,11 @@ func split(here string) []string {
 	return strings.Split(here, ", ")
 }
 
-// hooks finds the function for each event that has one.
-func hooks(ours *source) map[string]entry {
+// hooks finds the function for each event.
+func hooks() map[string]entry {
 	table := make(map[string]entry)
-	for _, event := range ours.values["hook.Event"] {
-		e := entry{here: "hook." + event}
-		if !ours.names[e.here] {
-			e = entry{"hook.Raw", "has no form of its own"}
-		}
-		table[string(hook.Event(event))] = e
+	for _, info := range hook.Events() {
+		table[string(info.Event)] = entry{here: "hook." + string(info.Event)}
 	}
 	return table
 }
@@ -131,15 +127,14 @@ func messages(kinds []string) map[string]entry {
 
 // source is what the packages of this module declare.
 type source struct {
-	names  map[string]bool     // "Options.Model", "Session.Run", "Ask", "hook.Stop"
-	values map[string][]string // of string constants, by "package.Type"
+	names map[string]bool // "Options.Model", "Session.Run", "Ask", "hook.Stop"
 }
 
 func (s *source) has(name string) bool { return s.names[name] }
 
 // readSource reads the packages that users of the official SDKs would look into.
 func readSource(root fs.FS) (*source, error) {
-	s := &source{make(map[string]bool), make(map[string][]string)}
+	s := &source{make(map[string]bool)}
 	for dir, prefix := range map[string]string{".": "", "history": "history.", "hook": "hook.", "message": "message.", "tool": "tool."} {
 		files, err := fs.ReadDir(root, dir)
 		if err != nil {
@@ -181,16 +176,8 @@ func (s *source) declare(prefix string, decl ast.Decl) {
 		s.names[prefix+name] = true
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
-			switch spec := spec.(type) {
-			case *ast.TypeSpec:
-				s.declareType(prefix+spec.Name.Name, spec.Type)
-			case *ast.ValueSpec:
-				typ, isNamed := spec.Type.(*ast.Ident)
-				if len(spec.Values) == 1 && isNamed {
-					if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-						s.values[prefix+typ.Name] = append(s.values[prefix+typ.Name], strings.Trim(lit.Value, `"`))
-					}
-				}
+			if t, ok := spec.(*ast.TypeSpec); ok {
+				s.declareType(prefix+t.Name.Name, t.Type)
 			}
 		}
 	}
