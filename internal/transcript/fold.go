@@ -1,0 +1,104 @@
+package transcript
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Fold is what a listing needs of a session, gathered line by line, so that a
+// store can keep it beside a transcript and never has to read that again. The
+// zero Fold has seen nothing. Its JSON form is what stores keep.
+type Fold struct {
+	Begun       bool      `json:"begun,omitempty"` // a line was added
+	Sidechain   bool      `json:"sidechain,omitempty"`
+	Created     time.Time `json:"created,omitzero"`
+	Dir         string    `json:"dir,omitempty"`
+	Branch      string    `json:"branch,omitempty"`
+	Entrypoint  string    `json:"entrypoint,omitempty"`
+	FirstPrompt string    `json:"firstPrompt,omitempty"`
+	Command     string    `json:"command,omitempty"` // the first, for a session without a prompt
+	Attached    string    `json:"attached,omitempty"`
+	// Notes are the values of the lines beside the conversation, by their type:
+	// of each the last counts.
+	Notes map[string]string `json:"notes,omitempty"`
+	// Prompted is when a person last said something.
+	Prompted time.Time `json:"prompted,omitzero"`
+}
+
+// Add takes the next line of the transcript. A line that cannot be read is passed
+// over.
+func (f *Fold) Add(line []byte) {
+	l := edgeFields(line)
+	if l.kind == "" || !whole(line) {
+		return
+	}
+	if !f.Begun {
+		f.Begun, f.Sidechain = true, l.sidechain
+	}
+	if f.addNote(l.kind, line) {
+		return
+	}
+	delete(f.Notes, "continued-in") // something was said after it
+	if f.Created.IsZero() {
+		f.Created = l.time()
+	}
+	f.Dir = first(f.Dir, l.dir)
+	f.Entrypoint = first(f.Entrypoint, l.entrypoint)
+	f.Branch = first(l.branch, f.Branch)
+	if l.kind != "user" || l.meta || l.summary {
+		return
+	}
+	text, command := promptText(l.message)
+	with := attached(l.message)
+	f.FirstPrompt = first(f.FirstPrompt, text)
+	f.Command = first(f.Command, command)
+	f.Attached = first(f.Attached, with)
+	if t := l.time(); !l.sidechain && (text != "" || with != "") && t.After(f.Prompted) {
+		f.Prompted = t
+	}
+}
+
+// addNote takes the value of a line beside the conversation, and reports whether
+// the line is one.
+func (f *Fold) addNote(kind string, line []byte) bool {
+	for _, n := range noted {
+		if n.kind != kind {
+			continue
+		}
+		value := jsonx.Member(line, n.member)
+		text := jsonx.Text(value)
+		if kind == "cost-state" {
+			text = string(value)
+		}
+		if f.Notes == nil {
+			f.Notes = make(map[string]string)
+		}
+		if f.Notes[kind] = text; text == "" {
+			delete(f.Notes, kind) // such as a tag that was taken away
+		}
+		return true
+	}
+	return false
+}
+
+// Listing returns what a list shows.
+func (f *Fold) Listing() Listing {
+	cost, _ := strconv.ParseFloat(f.Notes["cost-state"], 64) // 0 if there is none
+	return Listing{
+		Title:       first(f.Notes["custom-title"], f.Notes["ai-title"]),
+		FirstPrompt: first(f.FirstPrompt, f.Command),
+		LastPrompt:  f.Notes["last-prompt"],
+		Summary:     f.Notes["summary"],
+		Attached:    f.Attached,
+		Branch:      f.Branch,
+		Dir:         first(f.Notes["relocated"], f.Dir),
+		Tag:         f.Notes["tag"],
+		Entrypoint:  f.Entrypoint,
+		Created:     f.Created,
+		ContinuedIn: f.Notes["continued-in"],
+		Cost:        cost,
+		Sidechain:   f.Sidechain,
+	}
+}

@@ -1,0 +1,44 @@
+// Package store keeps the transcripts of sessions outside the machine that runs
+// them, so that a session survives its process, its disk and its host.
+//
+//	db := store.Files("/var/lib/agents")            // or Memory, or a module of its own: sqlstore, redisstore, s3store
+//	err := db.Append(ctx, key, store.Batch{Entries: lines})
+//	for entry, err := range db.Load(ctx, key) { … }
+//
+// # What a store holds
+//
+// A transcript is a sequence of entries, under a [Key] that is yours: a project
+// (a tenant, a repository, an environment), a session id, and for a sub-agent of
+// the session a path below it. An [Entry] is a line that the CLI wrote. A store
+// gives back the same bytes in the same order: the model's prompt cache depends
+// on every one of them.
+//
+// # What every store promises
+//
+// [Store.Append] stores all of a batch or nothing. It may be repeated: a batch
+// whose id is known is not stored again, and neither is an entry whose uuid the
+// transcript already has. Entries without a uuid are kept as often as they come,
+// because the last one counts. When Append has returned nil the batch is durable,
+// as far as the store makes anything durable.
+//
+// # One owner
+//
+// Nothing keeps two processes from resuming one session; both would succeed, and
+// the work of one of them would be lost without a word. So a store can be a
+// [Leaser]: it gives a name to one owner at a time, for a time that the store's
+// own clock measures. Each [Lease] has a token that is higher than all before it.
+// A batch carries the token in its [Fence], and the store refuses those of an
+// owner that has been replaced, however late they arrive.
+//
+// # Records
+//
+// [Records] are small values that change by compare-and-set, for what is beside
+// the transcripts: queues, questions, states of conversations.
+//
+// # Your own store
+//
+// Only Append and Load are required; what else a store can do is found by type
+// assertion. Package storetest has the contract as tests:
+//
+//	func TestStore(t *testing.T) { storetest.Run(t, func(t *testing.T) store.Store { return open(t) }) }
+package store

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// Entry is a line of a transcript without its line feed: a JSON object, byte for
+// byte as the CLI wrote it. Its content is the CLI's business; a store needs no
+// more of it than the uuid.
+type Entry []byte
+
+// UUID returns the id of the entry within its transcript, "" if it has none: then
+// the entry is one of those of which the last counts, such as a title.
+func (e Entry) UUID() string { return jsonx.Text(jsonx.Member(e, "uuid")) }
+
+// Check returns an error that matches [ErrInvalid] if the entry is not a JSON
+// object on one line.
+func (e Entry) Check() error {
+	switch {
+	case len(e) > MaxEntry:
+		return fmt.Errorf("claude: store: %w: an entry of %d bytes is larger than %d", ErrInvalid, len(e), MaxEntry)
+	case len(e) == 0 || e[0] != '{' || !json.Valid(e):
+		return fmt.Errorf("claude: store: %w: an entry is not a JSON object", ErrInvalid)
+	case bytes.ContainsAny(e, "\r\n"):
+		return fmt.Errorf("claude: store: %w: an entry is on more than one line", ErrInvalid)
+	}
+	return nil
+}
+
+// MaxEntry is how many bytes an entry may have.
+const MaxEntry = 64 << 20
+
+// Batch is what is appended at once.
+type Batch struct {
+	// ID tells this batch from all others of its transcript, so that it can be
+	// sent again when nobody knows whether it arrived. "" means that it is sent
+	// once. It has the form of a name; NewBatchID makes one.
+	ID string
+	// Fence is the lease under which it is written. The zero Fence is none.
+	Fence Fence
+	// Entries are the lines, in their order. A batch without any does nothing.
+	Entries []Entry
+}
+
+// Check checks a batch for a key: the key itself, the id, the fence and every
+// entry. Every store calls it before it touches anything.
+func (b Batch) Check(k Key) error {
+	if err := k.Check(); err != nil {
+		return err
+	}
+	if b.ID != "" {
+		if err := checkName("batch", b.ID); err != nil {
+			return err
+		}
+	}
+	if err := b.Fence.check(k.Project); err != nil {
+		return err
+	}
+	for _, e := range b.Entries {
+		if err := e.Check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

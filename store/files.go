@@ -1,0 +1,495 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/internal/filelock"
+)
+
+// Files returns a store in a directory, which is made at the first write. It can
+// do all that a store can, for processes of one machine; the clock of its leases
+// is that machine's.
+//
+// A transcript is a plain file of JSON lines, DIR/PROJECT/sessions/ID.jsonl, with
+// those of sub-agents in the folder ID beside it. A file that was put there by
+// hand is taken as it is. Beside each transcript the store keeps a list of
+// commits: lines that are not in it do not count, so that a batch that a crash cut
+// off is not seen, and is overwritten by the next one.
+//
+// Writers lock what they write. A writer that is stopped in the middle, by a
+// debugger for example, makes others wait until their contexts end.
+func Files(dir string) *FileStore { return &FileStore{dir: dir} }
+
+// FileStore is a store in a directory. Set its options before the first use.
+type FileStore struct {
+	// NoSync leaves it to the system when to write to the disk. What was
+	// appended then survives a crash of the process, and may not survive one
+	// of the machine.
+	NoSync bool
+
+	dir string
+
+	mu     sync.Mutex
+	known  map[string]*known // by data file
+	recent []string          // of known, the last used last
+}
+
+var _ interface {
+	Fleet
+	Summarizer
+} = (*FileStore)(nil)
+
+// known is what this process has read of a transcript.
+type known struct {
+	first   string // the first commit, which no other transcript has
+	commits int64  // how much of the commits was read
+	end     int64  // of the data that counts
+	uuids   map[string]struct{}
+	batches map[string]struct{}
+}
+
+// maxKnown is for how many transcripts the ids are remembered.
+const maxKnown = 64
+
+// transcriptFile returns the path of a transcript without the ending.
+func transcriptFile(k Key) string {
+	p := path.Join(fileName(k.Project), "sessions", fileName(k.Session))
+	if k.Sub != "" {
+		p = path.Join(p, filePath(k.Sub))
+	}
+	return p
+}
+
+// The endings of the files of a transcript.
+const (
+	dataEnd    = ".jsonl"
+	commitsEnd = ".commits"
+	summaryEnd = ".summary"
+	deletedEnd = ".deleted"
+	lockEnd    = ".lock"
+	valueEnd   = ".json"
+)
+
+// root opens the directory; what is opened through it does not lie outside. With
+// create it is made if need be.
+func (s *FileStore) root(create bool) (*os.Root, error) {
+	if create {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return nil, fail(err)
+		}
+	}
+	r, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return r, nil
+}
+
+func fail(err error) error { return fmt.Errorf("claude: store: %w", err) }
+
+// Append implements [Store].
+func (s *FileStore) Append(ctx context.Context, k Key, b Batch) error {
+	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	r, err := s.root(true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	unlock, err := s.fenced(ctx, r, b.Fence)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := transcriptFile(k)
+	commits, err := s.lockCommits(ctx, r, name)
+	if err != nil {
+		return err
+	}
+	defer commits.Close()
+	if exists(r, transcriptFile(k.Main())+deletedEnd) {
+		return fmt.Errorf("claude: store: %v: %w", k, ErrDeleted)
+	}
+	if len(b.Entries) == 0 {
+		return nil
+	}
+	return s.appendLocked(r, name, commits, b)
+}
+
+// appendLocked appends to a transcript whose commits are locked.
+func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Batch) (err error) {
+	data, err := r.OpenFile(name+dataEnd, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { err = cmp.Or(err, data.Close()) }()
+	t, err := s.catchUp(name, commits, data)
+	if err != nil {
+		return err
+	}
+	if _, again := t.batches[b.ID]; again {
+		return nil
+	}
+	// What this batch adds is noted when it is stored, or not at all.
+	var text []byte
+	added := make(map[string]struct{})
+	for _, e := range b.Entries {
+		if id := e.UUID(); id != "" {
+			_, old := t.uuids[id]
+			if _, twice := added[id]; old || twice {
+				continue
+			}
+			added[id] = struct{}{}
+		}
+		text = append(append(text, e...), '\n')
+	}
+	if _, err := data.WriteAt(text, t.end); err != nil {
+		return fail(err)
+	}
+	if err := s.sync(data); err != nil {
+		return err
+	}
+	end := t.end + int64(len(text))
+	line := fmt.Sprintf("%d %s\n", end, b.ID)
+	if t.commits == 0 {
+		line = firstCommit(0) + line
+	}
+	if _, err := commits.WriteAt([]byte(line), t.commits); err != nil {
+		return fail(err)
+	}
+	if err := s.sync(commits); err != nil {
+		return err
+	}
+	if t.commits == 0 {
+		if err := s.syncFolder(r, path.Dir(name)); err != nil {
+			return err
+		}
+	}
+	first := t.first
+	if t.commits == 0 {
+		first, _, _ = strings.Cut(line, "\n")
+	}
+	s.learn(name, &known{first: first, commits: t.commits + int64(len(line)), end: end, uuids: added, batches: map[string]struct{}{b.ID: {}}})
+	return nil
+}
+
+// firstCommit returns the line with which commits begin. Its id tells them from
+// those of a transcript that was deleted and had the same name, perhaps even the
+// same inode.
+func firstCommit(end int) string { return fmt.Sprintf("%d %s\n", end, rand.Text()) }
+
+// lockCommits opens the commits of a transcript and locks them. The transcript of
+// somebody who put it there by hand gets its first commit.
+func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*os.File, error) {
+	if err := s.folder(r, path.Dir(name)); err != nil {
+		return nil, err
+	}
+	for {
+		if err := s.adopt(r, name); err != nil {
+			return nil, err
+		}
+		f, err := r.OpenFile(name+commitsEnd, os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			return nil, fail(err)
+		}
+		if err := filelock.Lock(ctx, f); err != nil {
+			f.Close()
+			return nil, fmt.Errorf("claude: store: to lock %s: %w", name+commitsEnd, err)
+		}
+		// Whoever had the lock may have removed the file.
+		mine, err := f.Stat()
+		there, err2 := r.Stat(name + commitsEnd)
+		if err == nil && err2 == nil && os.SameFile(mine, there) {
+			return f, nil
+		}
+		f.Close()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return nil, fail(err)
+		}
+	}
+}
+
+// adopt writes the first commit of a transcript that has none: all whole lines
+// count. The commits get their name when they are written, so that nobody takes
+// the data for a batch that was cut off.
+func (s *FileStore) adopt(r *os.Root, name string) error {
+	if exists(r, name+commitsEnd) || !exists(r, name+dataEnd) {
+		return nil
+	}
+	text, err := r.ReadFile(name + dataEnd)
+	if err != nil {
+		return fail(err)
+	}
+	end := bytes.LastIndexByte(text, '\n') + 1
+	if end == 0 {
+		return nil
+	}
+	temporary := name + "." + rand.Text() + commitsEnd
+	defer r.Remove(temporary)
+	if err := r.WriteFile(temporary, []byte(firstCommit(end)), 0o600); err != nil {
+		return fail(err)
+	}
+	if err := r.Link(temporary, name+commitsEnd); err != nil && !errors.Is(err, fs.ErrExist) {
+		return fail(err)
+	}
+	return nil
+}
+
+// catchUp reads what others have appended since, and cuts off what nobody
+// committed. The commits are locked. What it returns is this process's memory; it
+// is changed only by learn.
+func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error) {
+	t := s.recall(name)
+	first, _, err := bufio.NewReader(io.NewSectionReader(commits, 0, 256)).ReadLine()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fail(err)
+	}
+	if string(first) != t.first { // another one, or one that this process has not met
+		s.forget(name)
+		t = new(known)
+	}
+	text, err := io.ReadAll(io.NewSectionReader(commits, t.commits, 1<<62))
+	if err != nil {
+		return nil, fail(err)
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if whole < len(text) { // a line that was cut off
+		if err := commits.Truncate(t.commits + int64(whole)); err != nil {
+			return nil, fail(err)
+		}
+	}
+	news := &known{first: string(first), commits: t.commits + int64(whole), end: t.end, uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
+	for line := range bytes.Lines(text[:whole]) {
+		end, id, err := parseCommit(line)
+		if err != nil || end < news.end {
+			return nil, fmt.Errorf("claude: store: %s: %w: %q", name+commitsEnd, ErrDamaged, line)
+		}
+		news.end = end
+		news.batches[id] = struct{}{}
+	}
+	info, err := data.Stat()
+	if err != nil {
+		return nil, fail(err)
+	}
+	if info.Size() < news.end {
+		return nil, fmt.Errorf("claude: store: %s: %w: %d of %d bytes are there", name+dataEnd, ErrDamaged, info.Size(), news.end)
+	}
+	if info.Size() > news.end {
+		if err := data.Truncate(news.end); err != nil {
+			return nil, fail(err)
+		}
+	}
+	if news.end > t.end {
+		for e, err := range readEntries(io.NewSectionReader(data, t.end, news.end-t.end)) {
+			if err != nil {
+				return nil, fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
+			}
+			if id := e.UUID(); id != "" {
+				news.uuids[id] = struct{}{}
+			}
+		}
+	}
+	return s.learn(name, news), nil
+}
+
+// recall returns what is known of a transcript.
+func (s *FileStore) recall(name string) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.known[name]; t != nil {
+		return t
+	}
+	return new(known)
+}
+
+// learn adds to what is known of a transcript, and forgets the one that was not
+// used for longest. Whoever calls it has the lock of the transcript, so nobody
+// else uses what it returns.
+func (s *FileStore) learn(name string, news *known) *known {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.known[name]
+	if t == nil {
+		t = &known{uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
+		if s.known == nil {
+			s.known = make(map[string]*known)
+		}
+		s.known[name] = t
+	}
+	t.first, t.commits, t.end = news.first, news.commits, news.end
+	for id := range news.uuids {
+		t.uuids[id] = struct{}{}
+	}
+	for id := range news.batches {
+		if id != "" {
+			t.batches[id] = struct{}{}
+		}
+	}
+	if i := slices.Index(s.recent, name); i >= 0 {
+		s.recent = slices.Delete(s.recent, i, i+1)
+	}
+	s.recent = append(s.recent, name)
+	if len(s.recent) > maxKnown {
+		delete(s.known, s.recent[0])
+		s.recent = slices.Delete(s.recent, 0, 1)
+	}
+	return t
+}
+
+// forget drops what is known of the transcripts whose names begin so.
+func (s *FileStore) forget(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.recent = slices.DeleteFunc(s.recent, func(name string) bool {
+		gone := name == prefix || strings.HasPrefix(name, prefix+"/")
+		if gone {
+			delete(s.known, name)
+		}
+		return gone
+	})
+}
+
+// parseCommit reads a line of commits: the end of the data, and the id of the
+// batch if it had one.
+func parseCommit(line []byte) (end int64, id string, err error) {
+	number, id, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
+	if !ok {
+		return 0, "", ErrDamaged
+	}
+	if _, err := fmt.Sscanf(number, "%d", &end); err != nil || end < 0 {
+		return 0, "", ErrDamaged
+	}
+	return end, id, nil
+}
+
+// committed returns how much of the data counts, without a lock. A transcript
+// without commits counts as far as its lines are whole.
+func committed(r *os.Root, name string) (int64, error) {
+	f, err := r.Open(name + commitsEnd)
+	if errors.Is(err, fs.ErrNotExist) {
+		return wholeLines(r, name+dataEnd)
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	from := max(0, info.Size()-4096) // a commit is much shorter
+	text, err := io.ReadAll(io.NewSectionReader(f, from, 4096))
+	if err != nil {
+		return 0, err
+	}
+	last := bytes.LastIndexByte(text, '\n')
+	if last < 0 {
+		return 0, nil
+	}
+	end, _, err := parseCommit(text[bytes.LastIndexByte(text[:last], '\n')+1 : last+1])
+	return end, err
+}
+
+// wholeLines returns where the last whole line of a file ends.
+func wholeLines(r *os.Root, name string) (int64, error) {
+	text, err := r.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	return int64(bytes.LastIndexByte(text, '\n') + 1), err
+}
+
+// Load implements [Store].
+func (s *FileStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := s.load(ctx, k, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// load yields the entries, and returns the error that ends the loop.
+func (s *FileStore) load(ctx context.Context, k Key, yield func(Entry, error) bool) error {
+	if err := k.Check(); err != nil {
+		return err
+	}
+	missing := fmt.Errorf("claude: store: %v: %w", k, ErrNotFound)
+	r, err := s.root(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return missing
+	}
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	name := transcriptFile(k)
+	f, end, err := openCommitted(r, name)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && end == 0 || exists(r, transcriptFile(k.Main())+deletedEnd) {
+		if f != nil {
+			f.Close()
+		}
+		return missing
+	}
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	for e, err := range readEntries(io.NewSectionReader(f, 0, end)) {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
+		}
+		if !yield(e, nil) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// openCommitted opens the data of a transcript and returns how much of it counts.
+func openCommitted(r *os.Root, name string) (*os.File, int64, error) {
+	end, err := committed(r, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	f, err := r.Open(name + dataEnd)
+	if err != nil {
+		return nil, 0, err
+	}
+	if info, err := f.Stat(); err != nil || info.Size() < end {
+		f.Close()
+		return nil, 0, cmp.Or(err, fmt.Errorf("%s: %w: %d bytes are missing", name+dataEnd, ErrDamaged, end-info.Size()))
+	}
+	return f, end, nil
+}
+
+// exists reports whether there is a file.
+func exists(r *os.Root, name string) bool {
+	_, err := r.Lstat(name)
+	return err == nil
+}
+
+// sync makes sure that a file is on the disk.
+func (s *FileStore) sync(f *os.File) error {
+	if s.NoSync {
+		return nil
+	}
+	if err := f.Sync(); err != nil {
+		return fail(err)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/filelock"
+)
+
+// leaseFile is what is kept of a lease, also when nobody has it: the next token
+// must be higher.
+type leaseFile struct {
+	Owner string    `json:"owner"`
+	Token int64     `json:"token"`
+	Ends  time.Time `json:"ends,omitzero"` // zero when it was released
+}
+
+func leasePath(project, name string) string {
+	return path.Join(fileName(project), "leases", filePath(name))
+}
+
+// lockLease locks a lease and reads it.
+func (s *FileStore) lockLease(ctx context.Context, r *os.Root, project, name string) (leaseFile, func(), error) {
+	p := leasePath(project, name)
+	var l leaseFile
+	unlock, err := s.lock(ctx, r, p+lockEnd)
+	if err != nil {
+		return l, nil, err
+	}
+	text, err := r.ReadFile(p + valueEnd)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = nil
+	case err == nil:
+		if err = json.Unmarshal(text, &l); err != nil {
+			err = fmt.Errorf("%s: %w: %w", p+valueEnd, ErrDamaged, err)
+		}
+	}
+	if err != nil {
+		unlock()
+		return l, nil, fail(err)
+	}
+	return l, unlock, nil
+}
+
+// lock locks a file that has nothing in it and is never removed.
+func (s *FileStore) lock(ctx context.Context, r *os.Root, name string) (unlock func(), err error) {
+	if err := s.folder(r, path.Dir(name)); err != nil {
+		return nil, err
+	}
+	f, err := r.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if err := filelock.Lock(ctx, f); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("claude: store: to lock %s: %w", name, err)
+	}
+	return func() { f.Close() }, nil
+}
+
+// writeLease keeps a lease.
+func (s *FileStore) writeLease(r *os.Root, project, name string, l leaseFile) error {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return fail(err)
+	}
+	return s.replace(r, leasePath(project, name)+valueEnd, text)
+}
+
+// fenced holds a lease in place while somebody writes under its fence.
+func (s *FileStore) fenced(ctx context.Context, r *os.Root, f Fence) (unlock func(), err error) {
+	if f.IsZero() {
+		return func() {}, nil
+	}
+	l, unlock, err := s.lockLease(ctx, r, f.Project, f.Name)
+	if err != nil {
+		return nil, err
+	}
+	if l.Token != f.Token || l.Ends.IsZero() {
+		unlock()
+		return nil, fmt.Errorf("claude: store: %s: %w", f.Name, ErrLeaseLost)
+	}
+	return unlock, nil
+}
+
+// Acquire implements [Leaser].
+func (s *FileStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
+	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+		return Lease{}, err
+	}
+	r, err := s.root(true)
+	if err != nil {
+		return Lease{}, err
+	}
+	defer r.Close()
+	l, unlock, err := s.lockLease(ctx, r, project, name)
+	if err != nil {
+		return Lease{}, err
+	}
+	defer unlock()
+	now := time.Now()
+	if left := l.Ends.Sub(now); left > 0 {
+		return Lease{}, &HeldError{Name: name, Owner: l.Owner, For: left}
+	}
+	l = leaseFile{Owner: owner, Token: l.Token + 1, Ends: now.Add(ttl)}
+	if err := s.writeLease(r, project, name, l); err != nil {
+		return Lease{}, err
+	}
+	return Lease{Fence{project, name, l.Token}, owner, ttl}, nil
+}
+
+// Renew implements [Leaser].
+func (s *FileStore) Renew(ctx context.Context, l Lease) error {
+	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+		return err
+	}
+	return s.changeLease(ctx, l, time.Now().Add(l.TTL))
+}
+
+// Release implements [Leaser].
+func (s *FileStore) Release(ctx context.Context, l Lease) error {
+	if err := cmp.Or(CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
+		return err
+	}
+	if err := s.changeLease(ctx, l, time.Time{}); !errors.Is(err, ErrLeaseLost) {
+		return err
+	}
+	return nil
+}
+
+// changeLease changes when a lease ends, if it is the current one.
+func (s *FileStore) changeLease(ctx context.Context, l Lease, ends time.Time) error {
+	r, err := s.root(true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	unlock, err := s.fenced(ctx, r, l.Fence)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return s.writeLease(r, l.Project, l.Name, leaseFile{Owner: l.Owner, Token: l.Token, Ends: ends})
+}

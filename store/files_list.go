@@ -1,0 +1,272 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// List implements [Lister].
+func (s *FileStore) List(ctx context.Context, project string) iter.Seq2[Session, error] {
+	return func(yield func(Session, error) bool) {
+		r, list, err := s.list(ctx, project)
+		if err != nil {
+			yield(Session{}, err)
+			return
+		}
+		if r != nil {
+			defer r.Close()
+		}
+		for _, item := range list {
+			if err := ctx.Err(); err != nil {
+				yield(Session{}, err)
+				return
+			}
+			if !yield(item, nil) {
+				return
+			}
+		}
+	}
+}
+
+// list returns the sessions of a project, the last modified first. There is no
+// root if there is no directory.
+func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Session, error) {
+	if err := cmp.Or(CheckProject(project), ctx.Err()); err != nil {
+		return nil, nil, err
+	}
+	r, err := s.root(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	folder := path.Join(fileName(project), "sessions")
+	entries, err := fs.ReadDir(r.FS(), folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.Close()
+		return nil, nil, fail(err)
+	}
+	var list []Session
+	for _, e := range entries {
+		file, ok := strings.CutSuffix(e.Name(), dataEnd)
+		id, ok2 := fromFileName(file)
+		if !ok || !ok2 || !uuid.Valid(id) || !e.Type().IsRegular() || exists(r, path.Join(folder, file+deletedEnd)) {
+			continue
+		}
+		if end, err := committed(r, path.Join(folder, file)); err != nil || end == 0 {
+			continue
+		}
+		if info, err := e.Info(); err == nil { // else it was removed just now
+			list = append(list, Session{id, info.ModTime()})
+		}
+	}
+	slices.SortFunc(list, func(a, b Session) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
+	})
+	return r, list, nil
+}
+
+// Summaries implements [Summarizer]. A summary is brought up to date when it is
+// asked for, from where the last one ended.
+func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		r, list, err := s.list(ctx, project)
+		if err != nil {
+			yield(Summary{}, err)
+			return
+		}
+		if r != nil {
+			defer r.Close()
+		}
+		for _, item := range list {
+			data, err := s.summary(r, transcriptFile(Key{Project: project, Session: item.ID}))
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // deleted in the meantime
+			}
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				yield(Summary{}, fail(err))
+				return
+			}
+			if !yield(Summary{item.ID, item.Modified, data}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// summaryFile is the summary of the first End bytes of a transcript.
+type summaryFile struct {
+	End  int64           `json:"end"`
+	Data json.RawMessage `json:"data"`
+}
+
+func (s *FileStore) summary(r *os.Root, name string) ([]byte, error) {
+	f, end, err := openCommitted(r, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var kept summaryFile
+	if text, err := r.ReadFile(name + summaryEnd); err != nil || json.Unmarshal(text, &kept) != nil || kept.End > end {
+		kept = summaryFile{} // there is none, or it is not of this transcript
+	}
+	if kept.End == end {
+		return kept.Data, nil
+	}
+	for e, err := range readEntries(io.NewSectionReader(f, kept.End, end-kept.End)) {
+		if err != nil {
+			return nil, err
+		}
+		kept.Data = Fold(kept.Data, e)
+	}
+	kept.End = end
+	// It can be made again: that it is kept only saves time.
+	if text, err := json.Marshal(kept); err == nil {
+		_ = (&FileStore{NoSync: true}).replace(r, name+summaryEnd, text)
+	}
+	return kept.Data, nil
+}
+
+// ListSubs implements [SubLister].
+func (s *FileStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		k := Key{Project: project, Session: session}
+		subs, err := s.subs(ctx, k)
+		if err != nil {
+			yield("", err)
+			return
+		}
+		for _, sub := range subs {
+			if !yield(sub, nil) {
+				return
+			}
+		}
+	}
+}
+
+// subs returns the transcripts below a session, in order.
+func (s *FileStore) subs(ctx context.Context, k Key) ([]string, error) {
+	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+		return nil, err
+	}
+	r, err := s.root(false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	folder := transcriptFile(k)
+	if exists(r, folder+deletedEnd) {
+		return nil, nil
+	}
+	files, err := below(r, folder, dataEnd)
+	if err != nil {
+		return nil, err
+	}
+	var subs []string
+	for _, file := range files {
+		if sub, ok := fromFilePath(file); ok {
+			if end, err := committed(r, path.Join(folder, file)); err == nil && end > 0 {
+				subs = append(subs, sub)
+			}
+		}
+	}
+	slices.Sort(subs)
+	return subs, nil
+}
+
+// below returns the files in a folder and its folders that have an ending,
+// relative to it and without the ending. There are none in a folder that does not
+// exist.
+func below(r *os.Root, folder, ending string) ([]string, error) {
+	var files []string
+	err := fs.WalkDir(r.FS(), folder, func(p string, e fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if file, ok := strings.CutSuffix(strings.TrimPrefix(p, folder+"/"), ending); ok && e.Type().IsRegular() {
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fail(err)
+	}
+	return files, nil
+}
+
+// Delete implements [Deleter].
+func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
+	if err := cmp.Or(k.Check(), f.check(k.Project), ctx.Err()); err != nil {
+		return err
+	}
+	r, err := s.root(true)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	unlock, err := s.fenced(ctx, r, f)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := transcriptFile(k)
+	if k.Sub != "" {
+		return s.remove(ctx, r, name)
+	}
+	if err := s.replace(r, name+deletedEnd, nil); err != nil {
+		return err
+	}
+	// From here on nothing is appended, but somebody may be in the middle of it.
+	files, err := below(r, name, dataEnd)
+	if err != nil {
+		return err
+	}
+	for _, file := range append(files, "") {
+		if err := s.remove(ctx, r, path.Join(name, file)); err != nil {
+			return err
+		}
+	}
+	if err := r.RemoveAll(name); err != nil {
+		return fail(err)
+	}
+	s.forget(name)
+	return s.syncFolder(r, path.Dir(name))
+}
+
+// remove removes the files of one transcript.
+func (s *FileStore) remove(ctx context.Context, r *os.Root, name string) error {
+	if !exists(r, name+dataEnd) && !exists(r, name+commitsEnd) {
+		return nil
+	}
+	commits, err := s.lockCommits(ctx, r, name)
+	if err != nil {
+		return err
+	}
+	defer commits.Close()
+	s.forget(name)
+	for _, end := range []string{dataEnd, summaryEnd, commitsEnd} {
+		if err := r.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("claude: store: %w", err)
+		}
+	}
+	return nil
+}

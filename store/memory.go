@@ -1,0 +1,369 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Memory returns a store that keeps everything in the memory of this process, for
+// tests and for sessions that may end with it. It can do all that a store can.
+func Memory() *MemoryStore { return &MemoryStore{now: time.Now} }
+
+// MemoryStore is a store in memory.
+type MemoryStore struct {
+	now func() time.Time
+
+	mu          sync.Mutex
+	transcripts map[Key]*held
+	deleted     map[Key]bool
+	leases      map[RecordKey]*leased // Kind is unused
+	records     map[RecordKey]*Record
+	revision    int64 // of the last change of any record, so that none is used twice
+}
+
+// held is a transcript in memory.
+type held struct {
+	entries  []Entry
+	uuids    map[string]bool
+	batches  map[string]bool
+	modified time.Time
+	summary  []byte
+}
+
+// leased is what the store knows of a lease.
+type leased struct {
+	owner string
+	token int64
+	ends  time.Time // zero when it was released
+}
+
+// Append implements [Store].
+func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
+	if err := b.Check(k); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.allowed(b.Fence); err != nil {
+		return err
+	}
+	if m.deleted[k.Main()] {
+		return fmt.Errorf("claude: store: %v: %w", k, ErrDeleted)
+	}
+	h := m.transcripts[k]
+	if len(b.Entries) == 0 || h != nil && h.batches[b.ID] {
+		return nil
+	}
+	if h == nil {
+		h = &held{uuids: make(map[string]bool), batches: make(map[string]bool)}
+		if m.transcripts == nil {
+			m.transcripts = make(map[Key]*held)
+		}
+		m.transcripts[k] = h
+	}
+	if b.ID != "" {
+		h.batches[b.ID] = true
+	}
+	for _, e := range b.Entries {
+		if id := e.UUID(); id != "" {
+			if h.uuids[id] {
+				continue
+			}
+			h.uuids[id] = true
+		}
+		h.entries = append(h.entries, bytes.Clone(e))
+		h.summary = Fold(h.summary, e)
+	}
+	h.modified = m.now()
+	return nil
+}
+
+// Load implements [Store].
+func (m *MemoryStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if err := k.Check(); err != nil {
+			yield(nil, err)
+			return
+		}
+		m.mu.Lock()
+		var entries []Entry
+		h := m.transcripts[k]
+		if h != nil {
+			entries = h.entries
+		}
+		m.mu.Unlock()
+		if h == nil {
+			yield(nil, fmt.Errorf("claude: store: %v: %w", k, ErrNotFound))
+			return
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return
+			}
+			if !yield(bytes.Clone(e), nil) {
+				return
+			}
+		}
+	}
+}
+
+// sessions returns the sessions of a project, the last modified first.
+func (m *MemoryStore) sessions(project string) []Summary {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var list []Summary
+	for k, h := range m.transcripts {
+		if k.Project == project && k.Sub == "" {
+			list = append(list, Summary{k.Session, h.modified, bytes.Clone(h.summary)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Summary) int {
+		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.Session, b.Session))
+	})
+	return list
+}
+
+// List implements [Lister].
+func (m *MemoryStore) List(ctx context.Context, project string) iter.Seq2[Session, error] {
+	return func(yield func(Session, error) bool) {
+		for s, err := range m.Summaries(ctx, project) {
+			if !yield(Session{s.Session, s.Modified}, err) {
+				return
+			}
+		}
+	}
+}
+
+// Summaries implements [Summarizer].
+func (m *MemoryStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		err := CheckProject(project)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			yield(Summary{}, err)
+			return
+		}
+		for _, s := range m.sessions(project) {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ListSubs implements [SubLister].
+func (m *MemoryStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		if err := cmp.Or(Key{Project: project, Session: session}.Check(), ctx.Err()); err != nil {
+			yield("", err)
+			return
+		}
+		m.mu.Lock()
+		var subs []string
+		for k := range m.transcripts {
+			if k.Project == project && k.Session == session && k.Sub != "" {
+				subs = append(subs, k.Sub)
+			}
+		}
+		m.mu.Unlock()
+		slices.Sort(subs)
+		for _, s := range subs {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Delete implements [Deleter].
+func (m *MemoryStore) Delete(ctx context.Context, k Key, f Fence) error {
+	if err := cmp.Or(k.Check(), f.check(k.Project), ctx.Err()); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.allowed(f); err != nil {
+		return err
+	}
+	if k.Sub != "" {
+		delete(m.transcripts, k)
+		return nil
+	}
+	if m.deleted == nil {
+		m.deleted = make(map[Key]bool)
+	}
+	m.deleted[k] = true
+	for other := range m.transcripts {
+		if other.Main() == k {
+			delete(m.transcripts, other)
+		}
+	}
+	return nil
+}
+
+// allowed reports whether a fence is that of the current lease. The lock is held.
+func (m *MemoryStore) allowed(f Fence) error {
+	if f.IsZero() {
+		return nil
+	}
+	if l := m.leases[RecordKey{Project: f.Project, Name: f.Name}]; l == nil || l.token != f.Token || l.ends.IsZero() {
+		return fmt.Errorf("claude: store: %s: %w", f.Name, ErrLeaseLost)
+	}
+	return nil
+}
+
+// Acquire implements [Leaser].
+func (m *MemoryStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error) {
+	if err := cmp.Or(CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
+		return Lease{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k := RecordKey{Project: project, Name: name}
+	l, now := m.leases[k], m.now()
+	if l == nil {
+		l = new(leased)
+		if m.leases == nil {
+			m.leases = make(map[RecordKey]*leased)
+		}
+		m.leases[k] = l
+	}
+	if left := l.ends.Sub(now); left > 0 {
+		return Lease{}, &HeldError{Name: name, Owner: l.owner, For: left}
+	}
+	l.owner, l.ends = owner, now.Add(ttl)
+	l.token++
+	return Lease{Fence{project, name, l.token}, owner, ttl}, nil
+}
+
+// Renew implements [Leaser].
+func (m *MemoryStore) Renew(ctx context.Context, l Lease) error {
+	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.allowed(l.Fence); err != nil {
+		return err
+	}
+	m.leases[RecordKey{Project: l.Project, Name: l.Name}].ends = m.now().Add(l.TTL)
+	return nil
+}
+
+// Release implements [Leaser].
+func (m *MemoryStore) Release(ctx context.Context, l Lease) error {
+	if err := cmp.Or(CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.allowed(l.Fence) == nil {
+		m.leases[RecordKey{Project: l.Project, Name: l.Name}].ends = time.Time{}
+	}
+	return nil
+}
+
+// GetRecord implements [Records].
+func (m *MemoryStore) GetRecord(ctx context.Context, k RecordKey) (Record, error) {
+	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+		return Record{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.records[k]
+	if r == nil {
+		return Record{}, fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+	}
+	return r.clone(), nil
+}
+
+func (r *Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.Revision} }
+
+// PutRecord implements [Records].
+func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
+	if err := cmp.Or(CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+		return 0, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.allowed(f); err != nil {
+		return 0, err
+	}
+	r := m.records[k]
+	var current int64
+	if r != nil {
+		current = r.Revision
+	}
+	if current != revision {
+		return 0, fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
+	}
+	if r == nil {
+		r = &Record{Key: k}
+		if m.records == nil {
+			m.records = make(map[RecordKey]*Record)
+		}
+		m.records[k] = r
+	}
+	r.Value = bytes.Clone(value)
+	m.revision++
+	r.Revision = m.revision
+	return r.Revision, nil
+}
+
+// DropRecord implements [Records].
+func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
+	if err := cmp.Or(CheckDrop(k, revision, f), ctx.Err()); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.allowed(f); err != nil {
+		return err
+	}
+	r := m.records[k]
+	if r == nil {
+		return fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
+	}
+	if r.Revision != revision {
+		return fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
+	}
+	delete(m.records, k)
+	return nil
+}
+
+// ScanRecords implements [Records].
+func (m *MemoryStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		if err := cmp.Or(CheckScan(project, kind), ctx.Err()); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		m.mu.Lock()
+		var found []Record
+		for k, r := range m.records {
+			if k.Project == project && k.Kind == kind && k.Name > after {
+				found = append(found, r.clone())
+			}
+		}
+		m.mu.Unlock()
+		slices.SortFunc(found, func(a, b Record) int { return strings.Compare(a.Key.Name, b.Key.Name) })
+		for _, r := range found {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Now implements [Records].
+func (m *MemoryStore) Now(ctx context.Context) (time.Time, error) { return m.now(), ctx.Err() }

@@ -1,0 +1,246 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// short is a time to live that a test waits for.
+const short = 300 * time.Millisecond
+
+// leaser is the store, and as another process sees it.
+func (s *subject) leaser() (mine, other store.Leaser) {
+	return s.Store.(store.Leaser), s.again().(store.Leaser)
+}
+
+// acquire wants a lease.
+func (s *subject) acquire(l store.Leaser, owner string, ttl time.Duration) store.Lease {
+	s.t.Helper()
+	lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, ttl)
+	if err != nil {
+		s.t.Fatalf("Acquire for %s: %v", owner, err)
+	}
+	return lease
+}
+
+// takeOver waits for a lease to expire and acquires it.
+func (s *subject) takeOver(l store.Leaser, owner string) store.Lease {
+	s.t.Helper()
+	deadline := time.Now().Add(20 * short)
+	for {
+		lease, err := l.Acquire(s.t.Context(), s.project, "conversation", owner, time.Minute)
+		held, ok := errors.AsType[*store.HeldError](err)
+		if !ok {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return lease
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the lease does not expire: %v", err)
+		}
+		time.Sleep(min(held.For, short)) // as long as the store says
+	}
+}
+
+func leases() []contract {
+	return []contract{
+		{"a lease excludes, and says whom", leaseExcludes},
+		{"a lease that was given back is free, and its token is void", leaseReleased},
+		{"a lease expires, and its owner is fenced off", leaseExpires},
+		{"a lease that is renewed lasts", leaseRenewed},
+		{"an expired lease that nobody wanted can be renewed", leaseRenewedLate},
+		{"many want it, one gets it", leaseContended},
+		{"no append of an old owner comes after one of the new", leaseFences},
+		{"bad names, owners, times and fences", leaseRefused},
+	}
+}
+
+// fenced makes a batch under a lease.
+func fenced(l store.Lease, lines ...string) store.Batch {
+	b := batch("", lines...)
+	b.Fence = l.Fence
+	return b
+}
+
+func leaseExcludes(s *subject) {
+	mine, other := s.leaser()
+	lease := s.acquire(mine, "me", time.Minute)
+	if lease.Project != s.project || lease.Name != "conversation" || lease.Token < 1 || lease.Owner != "me" || lease.TTL != time.Minute {
+		s.t.Errorf("lease %+v", lease)
+	}
+	_, err := other.Acquire(s.t.Context(), s.project, "conversation", "you", time.Minute)
+	held, ok := errors.AsType[*store.HeldError](err)
+	if !ok || !errors.Is(err, store.ErrLeased) || held.Owner != "me" || held.For <= 0 || held.For > time.Minute {
+		s.t.Fatalf("the second: %v", err)
+	}
+	if _, err := mine.Acquire(s.t.Context(), s.project, "conversation", "me", time.Minute); !errors.Is(err, store.ErrLeased) {
+		s.t.Errorf("the same owner again: %v", err)
+	}
+	if _, err := mine.Acquire(s.t.Context(), s.project, "another", "you", time.Minute); err != nil {
+		s.t.Errorf("another name: %v", err)
+	}
+	if _, err := mine.Acquire(s.t.Context(), s.project+"-b", "conversation", "you", time.Minute); err != nil {
+		s.t.Errorf("another project: %v", err)
+	}
+}
+
+func leaseReleased(s *subject) {
+	mine, other := s.leaser()
+	k := s.session()
+	first := s.acquire(mine, "me", time.Minute)
+	if err := mine.Release(s.t.Context(), first); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wantsError("an append after Release", s.Append(s.t.Context(), k, fenced(first, line("a"))), store.ErrLeaseLost)
+	s.wantsError("Renew after Release", mine.Renew(s.t.Context(), first), store.ErrLeaseLost)
+	second := s.acquire(other, "you", time.Minute)
+	if second.Token <= first.Token {
+		s.t.Errorf("token %d after %d", second.Token, first.Token)
+	}
+	if err := mine.Release(s.t.Context(), first); err != nil {
+		s.t.Errorf("Release again: %v", err)
+	}
+	if err := other.Renew(s.t.Context(), second); err != nil {
+		s.t.Errorf("the release of an old lease took the new one away: %v", err)
+	}
+}
+
+func leaseExpires(s *subject) {
+	mine, other := s.leaser()
+	k := s.session()
+	first := s.acquire(mine, "me", short)
+	if err := s.Append(s.t.Context(), k, fenced(first, line("a"))); err != nil {
+		s.t.Fatal(err)
+	}
+	second := s.takeOver(other, "you")
+	if second.Token <= first.Token {
+		s.t.Errorf("token %d after %d", second.Token, first.Token)
+	}
+	s.wantsError("the old owner appends", s.Append(s.t.Context(), k, fenced(first, line("b"))), store.ErrLeaseLost)
+	s.wantsError("the old owner renews", mine.Renew(s.t.Context(), first), store.ErrLeaseLost)
+	if err := s.again().Append(s.t.Context(), k, fenced(second, line("c"))); err != nil {
+		s.t.Fatal(err)
+	}
+	s.wants(s, k, line("a"), line("c"))
+}
+
+func leaseRenewed(s *subject) {
+	mine, other := s.leaser()
+	lease := s.acquire(mine, "me", short)
+	for range 6 {
+		time.Sleep(short / 3) // lets half the time pass, twice the time to live in all
+		if err := mine.Renew(s.t.Context(), lease); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if _, err := other.Acquire(s.t.Context(), s.project, "conversation", "you", short); !errors.Is(err, store.ErrLeased) {
+		s.t.Errorf("Acquire of a lease that was renewed: %v", err)
+	}
+}
+
+func leaseRenewedLate(s *subject) {
+	mine, _ := s.leaser()
+	k := s.session()
+	lease := s.acquire(mine, "me", 5*time.Millisecond)
+	time.Sleep(20 * time.Millisecond) // lets it expire
+	if err := s.Append(s.t.Context(), k, fenced(lease, line("a"))); err != nil {
+		s.t.Errorf("Append: %v", err)
+	}
+	if err := mine.Renew(s.t.Context(), lease); err != nil {
+		s.t.Errorf("Renew: %v", err)
+	}
+}
+
+func leaseContended(s *subject) {
+	var got atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 16 {
+		l := s.again().(store.Leaser)
+		wg.Go(func() {
+			switch _, err := l.Acquire(s.t.Context(), s.project, "conversation", fmt.Sprint("worker-", i), time.Minute); {
+			case err == nil:
+				got.Add(1)
+			case !errors.Is(err, store.ErrLeased):
+				s.t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got.Load() != 1 {
+		s.t.Errorf("%d owners", got.Load())
+	}
+}
+
+func leaseFences(s *subject) {
+	mine, other := s.leaser()
+	k := s.session()
+	first := s.acquire(mine, "me", short)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			err := s.Append(s.t.Context(), k, fenced(first, line(fmt.Sprint("old-", i))))
+			if err != nil {
+				if !errors.Is(err, store.ErrLeaseLost) {
+					s.t.Error(err)
+				}
+				return
+			}
+		}
+	})
+	second := s.takeOver(other, "you")
+	err := s.again().Append(s.t.Context(), k, fenced(second, line("new")))
+	close(stop)
+	wg.Wait()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	all := collect(s.t, s.Load(s.t.Context(), k))
+	if last := all[len(all)-1]; string(last) != line("new") {
+		s.t.Errorf("the last entry is %s", last)
+	}
+}
+
+func leaseRefused(s *subject) {
+	l, _ := s.leaser()
+	ctx := s.t.Context()
+	for what, acquire := range map[string]func() (store.Lease, error){
+		"project":       func() (store.Lease, error) { return l.Acquire(ctx, "../x", "n", "o", time.Minute) },
+		"name":          func() (store.Lease, error) { return l.Acquire(ctx, s.project, "..", "o", time.Minute) },
+		"owner":         func() (store.Lease, error) { return l.Acquire(ctx, s.project, "n", "", time.Minute) },
+		"time":          func() (store.Lease, error) { return l.Acquire(ctx, s.project, "n", "o", 0) },
+		"ended context": func() (store.Lease, error) { return l.Acquire(ended(s.t), s.project, "n", "o", time.Minute) },
+	} {
+		if _, err := acquire(); err == nil {
+			s.t.Errorf("a bad %s is taken", what)
+		}
+	}
+	lease := s.acquire(l, "me", time.Minute)
+	k := s.session()
+	k.Project += "-b"
+	err := s.Append(ctx, k, fenced(lease, line("a")))
+	if _, ok := errors.AsType[*store.KeyError](err); !ok {
+		s.t.Errorf("the fence of another project: %v", err)
+	}
+	unknown := lease
+	unknown.Name = "unknown"
+	s.wantsError("a lease that never was", s.Append(ctx, s.session(), fenced(unknown, line("a"))), store.ErrLeaseLost)
+	future := lease
+	future.Token++
+	s.wantsError("a token from the future", s.Append(ctx, s.session(), fenced(future, line("a"))), store.ErrLeaseLost)
+	if err := l.Renew(context.WithoutCancel(ctx), lease); err != nil {
+		s.t.Errorf("the lease itself: %v", err)
+	}
+}

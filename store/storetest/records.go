@@ -1,0 +1,227 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// put changes a record and wants it to work.
+func (s *subject) put(r store.Records, k store.RecordKey, value string, revision int64) int64 {
+	s.t.Helper()
+	next, err := r.PutRecord(s.t.Context(), k, []byte(value), revision, store.Fence{})
+	if err != nil {
+		s.t.Fatalf("PutRecord %v: %v", k, err)
+	}
+	if next == 0 || next == revision {
+		s.t.Fatalf("PutRecord %v: revision %d after %d", k, next, revision)
+	}
+	return next
+}
+
+func records() []contract {
+	return []contract{
+		{"what was put is there", recordPut},
+		{"a change on an old revision is refused", recordConflict},
+		{"what was dropped is gone, and so are its revisions", recordDropped},
+		{"a scan is in order, and only of its kind", recordScan},
+		{"a long scan", recordLongScan},
+		{"many change it, nothing is lost", recordContended},
+		{"a fence is looked at", recordFenced},
+		{"bad keys and ended contexts", recordRefused},
+		{"the clock runs", clockRuns},
+	}
+}
+
+func recordPut(s *subject) {
+	r := s.Store.(store.Records)
+	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a/1"}
+	value := string([]byte{0, 1, 0xff, '\n', '"', '\''})
+	rev := s.put(r, k, value, 0)
+	got, err := s.again().(store.Records).GetRecord(s.t.Context(), k)
+	if err != nil || got.Key != k || string(got.Value) != value || got.Revision != rev {
+		s.t.Fatalf("GetRecord = %+v, %v", got, err)
+	}
+	rev = s.put(r, k, "", rev)
+	if got, err = r.GetRecord(s.t.Context(), k); err != nil || len(got.Value) != 0 || got.Revision != rev {
+		s.t.Errorf("an empty value: %+v, %v", got, err)
+	}
+	big := bytes.Repeat([]byte("x"), store.MaxRecord)
+	if _, err := r.PutRecord(s.t.Context(), k, big, rev, store.Fence{}); err != nil {
+		s.t.Errorf("a large value: %v", err)
+	}
+	_, err = r.PutRecord(s.t.Context(), k, append(big, 'x'), rev, store.Fence{})
+	s.wantsError("a value that is too large", err, store.ErrInvalid)
+}
+
+func recordConflict(s *subject) {
+	r := s.Store.(store.Records)
+	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
+	_, err := r.PutRecord(s.t.Context(), k, nil, 7, store.Fence{})
+	s.wantsError("a change of what is not there", err, store.ErrConflict)
+	one := s.put(r, k, "1", 0)
+	_, err = r.PutRecord(s.t.Context(), k, []byte("x"), 0, store.Fence{})
+	s.wantsError("making what is there", err, store.ErrConflict)
+	two := s.put(r, k, "2", one)
+	_, err = r.PutRecord(s.t.Context(), k, []byte("x"), one, store.Fence{})
+	s.wantsError("an old revision", err, store.ErrConflict)
+	s.wantsError("dropping an old revision", r.DropRecord(s.t.Context(), k, one, store.Fence{}), store.ErrConflict)
+	if got, err := r.GetRecord(s.t.Context(), k); err != nil || string(got.Value) != "2" || got.Revision != two {
+		s.t.Errorf("GetRecord = %+v, %v", got, err)
+	}
+}
+
+func recordDropped(s *subject) {
+	r := s.Store.(store.Records)
+	k := store.RecordKey{Project: s.project, Kind: "question", Name: "a"}
+	s.wantsError("dropping what is not there", r.DropRecord(s.t.Context(), k, 1, store.Fence{}), store.ErrNotFound)
+	seen := map[int64]bool{}
+	for range 5 {
+		rev := s.put(r, k, "1", 0)
+		if seen[rev] {
+			s.t.Fatalf("revision %d is used again", rev)
+		}
+		seen[rev] = true
+		if err := r.DropRecord(s.t.Context(), k, rev, store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+		_, err := r.GetRecord(s.t.Context(), k)
+		s.wantsError("GetRecord", err, store.ErrNotFound)
+		_, err = r.PutRecord(s.t.Context(), k, nil, rev, store.Fence{})
+		s.wantsError("a change of what was dropped", err, store.ErrConflict)
+	}
+}
+
+func recordScan(s *subject) {
+	r := s.Store.(store.Records)
+	names := []string{"a", "a-b", "a.b", "a/1", "a/1/x", "a/10", "a/2", "a_b", "aB", "ab", "b/1", "B", "0", "z"}
+	for _, name := range names {
+		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: name}, "v "+name, 0)
+	}
+	s.put(r, store.RecordKey{Project: s.project, Kind: "other", Name: "a"}, "", 0)
+	s.put(r, store.RecordKey{Project: s.project + "-b", Kind: "queue", Name: "a"}, "", 0)
+	slices.Sort(names)
+	for i, after := range append([]string{""}, names...) {
+		var got []string
+		for rec, err := range s.again().(store.Records).ScanRecords(s.t.Context(), s.project, "queue", after) {
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			if string(rec.Value) != "v "+rec.Key.Name || rec.Revision == 0 {
+				s.t.Errorf("record %+v", rec)
+			}
+			got = append(got, rec.Key.Name)
+		}
+		if want := names[i:]; !slices.Equal(got, want) {
+			s.t.Errorf("after %q: %q, want %q", after, got, want)
+		}
+	}
+	for range r.ScanRecords(s.t.Context(), s.project, "queue", "") {
+		break
+	}
+	if got := collect(s.t, r.ScanRecords(s.t.Context(), s.project, "none", "")); len(got) != 0 {
+		s.t.Errorf("an unknown kind: %v", got)
+	}
+}
+
+func recordLongScan(s *subject) {
+	r := s.Store.(store.Records)
+	for i := range 250 {
+		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: fmt.Sprintf("%05d", i)}, "", 0)
+	}
+	if got := collect(s.t, r.ScanRecords(s.t.Context(), s.project, "queue", "")); len(got) != 250 || got[249].Key.Name != "00249" {
+		s.t.Errorf("%d records", len(got))
+	}
+}
+
+func recordContended(s *subject) {
+	const workers, times = 6, 10
+	k := store.RecordKey{Project: s.project, Kind: "count", Name: "a"}
+	s.put(s.Store.(store.Records), k, "0", 0)
+	var wg sync.WaitGroup
+	for range workers {
+		r := s.again().(store.Records)
+		wg.Go(func() {
+			for n := 0; n < times; {
+				rec, err := r.GetRecord(s.t.Context(), k)
+				if err != nil {
+					s.t.Error(err)
+					return
+				}
+				i, _ := strconv.Atoi(string(rec.Value)) // 0 fails the count
+				switch _, err := r.PutRecord(s.t.Context(), k, []byte(strconv.Itoa(i+1)), rec.Revision, store.Fence{}); {
+				case err == nil:
+					n++
+				case !errors.Is(err, store.ErrConflict):
+					s.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	got, err := s.Store.(store.Records).GetRecord(s.t.Context(), k)
+	if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
+		s.t.Errorf("counted %q, %v; want %d", got.Value, err, workers*times)
+	}
+}
+
+func recordFenced(s *subject) {
+	l, ok := s.Store.(store.Leaser)
+	if !ok {
+		return
+	}
+	r := s.Store.(store.Records)
+	k := store.RecordKey{Project: s.project, Kind: "state", Name: "a"}
+	lease := s.acquire(l, "me", time.Minute)
+	rev, err := r.PutRecord(s.t.Context(), k, []byte("1"), 0, lease.Fence)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	old := lease.Fence
+	old.Token--
+	_, err = r.PutRecord(s.t.Context(), k, []byte("2"), rev, old)
+	s.wantsError("an old token", err, store.ErrLeaseLost)
+	s.wantsError("an old token drops", r.DropRecord(s.t.Context(), k, rev, old), store.ErrLeaseLost)
+	if err := r.DropRecord(s.t.Context(), k, rev, lease.Fence); err != nil {
+		s.t.Error(err)
+	}
+}
+
+func recordRefused(s *subject) {
+	r := s.Store.(store.Records)
+	for _, k := range []store.RecordKey{{}, {Project: "..", Kind: "k", Name: "n"}, {Project: s.project, Kind: "../k", Name: "n"}, {Project: s.project, Kind: "k", Name: "../n"}, {Project: s.project, Kind: "k"}} {
+		_, err := r.PutRecord(s.t.Context(), k, nil, 0, store.Fence{})
+		_, err2 := r.GetRecord(s.t.Context(), k)
+		for _, err := range []error{err, err2, r.DropRecord(s.t.Context(), k, 1, store.Fence{})} {
+			if _, ok := errors.AsType[*store.KeyError](err); !ok {
+				s.t.Errorf("%v: %v, want a *KeyError", k, err)
+			}
+		}
+	}
+	k := store.RecordKey{Project: s.project, Kind: "k", Name: "n"}
+	if _, err := r.PutRecord(ended(s.t), k, nil, 0, store.Fence{}); err == nil {
+		s.t.Error("PutRecord works with a context that has ended")
+	}
+	_, err := r.GetRecord(s.t.Context(), k)
+	s.wantsError("GetRecord", err, store.ErrNotFound)
+}
+
+func clockRuns(s *subject) {
+	r := s.Store.(store.Records)
+	one, err := r.Now(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.tick()
+	two, err := s.again().(store.Records).Now(s.t.Context())
+	if err != nil || !two.After(one) || two.Sub(one) > time.Minute {
+		s.t.Errorf("%v, then %v, %v", one, two, err)
+	}
+}

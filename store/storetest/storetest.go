@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Target is a store to be tested.
+type Target struct {
+	// Open returns a store for a test. It may return the same one each time.
+	// What needs to be closed is closed by a cleanup of the test.
+	Open func(t *testing.T) store.Store
+	// Again returns the store of a test as another process would open it, with
+	// nothing in memory. If it is nil no test needs it.
+	Again func(t *testing.T, s store.Store) store.Store
+}
+
+// Run holds a store to the contract.
+func Run(t *testing.T, target Target) {
+	group := func(name string, tests []contract) {
+		t.Run(name, func(t *testing.T) {
+			for _, c := range tests {
+				t.Run(c.name, func(t *testing.T) {
+					s := &subject{t: t, target: target, project: "test-" + strings.ToLower(rand.Text())}
+					s.Store = target.Open(t)
+					c.run(s)
+				})
+			}
+		})
+	}
+	s := target.Open(t)
+	group("Store", transcripts())
+	if _, ok := s.(store.Lister); ok {
+		group("Lister", listings())
+	}
+	if _, ok := s.(store.SubLister); ok {
+		group("SubLister", subListings())
+	}
+	if _, ok := s.(store.Summarizer); ok {
+		group("Summarizer", summaries())
+	}
+	if _, ok := s.(store.Deleter); ok {
+		group("Deleter", deletions())
+	}
+	if _, ok := s.(store.Leaser); ok {
+		group("Leaser", leases())
+	}
+	if _, ok := s.(store.Records); ok {
+		group("Records", records())
+	}
+}
+
+// contract is one promise of a store.
+type contract struct {
+	name string
+	run  func(*subject)
+}
+
+// subject is the store that a contract is held against, with a project of its own.
+type subject struct {
+	store.Store
+	t       *testing.T
+	target  Target
+	project string
+}
+
+// again returns the store as another process sees it.
+func (s *subject) again() store.Store {
+	if s.target.Again == nil {
+		return s.Store
+	}
+	return s.target.Again(s.t, s.Store)
+}
+
+// session returns the key of a new session.
+func (s *subject) session() store.Key { return store.Key{Project: s.project, Session: uuid.New()} }
+
+// append appends lines and wants it to work.
+func (s *subject) append(k store.Key, lines ...string) {
+	s.t.Helper()
+	if err := s.Append(s.t.Context(), k, batch("", lines...)); err != nil {
+		s.t.Fatalf("Append: %v", err)
+	}
+}
+
+// batch makes a batch of lines.
+func batch(id string, lines ...string) store.Batch {
+	b := store.Batch{ID: id}
+	for _, line := range lines {
+		b.Entries = append(b.Entries, store.Entry(line))
+	}
+	return b
+}
+
+// line is an entry with a uuid.
+func line(id string) string { return fmt.Sprintf(`{"type":"user","uuid":%q}`, id) }
+
+// wants loads a transcript from a store and wants these lines.
+func (s *subject) wants(from store.Store, k store.Key, want ...string) {
+	s.t.Helper()
+	var got []string
+	for e, err := range from.Load(s.t.Context(), k) {
+		if err != nil {
+			s.t.Fatalf("Load: %v after %q", err, got)
+		}
+		got = append(got, string(e))
+	}
+	if !slices.Equal(got, want) {
+		s.t.Fatalf("Load = %s\nwant   %s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// wantsNone wants a transcript not to be there.
+func (s *subject) wantsNone(from store.Store, k store.Key) {
+	s.t.Helper()
+	for e, err := range from.Load(s.t.Context(), k) {
+		if !errors.Is(err, store.ErrNotFound) {
+			s.t.Fatalf("Load = %s, %v; want ErrNotFound", e, err)
+		}
+		return
+	}
+	s.t.Fatal("Load yields nothing; want ErrNotFound")
+}
+
+// wantsError wants an error that matches one of the package's.
+func (s *subject) wantsError(what string, err, want error) {
+	s.t.Helper()
+	if !errors.Is(err, want) {
+		s.t.Fatalf("%s: %v; want %v", what, err, want)
+	}
+}
+
+// collect ranges over a list and wants no error.
+func collect[T any](t *testing.T, list iter.Seq2[T, error]) []T {
+	t.Helper()
+	var out []T
+	for item, err := range list {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, item)
+	}
+	return out
+}
+
+// lastError ranges over a list and returns its error.
+func lastError[T any](list iter.Seq2[T, error]) (last error) {
+	for _, err := range list {
+		if err != nil {
+			last = err
+		}
+	}
+	return last
+}
+
+// ended returns a context that has ended.
+func ended(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
