@@ -20,42 +20,42 @@
 //
 // # The events
 //
-//	event                matcher      output                   effect
-//	PreToolUse           tool         PreToolUseOutput         deny, allow, ask, defer, new input, context
-//	PostToolUse          tool         PostToolUseOutput        block = feedback, new output, context
-//	PostToolUseFailure   tool         ContextOutput            context
-//	PostToolBatch        -            ContextOutput            block = end the turn, context
-//	PermissionRequest    tool         PermissionRequestOutput  decide
-//	PermissionDenied     tool         PermissionDeniedOutput   retry
-//	Elicitation          server       ElicitationOutput        decline
-//	ElicitationResult    server       ElicitationOutput        decline
-//	UserPromptSubmit     -            PromptOutput             block, context, title
-//	UserPromptExpansion  command      PromptOutput             block, context
-//	MessageDisplay       -            DisplayOutput            other text
-//	Notification         type         ContextOutput            context
-//	Stop                 -            StopOutput               block = go on, context
-//	StopFailure          error        none
-//	SubagentStart        agent type   ContextOutput            context
-//	SubagentStop         agent type   StopOutput               block = go on, context
-//	TeammateIdle         -            GateOutput               block
-//	TaskCreated          -            GateOutput               block
-//	TaskCompleted        -            GateOutput               block
-//	Setup                trigger      ContextOutput            context
-//	SessionStart         source       SessionStartOutput       context, first prompt, title, watch
-//	SessionEnd           reason       none
-//	PreCompact           trigger      GateOutput               block
-//	PostCompact          trigger      none
-//	PreModelSwitch       model        ModelSwitchOutput        deny, allow, ask
-//	PostModelSwitch      model        ContextOutput            context
-//	ConfigChange         source       GateOutput               block
-//	InstructionsLoaded   reason       none
-//	CwdChanged           -            WatchOutput              watch
-//	FileChanged          file name    WatchOutput              watch
-//	DirectoryAdded       source       none
-//	WorktreeCreate       -            WorktreeOutput           the path
-//	WorktreeRemove       -            none
+//	event                matcher     output                   effect
+//	PreToolUse           tool        PreToolUseOutput         deny, allow, ask, defer, new input, context
+//	PostToolUse          tool        PostToolUseOutput        block = feedback, new output, context
+//	PostToolUseFailure   tool        ContextOutput            context
+//	PostToolBatch        -           ContextOutput            block = end the turn, context
+//	PermissionRequest    tool        PermissionRequestOutput  decide
+//	PermissionDenied     tool        PermissionDeniedOutput   retry
+//	Elicitation          server      ElicitationOutput        decline
+//	ElicitationResult    server      ElicitationOutput        decline
+//	UserPromptSubmit     -           PromptOutput             block, context, title
+//	UserPromptExpansion  command     PromptOutput             block, context
+//	MessageDisplay       -           DisplayOutput            other text
+//	Notification         type        ContextOutput            context
+//	Stop                 -           StopOutput               block = go on, context
+//	StopFailure          error       none
+//	SubagentStart        agent type  ContextOutput            context
+//	SubagentStop         agent type  StopOutput               block = go on, context
+//	TeammateIdle         -           GateOutput               block
+//	TaskCreated          -           GateOutput               block
+//	TaskCompleted        -           GateOutput               block
+//	Setup                trigger     ContextOutput            context
+//	SessionStart         source      SessionStartOutput       context, first prompt, title, watch
+//	SessionEnd           reason      none
+//	PreCompact           trigger     GateOutput               block
+//	PostCompact          trigger     none
+//	PreModelSwitch       model       ModelSwitchOutput        deny, allow, ask
+//	PostModelSwitch      model       ContextOutput            context
+//	ConfigChange         source      GateOutput               block
+//	InstructionsLoaded   reason      none
+//	CwdChanged           -           WatchOutput              watch
+//	FileChanged          file name   WatchOutput              watch
+//	DirectoryAdded       source      none
+//	WorktreeCreate       -           WorktreeOutput           the path
+//	WorktreeRemove       -           none
 //
-// [Raw] makes a hook for any other event.
+// [Events] returns this table, [Raw] makes a hook for any other event.
 //
 // # What outputs can say
 //

@@ -20,21 +20,28 @@ const (
 	// failed.
 	FailOpen FailurePolicy = iota + 1
 	// FailClosed blocks what the event is about, where the CLI can block it.
-	// Seen on CLI 2.1.325:
+	// Seen on CLI 2.1.325, but for TeammateIdle:
 	//
-	//	PreToolUse, PermissionRequest     the tool does not run
-	//	UserPromptSubmit, -Expansion      the model does not get the prompt
-	//	PostToolUse                       the model is told that the hook failed
-	//	PostToolBatch                     the turn ends
-	//	Stop, SubagentStop                the model goes on
-	//	Elicitation, ElicitationResult    the server is told "decline"
-	//	PreCompact                        there is no compaction
-	//	PreModelSwitch                    the model stays
-	//	TaskCreated, TaskCompleted        the task is not created, or stays open
-	//	ConfigChange                      the old settings stay
+	//	event                what a block does
+	//	PreToolUse           the tool does not run
+	//	PostToolUse          the model is told that the hook failed
+	//	PostToolBatch        the turn ends
+	//	PermissionRequest    the tool does not run
+	//	Elicitation          the server is told "decline"
+	//	ElicitationResult    the server is told "decline"
+	//	UserPromptSubmit     the model does not get the prompt
+	//	UserPromptExpansion  the model does not get the prompt
+	//	Stop                 the model goes on
+	//	SubagentStop         the model goes on
+	//	TeammateIdle         the teammate stays at work
+	//	TaskCreated          the task is not created
+	//	TaskCompleted        the task stays open
+	//	PreCompact           there is no compaction
+	//	PreModelSwitch       the model stays
+	//	ConfigChange         the old settings stay
 	//
-	// TeammateIdle is blocked in the same way, but was not seen. The other
-	// events only inform: their hooks fail open in any case.
+	// The other events only inform: their hooks fail open in any case. A hook
+	// of an event that this package does not know blocks by the common decision.
 	//
 	// A Stop hook that fails closed should fail only for reasons that pass. A
 	// PermissionRequest hook competes with the session's permission callback,

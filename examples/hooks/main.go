@@ -18,30 +18,20 @@ func main() {
 	}
 }
 
-// silent has no opinion about an event of any kind, informed is for those that
-// nobody can have an opinion about.
-func silent[In, Out any](context.Context, *In) (*Out, error) { return nil, nil }
-func informed[In any](context.Context, *In) error            { return nil }
+// silent has no opinion about an event of any kind.
+func silent(context.Context, json.RawMessage, string) (json.RawMessage, error) { return nil, nil }
 
-// every has a hook for each of the 33 events. The empty matcher fits all.
-func every() []hook.Hook {
-	return []hook.Hook{
-		// Tools.
-		hook.PreToolUse("", silent), hook.PostToolUse("", silent), hook.PostToolUseFailure("", silent), hook.PostToolBatch(silent),
-		hook.PermissionRequest("", silent), hook.PermissionDenied("", silent),
-		hook.Elicitation("", silent), hook.ElicitationResult("", silent),
-		// Turns.
-		hook.UserPromptSubmit(silent), hook.UserPromptExpansion("", silent), hook.MessageDisplay(silent), hook.Notification("", silent),
-		hook.Stop(silent), hook.StopFailure("", informed), hook.SubagentStart("", silent), hook.SubagentStop("", silent),
-		hook.TeammateIdle(silent), hook.TaskCreated(silent), hook.TaskCompleted(silent),
-		// The session.
-		hook.Setup("", silent), hook.SessionStart("", silent), hook.SessionEnd("", informed),
-		hook.PreCompact("", silent), hook.PostCompact("", informed), hook.PreModelSwitch("", silent), hook.PostModelSwitch("", silent),
-		hook.ConfigChange("", silent), hook.InstructionsLoaded("", informed), hook.CwdChanged(silent), hook.FileChanged("", silent),
-		hook.DirectoryAdded("", informed),
-		// These two do the work of the CLI in its place: leave them out unless you do it.
-		hook.WorktreeCreate(silent), hook.WorktreeRemove(informed),
+// every has a hook for each event. The empty matcher fits all.
+func every() (hooks []hook.Hook) {
+	for _, info := range hook.Events() {
+		switch info.Event {
+		case hook.EventWorktreeCreate, hook.EventWorktreeRemove:
+			// The CLI leaves its work to these two: have them only if you do it.
+		default:
+			hooks = append(hooks, hook.Raw(info.Event, "", silent))
+		}
 	}
+	return hooks
 }
 
 // traced wraps a hook, whatever its event, as a middleware wraps a handler.

@@ -31,7 +31,7 @@ type rule struct {
 
 func rules() []rule {
 	var all []rule
-	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), documentRules(), apiRules(), namedRules()} {
+	for _, some := range [][]rule{layerRules(), docRules(), sizeRules(), conductRules(), snippetRules(), tableRules(), documentRules(), apiRules(), namedRules()} {
 		all = append(all, some...)
 	}
 	return all
@@ -39,7 +39,7 @@ func rules() []rule {
 
 // With -update the parts of documents that are taken from the source are
 // written before they are checked.
-var update = flag.Bool("update", false, "write docs/api.txt and the snippets of documents")
+var update = flag.Bool("update", false, "write docs/api.txt, and the snippets and tables of documents")
 
 func TestModule(t *testing.T) {
 	m := load(t, os.DirFS(root))
@@ -62,7 +62,13 @@ func TestModule(t *testing.T) {
 func writeDocuments(t *testing.T, m *module) {
 	files := map[string]string{apiFile: strings.Join(m.api(), "\n") + "\n"}
 	for _, name := range m.documents() {
-		files[name], _ = m.filled(name)
+		text, _ := m.filled(name)
+		files[name], _ = tabled(name, text)
+	}
+	for _, t := range tables() {
+		if text, err := fs.ReadFile(m.fsys, t.file); err == nil {
+			files[t.file], _ = tabled(t.file, string(text))
+		}
 	}
 	for name, text := range files {
 		old, err := fs.ReadFile(m.fsys, name)
