@@ -17,6 +17,8 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -120,12 +122,12 @@ func startLeft(session bool) {
 // childCLI returns options that start the test binary as a CLI.
 func childCLI(t *testing.T, role string) *claude.Options {
 	t.Helper()
-	checkLeaks(t)
+	leak.Check(t)
 	return &claude.Options{
 		CLIPath: os.Args[0],
-		Env: append(os.Environ(), "CLAUDE_TEST_ROLE="+role, "CLI_VERSION=1.0.40", testMark,
+		Env: append(os.Environ(), "CLAUDE_TEST_ROLE="+role, "CLI_VERSION=1.0.40", leak.Mark(),
 			"GORACE=atexit_sleep_ms=0"), // built for race detection it would take a second to exit
-		Logger: testLogger(t),
+		Logger: harness.Logger(t),
 	}
 }
 
@@ -134,7 +136,7 @@ func TestChildLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := collect(s.Run(t.Context(), "talk"))
+	got, err := harness.Collect(s.Run(t.Context(), "talk"))
 	if err != nil || len(got) != 10_001 || got[10_000] != "result " {
 		t.Errorf("%d messages, error %v", len(got), err)
 	}
@@ -177,14 +179,14 @@ func TestChildLeavesNothing(t *testing.T) {
 			for range s.Messages(t.Context()) {
 				break // it says when it has started them
 			}
-			if n := len(marked()); n != 3 {
+			if n := len(leak.Marked()); n != 3 {
 				t.Errorf("%d processes, want the CLI and two of its own", n)
 			}
 			begin := time.Now()
 			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
-			if left := marked(); len(left) > 0 {
+			if left := leak.Marked(); len(left) > 0 {
 				t.Errorf("Close has left %q", left)
 			}
 			if took := time.Since(begin); took > 8*time.Second {
@@ -227,7 +229,7 @@ func TestChildStartErrors(t *testing.T) {
 				tt.change(o)
 			}
 			_, err := claude.Connect(t.Context(), o)
-			if left := marked(); len(left) > 0 {
+			if left := leak.Marked(); len(left) > 0 {
 				t.Errorf("a failed Connect has left %q", left)
 			}
 			if err == nil || !tt.check(err) || !strings.Contains(err.Error(), tt.text) {
@@ -244,7 +246,7 @@ func TestChildConnectGivenUp(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), after)
 			defer cancel()
 			_, err := claude.Connect(ctx, childCLI(t, "silent"))
-			if left := marked(); len(left) > 0 {
+			if left := leak.Marked(); len(left) > 0 {
 				t.Errorf("a failed Connect has left %q", left)
 			}
 			if !errors.Is(err, context.DeadlineExceeded) {

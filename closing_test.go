@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -80,7 +81,7 @@ func TestCloseWhileAsked(t *testing.T) {
 			asked := openQuestion(o)
 			s := connect(t, o)
 			ran := make(chan error, 1)
-			go func() { ran <- lastError(s.Run(t.Context(), "work")) }()
+			go func() { ran <- harness.LastError(s.Run(t.Context(), "work")) }()
 			<-asked
 			synctest.Wait()
 			finish(t, s)
@@ -128,7 +129,7 @@ func TestResultAfterClose(t *testing.T) {
 				<-asked
 				s.Close()
 			}()
-			return lastError(s.Run(t.Context(), "work"))
+			return harness.LastError(s.Run(t.Context(), "work"))
 		},
 		"Ask": func(t *testing.T, o *claude.Options, asked <-chan *claude.Session) error {
 			go func() { (<-asked).Close() }()
@@ -149,7 +150,7 @@ func TestResultAfterClose(t *testing.T) {
 					c.result("all went well", id)
 					close(l.said)
 				}}
-				o := &claude.Options{Transport: l, Logger: testLogger(t)}
+				o := &claude.Options{Transport: l, Logger: harness.Logger(t)}
 				if err := run(t, o, openQuestion(o)); !errors.Is(err, claude.ErrClosed) {
 					t.Errorf("error = %v, want ErrClosed", err)
 				}
@@ -245,7 +246,7 @@ func TestQueryClosedWhileAsked(t *testing.T) {
 			}
 			close(l.said)
 		}}
-		o := &claude.Options{Transport: l, Logger: testLogger(t)}
+		o := &claude.Options{Transport: l, Logger: harness.Logger(t)}
 		asked := openQuestion(o)
 		go func() {
 			s := <-asked

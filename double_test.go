@@ -12,6 +12,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -91,7 +92,7 @@ func bubble(t *testing.T, play func(*cli), test func(t *testing.T, o *claude.Opt
 	synctest.Test(t, func(t *testing.T) {
 		test(t, &claude.Options{
 			Transport: &double{t: t, play: play},
-			Logger:    testLogger(t),
+			Logger:    harness.Logger(t),
 			SessionID: "00000000-0000-4000-8000-000000000001",
 		})
 	})

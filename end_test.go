@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -73,7 +74,7 @@ func unrulyBubble(t *testing.T, u *unruly, play func(*cli), test func(t *testing
 	synctest.Test(t, func(t *testing.T) {
 		u.double = double{t: t, play: play}
 		u.over = make(chan struct{})
-		test(t, &claude.Options{Transport: u, Logger: testLogger(t)})
+		test(t, &claude.Options{Transport: u, Logger: harness.Logger(t)})
 		close(u.over)
 		synctest.Wait()
 	})
@@ -83,7 +84,7 @@ func TestOutputThatDoesNotEnd(t *testing.T) {
 	unrulyBubble(t, &unruly{readForever: true}, func(c *cli) { c.greet(); c.code = 1 }, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
 		begin := time.Now()
-		if err := lastError(s.Run(t.Context(), "hello")); err == nil {
+		if err := harness.LastError(s.Run(t.Context(), "hello")); err == nil {
 			t.Error("Run went well")
 		}
 		if err := s.Wait(); err == nil || !strings.Contains(err.Error(), "code 1") {
@@ -105,7 +106,7 @@ func TestStopThatDoesNotReturn(t *testing.T) {
 		if took := time.Since(begin); took > time.Minute {
 			t.Errorf("Close took %v", took)
 		}
-		if err := lastError(s.Messages(t.Context())); err != nil && !errors.Is(err, claude.ErrClosed) {
+		if err := harness.LastError(s.Messages(t.Context())); err != nil && !errors.Is(err, claude.ErrClosed) {
 			t.Errorf("Messages = %v", err)
 		}
 	})
@@ -124,7 +125,7 @@ func TestErrorThatWrapsEOFIsNoOrderlyEnd(t *testing.T) {
 	odd := fmt.Errorf("container lost: %w", io.EOF)
 	unrulyBubble(t, &unruly{waitErr: odd}, func(c *cli) { c.greet(); c.text("last words") }, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		if err := lastError(s.Messages(t.Context())); !errors.Is(err, odd) {
+		if err := harness.LastError(s.Messages(t.Context())); !errors.Is(err, odd) {
 			t.Errorf("Messages end with %v", err)
 		}
 		if err := s.Wait(); !errors.Is(err, odd) {
@@ -447,7 +448,7 @@ func (c hastyConn) Read(p []byte) (int, error) {
 // What was read is handed out at once, also when nothing more will be read.
 func TestResultWithTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := connect(t, &claude.Options{Logger: testLogger(t), Transport: &hasty{double{t: t, play: func(c *cli) {
+		s := connect(t, &claude.Options{Logger: harness.Logger(t), Transport: &hasty{double{t: t, play: func(c *cli) {
 			c.greet()
 			id := c.prompt()
 			c.begin(id)

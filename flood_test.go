@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -165,7 +166,7 @@ func TestCallbackUsesItsSession(t *testing.T) {
 			return nil
 		},
 		"Run": func(ctx context.Context, s *claude.Session) error {
-			if err := lastError(s.Run(ctx, "inside")); !errors.Is(err, claude.ErrBusy) {
+			if err := harness.LastError(s.Run(ctx, "inside")); !errors.Is(err, claude.ErrBusy) {
 				return fmt.Errorf("Run = %w, want ErrBusy", err)
 			}
 			return nil
@@ -241,7 +242,7 @@ func TestCallbackBlocksWhileMessagesCome(t *testing.T) {
 			t.Errorf("SetModel = %v", err)
 		}
 		close(release)
-		got, err := collect(s.Messages(t.Context()))
+		got, err := harness.Collect(s.Messages(t.Context()))
 		if err != nil || len(got) != n || got[n-1] != fmt.Sprint(n-1) {
 			t.Errorf("%d messages, %v", len(got), err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -74,8 +75,8 @@ func guarded(h *hostile) *claude.Options {
 		Requests: map[string]claude.RequestFunc{"own": func(_ context.Context, r json.RawMessage) (any, error) {
 			return nil, errors.New("no")
 		}},
-		MCPServers: claude.MCPServers{"calc": &rawServer{handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, "{}"), nil
+		MCPServers: claude.MCPServers{"calc": &harness.MCPServer{Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+			return harness.AnswerTo(m, "{}"), nil
 		}}},
 		Limits: claude.Limits{Line: 1 << 16, Unread: 1 << 18, Callbacks: 4},
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -84,7 +85,7 @@ func goldens() map[string]golden {
 		"no skills": says(claude.Options{Skills: []string{}}, `{"skills":[]}`),
 		"plugins":   with(claude.Options{Plugins: []control.PluginConfig{{Path: "/p"}, {Type: "local", Path: "/q", SkipMCPDiscovery: true}}}, empty, "--plugin-dir=/p", "--plugin-dir-no-mcp=/q", id),
 
-		"servers": {opts: claude.Options{MCPServers: claude.MCPServers{"clock": clock(), "files": claude.StdioServer{Command: "serve"}}, StrictMCPConfig: true}, args: []string{empty, "--strict-mcp-config", id},
+		"servers": {opts: claude.Options{MCPServers: claude.MCPServers{"clock": harness.Clock(), "files": claude.StdioServer{Command: "serve"}}, StrictMCPConfig: true}, args: []string{empty, "--strict-mcp-config", id},
 			init: `{"systemPrompt":"","sdkMcpServers":["clock"]}`, servers: `{"mcpServers":{"files":{"type":"stdio","command":"serve"}}}`},
 
 		"session id":  with(claude.Options{SessionID: "00000000-0000-4000-8000-000000000002"}, empty, "--session-id=00000000-0000-4000-8000-000000000002"),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -82,11 +83,11 @@ func TestRunUntilIdle(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		got, err := collect(s.Run(t.Context(), "look"))
+		got, err := harness.Collect(s.Run(t.Context(), "look"))
 		if want := "result at work"; err != nil || got[len(got)-1] != want {
 			t.Errorf("Run: %q, %v, want it to end with %q", got, err, want)
 		}
-		got, err = collect(s.RunUntilIdle(t.Context(), "look again"))
+		got, err = harness.Collect(s.RunUntilIdle(t.Context(), "look again"))
 		var results []string
 		for _, m := range got {
 			if strings.HasPrefix(m, "result") {
@@ -348,7 +349,7 @@ func TestMinimalCLI(t *testing.T) {
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
 		for _, want := range []string{"one", "two"} {
-			if got, err := collect(s.Run(t.Context(), "go")); err != nil || !slices.Equal(got, []string{want, "result " + want}) {
+			if got, err := harness.Collect(s.Run(t.Context(), "go")); err != nil || !slices.Equal(got, []string{want, "result " + want}) {
 				t.Errorf("Run: %q, %v, want %q", got, err, want)
 			}
 		}

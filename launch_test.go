@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // started is everything that a CLI is given when it starts.
@@ -171,12 +172,12 @@ func silent() map[string]string {
 // one of them must come out differently, or be refused. A field that no golden
 // sets is one that was forgotten.
 func TestEveryOptionHasItsEffect(t *testing.T) {
-	tests := readTests(t)
+	tests := harness.ReadTests(t)
 	exempt := silent()
 	for _, path := range fieldPaths(reflect.TypeFor[claude.Options](), "") {
 		if shown, ok := exempt[path]; ok {
 			delete(exempt, path)
-			if test := tests[shown]; test == nil || !test.sets[path[strings.LastIndex(path, ".")+1:]] {
+			if test := tests[shown]; test == nil || !test.Sets[path[strings.LastIndex(path, ".")+1:]] {
 				t.Errorf("%s is said to be shown by %s, which does not set it", path, shown)
 			}
 			continue

@@ -1,42 +1,15 @@
 package claude_test
 
 import (
-	"context"
-	"fmt"
 	"os"
-	"strings"
 	"testing"
-
-	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/permission"
 )
 
-// TestMain lets the test binary play other programs: a host that uses the SDK,
-// an MCP server, and a CLI.
+// TestMain lets the test binary play a CLI.
 func TestMain(m *testing.M) {
-	switch role := os.Getenv("CLAUDE_TEST_ROLE"); role {
-	case "":
+	role := os.Getenv("CLAUDE_TEST_ROLE")
+	if role == "" {
 		os.Exit(m.Run())
-	case "host":
-		playHost()
-	case "mcp":
-		playMCP()
-	default:
-		playCLI(role)
 	}
-}
-
-// playHost runs a turn with the real CLI until it is killed.
-func playHost() {
-	s, err := claude.Connect(context.Background(), &claude.Options{
-		CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
-		PermissionMode: permission.ModeBypassPermissions,
-	})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("connected")
-	for range s.Run(context.Background(), "work") {
-	}
+	playCLI(role)
 }

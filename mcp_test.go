@@ -9,64 +9,14 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
-
-// rawServer is an MCP server made of one function that speaks JSON-RPC.
-type rawServer struct {
-	handle func(ctx context.Context, method string, message json.RawMessage) (json.RawMessage, error)
-	open   error
-	close  func()
-
-	mu     sync.Mutex
-	opened int
-	closed int
-	push   func(context.Context, json.RawMessage) error
-}
-
-func (*rawServer) MCPType() string { return "sdk" }
-
-func (s *rawServer) OpenMCP(ctx context.Context, _ string, push func(context.Context, json.RawMessage) error) (claude.MCPConn, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.opened++
-	s.push = push
-	if claude.SessionFrom(ctx) == nil {
-		return nil, errors.New("no session in the context")
-	}
-	return s, s.open
-}
-
-func (s *rawServer) Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error) {
-	return s.handle(ctx, jsonx.Text(jsonx.Member(message, "method")), message)
-}
-
-func (s *rawServer) Close() error {
-	s.mu.Lock()
-	s.closed++
-	s.mu.Unlock()
-	if s.close != nil {
-		s.close()
-	}
-	return nil
-}
-
-func (s *rawServer) counts() (opened, closed int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.opened, s.closed
-}
-
-// answerTo returns a JSON-RPC response.
-func answerTo(message json.RawMessage, result string) json.RawMessage {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, jsonx.Member(message, "id"), result)
-}
 
 // mcpRequest is a line of the CLI.
 func mcpRequest(id, server, message string) string {
@@ -130,12 +80,12 @@ func TestMCPAnswers(t *testing.T) {
 			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server gave a response that is no JSON"}}}`},
 		{"line breaks", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-				return answerTo(m, "{\n\"a\": \"\\n\"\n}"), nil
+				return harness.AnswerTo(m, "{\n\"a\": \"\\n\"\n}"), nil
 			},
 			`{"mcp_response":{"jsonrpc":"2.0","id":6,"result":{"a":"\n"}}}`},
 		{"error beside a response", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-				return answerTo(m, `{}`), errors.New("only for the log")
+				return harness.AnswerTo(m, `{}`), errors.New("only for the log")
 			},
 			`{"mcp_response":{"jsonrpc":"2.0","id":6,"result":{}}}`},
 	}
@@ -146,10 +96,10 @@ func TestMCPAnswers(t *testing.T) {
 				handle := tt.handle
 				if handle == nil {
 					handle = func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-						return answerTo(m, `{}`), nil
+						return harness.AnswerTo(m, `{}`), nil
 					}
 				}
-				server := &rawServer{handle: handle}
+				server := &harness.MCPServer{Answer: handle}
 				o.MCPServers = claude.MCPServers{"x": server}
 				s := connect(t, o)
 				synctest.Wait()
@@ -157,7 +107,7 @@ func TestMCPAnswers(t *testing.T) {
 				if got != reply("u-1", tt.want) {
 					t.Errorf("got  %s\nwant %s", got, reply("u-1", tt.want))
 				}
-				if opened, closed := server.counts(); opened != closed || opened > 1 {
+				if opened, closed := server.Counts(); opened != closed || opened > 1 {
 					t.Errorf("opened %d times, closed %d times", opened, closed)
 				}
 			})
@@ -182,9 +132,9 @@ func TestMCPServedDuringInitialize(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		echo := func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, `{}`), nil
+			return harness.AnswerTo(m, `{}`), nil
 		}
-		o.MCPServers = claude.MCPServers{"x": &rawServer{handle: echo}, "y": &rawServer{handle: echo}}
+		o.MCPServers = claude.MCPServers{"x": &harness.MCPServer{Answer: echo}, "y": &harness.MCPServer{Answer: echo}}
 		finish(t, connect(t, o))
 	})
 }
@@ -203,15 +153,13 @@ func TestMCPOpenFails(t *testing.T) {
 		c.idle()
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
-		server := &rawServer{open: errors.New("not yet"), handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, `{}`), nil
+		server := &harness.MCPServer{OpenError: errors.New("not yet"), Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+			return harness.AnswerTo(m, `{}`), nil
 		}}
 		o.MCPServers = claude.MCPServers{"x": server}
 		s := connect(t, o)
 		synctest.Wait()
-		server.mu.Lock()
-		server.open = nil
-		server.mu.Unlock()
+		server.OpenError = nil
 		for range 2 {
 			if err := s.Control(t.Context(), "next", nil, nil); err != nil {
 				t.Error(err)
@@ -256,16 +204,16 @@ func TestMCPCancelledCall(t *testing.T) {
 			bubble(t, play, func(t *testing.T, o *claude.Options) {
 				begun, ended = make(chan struct{}, 1), make(chan error, 1)
 				o.MCPServers = claude.MCPServers{
-					"x": &rawServer{handle: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+					"x": &harness.MCPServer{Answer: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
 						if method != "tools/call" {
 							return nil, nil
 						}
 						begun <- struct{}{}
 						<-ctx.Done()
 						ended <- context.Cause(ctx)
-						return answerTo(m, `{"late":true}`), nil
+						return harness.AnswerTo(m, `{"late":true}`), nil
 					}},
-					"y": &rawServer{handle: func(ctx context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+					"y": &harness.MCPServer{Answer: func(ctx context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 						<-ctx.Done()
 						if err := context.Cause(ctx); !errors.Is(err, claude.ErrClosed) {
 							t.Errorf("the other call ended with %v", err)
@@ -303,9 +251,9 @@ func TestMCPIDInFlight(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		release = make(chan struct{})
-		o.MCPServers = claude.MCPServers{"x": &rawServer{handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+		o.MCPServers = claude.MCPServers{"x": &harness.MCPServer{Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 			<-release
-			return answerTo(m, `{}`), nil
+			return harness.AnswerTo(m, `{}`), nil
 		}}}
 		s := connect(t, o)
 		<-release
@@ -334,16 +282,16 @@ func TestMCPPush(t *testing.T) {
 		c.idle()
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
-		server := &rawServer{handle: func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, nil }}
+		server := &harness.MCPServer{Answer: func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, nil }}
 		o.MCPServers = claude.MCPServers{"x": server}
 		s := connect(t, o)
 		synctest.Wait()
 		for i := range n {
-			if err := server.push(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i)); err != nil {
+			if err := server.Push(t.Context(), fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":%d}}`, i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := server.push(t.Context(), json.RawMessage(`{`)); err == nil {
+		if err := server.Push(t.Context(), json.RawMessage(`{`)); err == nil {
 			t.Error("half an object was pushed")
 		}
 		synctest.Wait()
@@ -354,7 +302,7 @@ func TestMCPPush(t *testing.T) {
 				t.Errorf("push %d: %s", i, got)
 			}
 		}
-		if err := server.push(context.Background(), json.RawMessage(`{}`)); err == nil {
+		if err := server.Push(context.Background(), json.RawMessage(`{}`)); err == nil {
 			t.Error("pushed after the end")
 		}
 	})
@@ -381,7 +329,7 @@ func TestMCPCancelAtCapacity(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		o.Limits.Callbacks = 2
-		o.MCPServers = claude.MCPServers{"x": &rawServer{handle: func(ctx context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+		o.MCPServers = claude.MCPServers{"x": &harness.MCPServer{Answer: func(ctx context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}}}
@@ -399,8 +347,8 @@ func TestMCPCloseIsBounded(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		stuck := make(chan struct{})
-		server := &rawServer{close: func() { <-stuck }, handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, `{}`), nil
+		server := &harness.MCPServer{OnClose: func() { <-stuck }, Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+			return harness.AnswerTo(m, `{}`), nil
 		}}
 		o.MCPServers = claude.MCPServers{"x": server}
 		s := connect(t, o)
@@ -447,9 +395,9 @@ func TestSetMCPServers(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		echo := func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, `{}`), nil
+			return harness.AnswerTo(m, `{}`), nil
 		}
-		first, second := &rawServer{handle: echo}, &rawServer{handle: echo}
+		first, second := &harness.MCPServer{Answer: echo}, &harness.MCPServer{Answer: echo}
 		o.MCPServers = claude.MCPServers{"x": first}
 		s := connect(t, o)
 		synctest.Wait()
@@ -460,13 +408,13 @@ func TestSetMCPServers(t *testing.T) {
 		if err != nil || got.Errors["docs"] != "unreachable" || len(got.Added) != 1 {
 			t.Errorf("SetMCPServers = %+v, %v", got, err)
 		}
-		if _, closed := first.counts(); closed != 0 {
+		if _, closed := first.Counts(); closed != 0 {
 			t.Error("a server that stays was closed")
 		}
 		if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"x": second}); err != nil {
 			t.Error(err)
 		}
-		if _, closed := first.counts(); closed != 1 {
+		if _, closed := first.Counts(); closed != 1 {
 			t.Errorf("a server that was replaced was closed %d times", closed)
 		}
 		if _, err := s.SetMCPServers(t.Context(), nil); err != nil {
@@ -587,7 +535,7 @@ func (noStart) Start(context.Context, *claude.Launch) (claude.Conn, error) {
 }
 
 func TestMCPServerOptions(t *testing.T) {
-	var none *rawServer
+	var none *harness.MCPServer
 	for name, server := range map[string]claude.MCPServer{
 		"is nil":        none,
 		"has no URL":    claude.HTTPServer{},
@@ -625,8 +573,8 @@ func TestFeaturesOfOldCLIs(t *testing.T) {
 		o       claude.Options
 		ok      bool
 	}{
-		{"1.0.117", claude.Options{MCPServers: claude.MCPServers{"x": clock()}}, false},
-		{"1.0.119", claude.Options{MCPServers: claude.MCPServers{"x": clock()}}, true},
+		{"1.0.117", claude.Options{MCPServers: claude.MCPServers{"x": harness.Clock()}}, false},
+		{"1.0.119", claude.Options{MCPServers: claude.MCPServers{"x": harness.Clock()}}, true},
 		{"2.0.49", claude.Options{OutputSchema: long}, false},
 		{"2.0.50", claude.Options{OutputSchema: long}, true},
 		{"2.0.49", claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)}, true}, // the flag is known or refused

@@ -10,20 +10,21 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // stubborn is a server whose method "slow" runs until it is released, whatever
 // becomes of its context. Each answer says how the context ended, if it did.
-func stubborn(release <-chan struct{}) *rawServer {
-	return &rawServer{handle: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
+func stubborn(release <-chan struct{}) *harness.MCPServer {
+	return &harness.MCPServer{Answer: func(ctx context.Context, method string, m json.RawMessage) (json.RawMessage, error) {
 		if method == "slow" {
 			<-release
-			return answerTo(m, fmt.Sprintf(`{"ended":%t}`, ctx.Err() != nil)), nil
+			return harness.AnswerTo(m, fmt.Sprintf(`{"ended":%t}`, ctx.Err() != nil)), nil
 		}
 		if jsonx.Member(m, "id") == nil {
 			return nil, nil
 		}
-		return answerTo(m, `{}`), nil
+		return harness.AnswerTo(m, `{}`), nil
 	}}
 }
 
@@ -149,9 +150,9 @@ func TestMCPWrapperIsStrict(t *testing.T) {
 			var got string
 			line := `{"type":"control_request","request_id":"u-1","request":{"subtype":"mcp_message",` + body + `}}`
 			bubble(t, asking(line, &got), func(t *testing.T, o *claude.Options) {
-				o.MCPServers = claude.MCPServers{"x": &rawServer{handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+				o.MCPServers = claude.MCPServers{"x": &harness.MCPServer{Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 					t.Errorf("the server got %s", m)
-					return answerTo(m, `{}`), nil
+					return harness.AnswerTo(m, `{}`), nil
 				}}}
 				s := connect(t, o)
 				synctest.Wait()

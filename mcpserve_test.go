@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // watchedServer is an MCP server that looks at its contexts when it is closed.
@@ -69,7 +70,7 @@ func TestMCPCloseAfterContexts(t *testing.T) {
 						t.Error(err)
 					}
 				case "replaced":
-					if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"x": clock()}); err != nil {
+					if _, err := s.SetMCPServers(t.Context(), claude.MCPServers{"x": harness.Clock()}); err != nil {
 						t.Error(err)
 					}
 				case "session":
@@ -104,15 +105,15 @@ func TestMCPPushEndsWithItsContext(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		read = make(chan struct{})
-		server := &rawServer{handle: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
-			return answerTo(m, `{}`), nil
+		server := &harness.MCPServer{Answer: func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
+			return harness.AnswerTo(m, `{}`), nil
 		}}
 		o.MCPServers = claude.MCPServers{"x": server}
 		s := connect(t, o)
 		synctest.Wait()
 		ctx, cancel := context.WithCancelCause(t.Context())
 		pushed := make(chan error, 1)
-		go func() { pushed <- server.push(ctx, json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/x"}`)) }()
+		go func() { pushed <- server.Push(ctx, json.RawMessage(`{"jsonrpc":"2.0","method":"notifications/x"}`)) }()
 		synctest.Wait()
 		reason := errors.New("no longer of use")
 		cancel(reason)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // unstarted is a Transport that must not be used.
@@ -78,7 +79,7 @@ func TestBadOptions(t *testing.T) {
 			for how, err := range map[string]error{
 				"Connect": second(claude.Connect(t.Context(), &tt.opts)),
 				"Ask":     second(claude.Ask(t.Context(), "x", &tt.opts)),
-				"Query":   lastError(claude.Query(t.Context(), "x", &tt.opts)),
+				"Query":   harness.LastError(claude.Query(t.Context(), "x", &tt.opts)),
 			} {
 				bad, ok := errors.AsType[*claude.OptionError](err)
 				if !ok || bad.Field != tt.field || !strings.Contains(err.Error(), tt.field) {

@@ -8,26 +8,13 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 )
 
-type city struct {
-	Name     string     `json:"name"`
-	People   int        `json:"people"`
-	Founded  *time.Time `json:"founded"`
-	Kind     string     `json:"kind,omitempty" enum:"port,capital"`
-	Quarters []quarter  `json:"quarters"`
-	Near     []city     `json:"near,omitempty"`
-}
-
-type quarter struct {
-	Name string            `json:"name"`
-	Tags map[string]string `json:"tags,omitempty"`
-}
-
 func TestDecode(t *testing.T) {
 	good := func(output string) *message.Result { return &message.Result{StructuredOutput: json.RawMessage(output)} }
-	if got, err := claude.Decode[city](good(`{"name":"Reykjavik","people":140000,"quarters":[{"name":"Old"}]}`)); err != nil || got.People != 140000 || got.Quarters[0].Name != "Old" || got.Founded != nil {
+	if got, err := claude.Decode[harness.City](good(`{"name":"Reykjavik","people":140000,"quarters":[{"name":"Old"}]}`)); err != nil || got.People != 140000 || got.Quarters[0].Name != "Old" || got.Founded != nil {
 		t.Errorf("city: %+v, %v", got, err)
 	}
 	if got, err := claude.Decode[[]int](good(`{"value":[1,2]}`)); err != nil || len(got) != 2 {
@@ -36,7 +23,7 @@ func TestDecode(t *testing.T) {
 	if got, err := claude.Decode[time.Time](good(`{"value":"2026-01-02T03:04:05Z"}`)); err != nil || got.Year() != 2026 {
 		t.Errorf("time: %v, %v", got, err)
 	}
-	if got, err := claude.Decode[*city](good(`{"name":"A","people":1,"quarters":[]}`)); err != nil || got.Name != "A" {
+	if got, err := claude.Decode[*harness.City](good(`{"name":"A","people":1,"quarters":[]}`)); err != nil || got.Name != "A" {
 		t.Errorf("pointer: %v, %v", got, err)
 	}
 	exhausted := &message.Result{IsError: true, Errors: []string{"after 5 attempts"}}
@@ -56,7 +43,7 @@ func TestDecode(t *testing.T) {
 		{"time", good(`{"name":"A","people":1,"founded":"long ago","quarters":[]}`), claude.ErrOutputMismatch, "does not match"},
 		{"no JSON", good(`{`), claude.ErrOutputMismatch, ""},
 	} {
-		got, err := claude.Decode[city](tt.result)
+		got, err := claude.Decode[harness.City](tt.result)
 		bad, ok := errors.AsType[*claude.OutputError](err)
 		if !ok || !errors.Is(err, tt.reason) || bad.Result != tt.result || !strings.Contains(err.Error(), tt.text) || got.Name != "" {
 			t.Errorf("%s: %+v, %v", tt.name, got, err)
@@ -67,7 +54,7 @@ func TestDecode(t *testing.T) {
 			}
 		}
 	}
-	_, err := claude.Decode[city](&message.Result{IsError: true, TerminalReason: message.EndAPIError})
+	_, err := claude.Decode[harness.City](&message.Result{IsError: true, TerminalReason: message.EndAPIError})
 	if _, ok := errors.AsType[*claude.ResultError](err); !ok {
 		t.Errorf("failed turn: %v", err)
 	}
@@ -88,7 +75,7 @@ func TestOutputSchemaOption(t *testing.T) {
 	if bad, ok := errors.AsType[*claude.OptionError](err); !ok || !strings.Contains(bad.Problem, "chan int cannot be JSON") {
 		t.Errorf("channel: %v", err)
 	}
-	_, _, err = claude.AskAs[city](t.Context(), "", &claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)})
+	_, _, err = claude.AskAs[harness.City](t.Context(), "", &claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)})
 	if _, ok := errors.AsType[*claude.OptionError](err); !ok {
 		t.Errorf("two schemas: %v", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // fleet is a Transport of played CLIs that are counted.
@@ -41,7 +41,7 @@ func pooling(t *testing.T, size claude.PoolOptions, play func(*cli), test func(*
 			defer f.running.Add(-1)
 			play(c)
 		}
-		p, err := claude.NewPool(t.Context(), &claude.Options{Transport: f, Logger: testLogger(t)}, size)
+		p, err := claude.NewPool(t.Context(), &claude.Options{Transport: f, Logger: harness.Logger(t)}, size)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,44 +290,5 @@ func TestPoolOptions(t *testing.T) {
 		if e, ok := errors.AsType[*claude.OptionError](err); !ok || e.Field != field {
 			t.Errorf("%s: error = %v", field, err)
 		}
-	}
-}
-
-// TestRealPool wants handing out to be much faster than starting.
-func TestRealPool(t *testing.T) {
-	r := realCLI(t)
-	running := make(chan struct{}, 10)
-	r.opts.Trace = &claude.Trace{StateChanged: func(_, to claude.State) {
-		if to == claude.StateRunning {
-			running <- struct{}{}
-		}
-	}}
-	begin := time.Now()
-	finish(t, r.connect(t))
-	cold := time.Since(begin)
-	<-running
-	p, err := claude.NewPool(t.Context(), r.opts, claude.PoolOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	<-running
-	begin = time.Now()
-	s, err := p.Get(t.Context())
-	warm := time.Since(begin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("Connect %v, Get %v", cold, warm)
-	if warm > cold/5 {
-		t.Errorf("Get took %v, Connect %v: want it much faster", warm, cold)
-	}
-	r.model.Add(claudetest.Say("Warm."))
-	if res, err := s.Ask(t.Context(), "hi"); err != nil || res.Text != "Warm." {
-		t.Errorf("Ask = %v, %v", res, err)
-	}
-	finish(t, s)
-	if err := p.Close(); err != nil {
-		t.Errorf("Close = %v", err)
 	}
 }

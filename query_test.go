@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -30,11 +31,11 @@ func TestQueryOneWay(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		query := claude.Query(t.Context(), "hello", o)
-		got, err := collect(query)
+		got, err := harness.Collect(query)
 		if want := []string{"system", "hi", "result hi", "system", "result something later"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
-		if err := lastError(query); !errors.Is(err, claude.ErrUsed) {
+		if err := harness.LastError(query); !errors.Is(err, claude.ErrUsed) {
 			t.Errorf("second range: %v", err)
 		}
 		res, err := claude.Ask(t.Context(), "hello", o)
@@ -158,7 +159,7 @@ func TestLeavingQueryEndsTheProcess(t *testing.T) {
 func TestQueryHandshakeFails(t *testing.T) {
 	bubble(t, func(c *cli) { c.refuse(c.request("initialize"), "no", ""); c.idle() }, func(t *testing.T, o *claude.Options) {
 		o.CanUseTool = allowAll
-		if err := lastError(claude.Query(t.Context(), "hello", o)); !errors.Is(err, claude.ErrInitializeRefused) {
+		if err := harness.LastError(claude.Query(t.Context(), "hello", o)); !errors.Is(err, claude.ErrInitializeRefused) {
 			t.Errorf("error = %v", err)
 		}
 	})

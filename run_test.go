@@ -12,27 +12,9 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 )
-
-// collect ranges over a stream and describes what it yields.
-func collect(stream func(func(message.Message, error) bool)) (got []string, last error) {
-	for msg, err := range stream {
-		if err != nil {
-			last = err
-			continue
-		}
-		switch m := msg.(type) {
-		case *message.Assistant:
-			got = append(got, m.Text())
-		case *message.Result:
-			got = append(got, "result "+m.Text)
-		default:
-			got = append(got, m.Head().Type)
-		}
-	}
-	return got, last
-}
 
 func TestRun(t *testing.T) {
 	play := func(c *cli) {
@@ -47,14 +29,14 @@ func TestRun(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		got, err := collect(s.Run(t.Context(), "first"))
+		got, err := harness.Collect(s.Run(t.Context(), "first"))
 		if want := []string{"between", "system", "one", "result one"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("first: %q, %v, want %q", got, err, want)
 		}
 		if s.ID() != "s-1" {
 			t.Errorf("id %q, want that of the init message", s.ID())
 		}
-		got, err = collect(s.Run(t.Context(), "second"))
+		got, err = harness.Collect(s.Run(t.Context(), "second"))
 		if want := []string{"system", "background", "result done", "system", "two", "result two"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("second: %q, %v, want %q", got, err, want)
 		}
@@ -92,8 +74,8 @@ func TestRunIsOneReader(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, err := range map[string]error{
-				"Run":      lastError(s.Run(t.Context(), "nested")),
-				"Messages": lastError(s.Messages(t.Context())),
+				"Run":      harness.LastError(s.Run(t.Context(), "nested")),
+				"Messages": harness.LastError(s.Messages(t.Context())),
 			} {
 				if !errors.Is(err, claude.ErrBusy) {
 					t.Errorf("nested %s: %v", name, err)
@@ -103,16 +85,11 @@ func TestRunIsOneReader(t *testing.T) {
 				t.Errorf("nested Ask: %v", err)
 			}
 		}
-		if err := lastError(run); !errors.Is(err, claude.ErrUsed) {
+		if err := harness.LastError(run); !errors.Is(err, claude.ErrUsed) {
 			t.Errorf("second range: %v", err)
 		}
 		finish(t, s)
 	})
-}
-
-func lastError(stream func(func(message.Message, error) bool)) error {
-	_, err := collect(stream)
-	return err
 }
 
 func TestRunErrorResult(t *testing.T) {
@@ -184,7 +161,7 @@ var leave = map[string]func(t *testing.T, s *claude.Session){
 	"deadline": func(t *testing.T, s *claude.Session) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := lastError(s.Run(ctx, "long")); !errors.Is(err, context.DeadlineExceeded) {
+		if err := harness.LastError(s.Run(ctx, "long")); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("last error %v", err)
 		}
 	},
@@ -216,7 +193,7 @@ func TestLeavingRunInterrupts(t *testing.T) {
 			bubble(t, play, func(t *testing.T, o *claude.Options) {
 				s := connect(t, o)
 				leave(t, s)
-				got, err := collect(s.Run(t.Context(), "next"))
+				got, err := harness.Collect(s.Run(t.Context(), "next"))
 				got = slices.DeleteFunc(got, func(s string) bool { return s == "command_lifecycle" })
 				if want := []string{"system", "clean", "result clean"}; err != nil || !slices.Equal(got, want) {
 					t.Errorf("next turn: %q, %v, want %q", got, err, want)
@@ -257,7 +234,7 @@ func TestLeavingRunWhileQueued(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		rest, err := collect(s.Run(t.Context(), "next"))
+		rest, err := harness.Collect(s.Run(t.Context(), "next"))
 		if want := []string{"more background", "result background done", "system", "next", "result next"}; err != nil || !slices.Equal(rest, want) {
 			t.Errorf("%q, then %q, %v, want %q", got, rest, err, want)
 		}
@@ -296,7 +273,7 @@ func TestLeavingRunThatBeginsAllTheSame(t *testing.T) {
 		for range s.Run(t.Context(), "dropped") {
 			break
 		}
-		got, err := collect(s.Run(t.Context(), "next"))
+		got, err := harness.Collect(s.Run(t.Context(), "next"))
 		if want := []string{"system", "next", "result next"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("next turn: %q, %v, want %q", got, err, want)
 		}
@@ -315,7 +292,7 @@ func TestRunCancelledByTheCLI(t *testing.T) {
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		if err := lastError(s.Run(t.Context(), "dropped")); !errors.Is(err, claude.ErrCancelled) {
+		if err := harness.LastError(s.Run(t.Context(), "dropped")); !errors.Is(err, claude.ErrCancelled) {
 			t.Errorf("error = %v", err)
 		}
 		if res, err := s.Ask(t.Context(), "next"); err != nil || res.Text != "next" {
@@ -339,7 +316,7 @@ func TestRunWhoseResultIsLost(t *testing.T) {
 	bubble(t, play, func(t *testing.T, o *claude.Options) {
 		o.Limits.Line = 100 << 10
 		s := connect(t, o)
-		if err := lastError(s.Run(t.Context(), "long")); !errors.Is(err, claude.ErrNoResult) {
+		if err := harness.LastError(s.Run(t.Context(), "long")); !errors.Is(err, claude.ErrNoResult) {
 			t.Errorf("error = %v", err)
 		}
 		if res, err := s.Ask(t.Context(), "next"); err != nil || res.Text != "next" {
@@ -394,7 +371,7 @@ func TestTheCLIEndsInTheTurn(t *testing.T) {
 				pending := make(chan error, 1)
 				go func() { pending <- s.Control(t.Context(), "never_answered", nil, nil) }()
 				synctest.Wait()
-				got, err := collect(s.Run(t.Context(), "hello"))
+				got, err := harness.Collect(s.Run(t.Context(), "hello"))
 				if len(got) != 10_001 || got[10_000] != "message 9999" {
 					t.Errorf("%d messages came through", len(got))
 				}
@@ -432,7 +409,7 @@ func TestMessages(t *testing.T) {
 		for range s.Messages(t.Context()) {
 			break
 		}
-		got, err := collect(s.Messages(t.Context()))
+		got, err := harness.Collect(s.Messages(t.Context()))
 		if want := []string{"brand_new", "two"}; err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q, %v, want %q", got, err, want)
 		}
@@ -448,7 +425,7 @@ func TestMessages(t *testing.T) {
 func TestTruncatedOutput(t *testing.T) {
 	bubble(t, func(c *cli) { c.greet(); fmt.Fprint(c.stdout, `{"type":"assis`) }, func(t *testing.T, o *claude.Options) {
 		s := connect(t, o)
-		if err := lastError(s.Messages(t.Context())); err == nil || !strings.Contains(err.Error(), "inside a line") {
+		if err := harness.LastError(s.Messages(t.Context())); err == nil || !strings.Contains(err.Error(), "inside a line") {
 			t.Errorf("error = %v", err)
 		}
 		if err := s.Wait(); err == nil {
@@ -480,7 +457,7 @@ func TestSlowReader(t *testing.T) {
 		if err := s.Wait(); !errors.Is(err, claude.ErrSlow) {
 			t.Errorf("Wait = %v", err)
 		}
-		if err := lastError(s.Messages(t.Context())); !errors.Is(err, claude.ErrSlow) {
+		if err := harness.LastError(s.Messages(t.Context())); !errors.Is(err, claude.ErrSlow) {
 			t.Errorf("Messages end with %v", err)
 		}
 	})

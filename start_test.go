@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 )
 
 // logbook is a log that a test reads.
@@ -325,7 +326,7 @@ func TestChildVersionFallbacks(t *testing.T) {
 		"confirmed, too old by its number": {"busy", "1.0.62", 3 * time.Second, nil, "handshake confirmed"},
 		"confirmed, unknown":               {"busy", "nightly", 3 * time.Second, nil, "handshake confirmed"},
 	}
-	checkLeaks(t)
+	leak.Check(t)
 	var all sync.WaitGroup // together: most of it is waiting
 	for name, tt := range tests {
 		o := childCLI(t, tt.role)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // A page of the guide explains errors by their texts. These are made to
@@ -56,7 +57,7 @@ func TestTroubleshooting(t *testing.T) {
 		},
 		"claude: stream already used": func(ctx context.Context) error {
 			stream := claude.Query(ctx, "hi", &claude.Options{Transport: claudetest.New()})
-			return second(second(collect(stream)), second(collect(stream)))
+			return second(second(harness.Collect(stream)), second(harness.Collect(stream)))
 		},
 		"claude: the message stream has another reader": func(ctx context.Context) error {
 			return connected(ctx, func(s *claude.Session) error {

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// real is the real CLI with a scripted model behind it.
+type real struct {
+	model *claudetest.Model
+	dir   string // working directory
+	home  string
+	opts  *claude.Options
+}
+
+// realCLI returns options for the real CLI, isolated from everything but a
+// scripted model on loopback.
+func realCLI(t *testing.T, replies ...claudetest.Reply) *real {
+	t.Helper()
+	return startReal(t, claudetest.NewModel(replies...))
+}
+
+func startReal(t *testing.T, model *claudetest.Model) *real {
+	t.Helper()
+	path := realcli.Need(t, realcli.Tested())
+	leak.Check(t)
+	url, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	env, home := realcli.Env(t, url)
+	dir := t.TempDir()
+	return &real{model: model, dir: dir, home: home, opts: &claude.Options{
+		CLIPath: path, Env: append(env, leak.Mark()), Cwd: dir, Logger: harness.Logger(t),
+	}}
+}
+
+// calls returns what the model was asked in conversations. Old CLIs ask more
+// besides than new ones.
+func (r *real) calls() []*claudetest.Call {
+	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.Call) bool { return c.Side })
+}
+
+// ended reports whether a turn ended for a reason, as far as the CLI says.
+func ended(res *message.Result, reason message.TerminalReason) bool {
+	return res.TerminalReason == reason || !realcli.Has("2.1.325") && res.TerminalReason == ""
+}
+
+// connect starts a session that is closed at the end of the test.
+func (r *real) connect(t *testing.T) *claude.Session {
+	t.Helper()
+	s, err := claude.Connect(t.Context(), r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Wait(); err != nil {
+			t.Errorf("Wait = %v", err)
+		}
+	})
+	return s
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func allowAll(context.Context, *permission.Request) (permission.Decision, error) {
+	return permission.Allow(), nil
+}
+
+func noHook() hook.Hook {
+	return hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })
+}

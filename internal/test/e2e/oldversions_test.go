@@ -1,0 +1,158 @@
+//go:build versions
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Each version is a download, so these tests are not part of the gate:
+//
+//	CI=true go test -tags versions -run TestRealOld .
+
+// oldVersions are the pinned versions besides the newest, which all other tests
+// use.
+func oldVersions() []string {
+	return []string{"1.0.63", "1.0.85", "1.0.128", "2.0.0", "2.0.77", "2.1.0"}
+}
+
+// oldCLI returns options for an old CLI.
+func oldCLI(t *testing.T, version string, replies ...claudetest.Reply) *claude.Options {
+	t.Helper()
+	return oldCLIWith(t, version, claudetest.NewModel(replies...))
+}
+
+func oldCLIWith(t *testing.T, version string, model *claudetest.Model) *claude.Options {
+	t.Helper()
+	path := realcli.Need(t, version)
+	leak.Check(t)
+	url, err := model.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { model.Close() })
+	env, _ := realcli.Env(t, url)
+	return &claude.Options{CLIPath: path, Env: append(env, leak.Mark()), Cwd: t.TempDir(), Logger: harness.Logger(t)}
+}
+
+// TestRealOldVersions runs the heart of the SDK on every pinned version.
+func TestRealOldVersions(t *testing.T) {
+	for _, version := range oldVersions() {
+		t.Run(version, func(t *testing.T) {
+			opts := oldCLI(t, version, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"),
+				claudetest.UseTool("Bash", map[string]string{"command": "touch made", "description": "touch"}), claudetest.Say("four"))
+			if res, err := claude.Ask(t.Context(), "hello", opts); err != nil || res.Text != "one" {
+				t.Errorf("Ask = %+v, %v", res, err)
+			}
+			asked := 0
+			opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+				asked++
+				return permission.Allow(), nil
+			}
+			s, err := claude.Connect(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, want := range []string{"two", "three", "four"} {
+				if res, err := s.Ask(t.Context(), "go on"); err != nil || res.Text != want {
+					t.Errorf("Session.Ask = %+v, %v, want %s", res, err, want)
+				}
+			}
+			if asked != 1 {
+				t.Errorf("CanUseTool was asked %d times", asked)
+			}
+			begin := time.Now()
+			_, err = s.ContextUsage(t.Context())
+			if !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), "2.1.325") || time.Since(begin) > 4*time.Second {
+				t.Errorf("an operation it lacks: %v after %v", err, time.Since(begin))
+			}
+			if _, err := s.Interrupt(t.Context()); err != nil {
+				t.Errorf("Interrupt: %v", err)
+			}
+		})
+	}
+}
+
+var oldRounds = flag.Int("rounds", 35, "rounds of TestRealOldOrder with each version")
+
+// TestRealOldOrder is TestRealOrder with versions that do not say which prompts
+// a result answers.
+func TestRealOldOrder(t *testing.T) {
+	for _, version := range oldVersions() {
+		t.Run(version, func(t *testing.T) {
+			opts := oldCLIWith(t, version, echoing())
+			opts.AllowedTools = []string{"Bash"}
+			s, err := claude.Connect(t.Context(), opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if wrong := misuse(t, s, rand.New(rand.NewPCG(3, 4)), *oldRounds); wrong > 0 {
+				t.Errorf("%d of %d answers are wrong", wrong, *oldRounds)
+			}
+		})
+	}
+}
+
+// A CLI that says nowhere which version it is, and does not know the flag for
+// echoes, is started without it.
+func TestRealOldWithoutEchoes(t *testing.T) {
+	opts := oldCLI(t, "1.0.85", claudetest.Say("one"), claudetest.Say("two"))
+	wrapper := filepath.Join(t.TempDir(), "claude")
+	script := fmt.Sprintf("#!/bin/sh\nexec node '%s' \"$@\"\n", opts.CLIPath)
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	opts.CLIPath = wrapper
+	s, err := claude.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, want := range []string{"one", "two"} {
+		if res, err := s.Ask(t.Context(), "go"); err != nil || res.Text != want {
+			t.Errorf("Ask = %+v, %v, want %q", res, err, want)
+		}
+	}
+}
+
+// TestRealOldVersionRefused asks old CLIs for what they lack.
+func TestRealOldVersionRefused(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version string
+		set     func(*claude.Options)
+		want    string
+	}{
+		"no handshake": {"1.0.59", func(*claude.Options) {}, "1.0.63"},
+		"no hooks":     {"1.0.63", func(o *claude.Options) { o.Hooks = []hook.Hook{noHook()} }, "1.0.85"},
+		"no title":     {"2.1.0", func(o *claude.Options) { o.Title = "t" }, "2.1.325"},
+		"no flag":      {"2.0.0", func(o *claude.Options) { o.TaskBudget = 5000 }, "--task-budget"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := oldCLI(t, tt.version)
+			tt.set(opts)
+			_, err := claude.Connect(t.Context(), opts)
+			if !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want one that names %s", err, tt.want)
+			}
+		})
+	}
+}

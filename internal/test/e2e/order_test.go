@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+)
+
+// numbered is a prompt that the model of TestRealOrder understands.
+var numbered = regexp.MustCompile(`(say|tool)-(\d+)`)
+
+// echoing returns a model that answers with the number of the last prompt it
+// was given, after a shell command if the prompt asks for one.
+func echoing() *claudetest.Model {
+	return claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+		all := numbered.FindAllSubmatch(c.Raw, -1)
+		if c.Side || len(all) == 0 {
+			return claudetest.Say("nothing")
+		}
+		last := all[len(all)-1]
+		if string(last[1]) == "tool" && len(c.ToolResults) == 0 {
+			return claudetest.UseTool("Bash", map[string]any{"command": "sleep 0.2", "description": "wait"})
+		}
+		return claudetest.Say("re "+string(last[2])).Chunks(1, time.Millisecond)
+	})
+}
+
+// misuse does at random what can bring the answers of a session out of step,
+// and after each round asks for an answer that must be its own. It returns how
+// many were not.
+func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong int) {
+	t.Helper()
+	n := 0
+	prompt := func() string {
+		n++
+		if rng.IntN(2) == 0 {
+			return fmt.Sprintf("tool-%d", n)
+		}
+		return fmt.Sprintf("say-%d", n)
+	}
+	for range rounds {
+		history := ""
+		for range 1 + rng.IntN(3) {
+			p := prompt()
+			switch rng.IntN(4) {
+			case 0:
+				history += " send:" + p
+				if _, err := s.Send(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+			case 1:
+				left, k := 1+rng.IntN(4), 0
+				history += fmt.Sprintf(" break:%s after %d", p, left)
+				for range s.Run(t.Context(), p) {
+					if k++; k == left {
+						break
+					}
+				}
+			case 2:
+				patience := time.Duration(rng.IntN(300)) * time.Millisecond
+				history += fmt.Sprintf(" cancel:%s after %v", p, patience)
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				for range s.Run(ctx, p) {
+				}
+				cancel()
+			case 3:
+				history += " pause"
+				<-time.After(time.Duration(rng.IntN(200)) * time.Millisecond)
+			}
+		}
+		n++
+		p := fmt.Sprintf("say-%d", n)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		res, err := s.Ask(ctx, p)
+		cancel()
+		if err != nil || res.Text != fmt.Sprint("re ", n) {
+			wrong++
+			t.Errorf("%s ask:%s = %v, %v", history, p, res, err)
+			if ctx.Err() == context.DeadlineExceeded {
+				return wrong
+			}
+		}
+	}
+	return wrong
+}
+
+// Whatever was sent and given up before, an answer is that to its own prompt.
+func TestRealOrder(t *testing.T) {
+	r := startReal(t, echoing())
+	r.opts.AllowedTools = []string{"Bash"}
+	const rounds = 20
+	if wrong := misuse(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds); wrong > 0 {
+		t.Errorf("%d of %d answers are wrong", wrong, rounds)
+	}
+}

@@ -1,0 +1,61 @@
+package harness
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+)
+
+// TestSource is what a function of the tests does, as it is written.
+type TestSource struct {
+	Sets  map[string]bool // names of fields that are set
+	Calls map[string]bool // names of methods and functions that are called
+}
+
+// ReadTests reads the functions in the tests of the package in the current
+// directory, by their names.
+func ReadTests(t TB) map[string]*TestSource {
+	t.Helper()
+	files, err := filepath.Glob("*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	tests := make(map[string]*TestSource)
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatalf("%v", err)
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok {
+				tests[f.Name.Name] = readTest(f)
+			}
+		}
+	}
+	return tests
+}
+
+func readTest(f *ast.FuncDecl) *TestSource {
+	s := &TestSource{make(map[string]bool), make(map[string]bool)}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for _, left := range n.Lhs {
+				for sel, ok := left.(*ast.SelectorExpr); ok; sel, ok = sel.X.(*ast.SelectorExpr) {
+					s.Sets[sel.Sel.Name] = true
+				}
+			}
+		case *ast.KeyValueExpr:
+			if key, ok := n.Key.(*ast.Ident); ok {
+				s.Sets[key.Name] = true
+			}
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok {
+				s.Calls[sel.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return s
+}
