@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -59,40 +61,71 @@ func (a *asker) ask(ctx context.Context, req *permission.Request) (permission.De
 		return a.answer(ctx, req, questions)
 	}
 	a.describe(req)
-	always := len(req.Suggestions) > 0 && !req.SuppressAlwaysAllow
-	choices := "y once, "
-	if always {
-		choices += "a always, "
-	}
-	choices += "n no, e edit"
+	var edited json.RawMessage
 	for {
-		key, err := a.prompt(ctx, "Allow? ["+choices+"] ")
+		line, letters := a.choices(req, edited != nil)
+		key, err := a.prompt(ctx, line)
 		if err != nil {
 			return permission.Decision{}, err
 		}
-		switch strings.ToLower(key) {
-		case "y", "yes", "once":
+		switch word := strings.ToLower(key); {
+		case (word == "y" || word == "yes" || word == "once") && edited != nil:
+			return permission.AllowWith(edited), nil
+		case word == "y" || word == "yes" || word == "once":
 			return permission.Allow(), nil
-		case "a", "always":
-			if always {
-				return permission.Allow(req.Suggestions...), nil
-			}
-		case "n", "no":
-			reason, err := a.prompt(ctx, "Why not? The model reads it: ")
-			if reason == "" {
-				reason = "the user said no"
-			}
-			return permission.Deny(reason), err
-		case "e", "edit":
-			input, err := a.edit(ctx, req.Input)
+		case (word == "a" || word == "always") && edited == nil && offersAlways(req):
+			return permission.Allow(req.Suggestions...), nil
+		case word == "n" || word == "no":
+			return a.deny(ctx)
+		case word == "e" || word == "edit":
+			input, err := a.edit(ctx, cmp.Or(string(edited), string(req.Input)))
 			if err != nil {
 				return permission.Decision{}, err
 			}
 			if input != nil {
-				return permission.AllowWith(input), nil
+				edited = input
+				a.say(a.s.style(bold, "Edited. This is what would run now:"))
+				a.quote(inputText(edited))
 			}
+		default:
+			a.unknown(key, letters)
 		}
 	}
+}
+
+// deny asks for the reason.
+func (a *asker) deny(ctx context.Context) (permission.Decision, error) {
+	reason, err := a.prompt(ctx, "Why not? The model reads it: ")
+	if reason == "" {
+		reason = "the user said no"
+	}
+	return permission.Deny(reason), err
+}
+
+// offersAlways reports whether there is something to remember.
+func offersAlways(req *permission.Request) bool {
+	return len(req.Suggestions) > 0 && !req.SuppressAlwaysAllow
+}
+
+// choices is the line that asks, and what can be typed. What was edited can be
+// allowed once only: what would be remembered is about the input before.
+func (a *asker) choices(req *permission.Request, edited bool) (ask, letters string) {
+	switch {
+	case edited:
+		return "Allow it as edited? [y yes, n no, e edit again] ", "y, n or e"
+	case offersAlways(req):
+		return "Allow? [y once, a always, n no, e edit] ", "y, a, n or e"
+	}
+	return "Allow? [y once, n no, e edit] ", "y, n or e"
+}
+
+// unknown says that an answer is none of those that were asked for.
+func (a *asker) unknown(answer, want string) {
+	text := "Type " + want + "."
+	if answer != "" {
+		text = a.c.line(strconv.Quote(answer)) + " is not an answer. " + text
+	}
+	a.say(a.s.style(red, text))
 }
 
 // prompt asks for one line. What was typed before does not count.
@@ -112,27 +145,47 @@ func (a *asker) quote(text string) {
 	}
 }
 
-// describe says what is asked, in full: what is not shown cannot be allowed.
+// describe says what is asked, in full: what is not shown cannot be allowed. What
+// would be remembered stands last, and loudest.
 func (a *asker) describe(req *permission.Request) {
+	input := inputText(req.Input)
 	title := req.Title
-	if title == "" {
+	if title == "" || repeats(input, title) {
 		title = "Claude wants to use " + req.ToolName
 	}
 	a.say("")
 	a.say(a.s.style(bold, a.c.judged(title)))
+	a.quote(input)
+	if !strings.Contains(title, req.ToolName) {
+		a.say(a.s.style(faint, "  tool: "+a.c.judged(req.ToolName)))
+	}
 	for _, extra := range []struct{ name, value string }{
-		{"tool", req.ToolName}, {"agent", req.AgentID}, {"what", req.Description}, {"why asked", req.Reason}, {"path", req.BlockedPath},
+		{"agent", req.AgentID}, {"what", req.Description}, {"why asked", req.Reason}, {"path", req.BlockedPath},
 	} {
-		if extra.value != "" && extra.value != title {
+		if extra.value != "" && extra.value != title && !strings.Contains(input, extra.value) {
 			a.say(a.s.style(faint, "  "+extra.name+": "+a.c.judged(extra.value)))
 		}
 	}
-	a.quote(inputText(req.Input))
-	for _, u := range req.Suggestions {
-		if !req.SuppressAlwaysAllow {
-			a.say(a.s.style(faint, "  always: "+a.c.judged(updateText(u))))
+	if offersAlways(req) {
+		for i, u := range req.Suggestions {
+			label := `  "always" would `
+			if i > 0 {
+				label = `             and `
+			}
+			a.say(a.s.style(loud, label+a.c.judged(updateText(u))))
 		}
 	}
+}
+
+// repeats reports whether a title says again what a member of the input says.
+func repeats(input, title string) bool {
+	for line := range strings.Lines(input) {
+		_, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if len(value) > 3 && strings.Contains(title, value) {
+			return true
+		}
+	}
+	return false
 }
 
 // inputText writes the input of a tool for people: a member a line, texts as
@@ -154,22 +207,4 @@ func inputText(input json.RawMessage) string {
 		fmt.Fprintf(&b, "%s: %s\n", terminal.Line(name), text)
 	}
 	return b.String()
-}
-
-// updateText says what would be remembered, and where.
-func updateText(u permission.Update) string {
-	var what []string
-	for _, rule := range u.Rules {
-		what = append(what, string(u.Behavior)+" "+rule.String())
-	}
-	if u.Mode != "" {
-		what = append(what, "permission mode "+string(u.Mode))
-	}
-	for _, dir := range u.Directories {
-		what = append(what, "work in "+dir)
-	}
-	if len(what) == 0 {
-		return string(u.Raw)
-	}
-	return strings.Join(what, ", ") + " (" + string(u.Destination) + ")"
 }

@@ -59,7 +59,7 @@ func TestAsk(t *testing.T) {
 		{"always", []string{"a"}, []string{`"behavior":"allow"`, `"updatedPermissions":[`, `"ruleContent":"make"`}},
 		{"no", []string{"n", "not today"}, []string{`"behavior":"deny"`, `"message":"not today"`}},
 		{"no, without a reason", []string{"n", ""}, []string{`"behavior":"deny"`, `"message":"the user said no"`}},
-		{"edit", []string{"e", `{"command":"make all"}`}, []string{`"behavior":"allow"`, `"updatedInput":{"command":"make all"}`}},
+		{"edit", []string{"e", `{"command":"make all"}`, "y"}, []string{`"behavior":"allow"`, `"updatedInput":{"command":"make all"}`}},
 		{"edit badly, then no", []string{"e", `[]`, "n", "x"}, []string{`"behavior":"deny"`}},
 		{"nonsense, then yes", []string{"", "maybe", "YES"}, []string{`"behavior":"allow"`}},
 		{"the end of input", nil, []string{`"behavior":"deny"`, "without an answer"}},
@@ -75,7 +75,7 @@ func TestAsk(t *testing.T) {
 			if test.name != "always" && strings.Contains(reply, "updatedPermissions") {
 				t.Errorf("reply %s remembers something, want nothing", reply)
 			}
-			if !strings.Contains(shown, "always: allow Bash(make) (session)") {
+			if !strings.Contains(shown, `"always" would allow Bash(make), until this session ends`) {
 				t.Errorf("shown %q, want what would be remembered", shown)
 			}
 		})
@@ -168,5 +168,63 @@ func TestAskGivenUp(t *testing.T) {
 	}
 	if d := <-done; d.Behavior() != permission.BehaviorDeny {
 		t.Errorf("got %v, want a denial: the line before was for another question", d.Behavior())
+	}
+}
+
+// Everything is said once, whatever the CLI adds to the input, and what would be
+// remembered is said last.
+func TestAskOnce(t *testing.T) {
+	req := bash("go test ./parser")
+	req.Input = json.RawMessage(`{"command":"go test ./parser","description":"Run the tests"}`)
+	req.Title, req.Description, req.Reason = "Run go test ./parser?", "Run the tests", "no rule allows it"
+	req.Suggestions = []permission.Update{
+		permission.AllowRule("Bash", "go test *", permission.ToLocalSettings),
+		permission.SetMode(permission.ModeAcceptEdits, permission.ToSession),
+	}
+	_, shown := asked(t, req, "y")
+	want := `
+Claude wants to use Bash
+  | command: go test ./parser
+  | description: Run the tests
+  why asked: no rule allows it
+  "always" would allow Bash(go test *), for you, in this project (.claude/settings.local.json)
+             and allow all edits of files, until this session ends
+Allow? [y once, a always, n no, e edit] `
+	if shown != want {
+		t.Errorf("shown %s\nwant %s", shown, want)
+	}
+}
+
+// What was edited is shown before it is allowed, can be edited again, and is
+// never remembered.
+func TestAskEdited(t *testing.T) {
+	reply, shown := asked(t, bash("make"), "e", `{"command":"make a"}`, "a", "e", `{"command":"make b"}`, "y")
+	if !strings.Contains(reply, `"updatedInput":{"command":"make b"}`) || strings.Contains(reply, "updatedPermissions") {
+		t.Errorf("reply %s, want the second edit and nothing remembered", reply)
+	}
+	for _, want := range []string{"  | command: make a\n", `"a" is not an answer. Type y, n or e.`, "  | command: make b\n"} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("shown %q, want %q in it", shown, want)
+		}
+	}
+}
+
+// What would be remembered is in words, and says for whom and how long.
+func TestUpdateText(t *testing.T) {
+	for _, test := range []struct {
+		update permission.Update
+		want   string
+	}{
+		{permission.AllowRule("Bash", "", permission.ToUserSettings), "allow Bash, for you, in every project (~/.claude/settings.json)"},
+		{permission.DenyRule("Read", "/etc", permission.ToProjectSettings), "deny Read(/etc), for everyone in this project (.claude/settings.json)"},
+		{permission.SetMode(permission.ModeBypassPermissions, permission.ToSession), "allow everything, until this session ends"},
+		{permission.SetMode("new", permission.ToSession), "switch to the permission mode new, until this session ends"},
+		{permission.AddDirectories(permission.ToSession, "/a", "/b"), "let tools work in /a, /b, until this session ends"},
+		{permission.Update{Type: permission.UpdateRemoveRules, Behavior: permission.BehaviorAsk, Rules: []permission.Rule{{ToolName: "Bash"}}, Destination: "elsewhere"}, "take away the rule to ask about Bash (elsewhere)"},
+		{permission.Update{Type: "new", Raw: json.RawMessage(`{"type":"new"}`)}, `change the permissions: {"type":"new"}`},
+	} {
+		if got := updateText(test.update); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
 	}
 }

@@ -77,7 +77,7 @@ func (c *console) fail(err error) int {
 	if silent(err) {
 		return int(code)
 	}
-	text := err.Error()
+	text := explain(err)
 	for _, name := range []string{"claude: ", "claudetest: "} { // who says it is known
 		text = strings.TrimPrefix(text, name)
 	}

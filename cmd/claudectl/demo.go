@@ -36,32 +36,32 @@ func (d *demoCommand) session(ctx context.Context, c *console) error {
 		return &failure{exitFailed, fmt.Errorf("no folder for the demo: %w", err)}
 	}
 	defer os.RemoveAll(dir)
-	st := newStage(c)
+	view := newDemoView(c)
 	opts := &claude.Options{Cwd: dir, CLIPath: d.CLI, Env: c.env, PartialMessages: true, MaxTurns: 8}
-	end, err := d.cast(c, st, opts)
+	end, err := d.agent(c, view, opts)
 	if err != nil {
 		return err
 	}
 	defer end()
-	d.play(st, c, opts)
+	d.callbacks(view, c, opts)
 	session, err := claude.Connect(ctx, opts)
 	if err != nil {
 		return err
 	}
 	defer session.Close()
-	if err := d.perform(ctx, st, session, dir); err != nil {
+	if err := d.turns(ctx, view, session, dir); err != nil {
 		return err
 	}
-	d.bow(st)
+	d.next(view)
 	return nil
 }
 
-// cast decides who plays the agent, and says so.
-func (d *demoCommand) cast(c *console, st *stage, opts *claude.Options) (end func(), err error) {
-	replies := demoReplies(opts.Cwd, st.pace)
+// agent decides who plays the agent, and says so.
+func (d *demoCommand) agent(c *console, view *demoView, opts *claude.Options) (end func(), err error) {
+	replies := demoReplies(opts.Cwd, view.pace)
 	switch {
 	case d.ScriptedModel:
-		st.say("about", "The CLI is real, the model is not: it is scripted and listens on loopback. No account, no cost.")
+		view.say("about", "The CLI is real, the model is not: it is scripted and listens on loopback. No account, no cost.")
 		model := claudetest.NewModel(replies...)
 		if _, err := model.Start(); err != nil {
 			return nil, err
@@ -73,28 +73,28 @@ func (d *demoCommand) cast(c *console, st *stage, opts *claude.Options) (end fun
 		opts.Env = append(model.Env(home), "PATH="+c.variable("PATH"))
 		return func() { _ = model.Close() }, nil
 	case d.CLI != "":
-		st.say("about", "The CLI and the model are real: this uses your account and costs a little.")
+		view.say("about", "The CLI and the model are real: this uses your account and costs a little.")
 		return func() {}, nil
 	}
-	st.say("about", "The agent is simulated: a scripted CLI inside this program. No account, no network, no cost.")
+	view.say("about", "The agent is simulated: a scripted CLI inside this program. No account, no network, no cost.")
 	opts.Transport = claudetest.NewCLI(&claudetest.Script{Replies: replies})
 	return func() {}, nil
 }
 
-// play adds what this program does in the session: a tool, a hook, a permission
+// callbacks adds what this program does in the session: a tool, a hook, a permission
 // function.
-func (d *demoCommand) play(st *stage, c *console, opts *claude.Options) {
+func (d *demoCommand) callbacks(view *demoView, c *console, opts *claude.Options) {
 	count := tool.New("count", "Count the parts of a kind in stock", func(_ context.Context, in struct {
 		Part string `json:"part"`
 	}) (int, error) {
-		st.say("tool", fmt.Sprintf("our Go function count(%q) returns 42", in.Part))
+		view.say("tool", fmt.Sprintf("our Go function count(%q) returns 42", in.Part))
 		return 42, nil
 	})
 	opts.MCPServers = claude.MCPServers{"stock": tool.NewServer(count)}
 	opts.AllowedTools = []string{"mcp__stock__count"}
 	opts.Hooks = []hook.Hook{hook.PreToolUse("", func(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-		st.await(ctx, in.ToolUseID)
-		st.say("hook", "our PreToolUse hook sees "+in.ToolName)
+		view.await(ctx, in.ToolUseID)
+		view.say("hook", "our PreToolUse hook sees "+in.ToolName)
 		return nil, nil
 	})}
 	decide := func(context.Context, *permission.Request) (permission.Decision, error) {
@@ -105,25 +105,27 @@ func (d *demoCommand) play(st *stage, c *console, opts *claude.Options) {
 		opts.Timeouts.Callback = claude.NoTimeout
 	}
 	opts.CanUseTool = func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-		st.await(ctx, req.ToolUseID)
-		st.say("asked", "may "+req.ToolName+" run? "+brief(c.secrets.JSON(req.Input)))
+		view.await(ctx, req.ToolUseID)
+		if !d.Ask { // the question shows it
+			view.say("asked", "may "+req.ToolName+" run?")
+		}
 		decision, err := decide(ctx, req)
 		if decision.Behavior() == permission.BehaviorAllow {
-			st.say("answer", "yes, this once")
+			view.say("answer", "allowed, this once")
 		} else {
-			st.say("answer", "no: "+decision.Message())
+			view.say("answer", "denied: "+decision.Message())
 		}
 		return decision, err
 	}
 }
 
-// perform plays the scenes.
-func (d *demoCommand) perform(ctx context.Context, st *stage, session *claude.Session, dir string) error {
-	st.say("connected", "version "+session.Info().CLIVersion+" of the CLI has answered the handshake")
-	if err := d.turn(ctx, st, session, demoPrompt(dir), 0); err != nil {
+// turns runs the prompts.
+func (d *demoCommand) turns(ctx context.Context, view *demoView, session *claude.Session, dir string) error {
+	view.say("connected", "version "+session.Info().CLIVersion+" of the CLI has answered the handshake")
+	if err := d.turn(ctx, view, session, demoPrompt(dir), 0); err != nil {
 		return err
 	}
-	err := d.turn(ctx, st, session, demoLecture, demoPatience)
+	err := d.turn(ctx, view, session, demoLecture, demoLimit)
 	if failed, ok := errors.AsType[*claude.ResultError](err); ok && codeOfResult(failed.Result) == exitInterrupted {
 		return nil // as planned
 	}
@@ -131,22 +133,22 @@ func (d *demoCommand) perform(ctx context.Context, st *stage, session *claude.Se
 }
 
 // turn runs a prompt, and interrupts it after so many pieces of text, if not 0.
-func (d *demoCommand) turn(ctx context.Context, st *stage, session *claude.Session, prompt string, patience int) error {
-	st.gap()
-	st.say("you", prompt)
+func (d *demoCommand) turn(ctx context.Context, view *demoView, session *claude.Session, prompt string, limit int) error {
+	view.gap()
+	view.say("you", prompt)
 	pieces := 0
 	for m, err := range session.Run(ctx, prompt) {
 		if err != nil {
 			return err
 		}
 		_, result := m.(*message.Result)
-		if patience == 0 || pieces < patience || result {
-			st.show(m)
+		if limit == 0 || pieces < limit || result {
+			view.show(m)
 		}
 		if e, ok := m.(*message.StreamEvent); ok && e.EventType == message.EventBlockDelta {
 			pieces++
-			if pieces == patience {
-				st.say("interrupt", "that is enough")
+			if pieces == limit {
+				view.say("interrupt", "that is enough")
 				go func() { _, _ = session.Interrupt(ctx) }() // the result tells whether it worked
 			}
 		}
@@ -154,13 +156,13 @@ func (d *demoCommand) turn(ctx context.Context, st *stage, session *claude.Sessi
 	return nil
 }
 
-// bow says what comes next.
-func (d *demoCommand) bow(st *stage) {
-	st.gap()
+// next says what comes next.
+func (d *demoCommand) next(view *demoView) {
+	view.gap()
 	if d.CLI == "" && !d.ScriptedModel {
-		st.say("next", "claudectl demo --scripted-model   the same with the real CLI and a scripted model")
-		st.say("next", "claudectl demo --cli claude       the same with the real CLI and your account")
+		view.say("next", "claudectl demo --scripted-model   the same with the real CLI and a scripted model")
+		view.say("next", "claudectl demo --cli claude       the same with the real CLI and your account")
 	}
-	st.say("next", "claudectl doctor                  what is installed here")
-	st.say("next", `claudectl run "your prompt"       the real job`)
+	view.say("next", "claudectl doctor                  what is installed here")
+	view.say("next", `claudectl run "your prompt"       the real job`)
 }

@@ -31,8 +31,8 @@ func TestDemo(t *testing.T) {
 	for _, want := range []event{
 		{"about", "simulated"}, {"connected", "version"}, {"you", "bolts"},
 		{"claude", "Let me count"}, {"claude", "calls mcp__stock__count"}, {"hook", "mcp__stock__count"}, {"tool", "returns 42"},
-		{"claude", "calls Write"}, {"hook", "Write"}, {"asked", "stock.txt"}, {"answer", "yes"}, {"claude", "42 bolts"},
-		{"result", "completed"}, {"cost", "$0.0"}, {"you", "everything"}, {"interrupt", ""}, {"result", "aborted_streaming"},
+		{"claude", "calls Write"}, {"hook", "Write"}, {"asked", "may Write run?"}, {"answer", "allowed, this once"}, {"claude", "42 bolts"},
+		{"result", "completed"}, {"cost", "$0.0"}, {"you", "everything"}, {"interrupt", ""}, {"result", "interrupted"},
 		{"next", "--scripted-model"}, {"next", "--cli"},
 	} {
 		i := slices.IndexFunc(events, func(e event) bool { return e.Who == want.Who && strings.Contains(e.What, want.What) })
@@ -44,15 +44,15 @@ func TestDemo(t *testing.T) {
 }
 
 // A CLI that tells of a tool call twice ends no program.
-func TestStageTwice(t *testing.T) {
+func TestDemoCallTwice(t *testing.T) {
 	var stdout bytes.Buffer
-	st := newStage(newConsole(t.Context(), nil, &stdout, nil, nil))
+	view := newDemoView(newConsole(t.Context(), nil, &stdout, nil, nil))
 	m, err := message.Decode([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	st.show(m)
-	st.show(m)
+	view.show(m)
+	view.show(m)
 	if got := strings.Count(stdout.String(), "calls Bash"); got != 2 {
 		t.Errorf("shown %d times, want 2: %q", got, stdout.String())
 	}

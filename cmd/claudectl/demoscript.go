@@ -7,11 +7,11 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// demoLecture is the prompt whose answer is interrupted, after demoPatience
+// demoLecture is the prompt whose answer is interrupted, after demoLimit
 // pieces.
 const (
-	demoLecture  = "Tell me everything about bolts."
-	demoPatience = 12
+	demoLecture = "Tell me everything about bolts."
+	demoLimit   = 12
 )
 
 // demoPrompt is the first prompt. A real model does with it what the scripted

@@ -12,7 +12,7 @@ import (
 // edit lets a person change the input of a tool: in the editor that VISUAL or
 // EDITOR names, or else as one line of JSON. It returns nil when what came back
 // cannot be used.
-func (a *asker) edit(ctx context.Context, input json.RawMessage) (json.RawMessage, error) {
+func (a *asker) edit(ctx context.Context, input string) (json.RawMessage, error) {
 	editor := a.c.variable("VISUAL")
 	if editor == "" {
 		editor = a.c.variable("EDITOR")
@@ -21,7 +21,7 @@ func (a *asker) edit(ctx context.Context, input json.RawMessage) (json.RawMessag
 	if words := strings.Fields(editor); len(words) > 0 {
 		edited, err := a.runEditor(ctx, words, input)
 		if err != nil {
-			a.say(a.s.style(red, a.c.line("the editor failed: "+err.Error())))
+			a.say(a.s.style(red, a.c.line("The editor failed, so nothing has changed: "+err.Error())))
 			return nil, ctx.Err()
 		}
 		text = edited
@@ -34,21 +34,21 @@ func (a *asker) edit(ctx context.Context, input json.RawMessage) (json.RawMessag
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
-		a.say(a.s.style(red, "that is no JSON object"))
+		a.say(a.s.style(red, "That is not a JSON object. Nothing has changed."))
 		return nil, nil
 	}
 	return bytes.TrimSpace(text), nil
 }
 
 // runEditor runs the editor on a file that only this user can read.
-func (a *asker) runEditor(ctx context.Context, words []string, input json.RawMessage) ([]byte, error) {
+func (a *asker) runEditor(ctx context.Context, words []string, input string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "claudectl-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, input, "", "  "); err != nil {
+	if err := json.Indent(&pretty, []byte(input), "", "  "); err != nil {
 		return nil, err
 	}
 	path := dir + string(os.PathSeparator) + "input.json"

@@ -33,7 +33,7 @@ func (a *asker) visit(ctx context.Context, address string) (control.ElicitationA
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
 		a.say(a.s.style(faint, "  host: "+terminal.Line(u.Host)))
 	}
-	yes, err := a.confirm(ctx, "Open it in a browser. Go on? [y yes, n no] ")
+	yes, err := a.confirm(ctx, "Open it in a browser, then say whether to continue. [y yes, n no] ")
 	if err != nil || !yes {
 		return control.Decline(), err
 	}
@@ -98,13 +98,14 @@ func (a *asker) askField(ctx context.Context, f *field) (any, error) {
 		case text == "" && !f.required:
 			return nil, nil
 		case text == "":
+			a.say(a.s.style(red, "The server needs this one."))
 			continue
 		}
 		value, err := f.read(text)
 		if err == nil {
 			return value, nil
 		}
-		a.say(a.s.style(red, a.c.line("that does not fit: "+err.Error())))
+		a.say(a.s.style(red, a.c.line("That does not fit: "+err.Error())))
 	}
 }
 
@@ -118,6 +119,7 @@ func (a *asker) confirm(ctx context.Context, text string) (bool, error) {
 		if yes, ok := yesOrNo(key); ok {
 			return yes, nil
 		}
+		a.unknown(key, "y or n")
 	}
 }
 

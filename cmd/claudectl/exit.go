@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/message"
@@ -54,17 +53,6 @@ var exitCodes = [...]struct {
 	{exitInterrupted, "interrupted, by Ctrl-C or otherwise"},
 	{exitPipe, "nobody reads standard output any more"},
 	{exitTerminated, "ended by SIGTERM"},
-}
-
-// exitHelp is the table for the help. Lines with a blank in front are not
-// joined there.
-func exitHelp() string {
-	var b strings.Builder
-	b.WriteString("Exit codes:\n\n")
-	for _, e := range exitCodes {
-		fmt.Fprintf(&b, "\t%3d  %s\n", e.code, e.mean)
-	}
-	return b.String()
 }
 
 // failure is an error whose exit code is known where it happens. Without an

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
@@ -66,6 +68,7 @@ func TestRunOptions(t *testing.T) {
 		}
 		return o
 	}
+	plain := opts("x")
 	for _, test := range []struct {
 		args []string
 		got  func(*claude.Options) any
@@ -87,8 +90,41 @@ func TestRunOptions(t *testing.T) {
 		{[]string{"--no-stream", "x"}, func(o *claude.Options) any { return o.PartialMessages }, false},
 		{[]string{"x"}, func(o *claude.Options) any { return o.PartialMessages }, true},
 	} {
-		if got := test.got(opts(test.args...)); got != test.want {
+		o := opts(test.args...)
+		for field := range reflect.TypeFor[claude.Options]().Fields() {
+			same := reflect.DeepEqual(reflect.ValueOf(*o).FieldByIndex(field.Index).Interface(), reflect.ValueOf(*plain).FieldByIndex(field.Index).Interface())
+			if !same && field.Type.Kind() != reflect.Func && optionFlags[field.Name] == "" {
+				t.Errorf("%q sets %s, for which errors have no flag", test.args, field.Name)
+			}
+		}
+		if got := test.got(o); got != test.want {
 			t.Errorf("%q: %v, want %v", test.args, got, test.want)
+		}
+	}
+}
+
+// Errors speak of flags, and not of fields of Go or words of the wire.
+func TestExplain(t *testing.T) {
+	failed := func(why message.TerminalReason, text string) error {
+		return &claude.ResultError{Result: &message.Result{Header: message.Header{Subtype: message.ResultErrorExecution}, TerminalReason: why, IsError: true, Errors: []string{text}}}
+	}
+	for _, test := range []struct {
+		err  error
+		want string
+	}{
+		{&claude.OptionError{Field: "ForkSession", Problem: "needs Resume or Continue"}, "--fork: needs --resume or --continue"},
+		{&claude.OptionError{Field: "Hooks[0]", Problem: "has no event"}, "the option Hooks (Hooks[0]): has no event"},
+		{&claude.StartError{Reason: claude.ErrNotFound}, "name it in --cli"},
+		{failed(message.EndMaxTurns, "too many"), "the limit of turns was reached: too many"},
+		{failed(message.EndAbortedStreaming, ""), "interrupted"},
+	} {
+		if got := explain(test.err); !strings.Contains(got, test.want) {
+			t.Errorf("%v: %q, want %q in it", test.err, got, test.want)
+		}
+	}
+	for name := range optionFlags {
+		if _, ok := reflect.TypeFor[claude.Options]().FieldByName(name); !ok {
+			t.Errorf("there is no option %s", name)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func (f *field) parse(text string) (any, error) {
 		return nil, errors.New("say y or n")
 	case f.Type == "number", f.Type == "integer":
 		if _, err := strconv.ParseFloat(text, 64); err != nil || !jsonx.Valid([]byte(text)) {
-			return nil, errors.New("it is no number")
+			return nil, errors.New("it is not a number")
 		}
 		return json.RawMessage(text), nil // as it was typed, with all its digits
 	}

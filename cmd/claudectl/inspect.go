@@ -10,7 +10,6 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/inspect"
-	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // inspectCommand is "claudectl inspect".
@@ -65,7 +64,7 @@ func (i *inspectCommand) Run(c *console) error {
 	case c.json:
 		return rep.WriteJSON(c.stdout)
 	}
-	return rep.WriteText(c.stdout, c.colours(c.stdout))
+	return rep.WriteText(c.stdout, coloured(c, c.stdout.stream))
 }
 
 // recording opens a recording and hands it to read, whose errors are explained.
@@ -104,7 +103,7 @@ func (i *inspectCommand) survey(c *console) error {
 			}
 		}
 	}
-	write := func() error { return s.WriteText(c.stdout, c.colours(c.stdout)) }
+	write := func() error { return s.WriteText(c.stdout, coloured(c, c.stdout.stream)) }
 	if c.json {
 		write = func() error { return s.WriteJSON(c.stdout) }
 	}
@@ -158,9 +157,4 @@ func (i *inspectCommand) writePage(c *console, rep *inspect.Report) error {
 	}
 	c.printf("%s\n", c.line(i.HTML))
 	return nil
-}
-
-// colours reports whether a stream of ours is a terminal that wants colours.
-func (c *console) colours(w io.Writer) bool {
-	return terminal.Is(w) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
 }

@@ -15,7 +15,7 @@ const aRecording = "../../claudetest/testdata/sessions/c04_deny_message.ndjson"
 
 func TestInspect(t *testing.T) {
 	text := invoke(t, "", "inspect", aRecording)
-	for _, want := range []string{"1 permission (1 denied)", "turn 1 · completed", "Write /repo/", "refused", "can_use_tool Write → deny", "exit code 0"} {
+	for _, want := range []string{"1 permission (1 denied)", "turn 1 · completed", "Write /repo/", "denied", "can_use_tool Write → denied", "exit code 0"} {
 		if !strings.Contains(text.stdout, want) {
 			t.Errorf("the text does not say %q:\n%s", want, text.stdout)
 		}
@@ -25,7 +25,7 @@ func TestInspect(t *testing.T) {
 	}
 	var rep inspect.Report
 	decode(t, invoke(t, "", "inspect", "--json", "--kind=permission", aRecording), &rep)
-	if len(rep.Frames) != 2 || rep.Hidden == 0 || rep.Summary.Denied != 1 || *rep.Exchanges[1].LatencyMS < 0 {
+	if len(rep.Frames) != 2 || rep.Hidden == 0 || rep.Summary.Denied != 1 || len(rep.Exchanges) != 1 {
 		t.Errorf("%d frames, %d hidden, %+v", len(rep.Frames), rep.Hidden, rep.Summary)
 	}
 	decode(t, invoke(t, "", "inspect", "--json", "--from=sdk", "--turn=1", "--text=behavior", aRecording), &rep)

@@ -50,6 +50,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err != nil {
 		return c.fail(err)
 	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
 	call, err := parser.Parse(theirs(args))
 	if answered {
 		return c.fail(because(c.ctx, nil))
@@ -72,14 +75,16 @@ func theirs(args []string) []string {
 }
 
 func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, error) {
-	return kong.New(line, append(more,
+	parser, err := kong.New(line, append(more,
 		kong.Name("claudectl"),
-		kong.Description(description+"\n\n"+exitHelp()),
+		kong.Help(printHelp),
 		kong.Vars{"version": "claudectl " + claude.Version},
 		kong.Writers(c.stdout, c.stderr),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Bind(c),
 	)...)
+	if err == nil {
+		parser.Model.HelpFlag.Help = "Show this help, or that of a command."
+	}
+	return parser, err
 }
-
-const description = "Drive the Claude Code CLI from a shell, look at what it says, or play it."

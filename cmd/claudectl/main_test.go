@@ -72,8 +72,18 @@ func invoke(t *testing.T, stdin string, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
+// Without a command there is help: commands first, exit codes last.
 func TestHelp(t *testing.T) {
 	got := invoke(t, "", "--help")
+	if bare := invoke(t, ""); bare != got {
+		t.Errorf("without a command: %+v, want what --help shows", bare)
+	}
+	order := []string{"Commands:\n  demo ", "Flags:\n", "Exit codes:\n"}
+	for i, part := range order[1:] {
+		if strings.Index(got.stdout, order[i]) < 0 || strings.Index(got.stdout, part) < strings.Index(got.stdout, order[i]) {
+			t.Errorf("the help is\n%s\nwant %q before %q", got.stdout, order[i], part)
+		}
+	}
 	if got.code != 0 || got.stderr != "" {
 		t.Errorf("exit code %d, stderr %q, want 0 and nothing", got.code, got.stderr)
 	}

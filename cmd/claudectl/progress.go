@@ -59,13 +59,13 @@ func (p *progress) count(answer string, tokens int) {
 	p.writing = max(p.writing, tokens)
 }
 
-// tools says which tools run.
-func (p *progress) tools(calls []*message.ToolCall) {
+// tools says which tools run; about says what each is about.
+func (p *progress) tools(calls []*message.ToolCall, about func(*message.ToolCall) string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running = p.running[:0]
 	for _, call := range calls {
-		p.running = append(p.running, call.Use.Name)
+		p.running = append(p.running, strings.TrimSpace(call.Use.Name+"  "+about(call)))
 	}
 }
 
@@ -83,7 +83,7 @@ func (p *progress) text(now time.Time) string {
 	if len(p.running) > 0 {
 		doing = strings.Join(p.running, ", ")
 	}
-	return fmt.Sprintf("%s  %s  %d tokens  $%.4f", doing, seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost)
+	return fmt.Sprintf("%s  %d tokens  $%.4f  %s", seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost, doing)
 }
 
 // display shows the live line until the function that it returns is called. After

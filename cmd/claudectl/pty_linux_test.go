@@ -158,19 +158,27 @@ func TestTerminalPermission(t *testing.T) {
 	}{
 		{"once", "", func(w *window) { w.enter("y\n") }, "< Bash ok"},
 		{"always", "", func(w *window) { w.enter("a\n") }, "< Bash ok"},
-		{"no", "", func(w *window) { w.enter("n\n"); w.see("Why not?"); w.enter("not today\n") }, "Bash failed, 0"},
+		{"no", "", func(w *window) { w.enter("n\n"); w.see("Why not?"); w.enter("not today\n") }, "< Bash denied: not today"},
 		{"edited in a line", "", func(w *window) {
 			w.enter("e\n")
 			w.see("as JSON on one line:")
 			w.enter("nonsense\n")
-			w.see("that is no JSON object")
+			w.see("That is not a JSON object.")
 			w.see(question)
 			w.enter("e\n")
 			w.see("as JSON on one line:")
 			w.enter("{\"command\": \"make all\"}\n")
+			w.see("| command: make all")
+			w.see("Allow it as edited?")
+			w.enter("y\n")
 		}, "< Bash ok"},
-		{"edited in an editor", "EDITOR=sed -i s/make/true/", func(w *window) { w.enter("e\n") }, "< Bash ok"},
-		{"nonsense", "", func(w *window) { w.enter("what\n"); w.see(question); w.enter("y\n") }, "< Bash ok"},
+		{"edited in an editor", "EDITOR=sed -i s/make/true/", func(w *window) { w.enter("e\n"); w.see("| command: true"); w.see("as edited?"); w.enter("y\n") }, "< Bash ok"},
+		{"nonsense", "", func(w *window) {
+			w.enter("what\n")
+			w.see(`"what" is not an answer. Type y, a, n or e.`)
+			w.see(question)
+			w.enter("y\n")
+		}, "< Bash ok"},
 		{"end of input", "", func(w *window) { w.enter("\x04") }, "without an answer"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -238,8 +246,9 @@ func TestTerminalDemo(t *testing.T) {
 	w.enter("n\n")
 	w.see("Why not?")
 	w.enter("not now\n")
-	w.see("no: not now")
-	w.see("aborted_streaming")
+	w.see("denied: not now")
+	w.see("result  ")
+	w.see("interrupted")
 	if code, shown := w.exit(); code != 0 {
 		t.Errorf("exit code %d, want 0; shown %q", code, shown)
 	}
@@ -293,6 +302,8 @@ func TestTerminalCtrlC(t *testing.T) {
 		w.enter("e\n")
 		w.see("editing")
 		w.enter("\x03")
+		w.see("as edited?")
+		w.enter("y\n")
 		w.see("Done.")
 		if code, shown := w.exit(); code != 0 || strings.Contains(shown, "interrupting") {
 			t.Errorf("exit code %d, want 0 and no interrupt; shown %q", code, shown)
@@ -323,7 +334,6 @@ func TestTerminalLiveLine(t *testing.T) {
 		t.Parallel()
 		deaf := `{"replies": ` + script + `, "allow": ["mcp__a_server_with_a_long_name__and_a_tool_with_a_long_name"], "faults": [{"line": 13, "silent": true}]}`
 		w := open(t, nil, "run", "--cli", fakeCLI(t, deaf), "Go.")
-		w.see("> mcp__a_server")
 		for live(w) == "" {
 		}
 		if line := live(w); !strings.Contains(line, "tokens  $") {
@@ -352,6 +362,24 @@ func TestTerminalLiveLine(t *testing.T) {
 			_, shown := w.exit()
 			if strings.Contains(shown, "\x1b[0m") || env == "TERM=dumb" && strings.Contains(shown, "\x1b") {
 				t.Errorf("shown %q has codes in it", shown)
+			}
+		})
+	}
+}
+
+// A recording has colours on a terminal, except for those who want none.
+func TestTerminalInspect(t *testing.T) {
+	path, err := filepath.Abs(aRecording)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for env, want := range map[string]bool{"X=1": true, "NO_COLOR=1": false, "TERM=dumb": false} {
+		t.Run(env, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, []string{env}, "inspect", path)
+			code, shown := w.exit()
+			if got := strings.Contains(shown, "\x1b[31mdenied"); code != 0 || got != want || !strings.Contains(shown, "denied") {
+				t.Errorf("exit code %d, red is %v, want %v: %q", code, got, want, shown)
 			}
 		})
 	}

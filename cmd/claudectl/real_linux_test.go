@@ -50,7 +50,7 @@ func TestRealTerminalElicitation(t *testing.T) {
 	w.enter("y\n")
 	w.see("Text: ")
 	w.enter("Ada\n")
-	w.see("< mcp__eli__ask ok")
+	w.see("< mcp__eli__ask  ok")
 	w.see("Done.")
 	code, shown := w.exit()
 	calls := model.Calls()

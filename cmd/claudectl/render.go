@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/inspect"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -18,6 +19,8 @@ type renderer struct {
 	c        *console
 	s        *screen
 	progress *progress
+	verdicts *verdicts
+	spending message.Spending
 
 	silent bool // the answer is not text: show the rest only
 	quiet  bool // show the answer only
@@ -29,30 +32,28 @@ type renderer struct {
 	began   map[string]time.Time // of tool calls, by id
 }
 
-func newRenderer(c *console, s *screen) *renderer {
-	return &renderer{c: c, s: s, progress: newProgress(), pieces: secret.NewStream(c.secrets), began: make(map[string]time.Time)}
+func newRenderer(c *console, s *screen, v *verdicts) *renderer {
+	return &renderer{c: c, s: s, progress: newProgress(), verdicts: v, pieces: secret.NewStream(c.secrets), began: make(map[string]time.Time)}
 }
 
 // show shows one message.
 func (r *renderer) show(m message.Message) {
 	r.progress.add(m)
+	r.verdicts.add(m)
 	switch m := m.(type) {
 	case *message.StreamEvent:
 		r.showPiece(m)
 	case *message.Assistant:
 		r.showText(m)
 	case *message.APIRetry:
-		r.note(red, fmt.Sprintf("the API failed (%s), attempt %d of %d", m.Error, m.Attempt, m.MaxRetries))
-	case *message.PermissionDenied:
-		r.note(red, fmt.Sprintf("denied: %s: %s", m.ToolName, m.Message))
+		r.note(red, fmt.Sprintf("the API failed (%s), attempt %d of %d", inspect.Ending(string(m.Error)), m.Attempt, m.MaxRetries))
 	case *message.Result:
-		r.s.endAnswer()
-		r.note(faint, summary(m))
+		r.showEnd(m)
 	}
 	for _, call := range r.calls.Add(m) {
 		r.showCall(call)
 	}
-	r.progress.tools(r.calls.Running())
+	r.progress.tools(r.calls.Running(), func(call *message.ToolCall) string { return brief(r.c.secrets.JSON(call.Use.Input)) })
 }
 
 // showPiece shows a piece of text. Subagents do not send any.
@@ -100,26 +101,31 @@ func (r *renderer) showText(a *message.Assistant) {
 	r.s.endAnswer()
 }
 
-// showCall shows a tool call that has begun or ended.
+// showCall shows a tool call that has begun or ended. On a terminal the live line
+// says what runs, so a call has one line, when it ends; and what a question has
+// shown is not shown again.
 func (r *renderer) showCall(call *message.ToolCall) {
-	who := ""
+	name := call.Use.Name
 	if call.Agent.Type != "" {
-		who = call.Agent.Type + ": "
+		name = call.Agent.Type + ": " + name
 	}
+	about := strings.TrimSuffix("  "+brief(r.c.secrets.JSON(call.Use.Input)), "  {}")
 	if call.Result == nil {
 		r.began[call.Use.ID] = time.Now()
-		r.note(bold, "> "+who+call.Use.Name+"  "+brief(r.c.secrets.JSON(call.Use.Input)))
+		if !r.s.live {
+			r.note(bold, "> "+name+about)
+		}
 		return
 	}
-	how, style := "ok", green
-	if call.Result.IsError {
-		how, style = "failed", red
+	word, style := r.verdicts.of(call.Result)
+	text := "< " + name + " " + word
+	if r.s.live && !r.verdicts.wasAsked(call.Use.ID) {
+		text = "< " + name + about + "  " + word
 	}
-	text := fmt.Sprintf("< %s%s %s", who, call.Use.Name, how)
-	if began, ok := r.began[call.Use.ID]; ok {
+	if began, ok := r.began[call.Use.ID]; ok && word != "denied" {
 		text += ", " + seconds(time.Since(began))
 	}
-	if call.Result.IsError {
+	if call.Result.IsError && word != "interrupted" {
 		text += ": " + firstLine(r.c.secrets.Hide(call.Result.Content.Text()))
 	}
 	r.note(style, text)
@@ -132,14 +138,18 @@ func (r *renderer) note(style, text string) {
 	}
 }
 
-// summary is the last line of a turn.
-func summary(m *message.Result) string { return bill(m) + ", session " + m.SessionID }
+// showEnd shows what a turn took.
+func (r *renderer) showEnd(m *message.Result) {
+	r.s.endAnswer()
+	r.spending.Add(m)
+	r.note(faint, bill(m, &r.spending))
+}
 
-// bill says what a turn took. The cost is that of the session so far.
-func bill(m *message.Result) string {
+// bill says what the last turn took, and what the session has cost so far.
+func bill(m *message.Result, all *message.Spending) string {
 	u := m.Usage
-	return fmt.Sprintf("$%.4f, %s, %s, %d tokens in, %d out", m.TotalCostUSD, counted(m.NumTurns, "turn"),
-		seconds(time.Duration(m.DurationMS)*time.Millisecond),
+	return fmt.Sprintf("$%.4f this turn, $%.4f this session, %s, %s, %d tokens in, %d out", all.TurnUSD, m.TotalCostUSD,
+		counted(m.NumTurns, "model call"), seconds(time.Duration(m.DurationMS)*time.Millisecond),
 		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
 }
 

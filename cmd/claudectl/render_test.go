@@ -43,7 +43,7 @@ func TestRenderPieces(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
 			c := newConsole(t.Context(), nil, &stdout, &stderr, nil)
-			view := newRenderer(c, newScreen(c))
+			view := newRenderer(c, newScreen(c), newVerdicts())
 			for _, line := range test.lines {
 				m, err := message.Decode([]byte(line))
 				if err != nil {

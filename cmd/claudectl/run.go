@@ -35,9 +35,9 @@ type runCommand struct {
 	MaxTurns  int     `placeholder:"N" help:"How often the model may be called."`
 	MaxBudget float64 `placeholder:"USD" help:"What it may cost."`
 
-	Resume   string `placeholder:"ID" xor:"resume" help:"Go on with a session."`
-	Continue bool   `xor:"resume" help:"Go on with the newest session of the working directory."`
-	Fork     bool   `help:"Leave the session that is gone on with as it is, and begin a new one with its content."`
+	Resume   string `placeholder:"ID" xor:"resume" help:"Continue a session."`
+	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory."`
+	Fork     bool   `help:"Continue in a copy; the original session is unchanged."`
 
 	Stream bool `default:"true" negatable:"" help:"Show text as it is written. CLIs before 1.0.128 cannot."`
 	Quiet  bool `short:"q" help:"Show nothing but the answer."`
@@ -67,6 +67,8 @@ func (r *runCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
+	seen := newVerdicts()
+	opts.CanUseTool = seen.watch(opts.CanUseTool)
 	ctx, stop := watchSignals(c, s)
 	defer stop.release()
 	session, err := claude.Connect(ctx, opts)
@@ -75,7 +77,7 @@ func (r *runCommand) Run(c *console) error {
 	}
 	defer session.Close()
 	stop.guard(session)
-	view := newRenderer(c, s)
+	view := newRenderer(c, s, seen)
 	view.silent, view.quiet = r.Schema != "" || c.json, r.quiet(c)
 	hide := func() {}
 	if s.live && !view.quiet {
@@ -83,10 +85,26 @@ func (r *runCommand) Run(c *console) error {
 	}
 	result, err := r.turn(ctx, c, session, prompt, view)
 	hide()
+	if result != nil && result.SessionID != "" {
+		view.note(faint, "resume with: "+r.resumeLine(result.SessionID))
+	}
 	if err != nil {
 		return stop.explain(err)
 	}
 	return r.output(c, result)
+}
+
+// resumeLine is the command that continues the session. The CLI looks for it in
+// the working directory.
+func (r *runCommand) resumeLine(id string) string {
+	words := []string{"claudectl run --resume", id}
+	if r.Cwd != "" {
+		words = append(words, "--cwd", shellQuoted(r.Cwd))
+	}
+	if r.CLI != "" {
+		words = append(words, "--cli", shellQuoted(r.CLI))
+	}
+	return strings.Join(append(words, `"..."`), " ")
 }
 
 // quiet reports whether only the answer is wanted.

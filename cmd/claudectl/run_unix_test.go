@@ -46,7 +46,7 @@ func TestRunPiped(t *testing.T) {
 		if got.code != 0 || got.stdout != answer {
 			t.Errorf("exit code %d, stdout %q, want 0 and %q", got.code, got.stdout, answer)
 		}
-		for _, want := range []string{"> Bash  make", "denied: Bash: there is no terminal to ask at", "< Bash failed", "2 turns"} {
+		for _, want := range []string{"> Bash  make", "denied: Bash: there is no terminal to ask at", "< Bash denied: ", "$0.0003 this turn, $0.0003 this session, 2 model calls", "resume with: claudectl run --resume "} {
 			if !strings.Contains(got.stderr, want) {
 				t.Errorf("stderr %q, want %q in it", got.stderr, want)
 			}
@@ -143,10 +143,12 @@ func TestBadInput(t *testing.T) {
 		code exitCode
 		want string
 	}{
-		{"no command", nil, exitUsage, "expected one of"},
+		{"no such command", []string{"nonsense"}, exitUsage, "nonsense"},
+		{"too many bad options", []string{"run", "--allow=Bash", "--deny=Bash", "x"}, exitUsage, "--allow: \"Bash\" is in --deny too"},
+		{"fork of nothing", []string{"run", "--fork", "x"}, exitUsage, "--fork: needs --resume or --continue"},
 		{"unknown flag", []string{"run", "--nonsense", "x"}, exitUsage, "unknown flag --nonsense"},
 		{"no prompt", []string{"run"}, exitUsage, "no prompt"},
-		{"bad option", []string{"run", "--max-turns=-1", "x"}, exitUsage, "MaxTurns"},
+		{"bad option", []string{"run", "--max-turns=-1", "x"}, exitUsage, "--max-turns: -1"},
 		{"missing script", []string{"fake", path("none")}, exitInput, "no such file"},
 		{"script is a folder", []string{"fake", dir}, exitInput, "is a directory"},
 		{"broken script", []string{"fake", path("broken.json")}, exitFormat, "broken.json"},
@@ -155,7 +157,7 @@ func TestBadInput(t *testing.T) {
 		{"broken schema", []string{"run", "--schema", path("plain"), "x"}, exitFormat, "no JSON Schema"},
 		{"schema that is a list", []string{"run", "--schema", path("broken.json"), "x"}, exitFormat, "it is no object"},
 		{"unknown CLI", []string{"run", "--cli", path("none"), "x"}, exitNotFound, "not found"},
-		{"no CLI", []string{"run", "--cli", "claude-of-tests", "x"}, exitNotFound, "not found"},
+		{"no CLI", []string{"run", "--cli", "claude-of-tests", "x"}, exitNotFound, "or name it in --cli"},
 		{"not executable", []string{"run", "--cli", path("plain"), "x"}, exitStart, "not an executable"},
 		{"CLI that dies", []string{"run", "--cli", path("dies"), "x"}, exitStart, "out of luck"},
 		{"CLI that crashes", []string{"run", "--cli", crash, "x"}, exitCrash, "exit"},

@@ -184,6 +184,7 @@ const (
 	faint = "2"
 	red   = "31"
 	green = "32"
+	loud  = "1;7;33" // what must not be overlooked
 )
 
 // style colours clean text for a note, where colours are wanted.

@@ -23,6 +23,7 @@ type builder struct {
 	unknown  map[nameFrom]*Unknown
 	changed  map[nameFrom]*Unknown
 	compare  bool              // look for what changes when it is written again
+	ended    map[int][]*Tool   // by the line of their results
 	agents   map[string]string // names of subagents by the call that started them
 }
 
@@ -30,7 +31,7 @@ type builder struct {
 func build(rep *Report, compare bool) {
 	b := &builder{
 		rep: rep, pairing: newPairing(), known: newKnown(),
-		tools: make(map[string]*Tool), agents: make(map[string]string),
+		tools: make(map[string]*Tool), agents: make(map[string]string), ended: make(map[int][]*Tool),
 		unknown: make(map[nameFrom]*Unknown), changed: make(map[nameFrom]*Unknown), compare: compare,
 	}
 	if compare { // a survey leaves nothing out

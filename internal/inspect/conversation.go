@@ -128,9 +128,7 @@ func (b *builder) user(f *Frame, m *message.User) {
 		t.Done, t.IsError, t.Output = true, r.IsError, text
 		t.EndMS, t.EndLine = f.AtMS, f.Line
 		f.Summary = joined(t.Name+":", short(text))
-		if r.IsError {
-			f.Error = "the tool failed or was refused"
-		}
+		b.ended[f.Line] = append(b.ended[f.Line], t)
 	}
 }
 
@@ -189,13 +187,17 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	t := b.turn
 	t.Ended, t.Failed = true, m.Failed()
 	t.Outcome = cmp.Or(string(m.TerminalReason), m.Subtype)
+	t.stopped = m.Interrupted()
 	t.Answer = cmp.Or(m.Text, strings.Join(m.Errors, "\n"))
 	t.CostUSD, t.Tokens, t.ModelCalls = b.spending.TurnUSD, tokensOf(m.Usage), m.NumTurns
 	t.ToLine, t.ToMS = f.Line, f.AtMS
 	f.Turn = t.Number
-	f.Summary = fmt.Sprintf("%s, %s, %s", t.Outcome, plural(m.NumTurns, "model call"), money(t.CostUSD))
+	f.Summary = fmt.Sprintf("%s, %s, %s", Ending(t.Outcome), plural(m.NumTurns, "model call"), money(t.CostUSD))
 	if t.Failed {
-		f.Error = cmp.Or(short(t.Answer), t.Outcome)
+		f.Error = cmp.Or(short(t.Answer), Ending(t.Outcome))
+		if t.interrupted() {
+			f.Error = "interrupted"
+		}
 	}
 	b.turn = nil
 }

@@ -19,7 +19,8 @@
 // with the questions that were asked about them, results, cost. Problems and
 // names that the typed decoders do not know are listed apart.
 //
-// A [Filter] narrows the frames; the other views and the totals stay whole.
+// A [Filter] narrows all views to the frames that are wanted and what rests on
+// them. The totals stay those of the whole recording.
 //
 // # Showing
 //

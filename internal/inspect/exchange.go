@@ -179,7 +179,7 @@ func (x *Exchange) readDecision(payload json.RawMessage) {
 		x.Answer, x.denies = "no decision", true
 		return
 	}
-	x.Answer = string(d.Behavior())
+	x.Answer = decisionWord(string(d.Behavior()))
 	x.denies = d.Behavior() != permission.BehaviorAllow
 	if d.Message() != "" {
 		x.Answer += ": " + d.Message()
@@ -216,7 +216,7 @@ func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	x.denies = decision == "deny" || decision == "block"
 	switch {
 	case decision != "":
-		x.Answer = decision
+		x.Answer = decisionWord(decision)
 	case said.Continue != nil && !*said.Continue:
 		x.Answer = "stop"
 	case said.Async:
@@ -229,6 +229,23 @@ func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	if reason != "" {
 		x.Answer += ": " + reason
 	}
+}
+
+// decisionWord says a decision of the wire as what has happened.
+func decisionWord(decision string) string {
+	switch decision {
+	case "allow", "approve":
+		return "allowed"
+	case "deny":
+		return "denied"
+	case "block":
+		return "blocked"
+	case "ask":
+		return "asks a person"
+	case "defer":
+		return "put off"
+	}
+	return decision
 }
 
 // sameJSON reports whether two values say the same.

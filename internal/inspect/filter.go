@@ -8,8 +8,8 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// Filter says which frames are wanted. The zero value wants all; what is set
-// must all hold.
+// Filter says which frames are wanted, and with them what rests on them. The zero
+// value wants all; what is set must all hold.
 type Filter struct {
 	// Kinds are kinds, or types or subtypes of the wire.
 	Kinds []string
@@ -25,7 +25,8 @@ type Filter struct {
 	Errors bool
 }
 
-// Keep takes the frames out of the report that are not wanted.
+// Keep leaves in the report only what is wanted: frames, and whatever else of the
+// report rests on one of them. The totals stay those of the whole recording.
 func (r *Report) Keep(want Filter) {
 	unanswered := make(map[int]bool)
 	for _, x := range r.Exchanges {
@@ -37,8 +38,35 @@ func (r *Report) Keep(want Filter) {
 	r.Frames = slices.DeleteFunc(r.Frames, func(f *Frame) bool {
 		return !want.matches(f) || want.Errors && f.Error == "" && !unanswered[f.Line]
 	})
-	r.Hidden += before - len(r.Frames)
+	if r.Hidden += before - len(r.Frames); r.Hidden == 0 {
+		return
+	}
+	kept := make(map[int]bool, len(r.Frames))
+	for _, f := range r.Frames {
+		kept[f.Line] = true
+	}
+	r.Exchanges = slices.DeleteFunc(r.Exchanges, func(x *Exchange) bool { return !x.on(kept) })
+	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Line != 0 && !kept[p.Line] })
+	r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return !kept[u.Line] })
+	r.Turns = slices.DeleteFunc(r.Turns, func(t *Turn) bool {
+		t.Items = slices.DeleteFunc(t.Items, func(it *Item) bool { return !it.on(kept) })
+		return len(t.Items) == 0 && !kept[t.ToLine]
+	})
 }
+
+// on reports whether an item rests on one of these lines.
+func (it *Item) on(lines map[int]bool) bool {
+	switch {
+	case it.Exchange != nil:
+		return it.Exchange.on(lines)
+	case it.Tool != nil:
+		return lines[it.Line] || lines[it.Tool.EndLine] || slices.ContainsFunc(it.Tool.Asked, func(x *Exchange) bool { return x.on(lines) })
+	}
+	return lines[it.Line]
+}
+
+// on reports whether an exchange rests on one of these lines.
+func (x *Exchange) on(lines map[int]bool) bool { return lines[x.AskedLine] || lines[x.EndLine] }
 
 func (want *Filter) matches(f *Frame) bool {
 	switch {

@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/inspect"
 	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/message"
 )
 
 // recorded reads a recording of the real CLI.
@@ -118,7 +119,7 @@ func TestExchanges(t *testing.T) {
 	rep := recorded(t, "c04_deny_message")
 	x := rep.Exchanges[1]
 	if x.From != claudetest.DirOut || x.Kind != inspect.KindPermission || x.About != "Write" || x.Outcome != inspect.Answered ||
-		!strings.HasPrefix(x.Answer, "deny: ") || !x.Denies() || x.LatencyMS == nil || x.Turn != 1 {
+		!strings.HasPrefix(x.Answer, "denied: ") || !x.Denies() || x.LatencyMS == nil || x.Turn != 1 {
 		t.Errorf("permission: %+v", x)
 	}
 	if first := rep.Exchanges[0]; first.From != claudetest.DirIn || first.Subtype != "initialize" || *first.LatencyMS < 100 || first.Turn != 0 {
@@ -285,7 +286,7 @@ func TestExit(t *testing.T) {
 func TestFilter(t *testing.T) {
 	whole := recorded(t, "e01_sdk_mcp_basic")
 	count := func(want inspect.Filter) int {
-		rep := &inspect.Report{Frames: slices.Clone(whole.Frames), Exchanges: whole.Exchanges}
+		rep := &inspect.Report{Frames: slices.Clone(whole.Frames), Exchanges: slices.Clone(whole.Exchanges)}
 		all := len(rep.Frames)
 		rep.Keep(want)
 		if len(rep.Frames)+rep.Hidden != all {
@@ -314,6 +315,49 @@ func TestFilter(t *testing.T) {
 	rep.Keep(inspect.Filter{Errors: true})
 	if !slices.ContainsFunc(rep.Frames, func(f *inspect.Frame) bool { return f.RequestID == "req_23" }) {
 		t.Error("a request that nobody answered is no error")
+	}
+}
+
+// A filter leaves nothing in any view that does not rest on a frame it has kept.
+func TestFilterViews(t *testing.T) {
+	read := func() *inspect.Report {
+		rep, err := inspect.Read(bytes.NewReader(sample(t)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	rep := read()
+	rep.Keep(inspect.Filter{Kinds: []string{"permission"}, Text: "force"})
+	if len(rep.Turns) != 1 || rep.Turns[0].Number != 2 || len(rep.Turns[0].Items) != 1 || len(rep.Exchanges) != 1 || rep.Summary.Turns != 3 {
+		t.Errorf("%d turns, %d exchanges, %+v: want the call that was asked about alone, and whole totals", len(rep.Turns), len(rep.Exchanges), rep.Summary)
+	}
+	text, page := checkOutputs(t, rep)
+	for _, out := range []string{text, page} {
+		if strings.Contains(out, "parser") || !strings.Contains(out, "git push") {
+			t.Errorf("the filter does not filter:\n%s", out)
+		}
+	}
+	rep = read()
+	rep.Keep(inspect.Filter{Turn: 3})
+	if len(rep.Turns) != 1 || rep.Turns[0].Number != 3 || len(rep.Problems) != 0 {
+		t.Errorf("%d turns, problems %v, want the third alone", len(rep.Turns), rep.Problems)
+	}
+}
+
+// Every reason of the wire has words, and what is new is readable.
+func TestEnding(t *testing.T) {
+	for reason, want := range map[string]string{
+		"aborted_streaming": "interrupted", "aborted_tools": "interrupted", "completed": "completed", "success": "completed",
+		"max_turns": "the limit of turns was reached", "brand_new_reason": "brand new reason", "": "",
+	} {
+		if got := inspect.Ending(reason); got != want {
+			t.Errorf("%q: %q, want %q", reason, got, want)
+		}
+	}
+	old := &message.Result{Header: message.Header{Subtype: message.ResultErrorExecution}} // as CLIs up to 2.1.0 say it
+	if got := inspect.EndingOf(old); got != "interrupted" {
+		t.Errorf("an interrupt of an old CLI: %q", got)
 	}
 }
 

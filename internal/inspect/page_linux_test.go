@@ -58,7 +58,7 @@ func testContent(t *testing.T, b *browser.Browser, address string) {
 		`document.querySelectorAll(".item.tool").length`:                             5,
 		`document.querySelectorAll("#requests tbody tr").length`:                     12,
 		`document.querySelector("#turn2 .item.tool:has(.bad) b").textContent`:        "Bash",
-		`document.querySelector("#turn2 .exchange.bad .answer").textContent`:         "deny: Pushing is done by a person.",
+		`document.querySelector("#turn2 .exchange.bad .answer").textContent`:         "denied: Pushing is done by a person.",
 		`document.querySelectorAll(".chart .bar.turn").length`:                       3,
 		`document.querySelectorAll(".chart .gap").length`:                            2,
 		`document.querySelectorAll(".chart .mark").length`:                           1,

@@ -97,6 +97,8 @@ type Turn struct {
 	// FirstWordMS is the time until the model was first heard, nil if never.
 	FirstWordMS *float64 `json:"first_word_ms,omitzero"`
 	Items       []*Item  `json:"items"`
+
+	stopped bool // somebody ended it
 }
 
 // DurationMS is how long the turn took.
@@ -104,7 +106,7 @@ func (t *Turn) DurationMS() float64 { return t.ToMS - t.FromMS }
 
 // interrupted reports whether somebody ended the turn.
 func (t *Turn) interrupted() bool {
-	return t.Outcome == string(message.EndAbortedStreaming) || t.Outcome == string(message.EndAbortedTools)
+	return t.stopped
 }
 
 // ItemKind is what an [Item] is.

@@ -28,6 +28,9 @@ func (r *Report) WriteText(w io.Writer, color bool) error {
 	out := bufio.NewWriterSize(w, 1<<16)
 	p := &printer{w: out, color: color}
 	p.summary(r)
+	if r.Hidden > 0 {
+		p.printf("  %s\n", p.paint(yellow, fmt.Sprintf("a filter shows %d of %d frames, and what rests on them", len(r.Frames), len(r.Frames)+r.Hidden)))
+	}
 	p.findings(r)
 	p.turns(r)
 	p.frames(r)
@@ -129,10 +132,13 @@ func (p *printer) turns(r *Report) {
 
 // outcome says how a turn ended.
 func outcome(t *Turn) string {
-	if !t.Ended {
+	switch {
+	case !t.Ended:
 		return "no result"
+	case t.interrupted():
+		return "interrupted"
 	}
-	return t.Outcome
+	return Ending(t.Outcome)
 }
 
 func (p *printer) item(it *Item) {
@@ -149,7 +155,7 @@ func (p *printer) item(it *Item) {
 	case ItemNotice:
 		p.printf("  %s\n", p.paint(dim, who+"· "+text))
 	case ItemInterrupt:
-		p.printf("  %s\n", p.paint(red, "interrupt"))
+		p.printf("  %s\n", p.paint(red, "interrupted by the user"))
 	case ItemExchange:
 		p.exchange("  ", it.Exchange)
 	case ItemTool:
@@ -160,13 +166,13 @@ func (p *printer) item(it *Item) {
 }
 
 func (p *printer) tool(who string, t *Tool) {
-	state, code := "no result", yellow
-	switch {
-	case t.Done && !t.Ran:
-		state, code = "refused", red
-	case t.IsError:
-		state, code = "error after "+span(t.DurationMS()), red
-	case t.Done:
+	state, code := string(t.State()), red
+	switch t.State() {
+	case NoResult, Interrupted:
+		code = yellow
+	case ToolFailed:
+		state += " after " + span(t.DurationMS())
+	case ToolOK:
 		state, code = span(t.DurationMS()), green
 	}
 	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolSubject(t.Input))), p.paint(code, state))
@@ -193,11 +199,10 @@ func (p *printer) exchange(indent string, x *Exchange) {
 }
 
 func (p *printer) frames(r *Report) {
-	title := "frames"
-	if r.Hidden > 0 {
-		title += fmt.Sprintf(" (%s of %d shown)", plural(len(r.Frames), "frame"), len(r.Frames)+r.Hidden)
+	p.heading("frames")
+	if len(r.Frames) == 0 {
+		p.printf("  none\n")
 	}
-	p.heading(title)
 	for run := range runs(r.Frames) {
 		f := run[0]
 		what := f.Summary

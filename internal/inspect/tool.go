@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
 )
@@ -37,6 +38,37 @@ func (t *Tool) DurationMS() float64 {
 	return t.EndMS - t.StartMS
 }
 
+// ToolState is how a tool call ended.
+type ToolState string
+
+// The states of a tool call.
+const (
+	NoResult    ToolState = "no result"
+	Interrupted ToolState = "interrupted"
+	Denied      ToolState = "denied"
+	ToolFailed  ToolState = "failed"
+	ToolOK      ToolState = "ok"
+)
+
+// interruptMark begins what the CLI writes as the result of a tool that an
+// interrupt has stopped.
+const interruptMark = "[Request interrupted by user"
+
+// State says how the call ended.
+func (t *Tool) State() ToolState {
+	switch {
+	case !t.Done:
+		return NoResult
+	case strings.HasPrefix(t.Output, interruptMark):
+		return Interrupted
+	case !t.Ran && t.IsError:
+		return Denied
+	case t.IsError:
+		return ToolFailed
+	}
+	return ToolOK
+}
+
 // readDecisions fills in what package claudetest makes of the calls: whether they were
 // allowed, and whether they ran.
 func (b *builder) readDecisions() {
@@ -53,5 +85,15 @@ func (b *builder) readDecisions() {
 			continue
 		}
 		t.Decision, t.Message, t.Ran = string(use.Decision), use.Message, use.Ran
+	}
+	for _, f := range b.rep.Frames { // which could not know it
+		for _, t := range b.ended[f.Line] {
+			switch state := t.State(); state {
+			case Denied, Interrupted:
+				f.Error = string(state)
+			case ToolFailed:
+				f.Error = "the tool failed"
+			}
+		}
 	}
 }

@@ -164,13 +164,15 @@ func (v *viewer) tool(t *Tool) *toolView {
 			view.Badges = append(view.Badges, badge{"input changed", "warn"})
 		}
 	}
-	switch {
-	case !t.Done:
-		view.Badges = append(view.Badges, badge{"no result", "warn"})
-	case !t.Ran:
-		view.Badges = append(view.Badges, badge{"did not run", "bad"})
-	case t.IsError:
-		view.Badges = append(view.Badges, badge{"failed", "bad"})
+	switch state := t.State(); state {
+	case NoResult, Interrupted:
+		view.Badges = append(view.Badges, badge{string(state), "warn"})
+	case Denied:
+		if !slices.ContainsFunc(view.Badges, func(b badge) bool { return b.Text == string(Denied) }) {
+			view.Badges = append(view.Badges, badge{string(state), "bad"})
+		}
+	case ToolFailed:
+		view.Badges = append(view.Badges, badge{string(state), "bad"})
 	}
 	if t.Done {
 		view.Badges = append(view.Badges, badge{span(t.DurationMS()), ""})

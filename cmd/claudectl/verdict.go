@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// verdicts remembers which tool calls somebody was asked about and which were
+// denied, by the ids of the calls. It is safe for concurrent use.
+type verdicts struct {
+	mu     sync.Mutex
+	asked  map[string]bool
+	denied map[string]bool
+}
+
+func newVerdicts() *verdicts {
+	return &verdicts{asked: make(map[string]bool), denied: make(map[string]bool)}
+}
+
+// watch returns a function that decides as decide does, and remembers it.
+func (v *verdicts) watch(decide permission.Func) permission.Func {
+	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		decision, err := decide(ctx, req)
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.asked[req.ToolUseID] = true
+		if err == nil && decision.Behavior() == permission.BehaviorDeny {
+			v.denied[req.ToolUseID] = true
+		}
+		return decision, err
+	}
+}
+
+// add takes what a message says of calls that were denied without a question: by
+// a rule, a mode or a hook.
+func (v *verdicts) add(m message.Message) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch m := m.(type) {
+	case *message.PermissionDenied:
+		v.denied[m.ToolUseID] = true
+	case *message.User:
+		for _, meta := range m.ToolResultMeta {
+			if meta.NonExecutionKind == "permission-rule" || meta.NonExecutionKind == "user-rejected" {
+				v.denied[meta.ID] = true
+			}
+		}
+	}
+}
+
+// wasAsked reports whether somebody was shown the call and asked about it.
+func (v *verdicts) wasAsked(id string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.asked[id]
+}
+
+// interruptMark begins what the CLI writes as the result of a tool that an
+// interrupt has stopped.
+const interruptMark = "[Request interrupted by user"
+
+// of says in a word how a call ended that has a result.
+func (v *verdicts) of(result *message.ToolResultBlock) (word, style string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	switch {
+	case strings.HasPrefix(result.Content.Text(), interruptMark):
+		return "interrupted", red
+	case v.denied[result.ToolUseID]:
+		return "denied", red
+	case result.IsError:
+		return "failed", red
+	}
+	return "ok", green
+}
