@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
@@ -203,20 +204,8 @@ type officialMessage struct {
 
 func readOfficial(t *testing.T, config string, dirs ...string) official {
 	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sdk, installed := officialsdk.Find(root)
-	if !installed {
-		if os.Getenv("CI") != "true" {
-			t.Skip("the official SDK is not installed: CI=true go test ./history installs it")
-		}
-		if sdk, err = officialsdk.Install(t.Context(), root); err != nil {
-			t.Fatal(err)
-		}
-	}
-	module := "file://" + filepath.ToSlash(filepath.Join(sdk, "node_modules", filepath.FromSlash(officialsdk.Package), "sdk.mjs"))
+	sdk := officialsdk.Package()
+	module := "file://" + filepath.ToSlash(sdk.Path(npm.Need(t, sdk), "sdk.mjs"))
 	cmd := exec.CommandContext(t.Context(), "node", append([]string{"testdata/official.mjs", module}, dirs...)...)
 	cmd.Env = append(os.Environ(), "CLAUDE_CONFIG_DIR="+config)
 	var stderr bytes.Buffer

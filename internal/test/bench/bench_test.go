@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 )
 
@@ -27,11 +28,9 @@ func TestMain(m *testing.M) {
 // TestMeasure runs every case with little to do: what is measured here is
 // whether the program works.
 func TestMeasure(t *testing.T) {
-	if _, installed := officialsdk.Find(".."); !installed && os.Getenv("CI") != "true" {
-		t.Skipf("needs %s: CI=true go test ./internal/test/bench", officialsdk.Package)
-	}
+	npm.Need(t, officialsdk.Package())
 	b := &bench{rounds: 1, divide: 1000}
-	closeAll, err := b.open(t.Context(), "..")
+	closeAll, err := b.open(t.Context(), "../../..")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func rival() string {
 	if err != nil {
 		return "not measured: node is missing"
 	}
-	return fmt.Sprintf("%s %s on node %s", officialsdk.Package, officialsdk.Version, bytes.TrimSpace(out))
+	return fmt.Sprintf("%s %s on node %s", officialsdk.Name, officialsdk.Version, bytes.TrimSpace(out))
 }
 
 // processor names the processor, where the system says it.

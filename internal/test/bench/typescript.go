@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 )
 
@@ -29,7 +30,7 @@ func newTypeScript(ctx context.Context, root, cli string) (*typescript, error) {
 	if err != nil {
 		return nil, err
 	}
-	modules, err := officialsdk.Install(ctx, root)
+	modules, err := npm.Install(ctx, officialsdk.Package())
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,10 @@
 package browser
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/npm"
 )
 
 // axeVersion is the version of axe-core that pages are held to.
@@ -41,72 +38,9 @@ func (b *Browser) Violations(t T) []string {
 	return lines
 }
 
-// axe returns the path of axe-core, which npm fetches unless it is there.
+// axe returns the path of axe-core.
 func axe(t T) string {
 	t.Helper()
-	root, err := moduleRoot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(root, ".cache", "axe-core", axeVersion)
-	path := filepath.Join(dir, "node_modules", "axe-core", "axe.min.js")
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	if os.Getenv("CI") == "" {
-		t.Skip("axe-core is not installed: set CI=true to have npm fetch it")
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	if err := fetchAxe(ctx, dir); err != nil {
-		t.Fatalf("install axe-core %s: %v", axeVersion, err)
-	}
-	return path
-}
-
-// fetchAxe installs into a folder that appears by one rename, so that one that
-// exists is complete. Several processes may do it at once.
-func fetchAxe(ctx context.Context, dir string) error {
-	cache := filepath.Dir(dir)
-	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(cache, ".gitignore"), []byte("*\n"), 0o644); err != nil {
-		return err
-	}
-	tmp, err := os.MkdirTemp(cache, axeVersion+".tmp-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	npm := exec.CommandContext(ctx, "npm", "install", "--prefix", tmp, "--no-save", "--ignore-scripts",
-		"--no-audit", "--no-fund", "axe-core@"+axeVersion)
-	npm.Dir = tmp
-	if out, err := npm.CombinedOutput(); err != nil {
-		return fmt.Errorf("npm install: %w\n%s", err, out)
-	}
-	if err := os.Rename(tmp, dir); err != nil {
-		if _, missing := os.Stat(dir); missing != nil { // another process may have been faster
-			return err
-		}
-	}
-	return nil
-}
-
-// moduleRoot returns the folder of the go.mod above the working directory, which
-// for a test is the folder of its package.
-func moduleRoot() (string, error) {
-	wd, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for dir := wd; ; dir = filepath.Dir(dir) {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && strings.HasPrefix(string(text), "module ") {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no go.mod in %s or above", wd)
-		}
-	}
+	core := npm.Package{Name: "axe-core", Version: axeVersion, Has: "axe.min.js"}
+	return core.Path(npm.Need(t, core), core.Has)
 }

@@ -14,6 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 )
 
@@ -22,7 +23,7 @@ const wantScenarios = 25
 
 // TestConformance runs the official TypeScript SDK against the scripted CLI.
 func TestConformance(t *testing.T) {
-	modules := needSDK(t)
+	modules := npm.Need(t, officialsdk.Package())
 	dir := t.TempDir()
 	cli := filepath.Join(dir, "claudectl")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", cli, "github.com/claude-agent-go/claude/cmd/claudectl")
@@ -63,32 +64,11 @@ func TestConformance(t *testing.T) {
 		fmt.Fprintf(w, "%s\t%s\t%d ms\n", verdict, s.Name, s.MS)
 	}
 	w.Flush()
-	t.Logf("%s %s, %d of %d scenarios:\n%s", officialsdk.Package, officialsdk.Version, passed, total, &table)
+	t.Logf("%s %s, %d of %d scenarios:\n%s", officialsdk.Name, officialsdk.Version, passed, total, &table)
 	if runErr != nil {
 		t.Errorf("suite: %v\n%s", runErr, &stderr)
 	}
 	if total < wantScenarios {
 		t.Errorf("%d scenarios, want at least %d", total, wantScenarios)
 	}
-}
-
-// needSDK returns the folder whose node_modules hold the SDK. Without CI=true
-// the test is skipped when it is not installed.
-func needSDK(t *testing.T) string {
-	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, installed := officialsdk.Find(root)
-	if installed {
-		return dir
-	}
-	if os.Getenv("CI") != "true" {
-		t.Skipf("needs %s: CI=true go test -v -run TestConformance ./conformance", officialsdk.Package)
-	}
-	if dir, err = officialsdk.Install(t.Context(), root); err != nil {
-		t.Fatal(err)
-	}
-	return dir
 }

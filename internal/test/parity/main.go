@@ -39,7 +39,7 @@ func run(ctx context.Context, write bool) error {
 
 // compare reads both sides, from the root of the module.
 func compare(ctx context.Context, root string, install bool) (page string, problems []string, err error) {
-	text, err := declarations(ctx, root, install)
+	text, err := declarations(ctx, install)
 	if err != nil {
 		return "", nil, err
 	}

@@ -29,7 +29,7 @@ func report(theirs *surface, ours *source) (page string, problems []string) {
 Made by `+"`go run ./internal/test/parity -write`"+` from the declarations of `+"`%s`"+` %s. A test fails when they name something that this table does not, and the other way round.
 
 What the Python SDK has, as of `+"`%s`"+` %s, is kept by hand. A test fails when something here that it is compared with is gone.
-`, officialsdk.Package, officialsdk.Version, pythonPackage, pythonVersion)
+`, officialsdk.Name, officialsdk.Version, pythonPackage, pythonVersion)
 	for _, section := range []struct {
 		title string
 		names []string

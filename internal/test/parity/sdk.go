@@ -4,23 +4,27 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 
+	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
 )
 
-var errNotInstalled = errors.New("needs " + officialsdk.Package + ": go run ./internal/test/parity")
+var errNotInstalled = errors.New("needs " + officialsdk.Name + ": go run ./internal/test/parity")
 
-// declarations returns the text of sdk.d.ts, from the cache below the root of
-// the module. It is fetched by npm if it is not there and install is set.
-func declarations(ctx context.Context, root string, install bool) (string, error) {
-	if _, installed := officialsdk.Find(root); !installed && !install {
-		return "", errNotInstalled
+// declarations returns the text of sdk.d.ts. It is fetched by npm if it is not
+// there and install is set.
+func declarations(ctx context.Context, install bool) (string, error) {
+	sdk := officialsdk.Package()
+	dir, installed, err := npm.Find(sdk)
+	if err == nil && !installed {
+		if !install {
+			return "", errNotInstalled
+		}
+		dir, err = npm.Install(ctx, sdk)
 	}
-	dir, err := officialsdk.Install(ctx, root)
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(officialsdk.Package), "sdk.d.ts"))
+	text, err := os.ReadFile(sdk.Path(dir, "sdk.d.ts"))
 	return string(text), err
 }

@@ -13,9 +13,9 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/test/officialsdk", "internal/uuid", "docs"},
-		{"internal/secret", "internal/transcript"},
-		{"internal/proc", "permission", "store"},
+		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "docs"},
+		{"internal/secret", "internal/transcript", "internal/test/npm"},
+		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"message", "hook", "control", "permission/policy"},
 		{"internal/wire", "history"},
 		{"internal/peer", "internal/inbox"},
@@ -30,7 +30,7 @@ func layers() [][]string {
 // module. Nobody but the tests may import them.
 func apart() map[string][]string {
 	return map[string][]string{
-		"internal/test/browser":         nil,
+		"internal/test/browser":         {"internal/test/npm"},
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
