@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -169,7 +168,7 @@ func TestSecretsStaySecret(t *testing.T) {
 			o := secretive(t, end)
 			o.SystemPrompt = claude.SystemPrompt{Text: canary + "-system", Append: canary + "-append"}
 			o.PlanModeInstructions = canary + "-plan"
-			o.Agents = map[string]control.AgentDefinition{"a": {Description: canary + "-description", Prompt: canary + "-prompt"}}
+			o.Agents = map[string]claude.AgentDefinition{"a": {Description: canary + "-description", Prompt: canary + "-prompt"}}
 			o.ManagedSettings = map[string]any{"env": map[string]any{"X_TOKEN": canary + "-managed"}}
 			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
 				e.look(t, tmp)

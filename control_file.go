@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // PreviewRewind says what RewindFiles would do, and changes nothing.
@@ -110,8 +111,9 @@ func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]co
 }
 
 // SetMCPPermissionMode gives the tools of one MCP server a permission mode of
-// their own: "default" or "auto", or that of the session if it is empty.
-func (s *Session) SetMCPPermissionMode(ctx context.Context, server, mode string) (warning string, err error) {
+// their own: permission.ModeDefault or permission.ModeAuto, or that of the
+// session if it is empty.
+func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode permission.Mode) (warning string, err error) {
 	payload := struct {
 		Server string          `json:"serverName"`
 		Mode   json.RawMessage `json:"mode"`

@@ -9,15 +9,15 @@ import (
 )
 
 // SetThinking changes how the model thinks from the next turn on: a Budget of
-// tokens, Mode "disabled" for none, and otherwise what the CLI decides. Display
+// tokens, ThinkingDisabled for none, and otherwise what the CLI decides. Display
 // is left as it is when it is empty.
 func (s *Session) SetThinking(ctx context.Context, t Thinking) error {
 	payload := struct {
-		Tokens  *int   `json:"max_thinking_tokens"`
-		Display string `json:"thinking_display,omitzero"`
+		Tokens  *int            `json:"max_thinking_tokens"`
+		Display ThinkingDisplay `json:"thinking_display,omitzero"`
 	}{Display: t.Display}
 	switch {
-	case t.Mode == "disabled":
+	case t.Mode == ThinkingDisabled:
 		payload.Tokens = new(0)
 	case t.Budget > 0:
 		payload.Tokens = &t.Budget
@@ -45,10 +45,10 @@ func (s *Session) SetSettings(ctx context.Context, settings map[string]any) erro
 	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
 }
 
-// SaveSettings writes settings to a file of the user: source is
-// "userSettings" or "localSettings", the latter in the working directory. The
-// CLI takes a few keys only, such as "outputStyle", and refuses others.
-func (s *Session) SaveSettings(ctx context.Context, source string, settings map[string]any) error {
+// SaveSettings writes settings to a file of the user: SettingSourceUser, or
+// SettingSourceLocal, which is in the working directory. The CLI takes a few
+// keys only, such as "outputStyle", and refuses others.
+func (s *Session) SaveSettings(ctx context.Context, source SettingSource, settings map[string]any) error {
 	const op = "update_settings"
 	encoded, err := s.encodeSettings(ctx, op, settings)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Session) SaveSettings(ctx context.Context, source string, settings map[
 	payload := struct {
 		Source   string          `json:"source"`
 		Settings json.RawMessage `json:"settings"`
-	}{source, encoded}
+	}{string(source) + "Settings", encoded}
 	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -373,7 +372,7 @@ func TestBigOptionsStayOffTheCommandLine(t *testing.T) {
 	}
 	got := launched(t, claude.Options{
 		SystemPrompt: claude.SystemPrompt{Text: big},
-		Agents:       map[string]control.AgentDefinition{"writer": {Description: "writes", Prompt: big}},
+		Agents:       map[string]claude.AgentDefinition{"writer": {Description: "writes", Prompt: big}},
 		MCPServers:   claude.MCPServers{"x": claude.HTTPServer{URL: "http://127.0.0.1:1", Headers: headers}},
 	})
 	size := 0

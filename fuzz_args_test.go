@@ -70,7 +70,7 @@ func FuzzArgs(f *testing.F) {
 			// Confidential, so never there, whatever it is.
 			Env:          []string{"X_TOKEN=" + canary + text, "Y=" + canary},
 			SystemPrompt: claude.SystemPrompt{Text: canary + text, Append: canary},
-			Agents:       map[string]control.AgentDefinition{"a": {Description: canary, Prompt: canary + text}},
+			Agents:       map[string]claude.AgentDefinition{"a": {Description: canary, Prompt: canary + text}},
 			Settings:     map[string]any{text: canary}, ManagedSettings: map[string]any{text: canary},
 			Title: canary, PlanModeInstructions: canary + text,
 			MCPServers: claude.MCPServers{"m": claude.HTTPServer{URL: "https://" + canary, Headers: map[string]string{text: canary}}},

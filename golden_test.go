@@ -46,10 +46,10 @@ func goldens() map[string]golden {
 	return map[string]golden{
 		"nothing": with(claude.Options{}, empty, id),
 
-		"model":            with(claude.Options{Model: "opus", FallbackModel: "sonnet", Effort: "high"}, "--model=opus", "--fallback-model=sonnet", "--effort=high", empty, id),
-		"thinking":         with(claude.Options{Thinking: claude.Thinking{Mode: "enabled", Budget: 1024, Display: "omitted"}}, "--max-thinking-tokens=1024", "--thinking-display=omitted", empty, id),
-		"thinking enabled": with(claude.Options{Thinking: claude.Thinking{Mode: "enabled"}}, "--thinking=adaptive", empty, id),
-		"thinking off":     with(claude.Options{Thinking: claude.Thinking{Mode: "disabled"}}, "--thinking=disabled", empty, id),
+		"model":            with(claude.Options{Model: "opus", FallbackModel: "sonnet", Effort: claude.EffortHigh}, "--model=opus", "--fallback-model=sonnet", "--effort=high", empty, id),
+		"thinking":         with(claude.Options{Thinking: claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 1024, Display: claude.ThinkingOmitted}}, "--max-thinking-tokens=1024", "--thinking-display=omitted", empty, id),
+		"thinking enabled": with(claude.Options{Thinking: claude.Thinking{Mode: claude.ThinkingEnabled}}, "--thinking=adaptive", empty, id),
+		"thinking off":     with(claude.Options{Thinking: claude.Thinking{Mode: claude.ThinkingDisabled}}, "--thinking=disabled", empty, id),
 		"betas":            with(claude.Options{Betas: []string{"a-1", "b-2"}}, "--betas=a-1,b-2", empty, id),
 
 		"own prompt":    {opts: claude.Options{SystemPrompt: claude.SystemPrompt{Text: "Be brief.", Append: "Please."}}, args: []string{id}, init: `{"appendSystemPrompt":"Please.","systemPrompt":"Be brief."}`},
@@ -65,14 +65,14 @@ func goldens() map[string]golden {
 		"aliases":     says(claude.Options{ToolAliases: map[string]string{"Bash": "mcp__b__bash"}}, `{"toolAliases":{"Bash":"mcp__b__bash"}}`),
 		"permissions": with(claude.Options{PermissionMode: permission.ModePlan, AllowBypassPermissions: true, CanUseTool: allowAll}, empty, "--permission-mode=plan", "--allow-dangerously-skip-permissions", "--permission-prompt-tool=stdio", id),
 		"prompt tool": with(claude.Options{PermissionPromptTool: "mcp__x__ask"}, empty, "--permission-prompt-tool=mcp__x__ask", id),
-		"no prompts":  with(claude.Options{PermissionPrompts: "none"}, empty, "--permission-prompts=none", id),
+		"no prompts":  with(claude.Options{PermissionPrompts: claude.PermissionPromptsNone}, empty, "--permission-prompts=none", id),
 		"dialogs":     says(claude.Options{OnUserDialog: dialog, DialogKinds: []string{"color", "size"}}, `{"supportedDialogKinds":["color","size"]}`),
-		"preview":     {opts: claude.Options{QuestionPreview: "html"}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}, init: said},
+		"preview":     {opts: claude.Options{QuestionPreview: claude.QuestionPreviewHTML}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}, init: said},
 		"hooks": says(claude.Options{Hooks: []hook.Hook{hook.PreToolUse("Bash|Write", pre).WithTimeout(10 * time.Second), hook.PreToolUse("", pre).FailOpen(), hook.PreToolUse("", pre).FailClosed(), noHook()}},
 			`{"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_0"],"matcher":"Bash|Write","timeout":15,"onFailure":"block"},{"hookCallbackIds":["hook_1"],"matcher":null},{"hookCallbackIds":["hook_2"],"matcher":null,"onFailure":"block"}],"Stop":[{"hookCallbackIds":["hook_3"],"matcher":null}]}}`),
 		"closed hooks": says(claude.Options{HookFailure: hook.FailClosed, Hooks: []hook.Hook{noHook()}}, `{"hooks":{"Stop":[{"hookCallbackIds":["hook_0"],"matcher":null,"onFailure":"block"}]}}`),
 
-		"agents": says(claude.Options{Agents: map[string]control.AgentDefinition{"a": {Description: "d", Prompt: "p", Tools: []string{"Read"}, Effort: "high"}}},
+		"agents": says(claude.Options{Agents: map[string]claude.AgentDefinition{"a": {Description: "d", Prompt: "p", Tools: []string{"Read"}, Effort: claude.EffortHigh}}},
 			`{"agents":{"a":{"description":"d","prompt":"p","tools":["Read"],"effort":"high"}}}`),
 		"agent":         with(claude.Options{Agent: "reviewer"}, empty, "--agent=reviewer", id),
 		"subagent text": says(claude.Options{ForwardSubagentText: true}, `{"forwardSubagentText":true}`),
@@ -97,8 +97,8 @@ func goldens() map[string]golden {
 		"no retries":  {opts: claude.Options{MaxRetries: claude.NoRetries, Timeouts: claude.Timeouts{API: time.Microsecond}}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_MAX_RETRIES=0", "API_TIMEOUT_MS=1"}, init: said},
 		"checkpoints": {opts: claude.Options{FileCheckpointing: true}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING=true"}, init: said},
 
-		"isolation":   with(claude.Options{SettingSources: []string{}}, empty, id, "--setting-sources", ""),
-		"sources":     with(claude.Options{SettingSources: []string{"user", "local"}, AddDirs: []string{"/a", "/b"}}, empty, id, "--setting-sources", "user,local", "--add-dir=/a", "--add-dir=/b"),
+		"isolation":   with(claude.Options{SettingSources: []claude.SettingSource{}}, empty, id, "--setting-sources", ""),
+		"sources":     with(claude.Options{SettingSources: []claude.SettingSource{claude.SettingSourceUser, claude.SettingSourceLocal}, AddDirs: []string{"/a", "/b"}}, empty, id, "--setting-sources", "user,local", "--add-dir=/a", "--add-dir=/b"),
 		"settings":    {opts: claude.Options{Settings: m{"env": m{"TOKEN": "secret"}}}, args: []string{empty, id}, init: said, settings: `{"env":{"TOKEN":"secret"}}`},
 		"own file":    with(claude.Options{SettingsFile: "/s.json"}, empty, id, "--settings", "/s.json"),
 		"odd file":    with(claude.Options{SettingsFile: "-s.json"}, empty, id, "--settings=-s.json"),

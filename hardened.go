@@ -41,7 +41,7 @@ import (
 //   - Traces: the conversation is written to disk. Set NoPersistence.
 func Hardened() *Options {
 	return &Options{
-		SettingSources:  []string{},
+		SettingSources:  []SettingSource{},
 		StrictMCPConfig: true,
 		HookFailure:     hook.FailClosed,
 		VerbatimPrompts: true,

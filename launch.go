@@ -97,16 +97,16 @@ func (o *Options) args(p *plan) []string {
 	}
 	flag("--model", o.Model)
 	flag("--fallback-model", o.FallbackModel)
-	flag("--effort", o.Effort)
+	flag("--effort", string(o.Effort))
 	switch {
 	case o.Thinking.Budget > 0:
 		flag("--max-thinking-tokens", strconv.Itoa(o.Thinking.Budget))
-	case o.Thinking.Mode == "enabled":
+	case o.Thinking.Mode == ThinkingEnabled:
 		flag("--thinking", "adaptive")
 	default:
-		flag("--thinking", o.Thinking.Mode)
+		flag("--thinking", string(o.Thinking.Mode))
 	}
-	flag("--thinking-display", o.Thinking.Display)
+	flag("--thinking-display", string(o.Thinking.Display))
 	list("--betas", o.Betas)
 	on("--system-prompt=", o.SystemPrompt.empty()) // beside the handshake: 2.0.0 reads no prompt there
 	if len(o.OutputSchema) <= outputOnArgv {
@@ -121,7 +121,7 @@ func (o *Options) args(p *plan) []string {
 	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
 	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
 	flag("--permission-prompt-tool", o.PermissionPromptTool)
-	flag("--permission-prompts", o.PermissionPrompts)
+	flag("--permission-prompts", string(o.PermissionPrompts))
 	flag("--agent", o.Agent)
 	for _, plugin := range o.Plugins {
 		flag(pluginFlag(plugin), plugin.Path)
@@ -135,7 +135,7 @@ func (o *Options) args(p *plan) []string {
 	on("--fork-session", o.ForkSession)
 	on("--no-session-persistence", o.NoPersistence)
 	if o.SettingSources != nil {
-		args = append(args, inTwoWords("--setting-sources", strings.Join(o.SettingSources, ","))...)
+		args = append(args, inTwoWords("--setting-sources", strings.Join(words(o.SettingSources...), ","))...)
 	}
 	if o.SettingsFile != "" {
 		args = append(args, inTwoWords("--settings", o.SettingsFile)...)
@@ -214,7 +214,7 @@ func (o *Options) environ() []string {
 		set("API_TIMEOUT_MS", strconv.FormatInt(max(o.Timeouts.API.Milliseconds(), 1), 10))
 	}
 	if o.QuestionPreview != "" {
-		set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT", o.QuestionPreview)
+		set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT", string(o.QuestionPreview))
 	}
 	return env
 }

@@ -33,16 +33,18 @@ func operations() []operation {
 		{`{"subtype":"side_question","question":"q"}`, `{"response":"r"}`, func(ctx c, s s) (any, error) { return s.AskSideQuestion(ctx, "q") }, `{"response":"r"}`},
 		{`{"subtype":"rename_session","title":"t","source":"host"}`, `null`, func(ctx c, s s) (any, error) { return none(s.Rename(ctx, "t")) }, `null`},
 		{`{"subtype":"generate_session_title","description":"d","persist":true}`, `{"title":"t"}`, func(ctx c, s s) (any, error) { return s.GenerateTitle(ctx, "d", true) }, `"t"`},
-		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":0}`, `null`, func(ctx c, s s) (any, error) { return none(s.SetThinking(ctx, claude.Thinking{Mode: "disabled"})) }, `null`},
+		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":0}`, `null`, func(ctx c, s s) (any, error) {
+			return none(s.SetThinking(ctx, claude.Thinking{Mode: claude.ThinkingDisabled}))
+		}, `null`},
 		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":9,"thinking_display":"omitted"}`, `null`,
 			func(ctx c, s s) (any, error) {
-				return none(s.SetThinking(ctx, claude.Thinking{Mode: "enabled", Budget: 9, Display: "omitted"}))
+				return none(s.SetThinking(ctx, claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 9, Display: claude.ThinkingOmitted}))
 			}, `null`},
 		{`{"subtype":"set_max_thinking_tokens","max_thinking_tokens":null}`, `null`, func(ctx c, s s) (any, error) { return none(s.SetThinking(ctx, claude.Thinking{})) }, `null`},
 		{`{"subtype":"get_settings"}`, `{"effective":{"a":1},"sources":[]}`, func(ctx c, s s) (any, error) { return s.Settings(ctx) }, `{"effective":{"a":1},"sources":[]}`},
 		{`{"subtype":"apply_flag_settings","settings":{"model":null}}`, `null`, func(ctx c, s s) (any, error) { return none(s.SetSettings(ctx, m{"model": nil})) }, `null`},
 		{`{"subtype":"update_settings","source":"localSettings","settings":{"a":1}}`, `{}`,
-			func(ctx c, s s) (any, error) { return none(s.SaveSettings(ctx, "localSettings", m{"a": 1})) }, `null`},
+			func(ctx c, s s) (any, error) { return none(s.SaveSettings(ctx, claude.SettingSourceLocal, m{"a": 1})) }, `null`},
 		{`{"subtype":"list_permission_rules"}`, `{"state":{"rules":[],"originalCwd":"/repo"}}`, func(ctx c, s s) (any, error) { r, err := s.PermissionRules(ctx); return r.OriginalCwd, err }, `"/repo"`},
 		{`{"subtype":"get_hooks_listing"}`, `{"events":[],"hooks":[]}`, func(ctx c, s s) (any, error) { return s.Hooks(ctx) }, `{"events":[],"hooks":[]}`},
 		{`{"subtype":"reload_plugins"}`, `{"error_count":2}`, func(ctx c, s s) (any, error) { r, err := s.ReloadPlugins(ctx); return r.ErrorCount, err }, `2`},

@@ -23,9 +23,9 @@ type Options struct {
 	Model string
 	// FallbackModel is used when Model is overloaded. Empty: none.
 	FallbackModel string
-	// Effort is "low", "medium", "high", "xhigh" or "max". Empty: the CLI
+	// Effort is how hard the model works, such as EffortHigh. Empty: the CLI
 	// decides.
-	Effort string
+	Effort Effort
 	// Thinking says whether and how long the model thinks before it answers.
 	Thinking Thinking
 	// Betas are headers of API features that are not yet for everybody. They
@@ -83,10 +83,10 @@ type Options struct {
 	// PermissionPromptTool is an MCP tool that decides instead of CanUseTool,
 	// as mcp__server__tool. It excludes CanUseTool.
 	PermissionPromptTool string
-	// PermissionPrompts says who is asked: "host" is CanUseTool or
-	// PermissionPromptTool, "none" is nobody, and what no rule, mode or hook
-	// allows is denied at once. Empty: "host".
-	PermissionPrompts string
+	// PermissionPrompts says who is asked: PermissionPromptsHost is CanUseTool
+	// or PermissionPromptTool, PermissionPromptsNone is nobody, and what no
+	// rule, mode or hook allows is denied at once. Empty: the former.
+	PermissionPrompts PermissionPrompts
 	// Hooks are called at the events they name.
 	Hooks []hook.Hook
 	// HookFailure is what a hook that fails means, where the hook itself does
@@ -108,14 +108,15 @@ type Options struct {
 	// know, by their subtype. Without an entry they are refused.
 	Requests map[string]RequestFunc
 	// QuestionPreview is the form of previews in the questions of the
-	// AskUserQuestion tool: "markdown" or "html". Empty: "markdown".
-	QuestionPreview string
+	// AskUserQuestion tool: QuestionPreviewMarkdown or QuestionPreviewHTML.
+	// Empty: the former.
+	QuestionPreview QuestionPreview
 
 	// # Agents, skills and plugins
 
 	// Agents defines agents by name, which Claude can start as subagents. They
 	// are sent in the handshake.
-	Agents map[string]control.AgentDefinition
+	Agents map[string]AgentDefinition
 	// Agent is the agent that the conversation itself runs as, one of Agents or
 	// of the settings. Empty: none.
 	Agent string
@@ -177,9 +178,9 @@ type Options struct {
 
 	// # Settings and sandbox
 
-	// SettingSources are the settings files that are read: "user", "project",
-	// "local". Nil: the CLI's default, all of them; an empty list: none.
-	SettingSources []string
+	// SettingSources are the settings files that are read. Nil: the CLI's
+	// default, all of them; an empty list: none.
+	SettingSources []SettingSource
 	// Settings are settings that go before those of files, as in a
 	// settings.json: any value that encodes as JSON. They are given to the CLI
 	// in a file that only this user can read and that is gone with the process.
@@ -294,12 +295,12 @@ type SystemPrompt struct {
 
 // Thinking bounds the model's thinking. The zero value leaves it to the CLI.
 type Thinking struct {
-	// Mode is "adaptive", "enabled" or "disabled". Empty: the CLI decides.
-	Mode string
-	// Budget is the number of tokens, for Mode "enabled".
+	// Mode says whether the model thinks. Empty: the CLI decides.
+	Mode ThinkingMode
+	// Budget is the number of tokens, for ThinkingEnabled.
 	Budget int
-	// Display is "summarized" or "omitted". Empty: the CLI decides.
-	Display string
+	// Display says how thinking is shown. Empty: the CLI decides.
+	Display ThinkingDisplay
 }
 
 // NoTimeout in a field of Timeouts means that the wait has no bound of its

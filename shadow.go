@@ -21,7 +21,7 @@ func (o *Options) checkAsking() *OptionError {
 		return &OptionError{"PermissionPromptTool", "stdio is this process: set CanUseTool"}
 	case o.CanUseTool != nil && o.hasExtra("--permission-prompt-tool"):
 		return &OptionError{"ExtraArgs", "--permission-prompt-tool would be asked instead of CanUseTool"}
-	case o.PermissionPrompts == "none" && (o.CanUseTool != nil || o.PermissionPromptTool != ""):
+	case o.PermissionPrompts == PermissionPromptsNone && (o.CanUseTool != nil || o.PermissionPromptTool != ""):
 		return &OptionError{"PermissionPrompts", "none keeps CanUseTool and PermissionPromptTool from being asked"}
 	case len(o.DialogKinds) > 0 && o.OnUserDialog == nil:
 		return &OptionError{"DialogKinds", "needs OnUserDialog"}

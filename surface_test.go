@@ -96,7 +96,7 @@ func TestVerbatimPrompts(t *testing.T) {
 
 func TestBadSurface(t *testing.T) {
 	agent := func(a control.AgentDefinition) claude.Options {
-		return claude.Options{Agents: map[string]control.AgentDefinition{"a": a}}
+		return claude.Options{Agents: map[string]claude.AgentDefinition{"a": a}}
 	}
 	tests := map[string]struct {
 		field string
@@ -118,7 +118,7 @@ func TestBadSurface(t *testing.T) {
 		"settings that are no JSON":   {"Settings", claude.Options{Settings: map[string]any{"f": func() {}}}},
 		"managed that are no JSON":    {"ManagedSettings", claude.Options{ManagedSettings: map[string]any{"f": func() {}}}},
 		"sandbox that is no JSON":     {"Sandbox", claude.Options{Sandbox: &claude.Sandbox{Extra: map[string]any{"f": func() {}}}}},
-		"nobody to ask":               {"PermissionPrompts", claude.Options{PermissionPrompts: "none", CanUseTool: allowAll}},
+		"nobody to ask":               {"PermissionPrompts", claude.Options{PermissionPrompts: claude.PermissionPromptsNone, CanUseTool: allowAll}},
 		"unknown prompts":             {"PermissionPrompts", claude.Options{PermissionPrompts: "cloud"}},
 		"retries below none":          {"MaxRetries", claude.Options{MaxRetries: -2}},
 		"negative API timeout":        {"Timeouts.API", claude.Options{Timeouts: claude.Timeouts{API: claude.NoTimeout}}},

@@ -61,7 +61,7 @@ func TestTypesOfTheUser(t *testing.T) {
 		if err := s.SetSettings(t.Context(), map[string]any{"a": in}); err != nil {
 			t.Error(err)
 		}
-		if err := s.SaveSettings(t.Context(), "userSettings", map[string]any{"a": in}); err != nil {
+		if err := s.SaveSettings(t.Context(), claude.SettingSourceUser, map[string]any{"a": in}); err != nil {
 			t.Error(err)
 		}
 		err := s.Control(t.Context(), "other", nil, &out)
@@ -84,7 +84,7 @@ func TestUserTypesThatAreNotJSON(t *testing.T) {
 			"Control":      s.Control(t.Context(), "x", bad, nil),
 			"CallMCPTool":  second(s.CallMCPTool(t.Context(), "x", bad)),
 			"SetSettings":  s.SetSettings(t.Context(), bad),
-			"SaveSettings": s.SaveSettings(t.Context(), "userSettings", bad),
+			"SaveSettings": s.SaveSettings(t.Context(), claude.SettingSourceUser, bad),
 		} {
 			if failed, ok := errors.AsType[*claude.ControlError](err); !ok || failed.RequestID != "" || !strings.Contains(err.Error(), "unsupported type: chan int") {
 				t.Errorf("%s: %v", name, err)

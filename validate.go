@@ -80,22 +80,32 @@ func (o *Options) checkChoices() *OptionError {
 		field, value string
 		choices      []string
 	}{
-		{"Effort", o.Effort, []string{"low", "medium", "high", "xhigh", "max"}},
-		{"Thinking.Mode", o.Thinking.Mode, []string{"adaptive", "enabled", "disabled"}},
-		{"Thinking.Display", o.Thinking.Display, []string{"summarized", "omitted"}},
-		{"PermissionPrompts", o.PermissionPrompts, []string{"host", "none"}},
-		{"QuestionPreview", o.QuestionPreview, []string{"markdown", "html"}},
+		{"Effort", string(o.Effort), words(EffortLow, EffortMedium, EffortHigh, EffortXHigh, EffortMax)},
+		{"Thinking.Mode", string(o.Thinking.Mode), words(ThinkingAdaptive, ThinkingEnabled, ThinkingDisabled)},
+		{"Thinking.Display", string(o.Thinking.Display), words(ThinkingSummarized, ThinkingOmitted)},
+		{"PermissionPrompts", string(o.PermissionPrompts), words(PermissionPromptsHost, PermissionPromptsNone)},
+		{"QuestionPreview", string(o.QuestionPreview), words(QuestionPreviewMarkdown, QuestionPreviewHTML)},
 	} {
 		if c.value != "" && !slices.Contains(c.choices, c.value) {
 			return &OptionError{c.field, fmt.Sprintf("%q is not one of %s", c.value, strings.Join(c.choices, ", "))}
 		}
 	}
+	sources := words(SettingSourceUser, SettingSourceProject, SettingSourceLocal)
 	for _, s := range o.SettingSources {
-		if !slices.Contains([]string{"user", "project", "local"}, s) {
-			return &OptionError{"SettingSources", fmt.Sprintf("%q is not one of user, project, local", s)}
+		if !slices.Contains(sources, string(s)) {
+			return &OptionError{"SettingSources", fmt.Sprintf("%q is not one of %s", s, strings.Join(sources, ", "))}
 		}
 	}
 	return nil
+}
+
+// words are values as the CLI spells them.
+func words[S ~string](values ...S) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
 }
 
 func (o *Options) checkConflicts() *OptionError {
@@ -106,7 +116,7 @@ func (o *Options) checkConflicts() *OptionError {
 		return &OptionError{"SystemPrompt", "both Text and Sections are set"}
 	case o.SystemPrompt.Static && !o.SystemPrompt.Preset:
 		return &OptionError{"SystemPrompt.Static", "needs Preset"}
-	case o.Thinking.Budget > 0 && o.Thinking.Mode != "enabled":
+	case o.Thinking.Budget > 0 && o.Thinking.Mode != ThinkingEnabled:
 		return &OptionError{"Thinking.Budget", `needs Mode "enabled"`}
 	case o.FallbackModel != "" && o.FallbackModel == o.Model:
 		return &OptionError{"FallbackModel", "is the same as Model"}

@@ -112,7 +112,7 @@ type Model struct {
 	DisplayName              string   `json:"displayName,omitzero"`
 	Description              string   `json:"description,omitzero"`
 	SupportsEffort           bool     `json:"supportsEffort,omitzero"`
-	SupportedEffortLevels    []string `json:"supportedEffortLevels,omitzero"`
+	SupportedEffortLevels    []Effort `json:"supportedEffortLevels,omitzero"`
 	SupportsAdaptiveThinking bool     `json:"supportsAdaptiveThinking,omitzero"`
 	SupportsFastMode         bool     `json:"supportsFastMode,omitzero"`
 	SupportsAutoMode         bool     `json:"supportsAutoMode,omitzero"`

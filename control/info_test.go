@@ -34,7 +34,7 @@ func TestInfo(t *testing.T) {
 		Agents: []control.Agent{{Name: "general", Description: "g"}, {Name: "search", Description: "s", Model: "inherit"}},
 		Models: []control.Model{{
 			Value: "default", ResolvedModel: "model-1", DisplayName: "Default", Description: "d", SupportsEffort: true,
-			SupportedEffortLevels: []string{"low", "high"}, SupportsAdaptiveThinking: true, SupportsFastMode: true, SupportsAutoMode: true,
+			SupportedEffortLevels: []control.Effort{"low", "high"}, SupportsAdaptiveThinking: true, SupportsFastMode: true, SupportsAutoMode: true,
 		}},
 		Account:                control.Account{TokenSource: "none", APIKeySource: "ANTHROPIC_API_KEY", APIProvider: "firstParty"},
 		OutputStyle:            "default",

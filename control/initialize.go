@@ -128,7 +128,7 @@ type AgentDefinition struct {
 	OmitClaudeMD bool `json:"omitClaudeMd,omitzero"`
 	// Memory is "user", "project" or "local".
 	Memory string `json:"memory,omitzero"`
-	// Effort is a level, for example "high", or a number.
+	// Effort is an [Effort], or a number.
 	Effort any `json:"effort,omitzero"`
 	// PermissionMode is the agent's permission mode.
 	PermissionMode permission.Mode `json:"permissionMode,omitzero"`

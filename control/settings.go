@@ -31,7 +31,7 @@ type SettingsSource struct {
 // together.
 type AppliedSettings struct {
 	Model  string `json:"model,omitzero"`
-	Effort string `json:"effort,omitzero"`
+	Effort Effort `json:"effort,omitzero"`
 	// Advisor is the second model that is asked for advice, nil for none.
 	Advisor json.RawMessage `json:"advisor,omitzero"`
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -22,7 +23,7 @@ type Base struct {
 	AgentID   string `json:"agent_id,omitzero"`
 	AgentType string `json:"agent_type,omitzero"`
 	// Effort is how hard the model thinks, where that applies.
-	Effort Effort `json:"effort,omitzero"`
+	Effort EffortLevel `json:"effort,omitzero"`
 	// HookEventName is the event.
 	HookEventName Event `json:"hook_event_name"`
 	// Raw is the whole input as it came.
@@ -31,9 +32,9 @@ type Base struct {
 
 func (b *Base) received(raw json.RawMessage, _ string) { b.Raw = raw }
 
-// Effort is how hard the model thinks, for example Level "medium".
-type Effort struct {
-	Level string `json:"level"`
+// EffortLevel is how hard the model works, for example Level "medium".
+type EffortLevel struct {
+	Level control.Effort `json:"level"`
 }
 
 // Tool is the tool call that an event is about.

@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -78,14 +79,14 @@ func (b *Base) read(s *jsonx.Scanner, name []byte) bool {
 	return true
 }
 
-func (e *Effort) read(s *jsonx.Scanner) {
+func (e *EffortLevel) read(s *jsonx.Scanner) {
 	if s.Null() {
 		return
 	}
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
 		if string(name) == "level" {
-			e.Level = s.Text()
+			e.Level = control.Effort(s.Text())
 		} else {
 			s.Skip()
 		}

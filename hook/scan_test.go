@@ -68,7 +68,7 @@ func TestScanKnowsEveryField(t *testing.T) {
 	for format, of := range map[string]reflect.Type{
 		`{%s}`:            reflect.TypeFor[PreToolUseInput](),
 		`{"x":1,%s}`:      reflect.TypeFor[PostToolUseInput](),
-		`{"effort":{%s}}`: reflect.TypeFor[Effort](),
+		`{"effort":{%s}}`: reflect.TypeFor[EffortLevel](),
 	} {
 		for _, field := range reflect.VisibleFields(of) {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")

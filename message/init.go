@@ -3,6 +3,7 @@ package message
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -35,11 +36,11 @@ type Init struct {
 	// Capabilities name protocol features that a host may rely on.
 	Capabilities []string `json:"capabilities,omitzero"`
 
-	OutputStyle            string `json:"output_style,omitzero"`
-	Effort                 string `json:"effort,omitzero"`
-	ViewMode               string `json:"view_mode,omitzero"`
-	FastModeState          string `json:"fast_mode_state,omitzero"`
-	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
+	OutputStyle            string         `json:"output_style,omitzero"`
+	Effort                 control.Effort `json:"effort,omitzero"`
+	ViewMode               string         `json:"view_mode,omitzero"`
+	FastModeState          string         `json:"fast_mode_state,omitzero"`
+	FastModeDisabledReason string         `json:"fast_mode_disabled_reason,omitzero"`
 
 	// OriginalCwd is where the CLI was started; Cwd may have moved on.
 	OriginalCwd           string   `json:"original_cwd,omitzero"`

@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -23,8 +22,8 @@ func main() {
 
 // agents are what Claude can delegate to. It reads the descriptions to choose,
 // and the prompts are the system prompts of the agents.
-func agents() map[string]control.AgentDefinition {
-	return map[string]control.AgentDefinition{
+func agents() map[string]claude.AgentDefinition {
+	return map[string]claude.AgentDefinition{
 		"reviewer": {
 			Description: "Reviews Go code for mistakes",
 			Prompt:      "You review Go code. Report mistakes only, each with file and line.",

@@ -31,7 +31,7 @@ func options() *claude.Options {
 	})
 	return &claude.Options{
 		PartialMessages: true,
-		SettingSources:  []string{},
+		SettingSources:  []claude.SettingSource{},
 		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
 			return permission.Allow(), nil
 		},

@@ -60,22 +60,22 @@ func probes() []probe {
 		{"`AgentProgressSummaries`", true, nil, summaries},
 		{"`SessionID`", false, nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
 		{"`Tools`", false, nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
-		{"`SettingSources`", false, nil, asks(func(o *claude.Options) { o.SettingSources = []string{} })},
+		{"`SettingSources`", false, nil, asks(func(o *claude.Options) { o.SettingSources = []claude.SettingSource{} })},
 		{"`Settings`", false, nil, asks(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
 		{"`ManagedSettings`", true, nil, asks(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
 		{"`StrictMCPConfig`", false, nil, asks(func(o *claude.Options) { o.StrictMCPConfig = true })},
 		{"`NoPersistence`", false, nil, asks(func(o *claude.Options) { o.NoPersistence = true })},
 		{"`FallbackModel`", false, nil, asks(func(o *claude.Options) { o.FallbackModel = "haiku" })},
 		{"`Effort`", false, nil, asks(func(o *claude.Options) { o.Effort = "high" })},
-		{"`Thinking` with a mode", false, nil, asks(func(o *claude.Options) { o.Thinking.Mode = "disabled" })},
-		{"`Thinking` with a budget", false, nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: "enabled", Budget: 2000} })},
+		{"`Thinking` with a mode", false, nil, asks(func(o *claude.Options) { o.Thinking.Mode = claude.ThinkingDisabled })},
+		{"`Thinking` with a budget", false, nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000} })},
 		{"`Betas`", false, nil, asks(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
 		{"`MaxTurns`", false, nil, asks(func(o *claude.Options) { o.MaxTurns = 3 })},
 		{"`MaxBudgetUSD`", false, nil, asks(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
 		{"`TaskBudget`", false, nil, asks(func(o *claude.Options) { o.TaskBudget = 50000 })},
 		{"`Plugins`", false, nil, asks(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
 		{"`AllowBypassPermissions`", false, nil, asks(func(o *claude.Options) { o.AllowBypassPermissions = true })},
-		{"`PermissionPrompts`", false, nil, asks(func(o *claude.Options) { o.PermissionPrompts = "none" })},
+		{"`PermissionPrompts`", false, nil, asks(func(o *claude.Options) { o.PermissionPrompts = claude.PermissionPromptsNone })},
 		{"`ProjectConfigRoot`", false, nil, asks(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
 		{"`PartialMessages`", false, nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
 		{"`ReplayUserMessages`", false, nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
@@ -198,7 +198,7 @@ func emptyPrompt(ctx context.Context, b *bench) (bool, error) {
 }
 
 func agents(ctx context.Context, b *bench) (bool, error) {
-	b.opts.Agents = map[string]control.AgentDefinition{"shepherd": {Description: "counts sheep at night", Prompt: "Count."}}
+	b.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep at night", Prompt: "Count."}}
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
 	}
@@ -215,7 +215,7 @@ func summaries(ctx context.Context, b *bench) (bool, error) {
 	}
 	b.model.Add(claudetest.UseTool("Agent", map[string]any{"subagent_type": "shepherd", "description": "count", "prompt": "Count.", "run_in_background": false}),
 		bash("echo one"), bash("touch two; sleep 40"), claudetest.Say("Counting the sheep"))
-	b.opts.Agents = map[string]control.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "Count."}}
+	b.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "Count."}}
 	b.opts.AgentProgressSummaries, b.opts.PermissionMode = true, permission.ModeBypassPermissions
 	for msg, err := range claude.Query(ctx, "count", b.opts) {
 		if err != nil {

@@ -58,7 +58,7 @@ func TestRealControlOperations(t *testing.T) {
 			return len(v.Effective) > 0 && v.Applied.Model != "", err
 		},
 		"SaveSettings": func(ctx c) (bool, error) {
-			err := s.SaveSettings(ctx, "localSettings", map[string]any{"outputStyle": "default"})
+			err := s.SaveSettings(ctx, claude.SettingSourceLocal, map[string]any{"outputStyle": "default"})
 			_, stat := os.Stat(filepath.Join(r.dir, ".claude", "settings.local.json"))
 			return stat == nil, err
 		},
@@ -86,7 +86,7 @@ func TestRealControlOperations(t *testing.T) {
 		"SeedReadState":    func(ctx c) (bool, error) { return true, s.SeedReadState(ctx, file, time.Now()) },
 		"RegisterRepoRoot": func(ctx c) (bool, error) { v, err := s.RegisterRepoRoot(ctx, sub); return v == sub, err },
 		"SetThinking": func(ctx c) (bool, error) {
-			return true, s.SetThinking(ctx, claude.Thinking{Mode: "enabled", Budget: 2000})
+			return true, s.SetThinking(ctx, claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000})
 		},
 		"SetModel": func(ctx c) (bool, error) { return true, errors.Join(s.SetModel(ctx, "haiku"), s.SetModel(ctx, "")) },
 		"SetPermissionMode": func(ctx c) (bool, error) {

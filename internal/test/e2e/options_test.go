@@ -25,22 +25,22 @@ func TestRealOptionsAreTaken(t *testing.T) {
 	plugin := writePlugin(t)
 	o := r.opts
 	o.Model, o.FallbackModel, o.Effort = "sonnet", "haiku", "high"
-	o.Thinking = claude.Thinking{Mode: "enabled", Budget: 2000, Display: "omitted"}
+	o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000, Display: claude.ThinkingOmitted}
 	o.Betas = []string{"context-1m-2025-08-07"}
 	o.SystemPrompt = claude.SystemPrompt{Sections: []string{"You are a test.", "Still."}, Append: "Really.", Fresh: true}
 	o.PlanModeInstructions = "Plan."
 	o.VerbatimPrompts, o.PromptSuggestions = true, true
 	o.ToolAliases = map[string]string{"Shell": "Bash"}
-	o.PermissionPrompts = "none"
+	o.PermissionPrompts = claude.PermissionPromptsNone
 	o.PermissionMode = permission.ModeDefault
-	o.QuestionPreview = "html"
-	o.Agents = map[string]control.AgentDefinition{"helper": {Description: "helps", Prompt: "Help.", Tools: []string{"Read"}, Model: "inherit", MaxTurns: 3, Effort: "low"}}
+	o.QuestionPreview = claude.QuestionPreviewHTML
+	o.Agents = map[string]claude.AgentDefinition{"helper": {Description: "helps", Prompt: "Help.", Tools: []string{"Read"}, Model: "inherit", MaxTurns: 3, Effort: "low"}}
 	o.Agent = "helper"
 	o.ForwardSubagentText, o.AgentProgressSummaries, o.PerTaskStop = true, true, true
 	o.Skills = []string{"box:greet"}
 	o.Plugins = []control.PluginConfig{{Path: plugin, SkipMCPDiscovery: true}}
 	o.Title = "A test"
-	o.SettingSources = []string{"user", "project"}
+	o.SettingSources = []claude.SettingSource{claude.SettingSourceUser, claude.SettingSourceProject}
 	o.Settings = map[string]any{"includeCoAuthoredBy": false}
 	o.ManagedSettings = map[string]any{"permissions": map[string]any{"deny": []string{"WebFetch"}}}
 	o.Sandbox = &claude.Sandbox{Enabled: false}
@@ -140,7 +140,7 @@ func TestRealAgentIsCallable(t *testing.T) {
 		return claudetest.UseTool("Agent", map[string]any{"subagent_type": "shepherd", "description": "count", "prompt": "Count.", "run_in_background": false})
 	})
 	r := startReal(t, model)
-	r.opts.Agents = map[string]control.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "You count sheep."}}
+	r.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "You count sheep."}}
 	r.opts.ForwardSubagentText = true
 	heard, forwarded := "", ""
 	for msg, err := range claude.Query(t.Context(), "How many sheep?", r.opts) {
@@ -278,7 +278,7 @@ func TestRealHardened(t *testing.T) {
 			})
 			o := claude.Hardened()
 			if !hardened {
-				o = &claude.Options{SettingSources: []string{"user", "project", "local"}}
+				o = &claude.Options{SettingSources: []claude.SettingSource{claude.SettingSourceUser, claude.SettingSourceProject, claude.SettingSourceLocal}}
 			}
 			o.CLIPath, o.Cwd, o.Logger, o.Env = r.opts.CLIPath, r.opts.Cwd, r.opts.Logger, r.opts.Env
 			o.AllowedTools = []string{"Bash(printenv:*)"}
