@@ -64,8 +64,11 @@ func (s *script) expression(text string) {
 
 // numeric reports whether a variable holds numbers only, or nothing.
 func (s *script) numeric(name string) bool {
-	return name != "" && !strings.ContainsAny(name[:1], "123456789@*") && !s.texts[name]
+	return name != "" && !strings.ContainsAny(name[:1], "0123456789@*") && !s.texts[name] && !shellText.MatchString(name)
 }
+
+// shellText are the variables that the shell itself fills with text.
+var shellText = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|COPROC|PWD|OLDPWD|BASH(_(REMATCH|COMMAND|ARGV|ARGV0|SOURCE|EXECUTION_STRING))?|COMP_\w+|READLINE_\w+)$`)
 
 var digits = regexp.MustCompile(`^[-+]?[0-9]*$`)
 

@@ -9,18 +9,48 @@ import (
 // program. They know the few forms that people write on a command line, and
 // take everything else for dangerous.
 
-var (
-	awkString = regexp.MustCompile(`"(\\.|[^"\\\n])*"`)
-	// A regular expression where awk cannot read a division.
-	awkRegexp = regexp.MustCompile(`(^|[~({;!&|,}\n])(\s*)/(\\.|[^/\\\n"])*/`)
-	awkBad    = regexp.MustCompile(`[|@]|\b(system|getline|close|fflush)\b|\\$`)
-)
-
+// awkStarts reads a program for awk from left to right, since a quote means
+// another thing in a string, in a regular expression and in a comment.
 func awkStarts(code string) bool {
-	code = awkString.ReplaceAllString(code, "0")
-	code = awkRegexp.ReplaceAllString(code, "${1}0")
-	return awkBad.MatchString(strings.ReplaceAll(code, "||", "&&"))
+	rest := strings.ReplaceAll(code, "||", "&&")
+	bare := strings.Builder{} // what is neither text nor pattern
+	last := byte('\n')        // the last that is not blank
+	for i := 0; i < len(rest); i++ {
+		c := rest[i]
+		switch {
+		case c == '\\':
+			return true
+		case c == '#':
+			for i+1 < len(rest) && rest[i+1] != '\n' {
+				i++
+			}
+			continue
+		case c == '"' || c == '/' && strings.IndexByte("~({;!&|,}\n", last) >= 0:
+			_, tail, ok := delimited(rest[i+1:], c)
+			if whole := rest[i : len(rest)-len(tail)]; !ok || strings.Contains(whole, "\n") || c == '/' && strings.Contains(whole, "[/") {
+				return true
+			}
+			i = len(rest) - len(tail) - 1
+			bare.WriteByte('0')
+			last = '0'
+			continue
+		case c == '/' && isLetter(last) && awkKeyword.MatchString(bare.String()):
+			return true // a pattern, and no division
+		}
+		bare.WriteByte(c)
+		if c != ' ' && c != '\t' {
+			last = c
+		}
+	}
+	return awkBad.MatchString(bare.String())
 }
+
+var (
+	awkBad     = regexp.MustCompile(`[|@]|\b(system|getline|close|fflush)\b`)
+	awkKeyword = regexp.MustCompile(`\b(print|printf|return|in|exit|delete|case)\s*$`)
+	// awkWrites finds what goes to a file.
+	awkWrites = regexp.MustCompile(`\bprintf?\b[^;}\n]*>`)
+)
 
 // sedStarts reads a script for sed, command by command.
 func sedStarts(code string) bool {
@@ -114,18 +144,29 @@ func delimited(text string, delimiter byte) (part, rest string, ok bool) {
 	return "", "", false
 }
 
-var perlBad = regexp.MustCompile(`[@` + "`" + `]|\$\s*[\{\[\\:]|\(\?+[\{\?]|\(\*`)
+var (
+	// What may follow a dollar in a pattern or in what replaces it: a group, a
+	// name that is not the beginning of an element, or the end of the pattern.
+	perlValue = regexp.MustCompile(`\$([0-9]+|[A-Za-z_][A-Za-z0-9_]*|&)([^-\[{:(A-Za-z0-9_]|$)|\$([)|]|$)`)
+	perlBad   = regexp.MustCompile("[$@`]|\\(\\?+[\\{\\?]|\\(\\*")
+)
 
 // perlStarts knows substitutions only.
 func perlStarts(code string) bool {
 	code = strings.TrimSpace(code)
 	for code != "" {
-		if !strings.HasPrefix(code, "s") || perlBad.MatchString(code) || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
+		if !strings.HasPrefix(code, "s") || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
 			return true
 		}
-		_, rest, ok := delimited(code[2:], code[1])
+		pattern, rest, ok := delimited(code[2:], code[1])
+		text := ""
 		if ok {
-			_, rest, ok = delimited(rest, code[1])
+			text, rest, ok = delimited(rest, code[1])
+		}
+		for _, part := range []string{pattern, text} {
+			if perlBad.MatchString(perlValue.ReplaceAllString(part, "$2")) {
+				return true
+			}
 		}
 		rest = strings.TrimLeft(rest, "gimsx")
 		if !ok || rest != "" && rest[0] != ';' {
@@ -136,46 +177,77 @@ func perlStarts(code string) bool {
 	return false
 }
 
-var (
-	pythonBad    = regexp.MustCompile(`__|\\[xuUN0-7]|\b(_?os|posix|nt|pty|popen\w*|system|spawn\w*|fork\w*|exec\w*|eval|compile|subprocess|_posixsubprocess|ctypes|cffi|builtins|modules|getattr|setattr|delattr|globals|locals|vars|breakpoint|importlib|imp|runpy|code|codeop|codecs|pdb|bdb|multiprocessing|asyncio|concurrent|threading|pickle|marshal|shelve|signal|platform|webbrowser|sh|shutil|sys\.\w*hook\w*|settrace|setprofile|pip|venv|distutils|setuptools|tempfile|pathlib|input|open|help|license|site|inspect|gc|types|timeit|trace|profile|cProfile|doctest|unittest|antigravity|operator|methodcaller|attrgetter|write\w*)\b`)
-	pythonImport = regexp.MustCompile(`\b(?:import|from)\s+([A-Za-z_][\w.]*(?:\s*,\s*[A-Za-z_][\w.]*)*)`)
+// Of Python only what is named here is taken for harmless: modules, and what is
+// asked of values. Words in strings count as if they were code.
+const (
+	pythonModules = " json sys re math datetime time base64 hashlib urllib.parse collections itertools functools random csv textwrap pprint statistics decimal fractions uuid struct calendar html binascii zlib secrets bisect heapq unicodedata difflib tomllib ast keyword "
+	pythonMembers = " load loads dumps read readline readlines stdin stdout stderr buffer argv version version_info path prefix executable platform get items keys values append join split rsplit strip lstrip rstrip splitlines replace lower upper title startswith endswith find count index sort reverse copy update add pop encode decode isdigit isalpha sub search match findall finditer fullmatch group groups start end sqrt floor ceil pi e log log2 log10 exp pow sin cos tan gcd factorial now today utcnow date time datetime timedelta timezone utc strftime strptime isoformat timestamp fromtimestamp fromisoformat total_seconds days seconds year month day b64encode b64decode urlsafe_b64encode urlsafe_b64decode hexdigest digest md5 sha1 sha256 sha512 parse quote unquote quote_plus unquote_plus urlencode urlparse urlsplit parse_qs netloc hostname query scheme Counter most_common defaultdict OrderedDict deque chain product permutations combinations randint random choice choices sample shuffle uniform seed token_hex token_urlsafe uuid4 hex reader DictReader mean median stdev pprint indent dedent wrap zfill center ljust rjust bit_length escape unescape flush maxsize exit literal_eval json name "
 )
 
-// pythonModules start nothing.
-const pythonModules = " json sys re math datetime time base64 hashlib urllib.parse collections itertools functools string random csv textwrap pprint statistics decimal fractions uuid struct calendar html binascii zlib secrets colorsys bisect heapq unicodedata difflib tomllib ast keyword numpy pandas yaml requests torch "
+var (
+	pythonBad    = regexp.MustCompile(`[^\x20-\x7e\n\t]|__|\\[^nrt'"\\]|\b(eval|exec|compile|open|input|breakpoint|getattr|setattr|delattr|globals|locals|vars|help|class|async|type|object|super)\b|\bimport\s*[*(\\]`)
+	pythonImport = regexp.MustCompile(`\bimport\s+([A-Za-z_][\w.]*(?:\s+as\s+\w+)?(?:\s*,\s*[A-Za-z_][\w.]*(?:\s+as\s+\w+)?)*)`)
+	pythonFrom   = regexp.MustCompile(`\bfrom\s+([A-Za-z_][\w.]*)\s+$`)
+	pythonMember = regexp.MustCompile(`\.(\s|#|\\|[A-Za-z_]\w*)`)
+)
 
 func pythonStarts(code string) bool {
 	if pythonBad.MatchString(code) {
 		return true
 	}
 	imports := 0
-	for _, m := range pythonImport.FindAllStringSubmatch(code, -1) {
+	for _, m := range pythonImport.FindAllStringSubmatchIndex(code, -1) {
 		imports++
-		for name := range strings.SplitSeq(m[1], ",") {
-			if !listed(pythonModules, strings.TrimSpace(name)) {
+		names := pythonModules
+		if from := pythonFrom.FindStringSubmatch(code[:m[0]]); from != nil {
+			if names = pythonMembers; !listed(pythonModules, from[1]) {
 				return true
 			}
+		}
+		for name := range strings.SplitSeq(code[m[2]:m[3]], ",") {
+			if fields := strings.Fields(name); !listed(names, fields[0]) {
+				return true
+			}
+		}
+	}
+	for _, m := range pythonMember.FindAllStringSubmatch(code, -1) {
+		if !listed(pythonMembers, m[1]) {
+			return true
 		}
 	}
 	return strings.Count(code, "import") > imports
 }
 
+// Of JavaScript only these words are taken for harmless, and single letters.
+const nodeWords = " console log error require JSON parse stringify process version versions v8 node env argv const let var function return if else for of in new Date Math Object keys map filter reduce forEach join length toString toISOString toFixed now true false null undefined readFileSync existsSync readdirSync path resolve basename dirname extname randomBytes randomUUID createHash update digest Number parseInt parseFloat String Array isArray from Boolean split trim slice replace includes startsWith endsWith indexOf sort reverse concat push max min floor ceil round abs sqrt pow random PI name scripts dependencies devDependencies description license main pkg data err res obj str key val out line lines item items file text typeof "
+
 var (
-	nodeBad     = regexp.MustCompile(`\\|\b(child_process|eval|Function|constructor|prototype|__\w*|global\w*|binding|_linkedBinding|dlopen|mainModule|import|module|createRequire|vm|worker_threads|cluster|repl|inspector|spawn\w*|exec\w*|fork|Worker|getBuiltinModule|kill|Reflect|Proxy|WebAssembly|Symbol|write\w*|with|this|arguments|debugger|async_hooks|stdin)\b`)
-	nodeIndex   = regexp.MustCompile(`\[[^\]]*[+` + "`" + `(]`)
+	nodeString  = regexp.MustCompile(`'[^'"\n]*'|"[^'"\n]*"`)
+	nodeBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`/#@'\"]")
+	nodeIndex   = regexp.MustCompile(`\[[0-9]+\]`)
+	nodeWord    = regexp.MustCompile(`[A-Za-z_$][\w$]*`)
 	nodeRequire = regexp.MustCompile(`\brequire\((?:'[^'"]*'|"[^'"]*")\)`)
 	nodeModule  = regexp.MustCompile(`^require\(['"]((node:)?(fs|path|util|os|crypto|url|assert|querystring|zlib|events|buffer)|\.{0,2}/?[\w./-]*\.json)['"]\)$`)
 )
 
 func nodeStarts(code string) bool {
-	if nodeBad.MatchString(code) || nodeIndex.MatchString(code) {
-		return true
-	}
 	found := nodeRequire.FindAllString(code, -1)
 	for _, r := range found {
 		if !nodeModule.MatchString(r) {
 			return true
 		}
 	}
-	return strings.Count(code, "require") != len(found)
+	if strings.Count(code, "require") != len(found) {
+		return true
+	}
+	bare := nodeIndex.ReplaceAllString(nodeString.ReplaceAllString(code, "0"), "")
+	if nodeBad.MatchString(bare) || strings.Contains(bare, "[") {
+		return true
+	}
+	for _, word := range nodeWord.FindAllString(bare, -1) {
+		if len(word) > 1 && !listed(nodeWords, word) {
+			return true
+		}
+	}
+	return false
 }

@@ -49,16 +49,29 @@ func (s *script) enter(dir string) {
 	}
 }
 
-// writes notes the files that a command makes.
-func (s *script) writes(name string, words []string) {
-	if !listed(makers, name) {
+// writes notes the files that a command makes. A program that nobody knows may
+// make all that it names.
+func (s *script) writes(name string, words []string, open bool) {
+	known := isPlain(name) || special(name) || loader.MatchString(name)
+	switch {
+	case listed(makers, name), open && !known && !strings.HasPrefix(words[0], "./"):
+	case name == "find" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || strings.HasPrefix(w, "-fls") }):
+	case listed(" tar bsdtar cpio rename ", name) && slices.ContainsFunc(words, renamed.MatchString):
+		s.pieces = true
+		return
+	default:
 		return
 	}
 	s.pieces = s.pieces || strings.HasSuffix(name, "split")
 	for _, word := range words[1:] {
-		s.make(strings.TrimPrefix(word, "of="))
+		for _, p := range meanings(word, false) {
+			s.make(p)
+		}
 	}
 }
+
+// renamed are options that give other names to what is unpacked.
+var renamed = regexp.MustCompile(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)
 
 // How many files a command may name, and how much work they may be, before it
 // is too much to look at, and denied.

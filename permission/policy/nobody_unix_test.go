@@ -3,8 +3,10 @@
 package policy_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 )
 
@@ -16,19 +18,10 @@ func nobody(cmd *exec.Cmd) error {
 	}
 	const id = 65534
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
-	root, err := os.OpenRoot(cmd.Dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	names, err := os.ReadDir(cmd.Dir)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := root.Lchown(name.Name(), id, id); err != nil {
+	return filepath.WalkDir(cmd.Dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
 			return err
 		}
-	}
-	return root.Lchown(".", id, id)
+		return os.Lchown(path, id, id)
+	})
 }

@@ -11,7 +11,9 @@ import (
 
 // isPlain reports whether a program does not run its arguments, apart from what
 // [running] says.
-func isPlain(name string) bool { return listed(plainPrograms, name) }
+func isPlain(name string) bool {
+	return listed(plainPrograms, name) || name != "" && strings.Contains(plainPrograms, " "+name+"\n")
+}
 
 func listed(list, name string) bool {
 	return name != "" && strings.Contains(list, " "+name+" ") && !strings.Contains(name, " ")
@@ -27,24 +29,28 @@ const plainPrograms = ` : true false echo cd pushd popd dirs pwd set shopt umask
  mvn gradle javac jar dotnet swiftc kotlinc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl service
  shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc claude claudectl tput clear reset stty tty getconf getent locale cloc tokei scc loc `
 
-// running says by which arguments a program that is otherwise plain runs
+// runningOption says by which arguments a program that is otherwise plain runs
 // something. Where the whole is known, an argument that is not known makes the
 // command unreadable; where not, it is as if the program were in no table.
-var running = []struct {
+type runningOption struct {
 	programs string
 	argument *regexp.Regexp
 	whole    bool
-}{
+}
+
+var running = []runningOption{
 	{" git ", regexp.MustCompile(`^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exec|config|upload|receive|extcmd|open|ext-diff|textconv).*|-O.*|ext::.*|send-email|instaweb)$`), true},
 	{" hg ", regexp.MustCompile(`^--config|^alias`), true},
 	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), true},
 	{" find ", regexp.MustCompile(`^-(exec|ok)`), true},
 	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), true},
-	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF])`), true},
+	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF]|[a-zA-Z]*[IF][a-zA-Z]*$)`), true},
 	{" rsync scp sftp ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[eSoD]|--rs)`), true},
 	{" sort ", regexp.MustCompile(`^--com`), true},
 	{" split ", regexp.MustCompile(`^--f`), true},
-	{" zip ", regexp.MustCompile(`^(-T|--unzip|--test)`), true},
+	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), true},
+	{" sftp ", regexp.MustCompile(`^-[bDS]`), true},
+	{" dpkg ", regexp.MustCompile(`^--(pre|post|status)`), true},
 	{" man ", regexp.MustCompile(`^-(P|H|-pager|-html)`), true},
 	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), true},
 	{" rg ag ack ", regexp.MustCompile(`^--(pre|hostname-bin|pager|ackrc)`), true},
@@ -67,19 +73,21 @@ type starter struct {
 	values string // letters of its options that take the next word
 	own    int    // words of its own before the command
 	shell  bool   // alone it starts a shell, and its arguments are a script
+	script bool   // its option -c takes a script
 }
 
 var starters = map[string]starter{
 	"env": {values: "uCSP"}, "sudo": {values: "ugphCTRDrtU", shell: true}, "doas": {values: "uCa", shell: true}, "nice": {values: "n"}, "ionice": {values: "cnpPu"},
 	"chrt": {own: 1}, "taskset": {own: 1}, "stdbuf": {values: "ioe"}, "setsid": {}, "nohup": {}, "unbuffer": {}, "time": {values: "fo"}, "timeout": {own: 1, values: "ks"},
-	"gtimeout": {own: 1, values: "ks"}, "xargs": {values: "aEIJLnPRsd"}, "gxargs": {values: "aEIJLnPRsd"}, "watch": {values: "nq", shell: true}, "flock": {own: 1, values: "wE", shell: true},
+	"gtimeout": {own: 1, values: "ks"}, "xargs": {values: "aEIJLnPRsd"}, "gxargs": {values: "aEIJLnPRsd"}, "watch": {values: "nq", shell: true}, "flock": {own: 1, values: "wE", shell: true, script: true},
 	"strace": {values: "aeEIoOpPsSuUXb"}, "ltrace": {values: "aeEFnopsSu"}, "chroot": {own: 1, shell: true}, "unshare": {shell: true}, "nsenter": {values: "tSG", shell: true},
-	"setarch": {own: 1}, "linux32": {}, "linux64": {}, "fakeroot": {values: "lisb", shell: true}, "systemd-run": {values: "pHMuE"}, "su": {values: "cgGs", shell: true},
-	"runuser": {values: "cgGsu", shell: true}, "pkexec": {}, "setpriv": {}, "prlimit": {}, "numactl": {values: "mNCip"}, "busybox": {}, "toybox": {}, "command": {}, "builtin": {},
+	"setarch": {own: 1}, "linux32": {}, "linux64": {}, "fakeroot": {values: "lisb", shell: true}, "systemd-run": {values: "pHMuE"}, "su": {values: "cgGs", shell: true, script: true},
+	"runuser": {values: "cgGsu", shell: true, script: true}, "pkexec": {}, "setpriv": {}, "prlimit": {}, "numactl": {values: "mNCip"}, "busybox": {}, "toybox": {}, "command": {}, "builtin": {},
 	"exec": {values: "a"}, "noglob": {}, "nocorrect": {}, "-": {}, "--": {}, "repeat": {own: 1}, "emulate": {own: 1, values: "c", shell: true}, "ssh": {own: 1, values: "bcDEeFIiJLlmOopQRSWw", shell: true},
-	"script": {values: "cIOBTmEt", shell: true}, "parallel": {values: "jNn", shell: true}, "dbus-run-session": {}, "xvfb-run": {values: "en"}, "caffeinate": {values: "tw"}, "proxychains": {},
+	"script": {values: "cIOBTmEt", shell: true, script: true}, "parallel": {values: "jNn", shell: true}, "dbus-run-session": {}, "xvfb-run": {values: "en"}, "caffeinate": {values: "tw"}, "proxychains": {},
 	"proxychains4": {}, "torsocks": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "tini": {}, "dumb-init": {}, "chpst": {values: "uUb/"}, "entr": {}, "ccache": {}, "catchsegv": {}, "setlock": {own: 1},
-	"firejail": {}, "bwrap": {}, "proot": {}, "cgexec": {values: "g"}, "perf": {}, "hyperfine": {shell: true}, "at": {shell: true}, "batch": {shell: true}, "newgrp": {shell: true}, "sg": {own: 1, shell: true},
+	"firejail": {}, "bwrap": {}, "proot": {}, "cgexec": {values: "g"}, "perf": {}, "hyperfine": {shell: true}, "capsh": {shell: true, script: true}, "eatmydata": {}, "faketime": {own: 1}, "valgrind": {}, "rlwrap": {}, "cpulimit": {values: "lpe"}, "daemonize": {}, "runcon": {values: "tulrc"}, "rr": {},
+	"heaptrack": {}, "tsp": {}, "sshpass": {values: "pfd"}, "winpty": {}, "dotenv": {}, "cross-env": {}, "coreutils": {}, "start-stop-daemon": {shell: true}, "choom": {values: "np"}, "uclampset": {}, "pyenv": {own: 1}, "rbenv": {own: 1}, "nvm": {own: 1}, "asdf": {own: 1}, "mise": {own: 1}, "direnv": {own: 2}, "conda": {own: 1}, "at": {shell: true}, "batch": {shell: true}, "newgrp": {shell: true}, "sg": {own: 1, shell: true, script: true},
 }
 
 // Shells whose scripts are read, and others whose language is not known here.
@@ -90,21 +98,28 @@ const (
 
 // language is an interpreter of another language than the shell's.
 type language struct {
-	names  string
-	code   *regexp.Regexp // the option that code follows, or is joined to
-	values string         // letters of options that take the next word
-	file   string         // letters of options that take a script
-	first  bool           // the first argument is code
+	names string
+	code  *regexp.Regexp // the option that code follows, or is joined to
+	// options are those that change nothing about what runs. One that is not
+	// known makes the rest unreadable. nil: all are harmless.
+	options *regexp.Regexp
+	values  string // letters of options that take the next word
+	file    string // letters of options that take a script
+	first   bool   // the first argument is code
 	// starts reports whether code may start a program; nil: all code may.
 	starts func(code string) bool
 }
 
 var languages = []language{
-	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`^(?:-e|--source=?)(.*)$`), values: "Fv", file: "fEi", first: true, starts: awkStarts},
-	{names: " sed gsed ", code: regexp.MustCompile(`^(?:-[nErsuzi]*e|--expression=?)(.*)$`), values: "lN", file: "f", first: true, starts: sedStarts},
-	{names: " perl ", code: regexp.MustCompile(`^-[acilnpswW0-9]*[eE](.*)$`), values: "", starts: perlStarts},
-	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEiIOqsSuvx]*c(.*)$`), values: "WXm", starts: pythonStarts},
-	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`), values: "rC", starts: nodeStarts},
+	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`^(?:-e|--source=?)(.*)$`), options: regexp.MustCompile(`^(-[Fv].*|-[fE]|--(posix|traditional|re-interval|csv|bignum))$`),
+		values: "Fv", file: "fEi", first: true, starts: awkStarts},
+	{names: " sed gsed ", code: regexp.MustCompile(`^(?:-[nErsuz]*e|--expression=?)(.*)$`),
+		options: regexp.MustCompile(`^(-[nErsuz]+|-[nErsuz]*[fi]|-i\S*|-l|--(quiet|silent|in-place|in-place=\S*|regexp-extended|null-data|separate|unbuffered|posix|sandbox|debug|follow-symlinks))$`),
+		values:  "lN", file: "f", first: true, starts: sedStarts},
+	{names: " perl ", code: regexp.MustCompile(`^-[acilnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F.*|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
+	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
+	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
+		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
 	{names: " ruby irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
 		code: regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
 }
@@ -140,5 +155,5 @@ func special(name string) bool {
 const (
 	writers = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort chmod chown chgrp tar unzip gzip gunzip bzip2 xz zstd zip git curl wget scp sponge mktemp mkfifo rename prettier gofmt goimports black jq yq "
 	readers = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln scp rsync dd install source . sort uniq cut paste rev fold diff cmp comm tee "
-	makers  = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename "
+	makers  = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename sort uniq xxd openssl strip objcopy patchelf iconv gunzip unxz bunzip2 unzip ar "
 )

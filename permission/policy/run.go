@@ -13,25 +13,21 @@ func (s *script) run(words []string, in input) {
 	}
 	name := base(words[0])
 	open := !isPlain(name) && !listed(evaluators, name)
-	for _, r := range running {
-		if !listed(r.programs, name) {
-			continue
-		}
-		for _, word := range words[1:] {
-			if r.argument.MatchString(word) {
-				open = true
-				if r.whole && slices.ContainsFunc(words[1:], func(w string) bool { return !static(w) }) {
-					s.fail("%s runs what is not known before", name)
-				}
-			}
-		}
+	if s.runsArguments(name, words) {
+		open = true
 	}
 	if name == "xargs" || name == "gxargs" {
 		words = append(slices.Clone(words), string(anyWords))
 	}
 	s.commands = append(s.commands, command{words, open})
 	s.ran = append(s.ran, name)
-	s.writes(name, words)
+	if sub, ok := strings.CutPrefix(name, "git-"); ok { // a command of git as a program
+		s.commands = append(s.commands, command{append([]string{"git", sub}, words[1:]...), open})
+	}
+	if strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/") {
+		s.scripts = true
+	}
+	s.writes(name, words, open)
 	s.dispatch(words, in)
 	if !open {
 		return
@@ -54,6 +50,30 @@ func (s *script) run(words []string, in input) {
 			s.maybe(false, func() { s.dispatchText(word) })
 		}
 	}
+}
+
+// runsArguments reports whether a program that is otherwise plain runs one of
+// its arguments. What is not known of them then makes the command unreadable.
+func (s *script) runsArguments(name string, words []string) bool {
+	runs := false
+	for _, r := range running {
+		if !listed(r.programs, name) || !slices.ContainsFunc(words[1:], r.argument.MatchString) {
+			continue
+		}
+		runs = true
+		if !r.whole {
+			continue
+		}
+		for _, w := range words[1:] {
+			if !static(w) || strings.ContainsAny(w, "$`") && name != "find" && name != "fd" {
+				s.fail("%s runs what is not known before", name)
+			}
+			for _, piece := range pieces(w) {
+				s.ran = append(s.ran, base(piece))
+			}
+		}
+	}
+	return runs
 }
 
 // maybe reads what a program may run. Unless it is sure that it does, what
@@ -88,12 +108,21 @@ func (s *script) dispatch(words []string, in input) {
 		s.start(st, words, in)
 	default:
 		if lang, ok := languageOf(name); ok {
+			s.ran = append(s.ran, languageSources...)
 			s.interpret(lang, words, in)
+		} else if loader.MatchString(name) {
+			s.start(starter{}, words, in)
 		} else {
 			s.tool(name, words, in)
 		}
 	}
 }
+
+// loader is the program that loads others into memory.
+var loader = regexp.MustCompile(`^ld(-linux[-\w]*|-musl[-\w]*)?\.so(\.\d+)?$`)
+
+// languageSources are the files that interpreters load because they are there.
+var languageSources = []string{"*.py", "*.pth", "*.js", "*.cjs", "*.mjs", "*.pm", "*.pl", "*.rb"}
 
 // tool reads what is special about a few programs.
 func (s *script) tool(name string, words []string, in input) {
@@ -101,19 +130,36 @@ func (s *script) tool(name string, words []string, in input) {
 	case "find", "fd":
 		for i, word := range words[1:] {
 			if execution.MatchString(word) {
-				s.command(words[i+2:], in)
+				inner := slices.Clone(words[i+2:])
+				for n, w := range inner {
+					if n > 0 && w != "{}" || n == 0 { // a name inside of code
+						inner[n] = strings.ReplaceAll(w, "{}", string(anyText))
+					}
+				}
+				s.command(inner, in)
 			}
 		}
 	case "go":
 		for i, word := range words {
-			if word == "run" {
+			if word == "run" || word == "test" || word == "generate" {
+				s.ran = append(s.ran, "*.go")
 				for _, file := range words[i+1:] {
 					s.ran = append(s.ran, base(file))
 				}
 			}
 		}
+	case "gcc", "g++", "cc", "c++", "clang", "clang++", "rustc", "ld", "as", "javac", "swiftc", "kotlinc":
+		s.compile(words)
+	case "run-parts":
+		s.fail("run-parts runs all that is in a directory")
+	case "npx", "pnpx":
+		s.scriptOptions(words)
 	case "make", "gmake", "ninja", "npm", "pnpm", "yarn", "just", "task", "rake", "cmake", "docker", "podman":
-		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc")
+		s.ran = append(s.ran, "Makefile", "makefile", "GNUmakefile", "package.json", "build.ninja", "justfile", "Taskfile.yml", "Rakefile", "CMakeLists.txt", ".npmrc", "*.c", "*.cc", "*.cpp", "*.mk", "*.js", "*.go")
+		s.scripts = true
+		if listed(" npm pnpm yarn ", name) && slices.ContainsFunc(words, func(w string) bool { return w == "exec" || w == "x" || w == "dlx" }) {
+			s.scriptOptions(words)
+		}
 		for i, word := range words {
 			m := makefile.FindStringSubmatch(word)
 			if m != nil && m[1] != "" {
@@ -123,7 +169,24 @@ func (s *script) tool(name string, words []string, in input) {
 			}
 		}
 	case "git":
-		s.ran = append(s.ran, ".gitconfig", "config", "pre-commit", "post-checkout", "post-commit", "pre-push", "commit-msg", ".gitattributes")
+		s.git(words)
+	default:
+		s.console(name, words, in)
+	}
+}
+
+// compile reads the sources of a compiler: a program that is built of what was
+// written a moment before is written, too.
+func (s *script) compile(words []string) {
+	for _, word := range words[1:] {
+		switch {
+		case word == "-" || strings.HasPrefix(word, "-B"):
+			s.fail("%s compiles what it reads, or by what it is told", words[0])
+		case strings.HasPrefix(word, "@"):
+			s.runFile(word[1:])
+		case !strings.HasPrefix(word, "-"):
+			s.ran = append(s.ran, base(word))
+		}
 	}
 }
 
@@ -137,7 +200,11 @@ func (s *script) start(st starter, words []string, in input) {
 	if name == "command" && len(words) > 1 && strings.Trim(words[1], "-pvV") == "" && strings.ContainsAny(words[1], "vV") {
 		return // it says where a command is
 	}
+	if st.script {
+		s.scriptOptions(words)
+	}
 	own := st.own
+	loose := false // an option may have taken the next word, or not
 	for i := 1; i < len(words); i++ {
 		switch word := words[i]; {
 		case strings.ContainsFunc(word, isSpread):
@@ -148,18 +215,25 @@ func (s *script) start(st starter, words []string, in input) {
 			return
 		case name == "env" && splitString.MatchString(word):
 			s.commandLine(splitString.ReplaceAllString(word, ""))
+		case strings.HasPrefix(word, "--") && len(word) > 2:
+			loose = loose || !strings.Contains(word, "=")
 		case len(word) > 1 && word[0] == '-':
-			if strings.ContainsRune(st.values, rune(word[len(word)-1])) && word[1] != '-' {
+			if takesNext(st.values, word) {
 				i++
 				if i < len(words) && strings.ContainsFunc(words[i], isSpread) {
 					s.fail("%s starts what is not known before", name)
 				}
-				s.scriptOption(st, word, words[i:])
 			}
 		case named.MatchString(word) && strings.Contains(word, "="):
+			variable, value, _ := strings.Cut(word, "=")
+			s.set(variable, value)
 		case own > 0:
 			own--
+			loose = loose || !static(word)
 		default:
+			if loose && !allStatic(words[i:min(i+3, len(words))]) {
+				s.fail("%s starts what is not known before", name)
+			}
 			s.started(st, words, i, in)
 			return
 		}
@@ -169,18 +243,38 @@ func (s *script) start(st starter, words []string, in input) {
 	}
 }
 
+// takesNext reports whether a cluster of options ends with one that takes the
+// next word as its value.
+func takesNext(values, word string) bool {
+	i := strings.IndexAny(word[1:], values)
+	return values != "" && i >= 0 && i == len(word)-2
+}
+
+// scriptOptions reads the scripts that options such as -c of su take.
+func (s *script) scriptOptions(words []string) {
+	for i, word := range words[1:] {
+		if value, ok := strings.CutPrefix(word, "--command="); ok {
+			s.certain(value)
+		}
+		if scriptOption.MatchString(word) && i+2 < len(words) {
+			s.certain(words[i+2])
+		} else if m := joinedScript.FindStringSubmatch(word); m != nil {
+			s.certain(m[1])
+		} else if !static(word) && strings.HasPrefix(word, "-") {
+			s.fail("an option of %s that is not known before", words[0])
+		}
+	}
+}
+
+var (
+	scriptOption = regexp.MustCompile(`^(-[a-zA-Z]*c|--command|--call)$`)
+	joinedScript = regexp.MustCompile(`^-[qefa]*c(.+)$`)
+)
+
 // isSpread reports whether something unknown may be more than one word.
 func isSpread(r rune) bool { return isUnknown(r) && r != anyText }
 
 var splitString = regexp.MustCompile(`^(-[a-zA-Z0]*S|--s[a-z-]*=?)`)
-
-// scriptOption reads the script that an option such as -c of su takes.
-func (s *script) scriptOption(st starter, option string, rest []string) {
-	if !st.shell || !strings.HasSuffix(option, "c") || len(rest) == 0 {
-		return
-	}
-	s.certain(rest[0])
-}
 
 // certain reads a text that is certainly a script.
 func (s *script) certain(text string) {
@@ -198,9 +292,13 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		s.fail("%s starts what is not known before", base(words[0]))
 		return
 	}
-	for _, w := range words[1:i] { // what xargs puts in place of -I
-		if mark := strings.TrimPrefix(w, "-I"); mark != "" && base(words[0]) == "xargs" && !strings.HasPrefix(mark, "-") && strings.Contains(inner[0], mark) {
-			s.fail("xargs starts what it reads")
+	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && slices.ContainsFunc(running, func(r runningOption) bool { return r.whole && listed(r.programs, name) }) {
+		s.fail("%s gets options that are not known before", name)
+	}
+	if mark := replaced(words[:i]); mark != "" {
+		inner = slices.Clone(inner)
+		for n := range inner {
+			inner[n] = strings.ReplaceAll(inner[n], mark, string(anyText))
 		}
 	}
 	if strings.Contains(inner[0], "{}") {
@@ -218,6 +316,30 @@ func (s *script) started(st starter, words []string, i int, in input) {
 	s.command(inner, in)
 }
 
+// replaced is what xargs replaces in the command by what it reads.
+func replaced(words []string) string {
+	if name := base(words[0]); name != "xargs" && name != "gxargs" {
+		return ""
+	}
+	for i, w := range words[1:] {
+		switch {
+		case w == "-I" || w == "-J":
+			if i+2 < len(words) {
+				return words[i+2]
+			}
+		case strings.HasPrefix(w, "-I"), strings.HasPrefix(w, "-J"):
+			return w[2:]
+		case strings.HasPrefix(w, "--replace="):
+			return strings.TrimPrefix(w, "--replace=")
+		case w == "-i" || w == "--replace":
+			return "{}"
+		case strings.HasPrefix(w, "-i"):
+			return w[2:]
+		}
+	}
+	return ""
+}
+
 // command reads a command that another one starts.
 func (s *script) command(words []string, in input) {
 	if len(words) == 0 {
@@ -231,14 +353,13 @@ func (s *script) command(words []string, in input) {
 		s.fail("too many commands that start others")
 		return
 	}
-	s.ran = append(s.ran, base(words[0]))
-	s.dispatch(words, in)
+	s.run(words, in)
 	s.inner--
 }
 
 // shell reads the arguments of a shell.
 func (s *script) shell(words []string, in input) {
-	code, stdin := false, false
+	code, stdin, talks := false, false, false
 	i := 1
 options:
 	for ; i < len(words); i++ {
@@ -259,19 +380,21 @@ options:
 		case len(w) > 1 && (w[0] == '-' || w[0] == '+'):
 			code = code || w[0] == '-' && strings.Contains(w, "c")
 			stdin = stdin || strings.Contains(w, "s")
-			if strings.ContainsAny(w[len(w)-1:], "oO") {
-				i++
-			}
+			talks = talks || strings.ContainsAny(w, "iH")
+			i += strings.Count(w, "o") + strings.Count(w, "O") // each takes a word
 		default:
 			break options
 		}
 	}
+	s.ran = append(s.ran, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc")
 	switch {
 	case code && i < len(words):
 		s.certain(words[i])
 	case code:
 	case i < len(words) && !stdin && !isStdin(words[i]):
 		s.runFile(words[i])
+	case talks: // it expands what its history says
+		s.fail("%s is told what to do by what it reads", words[0])
 	default:
 		s.stdin(words[0], in)
 	}
@@ -302,13 +425,14 @@ func (s *script) interpret(lang language, words []string, in input) {
 		if !static(code) || lang.starts == nil || lang.starts(code) {
 			s.fail("code for %s that may start anything", name)
 		}
+		s.pieces = s.pieces || awkWrites.MatchString(code) && listed(languages[0].names, name)
 	}
 	have := false
 	for i := 1; i < len(words); i++ {
 		w := words[i]
 		m := lang.code.FindStringSubmatch(w)
 		switch {
-		case w == "--version" || w == "--help" || w == "-V" || w == "-v" && name != "awk":
+		case len(words) == 2 && (w == "--version" || w == "--help" || w == "-V" || w == "-v"):
 			return
 		case m != nil && m[1] != "":
 			check(m[1])
@@ -321,8 +445,8 @@ func (s *script) interpret(lang language, words []string, in input) {
 		case len(w) > 1 && w[0] == '-' && w != "--":
 			last := w[len(w)-1]
 			switch {
-			case strings.HasPrefix(w, "-M") && !module.MatchString(w):
-				s.fail("a module that may start anything")
+			case lang.options != nil && !lang.options.MatchString(w):
+				s.fail("an option of %s that may start anything", name)
 			case strings.IndexByte(lang.file, last) >= 0 && w[1] != '-':
 				have = true
 				if i++; i < len(words) {
@@ -360,5 +484,3 @@ func (s *script) interpret(lang language, words []string, in input) {
 
 // codeModule are modules of Python that run code they are given.
 var codeModule = regexp.MustCompile(`^(timeit|pdb|bdb|c?[pP]rofile|trace|runpy|code|doctest|asyncio|idlelib.*)$`)
-
-var module = regexp.MustCompile(`^-M[-A-Za-z0-9_:]*$`)

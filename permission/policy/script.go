@@ -34,6 +34,8 @@ type script struct {
 	texts     map[string]bool     // variables that may hold more than numbers
 	functions []string
 	dots      bool // the shell may have been told that * stands for dots
+	piped     int  // how many pipes lead here
+	told      bool // what comes by a pipe is what the text says
 	inner     int  // how many scripts are around
 	left      int  // of maxWork
 }
@@ -96,6 +98,9 @@ func (s *script) spend(n int) bool {
 // [reserved] has the second.
 var continuedComment = regexp.MustCompile("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
 
+// numberedElement is a redirection such as {a[x]}>file, which evaluates x.
+var numberedElement = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}[<>]`)
+
 // read adds what a text may run.
 func (s *script) read(text string) {
 	switch {
@@ -110,6 +115,9 @@ func (s *script) read(text string) {
 		return
 	case continuedComment.MatchString(text):
 		s.fail("a comment that ends with a backslash")
+		return
+	case numberedElement.MatchString(text):
+		s.fail("the number of a redirection goes to an element")
 		return
 	}
 	s.inner++
@@ -204,6 +212,10 @@ func (s *script) walk(node syntax.Node) {
 			s.assign(n)
 		case *syntax.DeclClause:
 			s.declare(n)
+		case *syntax.ArrayElem:
+			if n.Index != nil {
+				s.arithmetic(n.Index)
+			}
 		case *syntax.ParamExp:
 			s.param(n)
 		case *syntax.ExtGlob:
@@ -234,7 +246,12 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	from := len(s.commands)
 	s.walk(n.X)
 	to := len(s.commands)
+	told := s.told
+	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return listed(" echo printf ", base(c.words[0])) })
+	s.piped++
 	s.walk(n.Y)
+	s.piped--
+	s.told = told
 	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
 		for i := range s.commands[from:to] {
 			s.commands[from+i].open = true
@@ -262,8 +279,10 @@ func (s *script) statement(stmt *syntax.Stmt) {
 			for _, name := range files.word(r.Word) {
 				s.files = append(s.files, shellFile{name, writes, true})
 			}
-			if writes {
-				s.make(expander{}.text(r.Word))
+			if writes && r.Op != syntax.DplOut {
+				for _, name := range files.word(r.Word) {
+					s.make(name)
+				}
 			} else if r.Op == syntax.RdrIn {
 				in.file = expander{}.text(r.Word)
 			}
@@ -281,6 +300,7 @@ func (s *script) statement(stmt *syntax.Stmt) {
 		return
 	}
 	s.name(files.words(call.Args))
+	s.spelled(call.Args)
 	e := expander{}
 	if name, _ := literalText(call.Args[0]); name == "test" || name == "[" {
 		e.single = s.harmless
@@ -330,8 +350,24 @@ func base(word string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(name, "="), "zf_") // both for zsh
 }
 
-// make notes a file that is written, run one that is run.
-func (s *script) make(path string) { s.made = append(s.made, base(path)) }
+// make notes a file that is written.
+func (s *script) make(path string) {
+	s.pieces = s.pieces || !static(base(path))
+	s.made = append(s.made, base(path))
+	if strings.Contains(path, "hooks/") {
+		s.made = append(s.made, gitHook)
+	}
+	if ext := source.FindString(path); ext != "" {
+		s.made = append(s.made, "*"+ext)
+	}
+}
+
+// gitHook stands for all programs that git runs by itself.
+const gitHook = "git/hooks"
+
+// source are the ends of names of files that tools run, or build and run,
+// because they are there.
+var source = regexp.MustCompile(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
 
 // runFile notes a file that is run as a script, which must not be a pipe or
 // something that only the shell knows.

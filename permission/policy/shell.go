@@ -90,22 +90,35 @@ func (r rule) deniesCommand(c command, effort *int) bool {
 	if !c.open {
 		return false
 	}
-	words := openWords(c.words)
-	for i := range words {
-		if i > 0 && static(words[i]) && fitsWords(want, words[i:], whole, effort) {
-			return true
+	for _, words := range openWords(c.words) {
+		for i := range words {
+			if i > 0 && !whollyUnknown(base(words[i])) && base(words[i]) != string(anyName) && fitsWords(want, words[i:], whole, effort) {
+				return true
+			}
 		}
 	}
 	return *effort < 0
 }
 
-// openWords are the pieces that the words of a command consist of.
-func openWords(words []string) []string {
-	var all []string
+// openWords are the pieces that the words of a command consist of, as they
+// stand and, if that is another thing, without quotes.
+func openWords(words []string) [][]string {
+	var all, bare []string
+	quoted := false
 	for _, word := range words {
 		all = append(all, pieces(word)...)
+		without := unquoted(word)
+		quoted = quoted || without != word
+		bare = append(bare, pieces(without)...)
 	}
-	return all
+	if !quoted {
+		return [][]string{all}
+	}
+	return [][]string{all, bare}
+}
+
+func unquoted(text string) string {
+	return strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text)
 }
 
 // pieces cuts a text where a program that runs it might cut.
@@ -128,7 +141,7 @@ func fitsWords(want, words []string, whole bool, effort *int) bool {
 	if !spend(effort, 1) {
 		return true
 	}
-	if len(words) == 0 || !sameName(want[0], words[0]) {
+	if len(words) == 0 || !sameName(want[0], words[0], effort) {
 		return false
 	}
 	if !spend(effort, len(words)) {
@@ -188,8 +201,12 @@ func hasOption(option string, words []string) bool {
 	return option[1:] != "" && option[1] != '-' && strings.Trim(option[1:], letters) == ""
 }
 
-// sameName compares the name of a program with a word that runs one.
-func sameName(want, word string) bool {
+// sameName compares the name of a program with a word that runs one. A word of
+// which a part is known may be what the known part allows.
+func sameName(want, word string, effort *int) bool {
+	if !static(word) {
+		return overlap(literal(base(want)), wordSteps(base(word), true), effort)
+	}
 	if want == word || base(want) == base(word) && !strings.Contains(want, "/") {
 		return true
 	}
@@ -227,11 +244,12 @@ func (r rule) deniesPattern(c command, effort *int) bool {
 	if !c.open {
 		return false
 	}
-	words := openWords(c.words)
 	fixed, _, _ := strings.Cut(ruleName(r.RuleContent), "*")
-	for i := 1; i < len(words) && fixed != ""; i++ {
-		if static(words[i]) && strings.HasPrefix(base(words[i]), fixed) && fits(words[i:]) {
-			return true
+	for _, words := range openWords(c.words) {
+		for i := 1; i < len(words) && fixed != ""; i++ {
+			if static(words[i]) && strings.HasPrefix(base(words[i]), fixed) && fits(words[i:]) {
+				return true
+			}
 		}
 	}
 	return false

@@ -52,9 +52,26 @@ func (s *script) learn(file *syntax.File) {
 		case *syntax.CallExpr:
 			// Programs of the shell that fill variables: what they are called
 			// with may be the name of one.
-			if len(n.Args) > 0 && fills(e.word(n.Args[0])) {
-				for _, word := range e.words(n.Args[1:]) {
+			if len(n.Args) == 0 {
+				break
+			}
+			filled := fills(e.word(n.Args[0]))
+			for _, word := range e.words(n.Args[1:]) {
+				if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and their kin
+					put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
+				} else if filled {
 					put(word, false, anything)
+				}
+			}
+		case *syntax.DeclClause:
+			for _, a := range n.Args {
+				if a.Name != nil || a.Value == nil {
+					continue
+				}
+				for _, word := range e.word(a.Value) {
+					if name, value, ok := strings.Cut(word, "="); ok {
+						put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
+					}
 				}
 			}
 		}
@@ -91,6 +108,11 @@ var (
 	renaming = regexp.MustCompile(`^(BASH_ALIASES|BASH_CMDS|aliases|galiases|saliases|functions|commands|nameddirs)$`)
 	// These are expanded like a word, and their substitutions run.
 	prompts = regexp.MustCompile(`^(PS[0-4]|PROMPT[0-9]?|RPROMPT|RPS1|ENV|BASH_ENV|ZDOTDIR|NULLCMD|READNULLCMD)$`)
+	// These load code, or settings that name commands.
+	loading = regexp.MustCompile(`^(PERL5(OPT|DB|LIB)|PERLLIB|RUBYLIB|PYTHON(STARTUP|INSPECT|BREAKPOINT|HOME|USERBASE)|LUA_INIT\w*|MAKEFILES|COMPILER_PATH|GCC_EXEC_PREFIX|APT_CONFIG|TCLLIBPATH|BASH_LOADABLES_PATH|LD_\w+|DYLD_\w+|GIT_CONFIG|GIT_CONFIG_(GLOBAL|SYSTEM|COUNT|PARAMETERS|KEY_\d+|VALUE_\d+)|GIT_(EXEC_PATH|TEMPLATE_DIR)|MAILPATH|LESSKEY\w*)$`)
+	// These hold options of programs, of which a few are known to be harmless.
+	optional       = regexp.MustCompile(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
+	harmlessOption = regexp.MustCompile(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
 	// These hold commands, or options of programs that run something.
 	commanding = regexp.MustCompile(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
 )
@@ -109,15 +131,29 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 		return // it is visited again as an assignment
 	}
 	for _, value := range (expander{}).parts(a.Value.Parts, true) {
-		switch {
-		case prompts.MatchString(name):
-			if !static(value) || strings.ContainsAny(value, "$`") {
-				s.fail("%s is expanded by the shell", name)
-			}
-			s.ran = append(s.ran, base(value))
-		case commanding.MatchString(name):
-			s.commandLine(value)
+		s.set(name, value)
+	}
+}
+
+// set reads the value of a variable.
+func (s *script) set(name, value string) {
+	switch {
+	case loading.MatchString(name) && value != "/dev/null":
+		s.fail("%s decides what other programs run", name)
+	case optional.MatchString(name):
+		if !static(value) || !harmlessOption.MatchString(value) {
+			s.fail("%s decides what other programs run", name)
 		}
+	case prompts.MatchString(name):
+		if !static(value) || strings.ContainsAny(value, "$`") {
+			s.fail("%s is expanded by the shell", name)
+		}
+		s.ran = append(s.ran, base(value))
+	case commanding.MatchString(name):
+		if static(value) && strings.ContainsAny(value, "$`") {
+			s.fail("%s holds a command that is not known before it runs", name)
+		}
+		s.commandLine(value)
 	}
 }
 
@@ -127,6 +163,7 @@ func (s *script) commandLine(text string) {
 	if len(words) == 0 || !s.spend(len(text)) {
 		return
 	}
+	s.ran = append(s.ran, base(words[0]))
 	s.commands = append(s.commands, command{words, true})
 	if static(text) && strings.ContainsAny(text, " \t\n;|&<>$`'\"\\") {
 		s.maybe(false, func() { s.read(text) })
@@ -143,12 +180,22 @@ var named = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
 
 // declare reads declare, export and their kin.
 func (s *script) declare(d *syntax.DeclClause) {
+	arrays := false
 	for _, a := range d.Args {
-		if a.Name != nil || a.Value == nil {
+		if a.Value == nil {
 			continue
 		}
 		for _, word := range (expander{}).word(a.Value) {
-			s.declaration(d.Variant.Value, word)
+			value := word
+			if a.Name == nil {
+				s.declaration(d.Variant.Value, word)
+				arrays = arrays || strings.HasPrefix(word, "-") && strings.ContainsAny(word, "aA")
+				_, value, _ = strings.Cut(word, "=")
+			}
+			// The elements of an array are expanded, quotes or not.
+			if arrays && (strings.HasPrefix(value, "(") || !static(value)) {
+				s.fail("%s expands the elements of an array", d.Variant.Value)
+			}
 		}
 	}
 }

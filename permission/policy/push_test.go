@@ -1,0 +1,58 @@
+package policy_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
+)
+
+// Spellings of a command with a subcommand: each is run in a repository of its
+// own, and none that reaches the remote one may pass a rule that denies pushing.
+func TestPushSpellings(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("needs git")
+	}
+	template := t.TempDir()
+	for _, args := range [][]string{
+		{"init", "-q", "."}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.org"}, {"commit", "-q", "--allow-empty", "-m", "x"},
+		{"init", "-q", "--bare", "r.git"}, {"remote", "add", "origin", "./r.git"},
+	} {
+		setup := exec.Command("git", args...)
+		setup.Dir = template
+		setup.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + template, "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := setup.CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v: %s", args, err, out)
+		}
+	}
+	texts := lines(t, "pushes.txt")
+	pushed := effects(t, texts, func(dir string) error {
+		return os.CopyFS(dir, os.DirFS(template))
+	}, func(dir string, _ []byte) bool {
+		refs, _ := filepath.Glob(filepath.Join(dir, "r.git", "refs", "heads", "*"))
+		return len(refs) > 0
+	})
+	deny := policy.MustRules("Bash(git push:*)").Deny("no")
+	effective := 0
+	for i, text := range texts {
+		if !pushed[i] {
+			continue
+		}
+		effective++
+		if got := decided(t, deny, bash(text)); got != permission.BehaviorDeny {
+			t.Errorf("passes: %q", text)
+		}
+	}
+	t.Logf("%d of %d spellings push", effective, len(texts))
+	if effective < len(texts)*3/4 {
+		t.Errorf("%d of %d spellings push, want most of them", effective, len(texts))
+	}
+	for _, command := range []string{"git stash push -m wip", "git pull", "git log --grep push", "git config user.name push", "git -c core.pager=cat log", "git commit -m 'push it'"} {
+		if got := decided(t, deny, bash(command)); got != "" {
+			t.Errorf("%q: %q, want no opinion", command, got)
+		}
+	}
+}
