@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -29,6 +30,10 @@ func TestOldVersions(t *testing.T) {
 		"checkpoints on an old":    {"2.0.0", func(o *claude.Options) { o.FileCheckpointing = true }, "2.0.77"},
 		"verbatim on an old one":   {"2.1.296", func(o *claude.Options) { o.VerbatimPrompts = true }, "2.1.299"},
 		"verbatim on a younger":    {"2.1.299", func(o *claude.Options) { o.VerbatimPrompts = true }, ""},
+		"event on an old one":      {"2.1.0", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventSetup)} }, "hooks of Setup need 2.1.299"},
+		"event in between":         {"2.1.100", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventSetup)} }, ""},
+		"event of the first":       {"1.0.85", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventStop)} }, ""},
+		"event nobody knows":       {"1.0.85", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook("New")} }, ""},
 		"checkpoints on a younger": {"2.0.77", func(o *claude.Options) { o.FileCheckpointing = true }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +56,10 @@ func TestOldVersions(t *testing.T) {
 			})
 		})
 	}
+}
+
+func silentHook(event hook.Event) hook.Hook {
+	return hook.Raw(event, "", func(context.Context, json.RawMessage, string) (json.RawMessage, error) { return nil, nil })
 }
 
 // A changed input that a CLI would ignore keeps the tool from running: it would

@@ -97,6 +97,13 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s %s", version, what, since))
 		}
 	}
+	for _, h := range s.opts.Hooks {
+		// A CLI that does not know an event takes its hooks and never calls them.
+		event, _ := h.Event.Info()
+		if (since{event.Before, event.Since}).missing(version) {
+			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, hooks of %s need %s", version, h.Event, event.Since))
+		}
+	}
 	return s.checkFailClosed(ctx, info)
 }
 

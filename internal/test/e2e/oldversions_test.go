@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -10,6 +11,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -154,5 +157,36 @@ func TestRealOldVersionRefused(t *testing.T) {
 				t.Errorf("error = %v, want one that names %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// eventList is how the program of the CLI lists its events.
+var eventList = regexp.MustCompile(`\["PreToolUse","PostToolUse"[A-Za-z",]*\]`)
+
+// TestRealOldEvents looks for the events of package hook in the programs of the
+// pinned versions: a version before the one that an event is said to be new in
+// does not name it, and a later one does.
+func TestRealOldEvents(t *testing.T) {
+	versions := append(oldVersions(), "2.1.299", "2.1.325")
+	for at, version := range versions {
+		path, err := filepath.EvalSymlinks(realcli.Need(t, version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		program, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists := bytes.Join(eventList.FindAll(program, -1), nil)
+		for _, info := range hook.Events() {
+			since, before := slices.Index(versions, info.Since), slices.Index(versions, info.Before)
+			if since < 0 || info.Before != "" && before < 0 {
+				t.Errorf("%s: %s or %q is not a pinned version", info.Event, info.Since, info.Before)
+			}
+			has := bytes.Contains(lists, []byte(`"`+info.Event+`"`))
+			if at >= since && !has || at <= before && has {
+				t.Errorf("%s names %s: %v; it is said to be new in %s and missing in %q", version, info.Event, has, info.Since, info.Before)
+			}
+		}
 	}
 }

@@ -1,0 +1,51 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
+)
+
+// The CLI has a catalogue of its events. The table of package hook has the same
+// ones, with matchers where the CLI has them.
+func TestRealEventCatalog(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "the list of hooks")
+	r := realCLI(t, claudetest.Say("one"))
+	called := make(chan string, 10)
+	r.opts.Hooks = []hook.Hook{hook.Raw(hook.EventStop, "nothing", func(context.Context, json.RawMessage, string) (json.RawMessage, error) {
+		called <- "Stop"
+		return nil, nil
+	})}
+	s := r.connect(t)
+	listing, err := s.Hooks(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[hook.Event]bool)
+	for _, e := range listing.Catalog {
+		info, known := hook.Event(e.Name).Info()
+		if !known {
+			t.Errorf("the CLI has the event %s: %s", e.Name, e.Summary)
+			continue
+		}
+		seen[info.Event] = true
+		if e.SupportsMatcher != (info.Subject != "") {
+			t.Errorf("%s: the CLI has matchers = %v, the table says %q", e.Name, e.SupportsMatcher, info.Subject)
+		}
+	}
+	for _, info := range hook.Events() {
+		if !seen[info.Event] {
+			t.Errorf("the CLI does not have the event %s", info.Event)
+		}
+	}
+	if _, err := s.Ask(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	if len(called) != 1 {
+		t.Errorf("a hook of Stop with a matcher was called %d times, want once: there is nothing to compare it with", len(called))
+	}
+}
