@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -33,219 +32,6 @@ func asking(request string, answer *string) func(*cli) {
 
 func reply(id, payload string) string {
 	return `{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` + payload + `}}`
-}
-
-func TestPermission(t *testing.T) {
-	failed := errors.New("database is down")
-	tests := []struct {
-		name string
-		call permission.Func
-		want string // part of the answer
-	}{
-		{"allow", func(context.Context, *permission.Request) (permission.Decision, error) {
-			return permission.Allow(), nil
-		},
-			`"response":{"behavior":"allow","updatedInput":{"command": "ls \u003c\ud83d"},"toolUseID":"toolu_1"}`},
-		{"allow with", func(context.Context, *permission.Request) (permission.Decision, error) {
-			return permission.AllowWith(map[string]string{"command": "pwd"}), nil
-		}, `"updatedInput":{"command":"pwd"}`},
-		{"deny", func(context.Context, *permission.Request) (permission.Decision, error) {
-			return permission.Deny("no"), nil
-		},
-			`"behavior":"deny","message":"no"`},
-		{"pass", func(context.Context, *permission.Request) (permission.Decision, error) { return permission.Pass(), nil }, `"behavior":"deny"`},
-		{"error", func(context.Context, *permission.Request) (permission.Decision, error) {
-			return permission.Allow(), failed
-		},
-			`"behavior":"deny","message":"Permission could not be decided: database is down"`},
-		{"panic", func(context.Context, *permission.Request) (permission.Decision, error) { panic("boom") }, `"behavior":"deny","message":"Permission could not be decided: the callback panicked: boom"`},
-		{"Goexit", func(context.Context, *permission.Request) (permission.Decision, error) {
-			runtime.Goexit()
-			return permission.Allow(), nil
-		}, `"behavior":"deny"`},
-		{"input that cannot be encoded", func(context.Context, *permission.Request) (permission.Decision, error) {
-			return permission.AllowWith(func() {}), nil
-		}, `"behavior":"deny"`},
-		{"timeout", func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
-			<-ctx.Done()
-			return permission.Allow(), nil
-		}, `"behavior":"deny","message":"Permission could not be decided: the callback timed out after 1m0s"`},
-		{"nobody", nil, `"behavior":"deny"`},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			var answer string
-			bubble(t, asking(bashRequest, &answer), func(t *testing.T, o *claude.Options) {
-				o.CanUseTool = tt.call
-				o.Timeouts.Callback = time.Minute
-				s := connect(t, o)
-				pass(2 * time.Minute)
-				if !strings.Contains(answer, tt.want) || !strings.Contains(answer, `"toolUseID":"toolu_1"`) {
-					t.Errorf("answer %s, want %s", answer, tt.want)
-				}
-				finish(t, s)
-			})
-		})
-	}
-}
-
-func TestPermissionRequestIsComplete(t *testing.T) {
-	var answer string
-	bubble(t, asking(bashRequest, &answer), func(t *testing.T, o *claude.Options) {
-		type key struct{}
-		o.CanUseTool = func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-			if req.RequestID != "u-1" || req.ToolName != "Bash" || req.ToolUseID != "toolu_1" || ctx.Value(key{}) != "v" {
-				t.Errorf("request %+v", req)
-			}
-			return permission.Allow(), nil
-		}
-		s, err := claude.Connect(context.WithValue(t.Context(), key{}, "v"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-		finish(t, s)
-	})
-}
-
-// A tool call is decided on by the whole of its request. What stands behind the
-// body is no part of it; what could be read in two ways is refused.
-func TestGateLines(t *testing.T) {
-	const allow, deny = `"behavior":"allow"`, `deny`
-	const usual = `"tool_use_id":"toolu_1"}}`
-	twice := strings.Replace(stopRequest, `"hook_event_name"`, `"hook_event_name":"Stop","hook_event_name"`, 1)
-	for _, tt := range []struct {
-		request, tail string // the tail takes the place of the last members
-		faults        int
-		want          string
-	}{
-		{bashRequest, usual, 0, allow},
-		{bashRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, allow},
-		{bashRequest, `"tool_use_id":"toolu_1","new":{"subtype":"x"}}}`, 0, allow},
-		{bashRequest, `"tool_use_id":"toolu_1","subtype":"hook_callback","new":{}}}`, 1, deny},
-		{bashRequest, `"tool_use_id":"toolu_1","Subtype":"hook_callback","new":{}}}`, 1, deny},
-		{bashRequest, `"tool_use_id":"toolu_1","tool_name":"Read","new":{}}}`, 1, deny},
-		{stopRequest, usual, 0, `"success"`},
-		{stopRequest, `"tool_use_id":"toolu_1"},"new":{"a":{}}}`, 0, `"success"`},
-		{stopRequest, `"tool_use_id":"toolu_1","SUBTYPE":"x","new":{}}}`, 1, deny},
-		{stopRequest, `"tool_use_id":"toolu_1","input":{}}}`, 1, deny},
-		{twice, usual, 1, deny},
-		{strings.Replace(twice, `"hook_0"`, `"nope"`, 1), usual, 1, deny},
-	} {
-		request := strings.Replace(tt.request, usual, tt.tail, 1)
-		var answer string
-		bubble(t, asking(request, &answer), func(t *testing.T, o *claude.Options) {
-			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
-				return permission.Allow(), nil
-			}
-			o.Hooks = []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-				return nil, nil
-			}).FailClosed()}
-			faults := 0
-			o.Trace = &claude.Trace{Diagnostic: func(claude.Diagnostic) { faults++ }}
-			s := connect(t, o)
-			synctest.Wait()
-			if !strings.Contains(answer, tt.want) || faults != tt.faults {
-				t.Errorf("%s\nanswer %s, want %s; %d faults, want %d", request, answer, tt.want, faults, tt.faults)
-			}
-			finish(t, s)
-		})
-	}
-}
-
-func TestHookFailures(t *testing.T) {
-	const goOn = `{"continue":true}`
-	failures := map[string]func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error){
-		"error": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			return nil, errors.New("no")
-		},
-		"panic": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { panic("boom") },
-		"Goexit": func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			runtime.Goexit()
-			return nil, nil
-		},
-		"timeout": func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			<-ctx.Done()
-			return hook.DenyTool("too late"), nil
-		},
-	}
-	for name, fn := range failures {
-		for _, policy := range []hook.FailurePolicy{0, hook.FailOpen, hook.FailClosed} {
-			t.Run(name, func(t *testing.T) {
-				var answer string
-				bubble(t, asking(stopRequest, &answer), func(t *testing.T, o *claude.Options) {
-					o.HookFailure = policy
-					o.Hooks = []hook.Hook{hook.PreToolUse("", fn).WithTimeout(time.Second)}
-					s := connect(t, o)
-					pass(time.Minute)
-					if policy == hook.FailClosed || policy == 0 && name != "error" {
-						if !strings.Contains(answer, `"permissionDecision":"deny"`) {
-							t.Errorf("answer %s, want a deny", answer)
-						}
-					} else if want := reply("u-1", goOn); answer != want {
-						t.Errorf("answer %s, want %s", answer, want)
-					}
-					finish(t, s)
-				})
-			})
-		}
-	}
-}
-
-// A hook that breaks down blocks where something waits for leave to happen, and
-// nowhere else. Its own policy goes before that of the session.
-func TestHookBreakdowns(t *testing.T) {
-	broken := func(context.Context, json.RawMessage, string) (json.RawMessage, error) { panic("boom") }
-	for _, tt := range []struct {
-		hook    hook.Hook
-		session hook.FailurePolicy
-		want    string
-	}{
-		{hook.Raw(hook.EventPreToolUse, "", broken), 0, `"permissionDecision":"deny"`},
-		{hook.Raw(hook.EventPermissionRequest, "", broken), 0, `"behavior":"deny"`},
-		{hook.Raw(hook.EventUserPromptSubmit, "", broken), 0, `"decision":"block"`},
-		{hook.Raw(hook.EventPostToolUse, "", broken), 0, `{"continue":true}`},
-		{hook.Raw(hook.EventStop, "", broken), 0, `{"continue":true}`},
-		{hook.Raw("Unheard", "", broken), 0, `{"continue":true}`},
-		{hook.Raw(hook.EventPreToolUse, "", broken).FailOpen(), 0, `{"continue":true}`},
-		{hook.Raw(hook.EventPreToolUse, "", broken).FailOpen(), hook.FailClosed, `{"continue":true}`},
-		{hook.Raw(hook.EventPreToolUse, "", broken), hook.FailOpen, `{"continue":true}`},
-		{hook.Raw(hook.EventStop, "", broken).FailClosed(), 0, `"decision":"block"`},
-	} {
-		var answer string
-		bubble(t, asking(stopRequest, &answer), func(t *testing.T, o *claude.Options) {
-			o.Hooks, o.HookFailure = []hook.Hook{tt.hook}, tt.session
-			s := connect(t, o)
-			synctest.Wait()
-			if !strings.Contains(answer, tt.want) {
-				t.Errorf("%s, policies %d and %d: %s, want %s", tt.hook.Event, tt.hook.OnFailure, tt.session, answer, tt.want)
-			}
-			finish(t, s)
-		})
-	}
-}
-
-func TestHookWithoutOpinion(t *testing.T) {
-	var answer string
-	bubble(t, asking(stopRequest, &answer), func(t *testing.T, o *claude.Options) {
-		var done claude.TraceCallback
-		o.Trace = &claude.Trace{CallbackDone: func(c claude.TraceCallback) { done = c }}
-		o.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(_ context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			if in.ToolName != "Bash" {
-				t.Errorf("input %+v", in)
-			}
-			return nil, nil
-		})}
-		s := connect(t, o)
-		synctest.Wait()
-		if want := reply("u-1", `{}`); answer != want {
-			t.Errorf("answer %s, want %s", answer, want)
-		}
-		finish(t, s)
-		if done.Subtype != "hook_callback" || done.Name != "PreToolUse" || done.RequestID != "u-1" || done.Err != nil {
-			t.Errorf("traced %+v", done)
-		}
-	})
 }
 
 func TestCallbackCapacity(t *testing.T) {
@@ -323,5 +109,73 @@ func TestRequestsWithoutHandler(t *testing.T) {
 			}
 			finish(t, s)
 		})
+	}
+}
+
+func TestCallbackTimeoutWhileNothingIsRead(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.say("%s", bashRequest)
+		<-c.stopped
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		ended := make(chan time.Duration, 1)
+		begin := time.Now()
+		o.Timeouts.Callback = time.Minute
+		o.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+			<-ctx.Done()
+			ended <- time.Since(begin)
+			return permission.Allow(), nil
+		}
+		s := connect(t, o)
+		if took := <-ended; took != time.Minute {
+			t.Errorf("the callback's context ended after %v", took)
+		}
+		s.Close()
+	})
+}
+
+// TestUnknownRequests lets a program answer what this package does not know.
+func TestUnknownRequests(t *testing.T) {
+	var replies chan string // made inside the bubble, so that time goes on
+	play := func(c *cli) {
+		c.greet()
+		for i, subtype := range []string{"new_thing", "no_thing", "bad_thing", "mad_thing", "slow_thing", "unheard_of"} {
+			c.say(`{"type":"control_request","request_id":"u-%d","request":{"subtype":%q,"a":1}}`, i, subtype)
+			f, _ := c.hear()
+			replies <- string(f.Line)
+		}
+		close(replies)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		replies = make(chan string, 8)
+		o.Requests = map[string]claude.RequestFunc{
+			"new_thing": func(_ context.Context, request json.RawMessage) (any, error) {
+				return map[string]string{"heard": string(request)}, nil
+			},
+			"no_thing":  func(context.Context, json.RawMessage) (any, error) { return nil, nil },
+			"bad_thing": func(context.Context, json.RawMessage) (any, error) { return nil, fmt.Errorf("no way") },
+			"mad_thing": func(context.Context, json.RawMessage) (any, error) { panic("mad") },
+			"slow_thing": func(ctx context.Context, _ json.RawMessage) (any, error) {
+				<-ctx.Done()
+				return nil, nil
+			},
+		}
+		s := connect(t, o)
+		for _, want := range []string{
+			`"response":{"heard":"{\"subtype\":\"new_thing\",\"a\":1}"}`, `"subtype":"success"`, `"error":"no way"`, `panicked: mad`, `timed out`, `unsupported_request`,
+		} {
+			if got := <-replies; !strings.Contains(got, want) {
+				t.Errorf("replied %s, want %s", got, want)
+			}
+		}
+		finish(t, s)
+	})
+	for subtype, f := range map[string]claude.RequestFunc{"x": nil, "can_use_tool": func(context.Context, json.RawMessage) (any, error) { return nil, nil }} {
+		_, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Requests: map[string]claude.RequestFunc{subtype: f}})
+		if _, ok := errors.AsType[*claude.OptionError](err); !ok {
+			t.Errorf("%s: error = %v", subtype, err)
+		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -191,85 +189,10 @@ func TestOperationsWaitForTheHandshake(t *testing.T) {
 	})
 }
 
-func TestCloseLadder(t *testing.T) {
-	tests := []struct {
-		name string
-		play func(*cli)
-		run  func(t *testing.T, s *claude.Session)
-		took time.Duration
-	}{
-		{"ends with its input", func(c *cli) { c.greet(); c.idle() }, nil, 0},
-		{"ignores the end of its input", func(c *cli) { c.greet(); c.idle(); <-c.stopped; c.code = 143 }, nil, 5 * time.Second},
-		{"at work", func(c *cli) { c.greet(); c.begin(c.prompt()); <-c.stopped; c.code = 143 }, func(t *testing.T, s *claude.Session) {
-			if _, err := s.Send(t.Context(), "work"); err != nil {
-				t.Error(err)
-			}
-		}, 0},
-		{"closes its output and stays", func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped }, nil, 5 * time.Second},
+func TestWordsOfOtherProgramsAreNoUnknownFlag(t *testing.T) {
+	o := childCLI(t, "chatty")
+	_, err := claude.Ask(t.Context(), "hello", o)
+	if _, ok := errors.AsType[*claude.ProcessError](err); !ok || errors.Is(err, claude.ErrUnsupportedVersion) {
+		t.Errorf("error = %v", err)
 	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			bubble(t, tt.play, func(t *testing.T, o *claude.Options) {
-				s := connect(t, o)
-				if tt.run != nil {
-					tt.run(t, s)
-				}
-				begin := time.Now()
-				finish(t, s)
-				if took := time.Since(begin); took != tt.took {
-					t.Errorf("Close took %v, want %v", took, tt.took)
-				}
-				if _, err := s.Send(t.Context(), "late"); !errors.Is(err, claude.ErrClosed) {
-					t.Errorf("Send after Close = %v", err)
-				}
-				if _, err := s.Interrupt(t.Context()); !errors.Is(err, claude.ErrClosed) {
-					t.Errorf("Interrupt after Close = %v", err)
-				}
-				for _, err := range s.Run(t.Context(), "late") {
-					if !errors.Is(err, claude.ErrClosed) {
-						t.Errorf("Run after Close = %v", err)
-					}
-				}
-			})
-		})
-	}
-}
-
-func TestOutputEndsWhileTheCLIStays(t *testing.T) {
-	bubble(t, func(c *cli) { c.greet(); c.stdout.Close(); <-c.stopped; c.code = 143 }, func(t *testing.T, o *claude.Options) {
-		s := connect(t, o)
-		if err := s.Wait(); err == nil {
-			t.Error("Wait = nil for a CLI that had to be stopped")
-		}
-	})
-}
-
-func TestCloseInsideCallbacks(t *testing.T) {
-	play := func(c *cli) {
-		c.greet()
-		for _, id := range []string{"u-1", "u-2"} {
-			c.say(`{"type":"control_request","request_id":%q,"request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"Stop"}}}`, id)
-		}
-		c.idle()
-	}
-	bubble(t, play, func(t *testing.T, o *claude.Options) {
-		closed := make(chan error, 2)
-		var both sync.WaitGroup
-		both.Add(2)
-		o.Hooks = []hook.Hook{hook.Stop(func(ctx context.Context, _ *hook.StopInput) (*hook.StopOutput, error) {
-			both.Done()
-			both.Wait()
-			closed <- claude.SessionFrom(ctx).Close()
-			<-ctx.Done()
-			return nil, context.Cause(ctx)
-		})}
-		s := connect(t, o)
-		for range 2 {
-			if err := <-closed; err != nil {
-				t.Error(err)
-			}
-		}
-		finish(t, s)
-		synctest.Wait()
-	})
 }

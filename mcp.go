@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
 // MCPServers are the MCP servers of a session by name. Claude calls their
@@ -218,4 +219,24 @@ func checkMCPServer(name string, server MCPServer) string {
 		return "has no URL"
 	}
 	return ""
+}
+
+// writeMCPConfig writes the configurations of the servers outside of this
+// process to a file, because they often hold secrets, and names it on the
+// command line.
+func (p *plan) writeMCPConfig(files *scratch.Folder) error {
+	if len(p.outside) == 0 {
+		return nil
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": p.outside})
+	if err != nil {
+		return err
+	}
+	path, err := files.Write("mcp.json", data)
+	if err != nil {
+		return fmt.Errorf("write the MCP configuration: %w", err)
+	}
+	// Not at the end: the flag takes every word behind it.
+	p.args = slices.Insert(p.args, 0, "--mcp-config="+path)
+	return nil
 }

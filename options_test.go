@@ -148,3 +148,14 @@ func TestOptionsAreCopied(t *testing.T) {
 		finish(t, s)
 	})
 }
+
+func TestNilOptions(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	if _, err := claude.Ask(t.Context(), "hello", nil); !errors.Is(err, claude.ErrNotFound) {
+		t.Errorf("Ask = %v", err)
+	}
+	if _, err := claude.Connect(t.Context(), nil); !errors.Is(err, claude.ErrNotFound) {
+		t.Errorf("Connect = %v", err)
+	}
+}

@@ -8,110 +8,10 @@ import (
 	"io"
 	"iter"
 	"sync/atomic"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/inbox"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/ndjson"
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 )
-
-// Send sends a prompt and returns its id, without waiting for anything. The
-// answer comes on the message stream: read it with Messages. Prompts that are
-// sent while a turn runs wait, and the CLI may answer several with one result,
-// which names them in Result.Prompts.
-func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
-	return s.SendMessage(ctx, message.NewUser(message.Text(prompt)))
-}
-
-// SendMessage sends a prompt of any content, such as images. A UUID set in m
-// becomes its id; it must not have been used before.
-func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
-	own := *m
-	own.Raw = nil
-	if own.ClientComposed {
-		if err := s.checkVerbatim(ctx); err != nil {
-			return "", err
-		}
-	}
-	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // which was checked at the start
-	if own.UUID == "" {
-		own.UUID = uuid.New()
-	} else if err := s.claimID(own.UUID); err != nil {
-		return "", err
-	}
-	line, err := jsonx.Marshal(own)
-	if err != nil {
-		return "", fmt.Errorf("claude: encode prompt: %w", err)
-	}
-	waits, err := s.register(heldPrompt{own.UUID, line})
-	if err != nil {
-		s.freeID(own.UUID)
-		return "", fmt.Errorf("claude: send prompt: %w", err)
-	}
-	if waits {
-		return own.UUID, nil
-	}
-	if err := s.peer.Send(ctx, line); err != nil {
-		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
-			s.abandon(own.UUID, false) // it may stand on the stream all the same
-		} else {
-			s.inbox.Unsent(own.UUID)
-			s.freeID(own.UUID)
-			s.sendHeld()
-		}
-		return "", fmt.Errorf("claude: send prompt: %w", rename(s.broken(ctx, err)))
-	}
-	return own.UUID, nil
-}
-
-// freeID gives back an id of which nothing was sent.
-func (s *Session) freeID(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.ownIDs, id)
-}
-
-// brokenBound is how long a failed write waits to learn why: a little longer
-// than the session itself does.
-const brokenBound = deafBound + time.Second
-
-// broken turns the error of a write into the reason why the CLI no longer
-// reads, if the session is found to have ended, or to be ending by us.
-func (s *Session) broken(ctx context.Context, err error) error {
-	if !errors.Is(err, ndjson.ErrBroken) {
-		return err
-	}
-	if cause := s.peer.Cause(); cause != nil {
-		return cause
-	}
-	ctx, cancel := context.WithTimeout(ctx, brokenBound)
-	defer cancel()
-	select {
-	case <-s.done:
-	case <-ctx.Done():
-	}
-	if cause := s.peer.Cause(); cause != nil {
-		return cause // there is one also for an end in good order
-	}
-	return err
-}
-
-// claimID refuses an id that was used before: the CLI drops such a message
-// without a word, and its answer would never come.
-func (s *Session) claimID(id string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ownIDs[id] {
-		return fmt.Errorf("claude: send prompt: message id %s was used before", id)
-	}
-	if s.ownIDs == nil {
-		s.ownIDs = make(map[string]bool)
-	}
-	s.ownIDs[id] = true
-	return nil
-}
 
 // Run sends a prompt when it is ranged over and yields everything the CLI says
 // until the result of that prompt, which is the last message. What was unread
@@ -225,4 +125,32 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error
 			}
 		}
 	}
+}
+
+// noteRetry keeps what the CLI last said of a call of the API that it repeats,
+// until the call gets through. It belongs to the reader of the stream.
+func (s *Session) noteRetry(m message.Message) {
+	switch m := m.(type) {
+	case *message.APIRetry:
+		s.retrying = m
+	case *message.Assistant, *message.StreamEvent, *message.Result, *message.Init:
+		s.retrying = nil
+	}
+}
+
+// tried adds to what ended the wait for an answer what the CLI was waiting for,
+// if that was the API.
+func (s *Session) tried(err error) error {
+	r := s.retrying
+	if r == nil {
+		return err
+	}
+	why := string(r.Error)
+	switch {
+	case r.ErrorStatus != 0:
+		why = fmt.Sprintf("%s, status %d", why, r.ErrorStatus)
+	case r.Error == message.AssistantErrorUnknown:
+		why = "no answer"
+	}
+	return fmt.Errorf("%w: the API has failed %d times (%s)", err, r.Attempt, why)
 }

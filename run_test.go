@@ -463,35 +463,6 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-func TestSendMessageID(t *testing.T) {
-	bubble(t, func(c *cli) { c.greet(); c.prompt(); c.idle() }, func(t *testing.T, o *claude.Options) {
-		s := connect(t, o)
-		m := message.NewUser(message.Text("hello"))
-		m.UUID = "00000000-0000-4000-8000-0000000000aa"
-		if id, err := s.SendMessage(t.Context(), m); err != nil || id != m.UUID {
-			t.Errorf("SendMessage = %q, %v", id, err)
-		}
-		if _, err := s.SendMessage(t.Context(), m); err == nil {
-			t.Error("the same id twice was accepted")
-		}
-		synctest.Wait()
-		s.Close()
-	})
-}
-
-func TestSendToDeadCLI(t *testing.T) {
-	for _, code := range []int{0, 3} {
-		bubble(t, func(c *cli) { c.greet(); c.code = code }, func(t *testing.T, o *claude.Options) {
-			s := connect(t, o)
-			_, err := s.Send(t.Context(), "hello")
-			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != code {
-				t.Errorf("Send = %v, want how the CLI ended, with code %d", err, code)
-			}
-			s.Wait()
-		})
-	}
-}
-
 // The pipe is full and the CLI takes its time to end: who waits to write hears
 // at once that the session was closed.
 func TestCloseWhileWritesAreBlocked(t *testing.T) {
@@ -520,5 +491,44 @@ func TestCloseWhileWritesAreBlocked(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		finish(t, s)
+	})
+}
+
+func TestAskReturnsItsOwnResultOnly(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.life(id, "queued")
+		c.begin()
+		c.result("unsolicited")
+		c.life(id, "cancelled")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		if res, err := s.Ask(t.Context(), "hello"); res != nil || !errors.Is(err, claude.ErrCancelled) {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		finish(t, s)
+	})
+}
+
+func TestRunLeavesInBoundedTimeWhenNothingIsRead(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.begin(c.prompt())
+		<-c.stopped // reads nothing any more
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.Timeouts.Control = claude.NoTimeout
+		s := connect(t, o)
+		begin := time.Now()
+		for range s.Run(t.Context(), "hello") {
+			break
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("leaving the loop took %v", took)
+		}
+		s.Close()
 	})
 }

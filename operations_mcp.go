@@ -3,12 +3,11 @@ package claude
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/scratch"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // MCPServerStatus returns the state of every MCP server of the session, and the
@@ -101,68 +100,52 @@ func (s *Session) setMCPServers(ctx context.Context, servers map[string]json.Raw
 	return s.operate(ctx, "mcp_set_servers", payload, s.opts.Timeouts.MCP, result)
 }
 
-// replaced names the servers that get another handler.
-func (h *mcpHub) replaced(handlers map[string]MCPHandler) (names []string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for name, handler := range handlers {
-		if old := h.servers[name]; old != nil && !sameHandler(old.handler, handler) {
-			names = append(names, name)
+// CallMCPTool calls a tool of an external MCP server without the model, by its
+// full name mcp__server__tool. The arguments are encoded by the rules of
+// encoding/json. The CLI refuses it for servers of this process.
+func (s *Session) CallMCPTool(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
+	const op = "mcp_call"
+	result := new(control.MCPCallResult)
+	payload := struct {
+		Tool      string          `json:"tool"`
+		Arguments json.RawMessage `json:"arguments,omitzero"`
+	}{Tool: tool}
+	if arguments != nil {
+		var err error
+		if payload.Arguments, err = jsonx.MarshalUser(arguments); err != nil {
+			return result, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
 		}
 	}
-	return names
+	return result, s.operate(ctx, op, payload, s.opts.Timeouts.MCP, result)
 }
 
-// add makes handlers known, and closes those they replace.
-func (h *mcpHub) add(handlers map[string]MCPHandler) {
-	var old []*mcpServer
-	h.mu.Lock()
-	for name, handler := range handlers {
-		known := h.servers[name]
-		if known != nil && sameHandler(known.handler, handler) {
-			continue
-		}
-		if known != nil {
-			known.retire()
-			old = append(old, known)
-		}
-		h.servers[name] = h.newServer(name, handler)
+// ReadMCPResource reads a resource "ui://…" of an external MCP server.
+func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]control.MCPResource, error) {
+	payload := struct {
+		Server string `json:"serverName"`
+		URI    string `json:"uri"`
+	}{server, uri}
+	var reply struct {
+		Contents []control.MCPResource `json:"contents"`
 	}
-	h.mu.Unlock()
-	h.closeAll(old)
+	err := s.operate(ctx, "mcp_read_resource", payload, s.opts.Timeouts.MCP, &reply)
+	return reply.Contents, err
 }
 
-// keep closes every server that is not among the handlers.
-func (h *mcpHub) keep(handlers map[string]MCPHandler) {
-	var old []*mcpServer
-	h.mu.Lock()
-	for name, server := range h.servers {
-		if _, kept := handlers[name]; !kept {
-			server.retire()
-			old = append(old, server)
-			delete(h.servers, name)
-		}
+// SetMCPPermissionMode gives the tools of one MCP server a permission mode of
+// their own: permission.ModeDefault or permission.ModeAuto, or that of the
+// session if it is empty.
+func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode permission.Mode) (warning string, err error) {
+	payload := struct {
+		Server string          `json:"serverName"`
+		Mode   json.RawMessage `json:"mode"`
+	}{server, json.RawMessage("null")}
+	if mode != "" {
+		payload.Mode, _ = json.Marshal(mode) // a string always encodes
 	}
-	h.mu.Unlock()
-	h.closeAll(old)
-}
-
-// writeMCPConfig writes the configurations of the servers outside of this
-// process to a file, because they often hold secrets, and names it on the
-// command line.
-func (p *plan) writeMCPConfig(files *scratch.Folder) error {
-	if len(p.outside) == 0 {
-		return nil
+	var reply struct {
+		Warning string `json:"warning"`
 	}
-	data, err := json.Marshal(map[string]any{"mcpServers": p.outside})
-	if err != nil {
-		return err
-	}
-	path, err := files.Write("mcp.json", data)
-	if err != nil {
-		return fmt.Errorf("write the MCP configuration: %w", err)
-	}
-	// Not at the end: the flag takes every word behind it.
-	p.args = slices.Insert(p.args, 0, "--mcp-config="+path)
-	return nil
+	err = s.operate(ctx, "set_mcp_permission_mode_override", payload, s.opts.Timeouts.Control, &reply)
+	return reply.Warning, err
 }

@@ -10,95 +10,10 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // A tool call waits for its gates: the permission callback, and hooks. What
 // they need is in one piece each.
-
-// permissionCall asks the user's permission callback.
-type permissionCall struct {
-	callback
-	session *Session
-	req     permission.Request
-	unread  error
-}
-
-func (s *Session) permissionCallback(in *peer.Incoming) *callback {
-	c := &permissionCall{session: s, req: permission.Request{RequestID: in.ID.String()}}
-	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
-	if c.unread != nil && in.Reread() {
-		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
-	}
-	if c.unread != nil {
-		s.diagnose(in.Body, c.unread)
-	}
-	if s.plan.races {
-		s.race.ask(c.req.ToolUseID)
-	}
-	c.callback = callback{name: c.req.ToolName, decides: c.req.ToolUseID, timeout: s.opts.Timeouts.Callback, caller: c}
-	return &c.callback
-}
-
-func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
-	if c.unread != nil {
-		return nil, unreadable(c.unread)
-	}
-	ask := c.session.opts.CanUseTool
-	if ask == nil {
-		return nil, errNobody
-	}
-	decision, err := ask(ctx, &c.req)
-	if err != nil {
-		return nil, err
-	}
-	return decision.Reply(&c.req)
-}
-
-func (c *permissionCall) fail(err error) json.RawMessage {
-	if lacks(err) {
-		return nil
-	}
-	reply, err := permission.Deny("Permission could not be decided: " + err.Error()).Reply(&c.req)
-	if err != nil {
-		return json.RawMessage(`{"behavior":"deny","message":"Permission could not be decided."}`)
-	}
-	return reply
-}
-
-// readable refuses a request that names no tool, or has no input: a callback
-// that allows everything else must not be asked about nothing. One with a
-// repeated name, or names that differ only in case, also inside the input, has
-// been refused before: what is decided here might not be what is done there.
-func readable(req *permission.Request, err error) error {
-	switch {
-	case err != nil && !jsonx.Mismatch(err):
-		return err
-	case req.ToolName == "":
-		return errors.Join(&wire.MissingError{Field: "request.tool_name"}, err)
-	case !jsonx.Present(req.Input):
-		return &wire.MissingError{Field: "request.input"}
-	case req.Input[0] != '{':
-		return errors.New("its input is not an object")
-	}
-	return nil
-}
-
-// lacks reports whether a request failed because a field is missing. It is
-// refused with an error reply that names the field: to the CLI that denies a
-// tool, and fails a hook by the policy that was registered with it.
-func lacks(err error) bool {
-	_, missing := errors.AsType[*wire.MissingError](err)
-	return missing
-}
-
-// unreadable is the error of a request that cannot be served.
-func unreadable(err error) error {
-	if missing, ok := errors.AsType[*wire.MissingError](err); ok {
-		return missing
-	}
-	return fmt.Errorf("the request cannot be read: %w", err)
-}
 
 // hookCall calls a hook of the user's.
 type hookCall struct {

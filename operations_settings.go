@@ -6,6 +6,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // SetThinking changes how the model thinks from the next turn on: a Budget of
@@ -132,4 +133,26 @@ func (s *Session) Commands() []control.Command {
 		return s.info.Commands
 	}
 	return nil
+}
+
+// SetModel changes the model from the next turn on. An empty name resets it.
+// The CLI does not check the name.
+func (s *Session) SetModel(ctx context.Context, model string) error {
+	var name *string
+	if model != "" {
+		name = &model
+	}
+	payload := struct {
+		Model *string `json:"model"`
+	}{name}
+	return s.operate(ctx, "set_model", payload, s.opts.Timeouts.Control, nil)
+}
+
+// SetPermissionMode changes the permission mode. A question that is already
+// asked is not answered by it.
+func (s *Session) SetPermissionMode(ctx context.Context, mode permission.Mode) error {
+	payload := struct {
+		Mode permission.Mode `json:"mode"`
+	}{mode}
+	return s.operate(ctx, "set_permission_mode", payload, s.opts.Timeouts.Control, nil)
 }

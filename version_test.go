@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // TestOldVersions plays CLIs that name an old version: what they lack fails at
@@ -164,6 +165,37 @@ func TestCancelNotices(t *testing.T) {
 			})
 			if got := strings.Contains(next, "control_cancel_request"); got != told {
 				t.Errorf("told %v, want %v: %s", got, told, next)
+			}
+		})
+	}
+}
+
+// A CLI that would ignore what only the handshake carries is refused.
+func TestFeaturesOfOldCLIs(t *testing.T) {
+	long := json.RawMessage(`{"type":"object","description":"` + strings.Repeat("x", 9<<10) + `"}`)
+	for _, tt := range []struct {
+		version string
+		o       claude.Options
+		ok      bool
+	}{
+		{"1.0.117", claude.Options{MCPServers: claude.MCPServers{"x": harness.Clock()}}, false},
+		{"1.0.119", claude.Options{MCPServers: claude.MCPServers{"x": harness.Clock()}}, true},
+		{"2.0.49", claude.Options{OutputSchema: long}, false},
+		{"2.0.50", claude.Options{OutputSchema: long}, true},
+		{"2.0.49", claude.Options{OutputSchema: json.RawMessage(`{"type":"object"}`)}, true}, // the flag is known or refused
+	} {
+		play := func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+			c.idle()
+		}
+		bubble(t, play, func(t *testing.T, o *claude.Options) {
+			o.MCPServers, o.OutputSchema = tt.o.MCPServers, tt.o.OutputSchema
+			s, err := claude.Connect(t.Context(), o)
+			if (err == nil) != tt.ok || !tt.ok && !errors.Is(err, claude.ErrUnsupportedVersion) {
+				t.Errorf("%s: %v, want success %v", tt.version, err, tt.ok)
+			}
+			if s != nil {
+				finish(t, s)
 			}
 		})
 	}

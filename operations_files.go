@@ -2,12 +2,9 @@ package claude
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // PreviewRewind says what RewindFiles would do, and changes nothing.
@@ -78,52 +75,9 @@ func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, err
 	return reply.Directory, err
 }
 
-// CallMCPTool calls a tool of an external MCP server without the model, by its
-// full name mcp__server__tool. The arguments are encoded by the rules of
-// encoding/json. The CLI refuses it for servers of this process.
-func (s *Session) CallMCPTool(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
-	const op = "mcp_call"
-	result := new(control.MCPCallResult)
-	payload := struct {
-		Tool      string          `json:"tool"`
-		Arguments json.RawMessage `json:"arguments,omitzero"`
-	}{Tool: tool}
-	if arguments != nil {
-		var err error
-		if payload.Arguments, err = jsonx.MarshalUser(arguments); err != nil {
-			return result, s.unsent(ctx, op, &ControlError{Op: op, Err: err})
-		}
-	}
-	return result, s.operate(ctx, op, payload, s.opts.Timeouts.MCP, result)
-}
-
-// ReadMCPResource reads a resource "ui://…" of an external MCP server.
-func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]control.MCPResource, error) {
-	payload := struct {
-		Server string `json:"serverName"`
-		URI    string `json:"uri"`
-	}{server, uri}
-	var reply struct {
-		Contents []control.MCPResource `json:"contents"`
-	}
-	err := s.operate(ctx, "mcp_read_resource", payload, s.opts.Timeouts.MCP, &reply)
-	return reply.Contents, err
-}
-
-// SetMCPPermissionMode gives the tools of one MCP server a permission mode of
-// their own: permission.ModeDefault or permission.ModeAuto, or that of the
-// session if it is empty.
-func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode permission.Mode) (warning string, err error) {
-	payload := struct {
-		Server string          `json:"serverName"`
-		Mode   json.RawMessage `json:"mode"`
-	}{server, json.RawMessage("null")}
-	if mode != "" {
-		payload.Mode, _ = json.Marshal(mode) // a string always encodes
-	}
-	var reply struct {
-		Warning string `json:"warning"`
-	}
-	err = s.operate(ctx, "set_mcp_permission_mode_override", payload, s.opts.Timeouts.Control, &reply)
-	return reply.Warning, err
+// RewindFiles brings the files that Claude changed back to what they were when
+// the prompt with this id was sent; [Session.Send] returns the id. Changes by
+// shell commands are not covered. It needs Options.FileCheckpointing.
+func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.Rewind, error) {
+	return s.rewind(ctx, messageID, false)
 }

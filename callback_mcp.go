@@ -459,3 +459,49 @@ func (h *mcpHub) closeOne(name string, conn MCPConn) {
 func sameHandler(a, b MCPHandler) bool {
 	return reflect.ValueOf(a).Comparable() && reflect.ValueOf(b).Comparable() && a == b
 }
+
+// replaced names the servers that get another handler.
+func (h *mcpHub) replaced(handlers map[string]MCPHandler) (names []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for name, handler := range handlers {
+		if old := h.servers[name]; old != nil && !sameHandler(old.handler, handler) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// add makes handlers known, and closes those they replace.
+func (h *mcpHub) add(handlers map[string]MCPHandler) {
+	var old []*mcpServer
+	h.mu.Lock()
+	for name, handler := range handlers {
+		known := h.servers[name]
+		if known != nil && sameHandler(known.handler, handler) {
+			continue
+		}
+		if known != nil {
+			known.retire()
+			old = append(old, known)
+		}
+		h.servers[name] = h.newServer(name, handler)
+	}
+	h.mu.Unlock()
+	h.closeAll(old)
+}
+
+// keep closes every server that is not among the handlers.
+func (h *mcpHub) keep(handlers map[string]MCPHandler) {
+	var old []*mcpServer
+	h.mu.Lock()
+	for name, server := range h.servers {
+		if _, kept := handlers[name]; !kept {
+			server.retire()
+			old = append(old, server)
+			delete(h.servers, name)
+		}
+	}
+	h.mu.Unlock()
+	h.closeAll(old)
+}

@@ -215,20 +215,6 @@ func TestMessagesThatLackAField(t *testing.T) {
 	}
 }
 
-// Unsent operations are told to the Trace like all others.
-func TestTraceOfUnsentOperations(t *testing.T) {
-	bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
-		var told []claude.TraceRequest
-		o.Trace = &claude.Trace{RequestDone: func(r claude.TraceRequest) { told = append(told, r) }}
-		s := connect(t, o)
-		_, err := s.RewindFiles(t.Context(), "m")
-		finish(t, s)
-		if len(told) != 2 || told[1].Op != "rewind_files" || told[1].RequestID != "" || told[1].Err != err {
-			t.Errorf("told %+v", told)
-		}
-	})
-}
-
 // A line that is not JSON is logged by its head, which is short and holds no
 // secret: not one of the environment, not one known by its form, and not one
 // that is cut off by the end of the line or of the head.

@@ -280,3 +280,13 @@ func TestChildExitCode(t *testing.T) {
 		t.Error("an error of os/exec leaks through")
 	}
 }
+
+func TestTransportThatDoesNotStart(t *testing.T) {
+	full := errors.New("cluster is full")
+	for name, transport := range map[string]badStart{"error": {err: full}, "nothing": {}} {
+		_, err := claude.Connect(t.Context(), &claude.Options{Transport: transport})
+		if start, ok := errors.AsType[*claude.StartError](err); !ok || start.Reason != claude.ErrSpawn || !errors.Is(err, transport.err) && transport.err != nil {
+			t.Errorf("%s: error = %v", name, err)
+		}
+	}
+}

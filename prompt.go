@@ -1,0 +1,242 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/ndjson"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Send sends a prompt and returns its id, without waiting for anything. The
+// answer comes on the message stream: read it with Messages. Prompts that are
+// sent while a turn runs wait, and the CLI may answer several with one result,
+// which names them in Result.Prompts.
+func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
+	return s.SendMessage(ctx, message.NewUser(message.Text(prompt)))
+}
+
+// SendMessage sends a prompt of any content, such as images. A UUID set in m
+// becomes its id; it must not have been used before.
+func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
+	own := *m
+	own.Raw = nil
+	if own.ClientComposed {
+		if err := s.checkVerbatim(ctx); err != nil {
+			return "", err
+		}
+	}
+	own.ClientComposed = own.ClientComposed || s.opts.VerbatimPrompts // which was checked at the start
+	if own.UUID == "" {
+		own.UUID = uuid.New()
+	} else if err := s.claimID(own.UUID); err != nil {
+		return "", err
+	}
+	line, err := jsonx.Marshal(own)
+	if err != nil {
+		return "", fmt.Errorf("claude: encode prompt: %w", err)
+	}
+	waits, err := s.register(heldPrompt{own.UUID, line})
+	if err != nil {
+		s.freeID(own.UUID)
+		return "", fmt.Errorf("claude: send prompt: %w", err)
+	}
+	if waits {
+		return own.UUID, nil
+	}
+	if err := s.peer.Send(ctx, line); err != nil {
+		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
+			s.abandon(own.UUID, false) // it may stand on the stream all the same
+		} else {
+			s.inbox.Unsent(own.UUID)
+			s.freeID(own.UUID)
+			s.sendHeld()
+		}
+		return "", fmt.Errorf("claude: send prompt: %w", rename(s.broken(ctx, err)))
+	}
+	return own.UUID, nil
+}
+
+// claimID refuses an id that was used before: the CLI drops such a message
+// without a word, and its answer would never come.
+func (s *Session) claimID(id string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ownIDs[id] {
+		return fmt.Errorf("claude: send prompt: message id %s was used before", id)
+	}
+	if s.ownIDs == nil {
+		s.ownIDs = make(map[string]bool)
+	}
+	s.ownIDs[id] = true
+	return nil
+}
+
+// freeID gives back an id of which nothing was sent.
+func (s *Session) freeID(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.ownIDs, id)
+}
+
+// brokenBound is how long a failed write waits to learn why: a little longer
+// than the session itself does.
+const brokenBound = deafBound + time.Second
+
+// broken turns the error of a write into the reason why the CLI no longer
+// reads, if the session is found to have ended, or to be ending by us.
+func (s *Session) broken(ctx context.Context, err error) error {
+	if !errors.Is(err, ndjson.ErrBroken) {
+		return err
+	}
+	if cause := s.peer.Cause(); cause != nil {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(ctx, brokenBound)
+	defer cancel()
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+	}
+	if cause := s.peer.Cause(); cause != nil {
+		return cause // there is one also for an end in good order
+	}
+	return err
+}
+
+// oneAtATime holds prompts back from a CLI that neither names nor echoes them.
+// Such a CLI folds a prompt that comes while a tool runs into the turn without a
+// word, so nobody could know which prompts its result answers. It gets the next
+// prompt when the one before has its result.
+type oneAtATime struct {
+	always bool // whatever version the CLI gives itself
+
+	mu      sync.Mutex
+	waiting []heldPrompt
+	halted  int // interrupts that are not yet written: they must not hit a prompt that comes after
+}
+
+// heldPrompt is a prompt that was not yet written.
+type heldPrompt struct {
+	id   string
+	line []byte
+}
+
+// maxHeld is how many prompts may wait.
+const maxHeld = 1024
+
+// holdsPrompts reports whether the CLI gets one prompt at a time.
+func (s *Session) holdsPrompts() bool {
+	return s.held.always || sinceEchoes.missing(s.Info().CLIVersion)
+}
+
+// register registers a prompt that is to be written, and reports whether it has
+// to wait for its turn. Then it is written later.
+func (s *Session) register(p heldPrompt) (waits bool, err error) {
+	if !s.holdsPrompts() {
+		s.inbox.Sent(p.id)
+		return false, nil
+	}
+	h := &s.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case len(h.waiting) >= maxHeld:
+		return false, fmt.Errorf("%d prompts wait for the CLI, which takes one at a time", maxHeld)
+	case h.halted > 0 || len(h.waiting) > 0 || s.inbox.Prompted():
+		h.waiting = append(h.waiting, p)
+		s.log.Debug("prompt held back until the one before has its result", "id", p.id, "waiting", len(h.waiting))
+		return true, nil
+	}
+	s.inbox.Sent(p.id)
+	return false, nil
+}
+
+// sendHeld writes the next prompt that waits, if the CLI is done with the one
+// before. It is called after everything that can bring that about.
+func (s *Session) sendHeld() {
+	h := &s.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.halted > 0 || len(h.waiting) == 0 || s.inbox.Prompted() {
+		return
+	}
+	next := h.waiting[0]
+	h.waiting = h.waiting[1:]
+	s.inbox.Sent(next.id)
+	go func() { // the reader waits for nobody
+		if err := s.peer.Send(context.Background(), next.line); err != nil {
+			s.log.Debug("a prompt that waited is not sent", "id", next.id, "error", err) // the session ends
+		}
+	}()
+}
+
+// halt keeps prompts back until an interrupt is written.
+func (s *Session) halt() (resume func()) {
+	h := &s.held
+	h.mu.Lock()
+	h.halted++
+	h.mu.Unlock()
+	return sync.OnceFunc(func() {
+		h.mu.Lock()
+		h.halted--
+		h.mu.Unlock()
+		s.sendHeld()
+	})
+}
+
+// withdraw takes back a prompt that was not written, false if it was.
+func (s *Session) withdraw(id string) bool {
+	h := &s.held
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.waiting, func(p heldPrompt) bool { return p.id == id })
+	if i < 0 {
+		return false
+	}
+	h.waiting = slices.Delete(h.waiting, i, i+1)
+	return true
+}
+
+// EscapePrompt returns text that somebody else wrote in a form that is only
+// text inside a prompt. The CLI acts on what it finds in prompts, and asks no
+// permission callback and no hook first: "@/home/me/.netrc" puts that file
+// before the model, "@agent-name" calls for an agent, and a prompt that begins
+// with "/" may be a command.
+//
+//	claude.Ask(ctx, "Summarise this mail:\n"+claude.EscapePrompt(mail), opts)
+//
+// A backslash is put before every "@" that does not follow a letter or a digit,
+// so addresses such as me@example.com stay as they are, and before a "/" at the
+// beginning. Escaping twice changes nothing more. Leave a blank between the
+// result and a mention of your own: what follows "@" without one belongs to it.
+//
+// Where no prompt should mean more than it says, set [Options.VerbatimPrompts]
+// instead, as [Hardened] does. It changes no text.
+func EscapePrompt(text string) string {
+	var out strings.Builder
+	done := 0        // how much of text is in out
+	last := rune(-1) // the rune before, as far as it counts
+	for i, r := range text {
+		switch {
+		case r == '@' && !(last == '\\' || unicode.IsLetter(last) || unicode.IsDigit(last)),
+			r == '/' && last < 0:
+			out.WriteString(text[done:i])
+			out.WriteByte('\\')
+			done = i
+		}
+		if last >= 0 || !(unicode.IsSpace(r) || unicode.In(r, unicode.Cf, unicode.Cc)) {
+			last = r
+		}
+	}
+	out.WriteString(text[done:])
+	return out.String()
+}
