@@ -11,10 +11,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -25,22 +28,24 @@ type agent struct {
 	script     *Script
 	checkpoint bool
 
-	mu      sync.Mutex
-	replies []Reply
-	rest    Reply
-	calls   int
-	ids     int
-	edits   []edit
+	replies  *sequence
+	computed bool // by the script's Model, not by its replies
 
-	conversations *conversations
-	messages      []Message // the conversation so far
+	mu            sync.Mutex
+	edits         []edit
+	counts        *counts
+	conversations *conversations // nil: that of a sub-agent is not kept
+	messages      []Message      // the conversation so far
 }
+
+// counts are those of a session, its sub-agents included.
+type counts struct{ calls, ids atomic.Int64 }
 
 // edit is a file that a tool changed, and the prompt it belongs to.
 type edit struct{ prompt, path string }
 
 func newAgent(s *Script, env []string, all *conversations, resumed []Message) *agent {
-	a := &agent{script: s, replies: slices.Clone(s.Replies), rest: Say(DefaultText), conversations: all, messages: resumed}
+	a := &agent{script: s, replies: newSequence(s.Replies), computed: s.Model != nil, counts: new(counts), conversations: all, messages: resumed}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
 		if name == "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING" {
@@ -48,6 +53,16 @@ func newAgent(s *Script, env []string, all *conversations, resumed []Message) *a
 		}
 	}
 	return a
+}
+
+// subagent is the loop of a sub-agent: a conversation of its own, and replies of
+// its own if the script has any.
+func (a *agent) subagent(replies []Reply) *agent {
+	sub := &agent{script: a.script, replies: a.replies, computed: a.script.Model != nil, counts: a.counts}
+	if replies != nil {
+		sub.replies, sub.computed = newSequence(replies), false
+	}
+	return sub
 }
 
 // Turn plays one turn.
@@ -88,20 +103,11 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 // next is the model's next reply.
 func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Reply {
 	a.mu.Lock()
-	a.calls++
-	call := &Call{Number: a.calls, Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
-	if a.script.Model == nil {
-		defer a.mu.Unlock()
-		reply := a.rest
-		if len(a.replies) > 0 && !a.rest.forever {
-			reply, a.replies = a.replies[0], a.replies[1:]
-			if reply.forever {
-				a.rest = reply
-			}
-		}
-		return reply
-	}
+	call := &Call{Number: int(a.counts.calls.Add(1)), Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
 	a.mu.Unlock()
+	if !a.computed {
+		return a.replies.next()
+	}
 	return a.script.Model(call)
 }
 
@@ -140,15 +146,12 @@ func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, 
 
 // call is a tool call of the script.
 func (a *agent) call(t *host.Turn, b block) host.Call {
-	a.mu.Lock()
-	a.ids++
-	id := cmp.Or(b.id, fmt.Sprintf("toolu_%06d", a.ids))
-	a.mu.Unlock()
+	id := cmp.Or(b.id, fmt.Sprintf("toolu_%06d", a.counts.ids.Add(1)))
 	c := host.Call{ID: id, Name: b.name, Input: b.input, ReadOnly: slices.Contains(readOnly, b.name)}
 	if b.request != nil {
 		c.Request = *b.request
 	}
-	run := a.runner(t, b)
+	run := a.runner(t, id, b)
 	if run == nil {
 		return c
 	}
@@ -164,7 +167,7 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 
 // runner is what a tool does: what the call says, what the script says of the
 // tool, what the tool does by itself. Nil: a tool of a server in the client.
-func (a *agent) runner(t *host.Turn, b block) host.RunFunc {
+func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	if b.output != nil {
 		return func(context.Context, json.RawMessage) (host.Output, error) { return output(b.output) }
 	}
@@ -172,6 +175,10 @@ func (a *agent) runner(t *host.Turn, b block) host.RunFunc {
 		return run
 	}
 	switch {
+	case startsAgent(b.name):
+		return func(ctx context.Context, input json.RawMessage) (host.Output, error) {
+			return t.RunSubagent(ctx, id, input, a.subagent(b.replies))
+		}
 	case b.name == "AskUserQuestion":
 		return answered
 	case b.name == answerTool && t.JSONSchema() != nil:
@@ -234,13 +241,18 @@ func (a *agent) fail(t *host.Turn, r Reply, attempt int) (err error, again bool)
 		return t.Emit(&message.APIRetry{Attempt: attempt, MaxRetries: 10, ErrorStatus: f.status}), true
 	}
 	text := fmt.Sprintf("API Error: %d %s", f.status, f.message)
+	line := &message.Assistant{
+		ID: uuid.New(), Model: "<synthetic>", Content: message.Content{message.Text(text)}, StopReason: "stop_sequence", Timestamp: time.Now().UTC(),
+		Error: errorClass(f.status), APIErrorStatus: f.status, APIErrorType: f.kind, IsAPIErrorMessage: true,
+	}
+	if t.Subagent().ID != "" {
+		line.APIErrorStatus = 0 // the CLI does not say it of a sub-agent
+		return cmp.Or(t.Emit(line), errors.New("the agent ended early: "+text)), false
+	}
 	t.EditResult(func(res *message.Result) {
 		res.IsError, res.Text, res.TerminalReason, res.APIErrorStatus = true, text, message.EndAPIError, f.status
 	})
-	return t.Emit(&message.Assistant{
-		Model: "<synthetic>", Content: message.Content{message.Text(text)},
-		Error: errorClass(f.status), APIErrorStatus: f.status,
-	}), false
+	return t.Emit(line), false
 }
 
 func errorClass(status int) message.AssistantError {

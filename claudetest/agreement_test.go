@@ -36,6 +36,9 @@ type scenario struct {
 	Schema     json.RawMessage            `json:"schema"`
 	Partial    bool                       `json:"partial"`
 	Replay     bool                       `json:"replay"`
+	// Background says that sub-agents are at work beside the first turn: they
+	// answer when it has its result.
+	Background bool `json:"background"`
 	// InterruptAfter is the number of pieces of text after which the client
 	// interrupts the first turn.
 	InterruptAfter int `json:"interruptAfter"`
@@ -43,7 +46,8 @@ type scenario struct {
 	// back, call by call.
 	MCP map[string][]json.RawMessage `json:"mcp"`
 
-	script *claudetest.Script
+	script  *claudetest.Script
+	release chan struct{} // lets the sub-agents answer
 }
 
 // readScenario reads a scenario: the client's part, then the script.
@@ -63,6 +67,10 @@ func readScenario(t *testing.T, path, dir string) *scenario {
 	}
 	if s.script, err = claudetest.ParseScript([]byte("-- " + script)); err != nil {
 		t.Fatalf("%s: %v", path, err)
+	}
+	if s.Background {
+		s.release = make(chan struct{})
+		s.script.HoldAgents(s.release)
 	}
 	for name, content := range s.Files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
@@ -95,8 +103,14 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 		t.Fatal(err)
 	}
 	defer session.Close()
+	if s.Background {
+		s.untilIdle(t, session)
+	}
 	pieces := 0
 	for i, prompt := range s.Prompts {
+		if s.Background {
+			break
+		}
 		if i > 0 && i == len(s.Prompts)-1 {
 			s.change(t, session)
 		}
@@ -120,6 +134,25 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 		t.Fatal(err)
 	}
 	return tr
+}
+
+// untilIdle plays a prompt with what its sub-agents bring.
+func (s *scenario) untilIdle(t *testing.T, session *claude.Session) {
+	t.Helper()
+	results := 0
+	for m, err := range session.RunUntilIdle(t.Context(), s.Prompts[0]) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m.(type) {
+		case *message.Result:
+			results++
+		case *message.CommandLifecycle:
+			if results == 1 {
+				close(s.release)
+			}
+		}
+	}
 }
 
 // calc is an MCP server in the client that says what it is told to.
@@ -277,7 +310,7 @@ func normal(t *claudetest.Transcript, dir, home string) []map[string]any {
 }
 
 var (
-	idForm   = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f-]{27}|(req|msg|toolu)_[0-9a-z]+)$`)
+	idForm   = regexp.MustCompile(`^([0-9a-f]{8}-[0-9a-f-]{27}|(req|msg|toolu)_[0-9a-z]+|a[0-9a-f]{16}|0[0-9a-z]{8}-[0-9a-f]{8})$`)
 	timeForm = regexp.MustCompile(`^\d{4}-\d\d-\d\dT`)
 )
 
@@ -296,7 +329,7 @@ func plainly(key string, v any) any {
 		switch {
 		case idForm.MatchString(v):
 			return "<id>"
-		case key == "memory_paths" || key == "auto" || key == "messaging_socket_path" || key == "transcript_path":
+		case key == "memory_paths" || key == "auto" || key == "messaging_socket_path" || strings.HasSuffix(key, "transcript_path") || key == "output_file":
 			return "<path>"
 		case timeForm.MatchString(v):
 			return "<time>"
@@ -304,7 +337,7 @@ func plainly(key string, v any) any {
 			return "<prose>"
 		}
 	case float64:
-		if strings.HasSuffix(key, "_ms") || strings.HasSuffix(key, "_wall_ms") || key == "pid" {
+		if strings.HasSuffix(key, "_ms") || strings.HasSuffix(key, "Ms") || strings.HasSuffix(key, "_wall_ms") || key == "pid" || key == "end_time" {
 			return "<number>"
 		}
 		if strings.Contains(strings.ToLower(key), "cost") {

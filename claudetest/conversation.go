@@ -67,7 +67,9 @@ func (a *agent) said(t *host.Turn, role string, content any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.messages = append(a.messages, Message{Role: role, Text: textOf(raw), Content: raw})
-	a.conversations.keep(t.SessionID(), a.messages)
+	if a.conversations != nil {
+		a.conversations.keep(t.SessionID(), a.messages)
+	}
 }
 
 // contentOf is an answer of the model as the API sees it again.

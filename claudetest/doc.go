@@ -102,8 +102,8 @@
 //
 // Everything else belongs to a conversation, be it the user's or a
 // sub-agent's. Sub-agents of newer versions run in the background, so nobody
-// knows whose call comes first: with them use [NewModelFunc] and look at the
-// prompt. Conversations also include what a test asks for itself: compaction
+// knows whose call comes first: script them with [Delegate], or use
+// [NewModelFunc] and look at the first message. Conversations also include what a test asks for itself: compaction
 // and side questions repeat the whole conversation, with tools, and take a
 // reply.
 //

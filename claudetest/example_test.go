@@ -49,6 +49,21 @@ func ExampleNewModelFunc() {
 	// [{"type":"text","text":"The file says: module example"}]
 }
 
+func ExampleDelegate() {
+	ctx := context.Background()
+	cli := claudetest.New(
+		claudetest.Delegate("Explore", "Count the Go files.",
+			claudetest.UseTool("Glob", map[string]string{"pattern": "*.go"}),
+			claudetest.Say("There are three."),
+		),
+		claudetest.Say("An agent counts them."),
+		claudetest.Say("Three Go files."),
+	)
+	result, err := claude.Ask(ctx, "How many Go files?", &claude.Options{Transport: cli})
+	fmt.Println(result.Text, err)
+	// Output: Three Go files. <nil>
+}
+
 func ExampleAnswer() {
 	type city struct{ Name string }
 	ctx := context.Background()

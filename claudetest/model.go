@@ -34,8 +34,8 @@ type Model struct {
 	mu     sync.Mutex
 	closed bool
 	url    string
-	script []Reply
-	rest   Reply // when the script is used up
+	script *sequence
+	agents map[string]*sequence // of sub-agents, by their prompts
 	main   func(*Call) Reply
 	side   func(*Call) Reply
 	calls  []*Call
@@ -48,7 +48,7 @@ type Model struct {
 // conversation, and after them [DefaultText]. An attempt that the CLI repeats
 // after an error is a call of its own.
 func NewModel(replies ...Reply) *Model {
-	m := &Model{script: slices.Clone(replies), rest: Say(DefaultText)}
+	m := &Model{script: newSequence(replies), agents: make(map[string]*sequence)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
@@ -64,9 +64,7 @@ func NewModelFunc(fn func(*Call) Reply) *Model {
 
 // Add appends replies to the script, also while the model runs.
 func (m *Model) Add(replies ...Reply) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.script = append(m.script, replies...)
+	m.script.add(replies)
 }
 
 // HandleSide sets the function that answers side calls, such as the request
@@ -146,11 +144,16 @@ func (m *Model) Stray() []string {
 	return slices.Clone(m.stray)
 }
 
-// Unused returns how many replies of the script have not been given.
+// Unused returns how many replies of the script have not been given, those of
+// sub-agents that were started included.
 func (m *Model) Unused() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return len(m.script)
+	left := m.script.left()
+	for _, sub := range m.agents {
+		left += sub.left()
+	}
+	return left
 }
 
 // Env returns the variables that point a CLI at this model and keep it off the
@@ -246,16 +249,11 @@ func (m *Model) record(call *Call) func(*Call) Reply {
 	}
 	m.number++
 	call.Number = m.number
-	if m.main != nil {
+	script := m.agents[firstPrompt(call)]
+	if script == nil && m.main != nil {
 		return m.main
 	}
-	reply := m.rest
-	if len(m.script) > 0 && !m.rest.forever {
-		reply, m.script = m.script[0], m.script[1:]
-		if reply.forever {
-			m.rest = reply
-		}
-	}
+	reply := cmp.Or(script, m.script).next()
 	return func(*Call) Reply { return reply }
 }
 
@@ -266,8 +264,20 @@ func (m *Model) name(r *Reply) {
 	for i := range r.blocks {
 		if b := &r.blocks[i]; b.kind == kindToolUse {
 			b.id = cmp.Or(b.id, m.nextID("toolu"))
+			m.expect(b)
 		}
 	}
+}
+
+// expect prepares for the sub-agent that a call starts.
+func (m *Model) expect(b *block) {
+	var in agentInput
+	if !startsAgent(b.name) || b.replies == nil || jsonx.Unmarshal(b.input, &in) != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.agents[strings.TrimSpace(in.Prompt)] = newSequence(b.replies)
 }
 
 func (m *Model) nextID(prefix string) string {

@@ -87,7 +87,7 @@ const Version = "2.1.325"
 var builtin = []string{"Task", "Bash", "Edit", "Glob", "Grep", "Read", "Write", "WebFetch", "WebSearch"}
 
 // readOnly are the tools that need no permission.
-var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOutput"}
+var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOutput", agentTool, "Task"}
 
 // complete puts what the script says of the CLI under what the command line
 // says of it.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -57,7 +58,8 @@ type block struct {
 	name  string
 	input json.RawMessage
 
-	output  any // of a scripted CLI's tool
+	replies []Reply // of the sub-agent that the call starts
+	output  any     // of a scripted CLI's tool
 	request *permission.Request
 }
 
@@ -91,6 +93,10 @@ type ToolCall struct {
 	// text, an error, a [host.Output], or anything that encodes as JSON. Nil
 	// stands for what the script says of the tool. A real CLI runs the tool.
 	Output any
+	// Replies are what the sub-agent says that a call of the tool Agent
+	// starts: one for each answer, in order, and after them [DefaultText]. See
+	// [Delegate].
+	Replies []Reply
 	// Request is what a scripted CLI's question for permission says besides
 	// the tool's name and input, such as a reason or a blocked path.
 	Request *permission.Request
@@ -133,13 +139,62 @@ func Answer(v any) Reply {
 // answerTool is the tool by which a model gives an answer that has a schema.
 const answerTool = "StructuredOutput"
 
+// Delegate starts a sub-agent of a type, with a prompt and what it is going to
+// say and do. As with the CLI it works in the background: the next reply is
+// given while it is at work, and when it is done one more, in a turn of its own.
+//
+//	cli := claudetest.New(
+//		claudetest.Delegate("general-purpose", "Count the files.",
+//			claudetest.UseTool("Glob", map[string]string{"pattern": "*"}),
+//			claudetest.Say("There are three."),
+//		),
+//		claudetest.Say("An agent counts them."),
+//		claudetest.Say("There are three files."),
+//	)
+//
+// A [Model] serves the same script to sub-agents of the real CLI. It knows them
+// by their prompts, which should therefore differ. For more, such as several at
+// once, call the tool Agent with [UseTools] and [ToolCall.Replies].
+func Delegate(agentType, prompt string, replies ...Reply) Reply {
+	return delegate(agentInput{Prompt: prompt, Description: description(prompt), Type: agentType}, replies)
+}
+
+// DelegateAndWait is [Delegate] for a sub-agent that is waited for: what it says
+// last is the result of the call, and the next reply is given after that.
+func DelegateAndWait(agentType, prompt string, replies ...Reply) Reply {
+	return delegate(agentInput{prompt, description(prompt), agentType, new(false)}, replies)
+}
+
+func delegate(in agentInput, replies []Reply) Reply {
+	return UseTools(ToolCall{Name: agentTool, Input: in, Replies: replies})
+}
+
+// agentInput is the input of the tool that starts a sub-agent.
+type agentInput struct {
+	Prompt      string `json:"prompt"`
+	Description string `json:"description"`
+	Type        string `json:"subagent_type"`
+	Background  *bool  `json:"run_in_background,omitempty"`
+}
+
+// agentTool starts a sub-agent. Older versions of the CLI call it Task.
+const agentTool = "Agent"
+
+func startsAgent(tool string) bool { return tool == agentTool || tool == "Task" }
+
+// description is a short form of a prompt.
+func description(prompt string) string {
+	words := strings.Fields(prompt)
+	return strings.Join(words[:min(len(words), 5)], " ")
+}
+
 // UseTools calls several tools in one reply, which the CLI may run in
 // parallel. It panics when an input cannot be encoded.
 func UseTools(calls ...ToolCall) Reply {
 	var r Reply
 	for _, c := range calls {
 		r.blocks = append(r.blocks, block{
-			kind: kindToolUse, id: c.ID, name: c.Name, input: encodeInput(c), output: c.Output, request: c.Request,
+			kind: kindToolUse, id: c.ID, name: c.Name, input: encodeInput(c), output: c.Output, request: c.Request, replies: c.Replies,
 		})
 	}
 	return r

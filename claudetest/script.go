@@ -20,7 +20,9 @@ import (
 //	say          the text
 //	use          the tool calls: {"name", "input" or "raw", "id"}, where raw is
 //	             a string that is sent as the input as it is; for a scripted
-//	             CLI also "output" or "error", what the tool gives back
+//	             CLI also "output" or "error", what the tool gives back; of
+//	             the tool Agent also "replies", a list of what the sub-agent
+//	             says
 //	stop_reason  see [Reply.StopReason]
 //	usage        the fields of [Usage] by their JSON names
 //	after_ms     see [Reply.After]
@@ -111,6 +113,7 @@ func parseContent(o *object) Reply {
 		c.take("input", &input)
 		c.take("raw", &text)
 		parseOutput(c, &call)
+		parseAgent(c, &call)
 		switch {
 		case text != "" && input != nil:
 			c.fail("raw", errors.New("input is given too"))
@@ -123,6 +126,26 @@ func parseContent(o *object) Reply {
 		o.adopt(c)
 	}
 	return r
+}
+
+// parseAgent reads what the sub-agent says that a call starts.
+func parseAgent(c *object, call *ToolCall) {
+	var replies []json.RawMessage
+	c.take("replies", &replies)
+	if replies == nil {
+		return
+	}
+	if !startsAgent(call.Name) {
+		c.fail("replies", fmt.Errorf("%s starts no sub-agent", call.Name))
+	}
+	call.Replies = []Reply{}
+	for i, raw := range replies {
+		r, err := parseReply(fmt.Sprintf("reply %d", i+1), raw)
+		if err != nil {
+			c.fail("replies", err)
+		}
+		call.Replies = append(call.Replies, r)
+	}
 }
 
 // parseOutput reads what a scripted CLI's tool gives back.

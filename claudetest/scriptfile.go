@@ -45,7 +45,16 @@ import (
 //
 // Sections are think, say, use NAME, output, error, and script.json for an
 // object as above. A section "+say" or "+use NAME" belongs to the reply before
-// it, so that one reply can say something and call several tools.
+// it, so that one reply can say something and call several tools. A section
+// whose name begins with "agent", such as "agent say" or "agent use Read",
+// belongs to the sub-agent that the last call of the tool Agent starts:
+//
+//	-- use Agent --
+//	{"description":"count","prompt":"Count the files.","subagent_type":"Explore"}
+//	-- agent say --
+//	There are three.
+//	-- say --
+//	An agent counts them.
 //
 // An error says where in the script it is.
 func ParseScript(data []byte) (*Script, error) {
@@ -189,8 +198,22 @@ func (s *Script) parseArchive(text string) error {
 	if len(all) == 0 {
 		return errors.New(`it is neither JSON nor an archive with sections such as "-- say --"`)
 	}
+	return s.parseSections(all)
+}
+
+// parseSections reads the sections of a conversation, and those of sub-agents
+// inside.
+func (s *Script) parseSections(all []section) error {
 	thinking := false // the last reply waits for what follows the thought
-	for _, sec := range all {
+	for i := 0; i < len(all); i++ {
+		sec := all[i]
+		if inner := ofAgent(all[i:]); len(inner) > 0 {
+			if err := s.setReplies(inner); err != nil {
+				return err
+			}
+			i += len(inner) - 1
+			continue
+		}
 		if sec.name == "script.json" {
 			if err := s.parseObject([]byte(sec.text)); err != nil {
 				return fmt.Errorf("line %d: %w", sec.line, err)
@@ -241,6 +264,37 @@ func (s *Script) addSection(sec section, joined bool) (thinking bool, err error)
 		s.Replies = append(s.Replies, r)
 	}
 	return thinking, nil
+}
+
+// ofAgent takes the sections of a sub-agent from the head of a list, without the
+// word that marks them.
+func ofAgent(all []section) (inner []section) {
+	for _, sec := range all {
+		name, ok := strings.CutPrefix(sec.name, "agent ")
+		if !ok {
+			break
+		}
+		sec.name = name
+		inner = append(inner, sec)
+	}
+	return inner
+}
+
+// setReplies says what the sub-agent does that the last tool call starts.
+func (s *Script) setReplies(inner []section) error {
+	sub := new(Script)
+	if err := sub.parseSections(inner); err != nil {
+		return err
+	}
+	var blocks []block
+	if n := len(s.Replies); n > 0 {
+		blocks = s.Replies[n-1].blocks
+	}
+	if len(blocks) == 0 || !startsAgent(blocks[len(blocks)-1].name) {
+		return fmt.Errorf("line %d: agent %s: there is no call of the tool Agent before it", inner[0].line, inner[0].name)
+	}
+	blocks[len(blocks)-1].replies = sub.Replies
+	return nil
 }
 
 // setOutput says what the last tool call gives back.

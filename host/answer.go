@@ -55,7 +55,7 @@ func (t *Turn) Answer(ctx context.Context) (*Answer, error) {
 	t.named = true
 	t.answers++
 	t.mu.Unlock()
-	if t.s.opts.PartialMessages {
+	if t.s.opts.PartialMessages && t.sub == nil {
 		_ = t.s.emit(&message.Status{Status: "requesting", Prompts: t.ids()})
 	}
 	t.replay()
@@ -68,7 +68,7 @@ func (t *Turn) allowAnswer() error {
 		return errInterrupted
 	}
 	t.mu.Lock()
-	limit := t.s.opts.MaxTurns > 0 && t.answers >= t.s.opts.MaxTurns
+	limit := t.sub == nil && t.s.opts.MaxTurns > 0 && t.answers >= t.s.opts.MaxTurns
 	t.mu.Unlock()
 	if err := t.afford(); err != nil {
 		return err
@@ -183,7 +183,11 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 	if a.index == 0 {
 		m.Prompts = a.prompts()
 	}
-	if use, ok := b.(*message.ToolUseBlock); ok {
+	use, ok := b.(*message.ToolUseBlock)
+	if sub := a.t.sub; sub != nil {
+		return a.t.subagentLine(m, use, a.usage)
+	}
+	if ok {
 		if server, tool, mcp := splitMCP(use.Name); mcp {
 			m.ToolUseMeta = []message.ToolUseMeta{{ID: use.ID, DisplayName: displayName(use.Name), ServerDisplayName: server, ToolName: tool}}
 		}
@@ -193,7 +197,7 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 
 // prompts are named by the first answer of a turn only.
 func (a *Answer) prompts() []string {
-	if !a.first {
+	if !a.first || a.t.sub != nil {
 		return nil
 	}
 	return a.t.ids()
@@ -201,8 +205,8 @@ func (a *Answer) prompts() []string {
 
 // event sends a piece of the answer, after its beginning.
 func (a *Answer) event(e *message.StreamEvent) {
-	if !a.t.s.opts.PartialMessages {
-		return
+	if !a.t.s.opts.PartialMessages || a.t.sub != nil {
+		return // a sub-agent is not streamed
 	}
 	if !a.begun {
 		a.begun = true

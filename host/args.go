@@ -22,7 +22,7 @@ var ErrVersion = errors.New("host: the version was asked for")
 var (
 	switches = []string{"verbose", "print", "p", "debug", "continue", "c", "strict-mcp-config",
 		"no-session-persistence", "include-hook-events", "await-initialize", "session-mirror", "bare",
-		"managed-settings-in-initialize", "forward-subagent-text", "prompt-suggestions", "debug-to-stderr"}
+		"managed-settings-in-initialize", "prompt-suggestions", "debug-to-stderr"}
 	valued = []string{"agent", "agents", "fallback-model", "betas", "thinking", "max-thinking-tokens", "thinking-display",
 		"effort", "max-budget-usd", "task-budget", "settings", "managed-settings", "setting-sources", "plugin-dir",
 		"plugin-dir-no-mcp", "add-dir", "project-config-root", "debug-file", "resume-session-at", "resume-drops-turn",
@@ -119,6 +119,8 @@ func (f *flags) set(name string) bool {
 		f.fork = true
 	case "include-partial-messages":
 		f.PartialMessages = true
+	case "forward-subagent-text":
+		f.ForwardSubagentText = true
 	case "replay-user-messages":
 		f.ReplayUserMessages = true
 	case "allow-dangerously-skip-permissions":

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -140,6 +141,8 @@ func (s *session) operation(subtype string) served {
 		return s.cancelQueued
 	case "rewind_files":
 		return s.rewind
+	case "stop_task":
+		return s.stopTask
 	case "end_session":
 		return func(context.Context, *peer.Incoming) (any, error) {
 			return &then{struct{}{}, func() { s.cancel(errEnded) }}, nil
@@ -156,7 +159,7 @@ func (s *session) query(subtype string) served {
 	switch subtype {
 	case "set_max_thinking_tokens", "apply_flag_settings", "seed_read_state", "rename_session", "set_has_subscribers", "mcp_toggle":
 		return give(func([]byte) any { return nil })
-	case "stop_task", "background_tasks":
+	case "background_tasks":
 		return give(func([]byte) any { return struct{}{} })
 	case "mcp_message":
 		return give(func(request []byte) any { s.servers.receive(request); return nil })
@@ -197,8 +200,10 @@ func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) 
 	if err := jsonx.Unmarshal(in.Body, &req); err != nil {
 		return nil, err
 	}
+	agents := s.knownAgents(slices.Collect(maps.Keys(req.Agents)))
 	s.mu.Lock()
-	s.hooks = hooks
+	s.hooks, s.agents = hooks, agents
+	s.forward = s.forward || req.ForwardSubagentText
 	if len(req.JSONSchema) > 0 {
 		s.schema = req.JSONSchema
 	}
@@ -254,6 +259,7 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 		CancelQueued bool `json:"cancel_queued"`
 	}
 	_ = jsonx.Unmarshal(in.Body, &req)
+	s.stopTasks(errInterrupted, func(*subagent) bool { return true })
 	s.mu.Lock()
 	t := s.turn
 	waiting := s.queue

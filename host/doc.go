@@ -29,6 +29,7 @@
 //	Fire                  tell the hooks
 //	MCP                   call a server in the client
 //	Elicit, Dialog        ask the user
+//	RunSubagent           let another agent do it
 //	Emit                  send any message
 //
 // [Turn.UseTool] does what Claude Code does around a tool: the PreToolUse hooks

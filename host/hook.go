@@ -212,6 +212,10 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 	base := hook.Base{
 		SessionID: s.sessionID(), Cwd: s.opts.Cwd, PromptID: t.id,
 		PermissionMode: s.permissionMode(), HookEventName: c.event,
+		AgentID: t.Subagent().ID, AgentType: t.Subagent().Type,
+	}
+	if c.event == hook.EventSubagentStart {
+		base.PermissionMode = "" // the CLI does not say it here
 	}
 	head, err := jsonx.Marshal(base)
 	if err != nil {

@@ -91,6 +91,9 @@ type Options struct {
 
 	// PartialMessages streams answers piece by piece.
 	PartialMessages bool
+	// ForwardSubagentText sends the text of sub-agents that are waited for;
+	// otherwise only their tool calls are sent. Initialize may ask for it too.
+	ForwardSubagentText bool
 	// ReplayUserMessages echoes prompts.
 	ReplayUserMessages bool
 	// StateEvents tells the client whether the session is idle, running or

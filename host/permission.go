@@ -32,6 +32,7 @@ func (t *Turn) permit(ctx context.Context, c *Call, pre *HookOutcome) (refusal s
 		return "Permission to use " + c.Name + " is denied by a rule.", nil
 	}
 	req := c.question(pre)
+	fill(&req.AgentID, t.Subagent().ID)
 	if folder, is := t.s.outside(c); is && pre.Decision != hook.PermissionAsk {
 		askOutside(req, folder, t.s.permissionMode())
 	}

@@ -30,6 +30,9 @@ func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 		Usage: t.usage, PermissionDenials: t.denials, DeferredToolUse: t.deferred,
 		StructuredOutput: t.structure, Prompts: t.ids(),
 	}
+	if last := t.prompts[len(t.prompts)-1].ended; last != nil {
+		r.Origin = &message.Origin{Kind: message.OriginTaskNotification, Producer: "session-task", RunID: last.run}
+	}
 	if r.PermissionDenials == nil {
 		r.PermissionDenials = []message.PermissionDenial{}
 	}
@@ -60,20 +63,38 @@ func (t *Turn) account(r *message.Result) {
 	s := t.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	r.PermissionDenials = append(r.PermissionDenials, s.denials...)
+	s.denials = nil
+	r.SubagentStats = s.stats
+	r.SubagentStats.ByType = maps.Clone(s.stats.ByType)
 	s.cost += t.spent
-	if used(t.usage) || t.spent > 0 {
-		u := s.usage[s.model]
-		u.InputTokens += t.usage.InputTokens
-		u.OutputTokens += t.usage.OutputTokens
-		u.CacheReadInputTokens += t.usage.CacheReadInputTokens
-		u.CacheCreationInputTokens += t.usage.CacheCreationInputTokens
-		u.CostUSD += t.spent
-		s.usage[s.model] = u
-	}
+	s.use(t.usage, t.spent)
 	r.TotalCostUSD, r.ModelUsage = s.cost, maps.Clone(s.usage)
 	r.ResultIndex = new(s.results)
 	r.QueuedTurnCount = len(s.queue)
 	s.results++
+}
+
+// use adds tokens to those of the model. The caller holds the lock.
+func (s *session) use(tokens message.Usage, costUSD float64) {
+	if !used(tokens) && costUSD == 0 {
+		return
+	}
+	u := s.usage[s.model]
+	u.InputTokens += tokens.InputTokens
+	u.OutputTokens += tokens.OutputTokens
+	u.CacheReadInputTokens += tokens.CacheReadInputTokens
+	u.CacheCreationInputTokens += tokens.CacheCreationInputTokens
+	u.CostUSD += costUSD
+	s.usage[s.model] = u
+}
+
+// spend adds what a sub-agent uses: to the session, not to a turn.
+func (s *session) spend(tokens message.Usage, costUSD float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cost += costUSD
+	s.use(tokens, costUSD)
 }
 
 // initMessage is what a turn begins with.

@@ -35,9 +35,11 @@ type session struct {
 	began  time.Time
 
 	serving sync.WaitGroup // requests of the client
-	input   chan struct{}  // closed when the client has closed its side
-	wake    chan struct{}  // one slot: the queue has changed
-	servers *servers
+	// background are the agents that work beside the turns.
+	background sync.WaitGroup
+	input      chan struct{} // closed when the client has closed its side
+	wake       chan struct{} // one slot: the queue has changed
+	servers    *servers
 
 	mu         sync.Mutex
 	id         string
@@ -53,6 +55,13 @@ type session struct {
 	places     map[wire.ID]place
 	seen       map[string]bool
 	aside      message.Content // messages that asked for no answer
+	agents     map[string]bool // the types that can be started
+	tasks      []*subagent     // at work in the background
+	ending     int             // of those that were, not yet queued to be answered
+	stats      message.SubagentStats
+	denials    []message.PermissionDenial // of sub-agents, not yet in a result
+	inputEnded bool
+	forward    bool // the text of sub-agents
 	turn       *Turn
 	finishing  <-chan struct{} // the last lines of the last turn are written
 	results    int
@@ -66,9 +75,14 @@ type session struct {
 // queued is a prompt that waits.
 type queued struct {
 	*message.User
+	ended     *subagent     // it is about the end of this one
 	during    bool          // came while a turn ran
 	announced chan struct{} // closed when the client was told that it waits
 }
+
+// isNotification reports whether nobody has sent it: it tells that a sub-agent
+// has ended.
+func (q *queued) isNotification() bool { return q.ended != nil }
 
 // errEnded is the cause of a session that the client asked to end.
 var errEnded = errors.New("the client ended the session")
@@ -97,7 +111,8 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	if s.mode == "" {
 		s.mode = permission.ModeDefault
 	}
-	s.schema = s.opts.JSONSchema
+	s.schema, s.forward = s.opts.JSONSchema, s.opts.ForwardSubagentText
+	s.agents = s.knownAgents(nil)
 	s.rules = startRules(&s.opts)
 	s.folders = s.opts.Init.AdditionalDirectories
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
@@ -120,6 +135,7 @@ func unlimited() peer.Limits {
 
 // serve runs turns until there is no more to run.
 func (s *session) serve() error {
+	defer s.background.Wait()
 	defer s.cancel(nil)
 	defer s.peer.Close(errEnded)
 	s.servers.set(s.opts.SDKServers)
@@ -134,7 +150,7 @@ func (s *session) serve() error {
 			return s.verdict(context.Cause(s.ctx))
 		default:
 		}
-		if input == nil {
+		if input == nil && !s.working() {
 			return s.verdict(nil)
 		}
 		select {
@@ -152,7 +168,7 @@ func (s *session) serve() error {
 func (s *session) ended(err error) {
 	s.serving.Wait()
 	s.mu.Lock()
-	s.readErr = err
+	s.readErr, s.inputEnded = err, true
 	s.mu.Unlock()
 	s.peer.Close(ErrInputClosed)
 	close(s.input)
@@ -182,7 +198,7 @@ func (s *session) runNext() bool {
 	}
 	n := 1
 	// Prompts with ids that waited for a turn together share the next one.
-	for merges(s.queue[0]) && n < len(s.queue) && merges(s.queue[n]) {
+	for n < len(s.queue) && (merges(s.queue[0]) && merges(s.queue[n]) || s.queue[0].isNotification() && s.queue[n].isNotification()) {
 		n++
 	}
 	prompts := s.queue[:n]
@@ -190,6 +206,11 @@ func (s *session) runNext() bool {
 	t := newTurn(s, prompts)
 	s.turn = t
 	s.mu.Unlock()
+	if prompts[0].isNotification() { // only the last is answered
+		for _, q := range prompts[:n-1] {
+			s.acknowledge(q)
+		}
+	}
 	s.run(t)
 	return true
 }
@@ -326,10 +347,7 @@ func (s *session) enqueue(m *message.User) {
 		s.state(message.StateRunning) // the CLI says so before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)
 	})
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	s.stir()
 }
 
 func (s *session) lifecycle(q *queued, state message.CommandState) {

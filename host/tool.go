@@ -286,9 +286,16 @@ func (o Output) response() json.RawMessage {
 
 // denied adds a call to those that the result lists as denied.
 func (t *Turn) denied(c *Call) {
+	d := message.PermissionDenial{ToolName: c.Name, ToolUseID: c.ID, ToolInput: c.input}
+	if t.sub != nil { // the next result has it, whatever turn that ends
+		t.s.mu.Lock()
+		defer t.s.mu.Unlock()
+		t.s.denials = append(t.s.denials, d)
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.denials = append(t.denials, message.PermissionDenial{ToolName: c.Name, ToolUseID: c.ID, ToolInput: c.input})
+	t.denials = append(t.denials, d)
 }
 
 // batch tells the hooks that all calls of an answer are done.

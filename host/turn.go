@@ -21,7 +21,8 @@ import (
 type Turn struct {
 	s       *session
 	prompts []*queued
-	id      string // the hooks' name for the prompt
+	sub     *subagent // nil: the main conversation
+	id      string    // the hooks' name for the prompt
 	began   time.Time
 	ctx     context.Context // ends when the client interrupts
 	cancel  context.CancelCauseFunc
@@ -103,6 +104,9 @@ func (t *Turn) SessionID() string { return t.s.sessionID() }
 // JSONSchema returns the schema that a structured answer must fit, nil if none
 // is wanted; see [Turn.SetStructuredOutput].
 func (t *Turn) JSONSchema() json.RawMessage {
+	if t.sub != nil {
+		return nil // the answer is not a sub-agent's to give
+	}
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()
 	return t.s.schema
@@ -117,6 +121,11 @@ func (t *Turn) SetStructuredOutput(answer json.RawMessage) {
 
 // Spend adds tokens and costs to those of the result.
 func (t *Turn) Spend(u message.Usage, costUSD float64) {
+	if t.sub != nil {
+		t.sub.spend(u)
+		t.s.spend(u, costUSD)
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.before = t.usage
@@ -135,7 +144,14 @@ func (t *Turn) EditResult(edit func(*message.Result)) {
 }
 
 // Emit sends any message. A message without an id gets one, and the session's.
-func (t *Turn) Emit(m message.Message) error { return t.s.emit(m) }
+// Lines of the assistant or the user that a sub-agent sends name it. Text of a
+// sub-agent that is waited for is not sent, unless the client wants it.
+func (t *Turn) Emit(m message.Message) error {
+	if t.sub != nil && !t.sub.sign(m, t.s.forwards()) {
+		return nil
+	}
+	return t.s.emit(m)
+}
 
 // EmitRaw sends a line of JSON as it is.
 func (t *Turn) EmitRaw(line json.RawMessage) error {
@@ -170,6 +186,10 @@ func (t *Turn) interrupted(tools bool) error {
 	if t.isOver() {
 		return errInterrupted
 	}
+	if t.sub != nil {
+		_ = t.over(ending{reason: message.EndAbortedStreaming})
+		return errInterrupted
+	}
 	e := ending{reason: message.EndAbortedStreaming, failed: message.ResultErrorExecution}
 	text := "[Request interrupted by user]"
 	if tools {
@@ -187,6 +207,9 @@ func (t *Turn) say(m *message.User) error {
 	t.lines++
 	t.mu.Unlock()
 	m.Timestamp = time.Now().UTC()
+	if t.sub != nil {
+		t.sub.name(m)
+	}
 	return t.s.emit(m)
 }
 
@@ -234,12 +257,18 @@ func (s *session) run(t *Turn) {
 	s.mu.Lock()
 	s.turn, s.finishing = nil, finished
 	s.lastFailed = r.Failed()
+	ended := s.inputEnded
 	s.mu.Unlock()
+	if ended { // nothing is said at the end before everything is
+		s.awaitTasks()
+	}
 	_ = s.emit(r)
 	for _, q := range t.prompts {
 		s.lifecycle(q, final)
 	}
-	s.state(message.StateIdle)
+	if !s.working() {
+		s.state(message.StateIdle)
+	}
 }
 
 // play runs the turn up to its result.
@@ -259,6 +288,9 @@ func (t *Turn) play(ctx context.Context) error {
 	if err != nil || blocked {
 		return err
 	}
+	if t.prompts[0].isNotification() {
+		return t.converse(ctx)
+	}
 	if !asksModel(t.prompts[0].User) {
 		return t.setAside()
 	}
@@ -269,8 +301,13 @@ func (t *Turn) play(ctx context.Context) error {
 	if text := aside.Text(); text != "" {
 		t.note(text)
 	}
+	return t.converse(ctx)
+}
+
+// converse lets the agent answer until no hook objects.
+func (t *Turn) converse(ctx context.Context) error {
 	for {
-		err := t.agent(ctx)
+		err := t.guarded(ctx, t.s.agent)
 		if ctx.Err() != nil && !t.isOver() {
 			return t.cut(ctx)
 		}
@@ -305,7 +342,7 @@ func (t *Turn) setAside() error {
 // it begins to answer.
 func (t *Turn) replay() {
 	t.mu.Lock()
-	done := t.replayed || !t.s.opts.ReplayUserMessages
+	done := t.replayed || !t.s.opts.ReplayUserMessages || t.sub != nil
 	t.replayed = true
 	t.mu.Unlock()
 	if done {
@@ -317,15 +354,15 @@ func (t *Turn) replay() {
 	}
 }
 
-// agent calls the agent. A panic is its error.
-func (t *Turn) agent(ctx context.Context) (err error) {
+// guarded calls an agent. A panic is its error.
+func (t *Turn) guarded(ctx context.Context, agent Agent) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.s.log.Error("panic in the agent", "panic", v, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the agent panicked: %v", v)
 		}
 	}()
-	return t.s.agent.Turn(ctx, t)
+	return agent.Turn(ctx, t)
 }
 
 // submit asks the hooks about the prompt. What they say is told after init.
@@ -365,13 +402,21 @@ func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked b
 func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
 	t.mu.Lock()
 	extra := struct {
-		Active bool              `json:"stop_hook_active"`
-		Last   string            `json:"last_assistant_message"`
-		Tasks  []json.RawMessage `json:"background_tasks"`
-		Crons  []json.RawMessage `json:"session_crons"`
+		Active     bool              `json:"stop_hook_active"`
+		Transcript *string           `json:"agent_transcript_path,omitzero"`
+		Last       string            `json:"last_assistant_message"`
+		Tasks      []hookTask        `json:"background_tasks"`
+		Crons      []json.RawMessage `json:"session_crons"`
 	}{Active: t.objected, Last: t.text}
 	t.mu.Unlock()
-	out, err := t.s.fire(ctx, t, hookCall{event: hook.EventStop, extra: extra})
+	extra.Tasks = t.s.runningTasks()
+	call := hookCall{event: hook.EventStop}
+	if t.sub != nil {
+		call.event, call.subject = hook.EventSubagentStop, t.sub.Type
+		extra.Transcript = new(string) // nothing is written down
+	}
+	call.extra = extra
+	out, err := t.s.fire(ctx, t, call)
 	if ctx.Err() != nil {
 		return false, t.cut(ctx)
 	}

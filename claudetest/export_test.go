@@ -1,0 +1,12 @@
+package claudetest
+
+// HoldAgents makes the sub-agents of a script wait with their first answer.
+func (s *Script) HoldAgents(release <-chan struct{}) {
+	for _, r := range s.Replies {
+		for _, b := range r.blocks {
+			if len(b.replies) > 0 {
+				b.replies[0] = b.replies[0].Hold(release)
+			}
+		}
+	}
+}

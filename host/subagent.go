@@ -1,0 +1,346 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// builtInAgents are the types of agents that the CLI brings along.
+var builtInAgents = []string{"claude", "claude-code-guide", "Explore", "general-purpose", "Plan", "statusline-setup"}
+
+// subagent is an agent at work for another one.
+type subagent struct {
+	message.Subagent
+	input      agentInput
+	run        string
+	parent     *Turn
+	depth      int
+	background bool
+	began      time.Time
+	cancel     context.CancelCauseFunc
+	done       chan struct{} // closed when it has ended
+
+	mu     sync.Mutex
+	tokens message.Usage
+	last   message.Usage // of the last answer
+	tools  int
+}
+
+// agentInput is the input of the tool Agent.
+type agentInput struct {
+	Description string `json:"description"`
+	Prompt      string `json:"prompt"`
+	Type        string `json:"subagent_type"`
+	Background  *bool  `json:"run_in_background"`
+}
+
+// errStopped is the cause of a sub-agent that the client stopped.
+var errStopped = fmt.Errorf("%w: stopped by the client", ErrOver)
+
+// Subagent returns the sub-agent that the turn is the work of, the zero value
+// for the main conversation.
+func (t *Turn) Subagent() message.Subagent {
+	if t.sub == nil {
+		return message.Subagent{}
+	}
+	return t.sub.Subagent
+}
+
+// RunSubagent is what the tool Agent does: it lets agent work on a prompt of its
+// own and returns what it says last. It is called by the RunFunc of that tool,
+// with the id of the call and its input.
+//
+// The agent gets a Turn whose messages, hooks and questions name the sub-agent.
+// As with the CLI it works in the background, unless the input says
+// "run_in_background": false or a sub-agent starts it. In the background
+// RunSubagent returns at once, and the end of the work brings a turn whose
+// prompt says so; an interrupt of the client ends it.
+func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (Output, error) {
+	sub, err := t.newSubagent(callID, input)
+	if err != nil {
+		return Output{}, err
+	}
+	own := t.subturn(ctx, sub)
+	t.s.spawned(sub)
+	_ = t.s.emit(sub.started())
+	out, err := t.s.fire(ctx, own, hookCall{event: hook.EventSubagentStart, subject: sub.Type})
+	if err != nil {
+		own.never(err)
+		return Output{}, err
+	}
+	own.note(out.Context...)
+	if !sub.background {
+		return t.wait(own, agent)
+	}
+	t.s.background.Go(func() { own.inBackground(agent) })
+	return sub.launched(t.Model()), nil
+}
+
+// newSubagent reads the input of the tool.
+func (t *Turn) newSubagent(callID string, input json.RawMessage) (*subagent, error) {
+	sub := &subagent{parent: t, depth: 1, began: time.Now(), done: make(chan struct{})}
+	in := &sub.input
+	if err := jsonx.Unmarshal(input, in); err != nil {
+		return nil, fmt.Errorf("the input of the agent cannot be read: %w", err)
+	}
+	in.Type = cmp.Or(in.Type, "general-purpose")
+	known := t.s.agentTypes()
+	if !slices.Contains(known, in.Type) {
+		return nil, fmt.Errorf("there is no agent type %q, only %s", in.Type, strings.Join(known, ", "))
+	}
+	digits := strings.ReplaceAll(uuid.New(), "-", "")
+	sub.Subagent = message.Subagent{ToolUseID: callID, ID: "a" + digits[:16], Type: in.Type, Description: in.Description}
+	sub.run = "0" + digits[16:24] + "-" + digits[24:]
+	if t.sub != nil {
+		sub.depth = t.sub.depth + 1
+	}
+	sub.background = t.sub == nil && (in.Background == nil || *in.Background)
+	return sub, nil
+}
+
+// subturn is the turn in which a sub-agent works.
+func (t *Turn) subturn(ctx context.Context, sub *subagent) *Turn {
+	prompt := message.NewUser(message.Text(sub.input.Prompt))
+	own := newTurn(t.s, []*queued{{User: prompt}})
+	own.id, own.sub = t.id, sub
+	if !sub.background {
+		own.cancel(nil)
+		own.ctx, own.cancel = ctx, t.cancel // who ends one ends both
+	}
+	sub.cancel = own.cancel
+	return own
+}
+
+// never ends a sub-agent that does not begin.
+func (t *Turn) never(err error) {
+	defer close(t.sub.done)
+	t.s.failed(t.sub, err)
+	if t.sub.background {
+		t.cancel(nil)
+		t.s.endTask(t.sub)
+		t.s.settle()
+	}
+}
+
+// wait runs a sub-agent while the agent that started it waits.
+func (t *Turn) wait(own *Turn, agent Agent) (Output, error) {
+	sub := own.sub
+	defer close(sub.done)
+	if sub.depth == 1 {
+		_ = own.say(&message.User{Content: message.Content{message.Text(sub.input.Prompt)}})
+	}
+	if err := own.work(agent); err != nil {
+		return Output{}, err
+	}
+	return sub.report(own.lastText(), t.Model()), nil
+}
+
+// inBackground runs a sub-agent beside the turn that started it.
+func (t *Turn) inBackground(agent Agent) {
+	sub := t.sub
+	defer close(sub.done)
+	defer t.cancel(nil)
+	err := t.work(agent)
+	if t.s.ctx.Err() != nil {
+		return
+	}
+	t.s.endTask(sub)
+	cause := context.Cause(t.ctx)
+	if cause != nil {
+		_ = t.say(&message.User{Content: message.Content{message.Text("[Request interrupted by user]")}})
+	}
+	if errors.Is(cause, errInterrupted) {
+		t.s.settle()
+		return // nobody wants to hear of it
+	}
+	t.s.notify(sub, outcomeOf(err, t.lastText()))
+}
+
+// work lets the agent work until it has said all, and tells how it ended.
+func (t *Turn) work(agent Agent) error {
+	sub := t.sub
+	for {
+		err := t.guarded(t.ctx, agent)
+		if t.ctx.Err() != nil {
+			return t.s.killed(t)
+		}
+		if err != nil && !errors.Is(err, ErrOver) {
+			t.s.failed(sub, err)
+			return err
+		}
+		again := false
+		if err == nil && !t.isOver() {
+			again, _ = t.stopping(t.ctx) // an error is the end of the context
+		}
+		if t.ctx.Err() != nil {
+			return t.s.killed(t)
+		}
+		if !again {
+			t.s.completed(sub, t.lastText())
+			return nil
+		}
+	}
+}
+
+// name names the sub-agent in a line of its conversation.
+func (sub *subagent) name(m message.Message) {
+	switch m := m.(type) {
+	case *message.Assistant:
+		m.ParentToolUseID, m.AgentID, m.SubagentType, m.TaskDescription = sub.ToolUseID, sub.ID, sub.Type, sub.Description
+	case *message.User:
+		m.ParentToolUseID, m.AgentID, m.SubagentType, m.TaskDescription = sub.ToolUseID, sub.ID, sub.Type, sub.Description
+	}
+}
+
+// sign names the sub-agent in a line, and reports whether the client gets it.
+func (sub *subagent) sign(m message.Message, forward bool) bool {
+	sub.name(m)
+	a, ok := m.(*message.Assistant)
+	return !ok || sub.background || forward || len(a.ToolUses()) > 0
+}
+
+// subagentLine sends a block of a sub-agent. Before or after a tool call the
+// client is told what the agent does, as the CLI does it.
+func (t *Turn) subagentLine(m *message.Assistant, use *message.ToolUseBlock, u message.Usage) error {
+	if use == nil {
+		return t.Emit(m)
+	}
+	progress := t.sub.progress(use)
+	progress.Usage.TotalTokens += u.OutputTokens
+	progress.Usage.TotalTokens = max(progress.Usage.TotalTokens, u.InputTokens+u.OutputTokens)
+	if t.sub.background {
+		return errors.Join(t.Emit(m), t.s.emit(progress))
+	}
+	return errors.Join(t.s.emit(progress), t.Emit(m))
+}
+
+// spend counts what an answer of the sub-agent has used: the input of each
+// answer holds that of those before.
+func (sub *subagent) spend(u message.Usage) {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	sub.last = u
+	sub.tokens.InputTokens = u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
+	sub.tokens.OutputTokens += u.OutputTokens
+}
+
+func (t *Turn) lastText() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.text
+}
+
+// taskUsage is what the sub-agent has used so far.
+func (sub *subagent) taskUsage() message.TaskUsage {
+	sub.mu.Lock()
+	defer sub.mu.Unlock()
+	return message.TaskUsage{
+		TotalTokens: sub.tokens.InputTokens + sub.tokens.OutputTokens,
+		ToolUses:    sub.tools, DurationMS: time.Since(sub.began).Milliseconds(),
+	}
+}
+
+func (sub *subagent) started() *message.TaskStarted {
+	m := &message.TaskStarted{
+		TaskID: sub.ID, RunID: sub.run, ToolUseID: sub.ToolUseID, Description: sub.Description,
+		TaskType: agentTask, SubagentType: sub.Type, Prompt: sub.input.Prompt,
+		IsBackgrounded: sub.background, SpawnDepth: sub.depth,
+	}
+	if parent := sub.parent.sub; parent != nil {
+		m.ParentTaskID = parent.ID
+	}
+	return m
+}
+
+// agentTask is the kind of a task that is a sub-agent.
+const agentTask = "local_agent"
+
+// progress says that the sub-agent uses a tool.
+func (sub *subagent) progress(use *message.ToolUseBlock) *message.TaskProgress {
+	sub.mu.Lock()
+	sub.tools++
+	sub.mu.Unlock()
+	return &message.TaskProgress{
+		TaskID: sub.ID, RunID: sub.run, ToolUseID: sub.ToolUseID, SubagentType: sub.Type,
+		Description: cmp.Or(doing(use), sub.Description), Usage: sub.taskUsage(), LastToolName: use.Name,
+	}
+}
+
+// doing says in words what a tool call does to a file, empty for others.
+func doing(use *message.ToolUseBlock) string {
+	verb := map[string]string{"Write": "Writing", "Edit": "Editing", "Read": "Reading"}[use.Name]
+	path := argument(use.Input)
+	if verb == "" || path == "" {
+		return ""
+	}
+	return verb + " " + path[strings.LastIndex(path, "/")+1:]
+}
+
+// launched is what the model is told of an agent in the background.
+func (sub *subagent) launched(model string) Output {
+	return agentOutput("The agent is at work in the background. You will be told when it is done.\nagentId: "+sub.ID, map[string]any{
+		"isAsync": true, "status": "async_launched", "agentId": sub.ID, "description": sub.Description,
+		"resolvedModel": model, "prompt": sub.input.Prompt,
+	})
+}
+
+// report is what the model is told of an agent that it has waited for.
+func (sub *subagent) report(text, model string) Output {
+	usage := sub.taskUsage()
+	sub.mu.Lock()
+	last := sub.last
+	sub.mu.Unlock()
+	return agentOutput("This is the report of the agent:\n"+text+"\nagentId: "+sub.ID, map[string]any{
+		"status": "completed", "prompt": sub.input.Prompt, "agentId": sub.ID, "agentType": sub.Type,
+		"content": message.Content{message.Text(text)}, "resolvedModel": model, "usage": last,
+		"totalDurationMs": usage.DurationMS, "totalTokens": last.InputTokens + last.OutputTokens,
+		"totalToolUseCount": usage.ToolUses,
+	})
+}
+
+func agentOutput(text string, result map[string]any) Output {
+	out := Output{Content: message.Content{message.Text(text)}}
+	if raw, err := jsonx.Marshal(result); err == nil {
+		out.Result = raw
+	}
+	return out
+}
+
+// forwards reports whether the client wants the text of sub-agents.
+func (s *session) forwards() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.forward
+}
+
+// agentTypes are the types of agents that can be started.
+func (s *session) agentTypes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.agents))
+}
+
+// knownAgents are those of the CLI, of the host's options and of the client.
+func (s *session) knownAgents(defined []string) map[string]bool {
+	known := make(map[string]bool)
+	for _, a := range s.opts.Info.Agents {
+		known[a.Name] = true
+	}
+	for _, name := range slices.Concat(builtInAgents, s.opts.Init.Agents, defined) {
+		known[name] = true
+	}
+	return known
+}
