@@ -92,7 +92,7 @@ func TestSessionsShow(t *testing.T) {
 	if got := manage(t, config, "show", "1000", "--html", page); got.code != 0 {
 		t.Errorf("page: %+v", got)
 	}
-	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("Sort the list please")) {
+	if text, err := os.ReadFile(page); err != nil || !bytes.Contains(text, []byte("Sort the list please")) || !bytes.Contains(text, []byte("<title>Sort the list</title>")) {
 		t.Errorf("the page has %d bytes and not the prompt, %v", len(text), err)
 	}
 }

@@ -46,7 +46,7 @@ func (r *sessionsShow) Run(c *console) error {
 		}
 		switch {
 		case r.HTML != "":
-			return r.page(ctx, c, t)
+			return r.page(ctx, c, h, t)
 		case c.json:
 			return r.lines(ctx, c, t)
 		}
@@ -68,7 +68,7 @@ func (r *sessionsShow) lines(ctx context.Context, c *console, t *history.Transcr
 }
 
 // page writes the conversation as the page of "claudectl inspect".
-func (r *sessionsShow) page(ctx context.Context, c *console, t *history.Transcript) error {
+func (r *sessionsShow) page(ctx context.Context, c *console, h *history.History, t *history.Transcript) error {
 	var stream bytes.Buffer
 	for m, err := range t.Messages(ctx, history.Page{System: r.System}) {
 		if err != nil {
@@ -80,7 +80,11 @@ func (r *sessionsShow) page(ctx context.Context, c *console, t *history.Transcri
 	if stream.Len() == 0 {
 		return history.ErrEmpty
 	}
-	rep, err := inspect.Read(&stream, &inspect.Options{Source: "session " + t.ID, Secrets: c.secrets})
+	info, err := h.Info(ctx, t.ID)
+	if err != nil { // there is something to show all the same
+		info.Title = ""
+	}
+	rep, err := inspect.Read(&stream, &inspect.Options{Title: info.Title, Source: "session " + t.ID, Secrets: c.secrets})
 	if err != nil {
 		return err
 	}

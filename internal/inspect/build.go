@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -22,8 +23,12 @@ type builder struct {
 	tools    map[string]*Tool
 	unknown  map[nameFrom]*Unknown
 	changed  map[nameFrom]*Unknown
-	compare  bool              // look for what changes when it is written again
-	ended    map[int][]*Tool   // by the line of their results
+	compare  bool            // look for what changes when it is written again
+	ended    map[int][]*Tool // by the line of their results
+	clock    modelClock      // of the turn that runs
+	models   models
+	retries  []*Frame          // failed calls of the API
+	prompt   string            // the first one
 	agents   map[string]string // names of subagents by the call that started them
 }
 
@@ -48,6 +53,7 @@ func build(rep *Report, compare bool) {
 		rep.Summary.DurationMS = max(rep.Summary.DurationMS, f.AtMS)
 	}
 	b.readDecisions()
+	b.find()
 	b.finish()
 }
 
@@ -153,6 +159,9 @@ func (b *builder) response(f *Frame, w wire.Frame) {
 		return
 	}
 	f.Kind, f.Subtype = x.Kind, x.Subtype
+	if x.From == claudetest.DirOut {
+		b.clock.busy(f.AtMS)
+	}
 	if odd == "" {
 		f.LatencyMS = x.LatencyMS
 	}
@@ -254,11 +263,19 @@ func (b *builder) finish() {
 			s.ToolErrors++
 		}
 	}
+	if b.turn != nil { // without a result
+		b.turn.Model = b.clock.spans
+	}
+	rep.Title = cmp.Or(rep.Title, b.prompt)
 	s.Turns, s.CostUSD, s.ModelCalls = len(rep.Turns), b.spending.TotalUSD, b.spending.ModelCalls
 	s.Tokens = tokensOf(b.spending.Usage)
 	if len(b.spending.Models) > 0 {
 		s.Models = make(map[string]Tokens, len(b.spending.Models))
 	}
+	for _, name := range slices.Sorted(maps.Keys(b.spending.Models)) {
+		b.models.add(name)
+	}
+	s.ModelNames = b.models.names
 	for name, u := range b.spending.Models {
 		s.Models[name] = Tokens{u.InputTokens, u.OutputTokens, u.CacheReadInputTokens, u.CacheCreationInputTokens, u.CostUSD}
 	}

@@ -32,6 +32,9 @@ func (b *builder) message(f *Frame, w wire.Frame) {
 		b.open(f)
 		f.Summary = joined(string(m.EventType), quoted(m.Text()))
 		b.noteFirstWord(f)
+		if m.ParentToolUseID == "" {
+			b.clock.word(f.AtMS)
+		}
 	case *message.Result:
 		b.result(f, m)
 	case *message.Init:
@@ -79,6 +82,7 @@ func (b *builder) open(f *Frame) {
 	if b.turn != nil {
 		return
 	}
+	b.clock = modelClock{from: f.AtMS}
 	b.turn = &Turn{Number: len(b.rep.Turns) + 1, FromLine: f.Line, FromMS: f.AtMS, Items: []*Item{}}
 	b.rep.Turns = append(b.rep.Turns, b.turn)
 }
@@ -96,6 +100,7 @@ func (b *builder) init(f *Frame, m *message.Init) {
 	s := &b.rep.Summary
 	s.Version = cmp.Or(m.Version, s.Version)
 	s.Model = cmp.Or(m.Model, s.Model)
+	b.models.add(m.Model)
 	s.Cwd = cmp.Or(m.Cwd, s.Cwd)
 	s.SessionID = cmp.Or(m.SessionID, s.SessionID)
 }
@@ -107,9 +112,13 @@ func (b *builder) user(f *Frame, m *message.User) {
 		f.Kind = KindPrompt
 		b.open(f)
 		b.add(f, &Item{Kind: ItemPrompt, Text: m.Text()})
+		b.prompt = cmp.Or(b.prompt, short(m.Text()))
 	case len(results) > 0:
 		f.Kind = KindTool
 		b.open(f)
+		if m.ParentToolUseID == "" {
+			b.clock.ready(f.AtMS)
+		}
 	default:
 		// A model that was set is told to the conversation outside of turns.
 		if text := m.Text(); text != "" && !m.IsReplay && b.turn != nil {
@@ -136,6 +145,10 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 	f.Kind = KindAssistant
 	b.open(f)
 	b.noteFirstWord(f)
+	if m.ParentToolUseID == "" {
+		b.clock.word(f.AtMS)
+	}
+	b.models.add(m.Model)
 	agent := b.agent(m)
 	var said []string
 	for _, block := range m.Content {
@@ -191,6 +204,7 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	t.Answer = cmp.Or(m.Text, strings.Join(m.Errors, "\n"))
 	t.CostUSD, t.Tokens, t.ModelCalls = b.spending.TurnUSD, tokensOf(m.Usage), m.NumTurns
 	t.ToLine, t.ToMS = f.Line, f.AtMS
+	t.Model = b.clock.spans
 	f.Turn = t.Number
 	f.Summary = fmt.Sprintf("%s, %s, %s", Ending(t.Outcome), plural(m.NumTurns, "model call"), money(t.CostUSD))
 	if t.Failed {
@@ -207,8 +221,12 @@ func (b *builder) notice(f *Frame, m message.Message) {
 	switch m := m.(type) {
 	case *message.APIRetry:
 		f.Error = "the API call failed and is tried again"
+		f.Summary = fmt.Sprintf("%s, attempt %d of %d", Ending(string(m.Error)), m.Attempt, m.MaxRetries)
+		b.retries = append(b.retries, f)
 	case *message.PermissionDenied:
 		f.Error = joined("denied", m.ToolName)
+	case *message.SessionTitle:
+		b.rep.Title = cmp.Or(b.rep.Title, m.Title)
 	case *message.Unknown:
 		b.note(f, []string{cmp.Or(m.Type, "a line without a type")})
 	case *message.System:

@@ -224,7 +224,7 @@ func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	case s.Context != "":
 		x.Answer, reason = "adds context", head(s.Context, 200)
 	default:
-		x.Answer = "no opinion"
+		x.Answer = noOpinion
 	}
 	if reason != "" {
 		x.Answer += ": " + reason

@@ -47,6 +47,7 @@ func (r *Report) Keep(want Filter) {
 	}
 	r.Exchanges = slices.DeleteFunc(r.Exchanges, func(x *Exchange) bool { return !x.on(kept) })
 	r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Line != 0 && !kept[p.Line] })
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return !kept[f.Line] })
 	r.Unknown = slices.DeleteFunc(r.Unknown, func(u Unknown) bool { return !kept[u.Line] })
 	r.Turns = slices.DeleteFunc(r.Turns, func(t *Turn) bool {
 		t.Items = slices.DeleteFunc(t.Items, func(it *Item) bool { return !it.on(kept) })

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // shortLimit is the length of a text that is to stand in a line.
@@ -117,6 +118,12 @@ func toolSubject(input json.RawMessage) string {
 		if text := jsonx.Text(jsonx.Member(input, name)); text != "" {
 			return text
 		}
+	}
+	var in struct {
+		Questions []permission.Question `json:"questions"`
+	}
+	if jsonx.Unmarshal(input, &in) == nil && len(in.Questions) > 0 {
+		return in.Questions[0].Text
 	}
 	return string(input)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // hostile is text that acts wherever it is not taken as text.
-const hostile = `</script></style></pre><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg/onload=window.pwned=1>{{.}}"'` + "`"
+const hostile = `</script></style></pre><script>window.pwned=1</script><img src=x onerror="window.pwned=1"><svg/onload=window.pwned=1>{{.}}"'` + "` **<b onclick=window.pwned=1>** [a](javascript:window.pwned=1) ![b](data:text/html,x) `<script>` | <i>"
 
 // large is a recording with many frames.
 func large(n int) []byte {

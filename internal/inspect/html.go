@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -63,6 +64,7 @@ type page struct {
 	Command       string
 	Cards         []card
 	Timeline      *timeline
+	Findings      []Finding
 	Problems      []Problem
 	Unknown       []unknownGroup
 	UnknownCount  string
@@ -129,17 +131,17 @@ type viewer struct {
 func (v *viewer) page() *page {
 	r, s := v.rep, &v.rep.Summary
 	p := &page{
-		Title: "Session", Policy: policy(), Style: template.CSS(pageCSS), Script: template.JS(pageJS),
-		Command: head(commandLine(s.Args), 2000), Cards: v.cards(), Problems: r.Problems,
+		Title: cmp.Or(r.Title, "A session"), Policy: policy(), Style: template.CSS(pageCSS), Script: template.JS(pageJS),
+		Command: head(commandLine(s.Args), 2000), Cards: v.cards(), Findings: r.Findings, Problems: r.Problems,
 		Kinds: Kinds(), Redaction: "Secrets are hidden as far as they are known by form, name or environment.",
 	}
 	if r.Source != "" {
-		p.Title = "Session " + filepath.Base(r.Source)
+		p.About = append(p.About, filepath.Base(r.Source))
 	}
 	if r.Unredacted {
 		p.Redaction = "Secrets are NOT hidden."
 	}
-	for _, fact := range []string{s.Version, s.Model, s.Cwd} {
+	for _, fact := range []string{s.Version, strings.Join(s.ModelNames, ", "), s.Cwd} {
 		if fact != "" {
 			p.About = append(p.About, fact)
 		}
@@ -151,6 +153,10 @@ func (v *viewer) page() *page {
 	if most := 200; len(p.Problems) > most {
 		v.cut("%d problems are not listed", len(p.Problems)-most)
 		p.Problems = p.Problems[:most]
+	}
+	if most := 200; len(p.Findings) > most {
+		v.cut("%d findings are not listed", len(p.Findings)-most)
+		p.Findings = p.Findings[:most]
 	}
 	p.Turns = v.turns()
 	p.Exchanges = v.exchanges()
@@ -184,6 +190,18 @@ func (v *viewer) take(text string) (shown, cut string) {
 	return strings.ToValidUTF8(shown, "\uFFFD"), cut
 }
 
+// modelTime says how much of the time the model itself took.
+func (v *viewer) modelTime() string {
+	total := 0.0
+	for _, t := range v.rep.Turns {
+		total += t.ModelMS()
+	}
+	if total == 0 {
+		return ""
+	}
+	return span(total) + " model"
+}
+
 func (v *viewer) cards() []card {
 	s := &v.rep.Summary
 	tone := func(n int, bad string) string {
@@ -198,10 +216,16 @@ func (v *viewer) cards() []card {
 		}
 		return ""
 	}
+	failed := 0
+	for _, f := range v.rep.Findings {
+		if f.Kind == FindingFailed && f.tool {
+			failed++
+		}
+	}
 	return []card{
-		{"Time", span(s.DurationMS), "", ""},
+		{"Time", span(s.DurationMS), v.modelTime(), ""},
 		{"Turns", number(s.Turns), joined(note(s.FailedTurns, "failed"), note(s.Interrupts, "interrupted")), tone(s.FailedTurns, "warn")},
-		{"Tool calls", number(s.ToolCalls), note(s.ToolErrors, "failed"), ""},
+		{"Tool calls", number(s.ToolCalls), note(failed, "failed"), ""},
 		{"Permissions", number(s.Asked), note(s.Denied, "denied"), ""},
 		{"Hook calls", number(s.Hooks), "", ""},
 		{"MCP calls", number(s.MCPCalls), "", ""},

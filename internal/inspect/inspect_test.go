@@ -334,7 +334,7 @@ func TestFilterViews(t *testing.T) {
 	}
 	text, page := checkOutputs(t, rep)
 	for _, out := range []string{text, page} {
-		if strings.Contains(out, "parser") || !strings.Contains(out, "git push") {
+		if strings.Contains(out, "go test") || !strings.Contains(out, "git push") {
 			t.Errorf("the filter does not filter:\n%s", out)
 		}
 	}

@@ -47,6 +47,7 @@ func TestPage(t *testing.T) {
 	t.Run("keys", func(t *testing.T) { testKeys(t, b, address) })
 	t.Run("looks", func(t *testing.T) { testLooks(t, b, address) })
 	t.Run("names", func(t *testing.T) { testNames(t, b, address) })
+	t.Run("forms", func(t *testing.T) { testForms(t, b) })
 	t.Run("hostile", func(t *testing.T) { testHostilePage(t, b) })
 	t.Run("large", func(t *testing.T) { testLargePage(t, b) })
 }
@@ -179,11 +180,58 @@ func testLooks(t *testing.T, b *browser.Browser, address string) {
 		if low := b.Eval(t, lowContrast); low != "" {
 			t.Errorf("%s: hard to read: %v", tt.name, low)
 		}
+		if pale := b.Eval(t, paleBars); pale != "" {
+			t.Errorf("%s: bars that are hard to read: %v", tt.name, pale)
+		}
 		if *screenshots != "" {
 			b.Screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+".png"))
 		}
+		// Everybody can use it, also what is folded away at first.
+		b.Eval(t, `document.querySelectorAll("details").forEach(d => d.open = true)`)
+		for _, v := range b.Violations(t) {
+			t.Errorf("%s: %s", tt.name, v)
+		}
+		if *screenshots != "" {
+			b.Screenshot(t, filepath.Join(*screenshots, "inspect-"+tt.name+"-open.png"))
+		}
+		b.Load(t, address)
 		if *update && tt.name == "desktop" {
 			b.Screenshot(t, "../../docs/inspect.png")
+		}
+	}
+	b.Resize(1280, 1180, "light")
+	b.Quiet(t)
+}
+
+// Bars whose text is hard to read on them.
+const paleBars = `(() => {
+	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const light = (css) => {
+		canvas.fillStyle = css; canvas.fillRect(0, 0, 1, 1);
+		const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+		return .2126 * r + .7152 * g + .0722 * b;
+	};
+	return [...document.querySelectorAll(".bar:has(text)")].map(bar => {
+		const [a, b] = [bar.querySelector("text"), bar.querySelector("rect")].map(e => light(getComputedStyle(e).fill)).sort((x, y) => y - x);
+		return (a + .05) / (b + .05) < 4.5 ? bar.className.baseVal : "";
+	}).filter(Boolean).join(", ");
+})()`
+
+// What has a form of its own is as good to look at and to use as the rest.
+func testForms(t *testing.T, b *browser.Browser) {
+	address := writePage(t, []byte(rich), inspect.Limits{})
+	for _, colours := range []string{"light", "dark"} {
+		for name, width := range map[string]int{"wide": 1280, "narrow": 390} {
+			b.Resize(width, 1600, colours)
+			b.Load(t, address)
+			b.Eval(t, `document.querySelectorAll("details").forEach(d => d.open = true)`)
+			b.Want(t, `document.documentElement.scrollWidth <= innerWidth`, true)
+			for _, v := range b.Violations(t) {
+				t.Errorf("%s, %s: %s", name, colours, v)
+			}
+			if *screenshots != "" {
+				b.Screenshot(t, filepath.Join(*screenshots, "forms-"+name+"-"+colours+".png"))
+			}
 		}
 	}
 	b.Resize(1280, 1180, "light")

@@ -16,6 +16,9 @@ import (
 
 // Options say how a recording is read.
 type Options struct {
+	// Title is that of the session, if it is known. Otherwise the recording may
+	// say it.
+	Title string
 	// Source names the recording in the report.
 	Source string
 	// Secrets are hidden, besides those that are known by form and by name.
@@ -67,7 +70,7 @@ func Read(r io.Reader, o *Options) (*Report, error) {
 	if o == nil {
 		o = new(Options)
 	}
-	rep := &Report{Source: o.Source, Unredacted: o.ShowSecrets, Turns: []*Turn{}, Exchanges: []*Exchange{}, Problems: []Problem{}, Unknown: []Unknown{}, Frames: []*Frame{}}
+	rep := &Report{Title: o.Title, Source: o.Source, Unredacted: o.ShowSecrets, Turns: []*Turn{}, Exchanges: []*Exchange{}, Findings: []Finding{}, Problems: []Problem{}, Unknown: []Unknown{}, Frames: []*Frame{}}
 	lines := &lineReader{src: bufio.NewReaderSize(r, 1<<16)}
 	var first *FormatError
 	good := 0

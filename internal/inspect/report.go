@@ -6,12 +6,15 @@ import (
 
 // Report is what a recording tells.
 type Report struct {
+	// Title is that of the session, or else its first prompt.
+	Title string `json:"title,omitzero"`
 	// Source names the recording.
 	Source  string  `json:"source,omitzero"`
 	Summary Summary `json:"summary"`
 
 	Turns     []*Turn     `json:"turns"`
 	Exchanges []*Exchange `json:"exchanges"`
+	Findings  []Finding   `json:"findings"`
 	Problems  []Problem   `json:"problems"`
 	Unknown   []Unknown   `json:"unknown"`
 	Frames    []*Frame    `json:"frames"`
@@ -37,6 +40,8 @@ type Summary struct {
 	ExitCode *int `json:"exit_code,omitzero"`
 	// Exit says how the process ended, also where there is no code.
 	Exit string `json:"exit,omitzero"`
+	// ModelNames are all models that were named, the first one first.
+	ModelNames []string `json:"model_names,omitzero"`
 	// Version, Model, Cwd and SessionID are what the CLI said of itself.
 	Version   string `json:"version,omitzero"`
 	Model     string `json:"model,omitzero"`
@@ -96,7 +101,9 @@ type Turn struct {
 	ModelCalls int     `json:"model_calls"`
 	// FirstWordMS is the time until the model was first heard, nil if never.
 	FirstWordMS *float64 `json:"first_word_ms,omitzero"`
-	Items       []*Item  `json:"items"`
+	// Model is when the model itself worked.
+	Model []Span  `json:"model_time,omitzero"`
+	Items []*Item `json:"items"`
 
 	stopped bool // somebody ended it
 }

@@ -71,12 +71,15 @@ func (p *printer) heading(text string) { p.printf("\n%s\n", p.paint(bold, text))
 
 func (p *printer) summary(r *Report) {
 	s := &r.Summary
-	p.printf("%s\n", p.paint(bold, p.line(cmp.Or(r.Source, "session"))))
+	p.printf("%s\n", p.paint(bold, p.line(cmp.Or(r.Title, r.Source, "session"))))
+	if r.Title != "" && r.Source != "" {
+		p.printf("  %s\n", p.line(r.Source))
+	}
 	if len(s.Args) > 0 {
 		p.printf("  %s\n", p.line(short(commandLine(s.Args))))
 	}
 	about := []string{}
-	for _, fact := range []string{s.Version, s.Model, s.Cwd} {
+	for _, fact := range []string{s.Version, strings.Join(s.ModelNames, ", "), s.Cwd} {
 		if fact != "" {
 			about = append(about, p.line(fact))
 		}
@@ -97,6 +100,12 @@ func (p *printer) summary(r *Report) {
 }
 
 func (p *printer) findings(r *Report) {
+	if len(r.Findings) > 0 {
+		p.heading("worth a look")
+	}
+	for _, f := range r.Findings {
+		p.printf("  %s  %s\n", p.paint(red, fmt.Sprintf("%-11s", f.Kind)), p.line(f.What)+p.paint(dim, "  line "+number(f.Line)))
+	}
 	if len(r.Problems) > 0 {
 		p.heading("problems")
 	}
@@ -171,9 +180,12 @@ func (p *printer) tool(who string, t *Tool) {
 	case NoResult, Interrupted:
 		code = yellow
 	case ToolFailed:
-		state += " after " + span(t.DurationMS())
+		state += " after " + span(t.RanMS())
 	case ToolOK:
-		state, code = span(t.DurationMS()), green
+		state, code = "ok, "+span(t.RanMS()), green
+	}
+	if waited := t.WaitedMS(); waited > 0 {
+		state += ", after " + span(waited) + " of waiting for permission"
 	}
 	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolSubject(t.Input))), p.paint(code, state))
 	for _, x := range t.Asked {

@@ -50,8 +50,18 @@ const (
 	maxRows   = 4
 )
 
-// laneNames are the lanes from the top.
-var laneNames = [...]string{"turns", "tools", "CLI asks", "SDK asks"}
+// The lanes from the top.
+const (
+	laneTurns = iota
+	laneModel
+	laneTools
+	laneWaiting
+	laneCLI
+	laneSDK
+)
+
+// laneNames names the lanes.
+var laneNames = [...]string{"turns", "model", "tools run", "permission", "hooks, MCP", "SDK asks"}
 
 // timeline draws the timeline, nil if there is nothing to draw.
 func (v *viewer) timeline() *timeline {
@@ -91,51 +101,14 @@ func (v *viewer) timeline() *timeline {
 	return s
 }
 
-// bars are the turns, tool calls and requests, longest first where there are too
-// many.
+// bars are what took time, longest first where there are too many.
 func (v *viewer) bars() []bar {
 	var all []bar
-	end := v.rep.Summary.DurationMS
 	for _, t := range v.rep.Turns {
-		tone := "turn"
-		if t.Failed && !t.interrupted() || !t.Ended {
-			tone = "turn bad"
-		}
-		all = append(all, bar{lane: 0, from: t.FromMS, to: t.ToMS, Tone: tone, Text: "turn " + number(t.Number), Target: "turn" + number(t.Number),
-			Title: fmt.Sprintf("turn %d: %s, %s, %s", t.Number, outcome(t), span(t.DurationMS()), money(t.CostUSD))})
-		for _, it := range t.Items {
-			if it.Tool == nil {
-				continue
-			}
-			to, what := it.Tool.EndMS, span(it.Tool.DurationMS())
-			if !it.Tool.Done {
-				to, what = t.ToMS, "no result"
-			}
-			tone := "tool"
-			if it.Tool.IsError || !it.Tool.Done {
-				tone = "tool bad"
-			}
-			all = append(all, bar{lane: 1, from: it.Tool.StartMS, to: to, Tone: tone, Text: it.Tool.Name, Target: "i" + number(it.Line),
-				Title: fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, short(toolSubject(it.Tool.Input)))})
-		}
+		all = append(all, v.turnBars(t)...)
 	}
 	for _, x := range v.rep.Exchanges {
-		b := bar{lane: 2, from: x.AskedMS, to: x.EndMS, Tone: string(x.Kind), Text: cmp.Or(x.About, x.Subtype), Target: "x" + number(x.AskedLine)}
-		if x.From == claudetest.DirIn {
-			b.lane = 3
-			b.Text = x.Subtype
-		}
-		took := "never answered"
-		if x.LatencyMS != nil {
-			took = span(*x.LatencyMS)
-		} else {
-			b.to = end
-		}
-		if x.Bad() || x.denies {
-			b.Tone += " bad"
-		}
-		b.Title = joined(x.Subtype, x.About+":", cmp.Or(short(x.Answer), string(x.Outcome))+",", took)
-		all = append(all, b)
+		all = append(all, exchangeBar(x, v.rep.Summary.DurationMS))
 	}
 	for i := range all {
 		all[i].to = max(all[i].to, all[i].from)
@@ -147,6 +120,65 @@ func (v *viewer) bars() []bar {
 	}
 	slices.SortStableFunc(all, func(a, b bar) int { return cmp.Compare(a.from, b.from) })
 	return all
+}
+
+// turnBars are a turn, what of it was the model's own time, and its tools.
+func (v *viewer) turnBars(t *Turn) []bar {
+	tone := "turn"
+	if t.Failed && !t.interrupted() || !t.Ended {
+		tone = "turn bad"
+	}
+	target := "turn" + number(t.Number)
+	all := []bar{{lane: laneTurns, from: t.FromMS, to: t.ToMS, Tone: tone, Text: "turn " + number(t.Number), Target: target,
+		Title: fmt.Sprintf("turn %d: %s, %s, %s", t.Number, outcome(t), span(t.DurationMS()), money(t.CostUSD))}}
+	for _, s := range t.Model {
+		all = append(all, bar{lane: laneModel, from: s.FromMS, to: s.ToMS, Tone: "model", Text: "model", Target: target,
+			Title: fmt.Sprintf("the model works for %s", span(s.ToMS-s.FromMS))})
+	}
+	for _, it := range t.Items {
+		if it.Tool == nil {
+			continue
+		}
+		state := it.Tool.State()
+		b := bar{lane: laneTools, from: it.Tool.RunFromMS(), to: it.Tool.EndMS, Tone: "tool", Text: it.Tool.Name, Target: "i" + number(it.Line)}
+		what := string(state) + ", " + span(it.Tool.RanMS())
+		switch state {
+		case NoResult:
+			b.to, what = t.ToMS, string(state)
+			b.Tone += " bad"
+		case Denied, Interrupted:
+			what = string(state)
+			b.Tone += " bad"
+		case ToolFailed:
+			b.Tone += " bad"
+		}
+		b.Title = fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, short(toolSubject(it.Tool.Input)))
+		all = append(all, b)
+	}
+	return all
+}
+
+// exchangeBar is a request: one that waits for a person, another one of the CLI,
+// or one of the SDK.
+func exchangeBar(x *Exchange, end float64) bar {
+	b := bar{lane: laneCLI, from: x.AskedMS, to: x.EndMS, Tone: string(x.Kind), Text: cmp.Or(x.About, x.Subtype), Target: "x" + number(x.AskedLine)}
+	switch {
+	case x.From == claudetest.DirIn:
+		b.lane, b.Text = laneSDK, x.Subtype
+	case x.Kind == KindPermission || x.Subtype == "elicitation" || x.Subtype == "request_user_dialog":
+		b.lane = laneWaiting
+	}
+	took := "never answered"
+	if x.LatencyMS != nil {
+		took = span(*x.LatencyMS)
+	} else {
+		b.to = end
+	}
+	if x.Bad() || x.denies {
+		b.Tone += " bad"
+	}
+	b.Title = joined(x.Subtype, x.About+":", cmp.Or(short(x.Answer), string(x.Outcome))+",", took)
+	return b
 }
 
 // stack gives the bars of a lane rows, so that they do not hide each other, and

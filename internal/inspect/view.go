@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"slices"
 
 	"github.com/claude-agent-go/claude/claudetest"
@@ -28,7 +29,9 @@ type itemView struct {
 	Clock            string
 	Agent            string
 	Label, Text, Cut string
-	Folded           string // the beginning, if the rest is folded away
+	Markdown         template.HTML // of what the model said
+	Folded           string        // the beginning, if the rest is folded away
+	Hooks            []exchangeView
 	Tone             string
 	Error            bool
 	Tool             *toolView
@@ -40,6 +43,9 @@ type toolView struct {
 	Name, Subject string
 	Badges        []badge
 	Asked         []exchangeView
+	Hooks         []exchangeView // that had nothing to say
+	Diff          []diffLine
+	Questions     []questionView
 	Input, Output string
 	Failed, Open  bool
 	Kinds         []Kind // of what was asked
@@ -101,6 +107,9 @@ func (v *viewer) turn(t *Turn) turnView {
 	if t.FirstWordMS != nil {
 		view.Facts = append(view.Facts, "first word after "+span(*t.FirstWordMS))
 	}
+	if model := t.ModelMS(); model > 0 {
+		view.Facts = append(view.Facts, "model "+span(model))
+	}
 	view.Facts = append(view.Facts, plural(t.ModelCalls, "model call"),
 		count(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+count(t.Tokens.Output)+" out", money(t.CostUSD))
 	seen := make(map[int]int)
@@ -111,6 +120,10 @@ func (v *viewer) turn(t *Turn) turnView {
 			break
 		}
 		if it.routine() {
+			continue
+		}
+		if last := len(view.Items) - 1; last >= 0 && it.chatter() && view.Items[last].Hooks != nil {
+			view.Items[last].Hooks = append(view.Items[last].Hooks, v.exchange(it.Exchange, 0))
 			continue
 		}
 		v.items++
@@ -127,6 +140,8 @@ func (v *viewer) item(it *Item, turn int) itemView {
 	view := itemView{Kind: it.Kind, Line: it.Line, Turn: turn, Dir: claudetest.DirOut, Clock: clock(it.AtMS), Agent: it.Agent, Class: KindAssistant}
 	view.Text, view.Cut = v.take(it.Text)
 	switch it.Kind {
+	case ItemText:
+		view.Markdown = markdown(view.Text)
 	case ItemPrompt:
 		view.Label, view.Class, view.Dir = "Prompt", KindPrompt, claudetest.DirIn
 	case ItemThinking:
@@ -139,6 +154,9 @@ func (v *viewer) item(it *Item, turn int) itemView {
 	case ItemInterrupt, ItemExchange:
 		x := v.exchange(it.Exchange, 0)
 		view.Exchange, view.Class, view.Dir = &x, it.Exchange.Kind, it.Exchange.From
+		if it.chatter() {
+			view.Exchange, view.Hooks = nil, []exchangeView{x}
+		}
 		view.Error = it.Exchange.Bad()
 	}
 	return view
@@ -151,16 +169,22 @@ func (v *viewer) tool(t *Tool) *toolView {
 	view.Input += more(cut)
 	view.Output, cut = v.take(t.Output)
 	view.Output += more(cut)
-	view.Open = t.IsError || !t.Done
+	view.Open = t.IsError || !t.Done || questionsOf(t) != nil
+	view.Diff = edits(t.Name, t.Input, v.limits.Text)
+	view.Questions = questionsOf(t)
 	for _, x := range t.Asked {
-		view.Asked = append(view.Asked, v.exchange(x, 0))
+		if x.chatter() {
+			view.Hooks = append(view.Hooks, v.exchange(x, 0))
+		} else {
+			view.Asked = append(view.Asked, v.exchange(x, 0))
+		}
 		if !slices.Contains(view.Kinds, x.Kind) {
 			view.Kinds = append(view.Kinds, x.Kind)
 		}
 		if x.Kind == KindPermission || x.Kind == KindHook && x.denies {
 			view.Badges = append(view.Badges, decisionBadge(x))
 		}
-		if x.Changed {
+		if x.Changed && view.Questions == nil { // there it is the answer
 			view.Badges = append(view.Badges, badge{"input changed", "warn"})
 		}
 	}
@@ -174,8 +198,11 @@ func (v *viewer) tool(t *Tool) *toolView {
 	case ToolFailed:
 		view.Badges = append(view.Badges, badge{string(state), "bad"})
 	}
-	if t.Done {
-		view.Badges = append(view.Badges, badge{span(t.DurationMS()), ""})
+	if waited := t.WaitedMS(); waited >= 1 {
+		view.Badges = append(view.Badges, badge{"waited " + span(waited), ""})
+	}
+	if state := t.State(); state == ToolOK || state == ToolFailed {
+		view.Badges = append(view.Badges, badge{"ran " + span(t.RanMS()), ""})
 	}
 	return view
 }
