@@ -86,7 +86,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	begin := time.Now()
 	if cb.races != "" {
 		defer s.race.enter(cb.races, func() {
-			in.End(errDecided)
+			in.CancelContext(errDecided)
 			in.Reply(json.RawMessage(noOpinion)) // nobody waits for one any more
 		})()
 	}
@@ -121,8 +121,8 @@ func (s *Session) expire(cb *callback) {
 	in := cb.in
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	late := in.Pending()
-	in.End(err) // before the write, which may take its time
-	if late {   // whoever answers now: the callback itself may, when its context ends
+	in.CancelContext(err) // before the write, which may take its time
+	if late {             // whoever answers now: the callback itself may, when its context ends
 		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
 	s.failed(in, cb, err)

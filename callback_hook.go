@@ -28,7 +28,7 @@ type hookCall struct {
 func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	c := &hookCall{session: s}
 	c.unread = c.body.decode(in.Body)
-	if c.unread != nil && in.Reread() {
+	if c.unread != nil && in.Reparse() {
 		c.unread = c.body.decode(in.Body)
 	}
 	if c.unread == nil || jsonx.Mismatch(c.unread) { // a mismatch costs a field

@@ -389,8 +389,8 @@ func (h *mcpHub) pusher(server *mcpServer) func(context.Context, json.RawMessage
 				Server  string          `json:"server_name"`
 				Message json.RawMessage `json:"message"`
 			}{server.name, message},
-			Timeout: max(h.session.opts.Timeouts.Control, 0),
-			Written: func() { keep(); close(written) },
+			Timeout:   max(h.session.opts.Timeouts.Control, 0),
+			OnWritten: func() { keep(); close(written) },
 		}
 		go func() {
 			defer func() { <-h.pushes }()

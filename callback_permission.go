@@ -22,7 +22,7 @@ type permissionCall struct {
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	c := &permissionCall{session: s, req: permission.Request{RequestID: in.ID.String()}}
 	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
-	if c.unread != nil && in.Reread() {
+	if c.unread != nil && in.Reparse() {
 		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
 	}
 	if c.unread != nil {

@@ -27,12 +27,12 @@ const (
 func (s *Session) read() {
 	r := ndjson.NewReader(s.conn)
 	r.Limit = s.opts.Limits.Line
-	r.Lend = wire.Partial
-	r.Waits = func() {
+	r.ShortLived = wire.IsPartialMessage
+	r.BeforeRead = func() {
 		s.inbox.Flush()
-		s.inbox.Brake()
+		s.inbox.Throttle()
 	}
-	r.Long = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
+	r.OnLongLine = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
 	s.peer.Serve(r, s.ended)
 }
 
@@ -69,7 +69,7 @@ func (s *Session) lastLine(err error) error {
 		return err
 	}
 	s.log.Debug("the last line has no line feed")
-	s.peer.Take(line)
+	s.peer.RouteLastLine(line)
 	return nil
 }
 

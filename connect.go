@@ -125,7 +125,7 @@ func (s *Session) unanswered() error {
 func (s *Session) introduce() error {
 	s.trace.begin()
 	begin := time.Now()
-	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, First: true})
+	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, BeforeOpen: true})
 	s.trace.requestDone(TraceRequest{Op: "initialize", RequestID: reply.ID.String(), Duration: time.Since(begin), Err: err})
 	if err == nil {
 		s.welcome(reply)

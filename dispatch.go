@@ -33,7 +33,7 @@ func (d dispatcher) Message(f wire.Frame) {
 		d.log.Warn("messages are not read: partial ones are dropped", "dropped", d.inbox.Dropped())
 		d.trace.diagnostic(Diagnostic{Err: errDropping})
 	}
-	if effect.Begun {
+	if effect.StartsAbandoned {
 		resume := d.halt()
 		go func() { // an abandoned prompt began all the same
 			defer resume()

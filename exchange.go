@@ -32,7 +32,7 @@ func (e *exchange) take(it *inbox.Item) message.Message {
 	case it.Ends(e.id) != inbox.NotYet:
 		e.ended, e.result = true, r
 		e.failure = outcome(it, e.id, msg)
-	case ok && e.ended && it.Unasked() && !setAside(r):
+	case ok && e.ended && it.Unprompted() && !setAside(r):
 		e.result, e.failure = r, nil
 		if r.Failed() {
 			e.failure = &ResultError{Result: r}
@@ -50,7 +50,7 @@ func setAside(r *message.Result) bool {
 
 // over reports whether there is nothing more to come.
 func (e *exchange) over(it *inbox.Item) bool {
-	return e.ended && (!e.untilIdle || e.result == nil || it.Ends(e.id) != inbox.NotYet && it.Quiet())
+	return e.ended && (!e.untilIdle || e.result == nil || it.Ends(e.id) != inbox.NotYet && it.Idle())
 }
 
 // follow yields until the exchange is over, and abandons it when the loop is
@@ -96,7 +96,7 @@ func (e *exchange) follow(ctx context.Context, yield func(message.Message, error
 // but background agents.
 func (e *exchange) next(ctx context.Context) (inbox.Item, error) {
 	if e.ended {
-		return e.session.inbox.NextUntilQuiet(ctx)
+		return e.session.inbox.NextUntilIdle(ctx)
 	}
 	return e.session.inbox.Next(ctx)
 }
@@ -104,7 +104,7 @@ func (e *exchange) next(ctx context.Context) (inbox.Item, error) {
 // end is what the end of the stream means to one who awaits an answer.
 func (e *exchange) end(err error) error {
 	switch {
-	case err == inbox.ErrQuiet, err == io.EOF && e.ended:
+	case err == inbox.ErrIdle, err == io.EOF && e.ended:
 		return e.failure
 	case err == io.EOF:
 		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
@@ -142,18 +142,18 @@ func (s *Session) abandon(id string, agents bool) {
 	place := s.inbox.Abandon(id)
 	call := peer.Call{Timeout: max(s.opts.Timeouts.Control, 0)}
 	switch {
-	case place.Standing == inbox.Waiting && place.Named:
+	case place.Progress == inbox.Waiting && place.Named:
 		call.Subtype = "cancel_async_message"
 		call.Payload = map[string]string{"message_uuid": id}
 	case place.Shared:
 		return
-	case place.Standing == inbox.Started, place.Standing == inbox.Ended && agents && place.Working:
+	case place.Progress == inbox.Started, place.Progress == inbox.Ended && agents && place.AgentAtWork:
 		call.Subtype = "interrupt"
 	default:
 		return
 	}
 	written := make(chan struct{})
-	call.Written = func() { close(written) }
+	call.OnWritten = func() { close(written) }
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

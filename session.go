@@ -156,20 +156,20 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)
-	w.Wrote = s.trace.writes()
-	w.Broke = s.deaf
+	w.OnWrite = s.trace.writes()
+	w.OnBroken = s.deaf
 	s.peer = peer.New(peer.Config{
-		Writer:  w,
-		Handler: dispatcher{s},
-		Limits:  peer.Limits{Queued: o.Limits.Queued, Pending: o.Limits.Pending, Running: o.Limits.Callbacks},
-		Context: ctx,
-		Log:     o.Logger,
-		Read:    s.trace.reads(),
-		Sort:    wire.Sort,
-		Held:    !p.oneWay,
-		Cancels: s.readsCancels,
-		Settled: s.endInput,
-		Echoes:  p.echoes || o.ReplayUserMessages,
+		Writer:        w,
+		Handler:       dispatcher{s},
+		Limits:        peer.Limits{Queued: o.Limits.Queued, Pending: o.Limits.Pending, Running: o.Limits.Callbacks},
+		Context:       ctx,
+		Log:           o.Logger,
+		OnLine:        s.trace.reads(),
+		Classify:      wire.Classify,
+		HoldUntilOpen: !p.oneWay,
+		Cancels:       s.readsCancels,
+		OnSettled:     s.endInput,
+		EchoesReplies: p.echoes || o.ReplayUserMessages,
 	})
 	go s.watch()
 	s.read()

@@ -27,7 +27,7 @@ func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 	if out.Blocked {
 		return control.Decline(), nil
 	}
-	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e, Told: true})
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "elicitation", Payload: e, AwaitCancelNotice: true})
 	if ctx.Err() != nil {
 		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
 	}
@@ -61,7 +61,7 @@ func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.E
 // ShowDialog shows the user a dialog of a kind that the client says it can show. A
 // client that answers with an error or with something else cancels it.
 func (t *Turn) ShowDialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
-	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, Told: true})
+	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, AwaitCancelNotice: true})
 	if ctx.Err() != nil {
 		return control.DialogAnswer{}, t.cutOr(ctx, err)
 	}

@@ -238,7 +238,7 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage) hookReply {
 	r := hookReply{id: cb.id, block: cb.block}
 	payload, err := s.call(ctx, peer.Call{
-		Subtype: "hook_callback", Timeout: cb.timeout, Told: true, // the turn goes on when the client knows
+		Subtype: "hook_callback", Timeout: cb.timeout, AwaitCancelNotice: true, // the turn goes on when the client knows
 		Payload: struct {
 			ID        string          `json:"callback_id"`
 			Input     json.RawMessage `json:"input"`

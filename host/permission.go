@@ -237,7 +237,7 @@ func (t *Turn) askHooks(ctx context.Context, req *permission.Request) (permissio
 // canUseTool asks the client. It waits as long as the turn lasts: a person may
 // have to answer.
 func (s *session) canUseTool(ctx context.Context, req *permission.Request, written func()) (permission.Decision, error) {
-	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, Written: written, Told: true})
+	payload, err := s.call(ctx, peer.Call{Subtype: "can_use_tool", Payload: req, OnWritten: written, AwaitCancelNotice: true})
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
 		return permission.Decision{}, refused.Reply
 	}

@@ -6,25 +6,25 @@ import "github.com/claude-agent-go/claude/internal/wire"
 // not ask for each frame. The chunk changes under the lock only; its frames, and
 // the rest, are the consumer's.
 type batch struct {
-	chunk  *chunk
-	next   int    // of its items
-	wanted uint64 // Inbox.wanted when they were last looked at
+	chunk         *chunk
+	next          int    // of its items
+	wantedVersion uint64 // Inbox.wanted when they were last looked at
 }
 
-// pop returns the next item that is wanted: of the batch, as long as all of it
+// nextWanted returns the next item that is wanted: of the batch, as long as all of it
 // still is, or else of what is queued.
-func (b *Inbox) pop() (it Item, ok, end bool, err error) {
+func (b *Inbox) nextWanted() (it Item, ok, end bool, err error) {
 	t := &b.batch
-	if t.chunk != nil && t.next < t.chunk.n-1 && t.wanted == b.wanted.Load() {
-		return t.item(), true, false, nil
+	if t.chunk != nil && t.next < t.chunk.n-1 && t.wantedVersion == b.wantedVersion.Load() {
+		return t.nextItem(), true, false, nil
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t.wanted = b.wanted.Load()
-	for t.chunk != nil || b.take() {
+	t.wantedVersion = b.wantedVersion.Load()
+	for t.chunk != nil || b.takeBatch() {
 		t.chunk.keep(t.next, func(it *Item) bool { return !it.unwanted() })
 		if ok = t.next < t.chunk.n; ok {
-			it = t.item()
+			it = t.nextItem()
 		}
 		if t.next >= t.chunk.n {
 			b.queue.reuse(t.chunk)
@@ -37,8 +37,8 @@ func (b *Inbox) pop() (it Item, ok, end bool, err error) {
 	return Item{}, false, b.closed, b.err
 }
 
-// item returns the next item of the batch, which does not keep it.
-func (t *batch) item() Item {
+// nextItem returns the next item of the batch, which does not keep it.
+func (t *batch) nextItem() Item {
 	own := &t.chunk.items[t.next]
 	t.next++
 	it := *own
@@ -46,8 +46,8 @@ func (t *batch) item() Item {
 	return it
 }
 
-// take makes a batch of what is queued first.
-func (b *Inbox) take() bool {
+// takeBatch makes a batch of what is queued first.
+func (b *Inbox) takeBatch() bool {
 	c := b.queue.take()
 	if c == nil {
 		return false
@@ -59,7 +59,7 @@ func (b *Inbox) take() bool {
 		}
 	}
 	b.batch.chunk, b.batch.next = c, 0
-	b.taking++
+	b.batches++
 	b.stalled = false
 	signal(b.taken)
 	return true

@@ -19,7 +19,7 @@
 // # Background agents
 //
 // A background agent is answered by a turn of its own, some time after the
-// result of the prompt that started it. NextUntilQuiet reads on until none is at
+// result of the prompt that started it. NextUntilIdle reads on until none is at
 // work: until the CLI says that it is idle, or, if it never does, until no task
 // is left.
 //

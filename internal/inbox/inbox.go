@@ -13,9 +13,9 @@ import (
 var (
 	// ErrFull means that frames were not taken in time and the bound was passed.
 	ErrFull = errors.New("inbox full")
-	// ErrQuiet means that everything was taken and no background agent is at
+	// ErrIdle means that everything was taken and no background agent is at
 	// work.
-	ErrQuiet = errors.New("no background agent is at work")
+	ErrIdle = errors.New("no background agent is at work")
 )
 
 // DefaultLimit is the bound of an inbox in bytes.
@@ -45,10 +45,10 @@ const (
 
 // ending is the end of some prompts, or of a turn of nobody's.
 type ending struct {
-	prompts []*prompt
-	how     End
-	unasked bool // a result that answers no prompt
-	quiet   bool // no background agent is at work
+	prompts    []*prompt
+	how        End
+	unprompted bool // a result that answers no prompt
+	idle       bool // no background agent is at work
 }
 
 // End is how a prompt ends with a frame.
@@ -70,13 +70,13 @@ func (it *Item) Ends(id string) End {
 	return NotYet
 }
 
-// Unasked reports whether the frame is the result of a turn that no prompt
+// Unprompted reports whether the frame is the result of a turn that no prompt
 // began, such as one that answers a background agent.
-func (it *Item) Unasked() bool { return it.end != nil && it.end.unasked }
+func (it *Item) Unprompted() bool { return it.end != nil && it.end.unprompted }
 
-// Quiet reports whether the frame is a result after which no background agent
+// Idle reports whether the frame is a result after which no background agent
 // is at work.
-func (it *Item) Quiet() bool { return it.end != nil && it.end.quiet }
+func (it *Item) Idle() bool { return it.end != nil && it.end.idle }
 
 // unwanted reports whether nobody waits for the frame: neither for its turn nor
 // for the prompts that end with it.
@@ -87,7 +87,7 @@ func (it *Item) unwanted() bool {
 // size is what an item holds. The names of unknown types are copies.
 func (it *Item) size() int {
 	f := &it.Frame
-	return max(len(f.Line), f.Held) + len(f.Type) + len(f.Subtype) + overhead
+	return max(len(f.Line), f.Retained) + len(f.Type) + len(f.Subtype) + overhead
 }
 
 // partial reports whether the frame is repeated in a whole message later on.
@@ -105,8 +105,8 @@ type Inbox struct {
 	wake  chan struct{} // one slot: something changed
 	taken chan struct{} // one slot: the consumer has taken some, or need not
 
-	wanted atomic.Uint64 // counts what may change which frames are wanted
-	batch  batch
+	wantedVersion atomic.Uint64 // counts what may change which frames are wanted
+	batch         batch
 
 	_ [64]byte // what follows changes with each Put, and is the reader's
 
@@ -119,7 +119,7 @@ type Inbox struct {
 	full    bool
 	closed  bool
 	err     error
-	taking  int  // batches that the consumer has taken
+	batches int  // batches that the consumer has taken
 	stalled bool // the consumer was waited for in vain
 }
 
@@ -133,15 +133,15 @@ func New(limit int) *Inbox {
 
 // Effect is what a frame brought about besides being queued.
 type Effect struct {
-	// Begun: it starts a turn for a prompt that was abandoned while it waited.
-	Begun bool
+	// StartsAbandoned: it starts a turn for a prompt that was abandoned while it waited.
+	StartsAbandoned bool
 	// Dropping: because of it partial messages are dropped, for the first time.
 	Dropping bool
 }
 
-// enough is how many frames are worth waking the consumer for, although more
+// wakeThreshold is how many frames are worth waking the consumer for, although more
 // may come at once.
-const enough = 32
+const wakeThreshold = 32
 
 // Put takes the next frame of the wire. It never blocks, and wakes a consumer
 // that waits only when enough has come together: Flush does when there is no
@@ -151,13 +151,13 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it, begun := b.turns.observe(f)
-	e.Begun = begun
-	if b.turns.moved {
-		b.turns.moved = false
-		b.wanted.Add(1)
+	e.StartsAbandoned = begun
+	if b.turns.changed {
+		b.turns.changed = false
+		b.wantedVersion.Add(1)
 	}
 	if b.closed || b.full || b.hides(&it) {
-		if !b.turns.working() {
+		if !b.turns.agentAtWork() {
 			signal(b.wake) // of one that waits for that
 		}
 		return e, nil
@@ -182,7 +182,7 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	}
 	b.queue.push(it)
 	b.bytes += it.size()
-	if b.queue.count == enough {
+	if b.queue.count == wakeThreshold {
 		signal(b.wake)
 	}
 	return e, nil
@@ -266,16 +266,16 @@ func (b *Inbox) Release() { <-b.slot }
 // returns the error of Close.
 func (b *Inbox) Next(ctx context.Context) (Item, error) { return b.next(ctx, false) }
 
-// NextUntilQuiet is Next that returns ErrQuiet in place of waiting when no
+// NextUntilIdle is Next that returns ErrQuiet in place of waiting when no
 // background agent is at work.
-func (b *Inbox) NextUntilQuiet(ctx context.Context) (Item, error) { return b.next(ctx, true) }
+func (b *Inbox) NextUntilIdle(ctx context.Context) (Item, error) { return b.next(ctx, true) }
 
-func (b *Inbox) next(ctx context.Context, untilQuiet bool) (Item, error) {
+func (b *Inbox) next(ctx context.Context, untilIdle bool) (Item, error) {
 	for {
 		if ctx.Err() != nil {
 			return Item{}, context.Cause(ctx)
 		}
-		it, ok, end, err := b.pop()
+		it, ok, end, err := b.nextWanted()
 		if ok {
 			return it, nil
 		}
@@ -283,8 +283,8 @@ func (b *Inbox) next(ctx context.Context, untilQuiet bool) (Item, error) {
 			signal(b.wake) // for the next consumer
 			return Item{}, err
 		}
-		if untilQuiet && b.quiet() {
-			return Item{}, ErrQuiet
+		if untilIdle && b.idle() {
+			return Item{}, ErrIdle
 		}
 		select {
 		case <-b.wake:
@@ -305,7 +305,7 @@ func (b *Inbox) Unsent(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p := b.turns.find(id); p != nil {
-		b.turns.end(p)
+		b.turns.remove(p)
 	}
 }
 
@@ -322,28 +322,28 @@ func (b *Inbox) Ready() {
 func (b *Inbox) InputEnds() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.turns.late = true
+	b.turns.delayed = true
 }
 
-// Place is where an abandoned prompt is on the wire.
-type Place struct {
-	Standing
-	Named   bool // the CLI names prompts, so that one can be un-queued
-	Shared  bool // an interrupt would hit a prompt that somebody wants
-	Working bool // a background agent is at work
+// AbandonedPrompt is where an abandoned prompt is on the wire.
+type AbandonedPrompt struct {
+	Progress
+	Named       bool // the CLI names prompts, so that one can be un-queued
+	Shared      bool // an interrupt would hit a prompt that somebody wants
+	AgentAtWork bool // a background agent is at work
 }
 
 // Abandon says that nobody wants the answer to a prompt any more: the rest of
 // its turn is dropped.
-func (b *Inbox) Abandon(id string) Place {
+func (b *Inbox) Abandon(id string) AbandonedPrompt {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.wanted.Add(1)
-	place := Place{Standing: Ended, Named: b.turns.named, Working: b.turns.working()}
+	b.wantedVersion.Add(1)
+	place := AbandonedPrompt{Progress: Ended, Named: b.turns.named, AgentAtWork: b.turns.agentAtWork()}
 	if p := b.turns.find(id); p != nil {
 		p.abandoned = true
-		place.Standing, place.Shared = p.standing, b.turns.shared(p)
-		p.stopped = p.stopped || p.standing == Started && !place.Shared
+		place.Progress, place.Shared = p.progress, b.turns.shared(p)
+		p.stopped = p.stopped || p.progress == Started && !place.Shared
 		return place
 	}
 	place.Shared = slices.ContainsFunc(b.turns.pending, (*prompt).wanted)
@@ -368,12 +368,12 @@ func (e *ending) abandon(id string) {
 	}
 }
 
-// Standing returns how far a prompt has come on the wire.
-func (b *Inbox) Standing(id string) Standing {
+// Progress returns how far a prompt has come on the wire.
+func (b *Inbox) Progress(id string) Progress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if p := b.turns.find(id); p != nil {
-		return p.standing
+		return p.progress
 	}
 	return Ended
 }
@@ -402,10 +402,10 @@ func (b *Inbox) NeedsControl() bool {
 	return b.turns.busy()
 }
 
-func (b *Inbox) quiet() bool {
+func (b *Inbox) idle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.queue.count == 0 && !b.turns.working()
+	return b.queue.count == 0 && !b.turns.agentAtWork()
 }
 
 // Dropped returns how many partial messages were given up.

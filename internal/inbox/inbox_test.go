@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -60,7 +59,7 @@ func play(t *testing.T, script string) string {
 			continue
 		case "drop":
 			place := b.Abandon(arg)
-			note := fmt.Sprintf("abandoned %s in standing %d", arg, place.Standing)
+			note := fmt.Sprintf("abandoned %s in standing %d", arg, place.Progress)
 			if place.Shared {
 				note += ", shared"
 			}
@@ -95,7 +94,7 @@ func play(t *testing.T, script string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if effect.Begun {
+		if effect.StartsAbandoned {
 			got = append(got, "begun")
 		}
 	}
@@ -254,7 +253,7 @@ func TestBusy(t *testing.T) {
 	b.Sent("y")
 	b.Unsent("y")
 	check("prompt taken back", false, false)
-	if s := b.Standing("y"); s != inbox.Ended {
+	if s := b.Progress("y"); s != inbox.Ended {
 		t.Errorf("standing %d", s)
 	}
 }
@@ -306,58 +305,6 @@ func TestBound(t *testing.T) {
 	if len(got) != 1 || b.Dropped() != 3 {
 		t.Errorf("kept %v, dropped %d", got, b.Dropped())
 	}
-}
-
-// A loop that never stops to read loses nothing, however fast the wire is; one
-// that stops holds nobody up.
-func TestBrake(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := inbox.New(100 << 10)
-		f := frame(t, `{"type":"stream_event","x":"`+strings.Repeat("x", 1000)+`"}`)
-		b.Acquire()
-		const n = 1000
-		got := make(chan int, 1)
-		go func() {
-			count := 0
-			for ; count < n; count++ {
-				if count%10 == 9 {
-					<-time.After(time.Millisecond)
-				}
-				if _, err := b.Next(t.Context()); err != nil {
-					t.Error(err)
-					break
-				}
-			}
-			got <- count
-		}()
-		for i := range n {
-			b.Put(f)
-			if i%20 == 19 {
-				b.Flush()
-				b.Brake()
-			}
-		}
-		if count := <-got; count != n || b.Dropped() > 0 {
-			t.Errorf("%d frames of %d, %d dropped", count, n, b.Dropped())
-		}
-		begin := time.Now()
-		for range n {
-			b.Put(f)
-			b.Flush()
-			b.Brake()
-		}
-		if d := time.Since(begin); d > 10*time.Millisecond || b.Dropped() == 0 {
-			t.Errorf("held up for %v by a loop that has stopped, %d dropped", d, b.Dropped())
-		}
-		b.Next(t.Context()) // goes on
-		begin = time.Now()
-		b.Brake()
-		if d := time.Since(begin); d > 10*time.Millisecond {
-			t.Errorf("held up for %v by a loop that is slow", d)
-		}
-		b.Close(io.EOF)
-		b.Brake()
-	})
 }
 
 func TestNextWaits(t *testing.T) {

@@ -6,7 +6,7 @@ import "iter"
 // takes no more when it is heavy: what the consumer has taken is outside the
 // bound.
 const (
-	chunkItems = enough
+	chunkItems = wakeThreshold
 	chunkBytes = 64 << 10
 )
 

@@ -17,10 +17,10 @@ func TestOverhead(t *testing.T) {
 }
 
 // A line counts for the memory that it keeps from being freed.
-func TestHeldCounts(t *testing.T) {
+func TestRetainedMemoryCounts(t *testing.T) {
 	b := New(10_000)
 	for i := range 5 {
-		_, err := b.Put(wire.Frame{Type: "assistant", Line: []byte("{}"), Held: 3000})
+		_, err := b.Put(wire.Frame{Type: "assistant", Line: []byte("{}"), Retained: 3000})
 		if full := i == 3; errors.Is(err, ErrFull) != full {
 			t.Errorf("frame %d: %v, want full: %v", i+1, err, full)
 		}

@@ -6,11 +6,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// Standing is how far a prompt has come.
-type Standing int
+// Progress is how far a prompt has come.
+type Progress int
 
 const (
-	Waiting Standing = iota // written, its turn has not begun
+	Waiting Progress = iota // written, its turn has not begun
 	Started                 // its turn runs
 	Ended                   // it has a result, or will have none
 )
@@ -18,7 +18,7 @@ const (
 // prompt is a user message that was sent.
 type prompt struct {
 	id        string
-	standing  Standing
+	progress  Progress
 	opened    bool // its turn began with it; it was not folded in later
 	abandoned bool
 	stopped   bool // an interrupt of its turn was asked for
@@ -26,9 +26,9 @@ type prompt struct {
 
 // turn is a stretch of frames, from init to result.
 type turn struct {
-	prompts []*prompt
-	guessed bool // by position only: the CLI has named no prompt so far
-	spoken  bool // something was said in it: an echo from now on is that of a prompt folded in
+	prompts   []*prompt
+	guessed   bool // by position only: the CLI has named no prompt so far
+	hasOutput bool // something was said in it: an echo from now on is that of a prompt folded in
 }
 
 // discarded reports whether nobody wants the turn's frames any more. A turn
@@ -51,8 +51,8 @@ type turns struct {
 	current *turn     // between init and result
 	named   bool      // the CLI names the prompts it works on
 	ready   bool      // the handshake was answered: a failure is no longer that of the start
-	late    bool      // results may come after their prompts are completed
-	moved   bool      // prompts have come into a turn, or gone
+	delayed bool      // results may come after their prompts are completed
+	changed bool      // prompts have come into a turn, or gone
 	kind    kind      // of the frame that was observed last
 	work    work
 }
@@ -66,31 +66,31 @@ func (t *turns) find(id string) *prompt {
 	return nil
 }
 
-// first returns the oldest prompt that waits, nil if none does.
-func (t *turns) first() *prompt {
+// oldestWaiting returns the oldest prompt that waits, nil if none does.
+func (t *turns) oldestWaiting() *prompt {
 	for _, p := range t.pending {
-		if p.standing == Waiting {
+		if p.progress == Waiting {
 			return p
 		}
 	}
 	return nil
 }
 
-// end takes a prompt out of the pending ones.
-func (t *turns) end(p *prompt) {
-	p.standing = Ended
+// remove takes a prompt out of the pending ones.
+func (t *turns) remove(p *prompt) {
+	p.progress = Ended
 	t.pending = slices.DeleteFunc(t.pending, func(q *prompt) bool { return p == q })
 }
 
 // busy reports whether a turn, a prompt or a background agent is not done.
-func (t *turns) busy() bool { return t.current != nil || len(t.pending) > 0 || t.working() }
+func (t *turns) busy() bool { return t.current != nil || len(t.pending) > 0 || t.agentAtWork() }
 
 // shared reports whether an interrupt of a prompt's turn would hit another
 // prompt that is wanted. Prompts that have started before the init of their
 // turn has come may be in the same one.
 func (t *turns) shared(p *prompt) bool {
 	return slices.ContainsFunc(t.pending, func(q *prompt) bool {
-		return q != p && q.wanted() && q.standing == Started && (t.current == nil || slices.Contains(t.current.prompts, q))
+		return q != p && q.wanted() && q.progress == Started && (t.current == nil || slices.Contains(t.current.prompts, q))
 	})
 }
 
@@ -102,7 +102,7 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 	case "system":
 		switch f.Subtype {
 		case "init":
-			it.end, begun = t.begin(f)
+			it.end, begun = t.beginTurn(f)
 		case "background_tasks_changed":
 			t.work.tasksChanged(f)
 		case "session_state_changed":
@@ -112,33 +112,33 @@ func (t *turns) observe(f wire.Frame) (it Item, begun bool) {
 		}
 	case "assistant", "stream_event":
 		if c := t.current; c != nil {
-			c.spoken = c.spoken || f.Type == "assistant"
+			c.hasOutput = c.hasOutput || f.Type == "assistant"
 			if len(c.prompts) == 0 || c.guessed {
 				t.join(f.Prompts())
 			}
 		}
 	case "user":
-		if t.echo(f) {
+		if t.noteEcho(f) {
 			t.kind = echoFrame
 		} else if t.current != nil {
-			t.current.spoken = true
+			t.current.hasOutput = true
 		}
 	case "command_lifecycle":
 		return t.lifecycle(f)
 	case "result":
-		return t.finish(f), false
+		return t.endTurn(f), false
 	}
 	it.turn = t.current
 	return it, begun
 }
 
-// begin starts a turn. CLIs that name no prompts take them one by one, in the
+// beginTurn starts a turn. CLIs that name no prompts take them one by one, in the
 // order they were sent, so there the turn is that of the oldest that waits,
 // until an echo says otherwise; and a turn that still runs has had its result,
 // in a line that could not be read. It reports begun when every prompt of the
 // turn is abandoned and no interrupt was asked for.
-func (t *turns) begin(f wire.Frame) (lost *ending, begun bool) {
-	t.moved = true
+func (t *turns) beginTurn(f wire.Frame) (lost *ending, begun bool) {
+	t.changed = true
 	before := t.current
 	t.current = new(turn)
 	if ids := f.Prompts(); len(ids) > 0 {
@@ -147,23 +147,23 @@ func (t *turns) begin(f wire.Frame) (lost *ending, begun bool) {
 		if before != nil && len(before.prompts) > 0 {
 			lost = &ending{prompts: before.prompts, how: Lost}
 			for _, p := range before.prompts {
-				t.end(p)
+				t.remove(p)
 			}
 		}
 		t.current.guessed = true
-		if p := t.first(); p != nil {
+		if p := t.oldestWaiting(); p != nil {
 			t.current.add(p)
 		}
 	}
 	for _, p := range t.current.prompts {
-		p.standing, p.opened = Started, true
+		p.progress, p.opened = Started, true
 	}
-	return lost, t.current.stop()
+	return lost, t.current.interruptOnce()
 }
 
-// stop reports whether the turn is to be interrupted because nobody wants it,
+// interruptOnce reports whether the turn is to be interrupted because nobody wants it,
 // once.
-func (t *turn) stop() (begun bool) {
+func (t *turn) interruptOnce() (begun bool) {
 	if !t.discarded() {
 		return false
 	}
@@ -174,11 +174,11 @@ func (t *turn) stop() (begun bool) {
 	return begun
 }
 
-// echo takes note that the CLI has repeated a prompt where it took it, and
+// noteEcho takes note that the CLI has repeated a prompt where it took it, and
 // reports whether the frame is such an echo: the first in a turn says whose
 // turn it is, later ones whose prompt was folded into it. Slash commands are
 // not echoed; for them the guess stands.
-func (t *turns) echo(f wire.Frame) bool {
+func (t *turns) noteEcho(f wire.Frame) bool {
 	if len(t.pending) == 0 {
 		return false
 	}
@@ -189,35 +189,35 @@ func (t *turns) echo(f wire.Frame) bool {
 	c := t.current
 	if t.named || c == nil || slices.Contains(c.prompts, p) {
 		if c != nil {
-			c.spoken = true
+			c.hasOutput = true
 		}
 		return true
 	}
-	t.moved = true
-	if c.guessed && !c.spoken {
-		t.unguess()
+	t.changed = true
+	if c.guessed && !c.hasOutput {
+		t.undoGuess()
 		p.opened = true
 	}
-	c.spoken = true
-	p.standing = Started
+	c.hasOutput = true
+	p.progress = Started
 	c.add(p)
 	return true
 }
 
-// learn takes note that the CLI names prompts, and takes back a guess made
+// promptsAreNamed takes note that the CLI names prompts, and takes back a guess made
 // before that was known: the turn that runs may be nobody's.
-func (t *turns) learn() {
-	t.named, t.moved = true, true
+func (t *turns) promptsAreNamed() {
+	t.named, t.changed = true, true
 	if t.current != nil && t.current.guessed {
-		t.unguess()
+		t.undoGuess()
 		t.current.guessed = false
 	}
 }
 
-// unguess takes the prompts out of the turn that runs.
-func (t *turns) unguess() {
+// undoGuess takes the prompts out of the turn that runs.
+func (t *turns) undoGuess() {
 	for _, p := range t.current.prompts {
-		p.standing, p.opened, p.stopped = Waiting, false, false
+		p.progress, p.opened, p.stopped = Waiting, false, false
 	}
 	t.current.prompts = nil
 }
@@ -227,23 +227,23 @@ func (t *turns) join(ids []string) {
 	if len(ids) == 0 {
 		return
 	}
-	t.learn()
+	t.promptsAreNamed()
 	for _, id := range ids {
 		if p := t.find(id); p != nil {
-			p.standing = Started
+			p.progress = Started
 			t.current.add(p)
 		}
 	}
 }
 
-// finish ends the current turn with its result.
-func (t *turns) finish(f wire.Frame) Item {
-	t.moved = true
+// endTurn ends the current turn with its result.
+func (t *turns) endTurn(f wire.Frame) Item {
+	t.changed = true
 	it := Item{Frame: f, turn: t.current}
 	var ends []*prompt
 	ids := f.Prompts()
 	if len(ids) > 0 {
-		t.learn()
+		t.promptsAreNamed()
 		if it.turn == nil {
 			it.turn = new(turn)
 		}
@@ -255,14 +255,14 @@ func (t *turns) finish(f wire.Frame) Item {
 		}
 	} else if it.turn != nil && len(it.turn.prompts) > 0 {
 		ends = slices.Clone(it.turn.prompts)
-	} else if p := t.first(); p != nil && !t.named && (t.ready || succeeded(f)) {
+	} else if p := t.oldestWaiting(); p != nil && !t.named && (t.ready || succeeded(f)) {
 		// There is nothing to go by but the order.
 		it.turn = &turn{prompts: []*prompt{p}}
 		ends = it.turn.prompts
 	}
-	it.end = t.close(ends, WithResult)
-	it.end.unasked = len(ends) == 0 && len(ids) == 0
-	it.end.quiet = !t.working()
+	it.end = t.closeTurn(ends, WithResult)
+	it.end.unprompted = len(ends) == 0 && len(ids) == 0
+	it.end.idle = !t.agentAtWork()
 	return it
 }
 
@@ -272,10 +272,10 @@ func succeeded(f wire.Frame) bool {
 	return (f.Subtype == "" || f.Subtype == "success") && string(f.Member("is_error")) != "true"
 }
 
-// close ends prompts, and the turn.
-func (t *turns) close(ends []*prompt, how End) *ending {
+// closeTurn ends prompts, and the turn.
+func (t *turns) closeTurn(ends []*prompt, how End) *ending {
 	for _, p := range ends {
-		t.end(p)
+		t.remove(p)
 	}
 	t.current = nil
 	return &ending{prompts: ends, how: how}
@@ -290,7 +290,7 @@ func (t *turns) close(ends []*prompt, how End) *ending {
 // it was lost, in a line that could not be read. Only a CLI whose input has
 // ended holds its results back, until no background agent is at work.
 func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
-	t.learn()
+	t.promptsAreNamed()
 	it = Item{Frame: f, turn: t.current}
 	p := t.find(f.Text("command_uuid"))
 	if p == nil {
@@ -299,19 +299,19 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	it.turn = &turn{prompts: []*prompt{p}}
 	switch f.Text("state") {
 	case "started":
-		p.standing = Started
+		p.progress = Started
 		// If no turn runs yet, the init that follows says who else is in it.
 		if t.current != nil {
 			t.current.add(p)
-			begun = p.abandoned && t.current.stop()
+			begun = p.abandoned && t.current.interruptOnce()
 		}
 	case "cancelled", "discarded", "refused":
 		it.end = &ending{prompts: it.turn.prompts, how: Cancelled}
-		t.end(p)
+		t.remove(p)
 	case "completed":
-		if p.opened && t.current != nil && !t.late {
+		if p.opened && t.current != nil && !t.delayed {
 			it.turn = t.current
-			it.end = t.close(slices.Clone(t.current.prompts), Lost)
+			it.end = t.closeTurn(slices.Clone(t.current.prompts), Lost)
 		}
 	}
 	return it, begun

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inbox"
 )
 
-// word returns the frame that a word of TestQuiet stands for.
+// word returns the frame that a word of TestIdle stands for.
 func word(w string) string {
 	verb, arg, _ := strings.Cut(w, ":")
 	switch verb {
@@ -32,9 +32,9 @@ func word(w string) string {
 	return `{"type":"system","subtype":"background_tasks_changed","tasks":[` + strings.Join(tasks, ",") + `]}`
 }
 
-// TestQuiet reads a prompt and what its agents bring, and wants the reading to
+// TestIdle reads a prompt and what its agents bring, and wants the reading to
 // end after a certain word: not before, and not only with a later one.
-func TestQuiet(t *testing.T) {
+func TestIdle(t *testing.T) {
 	tests := []struct{ name, script string }{
 		{"no agent", "state:running init:x result:x| state:idle"},
 		{"no agent, nothing said of states", "init:x result:x|"},
@@ -65,11 +65,11 @@ func TestQuiet(t *testing.T) {
 					for {
 						next := b.Next
 						if ended {
-							next = b.NextUntilQuiet
+							next = b.NextUntilIdle
 						}
 						it, err := next(t.Context())
-						if err != nil || it.Ends("x") == inbox.WithResult && it.Quiet() {
-							over <- err == nil || errors.Is(err, inbox.ErrQuiet)
+						if err != nil || it.Ends("x") == inbox.WithResult && it.Idle() {
+							over <- err == nil || errors.Is(err, inbox.ErrIdle)
 							return
 						}
 						ended = ended || it.Ends("x") == inbox.WithResult
@@ -102,8 +102,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// What is queued is read before quiet counts.
-func TestQuietComesLast(t *testing.T) {
+// What is queued is read before idle counts.
+func TestIdleComesLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := inbox.New(0)
 		b.Acquire()
@@ -113,11 +113,11 @@ func TestQuietComesLast(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for i := range 3 {
-			if _, err := b.NextUntilQuiet(ctx); err != nil {
+			if _, err := b.NextUntilIdle(ctx); err != nil {
 				t.Errorf("frame %d: %v", i, err)
 			}
 		}
-		if _, err := b.NextUntilQuiet(ctx); !errors.Is(err, inbox.ErrQuiet) {
+		if _, err := b.NextUntilIdle(ctx); !errors.Is(err, inbox.ErrIdle) {
 			t.Errorf("after the last: %v", err)
 		}
 	})

@@ -29,8 +29,8 @@ func TestReaderBuffer(t *testing.T) {
 	for _, size := range []int{1000, 4 << 10, 5000, 32 << 10, 64 << 10, 1 << 20} {
 		waited := 0
 		r := ndjson.NewReader(&chunks{in: in.Bytes(), size: size})
-		r.Waits = func() { waited++ }
-		r.Lend = func(line []byte) bool { return len(line)%3 > 0 }
+		r.BeforeRead = func() { waited++ }
+		r.ShortLived = func(line []byte) bool { return len(line)%3 > 0 }
 		lines := make([][]byte, len(want))
 		for i, n := range want {
 			var err error
@@ -53,13 +53,13 @@ func TestReaderBuffer(t *testing.T) {
 	}
 }
 
-// TestReaderWaits wants to be told before a read that brings no whole line.
-func TestReaderWaits(t *testing.T) {
+// TestReaderBeforeRead wants to be told before a read that brings no whole line.
+func TestReaderBeforeRead(t *testing.T) {
 	from, to := io.Pipe()
 	r := ndjson.NewReader(from)
 	told := make(chan string, 10)
 	lines := 0
-	r.Waits = func() { told <- fmt.Sprint(lines) }
+	r.BeforeRead = func() { told <- fmt.Sprint(lines) }
 	go func() {
 		for {
 			if _, err := r.Next(); err != nil {

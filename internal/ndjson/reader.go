@@ -19,14 +19,14 @@ import (
 // The buffer is small until reads fill it: thousands of sessions may wait at
 // once, and few of them in the middle of a burst.
 const (
-	minBuffer = 4 << 10
-	maxBuffer = 32 << 10
-	calmReads = 16       // small reads in a row that make it small again
-	manyBytes = 16 << 10 // of one read: its lines need not be copied
-	longChunk = 64 << 10 // what a pipe holds
-	headSize  = 1 << 10
-	longLine  = 1 << 20
-	maxEmpty  = 100
+	minBuffer     = 4 << 10
+	maxBuffer     = 32 << 10
+	shrinkAfter   = 16       // small reads in a row that make it small again
+	minSharedRead = 16 << 10 // of one read: its lines need not be copied
+	longChunk     = 64 << 10 // what a pipe holds
+	headSize      = 1 << 10
+	warnSize      = 1 << 20
+	maxEmpty      = 100
 )
 
 // DefaultLimit is the longest line a Reader buffers unless told otherwise.
@@ -62,27 +62,27 @@ func (e *TruncatedError) Error() string {
 type Reader struct {
 	// Limit is the longest line that is buffered; 0 means DefaultLimit.
 	Limit int
-	// Long, if set, is called once for each line that passes 1 MiB without a
+	// OnLongLine, if set, is called once for each line that passes 1 MiB without a
 	// line feed, while the line is still being read.
-	Long func(size int)
-	// Lend, if set, tells lines that are soon forgotten. When many of them come
-	// at once they are not copied, and all memory that was read with them lives
-	// as long as one of them does: at most twice their own length, see Held.
-	Lend func(line []byte) bool
-	// Waits, if set, is called before each read of the stream: whoever was to
+	OnLongLine func(size int)
+	// ShortLived, if set, recognizes lines that are soon forgotten. When many of them
+	// come at once they share the buffer instead of being copied, and all memory that was read with them lives
+	// as long as one of them does: at most twice their own length, see Retained.
+	ShortLived func(line []byte) bool
+	// BeforeRead, if set, is called before each read of the stream: whoever was to
 	// be told of the lines so far should be told now, because the next may be
 	// long in coming.
-	Waits func()
+	BeforeRead func()
 
-	src   io.Reader
-	buf   []byte // reused, if lines are copied out
-	loan  int    // bytes of the lines in buf that may be lent, 0 if all are copied
-	lent  bool   // lines were given out that are parts of buf
-	held  int
-	r, w  int // unread part of buf
-	calm  int // small reads in a row
-	begun bool
-	err   error // sticky end of src
+	src         io.Reader
+	buf         []byte // reused, if lines are copied out
+	sharedBytes int    // bytes of the lines in buf that may share it, 0 if all are copied
+	shared      bool   // lines were given out that are parts of buf
+	retained    int
+	r, w        int // unread part of buf
+	smallReads  int // small reads in a row
+	begun       bool
+	err         error // sticky end of src
 }
 
 // NewReader returns a Reader on src.
@@ -106,9 +106,9 @@ func (r *Reader) Next() ([]byte, error) {
 	}
 }
 
-// Held returns how much memory the last line keeps from being freed: its own,
-// or its share of a buffer that it was lent out of.
-func (r *Reader) Held() int { return r.held }
+// Retained returns how much memory the last line keeps from being freed: its own,
+// or its share of a buffer that it shares.
+func (r *Reader) Retained() int { return r.retained }
 
 func (r *Reader) limit() int {
 	if r.Limit > 0 {
@@ -144,21 +144,21 @@ func (r *Reader) line() ([]byte, error) {
 			if len(line) > r.limit() {
 				return nil, tooLong(line, int64(len(line)))
 			}
-			if r.loan > 0 && r.Lend(line) {
-				r.lent = true
-				r.held = (len(line)*len(r.buf) + r.loan - 1) / r.loan
+			if r.sharedBytes > 0 && r.ShortLived(line) {
+				r.shared = true
+				r.retained = (len(line)*len(r.buf) + r.sharedBytes - 1) / r.sharedBytes
 				return line[:len(line):len(line)], nil
 			}
 			line = bytes.Clone(line)
-			r.held = cap(line)
+			r.retained = cap(line)
 			return line, nil
 		}
 		scanned = r.w - r.r
 		if scanned >= maxBuffer {
-			return r.long()
+			return r.longLine()
 		}
 		if err := r.fill(); err != nil {
-			return r.tail(err)
+			return r.endOfStream(err)
 		}
 	}
 }
@@ -167,28 +167,28 @@ func (r *Reader) line() ([]byte, error) {
 func (r *Reader) fill() error {
 	unread := r.buf[r.r:r.w]
 	switch {
-	case r.lent:
-		r.renew()
+	case r.shared:
+		r.replaceBuffer()
 	case r.w == len(r.buf) && len(r.buf) < maxBuffer: // the last read filled it
 		r.buf = make([]byte, min(4*len(r.buf), maxBuffer))
-	case r.calm >= calmReads && len(r.buf) > minBuffer && len(unread) == 0:
+	case r.smallReads >= shrinkAfter && len(r.buf) > minBuffer && len(unread) == 0:
 		r.buf = make([]byte, minBuffer)
 	}
 	r.w, r.r = copy(r.buf, unread), 0
 	n, err := r.read(r.buf[r.w:])
 	r.w += n
-	if r.calm++; n > minBuffer/2 {
-		r.calm = 0
+	if r.smallReads++; n > minBuffer/2 {
+		r.smallReads = 0
 	}
-	r.consider(n)
+	r.decideSharing(n)
 	return err
 }
 
-// consider decides whether lines of buf are lent, after a read of n bytes. They
+// decideSharing decides whether lines share buf, after a read of n bytes. They
 // must make up half of it: a single short line would keep all of it alive.
-func (r *Reader) consider(n int) {
-	r.loan = 0
-	if n < manyBytes || r.Lend == nil {
+func (r *Reader) decideSharing(n int) {
+	r.sharedBytes = 0
+	if n < minSharedRead || r.ShortLived == nil {
 		return
 	}
 	sum := 0
@@ -197,18 +197,18 @@ func (r *Reader) consider(n int) {
 		if i < 0 {
 			break
 		}
-		if i <= r.limit() && r.Lend(rest[:i]) {
+		if i <= r.limit() && r.ShortLived(rest[:i]) {
 			sum += i
 		}
 		rest = rest[i+1:]
 	}
 	if 2*sum >= len(r.buf) {
-		r.loan = sum
+		r.sharedBytes = sum
 	}
 }
 
-// renew gives up a buffer that was lent out.
-func (r *Reader) renew() { r.buf, r.lent = make([]byte, maxBuffer), false }
+// replaceBuffer gives up a buffer that lines share.
+func (r *Reader) replaceBuffer() { r.buf, r.shared = make([]byte, maxBuffer), false }
 
 // read returns at least one byte or an error.
 func (r *Reader) read(p []byte) (int, error) {
@@ -216,8 +216,8 @@ func (r *Reader) read(p []byte) (int, error) {
 		if r.err != nil {
 			return 0, r.err
 		}
-		if r.Waits != nil {
-			r.Waits()
+		if r.BeforeRead != nil {
+			r.BeforeRead()
 		}
 		n, err := r.src.Read(p)
 		r.err = err
@@ -231,8 +231,8 @@ func (r *Reader) read(p []byte) (int, error) {
 	return 0, r.err
 }
 
-// tail turns the end of the stream inside a line into its error.
-func (r *Reader) tail(err error) ([]byte, error) {
+// endOfStream turns the end of the stream inside a line into its error.
+func (r *Reader) endOfStream(err error) ([]byte, error) {
 	rest := r.buf[r.r:r.w]
 	r.r = r.w
 	return nil, r.truncated(bytes.Clone(rest), err)
@@ -249,22 +249,22 @@ func (r *Reader) truncated(rest []byte, err error) error {
 	return e
 }
 
-// long reads a line that does not fit buf into a slice of its own, which
+// longLine reads a line that does not fit buf into a slice of its own, which
 // becomes the caller's without another copy.
-func (r *Reader) long() ([]byte, error) {
+func (r *Reader) longLine() ([]byte, error) {
 	limit := r.limit()
 	line := append(make([]byte, 0, 4*longChunk), r.buf[r.r:r.w]...)
-	// Nothing of buf is lent: that would be half of it, the unread part is
-	// maxBuffer or more, and keep makes it smaller than both together.
+	// No line shares buf: that would be half of it, the unread part is
+	// maxBuffer or more, and keepRest makes it smaller than both together.
 	r.r, r.w = 0, 0
 	warned := false
 	for {
 		if len(line) > limit {
 			return nil, r.drain(line)
 		}
-		if len(line) > longLine && !warned && r.Long != nil {
+		if len(line) > warnSize && !warned && r.OnLongLine != nil {
 			warned = true
-			r.Long(len(line))
+			r.OnLongLine(len(line))
 		}
 		if cap(line)-len(line) < longChunk {
 			line = append(make([]byte, 0, 2*cap(line)), line...)
@@ -276,31 +276,31 @@ func (r *Reader) long() ([]byte, error) {
 			return nil, r.truncated(line, err)
 		}
 		if i := bytes.IndexByte(line[start:], '\n'); i >= 0 {
-			r.keep(line[start+i+1:])
+			r.keepRest(line[start+i+1:])
 			if start+i > limit {
 				return nil, tooLong(line[:start+i], int64(start+i))
 			}
-			return r.own(line[:start+i]), nil
+			return r.clip(line[:start+i]), nil
 		}
 	}
 }
 
-// own gives up the room behind a long line if it is more than the line.
-func (r *Reader) own(line []byte) []byte {
+// clip gives up the room behind a long line if it is more than the line.
+func (r *Reader) clip(line []byte) []byte {
 	if cap(line) > 2*len(line) {
 		line = bytes.Clone(line)
 	}
-	r.held = cap(line)
+	r.retained = cap(line)
 	return line
 }
 
-// keep puts what follows a long line into buf.
-func (r *Reader) keep(rest []byte) {
+// keepRest puts what follows a long line into buf.
+func (r *Reader) keepRest(rest []byte) {
 	if len(rest) > len(r.buf) {
 		r.buf = make([]byte, max(len(rest), maxBuffer))
 	}
 	r.w = copy(r.buf, rest)
-	r.consider(r.w)
+	r.decideSharing(r.w)
 }
 
 // drain reads past the rest of an oversized line, keeping only its head.
@@ -316,7 +316,7 @@ func (r *Reader) drain(line []byte) error {
 		}
 		if i := bytes.IndexByte(r.buf[:n], '\n'); i >= 0 {
 			r.r, r.w = i+1, n
-			r.consider(n)
+			r.decideSharing(n)
 			return tooLong(head, size+int64(i))
 		}
 		size += int64(n)

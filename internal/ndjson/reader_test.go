@@ -101,7 +101,7 @@ func TestReaderOversizedIsNotKept(t *testing.T) {
 	r := ndjson.NewReader(io.MultiReader(line, strings.NewReader("\nnext\n")))
 	r.Limit = limit
 	longest := 0
-	r.Long = func(n int) { longest = max(longest, n) }
+	r.OnLongLine = func(n int) { longest = max(longest, n) }
 
 	var before, after runtimeBytes
 	before.read()

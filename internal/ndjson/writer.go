@@ -24,12 +24,12 @@ var ErrBroken = errors.New("broken stream")
 // The lock is a channel of one slot, not a mutex: a writer can give up waiting
 // for it with its context, and a bubble of testing/synctest sees the wait.
 type Writer struct {
-	// Wrote, if set, sees each line after it was written whole, in the order
+	// OnWrite, if set, sees each line after it was written whole, in the order
 	// of the stream. It is set before the first Write and must return at once.
-	Wrote func(line []byte)
-	// Broke, if set, is told once why nothing more can be written. It is set
+	OnWrite func(line []byte)
+	// OnBroken, if set, is told once why nothing more can be written. It is set
 	// before the first Write and must return at once.
-	Broke func(error)
+	OnBroken func(error)
 
 	dst  io.Writer
 	lock chan struct{}
@@ -67,7 +67,7 @@ func (w *Writer) WriteIf(ctx context.Context, line []byte, claim Claim) error {
 	}
 	line = append(line, '\n')
 	if ctx.Err() != nil {
-		return notBegun(ctx)
+		return notBegunError(ctx)
 	}
 	endless := ctx.Done() == nil
 	if endless {
@@ -76,7 +76,7 @@ func (w *Writer) WriteIf(ctx context.Context, line []byte, claim Claim) error {
 		select {
 		case w.lock <- struct{}{}:
 		case <-ctx.Done():
-			return notBegun(ctx)
+			return notBegunError(ctx)
 		}
 	}
 	if claim != nil && !claim.Claim() {
@@ -98,7 +98,7 @@ func (w *Writer) WriteIf(ctx context.Context, line []byte, claim Claim) error {
 	}
 }
 
-func notBegun(ctx context.Context) error {
+func notBegunError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNotBegun, context.Cause(ctx))
 }
 
@@ -114,13 +114,13 @@ func (w *Writer) write(line []byte) error {
 	}
 	if err != nil {
 		w.err = fmt.Errorf("%w: %w", ErrBroken, err)
-		if w.Broke != nil {
-			w.Broke(w.err)
+		if w.OnBroken != nil {
+			w.OnBroken(w.err)
 		}
 		return w.err
 	}
-	if w.Wrote != nil {
-		w.Wrote(line[:len(line)-1])
+	if w.OnWrite != nil {
+		w.OnWrite(line[:len(line)-1])
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func TestWriterIsDeadAfterShortWrite(t *testing.T) {
 			dst := &limited{n: n, err: cause}
 			w := ndjson.NewWriter(dst)
 			broke := 0
-			w.Broke = func(error) { broke++ }
+			w.OnBroken = func(error) { broke++ }
 			first := w.Write(t.Context(), []byte("1234567"))
 			want := cause
 			if want == nil {

@@ -47,12 +47,12 @@ func (e *RefusedError) Error() string { return e.Subtype + ": " + e.Reply.Error(
 
 // Call is an outgoing request.
 type Call struct {
-	Subtype string
-	Payload any           // an object without subtype, or nil
-	Timeout time.Duration // for the way to its turn, from Open on, and from there; 0: the context alone bounds the call
-	First   bool          // goes out although the peer is held
-	Written func()        // called when the request stands on the stream
-	Told    bool          // a cancel notice stands on the stream before Call returns
+	Subtype           string
+	Payload           any           // an object without subtype, or nil
+	Timeout           time.Duration // for the way to its turn, from Open on, and from there; 0: the context alone bounds the call
+	BeforeOpen        bool          // goes out although the peer is held
+	OnWritten         func()        // called when the request stands on the stream
+	AwaitCancelNotice bool          // the cancel notice stands on the stream before Call returns
 }
 
 // errOwnTimeout is the cause by which a call's own limit is told from its
@@ -74,11 +74,11 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 		id   wire.ID
 	}
 	sent.ctx = ctx
-	err := p.inOrder(ctx, c.First, c.Timeout, func() (err error) {
+	err := p.sendInOrder(ctx, c.BeforeOpen, c.Timeout, func() (err error) {
 		if c.Timeout > 0 {
 			sent.ctx, sent.stop = context.WithTimeoutCause(ctx, c.Timeout, errOwnTimeout)
 		}
-		sent.id, err = p.start(sent.ctx, c, reply)
+		sent.id, err = p.startCall(sent.ctx, c, reply)
 		return err
 	})
 	if sent.stop != nil {
@@ -87,18 +87,18 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 	if err == nil {
 		select {
 		case r := <-reply:
-			return settle(c, r)
+			return replyResult(c, r)
 		case <-sent.ctx.Done():
 			err = context.Cause(sent.ctx)
 		case <-p.closed:
 			err = p.Cause()
 		}
 	}
-	if sent.id != "" && !p.forget(sent.id, c.Told) {
+	if sent.id != "" && !p.abandonCall(sent.id, c.AwaitCancelNotice) {
 		// The reply came in the same moment: it counts.
 		select {
 		case r := <-reply:
-			return settle(c, r)
+			return replyResult(c, r)
 		default:
 		}
 	}
@@ -108,27 +108,27 @@ func (p *Peer) Call(ctx context.Context, c Call) (wire.Response, error) {
 	return wire.Response{ID: sent.id}, err
 }
 
-func settle(c Call, r wire.Response) (wire.Response, error) {
+func replyResult(c Call, r wire.Response) (wire.Response, error) {
 	if r.Err != nil {
 		return r, &RefusedError{Subtype: c.Subtype, ID: r.ID, Reply: r.Err}
 	}
 	return r, nil
 }
 
-// start registers the waiter, then writes: the reply may come at once.
-func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wire.ID, error) {
+// startCall registers the waiter, then writes: the reply may come at once.
+func (p *Peer) startCall(ctx context.Context, c Call, reply chan wire.Response) (wire.ID, error) {
 	var id wire.ID
 	var err error
 	var pending int
 	p.update(func(s *state) {
 		switch pending = len(s.calls); {
 		case s.cause != nil:
-			err = s.closedBy()
+			err = s.closeError()
 		case pending >= p.cfg.Limits.Pending:
 			err = fmt.Errorf("%w (max %d). Check for stuck operations or excessive concurrency", ErrTooManyCalls, p.cfg.Limits.Pending)
 		default:
-			id = p.cfg.NewID(s.next)
-			s.next++
+			id = p.cfg.NewID(s.nextID)
+			s.nextID++
 			s.calls[id] = reply
 		}
 	})
@@ -138,18 +138,18 @@ func (p *Peer) start(ctx context.Context, c Call, reply chan wire.Response) (wir
 	}
 	line, err := wire.EncodeRequest(id, c.Subtype, c.Payload)
 	if err != nil {
-		p.drop(id)
+		p.removeCall(id)
 		return "", err
 	}
 	if err := p.cfg.Writer.Write(ctx, line); err != nil {
 		if errors.Is(err, ndjson.ErrNotBegun) {
-			p.drop(id)
+			p.removeCall(id)
 			id = ""
 		}
 		return id, err
 	}
-	if c.Written != nil {
-		c.Written()
+	if c.OnWritten != nil {
+		c.OnWritten()
 	}
 	return id, nil
 }
@@ -161,9 +161,9 @@ func (p *Peer) warnLimit(err error, count int) {
 	}
 }
 
-// forget drops a call that will not be awaited any more and tells the other
+// abandonCall drops a call that will not be awaited any more and tells the other
 // side, best effort. It reports false when the call was no longer pending.
-func (p *Peer) forget(id wire.ID, wait bool) bool {
+func (p *Peer) abandonCall(id wire.ID, wait bool) bool {
 	pending, notify := false, false
 	tell := p.cfg.Cancels == nil || p.cfg.Cancels()
 	told := make(chan struct{})
@@ -177,7 +177,7 @@ func (p *Peer) forget(id wire.ID, wait bool) bool {
 		}
 		p.wg.Go(func() {
 			defer close(told)
-			ctx, cancel := context.WithTimeout(context.Background(), noticeBound)
+			ctx, cancel := context.WithTimeout(context.Background(), cancelNoticeTimeout)
 			defer cancel()
 			_ = p.cfg.Writer.Write(ctx, wire.EncodeCancel(id))
 		})
@@ -188,13 +188,13 @@ func (p *Peer) forget(id wire.ID, wait bool) bool {
 	return pending
 }
 
-// drop forgets a call of which nothing was written.
-func (p *Peer) drop(id wire.ID) {
+// removeCall forgets a call of which nothing was written.
+func (p *Peer) removeCall(id wire.ID) {
 	p.update(func(s *state) { delete(s.calls, id) })
 }
 
-// resolve gives a reply to its waiter.
-func (p *Peer) resolve(f wire.Frame) {
+// deliverReply gives a reply to its waiter.
+func (p *Peer) deliverReply(f wire.Frame) {
 	r, err := f.Response()
 	if err != nil {
 		p.cfg.Handler.Fault(f.Line, err)
@@ -203,7 +203,7 @@ func (p *Peer) resolve(f wire.Frame) {
 	var waiter chan wire.Response
 	var issued uint64
 	p.update(func(s *state) {
-		waiter, issued = s.calls[r.ID], s.next
+		waiter, issued = s.calls[r.ID], s.nextID
 		delete(s.calls, r.ID)
 	})
 	if waiter != nil {
@@ -213,15 +213,15 @@ func (p *Peer) resolve(f wire.Frame) {
 	switch n, own := r.ID.Own(); {
 	case own && n < issued:
 		p.cfg.Log.Debug("late reply dropped", "request_id", r.ID.String())
-	case !own && p.cfg.Echoes:
+	case !own && p.cfg.EchoesReplies:
 		p.cfg.Log.Debug("reply of ours came back", "request_id", r.ID.String())
 	default:
 		p.cfg.Log.Warn("orphan reply dropped", "request_id", r.ID.String())
 	}
 }
 
-// held is something that waits for the peer to open.
-type held struct {
+// queuedSend is something that waits for the peer to open.
+type queuedSend struct {
 	ctx  context.Context
 	do   func() error
 	done chan error // one slot
@@ -229,7 +229,7 @@ type held struct {
 
 // Send writes a line in order with the calls: held back until Open.
 func (p *Peer) Send(ctx context.Context, line []byte) error {
-	return p.inOrder(ctx, false, 0, func() error {
+	return p.sendInOrder(ctx, false, 0, func() error {
 		if cause := p.Cause(); cause != nil {
 			return cause
 		}
@@ -237,22 +237,22 @@ func (p *Peer) Send(ctx context.Context, line []byte) error {
 	})
 }
 
-// inOrder runs do, now or after everything that was held back before it. The
+// sendInOrder runs do, now or after everything that was held back before it. The
 // timeout, if there is one, bounds the wait for what is before it, from Open on:
 // a line that the other side does not take would keep all others waiting.
-func (p *Peer) inOrder(ctx context.Context, first bool, timeout time.Duration, do func() error) error {
-	var h *held
+func (p *Peer) sendInOrder(ctx context.Context, first bool, timeout time.Duration, do func() error) error {
+	var h *queuedSend
 	var err error
 	var queued int
 	p.update(func(s *state) {
 		switch queued = len(s.queue); {
 		case s.cause != nil:
-			err = s.closedBy()
+			err = s.closeError()
 		case !s.held || first:
 		case !s.flushing && queued >= p.cfg.Limits.Queued:
 			err = fmt.Errorf("%w (max %d). Is the CLI responding?", ErrQueueFull, p.cfg.Limits.Queued)
 		default:
-			h = &held{ctx: ctx, do: do, done: make(chan error, 1)}
+			h = &queuedSend{ctx: ctx, do: do, done: make(chan error, 1)}
 			s.queue = append(s.queue, h)
 		}
 	})
@@ -263,11 +263,11 @@ func (p *Peer) inOrder(ctx context.Context, first bool, timeout time.Duration, d
 	if h == nil {
 		return do()
 	}
-	return p.outcome(ctx, h, timeout)
+	return p.awaitQueued(ctx, h, timeout)
 }
 
-// outcome waits for what becomes of something that is held.
-func (p *Peer) outcome(ctx context.Context, h *held, timeout time.Duration) error {
+// awaitQueued waits for what becomes of something that is held.
+func (p *Peer) awaitQueued(ctx context.Context, h *queuedSend, timeout time.Duration) error {
 	opened := p.opened
 	if timeout <= 0 {
 		opened = nil
@@ -282,7 +282,7 @@ func (p *Peer) outcome(ctx context.Context, h *held, timeout time.Duration) erro
 			ctx, stop = context.WithTimeoutCause(ctx, timeout, errOwnTimeout)
 			defer stop()
 		case <-ctx.Done():
-			if p.unqueue(h) {
+			if p.removeQueued(h) {
 				return fmt.Errorf("%w: %w", ndjson.ErrNotBegun, context.Cause(ctx))
 			}
 			return <-h.done // the flush has it: its write ends by itself
@@ -290,7 +290,7 @@ func (p *Peer) outcome(ctx context.Context, h *held, timeout time.Duration) erro
 	}
 }
 
-func (p *Peer) unqueue(h *held) (found bool) {
+func (p *Peer) removeQueued(h *queuedSend) (found bool) {
 	p.update(func(s *state) {
 		for i, q := range s.queue {
 			if q == h {
@@ -321,7 +321,7 @@ func (p *Peer) Open() {
 
 func (p *Peer) flush() {
 	for {
-		var h *held
+		var h *queuedSend
 		p.update(func(s *state) {
 			if len(s.queue) == 0 {
 				s.held, s.flushing = false, false

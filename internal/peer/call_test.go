@@ -17,14 +17,14 @@ import (
 )
 
 func TestCallsAreMatchedInAnyOrder(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		var done []<-chan outcome
 		for i := range 8 {
 			done = append(done, far.call(t.Context(), peer.Call{Subtype: fmt.Sprint("op", i)}))
 			far.expect(request(fmt.Sprint("req_", i), fmt.Sprint("op", i)))
 		}
 		for _, i := range []int{3, 0, 7, 1, 6, 2, 5, 4} {
-			far.say(success(fmt.Sprint("req_", i), fmt.Sprintf(`{"n":%d}`, i)))
+			far.send(success(fmt.Sprint("req_", i), fmt.Sprintf(`{"n":%d}`, i)))
 			if got := <-done[i]; got.err != nil || got.payload != fmt.Sprintf(`{"n":%d}`, i) {
 				t.Errorf("call %d: %+v", i, got)
 			}
@@ -33,10 +33,10 @@ func TestCallsAreMatchedInAnyOrder(t *testing.T) {
 }
 
 func TestCallRefused(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		done := far.call(t.Context(), peer.Call{Subtype: "odd"})
-		far.hear()
-		far.say(failure("req_0", "no such thing"))
+		far.receive()
+		far.send(failure("req_0", "no such thing"))
 		got := <-done
 		if e, ok := errors.AsType[*peer.RefusedError](got.err); !ok || e.Reply.Message != "no such thing" || e.Subtype != "odd" {
 			t.Errorf("error = %v", got.err)
@@ -45,10 +45,10 @@ func TestCallRefused(t *testing.T) {
 }
 
 func TestCallTimesOut(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		begin := time.Now()
 		done := far.call(t.Context(), peer.Call{Subtype: "slow", Timeout: 5 * time.Second})
-		far.hear()
+		far.receive()
 		got := <-done
 		if e, ok := errors.AsType[*peer.TimeoutError](got.err); !ok || e.Subtype != "slow" || e.ID.String() != "req_0" {
 			t.Errorf("error = %v, want a TimeoutError with operation and id", got.err)
@@ -57,9 +57,9 @@ func TestCallTimesOut(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		far.expect(cancelled("req_0"))
-		far.say(success("req_0", "{}"))
-		far.say(success("req_0", "{}"))
-		far.say(success("req_9", "{}"))
+		far.send(success("req_0", "{}"))
+		far.send(success("req_0", "{}"))
+		far.send(success("req_9", "{}"))
 		synctest.Wait()
 		log := far.log.String()
 		if n := strings.Count(log, `level=DEBUG msg="late reply dropped"`); n != 2 {
@@ -72,11 +72,11 @@ func TestCallTimesOut(t *testing.T) {
 }
 
 func TestCallerDeadlineIsTheCallersError(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		done := far.call(ctx, peer.Call{Subtype: "slow", Timeout: 5 * time.Second})
-		far.hear()
+		far.receive()
 		if got := <-done; !errors.Is(got.err, context.DeadlineExceeded) {
 			t.Errorf("error = %v, want the caller's", got.err)
 		}
@@ -85,34 +85,34 @@ func TestCallerDeadlineIsTheCallersError(t *testing.T) {
 }
 
 func TestCallWhileNothingIsRead(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		// The far side reads nothing: the write itself blocks.
 		got := <-far.call(t.Context(), peer.Call{Subtype: "stuck", Timeout: time.Second})
 		if _, ok := errors.AsType[*peer.TimeoutError](got.err); !ok {
 			t.Errorf("error = %v", got.err)
 		}
-		far.hear()
+		far.receive()
 		far.expect(cancelled("req_0"))
 	})
 }
 
 func TestTooManyPending(t *testing.T) {
-	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *otherSide) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first, second := far.call(ctx, peer.Call{Subtype: "a"}), far.call(ctx, peer.Call{Subtype: "b"})
-		far.hear()
-		far.hear()
+		far.receive()
+		far.receive()
 		if _, err := far.peer.Call(ctx, peer.Call{Subtype: "c"}); !errors.Is(err, peer.ErrTooManyCalls) || !strings.Contains(err.Error(), "max 2") {
 			t.Errorf("error = %v", err)
 		}
 		cancel()
 		<-first
 		<-second
-		far.hear()
-		far.hear()
+		far.receive()
+		far.receive()
 		done := far.call(t.Context(), peer.Call{Subtype: "d"})
 		far.expect(request("req_2", "d"))
-		far.say(success("req_2", "{}"))
+		far.send(success("req_2", "{}"))
 		if got := <-done; got.err != nil {
 			t.Errorf("a call after the others ended: %v", got.err)
 		}
@@ -120,9 +120,9 @@ func TestTooManyPending(t *testing.T) {
 }
 
 func TestCloseFailsEveryWaiter(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
-		first := far.call(t.Context(), peer.Call{Subtype: "initialize", First: true})
-		far.hear()
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
+		first := far.call(t.Context(), peer.Call{Subtype: "initialize", BeforeOpen: true})
+		far.receive()
 		queued := far.call(t.Context(), peer.Call{Subtype: "queued"})
 		synctest.Wait()
 		gone := errors.New("gone")
@@ -147,7 +147,7 @@ func TestCloseFailsEveryWaiter(t *testing.T) {
 // What a peer is closed with that was open is the cause and nothing else, also
 // for those that still wait for their turn.
 func TestCloseAfterOpen(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 		queued := []<-chan outcome{
 			far.call(t.Context(), peer.Call{Subtype: "a"}),
 			far.call(t.Context(), peer.Call{Subtype: "b"}),
@@ -157,7 +157,7 @@ func TestCloseAfterOpen(t *testing.T) {
 		synctest.Wait()
 		gone := errors.New("gone")
 		far.peer.Close(gone)
-		far.hear()
+		far.receive()
 		for i, q := range queued {
 			if got := <-q; got.err != gone {
 				t.Errorf("call %d: %v", i, got.err)
@@ -170,7 +170,7 @@ func TestCloseAfterOpen(t *testing.T) {
 }
 
 func TestHeldCallsGoOutInOrder(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 		var done []<-chan outcome
 		for i := range 16 {
 			done = append(done, far.call(t.Context(), peer.Call{Subtype: fmt.Sprint("op", i)}))
@@ -179,7 +179,7 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 		if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "one more"}); !errors.Is(err, peer.ErrQueueFull) || !strings.Contains(err.Error(), "max 16") {
 			t.Errorf("17th: %v", err)
 		}
-		first := far.call(t.Context(), peer.Call{Subtype: "initialize", First: true})
+		first := far.call(t.Context(), peer.Call{Subtype: "initialize", BeforeOpen: true})
 		far.expect(request("req_0", "initialize"))
 		far.peer.Open()
 		far.peer.Open()
@@ -188,7 +188,7 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 			far.expect(request(fmt.Sprint("req_", i+1), fmt.Sprint("op", i)))
 		}
 		for i := range 17 {
-			far.say(success(fmt.Sprint("req_", i), "{}"))
+			far.send(success(fmt.Sprint("req_", i), "{}"))
 		}
 		for i, d := range append(done, first) {
 			if got := <-d; got.err != nil {
@@ -196,8 +196,8 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 			}
 		}
 		after := far.call(t.Context(), peer.Call{Subtype: "after"})
-		far.hear()
-		far.say(success("req_17", "{}"))
+		far.receive()
+		far.send(success("req_17", "{}"))
 		<-after
 	})
 }
@@ -206,7 +206,7 @@ func TestHeldCallsGoOutInOrder(t *testing.T) {
 // nothing was held, nor while the far side is slow to take what was.
 func TestOpenHasNoLimit(t *testing.T) {
 	for _, early := range []int{0, 3} {
-		bubble(t, peer.Config{Held: true, Limits: peer.Limits{Queued: 4}}, func(t *testing.T, far *far) {
+		bubble(t, peer.Config{HoldUntilOpen: true, Limits: peer.Limits{Queued: 4}}, func(t *testing.T, far *otherSide) {
 			var done []<-chan outcome
 			for range early {
 				done = append(done, far.call(t.Context(), peer.Call{Subtype: "early"}))
@@ -217,8 +217,8 @@ func TestOpenHasNoLimit(t *testing.T) {
 				done = append(done, far.call(t.Context(), peer.Call{Subtype: "late"}))
 			}
 			for i := range early + 40 {
-				far.hear()
-				far.say(success(fmt.Sprint("req_", i), "{}"))
+				far.receive()
+				far.send(success(fmt.Sprint("req_", i), "{}"))
 			}
 			for i, d := range done {
 				if got := <-d; got.err != nil {
@@ -232,7 +232,7 @@ func TestOpenHasNoLimit(t *testing.T) {
 // The time of a held call begins when it is its turn, however long the
 // handshake took.
 func TestHeldCallTimesOutFromTheFlush(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 		begin := time.Now()
 		early := far.call(t.Context(), peer.Call{Subtype: "early", Timeout: time.Second})
 		<-time.After(time.Hour)
@@ -250,7 +250,7 @@ func TestHeldCallTimesOutFromTheFlush(t *testing.T) {
 }
 
 func TestHeldCallGivesUp(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		got := <-far.call(ctx, peer.Call{Subtype: "early", Timeout: time.Hour})
@@ -269,7 +269,7 @@ func TestHeldCallGivesUp(t *testing.T) {
 }
 
 func TestCallPayloadThatCannotBeEncoded(t *testing.T) {
-	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *otherSide) {
 		for range 3 {
 			if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "x", Payload: []int{1}}); err == nil || errors.Is(err, peer.ErrTooManyCalls) {
 				t.Errorf("error = %v", err)
@@ -279,16 +279,16 @@ func TestCallPayloadThatCannotBeEncoded(t *testing.T) {
 }
 
 func TestMessagesKeepTheirOrderAroundReplies(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		done := far.call(t.Context(), peer.Call{Subtype: "x"})
-		far.hear()
+		far.receive()
 		var want []string
 		for i := range 100 {
 			m := fmt.Sprintf(`{"type":"assistant","n":%d}`, i)
 			want = append(want, m)
-			far.say(m)
+			far.send(m)
 		}
-		far.say(success("req_0", "{}"))
+		far.send(success("req_0", "{}"))
 		<-done
 		far.mu.Lock()
 		defer far.mu.Unlock()

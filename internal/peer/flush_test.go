@@ -12,7 +12,7 @@ import (
 // A line that the other side does not take keeps what was held behind it from
 // being written, but not from ending in its time.
 func TestHeldCallEndsBehindABlockedLine(t *testing.T) {
-	bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 		sent := make(chan error, 1)
 		go func() { sent <- far.peer.Send(t.Context(), []byte(`{"type":"user"}`)) }()
 		synctest.Wait()

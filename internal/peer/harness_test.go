@@ -15,13 +15,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// far is the other side of the stream, played by the test by hand.
-type far struct {
+// otherSide is the other side of the stream, played by the test by hand.
+type otherSide struct {
 	t      *testing.T
 	peer   *peer.Peer
 	in     *io.PipeWriter // to the peer
 	out    *ndjson.Reader // from the peer
-	log    *logged
+	log    *logBuffer
 	served chan error
 
 	mu       sync.Mutex
@@ -31,48 +31,48 @@ type far struct {
 	handle   func(context.Context, *peer.Incoming)
 }
 
-func (f *far) Message(m wire.Frame) {
+func (f *otherSide) Message(m wire.Frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.messages = append(f.messages, string(m.Line))
 }
 
-func (f *far) Accept(r wire.Request) { f.accepted = append(f.accepted, r.Subtype) }
+func (f *otherSide) Accept(r wire.Request) { f.accepted = append(f.accepted, r.Subtype) }
 
-func (f *far) Request(ctx context.Context, in *peer.Incoming) { f.handle(ctx, in) }
+func (f *otherSide) Request(ctx context.Context, in *peer.Incoming) { f.handle(ctx, in) }
 
-func (f *far) Refuse(in *peer.Incoming) { in.Reply(json.RawMessage(`{"refused":true}`)) }
+func (f *otherSide) Refuse(in *peer.Incoming) { in.Reply(json.RawMessage(`{"refused":true}`)) }
 
-func (f *far) Fault(line []byte, err error) {
+func (f *otherSide) Fault(line []byte, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.faults = append(f.faults, err.Error())
 }
 
-// logged collects log lines.
-type logged struct {
+// logBuffer collects log lines.
+type logBuffer struct {
 	mu  sync.Mutex
 	buf strings.Builder
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *logBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *logBuffer) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
 }
 
 // bubble runs f with a peer and its far side, and ends both in order.
-func bubble(t *testing.T, cfg peer.Config, f func(t *testing.T, far *far)) {
+func bubble(t *testing.T, cfg peer.Config, f func(t *testing.T, far *otherSide)) {
 	synctest.Test(t, func(t *testing.T) {
 		toPeer, in := io.Pipe()
 		fromPeer, out := io.Pipe()
-		side := &far{t: t, in: in, out: ndjson.NewReader(fromPeer), log: new(logged), served: make(chan error, 1)}
+		side := &otherSide{t: t, in: in, out: ndjson.NewReader(fromPeer), log: new(logBuffer), served: make(chan error, 1)}
 		cfg.Writer = ndjson.NewWriter(out)
 		cfg.Handler = side
 		cfg.Log = slog.New(slog.NewTextHandler(side.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -92,14 +92,14 @@ func bubble(t *testing.T, cfg peer.Config, f func(t *testing.T, far *far)) {
 	})
 }
 
-func (f *far) say(line string) {
+func (f *otherSide) send(line string) {
 	f.t.Helper()
 	if _, err := io.WriteString(f.in, line+"\n"); err != nil {
 		f.t.Fatal(err)
 	}
 }
 
-func (f *far) hear() string {
+func (f *otherSide) receive() string {
 	f.t.Helper()
 	line, err := f.out.Next()
 	if err != nil {
@@ -108,9 +108,9 @@ func (f *far) hear() string {
 	return string(line)
 }
 
-func (f *far) expect(want string) {
+func (f *otherSide) expect(want string) {
 	f.t.Helper()
-	if got := f.hear(); got != want {
+	if got := f.receive(); got != want {
 		f.t.Errorf("peer wrote\n %s\nwant\n %s", got, want)
 	}
 }
@@ -138,7 +138,7 @@ type outcome struct {
 }
 
 // call starts a call and returns where its outcome will be.
-func (f *far) call(ctx context.Context, c peer.Call) <-chan outcome {
+func (f *otherSide) call(ctx context.Context, c peer.Call) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
 		r, err := f.peer.Call(ctx, c)

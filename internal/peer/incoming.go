@@ -20,14 +20,14 @@ var ErrCancelled = errors.New("request cancelled by the other side")
 type Incoming struct {
 	wire.Request
 
-	peer   *Peer
-	cancel context.CancelCauseFunc
-	over   atomic.Bool // answered, cancelled or closed: nothing is written any more
+	peer    *Peer
+	cancel  context.CancelCauseFunc
+	settled atomic.Bool // answered, cancelled or closed: nothing is written any more
 }
 
-// End ends the request's context. It may be called again: the first cause
+// CancelContext ends the request's context. It may be called again: the first cause
 // stays.
-func (in *Incoming) End(cause error) { in.cancel(cause) }
+func (in *Incoming) CancelContext(cause error) { in.cancel(cause) }
 
 // Reply answers with a success. Only the first answer counts: Reply reports
 // whether this was it.
@@ -53,8 +53,8 @@ func (in *Incoming) answer(line []byte) (first bool) {
 	if errors.Is(err, ndjson.ErrNotBegun) || errors.Is(err, ndjson.ErrLineBreak) {
 		return false
 	}
-	in.peer.update(func(s *state) { s.writing-- })
-	in.peer.cfg.Settled()
+	in.peer.update(func(s *state) { s.replying-- })
+	in.peer.cfg.OnSettled()
 	return true // also if the stream broke: there is no other
 }
 
@@ -62,22 +62,22 @@ func (in *Incoming) answer(line []byte) (first bool) {
 // stream is ours: a cancel that comes while the answer waits for it still counts.
 func (in *Incoming) Claim() (first bool) {
 	in.peer.update(func(s *state) {
-		if first = in.over.CompareAndSwap(false, true); first {
+		if first = in.settled.CompareAndSwap(false, true); first {
 			delete(s.incoming, in.ID)
-			s.writing++
+			s.replying++
 		}
 	})
 	return first
 }
 
 // Pending reports whether the request still awaits its answer.
-func (in *Incoming) Pending() bool { return !in.over.Load() }
+func (in *Incoming) Pending() bool { return !in.settled.Load() }
 
-// receive takes a control_request in. It is returned if it is to be handled.
-func (p *Peer) receive(f wire.Frame) (j job, ok bool) {
+// receiveRequest takes a control_request in. It is returned if it is to be handled.
+func (p *Peer) receiveRequest(f wire.Frame) (j job, ok bool) {
 	req, err := f.Request()
 	if err != nil {
-		p.malformed(f, req.ID, err)
+		p.rejectMalformed(f, req.ID, err)
 		return j, false
 	}
 	in := &Incoming{Request: req, peer: p}
@@ -98,7 +98,7 @@ func (p *Peer) receive(f wire.Frame) (j job, ok bool) {
 	p.cfg.Handler.Accept(req)
 	if full {
 		p.cfg.Log.Warn("too many requests are being handled", "count", running, "subtype", req.Subtype, "request_id", req.ID.String())
-		p.answering(func() {
+		p.answerAside(func() {
 			defer cancel(nil)
 			p.cfg.Handler.Refuse(in)
 			in.Fail(&wire.ReplyError{Message: fmt.Sprintf("too many requests are being handled (max %d)", running)})
@@ -149,32 +149,32 @@ func (p *Peer) handle(ctx context.Context, in *Incoming) {
 	p.cfg.Handler.Request(ctx, in)
 }
 
-// malformed reports a request that lacks a field, and answers it if it can be
+// rejectMalformed reports a request that lacks a field, and answers it if it can be
 // answered.
-func (p *Peer) malformed(f wire.Frame, id wire.ID, err error) {
+func (p *Peer) rejectMalformed(f wire.Frame, id wire.ID, err error) {
 	p.cfg.Handler.Fault(f.Line, err)
-	p.refuse(id, err.Error())
+	p.rejectUnhandled(id, err.Error())
 }
 
-// refuse answers a request that nobody handles. Like any other it is answered
+// rejectUnhandled answers a request that nobody handles. Like any other it is answered
 // once, and not at all if its id is taken or if it is cancelled first.
-func (p *Peer) refuse(id wire.ID, why string) {
+func (p *Peer) rejectUnhandled(id wire.ID, why string) {
 	if id == "" {
 		return
 	}
 	in := &Incoming{Request: wire.Request{ID: id}, peer: p, cancel: func(error) {}}
 	if p.register(in, func(*state) {}) {
-		p.answering(func() { in.Fail(&wire.ReplyError{Message: why}) })
+		p.answerAside(func() { in.Fail(&wire.ReplyError{Message: why}) })
 	}
 }
 
-// cancel serves control_cancel_request: the request's context ends and nothing
+// cancelRequest serves control_cancel_request: the request's context ends and nothing
 // is written for it any more.
-func (p *Peer) cancel(id wire.ID) {
+func (p *Peer) cancelRequest(id wire.ID) {
 	var in *Incoming
 	p.update(func(s *state) {
 		if in = s.incoming[id]; in != nil {
-			in.over.Store(true)
+			in.settled.Store(true)
 			delete(s.incoming, id)
 		}
 	})
@@ -182,6 +182,6 @@ func (p *Peer) cancel(id wire.ID) {
 		p.cfg.Log.Debug("cancel for a request that is not pending", "request_id", id.String())
 		return
 	}
-	in.End(ErrCancelled)
-	p.cfg.Settled()
+	in.CancelContext(ErrCancelled)
+	p.cfg.OnSettled()
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func TestIncomingIsAnsweredOnce(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		second := make(chan bool, 2)
 		far.handle = func(_ context.Context, in *peer.Incoming) {
 			if !in.Pending() {
@@ -25,7 +25,7 @@ func TestIncomingIsAnsweredOnce(t *testing.T) {
 			second <- in.Reply(json.RawMessage(`{"again":true}`))
 			second <- in.Pending()
 		}
-		far.say(request("u-1", "hook_callback"))
+		far.send(request("u-1", "hook_callback"))
 		far.expect(success("u-1", `{"ok":true}`))
 		if again, pending := <-second, <-second; again || pending {
 			t.Error("a second answer was accepted")
@@ -48,10 +48,10 @@ func TestIncomingHandlersThatGoWrong(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+			bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 				far.handle = tt.handle
-				far.say(request("u-1", "x"))
-				got := far.hear()
+				far.send(request("u-1", "x"))
+				got := far.receive()
 				if tt.want == "" {
 					if !strings.Contains(got, `"subtype":"error"`) {
 						t.Errorf("got %s", got)
@@ -69,35 +69,35 @@ func TestIncomingHandlersThatGoWrong(t *testing.T) {
 }
 
 func TestIncomingCancelled(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		cause := make(chan error, 1)
 		far.handle = func(ctx context.Context, in *peer.Incoming) {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			in.Reply(json.RawMessage(`{}`)) // must not be written
 		}
-		far.say(request("u-1", "x"))
+		far.send(request("u-1", "x"))
 		synctest.Wait()
-		far.say(cancelled("u-1"))
+		far.send(cancelled("u-1"))
 		if err := <-cause; !errors.Is(err, peer.ErrCancelled) {
 			t.Errorf("cause = %v", err)
 		}
-		far.say(cancelled("unknown"))
+		far.send(cancelled("unknown"))
 		far.handle = func(_ context.Context, in *peer.Incoming) { in.Reply(nil) }
-		far.say(request("u-2", "x"))
+		far.send(request("u-2", "x"))
 		far.expect(`{"type":"control_response","response":{"subtype":"success","request_id":"u-2"}}`)
 	})
 }
 
 func TestIncomingTimerAnswersFirst(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		release := make(chan struct{})
 		far.handle = func(_ context.Context, in *peer.Incoming) {
 			time.AfterFunc(time.Second, func() { in.Reply(json.RawMessage(`{"continue":true}`)) })
 			<-release
 			in.Reply(json.RawMessage(`{"late":true}`))
 		}
-		far.say(request("u-1", "x"))
+		far.send(request("u-1", "x"))
 		far.expect(success("u-1", `{"continue":true}`))
 		if n := far.peer.Running(); n != 1 {
 			t.Errorf("%d running, want the timed-out one to count", n)
@@ -107,44 +107,44 @@ func TestIncomingTimerAnswersFirst(t *testing.T) {
 }
 
 func TestTooManyRunning(t *testing.T) {
-	bubble(t, peer.Config{Limits: peer.Limits{Running: 3}}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{Limits: peer.Limits{Running: 3}}, func(t *testing.T, far *otherSide) {
 		release := make(chan struct{})
 		far.handle = func(_ context.Context, in *peer.Incoming) {
 			<-release
 			in.Reply(json.RawMessage(`{}`))
 		}
 		for i := range 3 {
-			far.say(request(fmt.Sprint("u-", i), "x"))
+			far.send(request(fmt.Sprint("u-", i), "x"))
 		}
-		far.say(request("u-3", "x"))
+		far.send(request("u-3", "x"))
 		far.expect(success("u-3", `{"refused":true}`))
 		if log := far.log.String(); !strings.Contains(log, "level=WARN msg=\"too many requests are being handled\" count=3") {
 			t.Errorf("log:\n%s", log)
 		}
 		close(release)
 		for range 3 {
-			far.hear()
+			far.receive()
 		}
 	})
 }
 
 func TestIncomingClosed(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		cause := make(chan error, 1)
 		far.handle = func(ctx context.Context, in *peer.Incoming) {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
 			in.Reply(json.RawMessage(`{}`))
 		}
-		far.say(request("u-1", "x"))
+		far.send(request("u-1", "x"))
 		synctest.Wait()
 		gone := errors.New("gone")
 		far.peer.Close(gone)
 		if err := <-cause; err != gone {
 			t.Errorf("cause = %v", err)
 		}
-		far.say(request("u-2", "x"))
-		far.say(`{"type":"assistant"}`)
+		far.send(request("u-2", "x"))
+		far.send(`{"type":"assistant"}`)
 		synctest.Wait()
 		if len(far.messages) != 1 {
 			t.Errorf("messages after close: %q, want them still handed over", far.messages)
@@ -156,27 +156,27 @@ func TestIncomingValues(t *testing.T) {
 	type key struct{}
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), key{}, "v"))
 	cancel()
-	bubble(t, peer.Config{Context: ctx}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{Context: ctx}, func(t *testing.T, far *otherSide) {
 		far.handle = func(ctx context.Context, in *peer.Incoming) {
 			if ctx.Err() != nil || ctx.Value(key{}) != "v" {
 				t.Errorf("context: %v, %v", ctx.Err(), ctx.Value(key{}))
 			}
 			in.Reply(nil)
 		}
-		far.say(request("u-1", "x"))
-		far.hear()
+		far.send(request("u-1", "x"))
+		far.receive()
 	})
 }
 
 func TestDuplicateIDIsDropped(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		release := make(chan struct{})
 		far.handle = func(_ context.Context, in *peer.Incoming) {
 			<-release
 			in.Reply(json.RawMessage(`{"n":1}`))
 		}
-		far.say(request("u-1", "x"))
-		far.say(request("u-1", "x"))
+		far.send(request("u-1", "x"))
+		far.send(request("u-1", "x"))
 		synctest.Wait()
 		close(release)
 		far.expect(success("u-1", `{"n":1}`))
@@ -187,19 +187,19 @@ func TestDuplicateIDIsDropped(t *testing.T) {
 }
 
 func TestLinesThatAreNoFrames(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
-		far.say("Starting up")
-		far.say(`{"type":"control_request","request":{"subtype":"x"}}`)
-		far.say(`{"type":"control_request","request_id":"u-1"}`)
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		far.send("Starting up")
+		far.send(`{"type":"control_request","request":{"subtype":"x"}}`)
+		far.send(`{"type":"control_request","request_id":"u-1"}`)
 		far.expect(failure("u-1", "Missing required field: request"))
-		far.say(`{"type":"control_request","request_id":"u-2","request":{"a":1}}`)
+		far.send(`{"type":"control_request","request_id":"u-2","request":{"a":1}}`)
 		far.expect(failure("u-2", "Missing required field: request.subtype"))
-		far.say(`{"type":"control_response"}`)
-		far.say(`{"type":"keep_alive"}`)
-		far.say(`{"type":"a","Type":"b"}`)
-		far.say(`{"type":"control_request","request_id":"u-3","request":{"subtype":"x","pad":"` + strings.Repeat("x", 200<<10) + `"}}`)
+		far.send(`{"type":"control_response"}`)
+		far.send(`{"type":"keep_alive"}`)
+		far.send(`{"type":"a","Type":"b"}`)
+		far.send(`{"type":"control_request","request_id":"u-3","request":{"subtype":"x","pad":"` + strings.Repeat("x", 200<<10) + `"}}`)
 		far.expect(failure("u-3", "request is over the line limit"))
-		far.say(`{"type":"assistant"}`)
+		far.send(`{"type":"assistant"}`)
 		synctest.Wait()
 		if len(far.faults) != 7 || len(far.messages) != 1 {
 			t.Errorf("%d faults %q, %d messages", len(far.faults), far.faults, len(far.messages))

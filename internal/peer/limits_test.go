@@ -16,12 +16,12 @@ import (
 // TestDefaultLimits holds the numbers of the specification.
 func TestDefaultLimits(t *testing.T) {
 	t.Run("pending", func(t *testing.T) {
-		bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var calls []<-chan outcome
 			for range 64 {
 				calls = append(calls, far.call(ctx, peer.Call{Subtype: "x"}))
-				far.hear()
+				far.receive()
 			}
 			_, err := far.peer.Call(ctx, peer.Call{Subtype: "x"})
 			want := "too many pending control requests (max 64). Check for stuck operations or excessive concurrency"
@@ -38,12 +38,12 @@ func TestDefaultLimits(t *testing.T) {
 				}
 			}
 			for range calls {
-				far.hear()
+				far.receive()
 			}
 		})
 	})
 	t.Run("queued", func(t *testing.T) {
-		bubble(t, peer.Config{Held: true}, func(t *testing.T, far *far) {
+		bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
 			ctx, cancel := context.WithCancel(t.Context())
 			for range 16 {
 				far.call(ctx, peer.Call{Subtype: "x"})
@@ -62,19 +62,19 @@ func TestDefaultLimits(t *testing.T) {
 		})
 	})
 	t.Run("running", func(t *testing.T) {
-		bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+		bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 			release := make(chan struct{})
 			far.handle = func(_ context.Context, in *peer.Incoming) {
 				<-release
 				in.Reply(json.RawMessage(`{}`))
 			}
 			for i := range 33 {
-				far.say(request(fmt.Sprint("u-", i), "x"))
+				far.send(request(fmt.Sprint("u-", i), "x"))
 			}
 			far.expect(success("u-32", `{"refused":true}`))
 			close(release)
 			for range 32 {
-				far.hear()
+				far.receive()
 			}
 		})
 	})
@@ -83,26 +83,26 @@ func TestDefaultLimits(t *testing.T) {
 // TestLogLevels holds at which level the engine reports what.
 func TestLogLevels(t *testing.T) {
 	for what, tt := range map[string]struct {
-		do   func(*far)
+		do   func(*otherSide)
 		want string
 	}{
-		"orphan reply":   {func(f *far) { f.say(success("nobody", "{}")) }, `level=WARN msg="orphan reply dropped" request_id=nobody`},
-		"unknown cancel": {func(f *far) { f.say(cancelled("nobody")) }, `level=DEBUG msg="cancel for a request that is not pending" request_id=nobody`},
-		"late reply": {func(f *far) {
+		"orphan reply":   {func(f *otherSide) { f.send(success("nobody", "{}")) }, `level=WARN msg="orphan reply dropped" request_id=nobody`},
+		"unknown cancel": {func(f *otherSide) { f.send(cancelled("nobody")) }, `level=DEBUG msg="cancel for a request that is not pending" request_id=nobody`},
+		"late reply": {func(f *otherSide) {
 			done := f.call(f.t.Context(), peer.Call{Subtype: "x", Timeout: time.Second})
-			f.hear()
+			f.receive()
 			<-done
-			f.hear()
-			f.say(success("req_0", "{}"))
+			f.receive()
+			f.send(success("req_0", "{}"))
 		}, `level=DEBUG msg="late reply dropped" request_id=req_0`},
-		"panic": {func(f *far) {
+		"panic": {func(f *otherSide) {
 			f.handle = func(context.Context, *peer.Incoming) { panic("boom") }
-			f.say(request("u-1", "x"))
-			f.hear()
+			f.send(request("u-1", "x"))
+			f.receive()
 		}, `level=ERROR msg="panic in a request handler" subtype=x request_id=u-1 panic=boom`},
 	} {
 		t.Run(what, func(t *testing.T) {
-			bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+			bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 				tt.do(far)
 				synctest.Wait()
 				if log := far.log.String(); !strings.Contains(log, tt.want) {

@@ -13,7 +13,7 @@ import (
 // A call of which nothing was written, because another line took the stream for
 // too long or its payload is no JSON, leaves room for the next.
 func TestCallNeverBegunLeavesItsPlace(t *testing.T) {
-	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *far) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *otherSide) {
 		first := far.call(t.Context(), peer.Call{Subtype: "first"}) // it waits for us to read
 		synctest.Wait()
 		for range 3 {
@@ -29,7 +29,7 @@ func TestCallNeverBegunLeavesItsPlace(t *testing.T) {
 			}
 		}
 		far.expect(request("req_0", "first"))
-		far.say(success("req_0", "{}"))
+		far.send(success("req_0", "{}"))
 		if got := <-first; got.err != nil {
 			t.Error(got.err)
 		}

@@ -58,23 +58,23 @@ type Config struct {
 	Context context.Context
 	// Log must not be nil.
 	Log *slog.Logger
-	// Read, if set, is called by the reader with every line before it is
+	// OnLine, if set, is called by the reader with every line before it is
 	// routed. It must return at once.
-	Read func(line []byte)
-	// Sort tells where a line goes; nil is wire.Parse.
-	Sort func(line []byte) (wire.Frame, error)
-	// Held starts the peer held back until Open.
-	Held bool
+	OnLine func(line []byte)
+	// Classify tells where a line goes; nil is wire.Parse.
+	Classify func(line []byte) (wire.Frame, error)
+	// HoldUntilOpen starts the peer held back until Open.
+	HoldUntilOpen bool
 	// Cancels reports whether the other side understands that a call is no
 	// longer awaited; nil means that it does.
 	Cancels func() bool
-	// Settled, if set, is called when an incoming request awaits nothing more:
+	// OnSettled, if set, is called when an incoming request awaits nothing more:
 	// its answer is written, or it was withdrawn, whatever its handler still
 	// does. It must return at once.
-	Settled func()
-	// Echoes says that the other side may repeat our replies; those are not
+	OnSettled func()
+	// EchoesReplies says that the other side may repeat our replies; those are not
 	// worth a warning.
-	Echoes bool
+	EchoesReplies bool
 	// NewID names the n-th call; nil is wire.NewID.
 	NewID func(n uint64) wire.ID
 }
@@ -87,7 +87,7 @@ type Peer struct {
 	opened chan struct{}  // closed when what was held back begins to go out
 	wg     sync.WaitGroup // incoming requests, flush, cancel notices
 	open   atomic.Int64   // requests that are being served or answered
-	crew   crew
+	role   readerRole
 
 	mu sync.Mutex
 	st state
@@ -97,17 +97,17 @@ type Peer struct {
 type state struct {
 	held     bool
 	flushing bool
-	queue    []*held
+	queue    []*queuedSend
 	calls    map[wire.ID]chan wire.Response
-	next     uint64
+	nextID   uint64
 	incoming map[wire.ID]*Incoming // not yet answered, cancelled or closed
-	writing  int                   // answers on their way out
+	replying int                   // answers on their way out
 	running  int                   // handlers that have not returned
 	cause    error                 // set once, by Close
 }
 
-// closedBy is what a call gets that comes to a closed peer.
-func (s *state) closedBy() error {
+// closeError is what a call gets that comes to a closed peer.
+func (s *state) closeError() error {
 	if s.held && !s.flushing && !errors.Is(s.cause, ErrNotOpened) {
 		return fmt.Errorf("%w: %w", ErrNotOpened, s.cause)
 	}
@@ -120,11 +120,11 @@ func New(cfg Config) *Peer {
 	if cfg.NewID == nil {
 		cfg.NewID = wire.NewID
 	}
-	if cfg.Settled == nil {
-		cfg.Settled = func() {}
+	if cfg.OnSettled == nil {
+		cfg.OnSettled = func() {}
 	}
-	if cfg.Sort == nil {
-		cfg.Sort = wire.Parse
+	if cfg.Classify == nil {
+		cfg.Classify = wire.Parse
 	}
 	if cfg.Context == nil {
 		cfg.Context = context.Background()
@@ -134,9 +134,9 @@ func New(cfg Config) *Peer {
 		cfg:    cfg,
 		closed: make(chan struct{}),
 		opened: make(chan struct{}),
-		crew:   crew{role: make(chan struct{}, 1)},
+		role:   readerRole{handoff: make(chan struct{}, 1)},
 		st: state{
-			held:     cfg.Held,
+			held:     cfg.HoldUntilOpen,
 			calls:    make(map[wire.ID]chan wire.Response),
 			incoming: make(map[wire.ID]*Incoming),
 		},
@@ -159,26 +159,26 @@ func (p *Peer) flooded() bool {
 // route takes a line, and how much memory it holds, to where it belongs. A
 // request that is to be handled is returned.
 func (p *Peer) route(line []byte, held int) (j job, ok bool) {
-	if p.cfg.Read != nil {
-		p.cfg.Read(line)
+	if p.cfg.OnLine != nil {
+		p.cfg.OnLine(line)
 	}
-	f, err := p.cfg.Sort(line)
+	f, err := p.cfg.Classify(line)
 	if err != nil {
 		p.cfg.Handler.Fault(line, err)
 		return j, false
 	}
-	f.Held = held
+	f.Retained = held
 	switch f.Type {
 	case wire.TypeRequest:
-		return p.receive(f)
+		return p.receiveRequest(f)
 	case wire.TypeResponse:
-		p.resolve(f)
+		p.deliverReply(f)
 	case wire.TypeCancel:
-		p.cancel(f.CancelID())
+		p.cancelRequest(f.CancelID())
 	case wire.TypeKeepAlive:
 	default:
-		if id := f.Untyped(); id != "" {
-			p.malformed(f, id, &wire.MissingError{Field: "type"})
+		if id := f.UntypedID(); id != "" {
+			p.rejectMalformed(f, id, &wire.MissingError{Field: "type"})
 			break
 		}
 		p.cfg.Handler.Message(f)
@@ -186,14 +186,14 @@ func (p *Peer) route(line []byte, held int) (j job, ok bool) {
 	return j, false
 }
 
-// oversized reports a dropped line. A request whose id stands in the head is
+// rejectOversized reports a dropped line. A request whose id stands in the head is
 // answered, so that the other side does not wait for ever.
-func (p *Peer) oversized(long *ndjson.TooLongError) {
+func (p *Peer) rejectOversized(long *ndjson.TooLongError) {
 	p.cfg.Handler.Fault(long.Head, long)
 	f, _ := wire.Parse(long.Head)
 	f.Line = long.Head
 	if f.Type == wire.TypeRequest {
-		p.refuse(f.CancelID(), "request is over the line limit")
+		p.rejectUnhandled(f.CancelID(), "request is over the line limit")
 	}
 }
 
@@ -203,18 +203,18 @@ func (p *Peer) oversized(long *ndjson.TooLongError) {
 // stays. Close does not wait; Wait does.
 func (p *Peer) Close(cause error) {
 	var unsent error
-	var queue []*held
+	var queue []*queuedSend
 	var incoming []*Incoming
 	p.update(func(s *state) {
 		if s.cause != nil {
 			return
 		}
 		s.cause = cause
-		unsent = s.closedBy()
+		unsent = s.closeError()
 		close(p.closed)
 		queue, s.queue = s.queue, nil
 		for _, in := range s.incoming {
-			in.over.Store(true)
+			in.settled.Store(true)
 			incoming = append(incoming, in)
 		}
 		clear(s.incoming)
@@ -224,7 +224,7 @@ func (p *Peer) Close(cause error) {
 		h.done <- unsent
 	}
 	for _, in := range incoming {
-		in.End(cause)
+		in.CancelContext(cause)
 	}
 }
 
@@ -243,7 +243,7 @@ func (p *Peer) Running() (n int) {
 
 // Unanswered returns how many incoming requests have no answer on the stream.
 func (p *Peer) Unanswered() (n int) {
-	p.update(func(s *state) { n = len(s.incoming) + s.writing })
+	p.update(func(s *state) { n = len(s.incoming) + s.replying })
 	return n
 }
 
@@ -259,5 +259,5 @@ const maxAnswering = 4096
 // answers.
 var ErrFlood = errors.New("too many requests without an answer: the other side does not take answers")
 
-// noticeBound is how long a best-effort line may wait for the stream.
-const noticeBound = 5 * time.Second
+// cancelNoticeTimeout is how long a best-effort line may wait for the stream.
+const cancelNoticeTimeout = 5 * time.Second

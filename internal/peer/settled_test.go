@@ -11,10 +11,10 @@ import (
 // Settled is called once for each request, when nothing is unanswered on its
 // account, whatever its handler does.
 func TestSettled(t *testing.T) {
-	var side *far
+	var side *otherSide
 	var open []int // what was unanswered each time
-	cfg := peer.Config{Limits: peer.Limits{Running: 1}, Settled: func() { open = append(open, side.peer.Unanswered()) }}
-	bubble(t, cfg, func(t *testing.T, far *far) {
+	cfg := peer.Config{Limits: peer.Limits{Running: 1}, OnSettled: func() { open = append(open, side.peer.Unanswered()) }}
+	bubble(t, cfg, func(t *testing.T, far *otherSide) {
 		side = far
 		release := make(chan struct{})
 		defer close(release)
@@ -26,11 +26,11 @@ func TestSettled(t *testing.T) {
 				t.Errorf("%s: settled %d times with %v unanswered, want %d times", when, len(open), open, n)
 			}
 		}
-		far.say(request("u-1", "x"))
+		far.send(request("u-1", "x"))
 		want(0, "asked")
-		far.say(cancelled("u-1"))
+		far.send(cancelled("u-1"))
 		want(1, "withdrawn, though its handler runs")
-		far.say(request("u-2", "x"))
+		far.send(request("u-2", "x"))
 		want(1, "refused, but not yet written")
 		far.expect(success("u-2", `{"refused":true}`))
 		want(2, "refused")

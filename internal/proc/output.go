@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// maxRest bounds what is taken out of a pipe at once after the exit. A pipe
+// maxRemaining bounds what is taken out of a pipe at once after the exit. A pipe
 // holds 64 KiB, or 1 MiB where the child asked for more.
-const maxRest = 1 << 20
+const maxRemaining = 1 << 20
 
 // errAgain is what readNow returns when the pipe is empty but still open.
 var errAgain = errors.New("nothing to read now")
@@ -25,10 +25,10 @@ var errAgain = errors.New("nothing to read now")
 type output struct {
 	file *os.File
 
-	mu    sync.Mutex // held during a read; a deadline interrupts it
-	rest  []byte     // taken from the pipe, comes before anything still in it
-	over  bool       // the pipe is closed
-	ended chan struct{}
+	mu        sync.Mutex // held during a read; a deadline interrupts it
+	remaining []byte     // taken from the pipe, comes before anything still in it
+	closed    bool       // the pipe is closed
+	ended     chan struct{}
 }
 
 func newOutput(f *os.File) *output {
@@ -42,14 +42,14 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if len(o.rest) == 0 && !o.over {
+	if len(o.remaining) == 0 && !o.closed {
 		n, err := o.file.Read(b)
 		switch {
 		case n > 0:
 			return n, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
 			// A deadline stops reads although bytes are there.
-			o.take(time.Time{})
+			o.takeRemaining(time.Time{})
 		case err != nil:
 			o.end()
 			if err != io.EOF {
@@ -57,32 +57,32 @@ func (o *output) Read(b []byte) (int, error) {
 			}
 		}
 	}
-	if len(o.rest) > 0 {
-		n := copy(b, o.rest)
-		o.rest = o.rest[n:]
+	if len(o.remaining) > 0 {
+		n := copy(b, o.remaining)
+		o.remaining = o.remaining[n:]
 		return n, nil
 	}
 	return 0, io.EOF
 }
 
-// exited is called when the child is gone: others may still write until the
+// childExited is called when the child is gone: others may still write until the
 // deadline. It returns when the pipe is closed, which is at once when nobody
 // else holds it.
-func (o *output) exited(deadline time.Time) {
+func (o *output) childExited(deadline time.Time) {
 	o.file.SetReadDeadline(deadline)
 	for {
 		// A reader that is inside Read sits on an empty pipe: it gets the end,
 		// or what others write, or the deadline, and lets go of the lock.
 		o.mu.Lock()
-		o.take(deadline)
-		full := len(o.rest) >= maxRest
+		o.takeRemaining(deadline)
+		full := len(o.remaining) >= maxRemaining
 		o.mu.Unlock()
 		if full {
 			break // leave the rest to the reader, and to the deadline
 		}
 		err := awaitReadable(o.file)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			o.cut()
+			o.endNow()
 		}
 		if err != nil {
 			break
@@ -91,47 +91,47 @@ func (o *output) exited(deadline time.Time) {
 	<-o.ended
 }
 
-// cut ends the output now, keeping what is in the pipe.
-func (o *output) cut() {
+// endNow ends the output now, keeping what is in the pipe.
+func (o *output) endNow() {
 	o.file.SetReadDeadline(time.Unix(1, 0))
 	o.mu.Lock()
-	o.take(time.Time{})
+	o.takeRemaining(time.Time{})
 	o.mu.Unlock()
 }
 
-// take moves what is in the pipe into memory and closes the pipe if that was
+// takeRemaining moves what is in the pipe into memory and closes the pipe if that was
 // all. If others hold it, the pipe stays open until the deadline; with a zero
 // deadline, or one that is over, it is closed in any case. The lock must be held.
-func (o *output) take(deadline time.Time) {
-	if o.over {
+func (o *output) takeRemaining(deadline time.Time) {
+	if o.closed {
 		return
 	}
 	final := deadline.IsZero() || !time.Now().Before(deadline)
 	chunk := make([]byte, 64<<10)
 	var err error
-	for taken := 0; err == nil && taken < maxRest; {
+	for taken := 0; err == nil && taken < maxRemaining; {
 		var n int
 		n, err = readNow(o.file, chunk, final)
 		taken += n
-		o.rest = append(o.rest, chunk[:n]...)
+		o.remaining = append(o.remaining, chunk[:n]...)
 	}
 	if final || errors.Is(err, io.EOF) {
 		o.end()
 	}
 }
 
-// close ends the output for a reader that wants no more.
-func (o *output) close() {
+// discard ends the output for a reader that wants no more.
+func (o *output) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.rest = nil
+	o.remaining = nil
 	o.end()
 }
 
 // end closes the pipe. The lock must be held.
 func (o *output) end() {
-	if !o.over {
-		o.over = true
+	if !o.closed {
+		o.closed = true
 		o.file.Close()
 		close(o.ended)
 	}

@@ -35,31 +35,31 @@ func TestOutputAfterExit(t *testing.T) {
 		{"at its end", func(o *output, w *os.File) {
 			w.WriteString("all")
 			w.Close()
-			o.exited(late())
+			o.childExited(late())
 		}, "all"},
 		{"held until the deadline", func(o *output, w *os.File) {
 			w.WriteString("all")
-			o.exited(soon())
+			o.childExited(soon())
 		}, "all"},
 		{"more by others", func(o *output, w *os.File) {
 			w.WriteString("some")
-			go o.exited(late())
+			go o.childExited(late())
 			w.WriteString(" more")
 			w.Close()
 		}, "some more"},
 		{"more by others, held", func(o *output, w *os.File) {
 			w.WriteString("some")
-			go o.exited(soon())
+			go o.childExited(soon())
 			w.WriteString(" more")
 		}, "some more"},
 		{"deadline long over", func(o *output, w *os.File) {
 			w.WriteString("all")
-			o.exited(time.Unix(1, 0))
+			o.childExited(time.Unix(1, 0))
 		}, "all"},
 		{"cut", func(o *output, w *os.File) {
 			w.WriteString("all")
-			o.cut()
-			o.cut()
+			o.endNow()
+			o.endNow()
 		}, "all"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestOutputCutWhileReading(t *testing.T) {
 		_, err := o.Read(make([]byte, 1))
 		got <- err
 	}()
-	o.cut()
+	o.endNow()
 	if err := <-got; err != io.EOF {
 		t.Errorf("got %v, want io.EOF", err)
 	}
@@ -101,17 +101,17 @@ func TestOutputOfFlood(t *testing.T) {
 			}
 		}
 	}()
-	go o.exited(time.Now().Add(time.Hour))
+	go o.childExited(time.Now().Add(time.Hour))
 	buf := make([]byte, 64<<10)
 	for range 100 { // a reader gets more than is ever kept
 		if _, err := io.ReadFull(o, buf); err != nil {
 			t.Fatal(err)
 		}
 	}
-	o.cut()
+	o.endNow()
 	<-stopped
 	got, err := io.ReadAll(o)
-	if limit := 2*maxRest + 128<<10; err != nil || len(got) > limit {
+	if limit := 2*maxRemaining + 128<<10; err != nil || len(got) > limit {
 		t.Errorf("got %d bytes, %v, want %d at most", len(got), err, limit)
 	}
 	if n, err := o.Read(nil); n != 0 || err != nil {

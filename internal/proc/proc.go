@@ -121,9 +121,9 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 		return nil, err
 	}
 	started := make(chan error)
-	abandoned, over := make(chan struct{}), make(chan struct{})
+	abandoned, finished := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(over)
+		defer close(finished)
 		p.run(c, started, abandoned)
 	}()
 	select {
@@ -135,16 +135,16 @@ func Start(ctx context.Context, c *Command) (*Process, error) {
 	case <-ctx.Done():
 		close(abandoned)
 		select {
-		case <-over:
-		case <-time.After(abandonBound):
+		case <-finished:
+		case <-time.After(abandonTimeout):
 		}
 		return nil, ctx.Err()
 	}
 }
 
-// abandonBound is how long the end of a child is waited for that nobody wants
+// abandonTimeout is how long the end of a child is waited for that nobody wants
 // any more. Mostly it is ended before it has run its first instruction.
-const abandonBound = 5 * time.Second
+const abandonTimeout = 5 * time.Second
 
 // PID returns the number of the child, which is also that of its group. It may
 // belong to another process once [Process.Done] is closed.
@@ -207,7 +207,7 @@ func (p *Process) CloseWrite() error { return p.in.Close() }
 
 // CloseRead closes our end of standard output: the child can write no more, and
 // what is in the pipe is lost. It is for the goroutine that reads.
-func (p *Process) CloseRead() { p.out.close() }
+func (p *Process) CloseRead() { p.out.discard() }
 
 // Signal sends the child a signal, and not its group. After the exit the error
 // is [os.ErrProcessDone]; on Windows only [os.Kill] can be sent.

@@ -28,15 +28,15 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// endRest ends what is left of the child's group, and what carries its mark in
+// endLeftovers ends what is left of the child's group, and what carries its mark in
 // whatever session: SIGTERM, and SIGKILL to what is there when the patience is
 // over. The child has exited and is not collected, so the group is still its
 // own. It reports false when something is left when the bound is over, too.
-func (g *group) endRest(patience, bound time.Duration) bool {
-	rest := rest{}
+func (g *group) endLeftovers(patience, bound time.Duration) bool {
+	rest := leftovers{}
 	defer rest.release()
 	gone := func(sig syscall.Signal) func() bool {
-		return func() bool { return g.signalRest(sig, rest) == 0 && rest.gone() }
+		return func() bool { return g.signalLeftovers(sig, rest) == 0 && rest.gone() }
 	}
 	if patience > 0 {
 		if gone(syscall.SIGTERM)() {
@@ -44,31 +44,31 @@ func (g *group) endRest(patience, bound time.Duration) bool {
 		}
 		// A suspended process handles SIGTERM only when it is continued.
 		gone(syscall.SIGCONT)()
-		if until(patience, gone(0)) {
+		if pollUntil(patience, gone(0)) {
 			return true
 		}
 	}
-	return until(bound, gone(syscall.SIGKILL))
+	return pollUntil(bound, gone(syscall.SIGKILL))
 }
 
-// sweep kills what carries the mark of a child that does not exit itself.
-func (g *group) sweep(bound time.Duration) {
-	rest := rest{}
+// killMarked kills what carries the mark of a child that does not exit itself.
+func (g *group) killMarked(bound time.Duration) {
+	rest := leftovers{}
 	defer rest.release()
-	until(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked, rest) == 0 })
+	pollUntil(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked, rest) == 0 })
 }
 
-// signalRest signals every process of the group and every marked one, and
+// signalLeftovers signals every process of the group and every marked one, and
 // returns how many there are.
-func (g *group) signalRest(sig syscall.Signal, rest rest) int {
+func (g *group) signalLeftovers(sig syscall.Signal, rest leftovers) int {
 	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) }, rest)
 }
 
 // signalEach signals the processes that are ours, the child itself excepted,
-// takes them down in rest, and returns how many there are. A process is looked
+// keeps them in rest, and returns how many there are. A process is looked
 // at again between taking hold of it and signalling it. The hold is a pidfd, so
 // the signal cannot reach a later process with the same number.
-func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool, rest rest) (found int) {
+func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool, rest leftovers) (found int) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return 0
@@ -94,12 +94,12 @@ func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool, rest res
 	return found
 }
 
-// rest are the processes that were found, by their number. One that is on its
+// leftovers are the processes that were found, by their number. One that is on its
 // way out is found no more, because its environment goes first, but it may still
 // hold the pipes.
-type rest map[int]*os.Process
+type leftovers map[int]*os.Process
 
-func (r rest) keep(p *os.Process) {
+func (r leftovers) keep(p *os.Process) {
 	if old := r[p.Pid]; old != nil {
 		old.Release()
 	}
@@ -107,7 +107,7 @@ func (r rest) keep(p *os.Process) {
 }
 
 // gone reports whether all of them have exited.
-func (r rest) gone() bool {
+func (r leftovers) gone() bool {
 	for pid, p := range r {
 		if p.Signal(syscall.Signal(0)) == nil && !exited(pid) {
 			return false
@@ -116,7 +116,7 @@ func (r rest) gone() bool {
 	return true
 }
 
-func (r rest) release() {
+func (r leftovers) release() {
 	for _, p := range r {
 		p.Release()
 	}

@@ -18,12 +18,12 @@ func sysProcAttr() *syscall.SysProcAttr {
 // free. It would have to be given away in that blink to do harm.
 func awaitExit(int) bool { return false }
 
-// endRest ends what is left of the child's group: SIGTERM, and SIGKILL when the
+// endLeftovers ends what is left of the child's group: SIGTERM, and SIGKILL when the
 // patience is over. What runs in other sessions is not found, because these
 // systems do not show environments to everybody. The child is collected already,
 // but no system gives the number of a group away while it has members; without
 // any there is the blink again.
-func (g *group) endRest(patience, bound time.Duration) bool {
+func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	gone := func(sig syscall.Signal) func() bool {
 		return func() bool { return syscall.Kill(-g.id, sig) != nil }
 	}
@@ -33,12 +33,12 @@ func (g *group) endRest(patience, bound time.Duration) bool {
 		}
 		// A suspended process handles SIGTERM only when it is continued.
 		gone(syscall.SIGCONT)()
-		if until(patience, gone(0)) {
+		if pollUntil(patience, gone(0)) {
 			return true
 		}
 	}
-	return until(bound, gone(syscall.SIGKILL))
+	return pollUntil(bound, gone(syscall.SIGKILL))
 }
 
-// sweep does nothing: a child that does not exit has its group signalled.
-func (g *group) sweep(time.Duration) {}
+// killMarked does nothing: a child that does not exit has its group signalled.
+func (g *group) killMarked(time.Duration) {}

@@ -50,15 +50,15 @@ func (g *group) signal(sig groupSignal) error {
 	return err
 }
 
-// lookAgain is the time between two looks at what is left.
-const lookAgain = 10 * time.Millisecond
+// pollInterval is the time between two looks at what is left.
+const pollInterval = 10 * time.Millisecond
 
-// until calls gone, once at least, until it reports true. It reports false when
+// pollUntil calls gone, once at least, until it reports true. It reports false when
 // the bound is over first.
-func until(bound time.Duration, gone func() bool) bool {
+func pollUntil(bound time.Duration, gone func() bool) bool {
 	over := time.NewTimer(bound)
 	defer over.Stop()
-	tick := time.NewTicker(lookAgain)
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for !gone() {
 		select {
@@ -70,8 +70,8 @@ func until(bound time.Duration, gone func() bool) bool {
 	return true
 }
 
-// endHolders does nothing: the deadlines of our pipe ends do the work.
-func (g *group) endHolders() {}
+// killHolders does nothing: the deadlines of our pipe ends do the work.
+func (g *group) killHolders() {}
 
 func (g *group) close() {}
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// groupSignal stands for the two steps of the ladder. Windows has no SIGTERM
+// groupSignal stands for the two steps of the stop ladder. Windows has no SIGTERM
 // that a program without a window could handle, so both end the job.
 type groupSignal int
 
@@ -91,17 +91,17 @@ func (g *group) signal(groupSignal) error {
 	return windows.TerminateJobObject(g.job, 1)
 }
 
-// endHolders ends what holds our pipes open, because these pipes know no
+// killHolders ends what holds our pipes open, because these pipes know no
 // deadlines. All holders are descendants and so in the job.
-func (g *group) endHolders() { g.signal(groupKill) }
+func (g *group) killHolders() { g.signal(groupKill) }
 
-// endRest needs no patience: here nothing can be asked to end.
-func (g *group) endRest(_, _ time.Duration) bool {
+// endLeftovers needs no patience: here nothing can be asked to end.
+func (g *group) endLeftovers(_, _ time.Duration) bool {
 	g.signal(groupKill)
 	return true
 }
 
-func (g *group) sweep(time.Duration) { g.signal(groupKill) }
+func (g *group) killMarked(time.Duration) { g.signal(groupKill) }
 
 // close gives the job back, which ends whatever is left in it.
 func (g *group) close() {

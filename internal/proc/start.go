@@ -58,7 +58,7 @@ func prepare(c *Command) (*Process, error) {
 	if p.log == nil {
 		p.log = slog.New(slog.DiscardHandler)
 	}
-	p.stop = sync.OnceValue(p.ladder)
+	p.stop = sync.OnceValue(p.stopLadder)
 	p.cmd = &exec.Cmd{
 		Path:        path,
 		Args:        argv,
@@ -83,7 +83,7 @@ func (p *Process) run(c *Command, started chan<- error, abandoned <-chan struct{
 		return
 	}
 	p.log.Debug("process started", "pid", p.PID(), "path", p.cmd.Path)
-	go p.readStderr(newLiner(c.Stderr, p.tail.redact, p.log), c.StderrTo)
+	go p.readStderr(newLineQueue(c.Stderr, p.tail.redact, p.log), c.StderrTo)
 	select {
 	case started <- nil:
 	case <-abandoned:
@@ -91,7 +91,7 @@ func (p *Process) run(c *Command, started chan<- error, abandoned <-chan struct{
 	}
 	p.reap()
 	runtime.UnlockOSThread()
-	p.finish()
+	p.closePipes()
 }
 
 // A file that is being written while another thread forks can be busy for the
@@ -125,14 +125,14 @@ func (p *Process) launch(abandoned <-chan struct{}) error {
 	ends.closeChild()
 	if err != nil {
 		ends.closeOurs()
-		return p.explain(err)
+		return p.startError(err)
 	}
 	p.in, p.out, p.stderr = newInput(ends.in), newOutput(ends.out), ends.err
 	return nil
 }
 
-// explain turns the system's error into one that names the culprit.
-func (p *Process) explain(err error) error {
+// startError turns the system's error into one that names the culprit.
+func (p *Process) startError(err error) error {
 	path := p.cmd.Path
 	if pe, ok := errors.AsType[*fs.PathError](err); ok && pe.Op == "chdir" {
 		return &DirError{Dir: p.cmd.Dir, Err: pe.Err}

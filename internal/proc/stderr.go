@@ -23,7 +23,7 @@ const (
 
 // readStderr reads standard error to its end. It is always running while the
 // child lives: a child whose standard error is full stops.
-func (p *Process) readStderr(lines *liner, to io.Writer) {
+func (p *Process) readStderr(lines *lineQueue, to io.Writer) {
 	defer close(p.errEnded)
 	defer p.stderr.Close()
 	defer lines.end()
@@ -101,32 +101,32 @@ func lastText(s string, n int) string {
 	return s
 }
 
-// liner cuts standard error into lines and hands them to the callback, which
+// lineQueue cuts standard error into lines and hands them to the callback, which
 // runs in a goroutine of its own and cannot hold up the reading.
-type liner struct {
+type lineQueue struct {
 	call   func(line string)
 	redact *secret.Set
 	log    *slog.Logger
 
-	line    []byte // the beginning of the line that is being read
-	beyond  int    // bytes of it that were not kept
-	queue   chan string
-	waiting atomic.Int64 // bytes in queue
-	dropped int
+	line      []byte // the beginning of the line that is being read
+	truncated int    // bytes of it that were not kept
+	queue     chan string
+	waiting   atomic.Int64 // bytes in queue
+	dropped   int
 }
 
-// newLiner returns nil when there is no callback; a nil liner does nothing.
-func newLiner(call func(line string), r *secret.Set, log *slog.Logger) *liner {
+// newLineQueue returns nil when there is no callback; a nil lineQueue does nothing.
+func newLineQueue(call func(line string), r *secret.Set, log *slog.Logger) *lineQueue {
 	if call == nil {
 		return nil
 	}
-	l := &liner{call: call, redact: r, log: log, queue: make(chan string, maxLines)}
+	l := &lineQueue{call: call, redact: r, log: log, queue: make(chan string, maxLines)}
 	go l.run()
 	return l
 }
 
 // write takes the next bytes.
-func (l *liner) write(b []byte) {
+func (l *lineQueue) write(b []byte) {
 	if l == nil {
 		return
 	}
@@ -136,7 +136,7 @@ func (l *liner) write(b []byte) {
 		// limit is still known as one.
 		room := min(maxLine+l.redact.Longest()-len(l.line), len(part))
 		l.line = append(l.line, part[:room]...)
-		l.beyond += len(part) - room
+		l.truncated += len(part) - room
 		if whole {
 			l.flush()
 		}
@@ -146,9 +146,9 @@ func (l *liner) write(b []byte) {
 
 // flush hands over the line that is complete. One that is too long ends with a
 // note of what is missing.
-func (l *liner) flush() {
-	raw, beyond := bytes.TrimSuffix(l.line, []byte{'\r'}), l.beyond
-	l.line, l.beyond = l.line[:0], 0
+func (l *lineQueue) flush() {
+	raw, beyond := bytes.TrimSuffix(l.line, []byte{'\r'}), l.truncated
+	l.line, l.truncated = l.line[:0], 0
 	if beyond > 0 {
 		whole := wholeRunes(raw)
 		raw, beyond = whole, beyond+len(raw)-len(whole)
@@ -195,7 +195,7 @@ func firstText(s string, n int) string {
 	return s[:n]
 }
 
-func (l *liner) drop() {
+func (l *lineQueue) drop() {
 	if l.dropped == 0 {
 		l.log.Warn("stderr callback is slow, dropping lines")
 	}
@@ -203,7 +203,7 @@ func (l *liner) drop() {
 }
 
 // end hands over a last line without a line end and closes the queue.
-func (l *liner) end() {
+func (l *lineQueue) end() {
 	if l == nil {
 		return
 	}
@@ -217,15 +217,15 @@ func (l *liner) end() {
 }
 
 // run calls the callback until the queue is closed and empty.
-func (l *liner) run() {
+func (l *lineQueue) run() {
 	for line := range l.queue {
 		l.waiting.Add(-int64(len(line)))
-		l.protect(line)
+		l.callSafely(line)
 	}
 }
 
-// protect keeps a panic of the callback from ending the program.
-func (l *liner) protect(line string) {
+// callSafely keeps a panic of the callback from ending the program.
+func (l *lineQueue) callSafely(line string) {
 	defer func() {
 		if r := recover(); r != nil {
 			l.log.Error("stderr callback panicked", "panic", r, "stack", string(debug.Stack()))

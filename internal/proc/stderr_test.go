@@ -13,10 +13,10 @@ import (
 	"github.com/claude-agent-go/claude/internal/secret"
 )
 
-// collect runs chunks through a liner and returns the lines.
+// collect runs chunks through a lineQueue and returns the lines.
 func collect(chunks ...string) []string {
 	var lines []string
-	l := newLiner(func(line string) { lines = append(lines, line) }, secret.FromEnv(env), slog.New(slog.DiscardHandler))
+	l := newLineQueue(func(line string) { lines = append(lines, line) }, secret.FromEnv(env), slog.New(slog.DiscardHandler))
 	for _, chunk := range chunks {
 		l.write([]byte(chunk))
 	}
@@ -78,7 +78,7 @@ func TestSlowCallback(t *testing.T) {
 				logged, log := logBuffer()
 				release := make(chan struct{})
 				var calls atomic.Int64
-				l := newLiner(func(string) { calls.Add(1); <-release }, secret.FromEnv(nil), log)
+				l := newLineQueue(func(string) { calls.Add(1); <-release }, secret.FromEnv(nil), log)
 				l.write([]byte(test.line))
 				synctest.Wait() // the first line is with the callback
 				for range test.most + 5 {
@@ -105,7 +105,7 @@ func TestPanickingCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		logged, log := logBuffer()
 		calls := 0
-		l := newLiner(func(string) { calls++; panic("boom") }, secret.FromEnv(nil), log)
+		l := newLineQueue(func(string) { calls++; panic("boom") }, secret.FromEnv(nil), log)
 		l.write([]byte("one\ntwo\n"))
 		l.end()
 		synctest.Wait()

@@ -13,7 +13,7 @@ import (
 func (p *Process) reap() {
 	if awaitExit(p.PID()) {
 		close(p.exited)
-		p.endRest()
+		p.endLeftovers()
 		p.mu.Lock()
 		p.collect()
 		p.reaped = true
@@ -25,7 +25,7 @@ func (p *Process) reap() {
 	p.reaped = true
 	p.mu.Unlock()
 	close(p.exited)
-	p.endRest()
+	p.endLeftovers()
 }
 
 func (p *Process) collect() {
@@ -36,41 +36,41 @@ func (p *Process) collect() {
 	}
 }
 
-// endRest ends what the child has left behind, however it ended. The CLI ends
+// endLeftovers ends what the child has left behind, however it ended. The CLI ends
 // its shells and servers on the way out; one that was killed could not, CLIs up
 // to 2.1.0 do not, and a helper that was forgotten would live on for ever.
-func (p *Process) endRest() {
+func (p *Process) endLeftovers() {
 	patience := p.drain
 	if p.killed.Load() {
 		patience = 0
 	}
-	if !p.group.endRest(patience, p.kill) {
+	if !p.group.endLeftovers(patience, p.kill) {
 		p.log.Error("processes of the child are still running after SIGKILL", "pid", p.PID())
 	}
 }
 
-// finish closes the pipes after the exit: at once where the child was the only
+// closePipes closes the pipes after the exit: at once where the child was the only
 // one to hold them, else when the drain is over.
-func (p *Process) finish() {
+func (p *Process) closePipes() {
 	deadline := time.Now().Add(p.drain)
 	p.stderr.SetReadDeadline(deadline)
 	p.in.abandon()
 	close(p.done)
 	p.log.Debug("process exited", "pid", p.PID(), "state", p.state.String())
 
-	held := time.AfterFunc(p.drain, p.endHolders)
-	p.out.exited(deadline)
+	held := time.AfterFunc(p.drain, p.closeHeldPipes)
+	p.out.childExited(deadline)
 	<-p.errEnded
 	held.Stop()
 	p.group.close()
 	close(p.ended)
 }
 
-// endHolders ends the pipes that others hold open.
-func (p *Process) endHolders() {
+// closeHeldPipes ends the pipes that others hold open.
+func (p *Process) closeHeldPipes() {
 	p.log.Warn("pipes are held open by others after the exit", "pid", p.PID(), "drained", p.drain)
-	p.group.endHolders()
-	p.out.cut()
+	p.group.killHolders()
+	p.out.endNow()
 }
 
 // signal sends a signal to the child's group unless the child is reaped.
@@ -83,19 +83,19 @@ func (p *Process) signal(sig groupSignal) error {
 	return p.group.signal(sig)
 }
 
-// ladder is the body of Stop. The CLI is never killed first: it would leave the
+// stopLadder is the body of Stop. The CLI is never killed first: it would leave the
 // shells of its tools to us.
-func (p *Process) ladder() error {
+func (p *Process) stopLadder() error {
 	err := p.signal(groupTerm)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.log.Warn("process group does not take SIGTERM", "pid", p.PID(), "error", err)
 	}
-	if !p.exitsIn(p.term) {
+	if !p.exitsWithin(p.term) {
 		p.log.Warn("process ignored SIGTERM, killing it", "pid", p.PID(), "after", p.term)
 		p.killed.Store(true)
 		err = p.signal(groupKill)
-		if !p.exitsIn(p.kill) {
-			p.group.sweep(p.drain)
+		if !p.exitsWithin(p.kill) {
+			p.group.killMarked(p.drain)
 			p.abandonPipes()
 			p.log.Error("process is still running after SIGKILL", "pid", p.PID(), "error", err)
 			return ErrStillRunning
@@ -106,8 +106,8 @@ func (p *Process) ladder() error {
 	return nil
 }
 
-// exitsIn waits for the exit.
-func (p *Process) exitsIn(d time.Duration) bool {
+// exitsWithin waits for the exit.
+func (p *Process) exitsWithin(d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -129,5 +129,5 @@ func (p *Process) exitsIn(d time.Duration) bool {
 func (p *Process) abandonPipes() {
 	p.in.abandon()
 	p.stderr.SetReadDeadline(time.Unix(1, 0))
-	go p.out.cut()
+	go p.out.endNow()
 }

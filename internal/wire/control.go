@@ -37,8 +37,8 @@ func (id ID) String() string {
 	return string(id)
 }
 
-// identify returns an id, "" for what can be none.
-func identify(value []byte) ID {
+// parseID returns an id, "" for what can be none.
+func parseID(value []byte) ID {
 	if !jsonx.ID(value) {
 		return ""
 	}
@@ -51,13 +51,14 @@ type Request struct {
 	Subtype string
 	Body    json.RawMessage // the request object, subtype included
 
-	line []byte // of a request that was told by how it begins
+	line []byte // of a request that Classify recognized
 }
 
-// Reread reads a request again, as Parse does, if it was told by how it begins.
+// Reparse reads a request again, as Parse does, if Classify recognized it by its
+// first bytes.
 // It reports whether that gave it another body, for a decoder that could not
 // read the one it had: there may be something behind it in the line.
-func (r *Request) Reread() bool {
+func (r *Request) Reparse() bool {
 	if r.line == nil {
 		return false
 	}
@@ -83,16 +84,16 @@ func (e *MissingError) Error() string { return "Missing required field: " + e.Fi
 // frame had one, so that the request can still be answered: a [MissingError],
 // or one about a member that could be read in two ways.
 func (f Frame) Request() (Request, error) {
-	if f.asks != "" && f.atRequest.end != 0 {
+	if f.requestSubtype != "" && f.requestSpan.end != 0 {
 		return Request{
-			ID:      ID(f.Line[f.atID.begin:f.atID.end]),
-			Subtype: f.asks,
-			Body:    json.RawMessage(f.Line[f.atRequest.begin:f.atRequest.end:f.atRequest.end]),
+			ID:      ID(f.Line[f.idSpan.begin:f.idSpan.end]),
+			Subtype: f.requestSubtype,
+			Body:    json.RawMessage(f.Line[f.requestSpan.begin:f.requestSpan.end:f.requestSpan.end]),
 			line:    f.Line,
 		}, nil
 	}
 	id, body, err := f.request()
-	r := Request{ID: identify(id)}
+	r := Request{ID: parseID(id)}
 	switch {
 	case err != nil:
 		return r, err
@@ -103,10 +104,10 @@ func (f Frame) Request() (Request, error) {
 	}
 	r.Body = body
 	var members [1][]byte
-	if err := unique(body, []string{"subtype"}, members[:]); err != nil {
+	if err := uniqueMembers(body, []string{"subtype"}, members[:]); err != nil {
 		return r, fmt.Errorf("request: %w", err)
 	}
-	if r.Subtype = kind(members[0]); r.Subtype == "" {
+	if r.Subtype = typeName(members[0]); r.Subtype == "" {
 		return r, &MissingError{"request.subtype"}
 	}
 	return r, nil
@@ -115,12 +116,12 @@ func (f Frame) Request() (Request, error) {
 // request returns the id and the body of a request, which may be wrapped in
 // "message".
 func (f Frame) request() (id, body []byte, err error) {
-	id, body = f.part(f.atID, "request_id"), f.part(f.atRequest, "request")
+	id, body = f.memberAt(f.idSpan, "request_id"), f.memberAt(f.requestSpan, "request")
 	if jsonx.Present(body) {
 		return id, body, nil
 	}
 	var wrapper [1][]byte
-	if err := unique(f.Line, []string{"message"}, wrapper[:]); err != nil {
+	if err := uniqueMembers(f.Line, []string{"message"}, wrapper[:]); err != nil {
 		return id, nil, err
 	}
 	inner := wrapper[0]
@@ -128,20 +129,20 @@ func (f Frame) request() (id, body []byte, err error) {
 		return id, body, nil
 	}
 	var members [2][]byte
-	if err := unique(inner, []string{"request_id", "request"}, members[:]); err != nil {
+	if err := uniqueMembers(inner, []string{"request_id", "request"}, members[:]); err != nil {
 		return id, nil, fmt.Errorf("message: %w", err)
 	}
-	if identify(members[0]) != "" {
+	if parseID(members[0]) != "" {
 		id = members[0]
 	}
 	return id, members[1], nil
 }
 
-// Untyped returns the id of a line that has one but no type, "" for all others
+// UntypedID returns the id of a line that has one but no type, "" for all others
 // and for what is evidently a reply. Messages have a type, so it was meant as a
 // request, and whoever wrote it may wait for an answer.
-func (f Frame) Untyped() ID {
-	if f.Type != "" || jsonx.Present(f.part(f.atResponse, "response")) {
+func (f Frame) UntypedID() ID {
+	if f.Type != "" || jsonx.Present(f.memberAt(f.responseSpan, "response")) {
 		return ""
 	}
 	return f.CancelID()
@@ -170,18 +171,18 @@ func (e *ReplyError) Error() string {
 
 // Response reads a control_response frame.
 func (f Frame) Response() (Response, error) {
-	body := f.part(f.atResponse, "response")
+	body := f.memberAt(f.responseSpan, "response")
 	if !jsonx.Present(body) {
 		return Response{}, &MissingError{"response"}
 	}
 	var members [5][]byte
-	if err := unique(body, []string{"request_id", "subtype", "response", "error", "error_code"}, members[:]); err != nil {
+	if err := uniqueMembers(body, []string{"request_id", "subtype", "response", "error", "error_code"}, members[:]); err != nil {
 		return Response{Body: body}, fmt.Errorf("response: %w", err)
 	}
 	id, subtype, payload, what, code := members[0], members[1], members[2], members[3], members[4]
-	r := Response{Body: body, ID: identify(id)}
+	r := Response{Body: body, ID: parseID(id)}
 	if r.ID == "" {
-		r.ID = identify(f.part(f.atID, "request_id"))
+		r.ID = parseID(f.memberAt(f.idSpan, "request_id"))
 	}
 	if r.ID == "" {
 		return r, &MissingError{"response.request_id"}
@@ -203,12 +204,12 @@ func (f Frame) Response() (Response, error) {
 }
 
 // CancelID returns the id a control_cancel_request names, "" if it has none.
-func (f Frame) CancelID() ID { return identify(f.part(f.atID, "request_id")) }
+func (f Frame) CancelID() ID { return parseID(f.memberAt(f.idSpan, "request_id")) }
 
 // EncodeRequest returns the line of a request. The payload is an object
 // without subtype, or nil.
 func EncodeRequest(id ID, subtype string, payload any) ([]byte, error) {
-	body, err := object(payload)
+	body, err := marshalObject(payload)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s request: %w", subtype, err)
 	}
@@ -269,8 +270,8 @@ func EncodeCancel(id ID) []byte {
 	return []byte(`{"type":"control_cancel_request","request_id":` + string(id) + `}`)
 }
 
-// object encodes a payload and makes sure that it is an object on one line.
-func object(payload any) ([]byte, error) {
+// marshalObject encodes a payload and makes sure that it is an object on one line.
+func marshalObject(payload any) ([]byte, error) {
 	if payload == nil {
 		return []byte("{}"), nil
 	}

@@ -22,5 +22,5 @@
 // "error" (a success). The order of members carries no meaning: "type" often
 // comes last. A frame whose envelope names are repeated or differ only in case
 // is refused, because two readers could disagree about what it says: by Parse,
-// or, of lines that Sort tells by how they begin, by whoever decodes them.
+// or, of lines that Classify recognizes by their first bytes, by whoever decodes them.
 package wire

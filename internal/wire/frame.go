@@ -20,14 +20,14 @@ const (
 type Frame struct {
 	// Line is the whole line. Frame and everything taken from it share it.
 	Line []byte
-	// Held is how much memory the line keeps from being freed, 0 if that is not
+	// Retained is how much memory the line keeps from being freed, 0 if that is not
 	// known.
-	Held int
+	Retained int
 	// Type and Subtype are those members of the top level, "" when absent.
 	Type, Subtype string
 
-	atID, atRequest, atResponse span   // of request_id, request and response
-	asks                        string // the subtype of a request that was told by how it begins
+	idSpan, requestSpan, responseSpan span   // of request_id, request and response
+	requestSubtype                    string // the subtype of a request that Classify recognized by its first bytes
 }
 
 // span is where a member stands in the line. The zero value does not know.
@@ -42,8 +42,8 @@ func spanOf(line, value []byte) span {
 	return span{int32(begin), int32(begin + len(value))}
 }
 
-// part returns the member at a place, or looks for it.
-func (f Frame) part(s span, name string) []byte {
+// memberAt returns the member at a place, or looks for it.
+func (f Frame) memberAt(s span, name string) []byte {
 	if s.end == 0 || int(s.end) > len(f.Line) {
 		return f.Member(name)
 	}
@@ -72,23 +72,23 @@ func Parse(line []byte) (Frame, error) {
 		}
 		switch string(name) {
 		case "type":
-			f.Type = kind(value)
+			f.Type = typeName(value)
 		case "subtype":
-			f.Subtype = kind(value)
+			f.Subtype = typeName(value)
 		case "request_id":
-			f.atID = spanOf(line, value)
+			f.idSpan = spanOf(line, value)
 		case "request":
-			f.atRequest = spanOf(line, value)
+			f.requestSpan = spanOf(line, value)
 		case "response":
-			f.atResponse = spanOf(line, value)
+			f.responseSpan = spanOf(line, value)
 		}
 	}
 }
 
-// unique finds the named members of an object and puts them into values, nil for
+// uniqueMembers finds the named members of an object and puts them into values, nil for
 // those that are absent. It refuses an object in which one could be read in two
 // ways.
-func unique(obj []byte, names []string, values [][]byte) error {
+func uniqueMembers(obj []byte, names []string, values [][]byte) error {
 	m, err := jsonx.Walk(obj)
 	if errors.Is(err, jsonx.ErrNotObject) {
 		return nil
@@ -109,8 +109,8 @@ func unique(obj []byte, names []string, values [][]byte) error {
 	return err
 }
 
-// kind returns a type or subtype, without allocating for the common ones.
-func kind(value []byte) string {
+// typeName returns a type or subtype, without allocating for the common ones.
+func typeName(value []byte) string {
 	switch string(value) {
 	case `"stream_event"`:
 		return "stream_event"

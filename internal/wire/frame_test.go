@@ -92,7 +92,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"type":"control_response","response":{"request_id":7,"subtype":"error","error":{}}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		frame, err := wire.Parse(line)
-		inside(t, frame)
+		checkControlFrame(t, frame)
 		frame.CancelID()
 		frame.Prompts()
 		var all map[string]json.RawMessage
@@ -118,8 +118,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// inside holds what stands inside of control frames against a full decode.
-func inside(t *testing.T, f wire.Frame) {
+// checkControlFrame holds what stands inside of control frames against a full decode.
+func checkControlFrame(t *testing.T, f wire.Frame) {
 	var body struct {
 		Subtype string          `json:"subtype"`
 		ID      json.RawMessage `json:"request_id"`

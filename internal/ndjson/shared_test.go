@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/ndjson"
 )
 
-// short tells the lines that tests lend.
+// short tells the lines that tests share.
 func short(line []byte) bool { return len(line) < 1000 }
 
 // numbered are lines of a size, each with its number at both ends.
@@ -24,9 +24,9 @@ func numbered(from, count, size int) (in []byte, want []string) {
 	return in, want
 }
 
-// Lines that were lent stay as they are, whatever is read around them: more of
+// Lines that share the buffer stay as they are, whatever is read around them: more of
 // them, lines that do not fit the buffer, lines over the limit.
-func TestReaderLentLinesStay(t *testing.T) {
+func TestReaderSharedLinesStay(t *testing.T) {
 	for name, between := range map[string]int{"nothing": 0, "long lines": 100 << 10, "lines over the limit": 300 << 10} {
 		t.Run(name, func(t *testing.T) {
 			var in []byte
@@ -43,7 +43,7 @@ func TestReaderLentLinesStay(t *testing.T) {
 				}
 			}
 			r := ndjson.NewReader(bytes.NewReader(in))
-			r.Lend, r.Limit = short, 200<<10
+			r.ShortLived, r.Limit = short, 200<<10
 			var got [][]byte
 			lent := 0
 			for {
@@ -92,8 +92,8 @@ func (m *mixed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What lines hold is what Held says, also when little of each read is kept.
-func TestReaderHeld(t *testing.T) {
+// What lines retain is what Retained says, also when little of each read is kept.
+func TestReaderRetained(t *testing.T) {
 	long := func(n int) []byte { return append(bytes.Repeat([]byte("x"), n), '\n') }
 	few, _ := numbered(0, 1, 250)
 	many, _ := numbered(0, 120, 250)
@@ -111,7 +111,7 @@ func TestReaderHeld(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before := heap()
 			r := ndjson.NewReader(&mixed{reads: 300, piece: tt.piece})
-			r.Lend = short
+			r.ShortLived = short
 			var kept [][]byte
 			said, length := 0, 0
 			for {
@@ -121,7 +121,7 @@ func TestReaderHeld(t *testing.T) {
 				}
 				if tt.keep(line) {
 					kept = append(kept, line)
-					said += r.Held()
+					said += r.Retained()
 					length += len(line)
 				}
 			}

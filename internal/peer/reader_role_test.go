@@ -15,8 +15,8 @@ import (
 
 // Requests that come one after the other are handled by the same two
 // goroutines, and reading goes on while any number of them is handled.
-func TestReadingGoesOn(t *testing.T) {
-	bubble(t, peer.Config{}, func(t *testing.T, far *far) {
+func TestReadingContinues(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		release := make(chan struct{})
 		far.handle = func(_ context.Context, in *peer.Incoming) {
 			if in.Subtype == "slow" {
@@ -25,31 +25,31 @@ func TestReadingGoesOn(t *testing.T) {
 			in.Reply(json.RawMessage(`{}`))
 		}
 		for range 3 {
-			far.say(request("quick", "x"))
+			far.send(request("quick", "x"))
 			far.expect(success("quick", `{}`))
 		}
-		far.say(request("a", "slow"))
-		far.say(request("b", "slow"))
-		far.say(request("quick", "x"))
+		far.send(request("a", "slow"))
+		far.send(request("b", "slow"))
+		far.send(request("quick", "x"))
 		far.expect(success("quick", `{}`))
-		far.say(`{"type":"assistant"}`)
+		far.send(`{"type":"assistant"}`)
 		synctest.Wait()
 		if n := far.peer.Running(); n != 2 {
 			t.Errorf("%d are running, want 2", n)
 		}
 		close(release)
-		far.hear()
-		far.hear()
+		far.receive()
+		far.receive()
 	})
 }
 
-// The peer may be closed in the moment in which the role of the reader is handed
-// over: somebody reads on to the end all the same.
-func TestCloseWhileReadingIsHandedOver(t *testing.T) {
+// The peer may be closed in the moment in which the role of the reader is passed
+// on: somebody reads on to the end all the same.
+func TestCloseWhileReaderRoleIsPassed(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
 			in, out := io.Pipe()
-			h := &closing{far: far{handle: func(context.Context, *peer.Incoming) {}}}
+			h := &closing{otherSide: otherSide{handle: func(context.Context, *peer.Incoming) {}}}
 			p := peer.New(peer.Config{Writer: ndjson.NewWriter(io.Discard), Handler: h, Log: slog.New(slog.DiscardHandler)})
 			h.peer = p
 			ended := make(chan error, 1)
@@ -69,7 +69,7 @@ func TestCloseWhileReadingIsHandedOver(t *testing.T) {
 }
 
 // closing closes its peer in the middle of taking a request in.
-type closing struct{ far }
+type closing struct{ otherSide }
 
 func (c *closing) Accept(r wire.Request) {
 	if r.Subtype == "close" {

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/inbox"
 )
@@ -50,37 +48,4 @@ func TestAbandonedRest(t *testing.T) {
 		}
 		b.Release()
 	}
-}
-
-// A loop that reads, but slowly, is at work: the reader waits for it again and
-// again.
-func TestBrakeForASlowLoop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := inbox.New(10 << 20)
-		f := frame(t, `{"type":"assistant","x":"`+strings.Repeat("x", 64<<10)+`"}`) // a batch of its own
-		for range 120 {
-			b.Put(f)
-		}
-		b.Acquire()
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for ctx.Err() == nil {
-				<-time.After(3 * time.Millisecond)
-				if _, err := b.Next(ctx); err != nil {
-					return
-				}
-			}
-		}()
-		begin := time.Now()
-		for range 4 {
-			b.Brake()
-		}
-		if d := time.Since(begin); d != 20*time.Millisecond {
-			t.Errorf("four brakes took %v, want 20ms", d)
-		}
-		cancel()
-		<-done
-	})
 }

@@ -1,0 +1,97 @@
+package inbox_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/inbox"
+)
+
+// A loop that never stops to read loses nothing, however fast the wire is; one
+// that stops holds nobody up.
+func TestThrottle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(100 << 10)
+		f := frame(t, `{"type":"stream_event","x":"`+strings.Repeat("x", 1000)+`"}`)
+		b.Acquire()
+		const n = 1000
+		got := make(chan int, 1)
+		go func() {
+			count := 0
+			for ; count < n; count++ {
+				if count%10 == 9 {
+					<-time.After(time.Millisecond)
+				}
+				if _, err := b.Next(t.Context()); err != nil {
+					t.Error(err)
+					break
+				}
+			}
+			got <- count
+		}()
+		for i := range n {
+			b.Put(f)
+			if i%20 == 19 {
+				b.Flush()
+				b.Throttle()
+			}
+		}
+		if count := <-got; count != n || b.Dropped() > 0 {
+			t.Errorf("%d frames of %d, %d dropped", count, n, b.Dropped())
+		}
+		begin := time.Now()
+		for range n {
+			b.Put(f)
+			b.Flush()
+			b.Throttle()
+		}
+		if d := time.Since(begin); d > 10*time.Millisecond || b.Dropped() == 0 {
+			t.Errorf("held up for %v by a loop that has stopped, %d dropped", d, b.Dropped())
+		}
+		b.Next(t.Context()) // reads again
+		begin = time.Now()
+		b.Throttle()
+		if d := time.Since(begin); d > 10*time.Millisecond {
+			t.Errorf("held up for %v by a loop that is slow", d)
+		}
+		b.Close(io.EOF)
+		b.Throttle()
+	})
+}
+
+// A loop that reads, but slowly, is at work: the reader waits for it again and
+// again.
+func TestThrottleForASlowLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(10 << 20)
+		f := frame(t, `{"type":"assistant","x":"`+strings.Repeat("x", 64<<10)+`"}`) // a batch of its own
+		for range 120 {
+			b.Put(f)
+		}
+		b.Acquire()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for ctx.Err() == nil {
+				<-time.After(3 * time.Millisecond)
+				if _, err := b.Next(ctx); err != nil {
+					return
+				}
+			}
+		}()
+		begin := time.Now()
+		for range 4 {
+			b.Throttle()
+		}
+		if d := time.Since(begin); d != 20*time.Millisecond {
+			t.Errorf("four waits took %v, want 20ms", d)
+		}
+		cancel()
+		<-done
+	})
+}

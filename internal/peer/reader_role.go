@@ -1,0 +1,144 @@
+package peer
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+
+	"github.com/claude-agent-go/claude/internal/ndjson"
+)
+
+// readerRole is passed between the goroutines that read and handle requests:
+// reading is a role, not a goroutine. Whoever has read a request passes it on and
+// then handles the request itself. So the reader runs no foreign code, and yet a
+// request is handled at once, where it is at hand; to pass it to another goroutine
+// and to wait for that would take longer than most callbacks do.
+//
+// Whoever is done waits for the role, but only one does: a second one is not
+// needed.
+type readerRole struct {
+	reader  *ndjson.Reader
+	ended   func(error)
+	handoff chan struct{} // room for one
+	waiting atomic.Bool   // somebody waits for the role, and it was not passed yet
+}
+
+// job is a request with its context.
+type job struct {
+	ctx context.Context
+	in  *Incoming
+}
+
+// Serve reads and routes lines until the stream ends, in goroutines of its own.
+// Then it calls ended: with nil at the orderly end, with the reader's error
+// otherwise. It does not close the peer.
+func (p *Peer) Serve(r *ndjson.Reader, ended func(error)) {
+	p.role.reader, p.role.ended = r, ended
+	go p.serve()
+}
+
+// RouteLastLine routes a line that the reader did not know to be whole. It is for ended.
+func (p *Peer) RouteLastLine(line []byte) {
+	if j, ok := p.route(line, cap(line)); ok {
+		go p.runJob(j)
+	}
+}
+
+// serve reads, handles, and waits for the role again. It begins as the reader.
+func (p *Peer) serve() {
+	for grown := false; ; grown = true {
+		j, ok, err := p.read()
+		if !ok {
+			p.role.ended(err)
+			return
+		}
+		p.passReaderRole()
+		if !grown {
+			growStack(0)
+		}
+		p.runJob(j)
+		if !p.awaitReaderRole() {
+			return
+		}
+	}
+}
+
+// read reads and routes lines until there is a request to be handled, or the
+// stream ends.
+func (p *Peer) read() (j job, ok bool, err error) {
+	for {
+		line, err := p.role.reader.Next()
+		if long, ok := errors.AsType[*ndjson.TooLongError](err); ok {
+			p.rejectOversized(long)
+			continue
+		}
+		if err == io.EOF {
+			return j, false, nil
+		}
+		if err != nil {
+			return j, false, err
+		}
+		if j, ok = p.route(line, p.role.reader.Retained()); ok {
+			return j, true, nil
+		}
+		if p.flooded() {
+			return j, false, ErrFlood
+		}
+	}
+}
+
+// passReaderRole gives the role of the reader to whoever waits for it, or to a new
+// goroutine.
+func (p *Peer) passReaderRole() {
+	if p.role.waiting.CompareAndSwap(true, false) {
+		p.role.handoff <- struct{}{} // never blocks: whoever ends the waiting has the room
+		return
+	}
+	go p.serve()
+}
+
+// awaitReaderRole waits for the role of the reader. It reports false when nobody is needed
+// for it.
+func (p *Peer) awaitReaderRole() bool {
+	if !p.role.waiting.CompareAndSwap(false, true) {
+		return false
+	}
+	select {
+	case <-p.role.handoff:
+		return true
+	case <-p.closed:
+	}
+	if p.role.waiting.CompareAndSwap(true, false) {
+		return false
+	}
+	<-p.role.handoff // it was passed in the same moment
+	return true
+}
+
+// runJob handles one request. A handler may end the goroutine.
+func (p *Peer) runJob(j job) {
+	defer p.wg.Done()
+	defer p.open.Add(-1)
+	p.handle(j.ctx, j.in)
+}
+
+// answerAside runs what answers a request that is not handled, in a goroutine of
+// its own.
+func (p *Peer) answerAside(f func()) {
+	p.open.Add(1)
+	p.wg.Go(func() {
+		defer p.open.Add(-1)
+		f()
+	})
+}
+
+// growStack grows the stack of a new goroutine at once. It grows by doubling, and
+// in the depth of a decoder each step moves all frames, which takes longer than
+// most callbacks do.
+//
+//go:noinline
+func growStack(i int) byte {
+	var room [10 << 10]byte
+	return room[i]
+}
