@@ -12,97 +12,80 @@ const (
 	typeAttachment = "attachment"
 )
 
+// kind is a wire type, for type "system" with its subtype, and the Go type that
+// it is decoded into.
+type kind struct {
+	typ, subtype string
+	make         func() Message
+}
+
+// of makes an empty message of a type.
+func of[T any, P interface {
+	*T
+	Message
+}]() Message {
+	return P(new(T))
+}
+
+// kinds are all kinds of messages that this package knows.
+var kinds = [...]kind{
+	{typeAssistant, "", of[Assistant]},
+	{typeUser, "", of[User]},
+	{typeResult, "", of[Result]},
+	{typeStream, "", of[StreamEvent]},
+	{typeError, "", of[Error]},
+	{typeAttachment, "", of[Attachment]},
+	{"rate_limit_event", "", of[RateLimit]},
+	{"tool_progress", "", of[ToolProgress]},
+	{"tool_use_summary", "", of[ToolUseSummary]},
+	{"auth_status", "", of[AuthStatus]},
+	{"prompt_suggestion", "", of[PromptSuggestion]},
+	{"conversation_reset", "", of[ConversationReset]},
+	{"command_lifecycle", "", of[CommandLifecycle]},
+	{typeSystem, "init", of[Init]},
+	{typeSystem, "status", of[Status]},
+	{typeSystem, "compact_boundary", of[CompactBoundary]},
+	{typeSystem, "api_retry", of[APIRetry]},
+	{typeSystem, "control_request_progress", of[ControlProgress]},
+	{typeSystem, FallbackUsed, of[ModelFallback]},
+	{typeSystem, FallbackMissing, of[ModelFallback]},
+	{typeSystem, "local_command_output", of[LocalCommandOutput]},
+	{typeSystem, HookStarted, of[Hook]},
+	{typeSystem, HookProgress, of[Hook]},
+	{typeSystem, HookResponse, of[Hook]},
+	{typeSystem, "plugin_install", of[PluginInstall]},
+	{typeSystem, "task_started", of[TaskStarted]},
+	{typeSystem, "task_progress", of[TaskProgress]},
+	{typeSystem, "task_updated", of[TaskUpdated]},
+	{typeSystem, "task_notification", of[TaskNotification]},
+	{typeSystem, "background_tasks_changed", of[BackgroundTasks]},
+	{typeSystem, "thinking_tokens", of[ThinkingTokens]},
+	{typeSystem, "session_state_changed", of[SessionState]},
+	{typeSystem, "session_title_changed", of[SessionTitle]},
+	{typeSystem, "ui_invalidate", of[UIInvalidate]},
+	{typeSystem, "session_writes_lost", of[SessionWritesLost]},
+	{typeSystem, "commands_changed", of[CommandsChanged]},
+	{typeSystem, "notification", of[Notification]},
+	{typeSystem, "files_persisted", of[FilesPersisted]},
+	{typeSystem, "memory_recall", of[MemoryRecall]},
+	{typeSystem, "elicitation_complete", of[ElicitationComplete]},
+	{typeSystem, "permission_denied", of[PermissionDenied]},
+	{typeSystem, "informational", of[Informational]},
+}
+
 // newMessage returns an empty message of the Go type that belongs to a wire
 // type.
 func newMessage(typ, subtype string) Message {
-	switch typ {
-	case typeAssistant:
-		return new(Assistant)
-	case typeUser:
-		return new(User)
-	case typeResult:
-		return new(Result)
-	case typeStream:
-		return new(StreamEvent)
-	case typeSystem:
-		return newSystem(subtype)
-	case typeError:
-		return new(Error)
-	case typeAttachment:
-		return new(Attachment)
-	case "rate_limit_event":
-		return new(RateLimit)
-	case "tool_progress":
-		return new(ToolProgress)
-	case "tool_use_summary":
-		return new(ToolUseSummary)
-	case "auth_status":
-		return new(AuthStatus)
-	case "prompt_suggestion":
-		return new(PromptSuggestion)
-	case "conversation_reset":
-		return new(ConversationReset)
-	case "command_lifecycle":
-		return new(CommandLifecycle)
+	if typ != typeSystem {
+		subtype = "" // it does not change the Go type
+	}
+	for i := range kinds {
+		if kinds[i].subtype == subtype && kinds[i].typ == typ {
+			return kinds[i].make()
+		}
+	}
+	if typ == typeSystem {
+		return new(System)
 	}
 	return new(Unknown)
-}
-
-// newSystem is newMessage for the subtypes of system.
-func newSystem(subtype string) Message {
-	switch subtype {
-	case "init":
-		return new(Init)
-	case "status":
-		return new(Status)
-	case "compact_boundary":
-		return new(CompactBoundary)
-	case "api_retry":
-		return new(APIRetry)
-	case "control_request_progress":
-		return new(ControlProgress)
-	case FallbackUsed, FallbackMissing:
-		return new(ModelFallback)
-	case "local_command_output":
-		return new(LocalCommandOutput)
-	case HookStarted, HookProgress, HookResponse:
-		return new(Hook)
-	case "plugin_install":
-		return new(PluginInstall)
-	case "task_started":
-		return new(TaskStarted)
-	case "task_progress":
-		return new(TaskProgress)
-	case "task_updated":
-		return new(TaskUpdated)
-	case "task_notification":
-		return new(TaskNotification)
-	case "background_tasks_changed":
-		return new(BackgroundTasks)
-	case "thinking_tokens":
-		return new(ThinkingTokens)
-	case "session_state_changed":
-		return new(SessionState)
-	case "session_title_changed":
-		return new(SessionTitle)
-	case "ui_invalidate":
-		return new(UIInvalidate)
-	case "session_writes_lost":
-		return new(SessionWritesLost)
-	case "commands_changed":
-		return new(CommandsChanged)
-	case "notification":
-		return new(Notification)
-	case "files_persisted":
-		return new(FilesPersisted)
-	case "memory_recall":
-		return new(MemoryRecall)
-	case "elicitation_complete":
-		return new(ElicitationComplete)
-	case "permission_denied":
-		return new(PermissionDenied)
-	case "informational":
-		return new(Informational)
-	}
-	return new(System)
 }

@@ -191,6 +191,10 @@ var notices = []variant{
 		},
 	},
 	{
+		`{"type":"attachment","uuid":"u","session_id":"s","attachment":{"type":"file"},"timestamp":"2026-11-14T23:46:41.692Z"}`,
+		&message.Attachment{Header: header("attachment"), Attachment: json.RawMessage(`{"type":"file"}`), Timestamp: time.Date(2026, 11, 14, 23, 46, 41, 692e6, time.UTC)},
+	},
+	{
 		`{"type":"command_lifecycle","uuid":"u","session_id":"s","command_uuid":"p","state":"discarded"}`,
 		&message.CommandLifecycle{Header: header("command_lifecycle"), CommandUUID: "p", State: message.CommandDiscarded},
 	},
