@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -14,33 +13,6 @@ import (
 
 // empty reports whether the model is to be told nothing.
 func (p SystemPrompt) empty() bool { return !p.Preset && p.Text == "" && p.Sections == nil }
-
-// describe fills in what the handshake says of prompts, agents and messages.
-func (o *Options) describe(init *control.Initialize) {
-	switch {
-	case o.SystemPrompt.Preset:
-	case o.SystemPrompt.Sections != nil:
-		init.SystemPrompt = o.SystemPrompt.Sections
-	default:
-		init.SystemPrompt = []string{o.SystemPrompt.Text}
-	}
-	init.ExcludeDynamicSections = o.SystemPrompt.Static
-	if o.SystemPrompt.Fresh {
-		init.SystemPromptSnapshot = json.RawMessage("false")
-	}
-	init.PlanModeInstructions = o.PlanModeInstructions
-	init.ToolAliases = o.ToolAliases
-	init.Agents = o.Agents
-	init.Skills = o.Skills
-	init.Title = o.Title
-	init.PromptSuggestions = o.PromptSuggestions
-	init.AgentProgressSummaries = o.AgentProgressSummaries
-	init.ForwardSubagentText = o.ForwardSubagentText
-	init.PerTaskStopAffordance = o.PerTaskStop
-	if o.ManagedSettings != nil {
-		init.ManagedSettings, _ = json.Marshal(o.ManagedSettings) // checked before
-	}
-}
 
 // allowed returns the rules that need no question, with those for skills: the
 // CLI asks for every skill that no rule allows.

@@ -92,8 +92,8 @@ func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-c
 		case err := <-answered:
 			return err
 		case version := <-probe:
-			if tooOld(version, featureInitialize) && !s.isConfirmed() { // what it does outranks its number
-				return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s is needed", version, featureInitialize))
+			if tooOld(version, firstInitialize) && !s.isConfirmed() { // what it does outranks its number
+				return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s is needed", version, firstInitialize))
 			}
 		case <-timeout:
 			return s.unanswered()
@@ -232,7 +232,7 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(said)}
 	case hasFlag(s.plan.args, flag):
-		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s does not know %s, %s does: %w", s.foundVersion(context.Background()), flag, newest, exit))
+		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s does not know %s, %s does: %w", s.foundVersion(context.Background()), flag, flagSince(flag), exit))
 	}
 	return nil
 }

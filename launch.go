@@ -3,10 +3,9 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"os/user"
-	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strconv"
@@ -51,6 +50,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 		races:     slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest }),
 		sessionID: o.SessionID,
 		hooks:     make(map[string]hook.Hook),
+		init:      new(control.Initialize),
 	}
 	if p.sessionID == "" && o.Resume == "" && !o.Continue {
 		p.sessionID = uuid.New() // known before the first turn
@@ -60,107 +60,77 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 	}
 	p.args = o.args(p)
 	p.env = o.environ()
-	p.init = o.initialize(p.hooks)
-	p.init.JSONSchema = o.OutputSchema
-	p.init.SDKMCPServers = slices.Sorted(maps.Keys(p.inside))
+	for r := range optionRows {
+		if r.handshake != nil {
+			r.handshake(o, p)
+		}
+	}
 	return p, nil
 }
 
 // needsControl reports whether something works only over the control channel:
-// callbacks, and what only the handshake carries. A system prompt of the
-// user's is such a thing because it does not belong on a command line, and so
-// is what an old CLI ignores, because the handshake shows its version.
+// callbacks, and what the handshake carries. A system prompt of the user's is
+// such a thing because it does not belong on a command line, and so is what an
+// old CLI ignores, because the handshake shows its version.
 func (o *Options) needsControl() bool {
-	for _, server := range o.MCPServers {
-		if _, ok := server.(MCPHandler); ok {
+	for r := range o.inUse() {
+		if r.callback || r.handshake != nil || !r.since.always() && r.ignored() {
 			return true
 		}
 	}
-	return o.CanUseTool != nil || len(o.Hooks) > 0 || o.OnElicitation != nil || o.OnUserDialog != nil || len(o.Requests) > 0 ||
-		len(o.OutputSchema) > outputOnArgv || o.ManagedSettings != nil || len(o.features()) > 0
+	return false
 }
 
-// args returns the command line. Values are joined to their flags, so that a
-// value that begins with a dash stays a value.
+// args returns the command line.
 func (o *Options) args(p *plan) []string {
-	args := []string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
-	flag := func(name, value string) {
-		if value != "" {
-			args = append(args, name+"="+value)
+	args := arguments{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}
+	for r := range optionRows {
+		switch {
+		case r.args != nil:
+			r.args(o, p, &args)
+		case r.flag != "":
+			args.add(r.flag, r.at(o))
 		}
 	}
-	list := func(name string, values []string) { flag(name, strings.Join(values, ",")) }
-	on := func(name string, set bool) {
-		if set {
-			args = append(args, name)
-		}
+	return args
+}
+
+// arguments are a command line in the making. Values are joined to their flags,
+// so that a value that begins with a dash stays a value.
+type arguments []string
+
+func (a *arguments) value(name, value string) {
+	if value != "" {
+		*a = append(*a, name+"="+value)
 	}
-	flag("--model", o.Model)
-	flag("--fallback-model", o.FallbackModel)
-	flag("--effort", string(o.Effort))
-	switch {
-	case o.Thinking.Budget > 0:
-		flag("--max-thinking-tokens", strconv.Itoa(o.Thinking.Budget))
-	case o.Thinking.Mode == ThinkingEnabled:
-		flag("--thinking", "adaptive")
+}
+
+func (a *arguments) list(name string, values []string) { a.value(name, strings.Join(values, ",")) }
+
+func (a *arguments) on(name string, set bool) {
+	if set {
+		*a = append(*a, name)
+	}
+}
+
+// add adds a flag for a field, as its type says. Zero adds nothing.
+func (a *arguments) add(name string, field any) {
+	switch v := field.(type) {
+	case *bool:
+		a.on(name, *v)
+	case *int:
+		if *v > 0 {
+			a.value(name, strconv.Itoa(*v))
+		}
+	case *float64:
+		if *v > 0 {
+			a.value(name, strconv.FormatFloat(*v, 'f', -1, 64))
+		}
+	case *[]string:
+		a.list(name, *v)
 	default:
-		flag("--thinking", string(o.Thinking.Mode))
+		a.value(name, reflect.ValueOf(v).Elem().String()) // a kind of text
 	}
-	flag("--thinking-display", string(o.Thinking.Display))
-	list("--betas", o.Betas)
-	on("--system-prompt=", o.SystemPrompt.empty()) // beside the handshake: 2.0.0 reads no prompt there
-	if len(o.OutputSchema) <= outputOnArgv {
-		flag("--json-schema", string(o.OutputSchema))
-	}
-	if o.Tools != nil {
-		args = append(args, "--tools="+strings.Join(o.Tools, ","))
-	}
-	list("--allowedTools", o.allowed())
-	list("--disallowedTools", o.DisallowedTools)
-	flag("--permission-mode", string(o.PermissionMode))
-	on("--allow-dangerously-skip-permissions", o.AllowBypassPermissions)
-	on("--permission-prompt-tool=stdio", o.CanUseTool != nil)
-	flag("--permission-prompt-tool", o.PermissionPromptTool)
-	flag("--permission-prompts", string(o.PermissionPrompts))
-	flag("--agent", o.Agent)
-	for _, plugin := range o.Plugins {
-		flag(pluginFlag(plugin), plugin.Path)
-	}
-	on("--strict-mcp-config", o.StrictMCPConfig)
-	flag("--session-id", p.sessionID)
-	flag("--resume", o.Resume)
-	flag("--resume-session-at", o.ResumeAt)
-	flag("--resume-drops-turn", o.ResumeDropsTurn)
-	on("--continue", o.Continue)
-	on("--fork-session", o.ForkSession)
-	on("--no-session-persistence", o.NoPersistence)
-	if o.SettingSources != nil {
-		args = append(args, inTwoWords("--setting-sources", strings.Join(words(o.SettingSources...), ","))...)
-	}
-	if o.SettingsFile != "" {
-		args = append(args, inTwoWords("--settings", o.SettingsFile)...)
-	}
-	on("--await-initialize", o.ManagedSettings != nil)
-	on("--managed-settings-in-initialize", o.ManagedSettings != nil)
-	flag("--project-config-root", o.ProjectConfigRoot)
-	for _, dir := range o.AddDirs {
-		flag("--add-dir", dir)
-	}
-	if o.MaxTurns > 0 {
-		flag("--max-turns", strconv.Itoa(o.MaxTurns))
-	}
-	if o.MaxBudgetUSD > 0 {
-		flag("--max-budget-usd", strconv.FormatFloat(o.MaxBudgetUSD, 'f', -1, 64))
-	}
-	if o.TaskBudget > 0 {
-		flag("--task-budget", strconv.Itoa(o.TaskBudget))
-	}
-	on("--include-partial-messages", o.PartialMessages)
-	on("--replay-user-messages", o.ReplayUserMessages)
-	on("--include-hook-events", o.HookEvents)
-	on("--debug", o.Debug && o.DebugFile == "")
-	flag("--debug-file", o.DebugFile)
-	return append(args, o.ExtraArgs...)
 }
 
 // inTwoWords is the form of two flags that 1.0.128 and 2.0.0 look for before
@@ -196,25 +166,13 @@ func (o *Options) environ() []string {
 		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
 		env = append(env, name+"="+value)
 	}
-	if filepath.IsAbs(o.Cwd) {
-		set("PWD", o.Cwd) // as os/exec does where it inherits
-	}
-	if o.FileCheckpointing {
-		set("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true")
-	}
-	if o.VerbatimPrompts {
-		// A prompt is sent as it is, but the arguments that the model gives to
-		// a skill are read like a prompt.
-		set("CLAUDE_CODE_DISABLE_FILE_MENTIONS", "1")
-	}
-	if o.MaxRetries != 0 {
-		set("CLAUDE_CODE_MAX_RETRIES", strconv.Itoa(max(o.MaxRetries, 0))) // NoRetries is negative
-	}
-	if o.Timeouts.API > 0 {
-		set("API_TIMEOUT_MS", strconv.FormatInt(max(o.Timeouts.API.Milliseconds(), 1), 10))
-	}
-	if o.QuestionPreview != "" {
-		set("CLAUDE_CODE_QUESTION_PREVIEW_FORMAT", string(o.QuestionPreview))
+	for r := range optionRows {
+		if r.env == nil || !r.set(o) {
+			continue
+		}
+		if name, value := r.env(o); name != "" {
+			set(name, value)
+		}
 	}
 	return env
 }
@@ -268,16 +226,11 @@ var uninherited = [...]string{
 	"CLAUDE_CODE_SSE_PORT", "ANTHROPIC_LOG",
 }
 
-// initialize returns the handshake, and registers hooks under the ids in it.
-func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
-	init := &control.Initialize{AppendSystemPrompt: o.SystemPrompt.Append}
-	if len(o.DialogKinds) > 0 {
-		init.SupportedDialogKinds = o.DialogKinds
-	}
-	o.describe(init)
+// registerHooks puts the hooks into the handshake, under ids.
+func (o *Options) registerHooks(p *plan) {
 	for i, h := range o.Hooks {
 		id := fmt.Sprintf("hook_%d", i)
-		hooks[id] = h
+		p.hooks[id] = h
 		m := control.HookMatcher{CallbackIDs: []string{id}}
 		if h.Matcher != "" {
 			m.Matcher = &h.Matcher
@@ -288,12 +241,11 @@ func (o *Options) initialize(hooks map[string]hook.Hook) *control.Initialize {
 		if o.failsClosed(h) || o.undecided(h) && h.Event.Gate() {
 			m.OnFailure = "block" // for failures that only the CLI sees
 		}
-		if init.Hooks == nil {
-			init.Hooks = make(map[string][]control.HookMatcher)
+		if p.init.Hooks == nil {
+			p.init.Hooks = make(map[string][]control.HookMatcher)
 		}
-		init.Hooks[string(h.Event)] = append(init.Hooks[string(h.Event)], m)
+		p.init.Hooks[string(h.Event)] = append(p.init.Hooks[string(h.Event)], m)
 	}
-	return init
 }
 
 func (o *Options) failsClosed(h hook.Hook) bool {

@@ -158,6 +158,16 @@ func (servers MCPServers) split() (map[string]MCPHandler, map[string]json.RawMes
 	return inside, outside, nil
 }
 
+// inProcess reports whether one of the servers is of this process.
+func (servers MCPServers) inProcess() bool {
+	for _, server := range servers {
+		if _, ok := server.(MCPHandler); ok {
+			return true
+		}
+	}
+	return false
+}
+
 // mcpConfig encodes the configuration of a server outside of this process.
 func mcpConfig(server MCPServer) (json.RawMessage, error) {
 	data, err := json.Marshal(server)

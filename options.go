@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
@@ -362,30 +360,12 @@ func (o *Options) clone() *Options {
 		o = new(Options)
 	}
 	c := *o
-	c.Tools = slices.Clone(o.Tools)
-	c.AllowedTools = slices.Clone(o.AllowedTools)
-	c.DisallowedTools = slices.Clone(o.DisallowedTools)
-	c.Betas = slices.Clone(o.Betas)
-	c.SystemPrompt.Sections = slices.Clone(o.SystemPrompt.Sections)
-	c.ToolAliases = maps.Clone(o.ToolAliases)
-	c.Agents = maps.Clone(o.Agents)
-	c.Skills = slices.Clone(o.Skills)
-	c.Plugins = slices.Clone(o.Plugins)
-	c.Settings = maps.Clone(o.Settings)
-	c.ManagedSettings = maps.Clone(o.ManagedSettings)
-	c.Hooks = slices.Clone(o.Hooks)
-	c.DialogKinds = slices.Clone(o.DialogKinds)
-	c.MCPServers = maps.Clone(o.MCPServers)
-	c.Requests = maps.Clone(o.Requests)
-	c.SettingSources = slices.Clone(o.SettingSources)
-	c.AddDirs = slices.Clone(o.AddDirs)
-	c.OutputSchema = slices.Clone(o.OutputSchema)
-	c.Env = slices.Clone(o.Env)
-	c.ExtraArgs = slices.Clone(o.ExtraArgs)
+	for r := range optionRows {
+		r.copyTo(&c)
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Timeouts = o.Timeouts.withDefaults()
 	return &c
 }
 
@@ -394,22 +374,4 @@ func (o *Options) clone() *Options {
 // none.
 func (t Timeouts) callback() time.Duration {
 	return cmp.Or(t.Callback, 60*time.Second)
-}
-
-func (t Timeouts) withDefaults() Timeouts {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Initialize, 60 * time.Second},
-		{&t.Control, 5 * time.Second},
-		{&t.Rewind, 30 * time.Second},
-		{&t.MCP, 60 * time.Second},
-		{&t.Close, 5 * time.Second},
-	} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
-	}
-	return t
 }

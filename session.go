@@ -113,6 +113,11 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.oneWay {
+		if err := o.checkInstalled(p); err != nil {
+			return nil, err
+		}
+	}
 	if use == forSession {
 		p.askForEchoes(o)
 	}

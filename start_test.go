@@ -341,7 +341,7 @@ func TestChildVersionFallbacks(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Errorf("%s: error = %v, want %v", name, err, tt.want)
 			}
-			if tt.want == claude.ErrUnsupportedVersion && (!strings.Contains(err.Error(), "found version "+tt.version) || !strings.Contains(err.Error(), "1.0.")) {
+			if tt.want == claude.ErrUnsupportedVersion && (!strings.Contains(err.Error(), "version "+tt.version) || !strings.Contains(err.Error(), "1.0.")) {
 				t.Errorf("%s: the error does not name the versions: %v", name, err)
 			}
 			if err == nil {

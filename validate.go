@@ -3,6 +3,7 @@ package claude
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -12,10 +13,15 @@ import (
 )
 
 // validate reports the first option that cannot be used, before anything is
-// started.
+// started: each by itself, then those that do not go together.
 func (o *Options) validate() error {
+	for r := range optionRows {
+		if problem := r.problem(o); problem != "" {
+			return &OptionError{r.field, problem}
+		}
+	}
 	for _, check := range []func() *OptionError{
-		o.checkNumbers, o.checkChoices, o.checkConflicts, o.checkRules, o.checkAsking, o.checkSession, o.checkTexts, o.checkHooks,
+		o.checkConflicts, o.checkRules, o.checkAsking, o.checkSession, o.checkEntries, o.checkHooks,
 		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings,
 	} {
 		if err := check(); err != nil {
@@ -25,78 +31,89 @@ func (o *Options) validate() error {
 	return nil
 }
 
-func (o *Options) checkNumbers() *OptionError {
-	for _, n := range []struct {
-		field string
-		value float64
-	}{
-		{"MaxTurns", float64(o.MaxTurns)},
-		{"MaxBudgetUSD", o.MaxBudgetUSD},
-		{"Thinking.Budget", float64(o.Thinking.Budget)},
-		{"TaskBudget", float64(o.TaskBudget)},
-		{"Limits.Line", float64(o.Limits.Line)},
-		{"Limits.Unread", float64(o.Limits.Unread)},
-		{"Limits.Queued", float64(o.Limits.Queued)},
-		{"Limits.Pending", float64(o.Limits.Pending)},
-		{"Limits.Callbacks", float64(o.Limits.Callbacks)},
-	} {
-		if !(n.value >= 0) { // also refuses NaN
-			return &OptionError{n.field, fmt.Sprintf("%v is negative or no number", n.value)}
-		}
-	}
-	if o.MaxRetries < NoRetries {
-		return &OptionError{"MaxRetries", fmt.Sprintf("%d is negative (NoRetries is none)", o.MaxRetries)}
-	}
-	if o.Timeouts.API < 0 || o.Timeouts.API > maxAPITimeout {
-		return &OptionError{"Timeouts.API", fmt.Sprintf("%v is not between 0 and %v", o.Timeouts.API, maxAPITimeout)}
-	}
-	for _, d := range []struct {
-		field string
-		value time.Duration
-	}{
-		{"Timeouts.Initialize", o.Timeouts.Initialize},
-		{"Timeouts.Control", o.Timeouts.Control},
-		{"Timeouts.Rewind", o.Timeouts.Rewind},
-		{"Timeouts.MCP", o.Timeouts.MCP},
-		{"Timeouts.Callback", o.Timeouts.Callback},
-		{"Timeouts.Close", o.Timeouts.Close},
-	} {
-		if d.value < 0 && d.value != NoTimeout {
-			return &OptionError{d.field, fmt.Sprintf("%v is negative (NoTimeout takes the bound away)", d.value)}
-		}
-	}
-	return nil
-}
-
 // maxAPITimeout is the longest that the CLI's timers can do: with more they
 // fire at once.
 const maxAPITimeout = math.MaxInt32 * time.Millisecond
 
-func (o *Options) checkChoices() *OptionError {
-	if o.PermissionMode != "" && !o.PermissionMode.Valid() {
-		return &OptionError{"PermissionMode", fmt.Sprintf("unknown mode %q", o.PermissionMode)}
+// problem says what is wrong with the value of an option, by the row or by the
+// type of the field; "" if nothing is.
+func (r *option) problem(o *Options) string {
+	if r.check != nil {
+		return r.check(o)
 	}
-	for _, c := range []struct {
-		field, value string
-		choices      []string
-	}{
-		{"Effort", string(o.Effort), words(EffortLow, EffortMedium, EffortHigh, EffortXHigh, EffortMax)},
-		{"Thinking.Mode", string(o.Thinking.Mode), words(ThinkingAdaptive, ThinkingEnabled, ThinkingDisabled)},
-		{"Thinking.Display", string(o.Thinking.Display), words(ThinkingSummarized, ThinkingOmitted)},
-		{"PermissionPrompts", string(o.PermissionPrompts), words(PermissionPromptsHost, PermissionPromptsNone)},
-		{"QuestionPreview", string(o.QuestionPreview), words(QuestionPreviewMarkdown, QuestionPreviewHTML)},
-	} {
-		if c.value != "" && !slices.Contains(c.choices, c.value) {
-			return &OptionError{c.field, fmt.Sprintf("%q is not one of %s", c.value, strings.Join(c.choices, ", "))}
+	switch v := r.at(o).(type) {
+	case *string:
+		return r.textProblem(*v)
+	case *[]string:
+		return r.listProblem(*v)
+	case *time.Duration:
+		if *v < 0 && *v != NoTimeout {
+			return fmt.Sprintf("%v is negative (NoTimeout takes the bound away)", *v)
+		}
+		return ""
+	}
+	switch v := reflect.ValueOf(r.at(o)).Elem(); v.Kind() {
+	case reflect.Int:
+		return numberProblem(float64(v.Int()))
+	case reflect.Float64:
+		return numberProblem(v.Float())
+	case reflect.String: // of a type of its own
+		return r.textProblem(v.String())
+	case reflect.Slice:
+		if v.Type().Elem().Kind() != reflect.String {
+			return ""
+		}
+		for i := range v.Len() {
+			if problem := r.entryProblem(v.Index(i).String()); problem != "" {
+				return problem
+			}
 		}
 	}
-	sources := words(SettingSourceUser, SettingSourceProject, SettingSourceLocal)
-	for _, s := range o.SettingSources {
-		if !slices.Contains(sources, string(s)) {
-			return &OptionError{"SettingSources", fmt.Sprintf("%q is not one of %s", s, strings.Join(sources, ", "))}
+	return ""
+}
+
+func numberProblem(n float64) string {
+	if !(n >= 0) { // also refuses NaN
+		return fmt.Sprintf("%v is negative or no number", n)
+	}
+	return ""
+}
+
+// textProblem says what is wrong with a text; an empty one is none.
+func (r *option) textProblem(text string) string {
+	if text == "" {
+		return ""
+	}
+	return r.entryProblem(text)
+}
+
+func (r *option) listProblem(list []string) string {
+	for _, text := range list {
+		if problem := r.entryProblem(text); problem != "" {
+			return problem
 		}
 	}
-	return nil
+	return ""
+}
+
+// entryProblem says what is wrong with a text that counts even if it is empty.
+// Control characters have no place in a name, a comma would make two of one, and
+// nothing with a NUL byte can be passed to a process.
+func (r *option) entryProblem(text string) string {
+	travels := r.onCommandLine() || r.env != nil || r.process
+	switch {
+	case r.choices != nil:
+		if !slices.Contains(r.choices, text) {
+			return fmt.Sprintf("%q is not one of %s", text, strings.Join(r.choices, ", "))
+		}
+	case (r.is >= plainText || travels) && strings.ContainsRune(text, 0):
+		return "contains a NUL byte"
+	case r.is >= nameText && strings.ContainsFunc(text, unicode.IsControl):
+		return fmt.Sprintf("%q contains a control character", text)
+	case r.is == entryText && (text == "" || strings.Contains(text, ",")):
+		return fmt.Sprintf("%q is empty or contains a comma", text)
+	}
+	return ""
 }
 
 // words are values as the CLI spells them.
@@ -152,26 +169,8 @@ func (o *Options) checkSession() *OptionError {
 	return nil
 }
 
-// checkTexts refuses what cannot be passed to a process.
-func (o *Options) checkTexts() *OptionError {
-	texts := map[string][]string{
-		"Model": {o.Model}, "FallbackModel": {o.FallbackModel}, "Resume": {o.Resume}, "ResumeAt": {o.ResumeAt},
-		"Cwd": {o.Cwd}, "CLIPath": {o.CLIPath}, "AddDirs": o.AddDirs, "Env": o.Env, "ExtraArgs": o.ExtraArgs,
-		"Agent": {o.Agent}, "Betas": o.Betas, "SettingsFile": {o.SettingsFile}, "ProjectConfigRoot": {o.ProjectConfigRoot},
-		"DebugFile": {o.DebugFile}, "ResumeDropsTurn": {o.ResumeDropsTurn}, "Skills": o.Skills,
-		"PermissionPromptTool": {o.PermissionPromptTool}, "DialogKinds": o.DialogKinds,
-		"Tools": o.Tools, "AllowedTools": o.AllowedTools, "DisallowedTools": o.DisallowedTools,
-	}
-	for field, values := range texts {
-		for _, v := range values {
-			if strings.ContainsRune(v, 0) {
-				return &OptionError{field, "contains a NUL byte"}
-			}
-		}
-	}
-	if err := o.checkNames(); err != nil {
-		return err
-	}
+// checkEntries refuses entries of lists that the CLI or the system would misread.
+func (o *Options) checkEntries() *OptionError {
 	for _, dir := range o.AddDirs {
 		if dir == "" {
 			return &OptionError{"AddDirs", "contains an empty path"}
@@ -180,35 +179,6 @@ func (o *Options) checkTexts() *OptionError {
 	for i, entry := range o.Env {
 		if !strings.Contains(entry, "=") { // not shown: it may be a secret
 			return &OptionError{"Env", fmt.Sprintf("entry %d is not NAME=value", i)}
-		}
-	}
-	return nil
-}
-
-// checkNames refuses names that are no names: control characters have no place
-// in one, and a comma in a list would make two of one.
-func (o *Options) checkNames() *OptionError {
-	for _, list := range []struct {
-		field  string
-		values []string
-		joined bool
-	}{
-		{"Model", []string{o.Model}, false},
-		{"FallbackModel", []string{o.FallbackModel}, false},
-		{"Agent", []string{o.Agent}, false},
-		{"PermissionPromptTool", []string{o.PermissionPromptTool}, false},
-		{"ResumeAt", []string{o.ResumeAt}, false},
-		{"ResumeDropsTurn", []string{o.ResumeDropsTurn}, false},
-		{"Tools", o.Tools, true},
-		{"Betas", o.Betas, true},
-	} {
-		for _, v := range list.values {
-			switch {
-			case strings.ContainsFunc(v, unicode.IsControl):
-				return &OptionError{list.field, fmt.Sprintf("%q contains a control character", v)}
-			case list.joined && (v == "" || strings.Contains(v, ",")):
-				return &OptionError{list.field, fmt.Sprintf("%q is empty or contains a comma", v)}
-			}
 		}
 	}
 	return nil

@@ -3,13 +3,18 @@ package claude
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
@@ -17,20 +22,39 @@ import (
 // API as that of the SDK.
 const Version = "0.1.0"
 
-// The first CLI versions with a feature, as measured. Older ones do not refuse
-// what they lack: they never answer, or never call.
-const (
-	featureInitialize = "1.0.63"
-	featureHooks      = "1.0.85"
-	featureMCP        = "1.0.119" // servers in this process, by the handshake
-	featureOutput     = "2.0.50"  // a schema of answers, by the handshake
-)
+// newest is the newest CLI that was measured: it knows everything that this
+// package asks for.
+const newest = "2.1.325"
 
-// When the handshake learnt to carry prompts and agents, and the command line
-// to carry an empty prompt.
+// since says when the CLI learnt something: lacks is the newest version that
+// was seen without it, has the oldest that was seen with it. Between the two
+// nobody knows, and the CLI is given the benefit of the doubt. If lacks is
+// empty, has is the very first. The zero value is as old as the CLI.
+type since struct{ lacks, has string }
+
+func (f since) always() bool { return f == since{} }
+
+func (f since) missing(version string) bool {
+	if f.lacks == "" {
+		return tooOld(version, f.has)
+	}
+	order, ok := compareVersions(version, f.lacks)
+	return ok && order <= 0
+}
+
+// known reports whether a version is one that has it.
+func (f since) known(version string) bool {
+	order, ok := compareVersions(version, f.has)
+	return ok && order >= 0
+}
+
+// firstInitialize is the first CLI that answers initialize. Older ones do not
+// refuse it: they never answer.
+const firstInitialize = "1.0.63"
+
+// When the command line learnt to carry an empty prompt, and messages to be
+// left as they are. The table of options has the rest.
 var (
-	sincePrompts     = since{"2.0.0", "2.0.77"}
-	sinceAgents      = since{"2.0.0", "2.0.77"}
 	sinceEmptyPrompt = since{"1.0.85", "1.0.128"}
 	sinceVerbatim    = since{"2.1.296", "2.1.299"}
 )
@@ -69,34 +93,25 @@ func tooOld(version, needed string) bool {
 	return ok && order < 0
 }
 
-// checkFeatures refuses a CLI that would silently ignore what the options ask.
+// checkFeatures refuses a CLI that would ignore without a word what the options
+// ask for.
 func (s *Session) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s did not apply the ManagedSettings, %s does", s.foundVersion(ctx), newest))
 	}
-	if err := s.checkOptions(ctx); err != nil {
-		return err
-	}
-	needs := make(map[string]string) // version by what needs it
-	if len(s.opts.Hooks) > 0 {
-		needs["hooks need"] = featureHooks
-	}
-	if len(s.plan.inside) > 0 {
-		needs["MCP servers in this process need"] = featureMCP
-	}
-	if len(s.opts.OutputSchema) > outputOnArgv {
-		needs["a long OutputSchema needs"] = featureOutput
-	}
-	if len(needs) == 0 {
-		return nil
-	}
-	info := s.Info()
-	version := s.cliVersion(ctx)
-	for what, since := range needs {
-		if tooOld(version, since) {
-			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, %s %s", version, what, since))
+	s.warnOfPrompt()
+	for r := range s.opts.inUse() {
+		if r.since.always() || !r.ignored() { // a flag that it does not know it has refused
+			continue
+		}
+		if version := s.cliVersion(ctx); r.since.missing(version) {
+			return s.startError(ErrUnsupportedVersion, r.tooOld(version))
 		}
 	}
+	if len(s.opts.Hooks) == 0 {
+		return nil
+	}
+	version := s.cliVersion(ctx)
 	for _, h := range s.opts.Hooks {
 		// A CLI that does not know an event takes its hooks and never calls them.
 		event, _ := h.Event.Info()
@@ -104,7 +119,49 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, hooks of %s need %s", version, h.Event, event.Since))
 		}
 	}
-	return s.checkFailClosed(ctx, info)
+	return s.checkFailClosed(ctx, s.Info())
+}
+
+// checkInstalled does the same for a query without a handshake, by the version
+// that is installed, if that is known without starting anything. All that such
+// a query can ask for is on the command line.
+func (o *Options) checkInstalled(p *plan) error {
+	if o.Transport != nil {
+		return nil
+	}
+	version := ""
+	for r := range o.inUse() {
+		if r.since.always() {
+			continue
+		}
+		if version == "" {
+			if version = installedVersion(o.CLIPath, p.env); version == "" {
+				return nil
+			}
+		}
+		if r.since.missing(version) {
+			return &StartError{Reason: ErrUnsupportedVersion, Path: o.CLIPath, Err: r.tooOld(version)}
+		}
+	}
+	return nil
+}
+
+// flagSince is a version that knows a flag of ours.
+func flagSince(flag string) string {
+	for r := range optionRows {
+		if r.flag == flag && r.since.has != "" {
+			return r.since.has
+		}
+	}
+	return newest
+}
+
+// tooOld is the error for a version that lacks the option.
+func (r *option) tooOld(version string) error {
+	if r.ignored() {
+		return fmt.Errorf("version %s ignores Options.%s, %s does not", version, r.field, r.since.has)
+	}
+	return fmt.Errorf("version %s does not know Options.%s, %s does", version, r.field, r.since.has)
 }
 
 // checkFailClosed refuses a CLI on which a hook that must fail closed would
@@ -173,4 +230,147 @@ func (s *Session) probeVersion(ctx context.Context) string {
 		s.log.Warn("version check inconclusive")
 	}
 	return version
+}
+
+// operationSince says when an operation came. An older CLI never answers it.
+func operationSince(op string) since {
+	switch op {
+	case "initialize", "interrupt", "mcp_message":
+		return since{} // as old as the channel
+	case "set_permission_mode":
+		return since{"1.0.63", "1.0.85"}
+	case "set_model", "mcp_status":
+		return since{"1.0.85", "1.0.128"}
+	case "set_max_thinking_tokens", "mcp_set_servers", "rewind_files":
+		return since{"2.0.0", "2.0.77"}
+	}
+	return since{"2.1.0", newest}
+}
+
+// readsCancels reports whether the CLI can be told that a reply is no longer
+// awaited. Old ones end at a line that they do not know. They do not name their
+// version either, so a CLI that names none is spared.
+func (s *Session) readsCancels() bool {
+	version := s.Info().CLIVersion
+	return version != "" && !since{"2.1.0", newest}.missing(version)
+}
+
+// checkOperation refuses an operation that the CLI would never answer.
+func (s *Session) checkOperation(ctx context.Context, op string) error {
+	f := operationSince(op)
+	if f.always() {
+		return nil
+	}
+	if version := s.cliVersion(ctx); f.missing(version) {
+		return &ControlError{Op: op, Message: fmt.Sprintf("version %s does not know it, %s does", version, f.has), Err: ErrUnsupportedVersion}
+	}
+	return nil
+}
+
+// checkVerbatim refuses a message that the CLI would read mentions and commands
+// into, although it says not to.
+func (s *Session) checkVerbatim(ctx context.Context) error {
+	if version := s.cliVersion(ctx); sinceVerbatim.missing(version) {
+		return fmt.Errorf("claude: send prompt: version %s ignores ClientComposed, %s does not: %w", version, sinceVerbatim.has, ErrUnsupportedVersion)
+	}
+	return nil
+}
+
+// rewriteSince says when the CLI learnt to use the input that a PreToolUse hook
+// puts in place of another, by what the hook decides beside it. Before that the
+// tool runs with the input it had; 2.1.299 uses a new one, but then asks nobody.
+func rewriteSince(decision string) since {
+	switch decision {
+	case "allow":
+		return since{"2.0.0", "2.0.77"}
+	case "ask":
+		return since{"2.1.0", "2.1.299"}
+	case "":
+		return since{"2.1.299", newest}
+	}
+	return since{} // it does not run
+}
+
+// checkRewrite refuses the reply of a PreToolUse hook that changes an input, if
+// the CLI would run the tool with the one it had.
+func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error {
+	part := jsonx.Member(reply, "hookSpecificOutput")
+	if !jsonx.Present(jsonx.Member(part, "updatedInput")) {
+		return nil
+	}
+	f := rewriteSince(jsonx.Text(jsonx.Member(part, "permissionDecision")))
+	if f.always() {
+		return nil
+	}
+	if version := s.cliVersion(ctx); f.missing(version) {
+		return fmt.Errorf("version %s does not use the changed input of this hook, %s does: %w", version, f.has, ErrUnsupportedVersion)
+	}
+	return nil
+}
+
+// warnOfPrompt logs that an old CLI uses its own prompt in place of an empty
+// one. It is not worth starting a process to ask for the version.
+func (s *Session) warnOfPrompt() {
+	if !s.opts.SystemPrompt.empty() {
+		return
+	}
+	version := s.Info().CLIVersion
+	if version == "" && s.opts.Transport == nil {
+		version = s.packageVersion()
+	}
+	if sinceEmptyPrompt.missing(version) {
+		s.log.Warn("this CLI uses the prompt of Claude Code, although SystemPrompt is empty", "version", version)
+	}
+}
+
+// cliVersion returns the version of the CLI, "" if it cannot be found out. One
+// that does not name it in the handshake is old, and asked once.
+func (s *Session) cliVersion(ctx context.Context) string {
+	if version := s.Info().CLIVersion; version != "" || s.opts.Transport != nil {
+		return version
+	}
+	s.mu.Lock()
+	known := s.asked
+	s.mu.Unlock()
+	if known != nil {
+		return *known
+	}
+	version := s.probeVersion(ctx)
+	if ctx.Err() == nil {
+		s.mu.Lock()
+		s.asked = &version
+		s.mu.Unlock()
+	}
+	return version
+}
+
+// packageVersion is that of installedVersion for the session's CLI.
+func (s *Session) packageVersion() string { return installedVersion(s.opts.CLIPath, s.plan.env) }
+
+// installedVersion returns the version in the package that the executable came
+// with, or in its name, "" if neither has one. It saves starting the CLI, which
+// can take seconds.
+func installedVersion(path string, env []string) string {
+	path, err := proc.Find(path, env)
+	if err != nil {
+		return ""
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return ""
+	}
+	if name := filepath.Base(path); versionForm.FindString(name) == name {
+		return name // as the native installer names it
+	}
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "package.json"))
+	if err != nil {
+		return ""
+	}
+	var pkg struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(text, &pkg) != nil || !strings.HasPrefix(pkg.Name, "@anthropic-ai/claude-code") {
+		return ""
+	}
+	return versionForm.FindString(pkg.Version)
 }
