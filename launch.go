@@ -133,6 +133,32 @@ func (a *arguments) add(name string, field any) {
 	}
 }
 
+// allowed returns the rules that need no question, with those for skills: the
+// CLI asks for every skill that no rule allows.
+func (o *Options) allowed() []string {
+	rules := slices.Clone(o.AllowedTools)
+	add := func(rule string) {
+		if !slices.Contains(rules, rule) {
+			rules = append(rules, rule)
+		}
+	}
+	if o.AllSkills {
+		add("Skill")
+	}
+	for _, name := range o.Skills {
+		add("Skill(" + name + ")")
+	}
+	return rules
+}
+
+// pluginFlag is the flag that loads a plugin.
+func pluginFlag(p control.PluginConfig) string {
+	if p.SkipMCPDiscovery {
+		return "--plugin-dir-no-mcp"
+	}
+	return "--plugin-dir"
+}
+
 // inTwoWords is the form of two flags that 1.0.128 and 2.0.0 look for before
 // they parse the rest: joined to their values they are ignored without a word.
 // A value that looks like a flag stays joined.

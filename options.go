@@ -375,3 +375,6 @@ func (o *Options) clone() *Options {
 func (t Timeouts) callback() time.Duration {
 	return cmp.Or(t.Callback, 60*time.Second)
 }
+
+// empty reports whether the model is to be told nothing.
+func (p SystemPrompt) empty() bool { return !p.Preset && p.Text == "" && p.Sections == nil }
