@@ -241,19 +241,19 @@ func TestFailedOperationNamesItsRequest(t *testing.T) {
 	})
 }
 
-// operation is one method of a session, what it sends and what comes back.
-type operation struct {
+// methodCase is one method of a session, what it sends and what comes back.
+type methodCase struct {
 	sent, reply string
 	call        func(ctx context.Context, s *claude.Session) (any, error)
 	want        string
 }
 
-func operations() []operation {
+func operations() []methodCase {
 	type c = context.Context
 	type s = *claude.Session
 	type m = map[string]any
 	none := func(err error) (any, error) { return nil, err }
-	return []operation{
+	return []methodCase{
 		{`{"subtype":"interrupt","cancel_queued":true}`, `{"still_queued":[],"cancelled":["a"]}`,
 			func(ctx c, s s) (any, error) { return s.InterruptAll(ctx) }, `{"still_queued":[],"cancelled":["a"]}`},
 		{`{"subtype":"cancel_async_message","message_uuid":"m"}`, `{"cancelled":true}`, func(ctx c, s s) (any, error) { return s.CancelPrompt(ctx, "m") }, `true`},

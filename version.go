@@ -15,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/operation"
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
@@ -24,7 +25,7 @@ const Version = "0.1.0"
 
 // newest is the newest CLI that was measured: it knows everything that this
 // package asks for.
-const newest = "2.1.325"
+const newest = operation.Newest
 
 // since says when the CLI learnt something: lacks is the newest version that
 // was seen without it, has the oldest that was seen with it. Between the two
@@ -234,17 +235,10 @@ func (s *Session) probeVersion(ctx context.Context) string {
 
 // operationSince says when an operation came. An older CLI never answers it.
 func operationSince(op string) since {
-	switch op {
-	case "initialize", "interrupt", "mcp_message":
-		return since{} // as old as the channel
-	case "set_permission_mode":
-		return since{"1.0.63", "1.0.85"}
-	case "set_model", "mcp_status":
-		return since{"1.0.85", "1.0.128"}
-	case "set_max_thinking_tokens", "mcp_set_servers", "rewind_files":
-		return since{"2.0.0", "2.0.77"}
+	if row := operation.Find(op); row != nil {
+		return since{row.Lacks, row.Has}
 	}
-	return since{"2.1.0", newest}
+	return late
 }
 
 // readsCancels reports whether the CLI can be told that a reply is no longer
@@ -252,7 +246,7 @@ func operationSince(op string) since {
 // version either, so a CLI that names none is spared.
 func (s *Session) readsCancels() bool {
 	version := s.Info().CLIVersion
-	return version != "" && !since{"2.1.0", newest}.missing(version)
+	return version != "" && !late.missing(version)
 }
 
 // checkOperation refuses an operation that the CLI would never answer.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/operation"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
@@ -21,7 +22,7 @@ import (
 )
 
 // defaultVersion is the version of the CLI whose behaviour this is.
-const defaultVersion = "2.1.325"
+const defaultVersion = operation.Newest
 
 // Request serves a control request of the client.
 func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {

@@ -7,6 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/operation"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -95,49 +96,14 @@ func replyDocument(x *Exchange, r wire.Response) document {
 	return document{name: "reply " + x.Subtype, body: r.Payload, decoder: decoder{decode: replyTo(x.Subtype)}}
 }
 
-// replyTo returns the decoder of the replies to an operation.
+// replyTo returns the decoder of the replies to an operation, nil if they have
+// no type.
 func replyTo(subtype string) func([]byte) ([]byte, error) {
-	switch subtype {
-	case "initialize":
-		return into[control.Info]
-	case "interrupt":
-		return into[control.Interrupted]
-	case "rewind_files":
-		return into[control.Rewind]
-	case "get_context_usage":
-		return into[control.ContextUsage]
-	case "get_usage":
-		return into[control.Usage]
-	case "get_settings":
-		return into[control.Settings]
-	case "get_session_cost":
-		return into[control.SessionCost]
-	case "get_binary_version":
-		return into[control.BinaryVersion]
-	case "reload_plugins":
-		return into[control.PluginReload]
-	case "get_hooks_listing":
-		return into[control.Hooks]
-	case "get_task_output":
-		return into[control.TaskOutput]
-	case "read_file":
-		return into[control.FileContents]
-	case "file_suggestions":
-		return into[control.FileSuggestions]
-	case "list_permission_rules":
-		return into[control.PermissionRules]
-	case "mcp_call":
-		return into[control.MCPCallResult]
-	case "side_question":
-		return into[control.SideAnswer]
-	case "mcp_set_servers":
-		return into[control.MCPSetResult]
-	case "mcp_status":
-		return into[struct {
-			Servers []control.MCPServerStatus `json:"mcpServers"`
-		}]
+	op := operation.Find(subtype)
+	if op == nil || op.Reply == nil {
+		return nil
 	}
-	return nil
+	return func(doc []byte) ([]byte, error) { return again(doc, op.Reply()) }
 }
 
 // hookInput returns the decoder for the input of an event, nil for an event that

@@ -87,7 +87,7 @@ func render(all []*measured) string {
 	})
 	table(&b, "Control operations", "request", all, func(yield func(string, func(*measured) string) bool) {
 		for _, op := range operations {
-			if !yield("`"+op.name+"`", func(m *measured) string { return m.operations[op.name] }) {
+			if !yield("`"+op.Subtype+"`", func(m *measured) string { return m.operations[op.Subtype] }) {
 				return
 			}
 		}

@@ -45,7 +45,7 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 	}
 	if !sessions {
 		for _, op := range operations() {
-			m.operations[op.name] = "-"
+			m.operations[op.Subtype] = "-"
 		}
 		return m, nil
 	}
@@ -74,12 +74,12 @@ func answered(ctx context.Context, s *claude.Session, m *measured) {
 	var group sync.WaitGroup
 	for _, op := range operations() {
 		group.Go(func() {
-			err := s.Control(ctx, op.name, op.payload, nil)
+			err := s.Control(ctx, op.Subtype, harmless(op), nil)
 			refusal, refused := errors.AsType[*claude.ControlError](err)
 			known := err == nil || refused && refusal.Err == nil && !unknown(refusal)
 			mu.Lock()
 			defer mu.Unlock()
-			m.operations[op.name] = verdict(known, nil)
+			m.operations[op.Subtype] = verdict(known, nil)
 		})
 	}
 	group.Wait()

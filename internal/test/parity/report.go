@@ -35,11 +35,11 @@ What the Python SDK has, as of `+"`%s`"+` %s, is kept by hand. A test fails when
 		names []string
 		table map[string]entry
 	}{
-		{"Options", theirs.options, options()},
+		{"Options", theirs.options, ours.named("Options.", theirs.options, options())},
 		{"Control requests", theirs.subtypes, controls()},
 		{"Hook events", theirs.hooks, hooks()},
 		{"Messages", theirs.messages, messages(theirs.messages)},
-		{"Methods of a query", theirs.methods, methods()},
+		{"Methods of a query", theirs.methods, ours.named("Session.", theirs.methods, methods())},
 		{"Functions and classes", theirs.exports, exports()},
 		{"Python: options", names(pythonOptions()), pythonOptions()},
 		{"Python: methods of a client", names(pythonMethods()), pythonMethods()},
@@ -128,6 +128,21 @@ func messages(kinds []string) map[string]entry {
 // source is what the packages of this module declare.
 type source struct {
 	names map[string]bool // "Options.Model", "Session.Run", "Ask", "hook.Stop"
+}
+
+// named adds to a table what has the same name on both sides, but for its case.
+func (s *source) named(prefix string, theirs []string, table map[string]entry) map[string]entry {
+	for name := range s.names {
+		short, ok := strings.CutPrefix(name, prefix)
+		i := slices.IndexFunc(theirs, func(their string) bool { return strings.EqualFold(their, short) })
+		if !ok || i < 0 {
+			continue
+		}
+		if _, written := table[theirs[i]]; !written {
+			table[theirs[i]] = entry{here: name}
+		}
+	}
+	return table
 }
 
 func (s *source) has(name string) bool { return s.names[name] }

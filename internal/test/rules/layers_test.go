@@ -18,7 +18,7 @@ func layers() [][]string {
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "permission/policy"},
 		{"message", "hook"},
-		{"internal/wire", "history"},
+		{"internal/wire", "internal/operation", "history"},
 		{"internal/peer", "internal/inbox"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest"},
@@ -43,7 +43,7 @@ func apart() map[string][]string {
 		"internal/test/inject":          nil,
 		"internal/test/realcli":         nil,
 		"internal/test/realcli/install": {"internal/test/realcli"},
-		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/test/leak", "internal/test/realcli", "message", "permission"},
+		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/leak", "internal/test/realcli", "message", "permission"},
 	}
 }
 
