@@ -17,7 +17,7 @@ import (
 
 // demoCommand is "claudectl demo".
 type demoCommand struct {
-	CLI           string `name:"cli" placeholder:"PATH" help:"Use a real CLI, with your account: \"claude\", or its path."`
+	CLI           string `name:"cli" placeholder:"PATH" complete:"file" help:"Use a real CLI, with your account: \"claude\", or its path."`
 	ScriptedModel bool   `help:"Use a real CLI with a scripted model on loopback: no account, no cost."`
 	Ask           bool   `help:"Answer the question for permission yourself."`
 }

@@ -8,6 +8,7 @@
 //	claudectl inspect FILE          the same, for people
 //	claudectl fake session.json     a scripted CLI for SDKs of any language
 //	claudectl parity                what this build offers of the official SDKs
+//	claudectl completion bash       completion for bash, zsh or fish
 //	claudectl versions              what it knows of versions of the CLI
 //
 // # How it is built

@@ -15,7 +15,7 @@ import (
 
 // doctorCommand is "claudectl doctor".
 type doctorCommand struct {
-	CLI string `name:"cli" placeholder:"PATH" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	CLI string `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
 	Cwd string `placeholder:"DIR" help:"The working directory, whose settings count."`
 }
 

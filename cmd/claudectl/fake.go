@@ -9,7 +9,7 @@ import (
 
 // fakeCommand is "claudectl fake".
 type fakeCommand struct {
-	Script string   `arg:"" help:"A script or a recording." type:"path"`
+	Script string   `arg:"" complete:"file" help:"A script or a recording." type:"path"`
 	Args   []string `arg:"" optional:"" passthrough:"" help:"The command line of the CLI, as an SDK writes it."`
 }
 

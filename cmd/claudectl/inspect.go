@@ -14,10 +14,10 @@ import (
 
 // inspectCommand is "claudectl inspect".
 type inspectCommand struct {
-	Files []string `arg:"" name:"file" help:"A recording, or - for standard input. With --unknown also several, and folders of recordings."`
+	Files []string `arg:"" name:"file" complete:"file" help:"A recording, or - for standard input. With --unknown also several, and folders of recordings."`
 
 	Unknown bool   `help:"List what in all recordings this build does not know, or would write in another form; exit with 11 if there is such."`
-	HTML    string `name:"html" placeholder:"FILE" help:"Write one page for a browser to FILE, or - for standard output."`
+	HTML    string `name:"html" placeholder:"FILE" complete:"file" help:"Write one page for a browser to FILE, or - for standard output."`
 
 	Kind    []string `placeholder:"KIND" help:"Show frames of these kinds, types or subtypes only, such as permission or can_use_tool."`
 	From    string   `enum:",sdk,cli" default:"" help:"Show frames of one side only: sdk or cli."`

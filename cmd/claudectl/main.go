@@ -38,7 +38,10 @@ type commands struct {
 	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDKs."`
 	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
 
-	Wait waitCommand `cmd:"" hidden:""`
+	Completion completionCommand `cmd:"" help:"Print what bash, zsh or fish need to complete commands."`
+
+	Complete completeCommand `cmd:"" hidden:""`
+	Wait     waitCommand     `cmd:"" hidden:""`
 }
 
 // run is the whole program: it returns the exit code.

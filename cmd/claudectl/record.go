@@ -17,8 +17,8 @@ import (
 
 // recordCommand is "claudectl record".
 type recordCommand struct {
-	Output   string   `short:"o" placeholder:"FILE" help:"Where to write the recording. A file that exists is kept: the name gets a number. By default session-TIME.ndjson here."`
-	Wrapper  string   `placeholder:"FILE" help:"Start nothing, but write a script to FILE that records whoever starts it."`
+	Output   string   `short:"o" placeholder:"FILE" complete:"file" help:"Where to write the recording. A file that exists is kept: the name gets a number. By default session-TIME.ndjson here."`
+	Wrapper  string   `placeholder:"FILE" complete:"file" help:"Start nothing, but write a script to FILE that records whoever starts it."`
 	NoRedact bool     `help:"Do not hide secrets in the recording."`
 	Command  []string `arg:"" passthrough:"" help:"The CLI and its arguments."`
 }

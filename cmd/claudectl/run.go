@@ -20,22 +20,22 @@ import (
 type runCommand struct {
 	Prompt []string `arg:"" optional:"" help:"The prompt. Without one it is read from standard input."`
 
-	CLI    string   `name:"cli" placeholder:"PATH" help:"The CLI. Otherwise it is looked for as \"claude\"."`
-	Cwd    string   `placeholder:"DIR" help:"The working directory."`
-	AddDir []string `placeholder:"DIR" sep:"none" help:"Another directory that tools may use."`
+	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	Cwd    string   `placeholder:"DIR" complete:"file" help:"The working directory."`
+	AddDir []string `placeholder:"DIR" complete:"file" sep:"none" help:"Another directory that tools may use."`
 
 	Model  string `placeholder:"NAME" help:"The model."`
 	System string `placeholder:"TEXT" help:"The system prompt, in place of that of Claude Code."`
-	Schema string `placeholder:"FILE" help:"A JSON Schema of the answer, which then is JSON."`
+	Schema string `placeholder:"FILE" complete:"file" help:"A JSON Schema of the answer, which then is JSON."`
 
-	Mode  string   `placeholder:"MODE" help:"The permission mode: default, acceptEdits, plan, dontAsk, auto, bypassPermissions."`
+	Mode  string   `placeholder:"MODE" complete:"mode" help:"The permission mode: default, acceptEdits, plan, dontAsk, auto, bypassPermissions."`
 	Allow []string `placeholder:"RULE" sep:"none" help:"A rule that needs no question, such as \"Bash(git:*)\"."`
 	Deny  []string `placeholder:"RULE" sep:"none" help:"A rule that is always refused."`
 
 	MaxTurns  int     `placeholder:"N" help:"How often the model may be called."`
 	MaxBudget float64 `placeholder:"USD" help:"What it may cost."`
 
-	Resume   string `placeholder:"ID" xor:"resume" help:"Continue a session."`
+	Resume   string `placeholder:"ID" complete:"session-here" xor:"resume" help:"Continue a session."`
 	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory."`
 	Fork     bool   `help:"Continue in a copy; the original session is unchanged."`
 

@@ -104,7 +104,7 @@ func (c *console) done(id, what string) error {
 
 // sessionsRename is "claudectl sessions rename".
 type sessionsRename struct {
-	ID    string   `arg:"" help:"The session, by its id or the beginning of it."`
+	ID    string   `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	Title []string `arg:"" help:"The title."`
 }
 
@@ -120,7 +120,7 @@ func (r *sessionsRename) Run(c *console) error {
 
 // sessionsTag is "claudectl sessions tag".
 type sessionsTag struct {
-	ID  string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID  string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	Tag string `arg:"" optional:"" help:"The tag. Without one the tag is taken away."`
 }
 
@@ -139,7 +139,7 @@ func (r *sessionsTag) Run(c *console) error {
 
 // sessionsArchive is "claudectl sessions archive".
 type sessionsArchive struct {
-	ID string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 }
 
 // Run archives the session.
@@ -151,7 +151,7 @@ func (r *sessionsArchive) Run(c *console) error {
 
 // sessionsUnarchive is "claudectl sessions unarchive".
 type sessionsUnarchive struct {
-	ID string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 }
 
 // Run takes the session out of the archive.
@@ -163,7 +163,7 @@ func (r *sessionsUnarchive) Run(c *console) error {
 
 // sessionsFork is "claudectl sessions fork".
 type sessionsFork struct {
-	ID           string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID           string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	UpTo         string `placeholder:"UUID" help:"The last message of the copy, as \"claudectl sessions show --json\" names it."`
 	Title        string `placeholder:"TEXT" help:"The title of the copy."`
 	KeepDeferred bool   `help:"Also copy a tool call that a hook has put off."`
@@ -186,7 +186,7 @@ func (r *sessionsFork) Run(c *console) error {
 
 // sessionsDelete is "claudectl sessions delete".
 type sessionsDelete struct {
-	ID  string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID  string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	Yes bool   `short:"y" help:"Do not ask."`
 }
 

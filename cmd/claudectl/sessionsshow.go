@@ -17,10 +17,10 @@ import (
 
 // sessionsShow is "claudectl sessions show".
 type sessionsShow struct {
-	ID     string `arg:"" help:"The session, by its id or the beginning of it."`
+	ID     string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	Agent  string `placeholder:"ID" help:"Show what a sub-agent was told and said."`
 	System bool   `help:"Also show system lines, such as the boundary of a compaction."`
-	HTML   string `name:"html" placeholder:"FILE" help:"Write one page for a browser to FILE, or - for standard output."`
+	HTML   string `name:"html" placeholder:"FILE" complete:"file" help:"Write one page for a browser to FILE, or - for standard output."`
 }
 
 // shown is a message as "sessions show --json" writes it.
@@ -178,10 +178,10 @@ func indent(text string) string {
 
 // sessionsResume is "claudectl sessions resume".
 type sessionsResume struct {
-	ID     string   `arg:"" optional:"" help:"The session, by its id or the beginning of it. Without one you choose from a list."`
+	ID     string   `arg:"" optional:"" complete:"session" help:"The session, by its id or the beginning of it. Without one you choose from a list."`
 	Prompt []string `arg:"" optional:"" help:"The prompt. Without one it is asked for, or read from standard input."`
-	CLI    string   `name:"cli" placeholder:"PATH" help:"The CLI. Otherwise it is looked for as \"claude\"."`
-	Mode   string   `placeholder:"MODE" help:"The permission mode, as with \"claudectl run\"."`
+	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	Mode   string   `placeholder:"MODE" complete:"mode" help:"The permission mode, as with \"claudectl run\"."`
 	Fork   bool     `help:"Continue in a copy; the original session is unchanged."`
 }
 
