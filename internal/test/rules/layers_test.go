@@ -42,6 +42,7 @@ func apart() map[string][]string {
 		"internal/test/rules":           nil,
 		"internal/test/inject":          nil,
 		"internal/test/realcli":         nil,
+		"internal/test/server":          {"internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
 		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/leak", "internal/test/realcli", "message", "permission"},
 	}

@@ -1,0 +1,74 @@
+package redisstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Store is a store in Redis. Its methods may be called from any goroutine.
+type Store struct {
+	db   redis.UniversalClient
+	base string
+}
+
+var _ interface {
+	store.Fleet
+	store.Summarizer
+} = (*Store)(nil)
+
+// Open connects to a server by its URL, such as "redis://user@host:6379/0", or
+// "rediss://" with TLS. Close the store when it is no longer used.
+func Open(ctx context.Context, url string) (*Store, error) {
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		return nil, errors.New("claude: redisstore: the URL cannot be read: want \"redis://HOST:PORT/NUMBER\"") // it may hold a password
+	}
+	opts.ContextTimeoutEnabled = true
+	s := New(redis.NewClient(opts))
+	if err := s.db.Ping(ctx).Err(); err != nil {
+		return nil, fmt.Errorf("claude: redisstore: %w", errors.Join(err, s.db.Close()))
+	}
+	return s, nil
+}
+
+// New returns a store that uses a client, also one of a cluster. The client should
+// have ContextTimeoutEnabled, so that calls end with their contexts.
+func New(db redis.UniversalClient) *Store { return &Store{db: db, base: "claude"} }
+
+// Close closes the client.
+func (s *Store) Close() error { return s.db.Close() }
+
+// key returns a key of a project. The part in braces decides on which node of a
+// cluster it lies.
+func (s *Store) key(project string, parts ...string) string {
+	return s.base + ":{" + project + "}:" + strings.Join(parts, ":")
+}
+
+// fail says where an error comes from, once.
+func fail(what any, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("claude: redisstore: %v: %w", what, err)
+}
+
+// verdict returns the error that the answer of a script stands for.
+func verdict(answer int64) error {
+	switch answer {
+	case leaseLost:
+		return store.ErrLeaseLost
+	case deleted:
+		return store.ErrDeleted
+	case conflict:
+		return store.ErrConflict
+	case notFound:
+		return store.ErrNotFound
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// parseRecord reads a record as it is kept: the revision, a colon, the value.
+func parseRecord(k store.RecordKey, text string) (store.Record, error) {
+	number, value, ok := strings.Cut(text, ":")
+	revision, err := strconv.ParseInt(number, 10, 64)
+	if !ok || err != nil {
+		return store.Record{}, fail(k, fmt.Errorf("%w: a record without a revision", store.ErrDamaged))
+	}
+	return store.Record{Key: k, Value: []byte(value), Revision: revision}, nil
+}
+
+// GetRecord implements [store.Records].
+func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+		return store.Record{}, err
+	}
+	text, err := s.db.HGet(ctx, s.key(k.Project, "records", k.Kind), k.Name).Result()
+	if err == redis.Nil {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Record{}, fail(k, err)
+	}
+	return parseRecord(k, text)
+}
+
+// recordKeys returns the keys of scripts that change a record.
+func (s *Store) recordKeys(k store.RecordKey, f store.Fence) []string {
+	return []string{s.leaseKey(k.Project, f), s.key(k.Project, "records", k.Kind), s.key(k.Project, "names", k.Kind)}
+}
+
+// PutRecord implements [store.Records].
+func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+		return 0, err
+	}
+	keys := append(s.recordKeys(k, f), s.key(k.Project, "revision"))
+	next, err := s.run(ctx, putScript(), keys, token(f), k.Name, strconv.FormatInt(revision, 10), value)
+	if err != nil {
+		return 0, fail(k, err)
+	}
+	return next, nil
+}
+
+// DropRecord implements [store.Records].
+func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
+		return err
+	}
+	_, err := s.run(ctx, dropScript(), s.recordKeys(k, f), token(f), k.Name, strconv.FormatInt(revision, 10))
+	return fail(k, err)
+}
+
+// ScanRecords implements [store.Records].
+func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		from := "-"
+		if after != "" {
+			from = "(" + after
+		}
+		for {
+			names, values, err := s.records(ctx, project, kind, from)
+			if err != nil {
+				yield(store.Record{}, fail(project+"/"+kind, err))
+				return
+			}
+			if len(names) == 0 {
+				return
+			}
+			for i, name := range names {
+				text, ok := values[i].(string)
+				if !ok {
+					continue // dropped in the meantime
+				}
+				r, err := parseRecord(store.RecordKey{Project: project, Kind: kind, Name: name}, text)
+				if !yield(r, err) || err != nil {
+					return
+				}
+			}
+			from = "(" + names[len(names)-1]
+		}
+	}
+}
+
+// records reads some records in the order of their names. A value may be a
+// mebibyte, so it is a few.
+func (s *Store) records(ctx context.Context, project, kind, from string) ([]string, []any, error) {
+	names, err := s.db.ZRangeByLex(ctx, s.key(project, "names", kind), &redis.ZRangeBy{Min: from, Max: "+", Count: page}).Result()
+	if err != nil || len(names) == 0 {
+		return nil, nil, err
+	}
+	values, err := s.db.HMGet(ctx, s.key(project, "records", kind), names...).Result()
+	return names, values, err
+}
+
+// Now implements [store.Records].
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	t, err := s.db.Time(ctx).Result()
+	return t, fail("clock", err)
+}

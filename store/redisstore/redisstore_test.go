@@ -1,0 +1,89 @@
+package redisstore_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/claude-agent-go/claude/internal/test/server"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/redisstore"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+func open(t testing.TB, url string) *redisstore.Store {
+	t.Helper()
+	s, err := redisstore.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func TestRedis(t *testing.T) {
+	url := server.Redis(t)
+	storetest.Run(t, storetest.Target{
+		Open:  func(t *testing.T) store.Store { return open(t, url) },
+		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
+	})
+}
+
+// A cluster refuses a script whose keys lie on different nodes.
+func TestCluster(t *testing.T) {
+	address := strings.TrimPrefix(server.Redis(t, "--cluster-enabled", "yes"), "redis://")
+	one := redis.NewClient(&redis.Options{Addr: address})
+	defer one.Close()
+	if err := one.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for { // until the node has noticed
+		info, err := one.ClusterInfo(t.Context()).Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(info, "cluster_state:ok") {
+			break
+		}
+	}
+	cluster := func(t *testing.T) store.Store {
+		s := redisstore.New(redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}, ContextTimeoutEnabled: true}))
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	storetest.Run(t, storetest.Target{Open: cluster, Again: func(t *testing.T, _ store.Store) store.Store { return cluster(t) }})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for _, url := range []string{"", "localhost:6379", "http://x:hunter2@localhost", "redis://:hunter2@127.0.0.1:1/0", "redis://:hunter2@127.0.0.1:x"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := redisstore.Open(ctx, url)
+		cancel()
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v, %v", url, s, err)
+		}
+	}
+}
+
+// BenchmarkAppend measures what a turn costs: two batches of five entries of 2 KB.
+func BenchmarkAppend(b *testing.B) {
+	s := open(b, server.Redis(b))
+	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
+	pad := strings.Repeat("x", 2000)
+	n := 0
+	for b.Loop() {
+		for range 2 {
+			batch := store.Batch{ID: store.NewBatchID()}
+			for range 5 {
+				n++
+				batch.Entries = append(batch.Entries, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%d","pad":%q}`, n, pad)))
+			}
+			if err := s.Append(b.Context(), k, batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

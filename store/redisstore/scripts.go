@@ -1,0 +1,139 @@
+package redisstore
+
+import "github.com/redis/go-redis/v9"
+
+// What scripts answer instead of a result.
+const (
+	leaseLost = -1
+	deleted   = -2
+	conflict  = -3
+	notFound  = -4
+)
+
+// fence is the beginning of each script that changes something: the first key is
+// the lease, the first argument its token, "" for none. A lease that was released
+// ends at 0.
+const fence = `
+if ARGV[1] ~= '' then
+	local l = redis.call('HMGET', KEYS[1], 'token', 'ends')
+	if l[1] ~= ARGV[1] or l[2] == '0' then return -1 end
+end
+`
+
+// now is the server's time in microseconds. Numbers are exact up to 2^53.
+const now = `
+local t = redis.call('TIME')
+local now = t[1] * 1000000 + t[2]
+`
+
+// appendScript appends a batch.
+//
+//	KEYS  lease, deleted, entries, uuids, batches, list
+//	ARGV  token, session, batch id, member of the list, score or "", then uuid and line of each entry
+func appendScript() *redis.Script {
+	return redis.NewScript(fence + now + `
+if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return -2 end
+if #ARGV == 5 then return 0 end
+if ARGV[3] ~= '' and redis.call('SADD', KEYS[5], ARGV[3]) == 0 then return 0 end
+for i = 6, #ARGV, 2 do
+	if ARGV[i] == '' or redis.call('SADD', KEYS[4], ARGV[i]) == 1 then
+		redis.call('RPUSH', KEYS[3], ARGV[i + 1])
+	end
+end
+redis.call('ZADD', KEYS[6], ARGV[5] == '' and string.format('%.0f', now) or ARGV[5], ARGV[4])
+return 0
+`)
+}
+
+// deleteScript deletes a session, whose transcripts of sub-agents are listed
+// under the fourth key. The first is the lease.
+//
+//	KEYS  lease, deleted, list, subs, summaries
+//	ARGV  token, session, beginning of the keys of transcripts
+func deleteScript() *redis.Script {
+	return redis.NewScript(fence + `
+redis.call('SADD', KEYS[2], ARGV[2])
+local subs = redis.call('ZRANGE', KEYS[4], 0, -1)
+table.insert(subs, '')
+for _, sub in ipairs(subs) do
+	for _, part in ipairs({'entries', 'uuids', 'batches'}) do
+		redis.call('DEL', ARGV[3] .. part .. ':' .. ARGV[2] .. ':' .. sub)
+	end
+end
+redis.call('DEL', KEYS[4])
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('HDEL', KEYS[5], ARGV[2])
+return 0
+`)
+}
+
+// deleteSubScript deletes the transcript of a sub-agent.
+//
+//	KEYS  lease, entries, uuids, batches, subs
+//	ARGV  token, sub
+func deleteSubScript() *redis.Script {
+	return redis.NewScript(fence + `
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+redis.call('ZREM', KEYS[5], ARGV[2])
+return 0
+`)
+}
+
+// acquireScript gives out a lease: its token and 0, or 0, the owner and how long
+// the lease lasts.
+//
+//	KEYS  lease
+//	ARGV  owner, time to live in microseconds
+func acquireScript() *redis.Script {
+	return redis.NewScript(now + `
+local l = redis.call('HMGET', KEYS[1], 'owner', 'ends')
+if l[2] and tonumber(l[2]) > now then
+	return {0, l[1], string.format('%.0f', tonumber(l[2]) - now)}
+end
+local token = redis.call('HINCRBY', KEYS[1], 'token', 1)
+redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'ends', string.format('%.0f', now + ARGV[2]))
+return {token, '', '0'}
+`)
+}
+
+// renewScript changes when a lease ends: a time from now, or 0 to release it.
+//
+//	KEYS  lease
+//	ARGV  token, time to live in microseconds
+func renewScript() *redis.Script {
+	return redis.NewScript(fence + now + `
+redis.call('HSET', KEYS[1], 'ends', ARGV[2] == '0' and '0' or string.format('%.0f', now + ARGV[2]))
+return 0
+`)
+}
+
+// putScript changes a record, which is kept with its revision before it.
+//
+//	KEYS  lease, records, names, revisions
+//	ARGV  token, name, revision, value
+func putScript() *redis.Script {
+	return redis.NewScript(fence + `
+local old = redis.call('HGET', KEYS[2], ARGV[2])
+local revision = old and string.match(old, '^%d+') or '0'
+if revision ~= ARGV[3] then return -3 end
+local next = redis.call('INCR', KEYS[4])
+redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', next) .. ':' .. ARGV[4])
+redis.call('ZADD', KEYS[3], 0, ARGV[2])
+return next
+`)
+}
+
+// dropScript removes a record.
+//
+//	KEYS  lease, records, names
+//	ARGV  token, name, revision
+func dropScript() *redis.Script {
+	return redis.NewScript(fence + `
+local old = redis.call('HGET', KEYS[2], ARGV[2])
+if not old then return -4 end
+if string.match(old, '^%d+') ~= ARGV[3] then return -3 end
+redis.call('HDEL', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[2])
+return 0
+`)
+}

@@ -1,0 +1,233 @@
+package redisstore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// token returns a fence as scripts want it, "" for none.
+func token(f store.Fence) string {
+	if f.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(f.Token, 10)
+}
+
+// leaseKey returns the key of a fence's lease.
+func (s *Store) leaseKey(project string, f store.Fence) string {
+	return s.key(project, "lease", f.Name)
+}
+
+// run runs a script that answers with a number.
+func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (int64, error) {
+	n, err := script.Run(ctx, s.db, keys, args...).Int64()
+	if err != nil {
+		return 0, err
+	}
+	return n, verdict(n)
+}
+
+// transcriptKeys returns the keys of a transcript: entries, uuids and batches.
+func (s *Store) transcriptKeys(k store.Key) (entries, uuids, batches string) {
+	return s.key(k.Project, "entries", k.Session, k.Sub), s.key(k.Project, "uuids", k.Session, k.Sub), s.key(k.Project, "batches", k.Session, k.Sub)
+}
+
+// Append implements [store.Store].
+func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	entries, uuids, batches := s.transcriptKeys(k)
+	// A session is listed by when it was modified, a sub-agent by its name.
+	list, member, score := s.key(k.Project, "sessions"), k.Session, ""
+	if k.Sub != "" {
+		list, member, score = s.key(k.Project, "subs", k.Session), k.Sub, "0"
+	}
+	args := []any{token(b.Fence), k.Session, b.ID, member, score}
+	for _, e := range b.Entries {
+		args = append(args, e.UUID(), []byte(e))
+	}
+	_, err := s.run(ctx, appendScript(), []string{s.leaseKey(k.Project, b.Fence), s.key(k.Project, "deleted"), entries, uuids, batches, list}, args...)
+	return fail(k, err)
+}
+
+// page is how many entries are read at once.
+const page = 200
+
+// Load implements [store.Store].
+func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := k.Check(); err != nil {
+			yield(nil, err)
+			return
+		}
+		entries, _, _ := s.transcriptKeys(k)
+		end, err := s.db.LLen(ctx, entries).Result()
+		if err == nil && end == 0 {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			yield(nil, fail(k, err))
+			return
+		}
+		for line, err := range s.lines(ctx, entries, 0, end) {
+			if err = cmp.Or(err, ctx.Err()); err != nil {
+				yield(nil, fail(k, err))
+				return
+			}
+			if !yield(store.Entry(line), nil) {
+				return
+			}
+		}
+	}
+}
+
+// lines yields the entries from one number to another.
+func (s *Store) lines(ctx context.Context, entries string, from, end int64) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for from < end {
+			lines, err := s.db.LRange(ctx, entries, from, min(from+page, end)-1).Result()
+			if err == nil && len(lines) == 0 {
+				err = store.ErrNotFound // it was deleted in the meantime
+			}
+			if err != nil {
+				yield("", err)
+				return
+			}
+			for _, line := range lines {
+				if !yield(line, nil) {
+					return
+				}
+			}
+			from += int64(len(lines))
+		}
+	}
+}
+
+// List implements [store.Lister].
+func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
+	return func(yield func(store.Session, error) bool) {
+		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
+			yield(store.Session{}, err)
+			return
+		}
+		all, err := s.db.ZRevRangeWithScores(ctx, s.key(project, "sessions"), 0, -1).Result()
+		if err != nil {
+			yield(store.Session{}, fail(project, err))
+			return
+		}
+		for _, item := range all {
+			if !yield(store.Session{ID: fmt.Sprint(item.Member), Modified: time.UnixMicro(int64(item.Score))}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ListSubs implements [store.SubLister].
+func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		k := store.Key{Project: project, Session: session}
+		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+			yield("", err)
+			return
+		}
+		subs, err := s.db.ZRange(ctx, s.key(project, "subs", session), 0, -1).Result()
+		if err != nil {
+			yield("", fail(k, err))
+			return
+		}
+		for _, sub := range subs {
+			if !yield(sub, nil) {
+				return
+			}
+		}
+	}
+}
+
+// summary is the fold of the first Count entries of a session.
+type summary struct {
+	Count int64           `json:"count"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// Summaries implements [store.Summarizer]. A summary is brought up to date when it
+// is asked for, from where the last one ended.
+func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
+		for item, err := range s.List(ctx, project) {
+			if err != nil {
+				yield(store.Summary{}, err)
+				return
+			}
+			data, err := s.summary(ctx, store.Key{Project: project, Session: item.ID})
+			if err != nil {
+				yield(store.Summary{}, fail(item.ID, err))
+				return
+			}
+			if data == nil {
+				continue // deleted in the meantime
+			}
+			if !yield(store.Summary{Session: item.ID, Modified: item.Modified, Data: data}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// summary returns the summary of a session, nil if there is no such session.
+func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
+	entries, _, _ := s.transcriptKeys(k)
+	pipe := s.db.Pipeline()
+	length := pipe.LLen(ctx, entries)
+	text := pipe.HGet(ctx, s.key(k.Project, "summaries"), k.Session)
+	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
+		return nil, err
+	}
+	end := length.Val()
+	var kept summary
+	if err := json.Unmarshal([]byte(text.Val()), &kept); err != nil || kept.Count > end {
+		kept = summary{} // there is none yet
+	}
+	if kept.Count == end {
+		return kept.Data, nil
+	}
+	for line, err := range s.lines(ctx, entries, kept.Count, end) {
+		if err != nil {
+			return nil, err
+		}
+		kept.Data = store.Fold(kept.Data, store.Entry(line))
+	}
+	kept.Count = end
+	out, err := json.Marshal(kept)
+	if err == nil {
+		err = s.db.HSet(ctx, s.key(k.Project, "summaries"), k.Session, out).Err()
+	}
+	return kept.Data, err
+}
+
+// Delete implements [store.Deleter].
+func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	lease, subs := s.leaseKey(k.Project, f), s.key(k.Project, "subs", k.Session)
+	var err error
+	if k.Sub != "" {
+		entries, uuids, batches := s.transcriptKeys(k)
+		_, err = s.run(ctx, deleteSubScript(), []string{lease, entries, uuids, batches, subs}, token(f), k.Sub)
+	} else {
+		_, err = s.run(ctx, deleteScript(), []string{lease, s.key(k.Project, "deleted"), s.key(k.Project, "sessions"), subs, s.key(k.Project, "summaries")},
+			token(f), k.Session, s.key(k.Project))
+	}
+	return fail(k, err)
+}

@@ -1,0 +1,107 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dialect is in what the two databases differ. Statements are written with
+// question marks for their arguments and with the words of [dialect.words] in
+// braces.
+type dialect struct {
+	postgres bool
+	words    *strings.Replacer
+}
+
+// now is the time in microseconds since 1970, as the server counts it.
+const postgresNow = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
+
+func postgres() dialect {
+	return dialect{true, strings.NewReplacer(
+		"{id}", "bigint generated always as identity primary key",
+		"{text}", `text collate "C"`, // in the order of the bytes
+		"{bytes}", "bytea",
+		"{share}", "for share",
+		"{now}", postgresNow,
+		"{revisions}", "create sequence claude_revisions",
+	)}
+}
+
+func sqlite() dialect {
+	return dialect{false, strings.NewReplacer(
+		"{id}", "integer primary key",
+		"{text}", "text",
+		"{bytes}", "blob",
+		"{share}", "", // whoever writes is alone
+		"{now}", "(cast(unixepoch('subsec') * 1000 as integer) * 1000)",
+		"{revisions}", "create table claude_revisions as select 0 as n",
+	)}
+}
+
+// sql makes a statement of the database's own.
+func (d dialect) sql(text string) string {
+	text = d.words.Replace(text)
+	if !d.postgres {
+		return text
+	}
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(text, "?") {
+		if n > 0 {
+			b.WriteString("$" + strconv.Itoa(n))
+		}
+		b.WriteString(part)
+		n++
+	}
+	return b.String()
+}
+
+// querier is a database or a transaction.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+// change runs a statement and returns how many rows it changed.
+func (s *Store) change(ctx context.Context, q querier, text string, args ...any) (int64, error) {
+	res, err := q.ExecContext(ctx, s.d.sql(text), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// row runs a query for one row.
+func (s *Store) row(ctx context.Context, q querier, text string, args ...any) *sql.Row {
+	return q.QueryRowContext(ctx, s.d.sql(text), args...)
+}
+
+// within runs a function in a transaction.
+func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // does nothing after Commit
+	if err := do(tx); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// lockSession keeps other writers of a session out until the transaction ends.
+// SQLite has one writer at a time anyway.
+func (s *Store) lockSession(ctx context.Context, tx *sql.Tx, project, session string) error {
+	if !s.d.postgres {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "select pg_advisory_xact_lock(hashtextextended($1, 7201))", project+"/"+session)
+	return err
+}
+
+// fromMicro returns a time of the database.
+func fromMicro(us int64) time.Time { return time.UnixMicro(us) }

@@ -1,0 +1,186 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"iter"
+	"math"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// List implements [store.Lister].
+func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
+	return func(yield func(store.Session, error) bool) {
+		for item, err := range s.sessions(ctx, project, "null") {
+			if !yield(store.Session{ID: item.Session, Modified: item.Modified}, err) {
+				return
+			}
+		}
+	}
+}
+
+// Summaries implements [store.Summarizer].
+func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	return s.sessions(ctx, project, "summary")
+}
+
+// sessions yields the sessions of a project, page by page, with what an expression
+// says as the data.
+func (s *Store) sessions(ctx context.Context, project, data string) iter.Seq2[store.Summary, error] {
+	return func(yield func(store.Summary, error) bool) {
+		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
+			yield(store.Summary{}, err)
+			return
+		}
+		modified, session := int64(math.MaxInt64), ""
+		for {
+			rows, err := s.db.QueryContext(ctx, s.d.sql("select session, modified, "+data+` from claude_transcripts
+				where project = ? and sub = '' and next > 0 and (modified < ? or modified = ? and session > ?)
+				order by modified desc, session limit ?`), project, modified, modified, session, pageRows)
+			var page []store.Summary
+			if err == nil {
+				page, modified, err = scanSessions(rows)
+			}
+			if err != nil {
+				yield(store.Summary{}, fail(name(project), err))
+				return
+			}
+			for _, item := range page {
+				if !yield(item, nil) {
+					return
+				}
+				session = item.Session
+			}
+			if len(page) < pageRows {
+				return
+			}
+		}
+	}
+}
+
+// name is a project as errors show it.
+type name string
+
+// String returns the name.
+func (n name) String() string { return string(n) }
+
+// scanSessions reads a page, and the time of its last row.
+func scanSessions(rows *sql.Rows) (page []store.Summary, last int64, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var item store.Summary
+		if err := rows.Scan(&item.Session, &last, &item.Data); err != nil {
+			return nil, 0, err
+		}
+		item.Modified = fromMicro(last)
+		page = append(page, item)
+	}
+	return page, last, rows.Err()
+}
+
+// ListSubs implements [store.SubLister].
+func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		k := store.Key{Project: project, Session: session}
+		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+			yield("", err)
+			return
+		}
+		subs, err := s.texts(ctx, "select sub from claude_transcripts where project = ? and session = ? and sub <> '' and next > 0 order by sub", project, session)
+		if err != nil {
+			yield("", fail(k, err))
+			return
+		}
+		for _, sub := range subs {
+			if !yield(sub, nil) {
+				return
+			}
+		}
+	}
+}
+
+// texts runs a query for one column.
+func (s *Store) texts(ctx context.Context, text string, args ...any) ([]string, error) {
+	rows, err := s.db.QueryContext(ctx, s.d.sql(text), args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var t string
+		if err := rows.Scan(&t); err != nil {
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, rows.Err()
+}
+
+// Delete implements [store.Deleter].
+func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	return fail(k, s.within(ctx, func(tx *sql.Tx) error {
+		if err := s.fenced(ctx, tx, f); err != nil {
+			return err
+		}
+		if err := s.lockSession(ctx, tx, k.Project, k.Session); err != nil {
+			return err
+		}
+		if k.Sub != "" {
+			_, err := s.change(ctx, tx, "delete from claude_transcripts where project = ? and session = ? and sub = ?", k.Project, k.Session, k.Sub)
+			return err
+		}
+		return s.bury(ctx, tx, k)
+	}))
+}
+
+// bury deletes a session that is locked, and notes that it was.
+func (s *Store) bury(ctx context.Context, tx *sql.Tx, k store.Key) error {
+	if _, err := s.change(ctx, tx, "insert into claude_deleted (project, session) values (?, ?) on conflict do nothing", k.Project, k.Session); err != nil {
+		return err
+	}
+	_, err := s.change(ctx, tx, "delete from claude_transcripts where project = ? and session = ?", k.Project, k.Session)
+	return err
+}
+
+// Prune deletes the sessions of a project that nobody has appended to since a
+// time, by the database's clock, and returns how many those were. It deletes them
+// one by one, so that it can be stopped, and goes on where it was.
+func (s *Store) Prune(ctx context.Context, project string, before time.Time) (n int, err error) {
+	if err := store.CheckProject(project); err != nil {
+		return 0, err
+	}
+	old, err := s.texts(ctx, "select session from claude_transcripts where project = ? and sub = '' and modified < ?", project, before.UnixMicro())
+	if err != nil {
+		return 0, fail(name(project), err)
+	}
+	for _, session := range old {
+		k := store.Key{Project: project, Session: session}
+		deleted := false
+		err := s.within(ctx, func(tx *sql.Tx) error {
+			if err := s.lockSession(ctx, tx, project, session); err != nil {
+				return err
+			}
+			var modified int64
+			// Somebody may have appended in the meantime.
+			if err := s.row(ctx, tx, "select coalesce(max(modified), 0) from claude_transcripts where project = ? and session = ?", project, session).Scan(&modified); err != nil || modified >= before.UnixMicro() {
+				return err
+			}
+			deleted = true
+			return s.bury(ctx, tx, k)
+		})
+		if err != nil {
+			return n, fail(k, err)
+		}
+		if deleted {
+			n++
+		}
+	}
+	return n, nil
+}

@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	_ "modernc.org/sqlite"             // the driver "sqlite"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Store is a store in a SQL database. Its methods may be called from any
+// goroutine.
+type Store struct {
+	db *sql.DB
+	d  dialect
+}
+
+var _ interface {
+	store.Fleet
+	store.Summarizer
+} = (*Store)(nil)
+
+// ErrScheme means that a data source is neither SQLite nor Postgres.
+var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqlite:FILE"`)
+
+// Open opens a database and makes or updates the tables. The data source is a URL
+// of Postgres ("postgres://user@host/database") or a file of SQLite
+// ("sqlite:FILE"). Close the store when it is no longer used.
+func Open(ctx context.Context, source string) (*Store, error) {
+	switch scheme, rest, _ := strings.Cut(source, ":"); scheme {
+	case "postgres", "postgresql":
+		db, err := sql.Open("pgx", source)
+		if err != nil {
+			return nil, fmt.Errorf("claude: sqlstore: %w", hide(err, source))
+		}
+		return open(ctx, db, postgres())
+	case "sqlite":
+		if rest == "" || strings.Contains(rest, "?") {
+			return nil, fmt.Errorf("claude: sqlstore: %q %w", source, ErrScheme)
+		}
+		// A writer takes its lock when it begins, not in the middle. WAL lets
+		// others read meanwhile. FULL survives a crash of the machine.
+		dsn := "file:" + (&url.URL{Path: strings.TrimPrefix(rest, "//")}).EscapedPath() +
+			"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+		db, err := sql.Open("sqlite", dsn)
+		if err != nil {
+			return nil, fmt.Errorf("claude: sqlstore: %w", err)
+		}
+		return open(ctx, db, sqlite())
+	default:
+		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
+	}
+}
+
+// hide keeps a password in a data source out of an error.
+func hide(err error, source string) error {
+	if strings.Contains(err.Error(), source) {
+		return errors.New(strings.ReplaceAll(err.Error(), source, "postgres://…"))
+	}
+	return err
+}
+
+func open(ctx context.Context, db *sql.DB, d dialect) (*Store, error) {
+	s := &Store{db, d}
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return s, nil
+}
+
+// Close closes the database.
+func (s *Store) Close() error { return s.db.Close() }

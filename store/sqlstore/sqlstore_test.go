@@ -1,0 +1,179 @@
+package sqlstore_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/server"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/sqlstore"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+// open opens a store that is closed at the end of the test.
+func open(t *testing.T, source string) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(t.Context(), source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// contract holds the store of a data source to the contract.
+func contract(t *testing.T, source string) {
+	storetest.Run(t, storetest.Target{
+		Open:  func(t *testing.T) store.Store { return open(t, source) },
+		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, source) },
+	})
+}
+
+func TestSQLite(t *testing.T) {
+	contract(t, "sqlite:"+filepath.Join(t.TempDir(), "a b%#.db"))
+}
+
+func TestPostgres15(t *testing.T) { contract(t, server.Postgres(t, 15)) }
+
+func TestPostgres18(t *testing.T) { contract(t, server.Postgres(t, 18)) }
+
+func TestOpenRefuses(t *testing.T) {
+	for _, source := range []string{"", "agents.db", "mysql://root:hunter2@localhost/x", "sqlite:", "sqlite:x?mode=ro"} {
+		s, err := sqlstore.Open(t.Context(), source)
+		if !errors.Is(err, sqlstore.ErrScheme) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v, %v", source, s, err)
+		}
+	}
+	for _, source := range []string{"postgres://u:hunter2@127.0.0.1:1/x?connect_timeout=2", "postgres://u:hunter2@127.0.0.1:x/y"} {
+		if _, err := sqlstore.Open(t.Context(), source); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", source, err)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "missing", "s.db")
+	if _, err := sqlstore.Open(t.Context(), "sqlite:"+missing); err == nil {
+		t.Error("a file in a folder that does not exist is opened")
+	}
+}
+
+// Many open an empty database at once, and one of them makes the tables.
+func TestOpenAtOnce(t *testing.T) {
+	for name, source := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "s.db"), "Postgres": server.Postgres(t, 15)} {
+		t.Run(name, func(t *testing.T) {
+			var wg sync.WaitGroup
+			for range 8 {
+				wg.Go(func() {
+					s, err := sqlstore.Open(t.Context(), source)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					s.Close()
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestNewerTables(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.db")
+	open(t, "sqlite:"+file)
+	db, err := sql.Open("sqlite", file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), "insert into claude_schema values (1000)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlstore.Open(t.Context(), "sqlite:"+file); !errors.Is(err, sqlstore.ErrNewer) {
+		t.Errorf("Open = %v", err)
+	}
+}
+
+func TestPrune(t *testing.T) {
+	for name, source := range map[string]string{"SQLite": "sqlite:" + filepath.Join(t.TempDir(), "s.db"), "Postgres": server.Postgres(t, 15)} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t, source)
+			key := func(n int) store.Key {
+				return store.Key{Project: "p", Session: fmt.Sprintf("00000000-0000-4000-8000-%012d", n)}
+			}
+			put := func(k store.Key) {
+				if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte(`{"type":"tag"}`)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for n := range 3 {
+				put(key(n))
+			}
+			now, err := s.Now(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for later := now; !later.After(now.Add(2 * time.Millisecond)); {
+				if later, err = s.Now(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(key(1)) // again
+			sub := key(2)
+			sub.Sub = "subagents/agent-1"
+			put(sub) // a sub-agent counts
+			n, err := s.Prune(t.Context(), "p", now.Add(time.Millisecond))
+			if err != nil || n != 1 {
+				t.Errorf("Prune = %d, %v", n, err)
+			}
+			var left []string
+			for item, err := range s.List(t.Context(), "p") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				left = append(left, item.ID[35:])
+			}
+			if got := strings.Join(left, " "); got != "1 2" {
+				t.Errorf("left: %s", got)
+			}
+			if n, err := s.Prune(t.Context(), "other", now.Add(time.Hour)); n != 0 || err != nil {
+				t.Errorf("Prune of another project = %d, %v", n, err)
+			}
+		})
+	}
+}
+
+// BenchmarkAppend measures what a turn costs: two batches of five entries of 2 KB.
+func BenchmarkAppend(b *testing.B) {
+	s, err := sqlstore.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "s.db"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	benchmark(b, s)
+}
+
+func benchmark(b *testing.B, s store.Store) {
+	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
+	pad := strings.Repeat("x", 2000)
+	n := 0
+	for b.Loop() {
+		for range 2 {
+			batch := store.Batch{ID: store.NewBatchID()}
+			for range 5 {
+				n++
+				batch.Entries = append(batch.Entries, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%d","pad":%q}`, n, pad)))
+			}
+			if err := s.Append(b.Context(), k, batch); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
