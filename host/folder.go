@@ -22,7 +22,12 @@ func (s *session) outside(c *Call) (folder string, is bool) {
 	s.mu.Lock()
 	folders := append([]string{s.opts.Cwd}, s.folders...)
 	s.mu.Unlock()
-	if slices.ContainsFunc(folders, func(folder string) bool { return within(folder, path) }) {
+	if slices.ContainsFunc(folders, func(folder string) bool {
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(s.opts.Cwd, folder)
+		}
+		return within(folder, path)
+	}) {
 		return "", false
 	}
 	if c.Name == "Read" || slices.Contains(editTools, c.Name) {

@@ -28,6 +28,7 @@ func TestFilesOutside(t *testing.T) {
 		{"a name that begins alike", "Read", "/repository/a.txt", "", true},
 		{"two dots in a name", "Read", "/repo/..a/b", "", false},
 		{"another folder of the session", "Read", "/more/a.txt", "", false},
+		{"another folder, which is relative", "Read", "/beside/a.txt", "", false},
 		{"a search", "Grep", "/etc", "", true},
 		{"a tool that reads no files", "Fetch", "/etc/passwd", "", false},
 		{"edit inside", "Write", "/repo/a.txt", permission.ModeAcceptEdits, false},
@@ -45,7 +46,7 @@ func TestFilesOutside(t *testing.T) {
 				_, err = a.End(ctx)
 				return err
 			})
-			o := &host.Options{PromptTool: true, Cwd: "/repo", Mode: tt.mode, Init: message.Init{AdditionalDirectories: []string{"/more"}}}
+			o := &host.Options{PromptTool: true, Cwd: "/repo", Mode: tt.mode, Init: message.Init{AdditionalDirectories: []string{"/more", "../beside"}}}
 			bubble(t, agent, o, func(c *client) {
 				asked := false
 				c.on(func(c *client, f frame) {

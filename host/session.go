@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -166,12 +167,24 @@ func (s *session) serve() error {
 // before the end are still answered; whoever waits for the client learns that
 // nothing will come.
 func (s *session) ended(err error) {
+	err = s.lastLine(err)
 	s.serving.Wait()
 	s.mu.Lock()
 	s.readErr, s.inputEnded = err, true
 	s.mu.Unlock()
 	s.peer.Close(ErrInputClosed)
 	close(s.input)
+}
+
+// lastLine takes what the input has ended with if nothing but its line feed is
+// missing. Then there was no error.
+func (s *session) lastLine(err error) error {
+	cut, ok := errors.AsType[*ndjson.TruncatedError](err)
+	if !ok || !bytes.HasPrefix(cut.Line, []byte("{")) || !json.Valid(cut.Line) {
+		return err
+	}
+	s.peer.RouteLastLine(cut.Line)
+	return nil
 }
 
 // verdict is what Serve returns.

@@ -214,7 +214,7 @@ func (p *Process) CloseRead() { p.out.discard() }
 func (p *Process) Signal(sig os.Signal) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.reaped {
+	if p.reaped || p.hasExited() {
 		return os.ErrProcessDone
 	}
 	return p.cmd.Process.Signal(sig)

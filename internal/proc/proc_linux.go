@@ -1,8 +1,10 @@
 package proc
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"strconv"
 	"syscall"
@@ -142,15 +144,30 @@ func exited(pid int) bool {
 // marked reports whether the environment of a process holds the mark. That of
 // a zombie is empty, that of another user's process cannot be read.
 func (g *group) marked(pid int) bool {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	env, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
 		return false
 	}
-	entry := []byte(MarkVariable + "=" + g.mark)
-	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if bytes.Equal(e, entry) {
+	defer env.Close()
+	return hasEntry(env, MarkVariable+"="+g.mark)
+}
+
+// maxEnviron is more than an environment can hold: the kernel gives arguments
+// and environment together 6 MiB at most.
+const maxEnviron = 8 << 20
+
+// hasEntry reports whether an environment, which is entries that end in a zero
+// byte, has an entry. Of a larger one than there can be the rest is not read.
+func hasEntry(env io.Reader, entry string) bool {
+	r := bufio.NewReaderSize(io.LimitReader(env, maxEnviron), 4<<10)
+	for whole := true; ; {
+		e, err := r.ReadSlice(0)
+		if whole && string(bytes.TrimSuffix(e, []byte{0})) == entry {
 			return true
 		}
+		if err != nil && err != bufio.ErrBufferFull {
+			return false
+		}
+		whole = err == nil // else the rest of a long entry follows
 	}
-	return false
 }

@@ -395,3 +395,27 @@ func TestNoDescriptors(t *testing.T) {
 		t.Errorf("afterwards: %s", got)
 	}
 }
+
+// A child that has exited takes no signals, although it is collected only when
+// what it left behind is gone.
+func TestSignalAfterExit(t *testing.T) {
+	c := self(t, "leave", "hold")
+	c.Drain = 2 * time.Second // the helper does not heed SIGTERM
+	p, err := proc.Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Stop()
+	pid := read(t, p).pid()
+	defer syscall.Kill(pid, syscall.SIGKILL)
+	if err := p.Signal(syscall.Signal(0)); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	p.CloseWrite()
+	for p.Signal(syscall.Signal(0)) == nil {
+		runtime.Gosched()
+	}
+	if !alive(pid) {
+		t.Error("signals were taken until the helper was gone")
+	}
+}

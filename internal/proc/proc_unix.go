@@ -50,21 +50,23 @@ func (g *group) signal(sig groupSignal) error {
 	return err
 }
 
-// pollInterval is the time between two looks at what is left.
-const pollInterval = 10 * time.Millisecond
+// The time between two looks at what is left: each looks at every process of the
+// system, so it doubles from the first to the last.
+const (
+	firstPoll = 10 * time.Millisecond
+	lastPoll  = 160 * time.Millisecond
+)
 
 // pollUntil calls gone, once at least, until it reports true. It reports false when
 // the bound is over first.
 func pollUntil(bound time.Duration, gone func() bool) bool {
 	over := time.NewTimer(bound)
 	defer over.Stop()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for !gone() {
+	for pause := firstPoll; !gone(); pause = min(2*pause, lastPoll) {
 		select {
 		case <-over.C:
-			return false
-		case <-tick.C:
+			return gone()
+		case <-time.After(pause):
 		}
 	}
 	return true

@@ -115,7 +115,13 @@ func (p *Process) exitsWithin(d time.Duration) bool {
 		return true
 	case <-timer.C:
 	}
-	// Both may have been ready.
+	return p.hasExited() // both may have been ready
+}
+
+// hasExited reports whether the child has exited. It may not be collected yet:
+// what it left behind is ended first, and until then a signal would reach a
+// zombie and seem to have been taken.
+func (p *Process) hasExited() bool {
 	select {
 	case <-p.exited:
 		return true

@@ -76,8 +76,19 @@ type usage struct {
 func take(dir string) usage {
 	// Where there is no such folder nothing is counted.
 	descriptors, _ := os.ReadDir("/proc/self/fd")
-	files, _ := filepath.Glob(filepath.Join(dir, "claude-*"))
-	return usage{runtime.NumGoroutine(), len(descriptors), Marked(), files}
+	return usage{runtime.NumGoroutine(), len(descriptors), Marked(), filesOf(dir)}
+}
+
+// filesOf lists the files of the SDK in a folder, whose name may hold what would
+// be a pattern.
+func filesOf(dir string) (files []string) {
+	all, _ := os.ReadDir(dir)
+	for _, f := range all {
+		if strings.HasPrefix(f.Name(), "claude-") {
+			files = append(files, filepath.Join(dir, f.Name()))
+		}
+	}
+	return files
 }
 
 func (u usage) within(before usage) bool {

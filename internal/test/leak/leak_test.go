@@ -52,3 +52,19 @@ func TestChild(t *testing.T) {
 		os.Stdin.Read(make([]byte, 1)) // until the parent has looked
 	}
 }
+
+// The name of a folder is not a pattern.
+func TestFilesOfOddFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "no [pattern")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"claude-1", "other"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := take(dir).files; len(got) != 1 || got[0] != filepath.Join(dir, "claude-1") {
+		t.Errorf("files %q", got)
+	}
+}

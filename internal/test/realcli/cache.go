@@ -112,9 +112,11 @@ func (c cache) fetch(ctx context.Context, version string, log io.Writer) (string
 
 // sweep removes what killed installers of that version left behind.
 func (c cache) sweep(version string) {
-	left, _ := filepath.Glob(filepath.Join(c.dir, version+".tmp-*"))
-	for _, dir := range left {
-		_ = os.RemoveAll(dir)
+	all, _ := os.ReadDir(c.dir) // by name: the path may hold what would be a pattern
+	for _, dir := range all {
+		if strings.HasPrefix(dir.Name(), version+".tmp-") {
+			_ = os.RemoveAll(filepath.Join(c.dir, dir.Name()))
+		}
 	}
 }
 

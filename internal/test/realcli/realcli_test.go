@@ -188,7 +188,7 @@ func TestSweep(t *testing.T) {
 		t.Skip("nobody can tell remains from work in progress here")
 	}
 	fakeNPM(t, nativeOnly)
-	c := cache{t.TempDir()}
+	c := cache{filepath.Join(t.TempDir(), "no [pattern")}
 	for _, dir := range []string{"2.1.9.tmp-123", "2.1.8.tmp-456"} {
 		if err := os.MkdirAll(filepath.Join(c.dir, dir, "node_modules"), 0o755); err != nil {
 			t.Fatal(err)
