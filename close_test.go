@@ -27,6 +27,7 @@ type unruly struct {
 	stopForever       bool
 	closeWriteForever bool
 	waitErr, stopErr  error
+	closeWriteErr     error
 	over              chan struct{} // ends what lasts for ever, at the end of the test
 }
 
@@ -59,7 +60,7 @@ func (c *unrulyConn) CloseWrite() error {
 	if c.u.closeWriteForever {
 		<-c.u.over
 	}
-	return c.Conn.CloseWrite()
+	return errors.Join(c.Conn.CloseWrite(), c.u.closeWriteErr)
 }
 
 func (c *unrulyConn) Wait() error {

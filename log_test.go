@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,6 +144,75 @@ func TestLogLevels(t *testing.T) {
 					tt.do(t.Context(), s)
 				}
 				pass(2 * time.Minute)
+				s.Close()
+				s.Wait()
+				synctest.Wait()
+				if got := book.String(); strings.Count(got, tt.want) != 1 {
+					t.Errorf("log:\n%swant once: %s", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// TestLogLevelsOfClose is TestLogLevels for what Close meets.
+func TestLogLevelsOfClose(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", filepath.Join(tmp, "now"))
+	for name, tt := range map[string]struct {
+		transport func(*testing.T) claude.Transport
+		opts      func(*claude.Options)
+		before    func(*testing.T, *claude.Session)
+		want      string
+	}{
+		"stdin that does not close": {
+			func(t *testing.T) claude.Transport {
+				return &unruly{double: double{t: t, play: func(c *cli) { c.greet(); c.idle() }}, closeWriteErr: errors.New("no")}
+			}, nil, nil, `level=DEBUG msg="closing stdin" error=no`},
+		"result of a turn that was cut off": {
+			func(t *testing.T) claude.Transport {
+				l := &lastWord{stopping: make(chan struct{}), said: make(chan struct{})}
+				l.double = double{t: t, play: func(c *cli) {
+					c.greet()
+					id := c.prompt()
+					c.begin(id)
+					<-l.stopping
+					c.result("all went well", id)
+					close(l.said)
+				}}
+				return l
+			}, nil, func(t *testing.T, s *claude.Session) {
+				if _, err := s.Send(t.Context(), "work"); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}, `level=DEBUG msg="result of a turn that was cut off dropped"`},
+		"files that stay": {
+			func(t *testing.T) claude.Transport {
+				return &double{t: t, play: func(c *cli) { c.greet(); c.idle() }}
+			}, func(o *claude.Options) {
+				o.MCPServers = claude.MCPServers{"files": claude.StdioServer{Command: "mcp-files"}}
+			}, func(t *testing.T, _ *claude.Session) {
+				// There is a file where the folder was, so nothing in it can be removed.
+				if err := errors.Join(os.Rename(os.TempDir(), filepath.Join(tmp, "then")), os.WriteFile(os.TempDir(), nil, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}, `level=WARN msg="temporary files could not be removed" error=`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := errors.Join(os.RemoveAll(os.TempDir()), os.Mkdir(os.TempDir(), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Test(t, func(t *testing.T) {
+				o := &claude.Options{Transport: tt.transport(t)}
+				book := keepLog(o)
+				if tt.opts != nil {
+					tt.opts(o)
+				}
+				s := connect(t, o)
+				if tt.before != nil {
+					tt.before(t, s)
+				}
 				s.Close()
 				s.Wait()
 				synctest.Wait()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -107,5 +108,20 @@ func TestOutputSchemaTravels(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Cost, session and denials of a typed answer are in its result.
+func TestTypedAnswerHasItsResult(t *testing.T) {
+	type town struct {
+		Name string `json:"name"`
+	}
+	cli := claudetest.New(claudetest.Answer(town{"Oslo"}))
+	answer, res, err := claude.AskAs[town](t.Context(), "Where?", &claude.Options{Transport: cli})
+	if err != nil || answer.Name != "Oslo" {
+		t.Fatalf("AskAs = %+v, %v", answer, err)
+	}
+	if res == nil || res.TotalCostUSD == 0 || res.SessionID == "" {
+		t.Errorf("result %+v", res)
 	}
 }
