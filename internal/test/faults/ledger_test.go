@@ -56,6 +56,9 @@ func TestLedgerCanFail(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"TestA": "", "TestA/one": "", "TestA/two": "", "internal/b.FuzzB": "",
+		"Test*": "", "internal/b.*B": "",
+		"*B":                    "there is no test like *B",
+		"internal/*C*":          "there is no test like internal/*C*",
 		"TestA/three":           `TestA has no case "three"`,
 		"TestB":                 "there is no test TestB",
 		"internal/b.TestMethod": "there is no test internal/b.TestMethod",

@@ -79,10 +79,19 @@ func literals(decl ast.Decl) map[string]bool {
 	return found
 }
 
-// missing says what is wrong with the name of a test, "" if it exists. The
+// missing says what is wrong with the name of a test, "" if it exists. In the
+// name of a function * stands for any letters: one test at least must match. The
 // parts of a subtest's name are looked for as literals: in the function, or,
 // where its cases stand in another one, in its package.
 func (t *tests) missing(name string) string {
+	if strings.Contains(name, "*") {
+		for known := range t.functions {
+			if ok, err := path.Match(name, known); ok && err == nil {
+				return ""
+			}
+		}
+		return "there is no test like " + name
+	}
 	if _, ok := t.functions[name]; ok {
 		return ""
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,10 +20,10 @@ var bugFiles embed.FS
 type bug struct {
 	name  string
 	what  string // in one sentence
-	file  string // in the module, with slashes
+	where string // the declaration to change: "Peer.Close"
 	build string // of the tests: the package, and -race where it is needed
 	run   string // the tests: all if empty
-	old   string
+	old   string // a pattern, see [pattern]
 	new   string
 }
 
@@ -32,16 +34,16 @@ func bugs() ([]bug, error) {
 		return nil, err
 	}
 	var all []bug
-	for _, path := range paths {
-		text, err := bugFiles.ReadFile(path)
+	for _, name := range paths {
+		text, err := bugFiles.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
 		b, err := parse(string(text))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		b.name = strings.TrimSuffix(filepath.Base(path), ".txt")
+		b.name = strings.TrimSuffix(path.Base(name), ".txt")
 		all = append(all, b)
 	}
 	slices.SortStableFunc(all, func(a, b bug) int { return strings.Compare(a.build, b.build) })
@@ -52,26 +54,72 @@ func parse(text string) (bug, error) {
 	head, rest, hasOld := strings.Cut(text, "\n--- old\n")
 	old, fresh, hasNew := strings.Cut(rest, "\n--- new\n")
 	lines := strings.Split(head, "\n")
-	if !hasOld || !hasNew || len(lines) != 3 {
-		return bug{}, errors.New("want a sentence, file:, test:, --- old and --- new")
+	if !hasOld || !hasNew || len(lines) != 3 || strings.TrimSpace(old) == "" {
+		return bug{}, errors.New("want a sentence, where:, test:, --- old and --- new")
 	}
-	file, hasFile := strings.CutPrefix(lines[1], "file: ")
+	where, hasWhere := strings.CutPrefix(lines[1], "where: ")
 	test, hasTest := strings.CutPrefix(lines[2], "test: ")
-	if !hasFile || !hasTest {
-		return bug{}, errors.New("want file: before test: and a text after each")
+	if !hasWhere || !hasTest {
+		return bug{}, errors.New("want where: before test: and a text after each")
 	}
 	build, run, _ := strings.Cut(test, " -run ")
-	return bug{what: lines[0], file: file, build: build, run: run, old: old, new: strings.TrimSuffix(fresh, "\n")}, nil
+	if strings.TrimSpace(build) == "" {
+		return bug{}, errors.New("test: names no package")
+	}
+	return bug{what: lines[0], where: where, build: build, run: run, old: old, new: strings.TrimSuffix(fresh, "\n")}, nil
 }
 
-// change returns the file with the bug in it.
-func (b bug) change(root string) (before, after []byte, err error) {
-	before, err = os.ReadFile(filepath.Join(root, filepath.FromSlash(b.file)))
+// folder is the package that is changed, which is the one that is tested.
+func (b bug) folder() string {
+	fields := strings.Fields(b.build)
+	return path.Clean(fields[len(fields)-1])
+}
+
+// place names what is changed, with its package, for readers.
+func (b bug) place() string {
+	if dir := b.folder(); dir != "." {
+		return dir + "." + b.where
+	}
+	return b.where
+}
+
+// blanks separate the words of a pattern.
+var blanks = regexp.MustCompile(`\s+`)
+
+// pattern returns the expression for the text before a change. It is meant word
+// for word, but any blanks and line breaks stand for any others.
+func pattern(text string) (*regexp.Regexp, error) {
+	words := blanks.Split(strings.TrimSpace(text), -1)
+	for i, word := range words {
+		words[i] = regexp.QuoteMeta(word)
+	}
+	return regexp.Compile(strings.Join(words, `\s+`))
+}
+
+// change returns the file to change, and what it holds without and with the bug.
+func (b bug) change(root string) (file string, before, after []byte, err error) {
+	old, err := pattern(b.old)
 	if err != nil {
-		return nil, nil, err
+		return "", nil, nil, err
 	}
-	if n := strings.Count(string(before), b.old); n != 1 {
-		return nil, nil, fmt.Errorf("bug %s: its place occurs %d times in %s, want once", b.name, n, b.file)
+	places, err := declarations(filepath.Join(root, filepath.FromSlash(b.folder())), b.where)
+	if err != nil {
+		return "", nil, nil, err
 	}
-	return before, []byte(strings.Replace(string(before), b.old, b.new, 1)), nil
+	found := 0
+	for _, p := range places {
+		text, err := os.ReadFile(p.file)
+		if err != nil {
+			return "", nil, nil, err
+		}
+		for _, at := range old.FindAllIndex(text[p.begin:p.end], -1) {
+			found++
+			file, before = p.file, text
+			after = slices.Concat(text[:p.begin+at[0]], []byte(strings.TrimSpace(b.new)), text[p.begin+at[1]:])
+		}
+	}
+	if found != 1 {
+		return "", nil, nil, fmt.Errorf("bug %s: its pattern occurs %d times in %s (%d declarations), want once", b.name, found, b.place(), len(places))
+	}
+	return file, before, after, nil
 }

@@ -1,13 +1,15 @@
-// Command seeded proves the tests: it puts small bugs into a copy of the module,
+// Command inject proves the tests: it puts small bugs into a copy of the module,
 // one at a time, and sees whether a test fails.
 //
 //	go run ./internal/test/inject          # prints the table
 //	go run ./internal/test/inject -write   # and writes docs/seeded.md
 //
-// A bug is a file in the folder bugs: what is wrong in one sentence, the file to
-// change, the tests to run, and the text before and after. The text must occur
-// exactly once, so a bug whose place has changed is an error and not a bug that
-// survives. The same tests are run without a bug first: they must pass.
+// A bug is a file in the folder bugs: what is wrong in one sentence, where it is,
+// the tests to run, and the code before and after. The place is a declaration of
+// the tested package ("Peer.Close"), whatever file it is in, and in it the code
+// before, in which any blanks stand for any others. It must match exactly once,
+// so a bug whose place has changed is an error and not a bug that survives. The
+// same tests are run without a bug first: they must pass.
 //
 // It takes some minutes and is not part of go test; a test there checks that all
 // bugs still fit and that the page has them.

@@ -102,11 +102,10 @@ func (f finding) verdict() string {
 
 // seed puts one bug into the copy, runs its tests, and takes it out again.
 func seed(ctx context.Context, lab string, b bug) (finding, error) {
-	before, after, err := b.change(lab)
+	path, before, after, err := b.change(lab)
 	if err != nil {
 		return finding{}, err
 	}
-	path := filepath.Join(lab, filepath.FromSlash(b.file))
 	if err := os.WriteFile(path, after, 0o666); err != nil {
 		return finding{}, err
 	}
@@ -218,7 +217,7 @@ func table(found []finding) string {
 			by = "`" + f.by + "`"
 			caught++
 		}
-		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", f.name, f.what, f.file, by)
+		fmt.Fprintf(&b, "| %s | %s | `%s` | %s |\n", f.name, f.what, f.place(), by)
 	}
 	fmt.Fprintf(&b, "\n%d of %d were caught.\n", caught, len(found))
 	return b.String()

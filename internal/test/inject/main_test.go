@@ -22,18 +22,13 @@ func TestBugsFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range all {
-		if _, _, err := b.change(root); err != nil {
+		if _, _, _, err := b.change(root); err != nil {
 			t.Error(err)
 		}
 		if b.old == b.new || b.what == "" {
 			t.Errorf("%s is no bug", b.name)
 		}
-		fields := strings.Fields(b.build)
-		pkg := fields[len(fields)-1]
-		if dir := "./" + filepath.Dir(b.file); filepath.Clean(pkg) != filepath.Clean(dir) {
-			t.Errorf("%s: a bug in %s is tested in %s", b.name, dir, pkg)
-		}
-		row := "| " + b.name + " | " + b.what + " | `" + b.file + "` | `Test"
+		row := "| " + b.name + " | " + b.what + " | `" + b.place() + "` | `Test"
 		if fuzz := strings.Replace(row, "`Test", "`Fuzz", 1); !strings.Contains(string(text), row) && !strings.Contains(string(text), fuzz) {
 			t.Errorf("%s does not say that %s is caught: go run ./internal/test/inject -write", page, b.name)
 		}
@@ -44,12 +39,12 @@ func TestBugsFit(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	b, err := parse("What.\nfile: a/b.go\ntest: ./a -run X\n--- old\n\tone\n\ttwo\n--- new\n\n")
-	want := bug{what: "What.", file: "a/b.go", build: "./a", run: "X", old: "\tone\n\ttwo"}
+	b, err := parse("What.\nwhere: a.B\ntest: ./a -run X\n--- old\n\tone\n\ttwo\n--- new\n\n")
+	want := bug{what: "What.", where: "a.B", build: "./a", run: "X", old: "\tone\n\ttwo"}
 	if err != nil || b != want {
 		t.Errorf("%+v, %v", b, err)
 	}
-	for _, bad := range []string{"", "What.\nfile: a\ntest: b\n--- old\nx", "What.\nfile: a\n--- old\nx\n--- new\ny", "What.\ntest: a\nfile: b\n--- old\nx\n--- new\ny"} {
+	for _, bad := range []string{"", "What.\nwhere: a\ntest: b\n--- old\nx", "What.\nwhere: a\n--- old\nx\n--- new\ny", "What.\ntest: a\nwhere: b\n--- old\nx\n--- new\ny"} {
 		if _, err := parse(bad); err == nil {
 			t.Errorf("%q was read", bad)
 		}
@@ -76,7 +71,7 @@ func TestJudge(t *testing.T) {
 // The page can be read again.
 func TestTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "page.md")
-	text := table([]finding{{bug{name: "a-b", what: "One | two.", file: "x.go"}, "TestX"}, {bug{name: "c", what: "Three.", file: "y.go"}, ""}})
+	text := table([]finding{{bug{name: "a-b", what: "One | two.", where: "X.y", build: "./internal/x"}, "TestX"}, {bug{name: "c", what: "Three.", where: "z", build: "-race ."}, ""}})
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -85,5 +80,47 @@ func TestTable(t *testing.T) {
 	}
 	if !strings.Contains(text, "1 of 2 were caught") || len(findings(path+"x")) != 0 {
 		t.Error(text)
+	}
+}
+
+// A bug is found in its declaration, whatever file that is in and however it is
+// indented; one that fits nowhere, or in two places, is an error.
+func TestChange(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, "p", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.go", "package p\n\nfunc F() int {\n\treturn 1\n}\n\nconst n = 7\n")
+	write("b.go", "package p\n\nfunc (t *T[K]) F() int {\n\tif true {\n\t\treturn 1\n\t}\n\treturn 2\n}\n\ntype T[K any] struct{}\n")
+	write("c_plan9.go", "package p\n\nfunc G() int { return 1 }\n")
+	write("c_test.go", "package p\n\nfunc H() int { return 1 }\n")
+	for _, tt := range []struct{ where, old, want string }{
+		{"F", "return 1", "a.go: package p func F() int { BUG } const n = 7"},
+		{"T.F", "{\nreturn 1 }", "b.go: package p func (t *T[K]) F() int { if true BUG return 2 } type T[K any] struct{}"},
+		{"n", "7", "a.go: package p func F() int { return 1 } const n = BUG"},
+		{"F", "return 2", ""}, // it is in another function
+		{"T.F", "return", ""}, // twice
+		{"G", "return 1", ""}, // not of this system
+		{"H", "return 1", ""},
+		{"T.G", "return 1", ""},
+	} {
+		b := bug{name: "x", where: tt.where, build: "-race ./p", old: tt.old, new: "BUG"}
+		path, _, after, err := b.change(root)
+		if tt.want == "" {
+			if err == nil {
+				t.Errorf("%s %q is changed in %s", tt.where, tt.old, path)
+			}
+			continue
+		}
+		if got := filepath.Base(path) + ": " + strings.Join(strings.Fields(string(after)), " "); err != nil || got != tt.want {
+			t.Errorf("%s: got  %s, %v\nwant %s", tt.where, got, err, tt.want)
+		}
 	}
 }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strings"
+)
+
+// place is a declaration in a file, from its first byte on.
+type place struct {
+	file       string
+	begin, end int
+}
+
+// declarations finds what a package declares under a name: a function, a method
+// as "Type.Method", or a type, variable or constant. Files for other systems do
+// not count, so there is one in most cases.
+func declarations(dir, name string) ([]place, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var found []place
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		if ours, err := build.Default.MatchFile(dir, filepath.Base(path)); err != nil || !ours {
+			continue
+		}
+		fset := token.NewFileSet()
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, node := range declared(file, name) {
+			found = append(found, place{path, fset.Position(node.Pos()).Offset, fset.Position(node.End()).Offset})
+		}
+	}
+	return found, nil
+}
+
+// declared returns the declarations of a name in a file.
+func declared(file *ast.File, name string) (found []ast.Node) {
+	for _, decl := range file.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if functionName(d) == name {
+				found = append(found, d)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if specifies(spec, name) {
+					found = append(found, spec)
+				}
+			}
+		}
+	}
+	return found
+}
+
+// functionName is the name of a function, with its type before that of a method.
+func functionName(d *ast.FuncDecl) string {
+	if d.Recv == nil {
+		return d.Name.Name
+	}
+	t := d.Recv.List[0].Type
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
+	if generic, ok := t.(*ast.IndexExpr); ok {
+		t = generic.X
+	}
+	if owner, ok := t.(*ast.Ident); ok {
+		return owner.Name + "." + d.Name.Name
+	}
+	return d.Name.Name
+}
+
+func specifies(spec ast.Spec, name string) bool {
+	switch s := spec.(type) {
+	case *ast.TypeSpec:
+		return s.Name.Name == name
+	case *ast.ValueSpec:
+		for _, n := range s.Names {
+			if n.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}
