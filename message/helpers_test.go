@@ -224,11 +224,39 @@ func TestProgress(t *testing.T) {
 	if got := p.Tasks(); len(got) != 1 || got[0] != want {
 		t.Errorf("tasks %+v, want %+v", got, want)
 	}
+	if got := p.Tasks()[0]; got.Done() {
+		t.Errorf("%+v is done", got)
+	}
 	if !add(`{"type":"system","subtype":"task_notification","task_id":"t","status":"completed","summary":"seen","output_file":"/tmp/o"}`) {
 		t.Error("the end of a task changes nothing")
 	}
 	want.Status, want.Summary, want.OutputFile = message.TaskCompleted, "seen", "/tmp/o"
-	if got := p.Tasks(); got[0] != want {
+	if got := p.Tasks(); got[0] != want || !got[0].Done() {
 		t.Errorf("tasks %+v, want %+v", got, want)
 	}
+}
+
+func TestTaskDone(t *testing.T) {
+	for status, done := range map[string]bool{
+		"": false, "pending": false, "running": false, "paused": false,
+		"completed": true, "failed": true, "stopped": true, "killed": true, "of a newer CLI": true,
+	} {
+		updated := decoded(t, `{"type":"system","subtype":"task_updated","task_id":"t","patch":{"status":"`+status+`"}}`).(*message.TaskUpdated)
+		if updated.Done() != done || updated.Patch.Status.Done() != done {
+			t.Errorf("a task %q: done is %v, want %v", status, updated.Done(), done)
+		}
+		ended := decoded(t, `{"type":"system","subtype":"task_notification","task_id":"t","status":"`+status+`"}`).(*message.TaskNotification)
+		if want := done || status == ""; ended.Done() != want {
+			t.Errorf("a notification %q: done is %v, want %v", status, ended.Done(), want)
+		}
+	}
+}
+
+func decoded(t *testing.T, line string) message.Message {
+	t.Helper()
+	m, err := message.Decode([]byte(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -43,6 +43,9 @@ type Task struct {
 	OutputFile string
 }
 
+// Done reports whether the task has ended, well or not: Status says how.
+func (t *Task) Done() bool { return t.Status.Done() }
+
 // Todos returns the list of things to do of the main conversation.
 func (p *Progress) Todos() []Todo { return slices.Clone(p.todos) }
 
@@ -100,9 +103,7 @@ func (p *Progress) task(id string) *Task {
 
 func (t *Task) patch(change TaskPatch) bool {
 	before := *t
-	switch change.Status {
-	case "", "running", "pending", "paused":
-	default:
+	if change.Status.Done() {
 		t.Status = change.Status
 	}
 	if change.Description != "" {

@@ -118,15 +118,38 @@ func (m TaskNotification) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "task_notification", (*plain)(&m))
 }
 
-// TaskStatus is how a task stands.
+// Done reports that the task has ended. A notification without a status says
+// so, too.
+func (m *TaskNotification) Done() bool { return m.Status == "" || m.Status.Done() }
+
+// Done reports that the change is the end of the task.
+func (m *TaskUpdated) Done() bool { return m.Patch.Status.Done() }
+
+// TaskStatus is how a task stands. The zero value is that of a task that runs.
 type TaskStatus string
 
-// How a task ends. The set is open.
+// How a task stands. The set is open.
 const (
+	TaskPending   TaskStatus = "pending"
+	TaskRunning   TaskStatus = "running"
+	TaskPaused    TaskStatus = "paused"
 	TaskCompleted TaskStatus = "completed"
 	TaskFailed    TaskStatus = "failed"
-	TaskStopped   TaskStatus = "stopped"
+	// TaskStopped and TaskKilled are the same end: the first is what a
+	// *TaskNotification calls it, the second a *TaskUpdated.
+	TaskStopped TaskStatus = "stopped"
+	TaskKilled  TaskStatus = "killed"
 )
+
+// Done reports whether the task has ended, well or not. A status that is not
+// known counts as an end, so that nobody waits for a task forever.
+func (s TaskStatus) Done() bool {
+	switch s {
+	case "", TaskPending, TaskRunning, TaskPaused:
+		return false
+	}
+	return true
+}
 
 // TaskUsage is what a task has used so far.
 type TaskUsage struct {

@@ -7,7 +7,7 @@ import (
 	"regexp"
 	"time"
 
-	"github.com/claude-agent-go/claude/docs"
+	"github.com/claude-agent-go/claude/internal/docs"
 )
 
 // checkVersion holds a version of the CLI against the table of what each one can

@@ -15,7 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/docs"
+	"github.com/claude-agent-go/claude/internal/docs"
 )
 
 // asProgram makes the test binary the program itself, where the program starts

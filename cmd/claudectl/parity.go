@@ -3,7 +3,7 @@ package main
 import (
 	"strings"
 
-	"github.com/claude-agent-go/claude/docs"
+	"github.com/claude-agent-go/claude/internal/docs"
 )
 
 // parityCommand is "claudectl parity".

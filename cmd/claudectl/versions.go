@@ -5,7 +5,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/docs"
+	"github.com/claude-agent-go/claude/internal/docs"
 )
 
 // versionsCommand is "claudectl versions".

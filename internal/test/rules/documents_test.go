@@ -60,6 +60,17 @@ func documentRules() []rule {
 		},
 		want: []string{"docs/architecture.md does not name internal/lost"},
 	}, {
+		name:  "embedded pages",
+		check: checkEmbedded,
+		bad: fstest.MapFS{
+			"docs/same.md":          source("one"),
+			"docs/new.md":           source("two"),
+			"internal/docs/same.md": source("one"),
+			"internal/docs/new.md":  source("2"),
+			"internal/docs/gone.md": source("three"),
+		},
+		want: []string{"internal/docs/new.md differs from docs/new.md", "internal/docs/gone.md: open docs/gone.md"},
+	}, {
 		name:  "examples",
 		check: checkExamples,
 		bad: fstest.MapFS{
@@ -314,6 +325,28 @@ func checkCommands(m *module) []string {
 		command, _, _ := strings.Cut(line, "#")
 		if command = strings.TrimSpace(command); !strings.Contains(string(gate), command) {
 			complaints = append(complaints, fmt.Sprintf(".ci/run does not run %q of README.md", command))
+		}
+	}
+	return complaints
+}
+
+// embeddedPages are copies of documents that a program carries: go:embed does
+// not reach the folder docs.
+func (m *module) embeddedPages() []string {
+	pages, _ := fs.Glob(m.fsys, "internal/docs/*.md")
+	return pages
+}
+
+func checkEmbedded(m *module) (complaints []string) {
+	for _, page := range m.embeddedPages() {
+		of := path.Join("docs", path.Base(page))
+		want, err := fs.ReadFile(m.fsys, of)
+		if err != nil {
+			complaints = append(complaints, fmt.Sprintf("%s: %v", page, err))
+			continue
+		}
+		if got, err := fs.ReadFile(m.fsys, page); err != nil || string(got) != string(want) {
+			complaints = append(complaints, fmt.Sprintf("%s differs from %s (go test ./internal/test/rules -update)", page, of))
 		}
 	}
 	return complaints

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "docs"},
+		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs"},
 		{"internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "permission/policy"},

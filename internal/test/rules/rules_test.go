@@ -39,7 +39,7 @@ func rules() []rule {
 
 // With -update the parts of documents that are taken from the source are
 // written before they are checked.
-var update = flag.Bool("update", false, "write docs/api.txt, and the snippets and tables of documents")
+var update = flag.Bool("update", false, "write docs/api.txt, the snippets and tables of documents, and the pages in internal/docs")
 
 func TestModule(t *testing.T) {
 	m := load(t, os.DirFS(root))
@@ -68,6 +68,11 @@ func writeDocuments(t *testing.T, m *module) {
 	for _, t := range tables() {
 		if text, err := fs.ReadFile(m.fsys, t.file); err == nil {
 			files[t.file], _ = tabled(t.file, string(text))
+		}
+	}
+	for _, page := range m.embeddedPages() {
+		if text, err := fs.ReadFile(m.fsys, path.Join("docs", path.Base(page))); err == nil {
+			files[page] = string(text)
 		}
 	}
 	for name, text := range files {
