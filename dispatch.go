@@ -6,8 +6,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/secret"
@@ -72,11 +70,9 @@ func (s *Session) note(f wire.Frame) {
 			s.id = id
 		}
 	case f.Type == "system" && f.Subtype == "commands_changed":
-		var now struct {
-			Commands []control.Command `json:"commands"`
-		}
-		if jsonx.Unmarshal(f.Line, &now) == nil {
-			s.commands = now.Commands
+		m, err := message.DecodeAs(f.Type, f.Subtype, f.Line)
+		if changed, ok := m.(*message.CommandsChanged); ok && err == nil {
+			s.commands = changed.Commands
 		}
 	case f.Type == "conversation_reset":
 		if id := f.Text("new_conversation_id"); id != "" {

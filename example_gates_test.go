@@ -51,7 +51,7 @@ func Example_guard() {
 // An approver shows what the CLI asks to a person, and remembers what that
 // person always allows.
 func Example_approver() {
-	questions := make(chan *policy.Question)
+	questions := make(chan *policy.PendingRequest)
 	go func() { // the person
 		for q := range questions {
 			fmt.Println("May I use", q.Request.ToolName, string(q.Request.Input))

@@ -195,8 +195,8 @@ func (s *Session) ContextUsage(ctx context.Context) (*control.ContextUsage, erro
 // limits is used, side questions and titles included, which no result counts.
 // It also has what a cancelled turn has cost, as far as the CLI counts it: the
 // answers that were complete.
-func (s *Session) Usage(ctx context.Context) (*control.Usage, error) {
-	usage := new(control.Usage)
+func (s *Session) Usage(ctx context.Context) (*control.UsageReport, error) {
+	usage := new(control.UsageReport)
 	return usage, s.operate(ctx, "get_usage", nil, s.opts.Timeouts.MCP, usage)
 }
 
@@ -208,9 +208,9 @@ func (s *Session) Cost(ctx context.Context) (*control.SessionCost, error) {
 
 // Models returns the models that can be chosen now. Info has those of the
 // start.
-func (s *Session) Models(ctx context.Context) ([]control.Model, error) {
+func (s *Session) Models(ctx context.Context) ([]control.ModelInfo, error) {
 	var reply struct {
-		Models []control.Model `json:"models"`
+		Models []control.ModelInfo `json:"models"`
 	}
 	err := s.operate(ctx, "list_models", nil, s.opts.Timeouts.Control, &reply)
 	return reply.Models, err

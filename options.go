@@ -226,7 +226,7 @@ type Options struct {
 	PartialMessages bool
 	// ReplayUserMessages asks for an echo of every prompt.
 	ReplayUserMessages bool
-	// HookEvents asks for a *message.Hook for each hook of settings and
+	// HookEvents asks for a *message.HookEvent for each hook of settings and
 	// plugins that runs.
 	HookEvents bool
 	// SessionStates asks for a *message.SessionState when the CLI turns idle or

@@ -35,7 +35,7 @@ type agent struct {
 	edits         []edit
 	counts        *counts
 	conversations *conversations // nil: that of a sub-agent is not kept
-	messages      []Message      // the conversation so far
+	messages      []ModelMessage // the conversation so far
 }
 
 // counts are those of a session, its sub-agents included.
@@ -44,7 +44,7 @@ type counts struct{ calls, ids atomic.Int64 }
 // edit is a file that a tool changed, and the prompt it belongs to.
 type edit struct{ prompt, path string }
 
-func newAgent(s *Script, env []string, all *conversations, resumed []Message) *agent {
+func newAgent(s *Script, env []string, all *conversations, resumed []ModelMessage) *agent {
 	a := &agent{script: s, replies: newSequence(s.Replies), computed: s.Model != nil, counts: new(counts), conversations: all, messages: resumed}
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -103,7 +103,7 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 // next is the model's next reply.
 func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Reply {
 	a.mu.Lock()
-	call := &Call{Number: int(a.counts.calls.Add(1)), Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
+	call := &ModelCall{Number: int(a.counts.calls.Add(1)), Model: t.Model(), Prompt: t.Text(), System: strings.Join(t.Notes(), "\n"), ToolResults: results, Tools: t.MCPTools(), Messages: slices.Clone(a.messages), ctx: ctx}
 	a.mu.Unlock()
 	if !a.computed {
 		return a.replies.next()
@@ -112,7 +112,7 @@ func (a *agent) next(ctx context.Context, t *host.Turn, results []ToolResult) Re
 }
 
 // say gives one answer and runs its tools.
-func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.Output, []host.Call, error) {
+func (a *agent) say(ctx context.Context, t *host.Turn, r Reply) ([]host.ToolOutput, []host.Call, error) {
 	ans, err := t.Answer(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +155,7 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 	if run == nil {
 		return c
 	}
-	c.Run = func(ctx context.Context, input json.RawMessage) (host.Output, error) {
+	c.Run = func(ctx context.Context, input json.RawMessage) (host.ToolOutput, error) {
 		out, err := run(ctx, input)
 		if err == nil && !out.IsError {
 			a.changed(t, b.name, input)
@@ -169,14 +169,14 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 // tool, what the tool does by itself. Nil: a tool of a server in the client.
 func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	if b.output != nil {
-		return func(context.Context, json.RawMessage) (host.Output, error) { return output(b.output) }
+		return func(context.Context, json.RawMessage) (host.ToolOutput, error) { return output(b.output) }
 	}
 	if run := a.script.Tools[b.name]; run != nil {
 		return run
 	}
 	switch {
 	case startsAgent(b.name):
-		return func(ctx context.Context, input json.RawMessage) (host.Output, error) {
+		return func(ctx context.Context, input json.RawMessage) (host.ToolOutput, error) {
 			return t.RunSubagent(ctx, id, input, a.subagent(b.replies))
 		}
 	case b.name == "AskUserQuestion":
@@ -186,22 +186,22 @@ func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	case strings.HasPrefix(b.name, "mcp__"):
 		return nil
 	}
-	return func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ok"), nil }
+	return func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ok"), nil }
 }
 
 // output turns what a script says into a tool's output.
-func output(v any) (host.Output, error) {
+func output(v any) (host.ToolOutput, error) {
 	switch v := v.(type) {
-	case host.Output:
+	case host.ToolOutput:
 		return v, nil
 	case error:
-		return host.Output{}, v
+		return host.ToolOutput{}, v
 	case string:
 		return host.TextOutput(v), nil
 	}
 	data, err := json.Marshal(v)
 	if err != nil {
-		return host.Output{}, err
+		return host.ToolOutput{}, err
 	}
 	out := host.TextOutput(string(data))
 	out.Result = data
@@ -210,16 +210,16 @@ func output(v any) (host.Output, error) {
 
 // answered tells the model what the user chose. Answers are filed under the
 // text of their question; what is filed otherwise does not count.
-func answered(_ context.Context, input json.RawMessage) (host.Output, error) {
+func answered(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 	var in struct {
 		Questions []permission.Question `json:"questions"`
 		Answers   map[string]any        `json:"answers"`
 	}
 	if err := jsonx.Unmarshal(input, &in); err != nil && !jsonx.Mismatch(err) {
-		return host.Output{}, err
+		return host.ToolOutput{}, err
 	}
 	if len(in.Questions) == 0 {
-		return host.Output{}, errors.New("the input has no questions")
+		return host.ToolOutput{}, errors.New("the input has no questions")
 	}
 	var lines []string
 	for _, q := range in.Questions {
@@ -356,7 +356,7 @@ func (p *pieces) of(b block) iter.Seq[string] {
 	}
 }
 
-func usageOf(u Usage) message.Usage {
+func usageOf(u ReplyUsage) message.Usage {
 	return message.Usage{
 		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens,
 		CacheCreationInputTokens: u.CacheCreationInputTokens, CacheReadInputTokens: u.CacheReadInputTokens,
@@ -364,12 +364,12 @@ func usageOf(u Usage) message.Usage {
 }
 
 // price is what tokens cost: 4 dollars a million in, 20 out.
-func price(u Usage) float64 {
+func price(u ReplyUsage) float64 {
 	return float64(u.InputTokens)*4e-6 + float64(u.OutputTokens)*20e-6
 }
 
 // resultBlocks are the results of calls as the API sees them.
-func resultBlocks(calls []host.Call, outputs []host.Output) message.Content {
+func resultBlocks(calls []host.Call, outputs []host.ToolOutput) message.Content {
 	var blocks message.Content
 	for i, o := range outputs {
 		blocks = append(blocks, &message.ToolResultBlock{ToolUseID: calls[i].ID, Content: o.Content, Plain: o.Plain, IsError: o.IsError})
@@ -378,7 +378,7 @@ func resultBlocks(calls []host.Call, outputs []host.Output) message.Content {
 }
 
 // resultsOf is what the model is told of its calls.
-func resultsOf(calls []host.Call, outputs []host.Output) []ToolResult {
+func resultsOf(calls []host.Call, outputs []host.ToolOutput) []ToolResult {
 	raw, err := jsonx.Marshal(resultBlocks(calls, outputs))
 	if err != nil {
 		return nil

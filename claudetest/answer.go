@@ -23,7 +23,7 @@ const (
 type answer struct {
 	ctx   context.Context
 	w     http.ResponseWriter
-	call  *Call
+	call  *ModelCall
 	reply Reply
 	id    string // of the message
 
@@ -166,8 +166,8 @@ func (a *answer) envelope() *apiMessage {
 	}
 }
 
-func (a *answer) usage() Usage {
-	if a.reply.usage == (Usage{}) {
+func (a *answer) usage() ReplyUsage {
+	if a.reply.usage == (ReplyUsage{}) {
 		return defaultUsage
 	}
 	return a.reply.usage

@@ -10,9 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Call is one request of the CLI to the Messages API, as a [Model] saw it. It
+// ModelCall is one request of the CLI to the Messages API, as a [Model] saw it. It
 // is read-only.
-type Call struct {
+type ModelCall struct {
 	// Number counts the calls of the conversations from 1. It is 0 for side
 	// calls.
 	Number int
@@ -26,7 +26,7 @@ type Call struct {
 	// System is the text of the system prompt.
 	System string
 	// Messages is the conversation so far.
-	Messages []Message
+	Messages []ModelMessage
 	// Prompt is what the user said last: the text of the last user message
 	// that has any, without the reminders that the CLI puts around it. It
 	// stays the same while the model works with tools.
@@ -46,10 +46,10 @@ type Call struct {
 
 // Context ends when the client goes away or the [Model] is closed. A function
 // that waits before it replies should wait for it too.
-func (c *Call) Context() context.Context { return c.ctx }
+func (c *ModelCall) Context() context.Context { return c.ctx }
 
-// Message is one message of a [Call].
-type Message struct {
+// ModelMessage is one message of a [ModelCall].
+type ModelMessage struct {
 	// Role is user, assistant or system.
 	Role string
 	// Text is the text of the message, reminders included, one line break
@@ -100,12 +100,12 @@ type content struct {
 }
 
 // newCall reads a request. The error means that the body is no JSON object.
-func newCall(ctx context.Context, header http.Header, body []byte) (*Call, error) {
+func newCall(ctx context.Context, header http.Header, body []byte) (*ModelCall, error) {
 	var req request
 	if err := jsonx.Unmarshal(body, &req); err != nil && !jsonx.Mismatch(err) {
 		return nil, err
 	}
-	c := &Call{
+	c := &ModelCall{
 		Model:  req.Model,
 		Stream: req.Stream,
 		System: textOf(req.System),
@@ -117,7 +117,7 @@ func newCall(ctx context.Context, header http.Header, body []byte) (*Call, error
 		c.Tools = append(c.Tools, t.Name)
 	}
 	for _, m := range req.Messages {
-		c.Messages = append(c.Messages, Message{Role: m.Role, Text: textOf(m.Content), Content: m.Content})
+		c.Messages = append(c.Messages, ModelMessage{Role: m.Role, Text: textOf(m.Content), Content: m.Content})
 		if m.Role != "user" {
 			continue
 		}

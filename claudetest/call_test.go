@@ -9,7 +9,7 @@ import (
 )
 
 // callFor sends one body to a model and returns what it recorded.
-func callFor(t *testing.T, body string) *claudetest.Call {
+func callFor(t *testing.T, body string) *claudetest.ModelCall {
 	t.Helper()
 	m := claudetest.NewModel()
 	say(t, start(t, m), body)
@@ -97,7 +97,7 @@ func TestSideCalls(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			m := claudetest.NewModel(claudetest.Say("from the script"))
-			m.HandleSide(func(c *claudetest.Call) claudetest.Reply { return claudetest.Say("aside") })
+			m.HandleSide(func(c *claudetest.ModelCall) claudetest.Reply { return claudetest.Say("aside") })
 			got := say(t, start(t, m), tt.body)
 			want, number := "from the script", 1
 			if tt.side {
@@ -109,7 +109,7 @@ func TestSideCalls(t *testing.T) {
 		})
 	}
 	t.Run("default", func(t *testing.T) {
-		m := claudetest.NewModelFunc(func(*claudetest.Call) claudetest.Reply { return claudetest.Say("main") })
+		m := claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("main") })
 		if got := say(t, start(t, m), tests[len(tests)-1].body); got != claudetest.DefaultText {
 			t.Errorf("said %q, want the default text", got)
 		}

@@ -44,8 +44,8 @@ func TestCLISession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := claudetest.New(
 			claudetest.Think("I look.", "").With(claudetest.UseTools(
-				claudetest.ToolCall{Name: "Read", Input: map[string]string{"file_path": "/repo/a"}, Output: "hello"},
-				claudetest.ToolCall{Name: "Bash", Input: map[string]string{"command": "false"}, Output: errors.New("exit code 1")})),
+				claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": "/repo/a"}, Output: "hello"},
+				claudetest.ScriptedCall{Name: "Bash", Input: map[string]string{"command": "false"}, Output: errors.New("exit code 1")})),
 			claudetest.Say("It says hello."),
 		)
 		var asked []string
@@ -90,13 +90,13 @@ func TestCLIPolicy(t *testing.T) {
 func TestCLIHooksAndComputedReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := claudetest.NewCLI(&claudetest.Script{
-			Model: func(c *claudetest.Call) claudetest.Reply {
+			Model: func(c *claudetest.ModelCall) claudetest.Reply {
 				if len(c.ToolResults) > 0 {
 					return claudetest.Say("tool: " + c.ToolResults[0].Text)
 				}
 				return claudetest.UseTool("Write", map[string]string{"file_path": "/repo/" + c.Prompt})
 			},
-			Tools: map[string]host.RunFunc{"Write": func(_ context.Context, in json.RawMessage) (host.Output, error) {
+			Tools: map[string]host.RunFunc{"Write": func(_ context.Context, in json.RawMessage) (host.ToolOutput, error) {
 				return host.TextOutput("wrote " + string(in)), nil
 			}},
 		})

@@ -16,11 +16,11 @@ import (
 // id.
 type conversations struct {
 	mu  sync.Mutex
-	all map[string][]Message
+	all map[string][]ModelMessage
 }
 
 func newConversations(ids []string) *conversations {
-	c := &conversations{all: make(map[string][]Message)}
+	c := &conversations{all: make(map[string][]ModelMessage)}
 	for _, id := range ids {
 		c.all[id] = nil
 	}
@@ -28,14 +28,14 @@ func newConversations(ids []string) *conversations {
 }
 
 // find returns what was said in a conversation.
-func (c *conversations) find(id string) (said []Message, ok bool) {
+func (c *conversations) find(id string) (said []ModelMessage, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	said, ok = c.all[id]
 	return slices.Clone(said), ok
 }
 
-func (c *conversations) keep(id string, said []Message) {
+func (c *conversations) keep(id string, said []ModelMessage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all[id] = slices.Clone(said)
@@ -66,7 +66,7 @@ func (a *agent) said(t *host.Turn, role string, content any) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.messages = append(a.messages, Message{Role: role, Text: textOf(raw), Content: raw})
+	a.messages = append(a.messages, ModelMessage{Role: role, Text: textOf(raw), Content: raw})
 	if a.conversations != nil {
 		a.conversations.keep(t.SessionID(), a.messages)
 	}

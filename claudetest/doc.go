@@ -75,7 +75,7 @@
 // A script gives one [Reply] per call of the model, and a turn of the user is
 // often several calls: one that asks for a tool, and one more with the result.
 // When replies depend on what was asked, [NewModelFunc] computes them from the
-// [Call]. [ParseReplies] reads a script from JSON. Afterwards [Model.Calls]
+// [ModelCall]. [ParseReplies] reads a script from JSON. Afterwards [Model.Calls]
 // tells what the model was asked, and [Model.Unused] whether all was said.
 //
 // # When things go wrong

@@ -5,14 +5,14 @@ import "encoding/json"
 // The shapes of the Messages API that the CLI reads.
 
 type apiMessage struct {
-	ID           string  `json:"id"`
-	Type         string  `json:"type"`
-	Role         string  `json:"role"`
-	Model        string  `json:"model"`
-	Content      []any   `json:"content"`
-	StopReason   *string `json:"stop_reason"`
-	StopSequence *string `json:"stop_sequence"`
-	Usage        Usage   `json:"usage"`
+	ID           string     `json:"id"`
+	Type         string     `json:"type"`
+	Role         string     `json:"role"`
+	Model        string     `json:"model"`
+	Content      []any      `json:"content"`
+	StopReason   *string    `json:"stop_reason"`
+	StopSequence *string    `json:"stop_sequence"`
+	Usage        ReplyUsage `json:"usage"`
 }
 
 type textBlock struct {
@@ -64,7 +64,7 @@ type messageDelta struct {
 		StopReason   string  `json:"stop_reason"`
 		StopSequence *string `json:"stop_sequence"`
 	} `json:"delta"`
-	Usage Usage `json:"usage"`
+	Usage ReplyUsage `json:"usage"`
 }
 
 type bareEvent struct {

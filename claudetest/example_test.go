@@ -14,7 +14,7 @@ import (
 // The function sees what the CLI asks, and answers as a model would. Here a
 // plain HTTP request stands for the CLI.
 func ExampleNewModelFunc() {
-	model := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	model := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		if len(c.ToolResults) > 0 {
 			return claudetest.Say("The file says: " + c.ToolResults[0].Text)
 		}

@@ -33,7 +33,7 @@ func newForm(t *host.Turn) *form {
 }
 
 // fill is the tool by which the model gives its answer.
-func (f *form) fill(_ context.Context, input json.RawMessage) (host.Output, error) {
+func (f *form) fill(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 	if f.schema != nil {
 		if err := f.schema.Validate(input); err != nil {
 			out := host.TextOutput("Output does not match required schema: " + err.Error())
@@ -45,7 +45,7 @@ func (f *form) fill(_ context.Context, input json.RawMessage) (host.Output, erro
 }
 
 // settle looks at an answer of the model and reports whether the turn is done.
-func (f *form) settle(t *host.Turn, calls []host.Call, outputs []host.Output) (done bool, err error) {
+func (f *form) settle(t *host.Turn, calls []host.Call, outputs []host.ToolOutput) (done bool, err error) {
 	if !f.wanted {
 		return len(calls) == 0, nil
 	}

@@ -124,7 +124,7 @@ func (t *Transcript) Stable() *Transcript {
 		text := madeUpID.ReplaceAllStringFunc(string(e.Msg), number)
 		text = timestamp.ReplaceAllString(text, "0000-00-00T00:00:00Z")
 		text = duration.ReplaceAllString(text, "${1}0")
-		out.entries = append(out.entries, Entry{Dir: e.Dir, Msg: json.RawMessage(text)})
+		out.entries = append(out.entries, TranscriptEntry{Dir: e.Dir, Msg: json.RawMessage(text)})
 	}
 	return out
 }

@@ -36,9 +36,9 @@ type Model struct {
 	url    string
 	script *sequence
 	agents map[string]*sequence // of sub-agents, by their prompts
-	main   func(*Call) Reply
-	side   func(*Call) Reply
-	calls  []*Call
+	main   func(*ModelCall) Reply
+	side   func(*ModelCall) Reply
+	calls  []*ModelCall
 	stray  []string
 	number int // calls of the conversations so far
 	ids    int // ids handed out so far
@@ -56,7 +56,7 @@ func NewModel(replies ...Reply) *Model {
 // NewModelFunc returns a model whose replies are computed. Calls of parallel
 // conversations (sub-agents) come at the same time, so fn must be safe for
 // concurrent use.
-func NewModelFunc(fn func(*Call) Reply) *Model {
+func NewModelFunc(fn func(*ModelCall) Reply) *Model {
 	m := NewModel()
 	m.main = fn
 	return m
@@ -69,7 +69,7 @@ func (m *Model) Add(replies ...Reply) {
 
 // HandleSide sets the function that answers side calls, such as the request
 // for a session title. Without it they get [DefaultText].
-func (m *Model) HandleSide(fn func(*Call) Reply) {
+func (m *Model) HandleSide(fn func(*ModelCall) Reply) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.side = fn
@@ -113,7 +113,7 @@ func (m *Model) URL() string {
 
 // Close stops listening, breaks open streams and waits until every connection
 // has ended. A function given to the model that waits must therefore heed
-// [Call.Context]. Close may be called more than once.
+// [ModelCall.Context]. Close may be called more than once.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -129,7 +129,7 @@ func (m *Model) Close() error {
 }
 
 // Calls returns the calls so far, side calls included, in order of arrival.
-func (m *Model) Calls() []*Call {
+func (m *Model) Calls() []*ModelCall {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.calls)
@@ -237,7 +237,7 @@ func (m *Model) serveCall(ctx context.Context, w http.ResponseWriter, r *http.Re
 
 // record notes the call and returns what answers it. A scripted reply is taken
 // here, so that replies are given in the order of the numbers.
-func (m *Model) record(call *Call) func(*Call) Reply {
+func (m *Model) record(call *ModelCall) func(*ModelCall) Reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.calls = append(m.calls, call)
@@ -245,7 +245,7 @@ func (m *Model) record(call *Call) func(*Call) Reply {
 		if m.side != nil {
 			return m.side
 		}
-		return func(*Call) Reply { return Say(DefaultText) }
+		return func(*ModelCall) Reply { return Say(DefaultText) }
 	}
 	m.number++
 	call.Number = m.number
@@ -254,7 +254,7 @@ func (m *Model) record(call *Call) func(*Call) Reply {
 		return m.main
 	}
 	reply := cmp.Or(script, m.script).next()
-	return func(*Call) Reply { return reply }
+	return func(*ModelCall) Reply { return reply }
 }
 
 // name gives the tool calls of a reply their ids, in a copy: the same Reply may

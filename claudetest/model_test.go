@@ -65,7 +65,7 @@ type sse struct {
 		StopReason                      string `json:"stop_reason"`
 	}
 	Message struct{ ID, Role, Model string }
-	Usage   claudetest.Usage
+	Usage   claudetest.ReplyUsage
 	Error   struct{ Type, Message string }
 }
 
@@ -163,9 +163,9 @@ content_block_stop 1
 message_delta max_tokens
 message_stop`},
 		{"parallel tools", claudetest.Say("both").With(claudetest.UseTools(
-			claudetest.ToolCall{Name: "Read", Input: map[string]string{"file_path": "/repo/a"}},
-			claudetest.ToolCall{Name: "Bash", Input: json.RawMessage(`{"command": cut`)},
-			claudetest.ToolCall{Name: "Stop"},
+			claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": "/repo/a"}},
+			claudetest.ScriptedCall{Name: "Bash", Input: json.RawMessage(`{"command": cut`)},
+			claudetest.ScriptedCall{Name: "Stop"},
 		)), `message_start
 content_block_start 0 text
 content_block_delta 0 text_delta both
@@ -208,8 +208,8 @@ error overloaded_error: too much`},
 }
 
 func TestStreamDetails(t *testing.T) {
-	usage := claudetest.Usage{InputTokens: 7, CacheReadInputTokens: 1000, OutputTokens: 3}
-	tool := claudetest.UseTools(claudetest.ToolCall{ID: "toolu_mine", Name: "A"}, claudetest.ToolCall{Name: "B"}).Usage(usage)
+	usage := claudetest.ReplyUsage{InputTokens: 7, CacheReadInputTokens: 1000, OutputTokens: 3}
+	tool := claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_mine", Name: "A"}, claudetest.ScriptedCall{Name: "B"}).Usage(usage)
 	url := start(t, claudetest.NewModel(tool, tool))
 	var ids, messages []string
 	for range 2 {
@@ -331,7 +331,7 @@ func TestHoldUntilReleased(t *testing.T) {
 
 func TestHoldEndsWithClient(t *testing.T) {
 	gone := make(chan struct{})
-	m := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	m := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		context.AfterFunc(c.Context(), func() { close(gone) })
 		return claudetest.Say("abc").Hold(make(chan struct{}))
 	})
@@ -514,7 +514,7 @@ func TestStartAndClose(t *testing.T) {
 }
 
 func TestCloseLeavesNoGoroutine(t *testing.T) {
-	m := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	m := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		switch c.Prompt {
 		case "wait":
 			<-c.Context().Done()

@@ -91,7 +91,7 @@ func TestRealText(t *testing.T) {
 	if got := result(t, lines); got.IsError || got.Result != "Hello, Gopher!" {
 		t.Errorf("result = %+v", got)
 	}
-	calls := slices.DeleteFunc(m.Calls(), func(c *claudetest.Call) bool { return c.Side }) // old CLIs have more of them
+	calls := slices.DeleteFunc(m.Calls(), func(c *claudetest.ModelCall) bool { return c.Side }) // old CLIs have more of them
 	if len(calls) != 1 || calls[0].Prompt != "hi" || calls[0].Number != 1 || !calls[0].Stream || len(calls[0].Tools) == 0 {
 		t.Errorf("%d calls, the first %+v; want one streaming call with the prompt", len(calls), calls)
 	}
@@ -117,8 +117,8 @@ func TestRealTools(t *testing.T) {
 	}
 	m.Add(
 		claudetest.Say("I look.").With(claudetest.UseTools(
-			claudetest.ToolCall{ID: "toolu_read", Name: "Read", Input: map[string]string{"file_path": file}},
-			claudetest.ToolCall{ID: "toolu_bash", Name: "Bash", Input: map[string]string{"command": "echo $((6*7)); exit 3"}},
+			claudetest.ScriptedCall{ID: "toolu_read", Name: "Read", Input: map[string]string{"file_path": file}},
+			claudetest.ScriptedCall{ID: "toolu_bash", Name: "Bash", Input: map[string]string{"command": "echo $((6*7)); exit 3"}},
 		)),
 		claudetest.Say("It is swordfish."),
 	)
@@ -126,7 +126,7 @@ func TestRealTools(t *testing.T) {
 	if got := result(t, lines); got.IsError || got.Result != "It is swordfish." {
 		t.Errorf("result = %+v", got)
 	}
-	calls := slices.DeleteFunc(m.Calls(), func(c *claudetest.Call) bool { return c.Side }) // old CLIs have more of them
+	calls := slices.DeleteFunc(m.Calls(), func(c *claudetest.ModelCall) bool { return c.Side }) // old CLIs have more of them
 	if len(calls) != 2 || len(calls[1].ToolResults) != 2 || calls[1].Prompt != "read it" {
 		t.Fatalf("%d calls, want 2, the second with 2 tool results and the same prompt", len(calls))
 	}
@@ -191,7 +191,7 @@ func TestRealRecovers(t *testing.T) {
 func TestRealSideCall(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "the request for a title")
 	m := claudetest.NewModel(claudetest.Say("from the script"))
-	m.HandleSide(func(c *claudetest.Call) claudetest.Reply { return claudetest.Say(`{"title":"A short name"}`) })
+	m.HandleSide(func(c *claudetest.ModelCall) claudetest.Reply { return claudetest.Say(`{"title":"A short name"}`) })
 	cmd, stderr := command(t.Context(), t, m)
 	lines := run(t, m, cmd, stderr,
 		`{"type":"control_request","request_id":"1","request":{"subtype":"initialize"}}`,

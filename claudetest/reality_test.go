@@ -104,8 +104,8 @@ func TestRealCallMessages(t *testing.T) {
 	realcli.Needs(t, realcli.Version, "agreement with the scripted CLI")
 	path := realcli.Need(t, realcli.Tested())
 	var mu sync.Mutex
-	var calls []*claudetest.Call
-	reply := func(c *claudetest.Call) claudetest.Reply {
+	var calls []*claudetest.ModelCall
+	reply := func(c *claudetest.ModelCall) claudetest.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		calls = append(calls, c)
@@ -153,7 +153,7 @@ func TestRealCallMessages(t *testing.T) {
 }
 
 // shapeOf is a message in a few words: who, and which blocks, reminders aside.
-func shapeOf(m claudetest.Message) string {
+func shapeOf(m claudetest.ModelMessage) string {
 	var blocks []struct {
 		Type, Text string
 		ToolUseID  string `json:"tool_use_id"`
@@ -174,9 +174,9 @@ func shapeOf(m claudetest.Message) string {
 // get an id of their own.
 func TestResume(t *testing.T) {
 	const listed, unknown = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
-	var last *claudetest.Call
+	var last *claudetest.ModelCall
 	cli := claudetest.NewCLI(&claudetest.Script{
-		Model:    func(c *claudetest.Call) claudetest.Reply { last = c; return claudetest.Say("yes") },
+		Model:    func(c *claudetest.ModelCall) claudetest.Reply { last = c; return claudetest.Say("yes") },
 		Sessions: []string{listed},
 	})
 	ask := func(o claude.Options) (*message.Result, error) {

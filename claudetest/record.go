@@ -66,7 +66,7 @@ func (r *Recorder) Err() error {
 func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
 	hide := r.red.hider(launch)
 	t := newTranscript()
-	t.each = func(e Entry) { r.write(hide(e)) }
+	t.each = func(e TranscriptEntry) { r.write(hide(e)) }
 	argv, err := jsonx.Marshal(map[string]any{"argv": append([]string{"claude"}, launch.Args...)})
 	if err != nil {
 		return nil, fmt.Errorf("claudetest: record: %w", err)
@@ -83,7 +83,7 @@ func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Con
 	}, nil
 }
 
-func (r *Recorder) write(e Entry) {
+func (r *Recorder) write(e TranscriptEntry) {
 	line, err := jsonx.Marshal(e)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -27,7 +27,7 @@ type Replayer struct {
 	// Timeout is how long the replay waits for a line of the SDK: 10 s.
 	Timeout time.Duration
 
-	entries []Entry
+	entries []TranscriptEntry
 
 	mu   sync.Mutex
 	last *player

@@ -23,7 +23,7 @@ import (
 type Reply struct {
 	blocks     []block
 	stopReason string
-	usage      Usage
+	usage      ReplyUsage
 	delay      time.Duration
 	chunkSize  int
 	chunkDelay time.Duration
@@ -69,19 +69,19 @@ const (
 	kindToolUse  = "tool_use"
 )
 
-// Usage is the token count that a reply reports. The zero value stands for a
+// ReplyUsage is the token count that a reply reports. The zero value stands for a
 // small made-up count.
-type Usage struct {
+type ReplyUsage struct {
 	InputTokens              int `json:"input_tokens"`
 	CacheCreationInputTokens int `json:"cache_creation_input_tokens"`
 	CacheReadInputTokens     int `json:"cache_read_input_tokens"`
 	OutputTokens             int `json:"output_tokens"`
 }
 
-var defaultUsage = Usage{InputTokens: 10, OutputTokens: 5}
+var defaultUsage = ReplyUsage{InputTokens: 10, OutputTokens: 5}
 
-// ToolCall is one tool call of a [Reply].
-type ToolCall struct {
+// ScriptedCall is one tool call of a [Reply].
+type ScriptedCall struct {
 	// ID is the id of the call. Empty means one that is unique in the Model.
 	ID string
 	// Name is the tool's name, for tools of an MCP server mcp__server__tool.
@@ -90,7 +90,7 @@ type ToolCall struct {
 	// json.RawMessage is sent as it is, also when it is not JSON.
 	Input any
 	// Output is what the tool gives back when the CLI is scripted too: a
-	// text, an error, a [host.Output], or anything that encodes as JSON. Nil
+	// text, an error, a [host.ToolOutput], or anything that encodes as JSON. Nil
 	// stands for what the script says of the tool. A real CLI runs the tool.
 	Output any
 	// Replies are what the sub-agent says that a call of the tool Agent
@@ -116,9 +116,9 @@ func Think(thinking, text string) Reply {
 	return r
 }
 
-// UseTool calls one tool. See [ToolCall] for what input may be.
+// UseTool calls one tool. See [ScriptedCall] for what input may be.
 func UseTool(name string, input any) Reply {
-	return UseTools(ToolCall{Name: name, Input: input})
+	return UseTools(ScriptedCall{Name: name, Input: input})
 }
 
 // Answer gives the typed answer that [claude.AskAs] and Options.OutputSchema
@@ -129,9 +129,9 @@ func UseTool(name string, input any) Reply {
 //	cli := claudetest.New(claudetest.Answer(City{Name: "Oslo"}))
 //	city, _, err := claude.AskAs[City](ctx, "Where?", &claude.Options{Transport: cli})
 func Answer(v any) Reply {
-	input := encodeInput(ToolCall{Name: answerTool, Input: v})
+	input := encodeInput(ScriptedCall{Name: answerTool, Input: v})
 	if !bytes.HasPrefix(bytes.TrimSpace(input), []byte("{")) || v == nil {
-		input = encodeInput(ToolCall{Name: answerTool, Input: map[string]any{"value": v}})
+		input = encodeInput(ScriptedCall{Name: answerTool, Input: map[string]any{"value": v}})
 	}
 	return UseTool(answerTool, input)
 }
@@ -154,7 +154,7 @@ const answerTool = "StructuredOutput"
 //
 // A [Model] serves the same script to sub-agents of the real CLI. It knows them
 // by their prompts, which should therefore differ. For more, such as several at
-// once, call the tool Agent with [UseTools] and [ToolCall.Replies].
+// once, call the tool Agent with [UseTools] and [ScriptedCall.Replies].
 func Delegate(agentType, prompt string, replies ...Reply) Reply {
 	return delegate(agentInput{Prompt: prompt, Description: description(prompt), Type: agentType}, replies)
 }
@@ -166,7 +166,7 @@ func DelegateAndWait(agentType, prompt string, replies ...Reply) Reply {
 }
 
 func delegate(in agentInput, replies []Reply) Reply {
-	return UseTools(ToolCall{Name: agentTool, Input: in, Replies: replies})
+	return UseTools(ScriptedCall{Name: agentTool, Input: in, Replies: replies})
 }
 
 // agentInput is the input of the tool that starts a sub-agent.
@@ -190,7 +190,7 @@ func description(prompt string) string {
 
 // UseTools calls several tools in one reply, which the CLI may run in
 // parallel. It panics when an input cannot be encoded.
-func UseTools(calls ...ToolCall) Reply {
+func UseTools(calls ...ScriptedCall) Reply {
 	var r Reply
 	for _, c := range calls {
 		r.blocks = append(r.blocks, block{
@@ -200,7 +200,7 @@ func UseTools(calls ...ToolCall) Reply {
 	return r
 }
 
-func encodeInput(c ToolCall) json.RawMessage {
+func encodeInput(c ScriptedCall) json.RawMessage {
 	switch in := c.Input.(type) {
 	case nil:
 		return json.RawMessage("{}")
@@ -282,7 +282,7 @@ func (r Reply) StopReason(reason string) Reply {
 }
 
 // Usage sets the reported token count.
-func (r Reply) Usage(u Usage) Reply {
+func (r Reply) Usage(u ReplyUsage) Reply {
 	r.usage = u
 	return r
 }

@@ -14,8 +14,8 @@ type Script struct {
 	Replies []Reply
 	// Model computes the answers instead. It may be called by several
 	// sessions at once.
-	Model func(*Call) Reply
-	// Tools says what tools give back, by name, unless a [ToolCall] says it.
+	Model func(*ModelCall) Reply
+	// Tools says what tools give back, by name, unless a [ScriptedCall] says it.
 	// Without either a tool says "ok", and one of a server in the client runs
 	// there.
 	Tools map[string]host.RunFunc

@@ -24,7 +24,7 @@ import (
 //	             the tool Agent also "replies", a list of what the sub-agent
 //	             says
 //	stop_reason  see [Reply.StopReason]
-//	usage        the fields of [Usage] by their JSON names
+//	usage        the fields of [ReplyUsage] by their JSON names
 //	after_ms     see [Reply.After]
 //	chunk_size   see [Reply.Chunks]
 //	chunk_ms     see [Reply.Chunks]
@@ -104,7 +104,7 @@ func parseContent(o *object) Reply {
 	var calls []json.RawMessage
 	o.take("use", &calls)
 	for i, raw := range calls {
-		var call ToolCall
+		var call ScriptedCall
 		var input json.RawMessage
 		var text string
 		c := o.open(fmt.Sprintf("use[%d]", i), raw)
@@ -129,7 +129,7 @@ func parseContent(o *object) Reply {
 }
 
 // parseAgent reads what the sub-agent says that a call starts.
-func parseAgent(c *object, call *ToolCall) {
+func parseAgent(c *object, call *ScriptedCall) {
 	var replies []json.RawMessage
 	c.take("replies", &replies)
 	if replies == nil {
@@ -149,7 +149,7 @@ func parseAgent(c *object, call *ToolCall) {
 }
 
 // parseOutput reads what a scripted CLI's tool gives back.
-func parseOutput(c *object, call *ToolCall) {
+func parseOutput(c *object, call *ScriptedCall) {
 	var out json.RawMessage
 	var failed string
 	c.take("output", &out)

@@ -60,7 +60,7 @@ error api_error: gone`}
 		if got := outline(all); got != want {
 			t.Errorf("reply %d:\n%s\nwant:\n%s", i+1, got, want)
 		}
-		if i == 1 && (all[len(all)-2].Usage != claudetest.Usage{InputTokens: 3, OutputTokens: 4}) {
+		if i == 1 && (all[len(all)-2].Usage != claudetest.ReplyUsage{InputTokens: 3, OutputTokens: 4}) {
 			t.Errorf("usage = %+v", all[len(all)-2].Usage)
 		}
 	}

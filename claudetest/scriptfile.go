@@ -155,7 +155,7 @@ func (s *Script) setTool(name string, raw json.RawMessage) {
 	if s.Tools == nil {
 		s.Tools = make(map[string]host.RunFunc)
 	}
-	s.Tools[name] = func(context.Context, json.RawMessage) (host.Output, error) { return output(scripted(raw)) }
+	s.Tools[name] = func(context.Context, json.RawMessage) (host.ToolOutput, error) { return output(scripted(raw)) }
 }
 
 // scripted is an output as a script writes it: a text is the text itself.

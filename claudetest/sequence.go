@@ -45,7 +45,7 @@ func (s *sequence) left() int {
 
 // firstPrompt is what a conversation began with. Of a sub-agent it is the prompt
 // that it was started with.
-func firstPrompt(c *Call) string {
+func firstPrompt(c *ModelCall) string {
 	for _, m := range c.Messages {
 		if m.Role == "user" {
 			return strings.TrimSpace(reminder.ReplaceAllString(m.Text, ""))

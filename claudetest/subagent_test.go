@@ -19,8 +19,8 @@ import (
 const general = "general-purpose"
 
 // counting is a sub-agent that looks, takes its time and reports.
-func counting(what string) claudetest.ToolCall {
-	return claudetest.ToolCall{
+func counting(what string) claudetest.ScriptedCall {
+	return claudetest.ScriptedCall{
 		Name:  "Agent",
 		Input: map[string]any{"description": what, "prompt": "Count the " + what + ".", "subagent_type": general},
 		Replies: []claudetest.Reply{
@@ -32,7 +32,7 @@ func counting(what string) claudetest.ToolCall {
 
 // Whatever way is used to ask, the answer is that after the agents.
 func TestSubagentsInTheBackground(t *testing.T) {
-	for name, calls := range map[string][]claudetest.ToolCall{
+	for name, calls := range map[string][]claudetest.ScriptedCall{
 		"one":                    {counting("files")},
 		"three that end earlier": {counting("files"), counting("folders"), counting("links")},
 	} {
@@ -84,7 +84,7 @@ func TestSubagentsInTheBackground(t *testing.T) {
 func TestModelHearsOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := ""
-		cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.Call) claudetest.Reply {
+		cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
 			first, last := c.Messages[0].Text, c.Messages[len(c.Messages)-1].Text
 			switch {
 			case strings.Contains(first, "Count"):

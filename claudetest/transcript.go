@@ -23,8 +23,8 @@ const (
 	DirMeta Dir = "meta"
 )
 
-// Entry is one line of a session.
-type Entry struct {
+// TranscriptEntry is one line of a session.
+type TranscriptEntry struct {
 	Dir Dir `json:"dir"`
 	// TMS is the time in milliseconds since the start.
 	TMS int64 `json:"t_ms"`
@@ -37,16 +37,16 @@ type Entry struct {
 // the session runs.
 type Transcript struct {
 	began time.Time
-	each  func(Entry) // sees every entry, in order
+	each  func(TranscriptEntry) // sees every entry, in order
 
 	mu      sync.Mutex
-	entries []Entry
+	entries []TranscriptEntry
 }
 
 func newTranscript() *Transcript { return &Transcript{began: time.Now()} }
 
 // NewTranscript returns a transcript of lines that come from elsewhere.
-func NewTranscript(entries ...Entry) *Transcript {
+func NewTranscript(entries ...TranscriptEntry) *Transcript {
 	t := newTranscript()
 	t.entries = slices.Clone(entries)
 	return t
@@ -60,7 +60,7 @@ func ReadTranscript(r io.Reader) (*Transcript, error) {
 	for n := 1; ; n++ {
 		line, err := lines.ReadBytes('\n')
 		if text := bytes.TrimSpace(line); len(text) > 0 {
-			var e Entry
+			var e TranscriptEntry
 			if bad := jsonx.Unmarshal(text, &e); bad != nil {
 				return nil, fmt.Errorf("claudetest: transcript: line %d: %w", n, bad)
 			}
@@ -79,7 +79,7 @@ func ReadTranscript(r io.Reader) (*Transcript, error) {
 }
 
 // Entries returns the lines so far.
-func (t *Transcript) Entries() []Entry {
+func (t *Transcript) Entries() []TranscriptEntry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.entries)
@@ -111,7 +111,7 @@ func (t *Transcript) add(dir Dir, line []byte) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := Entry{dir, time.Since(t.began).Milliseconds(), msg}
+	e := TranscriptEntry{dir, time.Since(t.began).Milliseconds(), msg}
 	t.entries = append(t.entries, e)
 	if t.each != nil {
 		t.each(e)

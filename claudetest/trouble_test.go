@@ -89,7 +89,7 @@ func TestRanIsTrue(t *testing.T) {
 				ran := false
 				cli := claudetest.NewCLI(&claudetest.Script{
 					Replies: []claudetest.Reply{claudetest.UseTool("Write", nil)},
-					Tools: map[string]host.RunFunc{"Write": func(context.Context, json.RawMessage) (host.Output, error) {
+					Tools: map[string]host.RunFunc{"Write": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 						ran = true
 						return host.TextOutput("w"), nil
 					}},

@@ -6,7 +6,7 @@
 // [Info] is what the CLI tells about itself when a session starts: its
 // commands, agents and models, the account, its version and [Info.Has] for
 // capabilities. The other results belong to one operation each, for example
-// [Interrupted], [Rewind], [ContextUsage], [Usage], [MCPServerStatus] and
+// [Interrupted], [Rewind], [ContextUsage], [UsageReport], [MCPServerStatus] and
 // [Settings].
 //
 // Results are decoded softly. CLIs differ from version to version, so a field

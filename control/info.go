@@ -14,9 +14,9 @@ type Info struct {
 	// Commands are the slash commands.
 	Commands []Command `json:"commands,omitzero"`
 	// Agents are the agents that can be started as subagents.
-	Agents []Agent `json:"agents,omitzero"`
+	Agents []AgentInfo `json:"agents,omitzero"`
 	// Models are the models that can be chosen.
-	Models []Model `json:"models,omitzero"`
+	Models []ModelInfo `json:"models,omitzero"`
 	// Account says who pays for the session.
 	Account Account `json:"account,omitzero"`
 	// OutputStyle is the current output style.
@@ -97,16 +97,16 @@ type Command struct {
 	Builtin      bool     `json:"builtin,omitzero"`
 }
 
-// Agent is an agent that can be started as a subagent.
-type Agent struct {
+// AgentInfo is an agent that can be started as a subagent.
+type AgentInfo struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitzero"`
 	Model       string `json:"model,omitzero"`
 }
 
-// Model is a model that can be chosen. Value is the name to choose it by,
+// ModelInfo is a model that can be chosen. Value is the name to choose it by,
 // ResolvedModel the model behind that name.
-type Model struct {
+type ModelInfo struct {
 	Value                    string   `json:"value"`
 	ResolvedModel            string   `json:"resolvedModel,omitzero"`
 	DisplayName              string   `json:"displayName,omitzero"`

@@ -31,8 +31,8 @@ func TestInfo(t *testing.T) {
 			{Name: "debug", Description: "d", ArgumentHint: "[issue]", Aliases: []string{"dbg"}, Builtin: true},
 			{Name: "plan", Description: "p"},
 		},
-		Agents: []control.Agent{{Name: "general", Description: "g"}, {Name: "search", Description: "s", Model: "inherit"}},
-		Models: []control.Model{{
+		Agents: []control.AgentInfo{{Name: "general", Description: "g"}, {Name: "search", Description: "s", Model: "inherit"}},
+		Models: []control.ModelInfo{{
 			Value: "default", ResolvedModel: "model-1", DisplayName: "Default", Description: "d", SupportsEffort: true,
 			SupportedEffortLevels: []control.Effort{"low", "high"}, SupportsAdaptiveThinking: true, SupportsFastMode: true, SupportsAutoMode: true,
 		}},

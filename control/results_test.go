@@ -53,7 +53,7 @@ func TestResults(t *testing.T) {
 				Agents:        []json.RawMessage{raw(`{"b":1}`)}, MCPTools: []json.RawMessage{raw(`{"c":1}`)}, MCPInstructions: []json.RawMessage{raw(`{"d":1}`)},
 			}},
 		{`{"session":{"total_cost_usd":0.25,"total_api_duration_ms":26,"total_duration_ms":3477,"total_lines_added":1,"total_lines_removed":2,"model_usage":{"m":{"inputTokens":10}}},"subscription_type":null,"rate_limits_available":true,"rate_limits":{"five_hour":{"utilization":1}},"behaviors":{"day":1}}`,
-			&control.Usage{
+			&control.UsageReport{
 				Session: control.SessionUsage{
 					TotalCostUSD: 0.25, TotalAPIDurationMS: 26, TotalDurationMS: 3477, TotalLinesAdded: 1, TotalLinesRemoved: 2,
 					ModelUsage: map[string]json.RawMessage{"m": raw(`{"inputTokens":10}`)},
@@ -83,12 +83,12 @@ func TestResults(t *testing.T) {
 		{`{"state":{"rules":[],"workspaceDirectories":[{"path":"/repo/sub","source":"session"}],"originalCwd":"/repo","managedOnly":false}}`,
 			&control.PermissionRules{Rules: []json.RawMessage{}, WorkspaceDirectories: []string{"/repo/sub"}, OriginalCwd: "/repo"}},
 		{`{"events":[],"hooks":[{"a":1}],"eventCatalog":[{"name":"Stop","supportsMatcher":true}],"policy":{}}`,
-			&control.Hooks{Events: []json.RawMessage{}, Hooks: []json.RawMessage{raw(`{"a":1}`)}, Catalog: []control.HookEvent{{Name: "Stop", SupportsMatcher: true}}, Policy: raw(`{}`)}},
+			&control.Hooks{Events: []json.RawMessage{}, Hooks: []json.RawMessage{raw(`{"a":1}`)}, Catalog: []control.HookEventInfo{{Name: "Stop", SupportsMatcher: true}}, Policy: raw(`{}`)}},
 		{`{"content":[{"type":"text","text":"x"}],"structuredContent":{"a":1}}`,
 			&control.MCPCallResult{Content: []json.RawMessage{raw(`{"type":"text","text":"x"}`)}, StructuredContent: raw(`{"a":1}`)}},
 		{`{"commands":[{"name":"c"}],"agents":[{"name":"a"}],"plugins":[{"name":"p","path":"builtin","source":"s"}],"mcpServers":[],"error_count":1,"held":true}`,
 			&control.PluginReload{
-				Commands: []control.Command{{Name: "c"}}, Agents: []control.Agent{{Name: "a"}},
+				Commands: []control.Command{{Name: "c"}}, Agents: []control.AgentInfo{{Name: "a"}},
 				Plugins: []control.Plugin{{Name: "p", Path: "builtin", Source: "s"}}, MCPServers: []control.MCPServerStatus{}, ErrorCount: 1, Held: true,
 			}},
 		{`{"subtype":"elicitation","mcp_server_name":"eli","message":"Your name?","mode":"form","requested_schema":{"type":"object"},"property_order":["name"]}`,

@@ -130,7 +130,7 @@ func (v PermissionRules) MarshalJSON() ([]byte, error) {
 // PluginReload is the state of the session after its plugins were read again.
 type PluginReload struct {
 	Commands   []Command         `json:"commands"`
-	Agents     []Agent           `json:"agents"`
+	Agents     []AgentInfo       `json:"agents"`
 	Plugins    []Plugin          `json:"plugins"`
 	MCPServers []MCPServerStatus `json:"mcpServers"`
 	// ErrorCount counts the plugins that could not be loaded.
@@ -164,14 +164,14 @@ type Hooks struct {
 	// Hooks are the hooks, each with its source.
 	Hooks []json.RawMessage `json:"hooks"`
 	// Catalog are all events there are.
-	Catalog []HookEvent `json:"eventCatalog,omitzero"`
+	Catalog []HookEventInfo `json:"eventCatalog,omitzero"`
 	// Policy says what an administrator has ruled about hooks.
 	Policy json.RawMessage `json:"policy,omitzero"`
 	Raw    json.RawMessage `json:"-"`
 }
 
-// HookEvent describes an event in a [Hooks].
-type HookEvent struct {
+// HookEventInfo describes an event in a [Hooks].
+type HookEventInfo struct {
 	Name            string `json:"name"`
 	Summary         string `json:"summary,omitzero"`
 	SupportsMatcher bool   `json:"supportsMatcher,omitzero"`

@@ -107,9 +107,9 @@ func (v *ContextUsage) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// Usage says what the session has cost so far and how much of the account's
+// UsageReport says what the session has cost so far and how much of the account's
 // limits is used.
-type Usage struct {
+type UsageReport struct {
 	Session SessionUsage `json:"session"`
 	// SubscriptionType is empty for an API key.
 	SubscriptionType string `json:"subscription_type,omitzero"`
@@ -122,7 +122,7 @@ type Usage struct {
 	Raw       json.RawMessage `json:"-"`
 }
 
-// SessionUsage is the part of [Usage] that concerns the session. Durations are
+// SessionUsage is the part of [UsageReport] that concerns the session. Durations are
 // in milliseconds, as the CLI counts them.
 type SessionUsage struct {
 	TotalCostUSD       float64 `json:"total_cost_usd"`
@@ -136,9 +136,9 @@ type SessionUsage struct {
 }
 
 // UnmarshalJSON decodes softly.
-func (v *Usage) UnmarshalJSON(data []byte) (err error) {
-	type fields Usage
-	*v = Usage{}
+func (v *UsageReport) UnmarshalJSON(data []byte) (err error) {
+	type fields UsageReport
+	*v = UsageReport{}
 	v.Raw, err = soft(data, (*fields)(v))
 	return err
 }

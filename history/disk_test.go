@@ -57,9 +57,9 @@ func configWith(t testing.TB, files map[string]string) string {
 	return config
 }
 
-func list(t testing.TB, h *history.History, q history.Query) []history.Info {
+func list(t testing.TB, h *history.History, q history.Query) []history.SessionInfo {
 	t.Helper()
-	var out []history.Info
+	var out []history.SessionInfo
 	for info, err := range h.List(t.Context(), q) {
 		if err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func list(t testing.TB, h *history.History, q history.Query) []history.Info {
 	return out
 }
 
-func titles(list []history.Info) string {
+func titles(list []history.SessionInfo) string {
 	var out []string
 	for _, info := range list {
 		out = append(out, info.Title)
@@ -270,7 +270,7 @@ func TestChange(t *testing.T) {
 	})
 	h := history.Disk(config)
 	ctx := t.Context()
-	info := func() history.Info {
+	info := func() history.SessionInfo {
 		t.Helper()
 		info, err := h.Info(ctx, sid(1))
 		if err != nil {

@@ -50,9 +50,9 @@ const (
 	OnlyArchived
 )
 
-// Info is what a listing knows of a session. It is read from the two ends of the
+// SessionInfo is what a listing knows of a session. It is read from the two ends of the
 // file, so that of a long session it may miss what was set long ago.
-type Info struct {
+type SessionInfo struct {
 	ID string
 	// Title is what to call the session: its custom title, or else its last or
 	// first prompt. It is never empty.
@@ -75,30 +75,30 @@ type Info struct {
 // List lists sessions, the last modified first. It reads only as far as it is
 // ranged over. Files that are not sessions, that hold nothing to see, or that
 // were continued in another session are passed over; an error ends the list.
-func (h *History) List(ctx context.Context, q Query) iter.Seq2[Info, error] {
-	return func(yield func(Info, error) bool) {
+func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
+	return func(yield func(SessionInfo, error) bool) {
 		r, err := h.root()
 		if errors.Is(err, fs.ErrNotExist) {
 			return
 		}
 		if err != nil {
-			yield(Info{}, err)
+			yield(SessionInfo{}, err)
 			return
 		}
 		defer r.Close()
 		found, err := h.places(ctx, r, q)
 		if err != nil {
-			yield(Info{}, err)
+			yield(SessionInfo{}, err)
 			return
 		}
 		if err := list(ctx, r, found, q, yield); err != nil {
-			yield(Info{}, err)
+			yield(SessionInfo{}, err)
 		}
 	}
 }
 
 // list yields the sessions that the query wants.
-func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Info, error) bool) error {
+func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(SessionInfo, error) bool) error {
 	seen := make(map[string]bool, len(found))
 	var e edges
 	passed, listed := 0, 0
@@ -127,7 +127,7 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(In
 }
 
 // wants reports whether a session passes the filters.
-func (q *Query) wants(info *Info) bool {
+func (q *Query) wants(info *SessionInfo) bool {
 	switch {
 	case q.Tag != "" && info.Tag != q.Tag:
 		return false
@@ -175,7 +175,7 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 }
 
 // Info returns what a listing says of one session.
-func (h *History) Info(ctx context.Context, id string) (info Info, err error) {
+func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		var e edges
 		var ok bool
@@ -192,22 +192,22 @@ type edges struct{ head, tail [transcript.Edge]byte }
 
 // read returns what a listing says of a session; it reports false for one that
 // is not to be listed.
-func (e *edges) read(r *os.Root, p place) (Info, bool) {
+func (e *edges) read(r *os.Root, p place) (SessionInfo, bool) {
 	f, err := r.Open(p.file())
 	if err != nil {
-		return Info{}, false
+		return SessionInfo{}, false
 	}
 	defer f.Close()
 	n, err := f.ReadAt(e.head[:], 0)
 	if err != nil && err != io.EOF {
-		return Info{}, false
+		return SessionInfo{}, false
 	}
 	head := e.head[:n]
 	tail := head
 	if size := p.info.Size(); size > transcript.Edge {
 		n, err := f.ReadAt(e.tail[:], size-transcript.Edge)
 		if err != nil && err != io.EOF {
-			return Info{}, false
+			return SessionInfo{}, false
 		}
 		tail = e.tail[:n]
 		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
@@ -216,9 +216,9 @@ func (e *edges) read(r *os.Root, p place) (Info, bool) {
 	}
 	l := transcript.List(head, tail, customTitle(r, p))
 	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && continued(r, p, l.ContinuedIn) {
-		return Info{}, false
+		return SessionInfo{}, false
 	}
-	return Info{
+	return SessionInfo{
 		ID: p.id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag,
 		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
 		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(), CostUSD: l.Cost,

@@ -29,8 +29,8 @@ type Transcript struct {
 	agent   bool
 }
 
-// Message is a message of a transcript.
-type Message struct {
+// StoredMessage is a message of a transcript.
+type StoredMessage struct {
 	// Message is the message as the CLI says it on its stream: a
 	// [*message.User], a [*message.Assistant], or a system message.
 	message.Message
@@ -136,8 +136,8 @@ func (t *Transcript) Prompts() int {
 // Messages yields the messages of a page, in the order of the conversation. The
 // file is read as the loop runs, and closed when it is left. An error ends the
 // loop: [ErrNotFound] if the session was deleted in the meantime.
-func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*Message, error] {
-	return func(yield func(*Message, error) bool) {
+func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMessage, error] {
+	return func(yield func(*StoredMessage, error) bool) {
 		skip, count := p.Offset, 0
 		wanted := func(e *transcript.Entry) bool {
 			if !t.shown(e, p) || p.Limit > 0 && count == p.Limit {
@@ -220,7 +220,7 @@ func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) b
 }
 
 // decode makes a message of a line.
-func (t *Transcript) decode(l line) (*Message, error) {
+func (t *Transcript) decode(l line) (*StoredMessage, error) {
 	var speech []byte
 	id := l.UUID
 	if l.Kind == transcript.Attachment {
@@ -237,7 +237,7 @@ func (t *Transcript) decode(l line) (*Message, error) {
 		return nil, err
 	}
 	when, _ := time.Parse(time.RFC3339, l.Time) // a message without a time is still one
-	return &Message{Message: m, UUID: id, Time: when, Summary: l.Summary, Entry: l.text}, nil
+	return &StoredMessage{Message: m, UUID: id, Time: when, Summary: l.Summary, Entry: l.text}, nil
 }
 
 // Standing is how far a prompt got, as far as the transcript says.

@@ -101,8 +101,8 @@ func (w *workshop) sessions(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
-	read := func(name string) claudetest.ToolCall {
-		return claudetest.ToolCall{Name: "Read", Input: map[string]string{"file_path": filepath.Join(dir, name)}}
+	read := func(name string) claudetest.ScriptedCall {
+		return claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": filepath.Join(dir, name)}}
 	}
 	ids["plain"] = w.session(t, dir, nil, func(s *claude.Session) {
 		w.ask(t, s, "What is a session?\nIn one line.", say("A conversation."))
@@ -387,7 +387,7 @@ func TestRealFork(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	read := claudetest.ToolCall{Name: "Read", Input: map[string]string{"file_path": filepath.Join(dir, "a")}}
+	read := claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": filepath.Join(dir, "a")}}
 	id := w.session(t, dir, nil, func(s *claude.Session) {
 		w.ask(t, s, "First", claudetest.Say("one"))
 		w.ask(t, s, "/compact", claudetest.Say("<summary>One was asked.</summary>"))

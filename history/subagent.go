@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// Subagent is a sub-agent that worked in a session.
-type Subagent struct {
+// SubagentInfo is a sub-agent that worked in a session.
+type SubagentInfo struct {
 	ID          string
 	Type        string // such as "general-purpose"
 	Description string
@@ -36,7 +36,7 @@ type agentNote struct {
 const maxAgents = 10_000
 
 // Subagents lists the sub-agents of the session, those of workflows too.
-func (t *Transcript) Subagents(ctx context.Context) ([]Subagent, error) {
+func (t *Transcript) Subagents(ctx context.Context) ([]SubagentInfo, error) {
 	r, err := t.history.root()
 	if err != nil {
 		return nil, err
@@ -45,9 +45,9 @@ func (t *Transcript) Subagents(ctx context.Context) ([]Subagent, error) {
 	return t.subagents(ctx, r)
 }
 
-func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]Subagent, error) {
+func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]SubagentInfo, error) {
 	top := path.Join("projects", t.project, t.ID, "subagents")
-	var agents []Subagent
+	var agents []SubagentInfo
 	err := fs.WalkDir(r.FS(), top, func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -62,7 +62,7 @@ func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]Subagent, err
 		if id, ok = strings.CutSuffix(id, ".jsonl"); !ok || !transcript.ValidAgent(id) {
 			return nil
 		}
-		a := Subagent{ID: id, file: name}
+		a := SubagentInfo{ID: id, file: name}
 		var note agentNote
 		if readNote(r, strings.TrimSuffix(name, ".jsonl")+".meta.json", &note) {
 			a.Type, a.Description, a.ToolUseID = note.Type, note.Description, note.ToolUseID

@@ -17,7 +17,7 @@ func PreToolUse(matcher string, fn func(ctx context.Context, in *PreToolUseInput
 // PreToolUseInput is the input of [PreToolUse].
 type PreToolUseInput struct {
 	Base
-	Tool
+	ToolBase
 }
 
 // PostToolUse is called after a tool has run; the matcher is for tool names.
@@ -29,7 +29,7 @@ func PostToolUse(matcher string, fn func(ctx context.Context, in *PostToolUseInp
 // PostToolUseInput is the input of [PostToolUse].
 type PostToolUseInput struct {
 	Base
-	Tool
+	ToolBase
 	// ToolResponse is the tool's own result, of a shape that depends on the
 	// tool.
 	ToolResponse json.RawMessage `json:"tool_response"`
@@ -45,7 +45,7 @@ func PostToolUseFailure(matcher string, fn func(ctx context.Context, in *PostToo
 // PostToolUseFailureInput is the input of [PostToolUseFailure].
 type PostToolUseFailureInput struct {
 	Base
-	Tool
+	ToolBase
 	// Error says what went wrong.
 	Error string `json:"error"`
 	// IsInterrupt says that the user stopped the tool.
@@ -62,7 +62,7 @@ func PostToolBatch(fn func(ctx context.Context, in *PostToolBatchInput) (*Contex
 // PostToolBatchInput is the input of [PostToolBatch].
 type PostToolBatchInput struct {
 	Base
-	ToolCalls []ToolCall `json:"tool_calls"`
+	ToolCalls []BatchCall `json:"tool_calls"`
 }
 
 // PermissionRequest is called when the CLI asks for permission, together with
@@ -75,7 +75,7 @@ func PermissionRequest(matcher string, fn func(ctx context.Context, in *Permissi
 // PermissionRequestInput is the input of [PermissionRequest].
 type PermissionRequestInput struct {
 	Base
-	Tool
+	ToolBase
 	// Suggestions are the updates that would make the question unnecessary
 	// next time.
 	Suggestions []permission.Update `json:"permission_suggestions,omitzero"`
@@ -95,7 +95,7 @@ func PermissionDenied(matcher string, fn func(ctx context.Context, in *Permissio
 // PermissionDeniedInput is the input of [PermissionDenied].
 type PermissionDeniedInput struct {
 	Base
-	Tool
+	ToolBase
 	// Reason says why the call was denied.
 	Reason string `json:"reason"`
 }

@@ -77,10 +77,10 @@ type StopInput struct {
 	Base
 	// StopHookActive says that the model goes on already because a hook made
 	// it; a hook that never looks at it may keep the model going forever.
-	StopHookActive       bool             `json:"stop_hook_active"`
-	LastAssistantMessage string           `json:"last_assistant_message,omitzero"`
-	BackgroundTasks      []BackgroundTask `json:"background_tasks,omitzero"`
-	SessionCrons         []SessionCron    `json:"session_crons,omitzero"`
+	StopHookActive       bool                    `json:"stop_hook_active"`
+	LastAssistantMessage string                  `json:"last_assistant_message,omitzero"`
+	BackgroundTasks      []BackgroundTaskSummary `json:"background_tasks,omitzero"`
+	SessionCrons         []SessionCron           `json:"session_crons,omitzero"`
 }
 
 // StopFailure is called when a turn has ended with an API error; the matcher
@@ -121,11 +121,11 @@ type SubagentStopInput struct {
 	Base
 	// StopHookActive says that the agent goes on already because a hook made
 	// it.
-	StopHookActive       bool             `json:"stop_hook_active"`
-	AgentTranscriptPath  string           `json:"agent_transcript_path"`
-	LastAssistantMessage string           `json:"last_assistant_message,omitzero"`
-	BackgroundTasks      []BackgroundTask `json:"background_tasks,omitzero"`
-	SessionCrons         []SessionCron    `json:"session_crons,omitzero"`
+	StopHookActive       bool                    `json:"stop_hook_active"`
+	AgentTranscriptPath  string                  `json:"agent_transcript_path"`
+	LastAssistantMessage string                  `json:"last_assistant_message,omitzero"`
+	BackgroundTasks      []BackgroundTaskSummary `json:"background_tasks,omitzero"`
+	SessionCrons         []SessionCron           `json:"session_crons,omitzero"`
 }
 
 // TeammateIdle is called when a teammate is about to have nothing to do.

@@ -37,14 +37,14 @@ type EffortLevel struct {
 	Level control.Effort `json:"level"`
 }
 
-// Tool is the tool call that an event is about.
-type Tool struct {
+// ToolBase is the tool call that an event is about.
+type ToolBase struct {
 	ToolName string `json:"tool_name"`
 	// ToolInput is JSON of a shape that depends on the tool.
 	ToolInput json.RawMessage `json:"tool_input"`
 	ToolUseID string          `json:"tool_use_id,omitzero"`
 	// MCPServer is the server behind an MCP tool, otherwise nil.
-	MCPServer *permission.MCPServer `json:"mcp_server,omitzero"`
+	MCPServer *permission.ToolServer `json:"mcp_server,omitzero"`
 }
 
 // DecodeInput decodes the tool's input into v by the rules of encoding/json, but
@@ -52,21 +52,21 @@ type Tool struct {
 // whose names differ from each other, or from those of v's fields, only in case
 // is an error, and so is a name that occurs twice. Give fields their names by
 // json tags.
-func (t *Tool) DecodeInput(v any) error {
+func (t *ToolBase) DecodeInput(v any) error {
 	if err := jsonx.UnmarshalExact(t.ToolInput, v); err != nil {
 		return fmt.Errorf("hook: input of %s: %w", t.ToolName, err)
 	}
 	return nil
 }
 
-// ToolCall is a tool call that is over, and what the model gets to see of it.
-type ToolCall struct {
-	Tool
+// BatchCall is a tool call that is over, and what the model gets to see of it.
+type BatchCall struct {
+	ToolBase
 	ToolResponse json.RawMessage `json:"tool_response,omitzero"`
 }
 
-// BackgroundTask is a task that runs beside the conversation.
-type BackgroundTask struct {
+// BackgroundTaskSummary is a task that runs beside the conversation.
+type BackgroundTaskSummary struct {
 	ID          string `json:"id"`
 	Type        string `json:"type"`
 	Status      string `json:"status"`

@@ -25,7 +25,7 @@ func (in *PreToolUseInput) scan(raw json.RawMessage) bool {
 	s.Start(raw)
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
-		if !in.Base.read(&s, name) && !in.Tool.read(&s, name) {
+		if !in.Base.read(&s, name) && !in.ToolBase.read(&s, name) {
 			s.Skip()
 		}
 	}
@@ -43,7 +43,7 @@ func (in *PostToolUseInput) scan(raw json.RawMessage) bool {
 		case "duration_ms":
 			in.DurationMS = s.Float()
 		default:
-			if !in.Base.read(&s, name) && !in.Tool.read(&s, name) {
+			if !in.Base.read(&s, name) && !in.ToolBase.read(&s, name) {
 				s.Skip()
 			}
 		}
@@ -94,7 +94,7 @@ func (e *EffortLevel) read(s *jsonx.Scanner) {
 }
 
 // read is Base.read for the tool call.
-func (t *Tool) read(s *jsonx.Scanner, name []byte) bool {
+func (t *ToolBase) read(s *jsonx.Scanner, name []byte) bool {
 	switch string(name) {
 	case "tool_name":
 		t.ToolName = s.Text()

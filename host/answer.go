@@ -221,7 +221,7 @@ func (a *Answer) event(e *message.StreamEvent) {
 //
 // Tools may give answers of their own: the next answer can begin while they
 // run.
-func (a *Answer) End(ctx context.Context) ([]Output, error) {
+func (a *Answer) End(ctx context.Context) ([]ToolOutput, error) {
 	a.end()
 	if a.err == nil {
 		a.err = a.t.afford()
@@ -268,15 +268,15 @@ func (t *Turn) Say(ctx context.Context, text string) error {
 }
 
 // UseTool answers with one tool call, runs it and returns its output.
-func (t *Turn) UseTool(ctx context.Context, name string, input any, run RunFunc) (Output, error) {
+func (t *Turn) UseTool(ctx context.Context, name string, input any, run RunFunc) (ToolOutput, error) {
 	a, err := t.Answer(ctx)
 	if err != nil {
-		return Output{}, err
+		return ToolOutput{}, err
 	}
 	_ = a.Use(ctx, Call{Name: name, Input: input, Run: run})
 	outputs, err := a.End(ctx)
 	if len(outputs) == 0 {
-		return Output{}, err
+		return ToolOutput{}, err
 	}
 	return outputs[0], err
 }

@@ -228,13 +228,13 @@ func (s *session) info() *control.Info {
 		info.PID = os.Getpid()
 	}
 	if info.Models == nil {
-		info.Models = []control.Model{{Value: "default", ResolvedModel: s.model, DisplayName: s.model, Description: s.model}}
+		info.Models = []control.ModelInfo{{Value: "default", ResolvedModel: s.model, DisplayName: s.model, Description: s.model}}
 	}
 	if info.Commands == nil {
 		info.Commands = []control.Command{}
 	}
 	if info.Agents == nil {
-		info.Agents = []control.Agent{}
+		info.Agents = []control.AgentInfo{}
 	}
 	if info.OutputStyles == nil {
 		info.OutputStyles = []string{"default"}
@@ -243,9 +243,9 @@ func (s *session) info() *control.Info {
 		info.Account.TokenSource = "none"
 	}
 	info.PermissionMode, info.HookOnFailureSupported = s.mode, true
-	info.SessionState = string(message.StateIdle)
+	info.SessionState = string(message.ActivityIdle)
 	if s.turn != nil {
-		info.SessionState = string(message.StateRunning)
+		info.SessionState = string(message.ActivityRunning)
 	}
 	if info.Capabilities == nil {
 		info.Capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"}

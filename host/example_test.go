@@ -15,7 +15,7 @@ import (
 // clock is an agent of its own: it knows one tool and says what it got.
 func clock(ctx context.Context, t *host.Turn) error {
 	out, err := t.UseTool(ctx, "Clock", map[string]string{"zone": "UTC"},
-		func(_ context.Context, input json.RawMessage) (host.Output, error) {
+		func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput("noon"), nil
 		})
 	if err != nil {

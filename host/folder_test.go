@@ -42,7 +42,7 @@ func TestFilesOutside(t *testing.T) {
 					return err
 				}
 				_ = a.Use(ctx, host.Call{Name: tt.tool, Input: map[string]string{pathMember(tt.tool): tt.path}, ReadOnly: tt.tool != "Write",
-					Run: func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ran"), nil }})
+					Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ran"), nil }})
 				_, err = a.End(ctx)
 				return err
 			})
@@ -72,7 +72,7 @@ func pathMember(tool string) string {
 // A folder that the client adds with its answer is one of the session's.
 func TestFolderIsAdded(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, turn *host.Turn) error {
-		_, err := turn.UseTool(ctx, "Write", map[string]string{"file_path": "/etc/a"}, func(context.Context, json.RawMessage) (host.Output, error) {
+		_, err := turn.UseTool(ctx, "Write", map[string]string{"file_path": "/etc/a"}, func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput("ran"), nil
 		})
 		return err
@@ -103,7 +103,7 @@ func TestBudget(t *testing.T) {
 			}
 			answers++
 			turn.Spend(message.Usage{InputTokens: 10}, 0.25)
-			_ = a.Use(ctx, host.Call{Name: "Read", ReadOnly: true, Run: func(context.Context, json.RawMessage) (host.Output, error) {
+			_ = a.Use(ctx, host.Call{Name: "Read", ReadOnly: true, Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 				tools++
 				return host.TextOutput("ran"), nil
 			}})

@@ -23,7 +23,7 @@ var echo = host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 // writer calls the tool Write and reports what became of it.
 var writer = host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 	out, err := t.UseTool(ctx, "Write", map[string]string{"file_path": "/repo/a", "content": t.Text()},
-		func(_ context.Context, in json.RawMessage) (host.Output, error) {
+		func(_ context.Context, in json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput("ran " + string(in)), nil
 		})
 	if err != nil {
@@ -239,9 +239,9 @@ func TestInterruptWhileStreaming(t *testing.T) {
 // interrupt; only the question is withdrawn and counts as a denial.
 func TestInterruptTool(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
-		_, err := t.UseTool(ctx, "Bash", map[string]string{"command": "sleep"}, func(ctx context.Context, _ json.RawMessage) (host.Output, error) {
+		_, err := t.UseTool(ctx, "Bash", map[string]string{"command": "sleep"}, func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
 			<-ctx.Done()
-			return host.Output{}, ctx.Err()
+			return host.ToolOutput{}, ctx.Err()
 		})
 		if !errors.Is(err, host.ErrOver) {
 			return errors.New("not told that the turn is over")

@@ -119,11 +119,11 @@ func (v *servers) ready(ctx context.Context) {
 }
 
 // listed are the servers as init names them.
-func (v *servers) listed() []message.MCPServer {
-	var list []message.MCPServer
+func (v *servers) listed() []message.InitMCPServer {
+	var list []message.InitMCPServer
 	for _, sv := range v.all() {
 		sv.mu.Lock()
-		list = append(list, message.MCPServer{Name: sv.name, Status: string(sv.state), Source: "sdk"})
+		list = append(list, message.InitMCPServer{Name: sv.name, Status: sv.state, Source: "sdk"})
 		sv.mu.Unlock()
 	}
 	return list
@@ -339,40 +339,40 @@ func (v *servers) runner(c *Call) RunFunc {
 	name, tool, _ := splitMCP(c.Name)
 	sv := v.find(name)
 	if sv == nil {
-		return func(context.Context, json.RawMessage) (Output, error) {
-			return Output{}, fmt.Errorf("no such tool: %s", c.Name)
+		return func(context.Context, json.RawMessage) (ToolOutput, error) {
+			return ToolOutput{}, fmt.Errorf("no such tool: %s", c.Name)
 		}
 	}
-	return func(ctx context.Context, input json.RawMessage) (Output, error) {
+	return func(ctx context.Context, input json.RawMessage) (ToolOutput, error) {
 		meta := map[string]any{"claudecode/toolUseId": c.ID}
 		result, err := sv.requestWith(ctx, v.s, "tools/call", func(id int) any {
 			meta["progressToken"] = id
 			return map[string]any{"name": tool, "arguments": input, "_meta": meta}
 		})
 		if err != nil {
-			return Output{}, err
+			return ToolOutput{}, err
 		}
 		return toolOutput(result)
 	}
 }
 
 // toolOutput reads the result of tools/call.
-func toolOutput(result json.RawMessage) (Output, error) {
+func toolOutput(result json.RawMessage) (ToolOutput, error) {
 	var r struct {
 		Content    json.RawMessage `json:"content"`
 		Structured json.RawMessage `json:"structuredContent"`
 		IsError    bool            `json:"isError"`
 	}
 	if err := jsonx.Unmarshal(result, &r); err != nil {
-		return Output{}, fmt.Errorf("MCP tool result: %w", err)
+		return ToolOutput{}, fmt.Errorf("MCP tool result: %w", err)
 	}
-	out := Output{IsError: r.IsError}
+	out := ToolOutput{IsError: r.IsError}
 	if !r.IsError {
 		out.Result = r.Content
 	}
 	if len(r.Content) > 0 {
 		if err := jsonx.Unmarshal(r.Content, &out.Content); err != nil && !jsonx.Mismatch(err) {
-			return Output{}, fmt.Errorf("MCP tool result: %w", err)
+			return ToolOutput{}, fmt.Errorf("MCP tool result: %w", err)
 		}
 	}
 	// The CLI makes one text of a failure, as of those of its own tools.

@@ -130,7 +130,7 @@ func (c *Call) question(pre *HookOutcome) *permission.Request {
 		req.Suggestions = suggestions(c)
 	}
 	if server, _, ok := splitMCP(c.Name); ok && req.MCPServer == nil {
-		req.MCPServer = &permission.MCPServer{Name: server, Source: "sdk"}
+		req.MCPServer = &permission.ToolServer{Name: server, Source: "sdk"}
 	}
 	req.RequiresUserInteraction = req.RequiresUserInteraction || slices.Contains(askingTools, c.Name)
 	return &req
@@ -167,8 +167,8 @@ const invalidDecision = "The client's permission callback returned an invalid re
 // answer that is no decision denies. The error means that there was no answer,
 // or that the client's was an error, whatever its hooks would say.
 func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-	t.s.state(message.StateRequiresAction)
-	defer t.s.state(message.StateRunning)
+	t.s.state(message.ActivityRequiresAction)
+	defer t.s.state(message.ActivityRunning)
 	type answer struct {
 		d     permission.Decision
 		err   error

@@ -142,7 +142,7 @@ func TestRules(t *testing.T) {
 	}
 	for _, tt := range tests {
 		agent := host.AgentFunc(func(ctx context.Context, turn *host.Turn) error {
-			_, err := turn.UseTool(ctx, tt.tool, json.RawMessage(tt.input), func(context.Context, json.RawMessage) (host.Output, error) {
+			_, err := turn.UseTool(ctx, tt.tool, json.RawMessage(tt.input), func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 				return host.TextOutput("ran"), nil
 			})
 			return err
@@ -236,7 +236,7 @@ func TestPermissionDenyAndStop(t *testing.T) {
 // Questions to a person are asked whatever rules and modes say.
 func TestPermissionQuestions(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, turn *host.Turn) error {
-		_, err := turn.UseTool(ctx, "AskUserQuestion", nil, func(_ context.Context, in json.RawMessage) (host.Output, error) {
+		_, err := turn.UseTool(ctx, "AskUserQuestion", nil, func(_ context.Context, in json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput(string(in)), nil
 		})
 		return err

@@ -9,11 +9,11 @@ import (
 )
 
 // sessionUsage is the answer to get_usage.
-func (s *session) sessionUsage() control.Usage {
+func (s *session) sessionUsage() control.UsageReport {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	elapsed := time.Since(s.began).Milliseconds()
-	u := control.Usage{Session: control.SessionUsage{
+	u := control.UsageReport{Session: control.SessionUsage{
 		TotalCostUSD: s.cost, TotalAPIDurationMS: elapsed, TotalDurationMS: elapsed,
 		ModelUsage: make(map[string]json.RawMessage),
 	}}

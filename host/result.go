@@ -113,7 +113,7 @@ func (s *session) initMessage(ids []string) *message.Init {
 	if m.Tools == nil {
 		m.Tools = []string{}
 	}
-	m.MCPServers = append([]message.MCPServer{}, m.MCPServers...)
+	m.MCPServers = append([]message.InitMCPServer{}, m.MCPServers...)
 	m.MCPServers = append(m.MCPServers, s.servers.listed()...)
 	m.Tools = append(append([]string{}, m.Tools...), s.servers.tools()...)
 	m.Prompts = ids

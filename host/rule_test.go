@@ -16,7 +16,7 @@ import (
 func attempt(t *testing.T, o host.Options, tool string, input map[string]string, readOnly bool) string {
 	t.Helper()
 	o.Cwd, o.PromptTool = "/w", true
-	call := host.Call{Name: tool, Input: input, ReadOnly: readOnly, Run: func(context.Context, json.RawMessage) (host.Output, error) {
+	call := host.Call{Name: tool, Input: input, ReadOnly: readOnly, Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		return host.TextOutput("ran"), nil
 	}}
 	outcome := ""
@@ -90,7 +90,7 @@ func TestUpdatesKeepToTheirDestination(t *testing.T) {
 		"bypass as agreed":        {host.Options{AllowBypass: true}, `{"type":"setMode","mode":"bypassPermissions","destination":"session"}`, "user tool_result: B ran"},
 	}
 	run := func(name string) host.RunFunc {
-		return func(context.Context, json.RawMessage) (host.Output, error) {
+		return func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput(name + " ran"), nil
 		}
 	}
@@ -113,7 +113,7 @@ func TestUpdatesKeepToTheirDestination(t *testing.T) {
 }
 
 func TestAskRuleAsksAboutWhatAHookAllows(t *testing.T) {
-	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ran"), nil }}
+	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ran"), nil }}
 	bubble(t, calling(tool), &host.Options{PromptTool: true, Ask: []string{"A"}}, func(c *client) {
 		c.on(func(c *client, f frame) {
 			if strings.Contains(string(f.Request), "hook_callback") {
@@ -129,7 +129,7 @@ func TestAskRuleAsksAboutWhatAHookAllows(t *testing.T) {
 }
 
 func TestErrorReplyDeniesWhateverHooksWait(t *testing.T) {
-	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ran"), nil }}
+	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ran"), nil }}
 	bubble(t, calling(tool), &host.Options{PromptTool: true}, func(c *client) {
 		c.on(func(c *client, f frame) {
 			if strings.Contains(string(f.Request), "can_use_tool") {
@@ -147,7 +147,7 @@ func TestErrorReplyDeniesWhateverHooksWait(t *testing.T) {
 // The CLI takes a hyphen for a part of a name, and matchers of events without
 // a subject for nothing.
 func TestMatchersAsTheCLIReadsThem(t *testing.T) {
-	tool := host.Call{Name: "Write", Run: func(context.Context, json.RawMessage) (host.Output, error) { return host.TextOutput("ran"), nil }}
+	tool := host.Call{Name: "Write", Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("ran"), nil }}
 	bubble(t, calling(tool), trusting(), func(c *client) {
 		c.on(func(c *client, f frame) { c.reply(f, "{}") })
 		c.request("i", "initialize", strings.ReplaceAll(`"hooks":{

@@ -67,7 +67,7 @@ type session struct {
 	finishing  <-chan struct{} // the last lines of the last turn are written
 	results    int
 	lastFailed bool
-	does       message.State // what the client was told last
+	does       message.Activity // what the client was told last
 	cost       float64
 	usage      map[string]message.ModelUsage
 	readErr    error
@@ -289,7 +289,7 @@ func (s *session) setMode(m permission.Mode) {
 
 // state tells the client what the session does, if that has changed and the
 // client wants to know.
-func (s *session) state(to message.State) {
+func (s *session) state(to message.Activity) {
 	s.mu.Lock()
 	changed := s.does != to
 	s.does = to
@@ -357,7 +357,7 @@ func (s *session) enqueue(m *message.User) {
 		s.await(before)
 		s.await(served)
 		s.finished()
-		s.state(message.StateRunning) // the CLI says so before it queues the prompt
+		s.state(message.ActivityRunning) // the CLI says so before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)
 	})
 	s.stir()

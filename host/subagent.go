@@ -68,10 +68,10 @@ func (t *Turn) Subagent() message.Subagent {
 // "run_in_background": false or a sub-agent starts it. In the background
 // RunSubagent returns at once, and the end of the work brings a turn whose
 // prompt says so; an interrupt of the client ends it.
-func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (Output, error) {
+func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (ToolOutput, error) {
 	sub, err := t.newSubagent(callID, input)
 	if err != nil {
-		return Output{}, err
+		return ToolOutput{}, err
 	}
 	own := t.subturn(ctx, sub)
 	t.s.spawned(sub)
@@ -79,7 +79,7 @@ func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMes
 	out, err := t.s.fire(ctx, own, hookCall{event: hook.EventSubagentStart, subject: sub.Type})
 	if err != nil {
 		own.never(err)
-		return Output{}, err
+		return ToolOutput{}, err
 	}
 	own.note(out.Context...)
 	if !sub.background {
@@ -136,14 +136,14 @@ func (t *Turn) never(err error) {
 }
 
 // wait runs a sub-agent while the agent that started it waits.
-func (t *Turn) wait(own *Turn, agent Agent) (Output, error) {
+func (t *Turn) wait(own *Turn, agent Agent) (ToolOutput, error) {
 	sub := own.sub
 	defer close(sub.done)
 	if sub.depth == 1 {
 		_ = own.say(&message.User{Content: message.Content{message.Text(sub.input.Prompt)}})
 	}
 	if err := own.work(agent); err != nil {
-		return Output{}, err
+		return ToolOutput{}, err
 	}
 	return sub.report(own.lastText(), t.Model()), nil
 }
@@ -290,7 +290,7 @@ func doing(use *message.ToolUseBlock) string {
 }
 
 // launched is what the model is told of an agent in the background.
-func (sub *subagent) launched(model string) Output {
+func (sub *subagent) launched(model string) ToolOutput {
 	return agentOutput("The agent is at work in the background. You will be told when it is done.\nagentId: "+sub.ID, map[string]any{
 		"isAsync": true, "status": "async_launched", "agentId": sub.ID, "description": sub.Description,
 		"resolvedModel": model, "prompt": sub.input.Prompt,
@@ -298,7 +298,7 @@ func (sub *subagent) launched(model string) Output {
 }
 
 // report is what the model is told of an agent that it has waited for.
-func (sub *subagent) report(text, model string) Output {
+func (sub *subagent) report(text, model string) ToolOutput {
 	usage := sub.taskUsage()
 	sub.mu.Lock()
 	last := sub.last
@@ -311,8 +311,8 @@ func (sub *subagent) report(text, model string) Output {
 	})
 }
 
-func agentOutput(text string, result map[string]any) Output {
-	out := Output{Content: message.Content{message.Text(text)}}
+func agentOutput(text string, result map[string]any) ToolOutput {
+	out := ToolOutput{Content: message.Content{message.Text(text)}}
 	if raw, err := jsonx.Marshal(result); err == nil {
 		out.Result = raw
 	}

@@ -165,7 +165,7 @@ func (s *session) settle() {
 	busy := s.turn != nil || len(s.queue) > 0
 	s.mu.Unlock()
 	if !busy && !s.working() {
-		s.state(message.StateIdle)
+		s.state(message.ActivityIdle)
 	}
 	s.stir()
 }
@@ -237,7 +237,7 @@ func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
 func (s *session) acknowledge(q *queued) {
 	t := newTurn(s, []*queued{q})
 	defer t.cancel(nil)
-	s.state(message.StateRunning)
+	s.state(message.ActivityRunning)
 	_ = s.emit(s.initMessage(nil))
 	r := t.result(nil)
 	r.NumTurns, r.TerminalReason, r.StopReason = 0, "", ""

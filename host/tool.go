@@ -19,7 +19,7 @@ import (
 // RunFunc runs a tool with its input, as hooks and the client may have changed
 // it. An error is what the model reads as the tool's failure. The context ends
 // when the turn is interrupted.
-type RunFunc func(ctx context.Context, input json.RawMessage) (Output, error)
+type RunFunc func(ctx context.Context, input json.RawMessage) (ToolOutput, error)
 
 // Call is a tool call of an agent.
 type Call struct {
@@ -45,8 +45,8 @@ type Call struct {
 	input json.RawMessage
 }
 
-// Output is what a tool gave back.
-type Output struct {
+// ToolOutput is what a tool gave back.
+type ToolOutput struct {
 	// Content is what the model reads.
 	Content message.Content
 	// Plain says that Content is written as one string, as the CLI writes what
@@ -62,17 +62,17 @@ type Output struct {
 }
 
 // TextOutput returns an output that is a text.
-func TextOutput(text string) Output {
-	return Output{Content: message.Content{message.Text(text)}, Plain: true}
+func TextOutput(text string) ToolOutput {
+	return ToolOutput{Content: message.Content{message.Text(text)}, Plain: true}
 }
 
-func failure(text string) Output {
+func failure(text string) ToolOutput {
 	o := TextOutput(text)
 	o.IsError = true
 	return o
 }
 
-func denial(text string) Output {
+func denial(text string) ToolOutput {
 	o := failure(text)
 	o.Denied = true
 	return o
@@ -103,8 +103,8 @@ func (c *Call) prepare() (json.RawMessage, error) {
 
 // use runs calls and reports their results: calls that change nothing at the
 // same time, others one after another.
-func (t *Turn) use(ctx context.Context, calls []*Call) ([]Output, error) {
-	outputs := make([]Output, len(calls))
+func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
+	outputs := make([]ToolOutput, len(calls))
 	errs := make([]error, len(calls))
 	var together sync.WaitGroup
 	for i, c := range calls {
@@ -126,11 +126,11 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]Output, error) {
 }
 
 // useOne runs one call and sends its result.
-func (t *Turn) useOne(ctx context.Context, c *Call) (Output, error) {
+func (t *Turn) useOne(ctx context.Context, c *Call) (ToolOutput, error) {
 	if t.isOver() {
-		return Output{}, errInterrupted
+		return ToolOutput{}, errInterrupted
 	}
-	var out Output
+	var out ToolOutput
 	var after HookOutcome
 	err := context.Cause(ctx) // nothing begins after the end
 	if err == nil {
@@ -172,10 +172,10 @@ func (c *Call) fields() toolFields { return toolFields{c.Name, c.input, c.ID} }
 
 // execute asks hooks and the client, and runs the tool if nobody objects. The
 // outcome is that of the hooks after it.
-func (t *Turn) execute(ctx context.Context, c *Call) (Output, HookOutcome, error) {
+func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
 	pre, err := t.fireTold(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
 	if err != nil {
-		return Output{}, HookOutcome{}, err
+		return ToolOutput{}, HookOutcome{}, err
 	}
 	if pre.UpdatedInput != nil {
 		c.input = pre.UpdatedInput
@@ -196,11 +196,11 @@ func (t *Turn) execute(ctx context.Context, c *Call) (Output, HookOutcome, error
 		t.deferred = &message.ToolUseBlock{ID: c.ID, Name: c.Name, Input: c.input}
 		t.stop = "tool_deferred"
 		t.mu.Unlock()
-		return Output{}, HookOutcome{}, t.over(ending{reason: message.EndToolDeferred})
+		return ToolOutput{}, HookOutcome{}, t.over(ending{reason: message.EndToolDeferred})
 	}
 	refusal, err := t.permit(ctx, c, &pre)
 	if err != nil {
-		return Output{}, HookOutcome{}, err
+		return ToolOutput{}, HookOutcome{}, err
 	}
 	if refusal != "" {
 		t.denied(c)
@@ -212,13 +212,13 @@ func (t *Turn) execute(ctx context.Context, c *Call) (Output, HookOutcome, error
 }
 
 // perform runs the tool and the hooks after it.
-func (t *Turn) perform(ctx context.Context, c *Call) (Output, HookOutcome, error) {
+func (t *Turn) perform(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
 	run := c.Run
 	if run == nil {
 		run = t.s.servers.runner(c)
 	}
 	if ctx.Err() != nil { // while somebody was asked
-		return Output{}, HookOutcome{}, context.Cause(ctx)
+		return ToolOutput{}, HookOutcome{}, context.Cause(ctx)
 	}
 	began := time.Now()
 	out, err := t.runSafely(ctx, c, run)
@@ -262,18 +262,18 @@ func (t *Turn) perform(ctx context.Context, c *Call) (Output, HookOutcome, error
 
 // runSafely runs the tool. A panic is its error: calls that change nothing run
 // in goroutines, where nobody else would catch it.
-func (t *Turn) runSafely(ctx context.Context, c *Call, run RunFunc) (out Output, err error) {
+func (t *Turn) runSafely(ctx context.Context, c *Call, run RunFunc) (out ToolOutput, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.s.log.Error("panic in a tool", "tool", c.Name, "panic", v, "stack", string(debug.Stack()))
-			out, err = Output{}, fmt.Errorf("the tool panicked: %v", v)
+			out, err = ToolOutput{}, fmt.Errorf("the tool panicked: %v", v)
 		}
 	}()
 	return run(ctx, c.input)
 }
 
 // response is the output as hooks see it.
-func (o Output) response() json.RawMessage {
+func (o ToolOutput) response() json.RawMessage {
 	if o.Result != nil {
 		return o.Result
 	}
@@ -299,7 +299,7 @@ func (t *Turn) denied(c *Call) {
 }
 
 // batch tells the hooks that all calls of an answer are done.
-func (t *Turn) batch(ctx context.Context, calls []*Call, outputs []Output) error {
+func (t *Turn) batch(ctx context.Context, calls []*Call, outputs []ToolOutput) error {
 	type entry struct {
 		toolFields
 		Response json.RawMessage `json:"tool_response"`

@@ -41,11 +41,11 @@ func calling(calls ...host.Call) host.Agent {
 
 func TestNoToolRunsAfterAnInterrupt(t *testing.T) {
 	var ran atomic.Bool
-	first := host.Call{Name: "A", Run: func(ctx context.Context, _ json.RawMessage) (host.Output, error) {
+	first := host.Call{Name: "A", Run: func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
 		<-ctx.Done()
-		return host.Output{}, ctx.Err()
+		return host.ToolOutput{}, ctx.Err()
 	}}
-	second := host.Call{Name: "B", Run: func(context.Context, json.RawMessage) (host.Output, error) {
+	second := host.Call{Name: "B", Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		ran.Store(true)
 		return host.TextOutput("done"), nil
 	}}
@@ -102,7 +102,7 @@ func TestServeEndsWhileNobodyReads(t *testing.T) {
 
 func TestToolPanicIsItsError(t *testing.T) {
 	for _, readOnly := range []bool{true, false} {
-		boom := host.Call{Name: "A", ReadOnly: readOnly, Run: func(context.Context, json.RawMessage) (host.Output, error) { panic("boom") }}
+		boom := host.Call{Name: "A", ReadOnly: readOnly, Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) { panic("boom") }}
 		bubble(t, calling(boom), trusting(), func(c *client) {
 			c.prompt("x", "")
 			out := c.settle()
@@ -144,7 +144,7 @@ func TestFireSaysWhenAGateIsClosed(t *testing.T) {
 func TestManyHooksAreAllAsked(t *testing.T) {
 	const many = 200
 	ran := false
-	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.Output, error) {
+	tool := host.Call{Name: "A", Run: func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		ran = true
 		return host.TextOutput("done"), nil
 	}}
@@ -192,7 +192,7 @@ func TestEditResultMayUseTheTurn(t *testing.T) {
 
 func TestToolsMayAnswer(t *testing.T) {
 	agent := host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
-		_, err := t.UseTool(ctx, "Agent", nil, func(ctx context.Context, _ json.RawMessage) (host.Output, error) {
+		_, err := t.UseTool(ctx, "Agent", nil, func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
 			return host.TextOutput("x"), t.Say(ctx, "inside")
 		})
 		return err

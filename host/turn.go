@@ -236,7 +236,7 @@ func (s *session) run(t *Turn) {
 	for _, q := range t.prompts {
 		s.await(q.announced)
 	}
-	s.state(message.StateRunning)
+	s.state(message.ActivityRunning)
 	for _, q := range t.prompts {
 		s.lifecycle(q, message.CommandStarted)
 	}
@@ -267,7 +267,7 @@ func (s *session) run(t *Turn) {
 		s.lifecycle(q, final)
 	}
 	if !s.working() {
-		s.state(message.StateIdle)
+		s.state(message.ActivityIdle)
 	}
 }
 

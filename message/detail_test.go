@@ -13,7 +13,7 @@ var details = []variant{
 	{
 		`{"type":"system","subtype":"init","uuid":"u","session_id":"s","cwd":"/repo","model":"m","tools":[],"mcp_servers":[],"memory_paths":{"auto":"/home/user/m"},"messaging_socket_path":"/tmp/s","analytics_disabled":true,"product_feedback_disabled":true,"per_turn_effort_active":true,"ultrathink_available":true,"ultrathink_typed_raises":true}`,
 		&message.Init{
-			Header: message.Header{Type: "system", Subtype: "init", UUID: "u", SessionID: "s"}, Cwd: "/repo", Model: "m", Tools: []string{}, MCPServers: []message.MCPServer{},
+			Header: message.Header{Type: "system", Subtype: "init", UUID: "u", SessionID: "s"}, Cwd: "/repo", Model: "m", Tools: []string{}, MCPServers: []message.InitMCPServer{},
 			MemoryPaths: map[string]string{"auto": "/home/user/m"}, MessagingSocketPath: "/tmp/s",
 			AnalyticsDisabled: true, ProductFeedbackDisabled: true, PerTurnEffortActive: true, UltrathinkAvailable: true, UltrathinkTypedRaises: true,
 		},
@@ -45,7 +45,7 @@ var details = []variant{
 				&message.ToolResultBlock{ToolUseID: "d", Content: message.Content{}, Plain: true},
 			},
 			ToolResultMeta: []message.ToolResultMeta{
-				{ID: "c", PermissionDecision: message.PermissionDecision{Decision: "accept", Source: "config", ReasonType: "mode"}},
+				{ID: "c", PermissionDecision: message.PermissionOutcome{Decision: "accept", Source: "config", ReasonType: "mode"}},
 				{ID: "d", NonExecutionKind: "user-rejected", UserFeedback: "no"},
 			},
 			RefusedMessageID: "msg_1",

@@ -309,7 +309,7 @@ func (r *fastReader) meta(t *ToolResultMeta) {
 	}
 }
 
-func (r *fastReader) decision(d *PermissionDecision) {
+func (r *fastReader) decision(d *PermissionOutcome) {
 	if r.Null() {
 		return
 	}

@@ -22,17 +22,17 @@ type Init struct {
 	APIKeySource string `json:"apiKeySource,omitzero"`
 
 	// Tools are the names of the tools that the model may call.
-	Tools      []string    `json:"tools"`
-	MCPServers []MCPServer `json:"mcp_servers"`
+	Tools      []string        `json:"tools"`
+	MCPServers []InitMCPServer `json:"mcp_servers"`
 	// SlashCommands are the commands that a prompt may start with.
 	SlashCommands []string `json:"slash_commands,omitzero"`
 	// TerminalSlashCommands are those that work only in a terminal.
-	TerminalSlashCommands []string        `json:"terminal_slash_commands,omitzero"`
-	Agents                []string        `json:"agents,omitzero"`
-	Skills                []string        `json:"skills,omitzero"`
-	Plugins               []Plugin        `json:"plugins,omitzero"`
-	PluginErrors          json.RawMessage `json:"plugin_errors,omitzero"`
-	Betas                 []string        `json:"betas,omitzero"`
+	TerminalSlashCommands []string         `json:"terminal_slash_commands,omitzero"`
+	Agents                []string         `json:"agents,omitzero"`
+	Skills                []string         `json:"skills,omitzero"`
+	Plugins               []control.Plugin `json:"plugins,omitzero"`
+	PluginErrors          json.RawMessage  `json:"plugin_errors,omitzero"`
+	Betas                 []string         `json:"betas,omitzero"`
 	// Capabilities name protocol features that a host may rely on.
 	Capabilities []string `json:"capabilities,omitzero"`
 
@@ -63,20 +63,12 @@ type Init struct {
 	Prompts []string `json:"user_message_uuids,omitzero"`
 }
 
-// MCPServer is an MCP server as an [Init] lists it.
-type MCPServer struct {
+// InitMCPServer is an MCP server as an [Init] lists it.
+type InitMCPServer struct {
 	Name string `json:"name"`
-	// Status is "connected", "pending", "failed" and so on.
-	Status string `json:"status"`
-	Source string `json:"source,omitzero"`
-}
-
-// Plugin is a plugin as an [Init] lists it.
-type Plugin struct {
-	Name    string `json:"name"`
-	Path    string `json:"path"`
-	Version string `json:"version,omitzero"`
-	Source  string `json:"source,omitzero"`
+	// Status is control.MCPConnected, control.MCPPending and so on.
+	Status control.MCPState `json:"status"`
+	Source string           `json:"source,omitzero"`
 }
 
 func (m *Init) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }

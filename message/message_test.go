@@ -148,7 +148,7 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeAs(t *testing.T) {
 	raw := []byte(`{"state":"idle","subtype":"session_state_changed","type":"system"}`)
 	m, err := message.DecodeAs("system", "session_state_changed", raw)
-	if s, ok := m.(*message.SessionState); err != nil || !ok || s.State != message.StateIdle || s.Type != "system" {
+	if s, ok := m.(*message.SessionState); err != nil || !ok || s.State != message.ActivityIdle || s.Type != "system" {
 		t.Errorf("DecodeAs = %s, %v", dump(m), err)
 	}
 	if m, err := message.DecodeAs("result", "success", []byte(`{"type":`)); m != nil || err == nil {

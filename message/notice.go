@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
@@ -96,7 +97,7 @@ func (m LocalCommandOutput) MarshalJSON() ([]byte, error) {
 type CommandsChanged struct {
 	Header
 
-	Commands []Command `json:"commands"`
+	Commands []control.Command `json:"commands"`
 }
 
 func (m *CommandsChanged) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
@@ -105,14 +106,6 @@ func (m *CommandsChanged) decode(raw []byte) error { return jsonx.Unmarshal(raw,
 func (m CommandsChanged) MarshalJSON() ([]byte, error) {
 	type plain CommandsChanged
 	return encode(&m.Header, typeSystem, "commands_changed", (*plain)(&m))
-}
-
-// Command is one entry of [CommandsChanged].
-type Command struct {
-	Name         string `json:"name"`
-	Description  string `json:"description"`
-	ArgumentHint string `json:"argumentHint"`
-	Builtin      bool   `json:"builtin,omitzero"`
 }
 
 // Attachment is what the CLI adds to the conversation by itself: files that

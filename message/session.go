@@ -12,7 +12,7 @@ import (
 type SessionState struct {
 	Header
 
-	State State `json:"state"`
+	State Activity `json:"state"`
 	// HostOnly marks a state that is meant for the host, not for its user.
 	HostOnly bool `json:"sdk_host_only,omitzero"`
 }
@@ -25,16 +25,16 @@ func (m SessionState) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "session_state_changed", (*plain)(&m))
 }
 
-// State is the state of a session.
-type State string
+// Activity is the state of a session.
+type Activity string
 
 // The states of a session. The set is open.
 const (
-	StateIdle    State = "idle"
-	StateRunning State = "running"
+	ActivityIdle    Activity = "idle"
+	ActivityRunning Activity = "running"
 	// StateRequiresAction means that the CLI waits for an answer, such as
 	// a permission.
-	StateRequiresAction State = "requires_action"
+	ActivityRequiresAction Activity = "requires_action"
 )
 
 // SessionWritesLost says that the CLI could not save everything, because the

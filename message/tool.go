@@ -84,10 +84,10 @@ func (m ElicitationComplete) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "elicitation_complete", (*plain)(&m))
 }
 
-// Hook reports on a hook of the CLI's settings. Subtype says at which point:
+// HookEvent reports on a hook of the CLI's settings. Subtype says at which point:
 // [HookStarted], [HookProgress] or [HookResponse]. An empty Subtype is encoded
 // as [HookResponse].
-type Hook struct {
+type HookEvent struct {
 	Header
 
 	HookID string `json:"hook_id"`
@@ -103,17 +103,17 @@ type Hook struct {
 	Outcome  string `json:"outcome,omitzero"`
 }
 
-// The subtypes of a [Hook].
+// The subtypes of a [HookEvent].
 const (
 	HookStarted  = "hook_started"
 	HookProgress = "hook_progress"
 	HookResponse = "hook_response"
 )
 
-func (m *Hook) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
+func (m *HookEvent) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
 // MarshalJSON returns Raw, or the wire form of the fields when there is none.
-func (m Hook) MarshalJSON() ([]byte, error) {
-	type plain Hook
+func (m HookEvent) MarshalJSON() ([]byte, error) {
+	type plain HookEvent
 	return encode(&m.Header, typeSystem, HookResponse, (*plain)(&m))
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -13,9 +14,9 @@ var turn = []variant{
 	{
 		`{"type":"system","subtype":"init","uuid":"u","session_id":"s","cwd":"/repo","tools":["Bash"],"mcp_servers":[{"name":"calc","status":"connected","source":"sdk"}],"model":"m","permissionMode":"default","slash_commands":["one"],"terminal_slash_commands":["two"],"apiKeySource":"none","claude_code_version":"2.1.0","output_style":"default","agents":["a"],"skills":["k"],"plugins":[{"name":"p","path":"/repo/p","version":"1","source":"x"}],"plugin_errors":["e"],"betas":["b"],"capabilities":["c"],"effort":"high","view_mode":"v","fast_mode_state":"off","fast_mode_disabled_reason":"r","original_cwd":"/repo","additional_directories":["/home/user"],"user_message_uuids":["p"]}`,
 		&message.Init{
-			Header: system("init"), Cwd: "/repo", Tools: []string{"Bash"}, MCPServers: []message.MCPServer{{Name: "calc", Status: "connected", Source: "sdk"}},
+			Header: system("init"), Cwd: "/repo", Tools: []string{"Bash"}, MCPServers: []message.InitMCPServer{{Name: "calc", Status: "connected", Source: "sdk"}},
 			Model: "m", PermissionMode: permission.ModeDefault, SlashCommands: []string{"one"}, TerminalSlashCommands: []string{"two"}, APIKeySource: "none",
-			Version: "2.1.0", OutputStyle: "default", Agents: []string{"a"}, Skills: []string{"k"}, Plugins: []message.Plugin{{Name: "p", Path: "/repo/p", Version: "1", Source: "x"}},
+			Version: "2.1.0", OutputStyle: "default", Agents: []string{"a"}, Skills: []string{"k"}, Plugins: []control.Plugin{{Name: "p", Path: "/repo/p", Version: "1", Source: "x"}},
 			PluginErrors: json.RawMessage(`["e"]`), Betas: []string{"b"}, Capabilities: []string{"c"}, Effort: "high", ViewMode: "v", FastModeState: "off",
 			FastModeDisabledReason: "r", OriginalCwd: "/repo", AdditionalDirectories: []string{"/home/user"}, Prompts: []string{"p"},
 		},

@@ -59,7 +59,7 @@ type ToolResultMeta struct {
 	// ID is that of the tool call.
 	ID string `json:"id"`
 	// PermissionDecision says who decided about the call.
-	PermissionDecision PermissionDecision `json:"permission_decision,omitzero"`
+	PermissionDecision PermissionOutcome `json:"permission_decision,omitzero"`
 	// NonExecutionKind says why the tool did not run, empty if it did: for
 	// example "user-rejected", "permission-rule" or "cancelled".
 	NonExecutionKind string `json:"non_execution_kind,omitzero"`
@@ -67,8 +67,8 @@ type ToolResultMeta struct {
 	UserFeedback string `json:"user_feedback,omitzero"`
 }
 
-// PermissionDecision says who decided about a tool call, and how.
-type PermissionDecision struct {
+// PermissionOutcome says who decided about a tool call, and how.
+type PermissionOutcome struct {
 	// Decision is "accept" or "reject".
 	Decision string `json:"decision"`
 	// Source says who decided, for example "config", "hook" or

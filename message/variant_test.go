@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -60,15 +61,15 @@ var notices = []variant{
 	},
 	{
 		`{"type":"system","subtype":"hook_started","uuid":"u","session_id":"s","hook_id":"h","hook_name":"n","hook_event":"Stop"}`,
-		&message.Hook{Header: system(message.HookStarted), HookID: "h", Name: "n", Event: "Stop"},
+		&message.HookEvent{Header: system(message.HookStarted), HookID: "h", Name: "n", Event: "Stop"},
 	},
 	{
 		`{"type":"system","subtype":"hook_progress","uuid":"u","session_id":"s","hook_id":"h","hook_name":"n","hook_event":"Stop","stdout":"o","stderr":"e","output":"oe"}`,
-		&message.Hook{Header: system(message.HookProgress), HookID: "h", Name: "n", Event: "Stop", Stdout: "o", Stderr: "e", Output: "oe"},
+		&message.HookEvent{Header: system(message.HookProgress), HookID: "h", Name: "n", Event: "Stop", Stdout: "o", Stderr: "e", Output: "oe"},
 	},
 	{
 		`{"type":"system","subtype":"hook_response","uuid":"u","session_id":"s","hook_id":"h","hook_name":"n","hook_event":"Stop","stdout":"o","output":"o","exit_code":0,"outcome":"success"}`,
-		&message.Hook{Header: system(message.HookResponse), HookID: "h", Name: "n", Event: "Stop", Stdout: "o", Output: "o", ExitCode: new(0), Outcome: "success"},
+		&message.HookEvent{Header: system(message.HookResponse), HookID: "h", Name: "n", Event: "Stop", Stdout: "o", Output: "o", ExitCode: new(0), Outcome: "success"},
 	},
 	{
 		`{"type":"system","subtype":"plugin_install","uuid":"u","session_id":"s","status":"failed","name":"n","error":"e"}`,
@@ -111,11 +112,11 @@ var notices = []variant{
 	},
 	{
 		`{"type":"system","subtype":"session_state_changed","uuid":"u","session_id":"s","state":"requires_action","sdk_host_only":true}`,
-		&message.SessionState{Header: system("session_state_changed"), State: message.StateRequiresAction, HostOnly: true},
+		&message.SessionState{Header: system("session_state_changed"), State: message.ActivityRequiresAction, HostOnly: true},
 	},
 	{
 		`{"type":"system","subtype":"commands_changed","uuid":"u","session_id":"s","commands":[{"name":"one","description":"d","argumentHint":"h","builtin":true}]}`,
-		&message.CommandsChanged{Header: system("commands_changed"), Commands: []message.Command{{Name: "one", Description: "d", ArgumentHint: "h", Builtin: true}}},
+		&message.CommandsChanged{Header: system("commands_changed"), Commands: []control.Command{{Name: "one", Description: "d", ArgumentHint: "h", Builtin: true}}},
 	},
 	{
 		`{"type":"system","subtype":"notification","uuid":"u","session_id":"s","key":"k","text":"t","priority":"low","color":"red","timeout_ms":5}`,

@@ -50,7 +50,7 @@ type Request struct {
 	// AgentID is the subagent that asks; empty on the main thread.
 	AgentID string `json:"agent_id,omitzero"`
 	// MCPServer is the server behind an MCP tool, otherwise nil.
-	MCPServer *MCPServer `json:"mcp_server,omitzero"`
+	MCPServer *ToolServer `json:"mcp_server,omitzero"`
 	// RequiresUserInteraction says that a person has to answer, because the
 	// tool itself is a question (AskUserQuestion, ExitPlanMode).
 	RequiresUserInteraction bool `json:"requires_user_interaction,omitzero"`
@@ -73,9 +73,9 @@ type Request struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// MCPServer names the MCP server behind a tool, and where its configuration
+// ToolServer names the MCP server behind a tool, and where its configuration
 // comes from.
-type MCPServer struct {
+type ToolServer struct {
 	Name   string `json:"name"`
 	Source string `json:"source,omitzero"`
 }
@@ -114,7 +114,7 @@ func (r *Request) decode(raw json.RawMessage) error {
 		return err
 	}
 	// A value of another kind leaves a pointer to nothing behind.
-	if f.MCPServer != nil && *f.MCPServer == (MCPServer{}) {
+	if f.MCPServer != nil && *f.MCPServer == (ToolServer{}) {
 		f.MCPServer = nil
 	}
 	if f.MatchedAskRule != nil && *f.MatchedAskRule == (MatchedRule{}) {

@@ -52,7 +52,7 @@ func TestRequest(t *testing.T) {
 		Reason:                  "outside",
 		ReasonType:              "workingDir",
 		AgentID:                 "a1",
-		MCPServer:               &permission.MCPServer{Name: "x", Source: "sdk"},
+		MCPServer:               &permission.ToolServer{Name: "x", Source: "sdk"},
 		RequiresUserInteraction: true,
 		SuppressAlwaysAllow:     true,
 		DefaultToNo:             true,

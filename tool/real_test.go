@@ -79,7 +79,7 @@ func TestRealTypedTool(t *testing.T) {
 		return point{in.X + 1, in.Y + 1}, nil
 	})
 	r := realCLI(t, tool.NewServer(move),
-		claudetest.UseTools(claudetest.ToolCall{ID: "toolu_1", Name: "mcp__x__move", Input: point{1, 2}}), claudetest.Say("moved"))
+		claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_1", Name: "mcp__x__move", Input: point{1, 2}}), claudetest.Say("moved"))
 	s := r.connect()
 	var transcript string
 	for msg, err := range s.Run(t.Context(), "move") {
@@ -132,9 +132,9 @@ func TestRealParallelCallsInReverse(t *testing.T) {
 			return "", ctx.Err()
 		}
 	}).ReadOnly()), claudetest.UseTools(
-		claudetest.ToolCall{ID: "toolu_0", Name: "mcp__x__wait", Input: map[string]int{"N": 0}},
-		claudetest.ToolCall{ID: "toolu_1", Name: "mcp__x__wait", Input: map[string]int{"N": 1}},
-		claudetest.ToolCall{ID: "toolu_2", Name: "mcp__x__wait", Input: map[string]int{"N": 2}},
+		claudetest.ScriptedCall{ID: "toolu_0", Name: "mcp__x__wait", Input: map[string]int{"N": 0}},
+		claudetest.ScriptedCall{ID: "toolu_1", Name: "mcp__x__wait", Input: map[string]int{"N": 1}},
+		claudetest.ScriptedCall{ID: "toolu_2", Name: "mcp__x__wait", Input: map[string]int{"N": 2}},
 	), claudetest.Say("done"))
 	go func() {
 		for range 3 {

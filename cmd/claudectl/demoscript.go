@@ -26,7 +26,7 @@ func demoReplies(dir string, pace time.Duration) []claudetest.Reply {
 	say := func(text string) claudetest.Reply { return claudetest.Say(text).Chunks(piece, pace) }
 	return []claudetest.Reply{
 		say("Let me count them.").With(claudetest.UseTool("mcp__stock__count", map[string]string{"part": "bolts"})),
-		say("Now I write it down.").With(claudetest.UseTools(claudetest.ToolCall{
+		say("Now I write it down.").With(claudetest.UseTools(claudetest.ScriptedCall{
 			Name: "Write", Input: map[string]string{"file_path": filepath.Join(dir, "stock.txt"), "content": "42\n"}, Output: "written",
 		})),
 		say("There are 42 bolts, and stock.txt says so."),

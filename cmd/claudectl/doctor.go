@@ -166,7 +166,7 @@ func listed(name string, items []string, thing string) finding {
 	return finding{name, gradeOK, counted(len(items), thing), "", items}
 }
 
-func modelNames(models []control.Model) []string {
+func modelNames(models []control.ModelInfo) []string {
 	var names []string
 	for _, m := range models {
 		names = append(names, m.Value)

@@ -51,7 +51,7 @@ func (c *console) session(h *history.History, name string) (string, error) {
 		}
 		return name, nil
 	}
-	var found []history.Info
+	var found []history.SessionInfo
 	for info, err := range h.List(c.ctx, history.Query{}) {
 		if err != nil {
 			return "", noSession(err)

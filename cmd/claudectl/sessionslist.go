@@ -106,7 +106,7 @@ func (l *sessionsList) find(c *console, h *history.History) ([]sessionRow, error
 }
 
 // matches reports whether a session has the text that is looked for.
-func (l *sessionsList) matches(info *history.Info) bool {
+func (l *sessionsList) matches(info *history.SessionInfo) bool {
 	if l.Search == "" {
 		return true
 	}

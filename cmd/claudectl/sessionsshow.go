@@ -122,7 +122,7 @@ func (r *sessionsShow) text(ctx context.Context, c *console, h *history.History,
 }
 
 // facts is the second line of a session.
-func facts(info *history.Info) string {
+func facts(info *history.SessionInfo) string {
 	parts := []string{info.ID, info.Dir}
 	if info.Branch != "" && info.Branch != "HEAD" {
 		parts = append(parts, info.Branch)
@@ -140,7 +140,7 @@ func facts(info *history.Info) string {
 type part struct{ who, text string }
 
 // said splits a message into what a person would see.
-func said(m *history.Message) []part {
+func said(m *history.StoredMessage) []part {
 	switch msg := m.Message.(type) {
 	case *message.User:
 		var parts []part

@@ -23,7 +23,7 @@ func main() {
 }
 
 func run(ctx context.Context, in io.Reader, w io.Writer, cli claude.Transport) error {
-	questions := make(chan *policy.Question)
+	questions := make(chan *policy.PendingRequest)
 	defer close(questions)
 	go func() {
 		answers := bufio.NewScanner(in)

@@ -13,7 +13,7 @@ import (
 func TestApprovals(t *testing.T) {
 	suggestion := permission.AllowRule("Write", "", permission.ToSession)
 	write := func(path string) claudetest.Reply {
-		return claudetest.UseTools(claudetest.ToolCall{
+		return claudetest.UseTools(claudetest.ScriptedCall{
 			Name: "Write", Input: map[string]string{"file_path": path},
 			Request: &permission.Request{Suggestions: []permission.Update{suggestion}},
 		})

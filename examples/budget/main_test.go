@@ -12,8 +12,8 @@ import (
 
 func Example() {
 	cli := claudetest.New(
-		claudetest.Say("An error is dropped.").Usage(claudetest.Usage{InputTokens: 10_000, OutputTokens: 500}),
-		claudetest.Say("Fixed.").Usage(claudetest.Usage{InputTokens: 20_000, OutputTokens: 1_000}),
+		claudetest.Say("An error is dropped.").Usage(claudetest.ReplyUsage{InputTokens: 10_000, OutputTokens: 500}),
+		claudetest.Say("Fixed.").Usage(claudetest.ReplyUsage{InputTokens: 20_000, OutputTokens: 1_000}),
 	)
 	if err := run(context.Background(), os.Stdout, []string{"Name a bug", "Fix it"}, 1, cli); err != nil {
 		fmt.Println(err)

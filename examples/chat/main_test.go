@@ -8,7 +8,7 @@ import (
 )
 
 func TestChat(t *testing.T) {
-	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.Call) claudetest.Reply {
+	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
 		return claudetest.Say(c.Model + " was asked: " + c.Prompt)
 	}})
 	var out strings.Builder

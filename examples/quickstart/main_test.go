@@ -9,7 +9,7 @@ import (
 )
 
 func Example() {
-	cli := claudetest.New(claudetest.Say("2+2 is 4.").Usage(claudetest.Usage{InputTokens: 1000, OutputTokens: 10}))
+	cli := claudetest.New(claudetest.Say("2+2 is 4.").Usage(claudetest.ReplyUsage{InputTokens: 1000, OutputTokens: 10}))
 	if err := run(context.Background(), os.Stdout, cli); err != nil {
 		fmt.Println(err)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func read(path string, output any) claudetest.Reply {
-	return claudetest.UseTools(claudetest.ToolCall{Name: "Read", Input: map[string]string{"file_path": path}, Output: output})
+	return claudetest.UseTools(claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": path}, Output: output})
 }
 
 func Example() {

@@ -14,7 +14,7 @@ import (
 // delegate is an agent that starts one subagent, whose lines it sends itself.
 func delegate(ctx context.Context, t *host.Turn) error {
 	const id, kind = "toolu_1", "tester"
-	work := func(context.Context, json.RawMessage) (host.Output, error) {
+	work := func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		for _, m := range []message.Message{
 			&message.TaskStarted{TaskID: "t1", ToolUseID: id, SubagentType: kind, TaskType: "local_agent"},
 			&message.Assistant{ParentToolUseID: id, SubagentType: kind, Content: message.Content{&message.ToolUseBlock{ID: "toolu_2", Name: "Bash"}}},
@@ -22,7 +22,7 @@ func delegate(ctx context.Context, t *host.Turn) error {
 			&message.TaskNotification{TaskID: "t1", ToolUseID: id, Status: message.TaskCompleted, Usage: message.TaskUsage{TotalTokens: 1200}},
 		} {
 			if err := t.Emit(m); err != nil {
-				return host.Output{}, err
+				return host.ToolOutput{}, err
 			}
 		}
 		return host.TextOutput("All pass."), nil

@@ -40,17 +40,17 @@ func pass(d time.Duration) { <-time.After(d) }
 
 // takes is a tool that needs time.
 func takes(d time.Duration, output string) host.RunFunc {
-	return func(context.Context, json.RawMessage) (host.Output, error) {
+	return func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		pass(d)
-		return host.Output{Content: message.Content{message.Text(output)}}, nil
+		return host.ToolOutput{Content: message.Content{message.Text(output)}}, nil
 	}
 }
 
 func sampleScript() *claudetest.Script {
-	usage := func(in, cached, out int) claudetest.Usage {
-		return claudetest.Usage{InputTokens: in, CacheReadInputTokens: cached, OutputTokens: out}
+	usage := func(in, cached, out int) claudetest.ReplyUsage {
+		return claudetest.ReplyUsage{InputTokens: in, CacheReadInputTokens: cached, OutputTokens: out}
 	}
-	say := func(r claudetest.Reply, d time.Duration, u claudetest.Usage) claudetest.Reply {
+	say := func(r claudetest.Reply, d time.Duration, u claudetest.ReplyUsage) claudetest.Reply {
 		return r.After(d).Usage(u)
 	}
 	return &claudetest.Script{

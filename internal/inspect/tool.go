@@ -72,11 +72,11 @@ func (t *Tool) State() ToolState {
 // readDecisions fills in what package claudetest makes of the calls: whether they were
 // allowed, and whether they ran.
 func (b *builder) readDecisions() {
-	entries := make([]claudetest.Entry, 0, len(b.rep.Frames))
+	entries := make([]claudetest.TranscriptEntry, 0, len(b.rep.Frames))
 	for _, f := range b.rep.Frames {
 		// Pieces of answers say nothing of calls, and are most of a recording.
 		if f.Msg != nil && f.Kind != KindStream {
-			entries = append(entries, claudetest.Entry{Dir: f.Dir, Msg: f.Msg})
+			entries = append(entries, claudetest.TranscriptEntry{Dir: f.Dir, Msg: f.Msg})
 		}
 	}
 	for _, use := range claudetest.NewTranscript(entries...).Tools() {

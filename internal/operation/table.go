@@ -49,7 +49,7 @@ var table = [...]Operation{
 	{Subtype: "get_session_cost", Methods: "Session.Cost", Lacks: v21, Has: Newest, Reply: as[control.SessionCost]},
 	{Subtype: "get_settings", Methods: "Session.Settings", Lacks: v21, Has: Newest, Reply: as[control.Settings]},
 	{Subtype: "get_task_output", Methods: "Session.ReadTaskOutput", Lacks: v21, Has: Newest, Reply: as[control.TaskOutput], Try: `{"task_id":"x"}`},
-	{Subtype: "get_usage", Methods: "Session.Usage", Lacks: v21, Has: Newest, Reply: as[control.Usage]},
+	{Subtype: "get_usage", Methods: "Session.Usage", Lacks: v21, Has: Newest, Reply: as[control.UsageReport]},
 	{Subtype: "initialize", Methods: "Connect, Session.Info", Reply: as[control.Info], Untried: true},
 	{Subtype: "interrupt", Methods: "Session.Interrupt, Session.InterruptAll", Reply: as[control.Interrupted]},
 	{Subtype: "list_models", Methods: "Session.Models", Lacks: v21, Has: Newest},

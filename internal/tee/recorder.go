@@ -265,7 +265,7 @@ func (r *recorder) write(at time.Duration, dir claudetest.Dir, msg json.RawMessa
 	if r.secrets != nil {
 		msg = r.secrets.JSON(msg)
 	}
-	data, err := jsonx.Marshal(claudetest.Entry{Dir: dir, TMS: at.Milliseconds(), Msg: msg})
+	data, err := jsonx.Marshal(claudetest.TranscriptEntry{Dir: dir, TMS: at.Milliseconds(), Msg: msg})
 	if err == nil {
 		_, err = r.w.Write(append(data, '\n'))
 	}

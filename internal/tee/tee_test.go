@@ -126,7 +126,7 @@ func (r *run) code() int {
 }
 
 // entries reads the recording.
-func (r *run) entries(t *testing.T) []claudetest.Entry {
+func (r *run) entries(t *testing.T) []claudetest.TranscriptEntry {
 	t.Helper()
 	f, err := os.Open(r.file)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Question is a tool call that waits for the decision of a person.
-type Question struct {
+// PendingRequest is a tool call that waits for the decision of a person.
+type PendingRequest struct {
 	// Request is what is asked.
 	Request *permission.Request
 
@@ -22,7 +22,7 @@ type Question struct {
 // Answer gives the decision; [permission.Pass] leaves it to the next function
 // of a chain. Only the first answer counts: Answer reports whether this was it
 // and somebody still waited for it.
-func (q *Question) Answer(d permission.Decision) bool {
+func (q *PendingRequest) Answer(d permission.Decision) bool {
 	if q.settled.Swap(true) {
 		return false
 	}
@@ -33,16 +33,16 @@ func (q *Question) Answer(d permission.Decision) bool {
 // Done returns a channel that is closed when the question no longer matters:
 // it was answered or withdrawn, its time is over, or the session has ended. A
 // prompt that is on the screen should then go.
-func (q *Question) Done() <-chan struct{} { return q.ctx.Done() }
+func (q *PendingRequest) Done() <-chan struct{} { return q.ctx.Done() }
 
 // Ask sends each request to a channel and waits for the answer. Whoever
-// receives shows it to a person and calls [Question.Answer]. When nobody has
+// receives shows it to a person and calls [PendingRequest.Answer]. When nobody has
 // received and answered it within the timeout, it is denied; zero means no
 // timeout.
 //
 // A session has no bound of its own for the callback unless Timeouts.Callback
 // sets one. A policy that is used as a guard is a hook, and has 60 seconds then.
-func Ask(questions chan<- *Question, timeout time.Duration) permission.Func {
+func Ask(questions chan<- *PendingRequest, timeout time.Duration) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		outer := ctx
 		ctx, cancel := context.WithCancel(outer)
@@ -51,7 +51,7 @@ func Ask(questions chan<- *Question, timeout time.Duration) permission.Func {
 			ctx, cancel = context.WithTimeout(outer, timeout)
 		}
 		defer cancel()
-		q := &Question{Request: req, ctx: ctx, answer: make(chan permission.Decision, 1)}
+		q := &PendingRequest{Request: req, ctx: ctx, answer: make(chan permission.Decision, 1)}
 		select {
 		case questions <- q:
 		case <-ctx.Done():

@@ -238,7 +238,7 @@ func TestRate(t *testing.T) {
 
 func TestAsk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		questions := make(chan *policy.Question)
+		questions := make(chan *policy.PendingRequest)
 		ask := policy.Ask(questions, time.Minute)
 		go func() {
 			q := <-questions
@@ -259,10 +259,10 @@ func TestAsk(t *testing.T) {
 func TestAskNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		if got := decided(t, policy.Ask(make(chan *policy.Question), time.Minute), bash("ls")); got != "deny" || time.Since(begin) != time.Minute {
+		if got := decided(t, policy.Ask(make(chan *policy.PendingRequest), time.Minute), bash("ls")); got != "deny" || time.Since(begin) != time.Minute {
 			t.Errorf("nobody received: %q after %v", got, time.Since(begin))
 		}
-		questions := make(chan *policy.Question, 1)
+		questions := make(chan *policy.PendingRequest, 1)
 		if got := decided(t, policy.Ask(questions, time.Minute), bash("ls")); got != "deny" {
 			t.Errorf("nobody answered: %q", got)
 		}
@@ -277,7 +277,7 @@ func TestAskNobody(t *testing.T) {
 func TestAskWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		questions := make(chan *policy.Question, 1)
+		questions := make(chan *policy.PendingRequest, 1)
 		done := make(chan error, 1)
 		go func() {
 			_, err := policy.Ask(questions, 0)(ctx, bash("ls"))

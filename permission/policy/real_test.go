@@ -56,9 +56,9 @@ func verdicts(t *testing.T, dir string, commands []string, change func(*claude.O
 	const batch = 20
 	for from := 0; from < len(commands); from += batch {
 		some := commands[from:min(from+batch, len(commands))]
-		var uses []claudetest.ToolCall
+		var uses []claudetest.ScriptedCall
 		for i, command := range some {
-			uses = append(uses, claudetest.ToolCall{ID: fmt.Sprintf("toolu_%d", from+i), Name: "Bash", Input: map[string]string{"command": command}})
+			uses = append(uses, claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_%d", from+i), Name: "Bash", Input: map[string]string{"command": command}})
 		}
 		model.Add(claudetest.UseTools(uses...), claudetest.Say("done"))
 		if _, err := s.Ask(t.Context(), "go"); err != nil {

@@ -29,7 +29,7 @@ func newRealCLI(tmp string) (*realCLI, error) {
 	if err := os.Mkdir(r.home, 0o700); err != nil {
 		return nil, err
 	}
-	r.model = claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	r.model = claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		if len(c.ToolResults) > 0 {
 			return claudetest.Say("done")
 		}

@@ -184,7 +184,7 @@ func prompts(ctx context.Context, b *bench) (bool, error) {
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool { return strings.Contains(c.System, "lighthouse") }), nil
+	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool { return strings.Contains(c.System, "lighthouse") }), nil
 }
 
 // ownPrompt is less than the prompt of Claude Code has, and more than the few
@@ -193,7 +193,7 @@ const ownPrompt = 1000
 
 func emptyPrompt(ctx context.Context, b *bench) (bool, error) {
 	ok, err := connects(nil)(ctx, b)
-	long := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool { return !c.Side && len(c.System) > ownPrompt })
+	long := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool { return !c.Side && len(c.System) > ownPrompt })
 	return ok && !long, err
 }
 
@@ -202,7 +202,7 @@ func agents(ctx context.Context, b *bench) (bool, error) {
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.Call) bool {
+	return slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool {
 		return strings.Contains(string(c.Raw), "counts sheep at night")
 	}), nil
 }

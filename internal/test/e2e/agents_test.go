@@ -29,7 +29,7 @@ const placeholder = "The analyst is at work."
 // model returns a model that delegates, and whose last word has one "noted" for
 // each agent that it has heard of.
 func (d delegation) model() *claudetest.Model {
-	return claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	return claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		first, last := c.Messages[0].Text, c.Messages[len(c.Messages)-1].Text
 		switch {
 		case strings.Contains(first, "fail: "):
@@ -53,7 +53,7 @@ func (d delegation) model() *claudetest.Model {
 		case len(c.ToolResults) > 0:
 			return claudetest.Say(placeholder).After(d.main)
 		case strings.Contains(c.Prompt, "delegate"):
-			var calls []claudetest.ToolCall
+			var calls []claudetest.ScriptedCall
 			for _, prompt := range d.agents {
 				calls = append(calls, agentCall(prompt))
 			}
@@ -63,12 +63,12 @@ func (d delegation) model() *claudetest.Model {
 	})
 }
 
-func agentCall(prompt string) claudetest.ToolCall {
-	return claudetest.ToolCall{Name: "Agent", Input: map[string]any{"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}}
+func agentCall(prompt string) claudetest.ScriptedCall {
+	return claudetest.ScriptedCall{Name: "Agent", Input: map[string]any{"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}}
 }
 
 // heard counts the ends of agents that the model was told of.
-func heard(c *claudetest.Call) int {
+func heard(c *claudetest.ModelCall) int {
 	return strings.Count(string(c.Raw), "</task-notification>")
 }
 

@@ -65,7 +65,7 @@ func TestRealOptionsReachTheModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		switch m := msg.(type) {
-		case *message.Hook:
+		case *message.HookEvent:
 			hooked = append(hooked, m.Output)
 		case *message.User:
 			if m.IsReplay {
@@ -112,7 +112,7 @@ func TestRealOptionsOfOnePrompt(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "most options")
 	answers := 0
 	overloaded := 0
-	model := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	model := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		if strings.Contains(c.Model, "opus") {
 			overloaded++
 			return claudetest.Fail(529, "overloaded_error", "Overloaded").Header("Retry-After", "0")
@@ -120,9 +120,9 @@ func TestRealOptionsOfOnePrompt(t *testing.T) {
 		if answers++; answers > 1 {
 			return claudetest.Say("done")
 		}
-		return claudetest.UseTools(claudetest.ToolCall{Name: "Skill", Input: map[string]string{"skill": "box:greet"}},
-			claudetest.ToolCall{Name: "Bash", Input: map[string]string{"command": "printenv SHEEP"}},
-			claudetest.ToolCall{Name: "Write", Input: map[string]string{"file_path": "made", "content": "x"}})
+		return claudetest.UseTools(claudetest.ScriptedCall{Name: "Skill", Input: map[string]string{"skill": "box:greet"}},
+			claudetest.ScriptedCall{Name: "Bash", Input: map[string]string{"command": "printenv SHEEP"}},
+			claudetest.ScriptedCall{Name: "Write", Input: map[string]string{"file_path": "made", "content": "x"}})
 	})
 	r := startReal(t, model)
 	o := r.opts
@@ -171,7 +171,7 @@ func TestRealPerTaskStop(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "PerTaskStop")
 	for _, perTask := range []bool{false, true} {
 		t.Run(fmt.Sprint(perTask), func(t *testing.T) {
-			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 				switch {
 				case strings.Contains(c.System, "You count sheep."):
 					return claudetest.UseTool("Bash", map[string]any{"command": "touch counting; sleep 600"})

@@ -25,11 +25,11 @@ import (
 type closedRun struct {
 	*real
 	session *claude.Session
-	failing atomic.Value       // hook.Event
-	failed  chan hook.Event    // which did
-	asked   chan string        // tools that permission was asked for
-	last    *message.Result    // of the last turn
-	seen    []*claudetest.Call // in the last turn
+	failing atomic.Value            // hook.Event
+	failed  chan hook.Event         // which did
+	asked   chan string             // tools that permission was asked for
+	last    *message.Result         // of the last turn
+	seen    []*claudetest.ModelCall // in the last turn
 }
 
 // broken is what the hooks fail with; it is part of the reason that the model
@@ -81,7 +81,7 @@ func (c *closedRun) put(t *testing.T, path, text string) {
 }
 
 // reply is the model: one tool call for a prompt that names one, then talk.
-func (c *closedRun) reply(call *claudetest.Call) claudetest.Reply {
+func (c *closedRun) reply(call *claudetest.ModelCall) claudetest.Reply {
 	if len(call.ToolResults) > 0 {
 		return claudetest.Say("done")
 	}
@@ -131,7 +131,7 @@ func (c *closedRun) turn(t *testing.T, event hook.Event, prompt string) {
 
 // told reports whether the model has read a text in the last turn.
 func (c *closedRun) told(text string) bool {
-	return slices.ContainsFunc(c.seen, func(call *claudetest.Call) bool { return strings.Contains(string(call.Raw), text) })
+	return slices.ContainsFunc(c.seen, func(call *claudetest.ModelCall) bool { return strings.Contains(string(call.Raw), text) })
 }
 
 // What a hook that fails closed comes to, for every event that can be blocked

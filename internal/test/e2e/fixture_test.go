@@ -48,8 +48,8 @@ func startReal(t *testing.T, model *claudetest.Model) *real {
 
 // calls returns what the model was asked in conversations. Old CLIs ask more
 // besides than new ones.
-func (r *real) calls() []*claudetest.Call {
-	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.Call) bool { return c.Side })
+func (r *real) calls() []*claudetest.ModelCall {
+	return slices.DeleteFunc(r.model.Calls(), func(c *claudetest.ModelCall) bool { return c.Side })
 }
 
 // ended reports whether a turn ended for a reason, as far as the CLI says.

@@ -217,7 +217,7 @@ func newGateRun(t *testing.T, gate string, policy hook.FailurePolicy) *gateRun {
 }
 
 // reply is the model: it writes the file of the cell, then is done.
-func (m *gateRun) reply(c *claudetest.Call) claudetest.Reply {
+func (m *gateRun) reply(c *claudetest.ModelCall) claudetest.Reply {
 	name, ok := strings.CutPrefix(c.Prompt, "write ")
 	if !ok || len(c.ToolResults) > 0 {
 		return claudetest.Say("done")
@@ -395,7 +395,7 @@ func (m *gateRun) cell(t *testing.T, failure string) string {
 // ran reports whether what the gate guards has happened.
 func (m *gateRun) ran(name string) bool {
 	if m.gate == string(hook.EventUserPromptSubmit) {
-		return slices.ContainsFunc(m.model.Calls(), func(c *claudetest.Call) bool { return strings.HasPrefix(c.Prompt, "write "+name) })
+		return slices.ContainsFunc(m.model.Calls(), func(c *claudetest.ModelCall) bool { return strings.HasPrefix(c.Prompt, "write "+name) })
 	}
 	_, err := os.Stat(filepath.Join(m.dir, name))
 	return err == nil

@@ -67,7 +67,7 @@ func TestRealHookHelpers(t *testing.T) {
 		res    *message.Result
 		file   string
 		asked  []*permission.Request
-		calls  []*claudetest.Call
+		calls  []*claudetest.ModelCall
 		result claudetest.ToolResult
 	}
 	run := func(prompt string, replies ...claudetest.Reply) outcome {

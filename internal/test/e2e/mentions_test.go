@@ -63,7 +63,7 @@ type mentioning struct {
 func newMentioning(t *testing.T) *mentioning {
 	t.Helper()
 	m := &mentioning{outside: t.TempDir()}
-	m.real = startReal(t, claudetest.NewModelFunc(func(*claudetest.Call) claudetest.Reply { return claudetest.Say("done") }))
+	m.real = startReal(t, claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("done") }))
 	writeFiles(t, m.dir, map[string]string{".env": "SECRET of env", "Override": "SECRET of Override", "folder/SECRET-of-folder": "x"})
 	writeFiles(t, m.home, map[string]string{
 		"home.txt": "SECRET of home", ".claude/commands/spell.md": "---\ndescription: a spell\n---\nSECRET of the spell: $ARGUMENTS",
@@ -111,7 +111,7 @@ func quoted(text string) string {
 }
 
 // news is what a call of the model has beyond the last answer.
-func news(t *testing.T, c *claudetest.Call) string {
+func news(t *testing.T, c *claudetest.ModelCall) string {
 	t.Helper()
 	var body struct {
 		Messages []struct {

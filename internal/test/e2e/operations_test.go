@@ -22,7 +22,7 @@ import (
 func TestRealControlOperations(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "most operations")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("aside"))
-	r.model.HandleSide(func(*claudetest.Call) claudetest.Reply { return claudetest.Say(`{"title":"About sheep"}`) })
+	r.model.HandleSide(func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say(`{"title":"About sheep"}`) })
 	sub := filepath.Join(r.dir, "sub")
 	file := filepath.Join(sub, "a.txt")
 	if err := errors.Join(os.MkdirAll(sub, 0o755), os.WriteFile(file, []byte("hi\xff"), 0o644)); err != nil {

@@ -119,7 +119,7 @@ func TestRealPluginAndSkills(t *testing.T) {
 	r.opts.Plugins = []control.PluginConfig{{Path: writePlugin(t)}}
 	r.opts.Skills = []string{"box:greet"}
 	init := first(t, r.opts)
-	if !slices.ContainsFunc(init.Plugins, func(p message.Plugin) bool { return p.Name == "box" }) {
+	if !slices.ContainsFunc(init.Plugins, func(p control.Plugin) bool { return p.Name == "box" }) {
 		t.Errorf("plugins %+v", init.Plugins)
 	}
 	calls := r.calls()
@@ -130,7 +130,7 @@ func TestRealPluginAndSkills(t *testing.T) {
 
 func TestRealAgentIsCallable(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "the text of subagents")
-	model := claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	model := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		switch {
 		case strings.Contains(c.System, "You count sheep."):
 			return claudetest.Say("seven sheep")

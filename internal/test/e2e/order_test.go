@@ -18,7 +18,7 @@ var numbered = regexp.MustCompile(`(say|tool)-(\d+)`)
 // echoing returns a model that answers with the number of the last prompt it
 // was given, after a shell command if the prompt asks for one.
 func echoing() *claudetest.Model {
-	return claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	return claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		all := numbered.FindAllSubmatch(c.Raw, -1)
 		if c.Side || len(all) == 0 {
 			return claudetest.Say("nothing")

@@ -174,7 +174,7 @@ func TestRealCallbackUsesItsSession(t *testing.T) {
 // A prompt that a callback sends is answered, in the same turn or after it.
 func TestRealCallbackSends(t *testing.T) {
 	const more = "and another thing"
-	r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		if strings.Contains(string(c.Raw), more) {
 			return claudetest.Say("both heard")
 		}

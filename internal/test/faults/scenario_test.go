@@ -58,7 +58,7 @@ func scenarios() []scenario {
 
 // scripted makes a scripted CLI the far side.
 func (l *lab) scripted(s *claudetest.Script) {
-	s.Tools = map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.Output, error) {
+	s.Tools = map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		l.ran.Add(1)
 		return host.TextOutput("ok"), nil
 	}}

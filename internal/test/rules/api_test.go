@@ -49,7 +49,51 @@ func apiRules() []rule {
 			"+ claude method (*T) Do(int, int)",
 			"go test ./internal/test/rules -update",
 		},
+	}, {
+		name:  "one name for one type",
+		check: checkTypeNames,
+		bad: fstest.MapFS{
+			"a.go":            source("package claude", "type Options struct{}", "type Usage struct{}", "type Effort = control.Effort", "type task struct{}"),
+			"control/c.go":    source("package control", "type Usage struct{}", "type Effort string", "type Task struct{}"),
+			"host/h.go":       source("package host", "type Options struct{}", "type Usage int"),
+			"internal/x/x.go": source("package x", "type Task struct{}"),
+		},
+		want: []string{"type Usage stands in claude, control, host"},
 	}}
+}
+
+// sharedNames are names of types that several packages may have, because each
+// is the noun of its package and cannot be taken for the other.
+func sharedNames() map[string]string {
+	return map[string]string{
+		"Options":    "what a session, and what a host, is started with",
+		"Result":     "how a turn ends, and what a tool returns",
+		"Session":    "one that runs, and one in the list of a store",
+		"Transcript": "what went over the wire in a test, and what the CLI keeps on disk",
+	}
+}
+
+// checkTypeNames reports types of different packages with the same name: people
+// take one for the other, and a thing that has two types is decoded twice. A
+// second name for the same type, declared with =, is fine.
+func checkTypeNames(m *module) (complaints []string) {
+	homes := make(map[string][]string)
+	for _, line := range m.api() {
+		dir, what, _ := strings.Cut(line, " ")
+		name, isType := strings.CutPrefix(what, "type ")
+		name, kind, _ := strings.Cut(name, " ")
+		name, _, _ = strings.Cut(name, "[")
+		if isType && !strings.HasPrefix(kind, "=") {
+			homes[name] = append(homes[name], dir)
+		}
+	}
+	for name, dirs := range homes {
+		if _, shared := sharedNames()[name]; len(dirs) > 1 && !shared {
+			complaints = append(complaints, fmt.Sprintf("type %s stands in %s: merge them if they mean the same, else rename", name, strings.Join(dirs, ", ")))
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
 }
 
 func checkAPI(m *module) []string {
