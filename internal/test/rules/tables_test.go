@@ -143,6 +143,7 @@ func tabled(name, text string) (string, []string) {
 		return tabledComment(name, text)
 	}
 	var complaints []string
+	text = countForm.ReplaceAllString(text, fmt.Sprintf("${1}%d ", len(hook.Events())))
 	lines := strings.SplitAfter(text, "\n")
 	var b strings.Builder
 	for i := 0; i < len(lines); i++ {
@@ -197,7 +198,7 @@ func tabledComment(name, text string) (string, []string) {
 	return text, []string{fmt.Sprintf("%s: no table with the head %s", name, strings.Join(t.head, ", "))}
 }
 
-var countForm = regexp.MustCompile(`hook events with types \| (\d+) `)
+var countForm = regexp.MustCompile(`(hook events with types \| )(\d+) `)
 
 // checkEvents holds what prose says about events to the table.
 func checkEvents(m *module) []string {
@@ -215,8 +216,8 @@ func checkEvents(m *module) []string {
 		if err != nil {
 			continue
 		}
-		if n := countForm.FindSubmatch(data); n != nil && string(n[1]) != fmt.Sprint(len(hook.Events())) {
-			complaints = append(complaints, fmt.Sprintf("%s says that there are %s events, the table has %d", name, n[1], len(hook.Events())))
+		if n := countForm.FindSubmatch(data); n != nil && string(n[2]) != fmt.Sprint(len(hook.Events())) {
+			complaints = append(complaints, fmt.Sprintf("%s says that there are %s events, the table has %d", name, n[2], len(hook.Events())))
 		}
 		words := strings.Join(strings.Fields(strings.NewReplacer("`", "", "//", "").Replace(string(data))), " ")
 		if name != "README.md" && !sentence.MatchString(words) {
