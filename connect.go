@@ -203,7 +203,9 @@ func (s *Session) refused(exit *ProcessError) error {
 		return err
 	}
 	if s.opts.Resume != "" && saidNoSession(exit) {
-		return s.startError(ErrNoSession, exit)
+		failed := s.startError(ErrNoSession, exit)
+		failed.Nearby = s.nearby()
+		return failed
 	}
 	return nil
 }

@@ -101,6 +101,9 @@ type StartError struct {
 	// what it wrote to stdout that is not JSON, or the errors of an early
 	// result. It is bounded, and secrets are redacted.
 	Output string
+	// Nearby names, for ErrNoSession, sessions of the working directory that
+	// exist, by id and title: at most three, the newest first.
+	Nearby []string
 	// Err is the cause, if there is one beyond Reason: an error of the
 	// operating system, a *ProcessError.
 	Err error
@@ -114,6 +117,9 @@ func (e *StartError) Error() string {
 	hint := ""
 	if e.Reason == ErrNotFound {
 		hint = installHint
+	}
+	if len(e.Nearby) > 0 {
+		hint = "sessions of this directory are " + strings.Join(e.Nearby, ", ")
 	}
 	return errorText(reason, textOf(e.Err), e.Output, hint)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 
@@ -192,6 +193,10 @@ Claude wants to use Bash
 Allow? [y once, a always, n no, e edit] `
 	if shown != want {
 		t.Errorf("shown %s\nwant %s", shown, want)
+	}
+	page, err := os.ReadFile("../../docs/claudectl.md")
+	if err != nil || !strings.Contains(string(page), strings.TrimSpace(shown)+"\n```") {
+		t.Errorf("docs/claudectl.md does not show the prompt as it is, %v", err)
 	}
 }
 

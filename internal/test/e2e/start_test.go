@@ -70,7 +70,33 @@ func TestRealUnknownResume(t *testing.T) {
 			if exit, ok := errors.AsType[*claude.ProcessError](err); !ok || exit.ExitCode != 1 || realcli.Has("2.1.325") && exit.Result == nil {
 				t.Errorf("error = %#v, want the early result in it", err)
 			}
+			if failed, _ := errors.AsType[*claude.StartError](err); failed != nil && failed.Nearby != nil {
+				t.Errorf("nearby are %q, where no session has been", failed.Nearby)
+			}
 		})
+	}
+}
+
+// An unknown id is answered with sessions that exist in that directory, and only
+// there.
+func TestRealUnknownResumeNearby(t *testing.T) {
+	r := realCLI(t, claudetest.Say("One."))
+	res, err := claude.Ask(t.Context(), "Count the bolts.", r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.opts.Resume = "00000000-0000-4000-8000-00000000dead"
+	for name, start := range starts {
+		err := start(t, r.opts)
+		failed, ok := errors.AsType[*claude.StartError](err)
+		want := res.SessionID + " (Count the bolts.)"
+		if !ok || len(failed.Nearby) != 1 || failed.Nearby[0] != want || !strings.Contains(err.Error(), "sessions of this directory are "+want) {
+			t.Errorf("%s: %v, want %q named", name, err, want)
+		}
+	}
+	r.opts.Cwd = t.TempDir()
+	if failed, ok := errors.AsType[*claude.StartError](starts["Connect"](t, r.opts)); !ok || failed.Nearby != nil {
+		t.Errorf("elsewhere: %+v, want none", failed)
 	}
 }
 
