@@ -19,32 +19,11 @@ import (
 type callback struct {
 	name    string
 	timeout time.Duration // 0 or less: none
-	decides string        // the tool use that its answer decides on
-	races   string        // the tool use that somebody else may decide on first
+	run     func(context.Context) (json.RawMessage, error)
+	fail    func(error) json.RawMessage // the answer when run fails; nil: an error reply
+	decides string                      // the tool use that its answer decides on
+	races   string                      // the tool use that somebody else may decide on first
 	deadline
-	caller
-}
-
-// caller calls the user's code.
-type caller interface {
-	run(context.Context) (json.RawMessage, error)
-	// fail is the answer when that fails; nil: an error reply.
-	fail(error) json.RawMessage
-}
-
-// call is a caller made of functions. Without failed there is an error reply.
-type call struct {
-	do     func(context.Context) (json.RawMessage, error)
-	failed func(error) json.RawMessage
-}
-
-func (c *call) run(ctx context.Context) (json.RawMessage, error) { return c.do(ctx) }
-
-func (c *call) fail(err error) json.RawMessage {
-	if c.failed == nil {
-		return nil
-	}
-	return c.failed(err)
 }
 
 // What can become of user code besides an answer.
@@ -170,11 +149,12 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 
 // failed answers for a callback that has no answer of its own.
 func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
-	answer := cb.fail(err)
-	if answer == nil {
-		return in.Fail(&wire.ReplyError{Message: err.Error()})
+	if cb.fail != nil {
+		if answer := cb.fail(err); answer != nil {
+			return s.reply(in, cb, answer)
+		}
 	}
-	return s.reply(in, cb, answer)
+	return in.Fail(&wire.ReplyError{Message: err.Error()})
 }
 
 // lacks reports whether a request failed because a field is missing. It is
@@ -208,14 +188,12 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    in.Subtype,
 		timeout: s.opts.Timeouts.callback(),
-		caller: &call{
-			do: func(ctx context.Context) (json.RawMessage, error) {
-				reply, err := f(ctx, json.RawMessage(in.Body))
-				if err != nil || reply == nil {
-					return nil, err
-				}
-				return jsonx.MarshalUser(reply)
-			},
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			reply, err := f(ctx, json.RawMessage(in.Body))
+			if err != nil || reply == nil {
+				return nil, err
+			}
+			return jsonx.MarshalUser(reply)
 		},
 	}
 }

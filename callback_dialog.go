@@ -18,22 +18,20 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    e.ServerName,
 		timeout: s.opts.Timeouts.Callback,
-		caller: &call{
-			do: func(ctx context.Context) (json.RawMessage, error) {
-				switch {
-				case decodeErr != nil:
-					return nil, decodeErr
-				case s.opts.OnElicitation == nil:
-					return jsonx.Marshal(control.Decline())
-				}
-				answer, err := s.opts.OnElicitation(ctx, e)
-				if err != nil {
-					return nil, err
-				}
-				return jsonx.Marshal(answer)
-			},
-			failed: func(error) json.RawMessage { return json.RawMessage(`{"action":"decline"}`) },
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			switch {
+			case decodeErr != nil:
+				return nil, decodeErr
+			case s.opts.OnElicitation == nil:
+				return jsonx.Marshal(control.Decline())
+			}
+			answer, err := s.opts.OnElicitation(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			return jsonx.Marshal(answer)
 		},
+		fail: func(error) json.RawMessage { return json.RawMessage(`{"action":"decline"}`) },
 	}
 }
 
@@ -45,21 +43,19 @@ func (s *Session) dialogCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    d.Kind,
 		timeout: s.opts.Timeouts.Callback,
-		caller: &call{
-			do: func(ctx context.Context) (json.RawMessage, error) {
-				switch {
-				case decodeErr != nil:
-					return nil, decodeErr
-				case s.opts.OnUserDialog == nil:
-					return jsonx.Marshal(control.CancelDialog())
-				}
-				answer, err := s.opts.OnUserDialog(ctx, d)
-				if err != nil {
-					return nil, err
-				}
-				return jsonx.Marshal(answer)
-			},
-			failed: func(error) json.RawMessage { return json.RawMessage(`{"behavior":"cancelled"}`) },
+		run: func(ctx context.Context) (json.RawMessage, error) {
+			switch {
+			case decodeErr != nil:
+				return nil, decodeErr
+			case s.opts.OnUserDialog == nil:
+				return jsonx.Marshal(control.CancelDialog())
+			}
+			answer, err := s.opts.OnUserDialog(ctx, d)
+			if err != nil {
+				return nil, err
+			}
+			return jsonx.Marshal(answer)
 		},
+		fail: func(error) json.RawMessage { return json.RawMessage(`{"behavior":"cancelled"}`) },
 	}
 }

@@ -12,12 +12,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// A tool call waits for its gates: the permission callback, and hooks. What
-// they need is in one piece each.
-
-// hookCall calls a hook of the user's.
+// hookCall is a call of one of the user's hooks.
 type hookCall struct {
-	callback
 	session *Session
 	hook    hook.Hook
 	body    hookBody
@@ -48,14 +44,14 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
 		c.hook = s.opts.strictest(input.Event)
 	}
-	c.callback = callback{name: string(c.hook.Event), timeout: c.hook.Timeout, caller: c}
-	if c.timeout == 0 {
-		c.timeout = s.opts.Timeouts.callback()
+	cb := &callback{name: string(c.hook.Event), timeout: c.hook.Timeout, run: c.run, fail: c.fail}
+	if cb.timeout == 0 {
+		cb.timeout = s.opts.Timeouts.callback()
 	}
 	if c.hook.Event == hook.EventPermissionRequest {
-		c.races = c.body.ToolUseID
+		cb.races = c.body.ToolUseID
 	}
-	return &c.callback
+	return cb
 }
 
 func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
@@ -91,7 +87,7 @@ func (c *hookCall) fail(err error) json.RawMessage {
 	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && c.hook.Event.Gate() {
 		policy = hook.FailClosed // nobody has decided
 	}
-	return c.hook.FailureReply(policy, "The "+c.name+" hook failed: "+err.Error())
+	return c.hook.FailureReply(policy, "The "+string(c.hook.Event)+" hook failed: "+err.Error())
 }
 
 // hookBody is the body of a hook_callback.

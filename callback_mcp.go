@@ -179,14 +179,10 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	}
 	return &callback{
 		name: name,
-		caller: &call{
-			do: func(ctx context.Context) (json.RawMessage, error) {
-				return h.serve(ctx, m)
-			},
-			failed: func(err error) json.RawMessage {
-				h.done(m)
-				return m.failure(err)
-			},
+		run:  func(ctx context.Context) (json.RawMessage, error) { return h.serve(ctx, m) },
+		fail: func(err error) json.RawMessage {
+			h.done(m)
+			return m.failure(err)
 		},
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// permissionCall asks the user's permission callback.
+// permissionCall is a question to the user's permission callback.
 type permissionCall struct {
-	callback
 	session *Session
 	req     permission.Request
 	unread  error
@@ -31,8 +30,7 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	if s.plan.races {
 		s.race.ask(c.req.ToolUseID)
 	}
-	c.callback = callback{name: c.req.ToolName, decides: c.req.ToolUseID, timeout: s.opts.Timeouts.Callback, caller: c}
-	return &c.callback
+	return &callback{name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, run: c.run, fail: c.fail, decides: c.req.ToolUseID}
 }
 
 func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
