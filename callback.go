@@ -70,8 +70,8 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		})()
 	}
 	if cb.timeout > 0 {
-		s.late.add(begin, in, cb)
-		defer s.late.done(cb)
+		s.deadlines.add(begin, in, cb)
+		defer s.deadlines.done(cb)
 	}
 	var reply json.RawMessage
 	err := errGoexit // unless run returns or panics

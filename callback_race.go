@@ -13,12 +13,12 @@ var errDecided = errors.New("the permission callback has decided")
 // noOpinion is what such a hook answers.
 const noOpinion = "{}"
 
-// race knows which PermissionRequest hooks run for which tool call. The CLI
+// permissionRace knows which PermissionRequest hooks run for which tool call. The CLI
 // asks them and the permission callback at the same time and takes the first
 // decision. When that is a hook's, it withdraws the request to the callback;
 // when it is the callback's, it leaves the hooks running (2.1.325), so that
 // they are ended here.
-type race struct {
+type permissionRace struct {
 	mu      sync.Mutex
 	hooks   map[string][]*runner
 	decided []string // the last tool calls that the callback decided on
@@ -32,7 +32,7 @@ type runner struct{ overtaken func() }
 const decisionsKept = 64
 
 // enter adds a hook for the time it runs.
-func (r *race) enter(toolUseID string, overtaken func()) (leave func()) {
+func (r *permissionRace) enter(toolUseID string, overtaken func()) (leave func()) {
 	own := &runner{overtaken}
 	if !r.add(toolUseID, own) {
 		overtaken()
@@ -49,7 +49,7 @@ func (r *race) enter(toolUseID string, overtaken func()) (leave func()) {
 }
 
 // add reports whether the tool call is still undecided.
-func (r *race) add(toolUseID string, own *runner) bool {
+func (r *permissionRace) add(toolUseID string, own *runner) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if slices.Contains(r.decided, toolUseID) {
@@ -64,7 +64,7 @@ func (r *race) add(toolUseID string, own *runner) bool {
 
 // ask forgets the decision on a tool call that is asked about once more, or that
 // came too late.
-func (r *race) ask(toolUseID string) {
+func (r *permissionRace) ask(toolUseID string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decided = slices.DeleteFunc(r.decided, func(id string) bool { return id == toolUseID })
@@ -72,7 +72,7 @@ func (r *race) ask(toolUseID string) {
 
 // decide notes the decision on a tool call. It returns the hooks that still run
 // for it: they are overtaken.
-func (r *race) decide(toolUseID string) []*runner {
+func (r *permissionRace) decide(toolUseID string) []*runner {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.decided = append(r.decided, toolUseID)

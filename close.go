@@ -16,11 +16,11 @@ import (
 // How long the end of a session may take, step by step. A child process keeps
 // within bounds of its own; these hold a Conn of the user's that does not.
 const (
-	readBound  = 5 * time.Second  // from the exit to the end of the output
-	exitBound  = 5 * time.Second  // from the end of the output to the exit
-	inputBound = 1 * time.Second  // for closing stdin
-	stopBound  = 20 * time.Second // for Stop
-	deafBound  = 2 * time.Second  // from a failed write to the exit that explains it
+	readBound        = 5 * time.Second  // from the exit to the end of the output
+	exitBound        = 5 * time.Second  // from the end of the output to the exit
+	inputBound       = 1 * time.Second  // for closing stdin
+	stopBound        = 20 * time.Second // for Stop
+	brokenInputBound = 2 * time.Second  // from a failed write to the exit that explains it
 )
 
 // read begins to read the CLI's output.
@@ -33,20 +33,20 @@ func (s *Session) read() {
 		s.inbox.Throttle()
 	}
 	r.OnLongLine = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
-	s.peer.Serve(r, s.ended)
+	s.peer.Serve(r, s.outputEnded)
 }
 
-// ended is called when the output of the CLI has ended. If the process then does
+// outputEnded is called when the output of the CLI has ended. If the process then does
 // not end by itself, it is stopped.
-func (s *Session) ended(err error) {
+func (s *Session) outputEnded(err error) {
 	err = s.lastLine(err)
-	s.readErr = err
+	s.life.outputErr = err
 	s.inbox.Flush() // of what came with the end
-	close(s.readEnd)
-	if errors.Is(err, peer.ErrFlood) || !waited(s.exited, exitBound) {
+	close(s.life.outputEnd)
+	if errors.Is(err, peer.ErrFlood) || !waited(s.life.exited, exitBound) {
 		s.log.Warn("the CLI is not read any more but still runs", "error", err)
 		s.stop()
-		waited(s.exited, inputBound) // Stop has returned, watch may not yet know
+		waited(s.life.exited, inputBound) // Stop has returned, watch may not yet know
 	}
 	s.finish()
 }
@@ -65,7 +65,7 @@ func (s *Session) lastLine(err error) error {
 	if !bytes.HasPrefix(line, []byte("{")) || !json.Valid(line) {
 		return err
 	}
-	if !waited(s.exited, exitBound) || s.exit != nil {
+	if !waited(s.life.exited, exitBound) || s.life.exitErr != nil {
 		return err
 	}
 	s.log.Debug("the last line has no line feed")
@@ -75,12 +75,12 @@ func (s *Session) lastLine(err error) error {
 
 // watch waits for the process. If its output then does not end, it is cut.
 func (s *Session) watch() {
-	s.exit = s.conn.Wait()
-	close(s.exited)
-	if !waited(s.readEnd, readBound) {
+	s.life.exitErr = s.conn.Wait()
+	close(s.life.exited)
+	if !waited(s.life.outputEnd, readBound) {
 		s.log.Warn("the CLI has ended but its output has not")
 		s.stop()
-		waited(s.readEnd, inputBound)
+		waited(s.life.outputEnd, inputBound)
 	}
 	s.finish()
 }
@@ -117,23 +117,23 @@ func waited(c <-chan struct{}, d time.Duration) bool {
 
 // shutdown ends the session because of cause. It does not wait.
 func (s *Session) shutdown(cause error) {
-	s.closing.Do(func() {
+	s.life.shutdown.Do(func() {
 		idle := !s.inbox.Busy() && s.peer.Unanswered() == 0
 		s.mu.Lock()
-		s.stopped = cause
-		idle = idle && s.state >= StateRunning
-		s.cutOff = !idle
+		s.life.stopCause = cause
+		idle = idle && s.life.state >= StateRunning
+		s.life.cutOff = !idle
 		s.mu.Unlock()
 		s.peer.Close(cause)
-		go s.descend(idle)
+		go s.runStopLadder(idle)
 	})
 }
 
-// descend is the stop ladder: the end of stdin, patience, then Stop. A CLI that
+// runStopLadder is the stop ladder: the end of stdin, patience, then Stop. A CLI that
 // is at work or awaits an answer is stopped first, with its stdin open. At the
 // end of stdin it would finish its turn, take a question that is open for one
 // that was denied, and call the model with that.
-func (s *Session) descend(idle bool) {
+func (s *Session) runStopLadder(idle bool) {
 	if !idle {
 		s.stop()
 	}
@@ -143,13 +143,13 @@ func (s *Session) descend(idle bool) {
 		s.closeInput()
 	}()
 	waited(closed, inputBound)
-	if idle && !waited(s.exited, s.opts.Timeouts.Close) {
+	if idle && !waited(s.life.exited, s.opts.Timeouts.Close) {
 		s.stop()
 	}
-	close(s.descended)
+	close(s.life.ladderEnd)
 	// From either end on, watch or read bring the session to its own, and cut
 	// what does not end by itself.
-	if !waited(s.exited, inputBound) && !waited(s.readEnd, readBound) {
+	if !waited(s.life.exited, inputBound) && !waited(s.life.outputEnd, readBound) {
 		s.finish() // on a Conn that keeps none of its promises
 	}
 }
@@ -158,25 +158,25 @@ func (s *Session) descend(idle bool) {
 func (s *Session) wasCutOff() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cutOff
+	return s.life.cutOff
 }
 
-// deaf is told that nothing more can be written. Mostly the CLI is about to
+// inputBroken is told that nothing more can be written. Mostly the CLI is about to
 // exit, and how it does is the better reason; if it lives on, it can be asked
 // and answered nothing, so the session ends.
-func (s *Session) deaf(err error) {
-	if s.mute.Load() {
+func (s *Session) inputBroken(err error) {
+	if s.life.inputClosed.Load() {
 		return
 	}
 	go func() {
-		if !waited(s.exited, deafBound) {
+		if !waited(s.life.exited, brokenInputBound) {
 			s.shutdown(fmt.Errorf("claude: the CLI takes no input any more: %w", err))
 		}
 	}()
 }
 
 func (s *Session) closeInput() {
-	s.mute.Store(true)
+	s.life.inputClosed.Store(true)
 	if err := s.conn.CloseWrite(); err != nil {
 		s.log.Debug("closing stdin", "error", err)
 	}
@@ -186,17 +186,17 @@ func (s *Session) closeInput() {
 // stop ladder, if it was taken, has ended before. Who comes second goes: a
 // lock would be held over waits.
 func (s *Session) finish() {
-	if s.finished.Swap(true) {
+	if s.life.finished.Swap(true) {
 		return
 	}
 	s.mu.Lock()
-	descending := s.stopped != nil
+	stopping := s.life.stopCause != nil
 	s.mu.Unlock()
-	if descending {
-		<-s.descended
+	if stopping {
+		<-s.life.ladderEnd
 	}
 	cause, stream := s.judge()
-	s.cause = cause
+	s.life.cause = cause
 	if cause != nil {
 		s.setState(StateFailed)
 		s.log.Error("session failed", "error", cause)
@@ -208,22 +208,22 @@ func (s *Session) finish() {
 		stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
 	}
 	s.peer.Close(stream)
-	s.late.stop()
+	s.deadlines.stop()
 	s.mcp.close(stream)
 	if err := s.files.Remove(); err != nil {
 		s.log.Warn("temporary files could not be removed", "error", err)
 	}
 	s.trace.end()
-	close(s.done)
+	close(s.life.done)
 }
 
 // judge returns what Wait says, nil for an orderly end, and what readers of
 // the stream get, io.EOF for an orderly end that was not ours.
 func (s *Session) judge() (cause, stream error) {
 	s.mu.Lock()
-	stopped, early := s.stopped, s.early
+	stopped, early := s.life.stopCause, s.start.earlyResult
 	s.mu.Unlock()
-	exit, readErr := s.ends()
+	exit, readErr := s.endErrors()
 	if stopped != nil {
 		if errors.Is(stopped, ErrClosed) && !errors.Is(readErr, errUnended) {
 			return nil, ErrClosed
@@ -247,17 +247,17 @@ func (s *Session) judge() (cause, stream error) {
 // errUnended is in the error of a Conn that could not be brought to its end.
 var errUnended = errors.New("could not be ended")
 
-// ends returns how the process and its output ended; nil is in good order.
-func (s *Session) ends() (exit *ProcessError, read error) {
+// endErrors returns how the process and its output ended; nil is in good order.
+func (s *Session) endErrors() (exit *ProcessError, read error) {
 	select {
-	case <-s.exited:
-		exit = exitFailure(s.exit)
+	case <-s.life.exited:
+		exit = exitFailure(s.life.exitErr)
 	default:
 		return &ProcessError{ExitCode: -1}, errUnended
 	}
 	select {
-	case <-s.readEnd:
-		return exit, s.readErr
+	case <-s.life.outputEnd:
+		return exit, s.life.outputErr
 	default:
 		return exit, errUnended
 	}
@@ -269,9 +269,9 @@ func (s *Session) ends() (exit *ProcessError, read error) {
 // when the process could not be ended.
 func (s *Session) Close() error {
 	s.shutdown(ErrClosed)
-	<-s.done // every step on the way is bounded
-	if errors.Is(s.cause, errUnended) {
-		return s.cause
+	<-s.life.done // every step on the way is bounded
+	if errors.Is(s.life.cause, errUnended) {
+		return s.life.cause
 	}
 	return nil
 }

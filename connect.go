@@ -46,7 +46,7 @@ func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
 func (s *Session) handshake(ctx context.Context) error {
 	s.setState(StateInitializing)
 	answered := make(chan error, 1)
-	go func() { answered <- s.introduce() }()
+	go func() { answered <- s.initialize() }()
 	var timeout, probe <-chan time.Time
 	if d := s.opts.Timeouts.Initialize; d != NoTimeout {
 		t := time.NewTimer(d)
@@ -108,7 +108,7 @@ func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-c
 func (s *Session) isConfirmed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.confirmed
+	return s.start.confirmed
 }
 
 // unanswered is what a handshake without a reply comes to.
@@ -120,15 +120,15 @@ func (s *Session) unanswered() error {
 	return s.startError(ErrInitializeTimeout, fmt.Errorf("no reply within %v", s.opts.Timeouts.Initialize))
 }
 
-// introduce sends initialize and takes its reply, whenever that comes: a late
+// initialize sends initialize and takes its reply, whenever that comes: a late
 // error still fails the session.
-func (s *Session) introduce() error {
+func (s *Session) initialize() error {
 	s.trace.begin()
 	begin := time.Now()
 	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, BeforeOpen: true})
 	s.trace.requestDone(TraceRequest{Op: "initialize", RequestID: reply.ID.String(), Duration: time.Since(begin), Err: err})
 	if err == nil {
-		s.welcome(reply)
+		s.initialized(reply)
 		return nil
 	}
 	if refused, ok := errors.AsType[*peer.RefusedError](err); ok {
@@ -136,12 +136,12 @@ func (s *Session) introduce() error {
 		s.shutdown(fmt.Errorf("%w: %w", peer.ErrNotOpened, err))
 		return err
 	}
-	<-s.done
+	<-s.life.done
 	return s.exitedEarly(err)
 }
 
-// welcome reads the reply softly: older CLIs say less, or other things.
-func (s *Session) welcome(reply wire.Response) {
+// initialized reads the reply softly: older CLIs say less, or other things.
+func (s *Session) initialized(reply wire.Response) {
 	info := new(control.Info)
 	if err := jsonx.Unmarshal(reply.Payload, info); err != nil {
 		info = new(control.Info)
@@ -150,7 +150,7 @@ func (s *Session) welcome(reply wire.Response) {
 		s.lacksCapabilities(why)
 	}
 	s.mu.Lock()
-	s.info = info
+	s.start.info = info
 	s.mu.Unlock()
 	s.inbox.Ready()
 	s.setState(StateRunning)
@@ -176,17 +176,17 @@ func uncapable(reply []byte) string {
 
 // lacksCapabilities warns, once, that it is unknown what the CLI can do.
 func (s *Session) lacksCapabilities(why string) {
-	s.unknown.Do(func() {
+	s.start.warned.Do(func() {
 		s.log.Warn("initialize: the capabilities of the CLI are unknown, features may be limited", "reason", why)
 	})
 }
 
 // exitedEarly is the error of a CLI that ended before its reply.
 func (s *Session) exitedEarly(err error) error {
-	exit, ok := errors.AsType[*ProcessError](s.cause)
+	exit, ok := errors.AsType[*ProcessError](s.life.cause)
 	if !ok {
-		if s.cause != nil {
-			err = s.cause
+		if s.life.cause != nil {
+			err = s.life.cause
 		}
 		return s.startError(ErrExited, err)
 	}
@@ -229,7 +229,7 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 		flag, unknown = unknownOption(said)
 	}
 	switch {
-	case !unknown || s.heard.Load(): // a CLI that has said something has taken its flags
+	case !unknown || s.start.messageSeen.Load(): // a CLI that has said something has taken its flags
 		return nil
 	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(said)}
@@ -267,8 +267,8 @@ func (s *Session) startError(reason, err error) *StartError {
 	output := strings.TrimSpace(strings.TrimSpace(stderrTail(s.conn)) + "\n" + s.strayOutput())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if output == "" && s.early != nil {
-		output = strings.Join(s.early.Errors, "\n")
+	if output == "" && s.start.earlyResult != nil {
+		output = strings.Join(s.start.earlyResult.Errors, "\n")
 	}
 	return &StartError{Reason: reason, Path: s.opts.CLIPath, Output: output, Err: err}
 }
@@ -313,7 +313,7 @@ func (p *plan) askForEchoes(o *Options) {
 // refusesEchoes reports whether the CLI has ended because it does not know the
 // flag, which it was not clear that it would.
 func (s *Session) refusesEchoes() bool {
-	if !s.plan.echoes || s.heard.Load() {
+	if !s.plan.echoes || s.start.messageSeen.Load() {
 		return false
 	}
 	flag, unknown := unknownOption(stderrTail(s.conn))

@@ -8,7 +8,6 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
-	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -53,8 +52,8 @@ var errDropping = errors.New("messages are not read in time: partial ones are dr
 
 // note keeps what the session itself needs from a frame.
 func (s *Session) note(f wire.Frame) {
-	if !s.heard.Load() {
-		s.heard.Store(true)
+	if !s.start.messageSeen.Load() {
+		s.start.messageSeen.Store(true)
 	}
 	switch f.Type {
 	case "system", "conversation_reset", "result":
@@ -65,7 +64,7 @@ func (s *Session) note(f wire.Frame) {
 	defer s.mu.Unlock()
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
-		s.inTurn, s.early = true, nil
+		s.inTurn, s.start.earlyResult = true, nil
 		if id := f.Text("session_id"); id != "" {
 			s.id = id
 		}
@@ -80,7 +79,7 @@ func (s *Session) note(f wire.Frame) {
 		}
 	case f.Type == "result":
 		if !s.inTurn && len(f.Prompts()) == 0 {
-			s.early = failedResult(f)
+			s.start.earlyResult = failedResult(f)
 		}
 		s.inTurn = false
 	}
@@ -110,8 +109,8 @@ func (d dispatcher) Accept(req wire.Request) {
 		return
 	}
 	d.mu.Lock()
-	first := d.state < StateRunning && !d.confirmed
-	d.confirmed = d.confirmed || first
+	first := d.life.state < StateRunning && !d.start.confirmed
+	d.start.confirmed = d.start.confirmed || first
 	d.mu.Unlock()
 	if first {
 		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
@@ -151,12 +150,12 @@ func (s *Session) endInput() {
 		return
 	}
 	s.mu.Lock()
-	open := s.prompted && !s.cutOff // the stop ladder has it then
+	open := s.prompted && !s.life.cutOff // the stop ladder has it then
 	s.mu.Unlock()
 	if !open || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
 		return
 	}
-	s.final.Do(func() { go s.closeInput() })
+	s.inputEnd.Do(func() { go s.closeInput() })
 }
 
 const (
@@ -172,8 +171,8 @@ const (
 // diagnose reports a line that is not a frame, or a frame that is odd.
 func (s *Session) diagnose(line []byte, err error) {
 	s.mu.Lock()
-	s.faults++
-	n := s.faults
+	s.badLines++
+	n := s.badLines
 	s.mu.Unlock()
 	if s.log.Enabled(context.Background(), slog.LevelError) {
 		s.log.Error("bad line from the CLI", "error", err, "count", n, "bytes", len(line), "head", s.head(line, maxHead))
@@ -197,15 +196,6 @@ func (s *Session) head(line []byte, n int) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// hidden are the secrets that this session knows of.
-func (s *Session) hidden() *secret.Set {
-	s.secretsOnce.Do(func() {
-		s.secrets = secret.FromEnv(s.plan.env)
-		s.secrets.AddValues(s.plan.secrets()...)
-	})
-	return s.secrets
-}
-
 // keepStray keeps the end of what a CLI that is starting writes to its output
 // and is not JSON: mostly it says why it does not start.
 func (s *Session) keepStray(line []byte) {
@@ -215,11 +205,11 @@ func (s *Session) keepStray(line []byte) {
 	text := s.head(line, maxStray/4)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stray = append(s.stray, text)
+	s.start.stray = append(s.start.stray, text)
 	size := 0
-	for i := len(s.stray) - 1; i >= 0; i-- {
-		if size += len(s.stray[i]) + 1; size > maxStray {
-			s.stray = append([]string(nil), s.stray[i+1:]...)
+	for i := len(s.start.stray) - 1; i >= 0; i-- {
+		if size += len(s.start.stray[i]) + 1; size > maxStray {
+			s.start.stray = append([]string(nil), s.start.stray[i+1:]...)
 			break
 		}
 	}
@@ -229,7 +219,7 @@ func (s *Session) keepStray(line []byte) {
 // handshake, or by a message if there is none.
 func (s *Session) starting() bool {
 	if s.plan.oneWay {
-		return !s.heard.Load()
+		return !s.start.messageSeen.Load()
 	}
 	return s.State() < StateRunning
 }
@@ -238,11 +228,11 @@ func (s *Session) starting() bool {
 // end of the output.
 func (s *Session) strayOutput() string {
 	s.mu.Lock()
-	lines := append([]string(nil), s.stray...)
+	lines := append([]string(nil), s.start.stray...)
 	s.mu.Unlock()
 	select {
-	case <-s.readEnd:
-		if cut, ok := errors.AsType[*ndjson.TruncatedError](s.readErr); ok && !s.heard.Load() {
+	case <-s.life.outputEnd:
+		if cut, ok := errors.AsType[*ndjson.TruncatedError](s.life.outputErr); ok && !s.start.messageSeen.Load() {
 			lines = append(lines, s.head(cut.Head, maxStray/4))
 		}
 	default:

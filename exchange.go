@@ -109,7 +109,7 @@ func (e *exchange) end(err error) error {
 	case err == io.EOF:
 		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
 	}
-	return e.session.tried(err)
+	return e.session.withRetries(err)
 }
 
 // outcome is the error a prompt ended with, nil if it went well.

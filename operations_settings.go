@@ -129,8 +129,8 @@ func (s *Session) Commands() []control.Command {
 	switch {
 	case s.commands != nil:
 		return s.commands
-	case s.info != nil:
-		return s.info.Commands
+	case s.start.info != nil:
+		return s.start.info.Commands
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ func (p *Pool) replace(idle *pooled, died bool) {
 	p.refill()
 	p.mu.Unlock()
 	if died {
-		p.opts.Logger.Warn("a session of the pool ended before it was used", "error", idle.session.cause)
+		p.opts.Logger.Warn("a session of the pool ended before it was used", "error", idle.session.life.cause)
 	}
 }
 

@@ -89,7 +89,7 @@ func (s *Session) freeID(id string) {
 
 // brokenBound is how long a failed write waits to learn why: a little longer
 // than the session itself does.
-const brokenBound = deafBound + time.Second
+const brokenBound = brokenInputBound + time.Second
 
 // broken turns the error of a write into the reason why the CLI no longer
 // reads, if the session is found to have ended, or to be ending by us.
@@ -103,7 +103,7 @@ func (s *Session) broken(ctx context.Context, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, brokenBound)
 	defer cancel()
 	select {
-	case <-s.done:
+	case <-s.life.done:
 	case <-ctx.Done():
 	}
 	if cause := s.peer.Cause(); cause != nil {

@@ -114,23 +114,23 @@ func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
 func (q *query) end(ctx context.Context) error {
 	s := q.session
 	select {
-	case <-s.done:
+	case <-s.life.done:
 	case <-ctx.Done():
 		s.Close()
 	}
 	if ctx.Err() != nil && (q.result == nil || s.inbox.NeedsControl()) {
-		return s.tried(fmt.Errorf("claude: query: %w", context.Cause(ctx)))
+		return s.withRetries(fmt.Errorf("claude: query: %w", context.Cause(ctx)))
 	}
-	inOrder := s.cause == nil && !errors.Is(s.peer.Cause(), ErrClosed)
+	inOrder := s.life.cause == nil && !errors.Is(s.peer.Cause(), ErrClosed)
 	switch {
 	case q.failure != nil, q.result != nil && (inOrder || !s.inbox.NeedsControl()):
 		return q.failure
-	case s.cause == nil && !inOrder:
+	case s.life.cause == nil && !inOrder:
 		return ErrClosed // by one of its callbacks
-	case s.cause == nil:
+	case s.life.cause == nil:
 		return &ProcessError{Stderr: stderrTail(s.conn), Err: errors.Join(s.noResult(), q.sendErr)}
 	}
-	if exit, ok := errors.AsType[*ProcessError](s.cause); ok {
+	if exit, ok := errors.AsType[*ProcessError](s.life.cause); ok {
 		if err := s.refused(exit); err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func (q *query) end(ctx context.Context) error {
 		own.Err = errors.Join(exit.Err, s.noResult())
 		return &own
 	}
-	return s.cause
+	return s.life.cause
 }
 
 // noResult is ErrNoResult with what the CLI said instead of JSON.

@@ -138,9 +138,9 @@ func (s *Session) noteRetry(m message.Message) {
 	}
 }
 
-// tried adds to what ended the wait for an answer what the CLI was waiting for,
+// withRetries adds to what ended the wait for an answer what the CLI was waiting for,
 // if that was the API.
-func (s *Session) tried(err error) error {
+func (s *Session) withRetries(err error) error {
 	r := s.retrying
 	if r == nil {
 		return err

@@ -39,46 +39,59 @@ type Session struct {
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch.Folder
-	race  race
-	late  deadlines
-	held  oneAtATime
 	log   *slog.Logger
 
-	readEnd   chan struct{} // closed when the output has ended; then readErr is set
-	readErr   error
-	exited    chan struct{} // closed when the process has ended; then exit is set
-	exit      error
-	descended chan struct{} // closed when the stop ladder has ended, if it was taken
+	race      permissionRace
+	deadlines deadlines
+	held      oneAtATime
+	hidden    func() *secret.Set // the secrets that this session knows of
+	retrying  *message.APIRetry  // what the reader of the stream was last told, nil if no call is repeated
+
+	oneShot  bool
+	inputEnd sync.Once // one-shot use: the end of stdin
+
+	mu       sync.Mutex // guards what follows, and the parts of life and start that say so
+	life     lifecycle
+	start    handshake
+	id       string
+	commands []control.Command // as the CLI has changed them, nil if it has not
+	inTurn   bool
+	badLines int
+	prompted bool            // one-shot use: the prompt was sent
+	ownIDs   map[string]bool // message ids chosen by the user
+}
+
+// lifecycle is how a session is and ends.
+type lifecycle struct {
+	outputEnd chan struct{} // closed when the output has ended; then outputErr is set
+	outputErr error
+	exited    chan struct{} // closed when the process has ended; then exitErr is set
+	exitErr   error
+	ladderEnd chan struct{} // closed when the stop ladder has ended, if it was taken
 	done      chan struct{} // closed when the session is over; then cause is set
 	cause     error         // what Wait returns
 
-	secretsOnce sync.Once
-	secrets     *secret.Set // by hidden
-	unknown     sync.Once   // the warning that capabilities are unknown
+	shutdown    sync.Once   // the stop ladder
+	finished    atomic.Bool // somebody brings the session to its end
+	inputClosed atomic.Bool // we have closed stdin ourselves
 
-	closing  sync.Once // the stop ladder
-	final    sync.Once // one-shot use: the end of stdin
-	oneShot  bool
-	finished atomic.Bool       // somebody brings the session to its end
-	mute     atomic.Bool       // we have closed stdin ourselves
-	heard    atomic.Bool       // a message came
-	retrying *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
-
-	mu        sync.Mutex
+	// Under the session's lock:
 	state     State
-	confirmed bool // a request of the CLI proved that the handshake took
-	info      *control.Info
-	asked     *string           // the version, if an old CLI was asked for it
-	commands  []control.Command // as the CLI has changed them, nil if it has not
-	id        string
-	stopped   error // why we ended the session, nil if we did not
+	stopCause error // why we ended the session, nil if we did not
 	cutOff    bool  // we ended it while the CLI was at work
-	inTurn    bool
-	early     *message.Result // an error result outside any turn
-	faults    int
-	stray     []string        // the end of what a starting CLI wrote that is not JSON
-	prompted  bool            // one-shot use: the prompt was sent
-	ownIDs    map[string]bool // message ids chosen by the user
+}
+
+// handshake is what a CLI that starts has said and shown.
+type handshake struct {
+	messageSeen atomic.Bool
+	warned      sync.Once // that its capabilities are unknown
+
+	// Under the session's lock:
+	confirmed    bool // a request of the CLI proved that the handshake took
+	info         *control.Info
+	askedVersion *string         // the version, if an old CLI was asked for it
+	earlyResult  *message.Result // an error result outside any turn
+	stray        []string        // the end of what it wrote that is not JSON
 }
 
 // State is where a session is in its life.
@@ -143,26 +156,33 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	}
 	s := &Session{
 		opts: o, plan: p, conn: conn, files: files, oneShot: use == forOnePrompt, log: o.Logger,
-		inbox:     inbox.New(o.Limits.Unread),
-		trace:     newTracer(o.Trace, o.Logger),
-		readEnd:   make(chan struct{}),
-		exited:    make(chan struct{}),
-		descended: make(chan struct{}),
-		done:      make(chan struct{}),
-		id:        p.sessionID,
+		inbox: inbox.New(o.Limits.Unread),
+		trace: newTracer(o.Trace, o.Logger),
+		life: lifecycle{
+			outputEnd: make(chan struct{}),
+			exited:    make(chan struct{}),
+			ladderEnd: make(chan struct{}),
+			done:      make(chan struct{}),
+		},
+		hidden: sync.OnceValue(func() *secret.Set {
+			secrets := secret.FromEnv(p.env)
+			secrets.AddValues(p.secrets()...)
+			return secrets
+		}),
+		id: p.sessionID,
 	}
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
 	s.held.always = p.silent || use == withoutEcho
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
-	s.late.expire = s.expire
+	s.deadlines.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(conn)
 	w.OnWrite = s.trace.writes()
-	w.OnBroken = s.deaf
+	w.OnBroken = s.inputBroken
 	s.peer = peer.New(peer.Config{
 		Writer:        w,
 		Handler:       dispatcher{s},
@@ -192,23 +212,23 @@ func SessionFrom(ctx context.Context) *Session {
 }
 
 // Done returns a channel that is closed when the session is over.
-func (s *Session) Done() <-chan struct{} { return s.done }
+func (s *Session) Done() <-chan struct{} { return s.life.done }
 
 // Wait blocks until the session is over and its callbacks have returned. It
 // returns nil when the session was closed or the CLI ended in good order, and
 // otherwise the cause, such as a [*ProcessError] or ErrSlow.
 func (s *Session) Wait() error {
-	<-s.done
+	<-s.life.done
 	s.peer.Wait()
 	s.trace.wait()
-	return s.cause
+	return s.life.cause
 }
 
 // State returns where the session is in its life.
 func (s *Session) State() State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.state
+	return s.life.state
 }
 
 // ID returns the id of the session on disk. It changes when the conversation
@@ -225,19 +245,19 @@ func (s *Session) ID() string {
 func (s *Session) Info() *control.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.info == nil {
+	if s.start.info == nil {
 		return new(control.Info)
 	}
-	return s.info
+	return s.start.info
 }
 
 // setState moves on to a later state; an earlier one is ignored.
 func (s *Session) setState(to State) {
 	s.mu.Lock()
-	from := s.state
+	from := s.life.state
 	moved := to > from && from < StateStopped
 	if moved {
-		s.state = to
+		s.life.state = to
 	}
 	s.mu.Unlock()
 	if moved {

@@ -324,7 +324,7 @@ func (s *Session) cliVersion(ctx context.Context) string {
 		return version
 	}
 	s.mu.Lock()
-	known := s.asked
+	known := s.start.askedVersion
 	s.mu.Unlock()
 	if known != nil {
 		return *known
@@ -332,7 +332,7 @@ func (s *Session) cliVersion(ctx context.Context) string {
 	version := s.probeVersion(ctx)
 	if ctx.Err() == nil {
 		s.mu.Lock()
-		s.asked = &version
+		s.start.askedVersion = &version
 		s.mu.Unlock()
 	}
 	return version
