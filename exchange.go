@@ -20,13 +20,14 @@ type exchange struct {
 	untilIdle bool // background agents belong to it
 
 	ended   bool            // the prompt has its result, or will have none
+	over    bool            // there is nothing more to come, or nobody awaits it
 	result  *message.Result // the answer: the result of the prompt, or of a later turn that nobody asked for
 	failure error           // of the prompt, or of that turn
 }
 
 // take takes the next frame and returns its message, nil if it has none.
-func (e *exchange) take(it *inbox.Item) message.Message {
-	msg := e.session.decode(it)
+func (e *exchange) take(it *inbox.Item) (msg message.Message, last bool) {
+	msg = e.session.decode(it)
 	r, ok := msg.(*message.Result)
 	switch {
 	case it.Ends(e.id) != inbox.NotYet:
@@ -38,7 +39,8 @@ func (e *exchange) take(it *inbox.Item) message.Message {
 			e.failure = &ResultError{Result: r}
 		}
 	}
-	return msg
+	e.over = e.ended && (!e.untilIdle || e.result == nil || it.Ends(e.id) != inbox.NotYet && it.Idle())
+	return msg, e.over
 }
 
 // setAside reports whether a turn has only kept something for the next one. Of
@@ -48,47 +50,33 @@ func setAside(r *message.Result) bool {
 	return !r.Failed() && r.NumTurns == 0 && r.Text == "" && len(r.StructuredOutput) == 0
 }
 
-// over reports whether there is nothing more to come.
-func (e *exchange) over(it *inbox.Item) bool {
-	return e.ended && (!e.untilIdle || e.result == nil || it.Ends(e.id) != inbox.NotYet && it.Idle())
-}
-
 // follow yields until the exchange is over, and abandons it when the loop is
 // left before that.
 func (e *exchange) follow(ctx context.Context, yield func(message.Message, error) bool) {
-	s := e.session
-	done := false
-	abandon := func() {
-		if !done {
-			done = true
-			s.abandon(e.id, e.untilIdle)
-		}
+	defer e.abandon()
+	left, err := readAll(ctx, e, func(msg message.Message) bool { return yield(msg, nil) })
+	if left {
+		return
 	}
-	defer abandon()
-	for {
-		it, err := e.next(ctx)
-		if err != nil {
-			if ctx.Err() != nil {
-				abandon()
-			}
-			done = true
-			if err = e.end(err); err != nil {
-				yield(nil, err)
-			}
-			return
+	if err == nil {
+		err = e.failure
+	} else {
+		if ctx.Err() != nil {
+			e.abandon()
 		}
-		msg := e.take(&it)
-		// It is over from here on, also for a loop that breaks now.
-		done = e.over(&it)
-		if msg != nil && !yield(msg, nil) {
-			return
-		}
-		if done {
-			if e.failure != nil {
-				yield(nil, e.failure)
-			}
-			return
-		}
+		e.over = true
+		err = e.end(err)
+	}
+	if err != nil {
+		yield(nil, err)
+	}
+}
+
+// abandon ends what still runs for the prompt. It does so once.
+func (e *exchange) abandon() {
+	if !e.over {
+		e.over = true
+		e.session.abandon(e.id, e.untilIdle)
 	}
 }
 

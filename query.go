@@ -7,6 +7,7 @@ import (
 	"iter"
 	"sync/atomic"
 
+	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -32,10 +33,8 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[message.
 			return
 		}
 		defer q.session.Close()
-		for msg := range q.messages(ctx) {
-			if !yield(msg, nil) {
-				return
-			}
+		if left, _ := readAll(ctx, q, func(msg message.Message) bool { return yield(msg, nil) }); left {
+			return
 		}
 		if err := q.end(ctx); err != nil {
 			yield(nil, err)
@@ -53,8 +52,7 @@ func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, er
 		return nil, err
 	}
 	defer q.session.Close()
-	for range q.messages(ctx) {
-	}
+	_, _ = readAll(ctx, q, func(message.Message) bool { return true }) // how it ended is for end to say
 	return q.result, q.end(ctx)
 }
 
@@ -94,19 +92,13 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 	return &query{exchange{session: s, id: id, untilIdle: true}, err}, nil
 }
 
-// messages yields until the output has ended or ctx has.
-func (q *query) messages(ctx context.Context) iter.Seq[message.Message] {
-	return func(yield func(message.Message) bool) {
-		for {
-			it, err := q.session.inbox.Next(ctx)
-			if err != nil {
-				return
-			}
-			if msg := q.take(&it); msg != nil && !yield(msg) {
-				return
-			}
-		}
-	}
+// next returns the next frame, until the output has ended or ctx has.
+func (q *query) next(ctx context.Context) (inbox.Item, error) { return q.session.inbox.Next(ctx) }
+
+// take takes a frame. None is the last: the process says when it is done.
+func (q *query) take(it *inbox.Item) (msg message.Message, last bool) {
+	msg, _ = q.exchange.take(it)
+	return msg, false
 }
 
 // end says how the query went: by its result, if there is one, whatever the

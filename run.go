@@ -112,19 +112,48 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error
 			return
 		}
 		defer s.inbox.Release()
-		for {
-			it, err := s.inbox.Next(ctx)
-			if err != nil {
-				if err != io.EOF && !(err == ErrClosed && ctx.Err() == nil) {
-					yield(nil, err)
-				}
-				return
-			}
-			if msg := s.decode(&it); msg != nil && !yield(msg, nil) {
-				return
-			}
+		left, err := readAll(ctx, everything{s}, func(msg message.Message) bool { return yield(msg, nil) })
+		if !left && err != io.EOF && !(err == ErrClosed && ctx.Err() == nil) {
+			yield(nil, err)
 		}
 	}
+}
+
+// reader is one who reads the message stream.
+type reader interface {
+	// next waits for a frame. Its error ends the reading.
+	next(context.Context) (inbox.Item, error)
+	// take makes a message of a frame, nil if it is none, and says whether it
+	// was the last to be read.
+	take(*inbox.Item) (msg message.Message, last bool)
+}
+
+// readAll is the loop under Run, Query, Messages and Ask: it yields what a
+// reader gets to its last message. It reports whether yield has left the loop,
+// and otherwise what ended it before the last message.
+func readAll(ctx context.Context, r reader, yield func(message.Message) bool) (left bool, err error) {
+	var it inbox.Item // one for all: it would be allocated for each message
+	for {
+		if it, err = r.next(ctx); err != nil {
+			return false, err
+		}
+		msg, last := r.take(&it)
+		switch {
+		case msg != nil && !yield(msg):
+			return true, nil
+		case last:
+			return false, nil
+		}
+	}
+}
+
+// everything reads all that the CLI says.
+type everything struct{ session *Session }
+
+func (r everything) next(ctx context.Context) (inbox.Item, error) { return r.session.inbox.Next(ctx) }
+
+func (r everything) take(it *inbox.Item) (msg message.Message, last bool) {
+	return r.session.decode(it), false
 }
 
 // noteRetry keeps what the CLI last said of a call of the API that it repeats,
