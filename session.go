@@ -139,20 +139,10 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		_ = files.Remove()
 		return nil, &StartError{Reason: ErrSpawn, Err: err}
 	}
-	transport := o.Transport
-	if transport == nil {
-		transport = child{}
-	}
-	conn, err := transport.Start(ctx, &Launch{
-		Path: o.CLIPath, Args: p.args, Env: p.env, Secrets: p.secrets(), Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
-	})
+	conn, err := startCLI(ctx, o, p)
 	if err != nil {
 		_ = files.Remove()
-		return nil, startFailure(ctx, o.CLIPath, err)
-	}
-	if conn == nil {
-		_ = files.Remove()
-		return nil, &StartError{Reason: ErrSpawn, Err: errors.New("the Transport returned no connection")}
+		return nil, err
 	}
 	s := &Session{
 		opts: o, plan: p, conn: conn, files: files, oneShot: use == forOnePrompt, log: o.Logger,
@@ -199,6 +189,24 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	go s.watch()
 	s.read()
 	return s, nil
+}
+
+// startCLI starts what the options and the plan say.
+func startCLI(ctx context.Context, o *Options, p *plan) (Conn, error) {
+	transport := o.Transport
+	if transport == nil {
+		transport = child{}
+	}
+	conn, err := transport.Start(ctx, &Launch{
+		Path: o.CLIPath, Args: p.args, Env: p.env, Secrets: p.secrets(), Dir: o.Cwd, Stderr: o.Stderr, Logger: o.Logger,
+	})
+	if err != nil {
+		return nil, startFailure(ctx, o.CLIPath, err)
+	}
+	if conn == nil {
+		return nil, &StartError{Reason: ErrSpawn, Err: errors.New("the Transport returned no connection")}
+	}
+	return conn, nil
 }
 
 type sessionKey struct{}
