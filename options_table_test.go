@@ -22,6 +22,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
@@ -168,6 +169,9 @@ func effect(t *testing.T, row claude.OptionRow) change {
 		}
 	}
 	with := launched(t, o)
+	if _, err := host.ParseArgs(plain(with.args), with.launch.Env); err != nil && row.Field != "ExtraArgs" {
+		t.Errorf("the scripted CLI does not know its flag (host/args.go): %v", err)
+	}
 	base, err := launch(t, without)
 	if err != nil { // it needs the option
 		base = launched(t, claude.Options{Env: without.Env})

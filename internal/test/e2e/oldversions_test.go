@@ -160,6 +160,34 @@ func TestRealOldVersionRefused(t *testing.T) {
 	}
 }
 
+// TestRealOldAsk asks old CLIs, in a query without a handshake, for flags that
+// they lack: the SDK says so before it starts them, and is right, as the CLI
+// shows that is started all the same.
+func TestRealOldAsk(t *testing.T) {
+	for name, tt := range map[string]struct {
+		version string
+		set     func(*claude.Options)
+		want    string
+	}{
+		"task budget": {"2.1.0", func(o *claude.Options) { o.TaskBudget = 5000 }, "version 2.1.0 does not know Options.TaskBudget, 2.1.325 does"},
+		"effort":      {"2.1.0", func(o *claude.Options) { o.Effort = claude.EffortHigh }, "version 2.1.0 does not know Options.Effort, 2.1.325 does"},
+		"budget":      {"2.0.0", func(o *claude.Options) { o.MaxBudgetUSD = 1 }, "version 2.0.0 does not know Options.MaxBudgetUSD, 2.0.77 does"},
+		"tools":       {"2.0.0", func(o *claude.Options) { o.Tools = []string{"Read"} }, "version 2.0.0 does not know Options.Tools, 2.0.77 does"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			opts := oldCLI(t, tt.version, claudetest.Say("one"))
+			tt.set(opts)
+			if _, err := claude.Ask(t.Context(), "hello", opts); !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error = %v, want %q", err, tt.want)
+			}
+			opts.Transport = claude.ChildProcess() // of which no version is known
+			if _, err := claude.Ask(t.Context(), "hello", opts); !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), "does not know --") {
+				t.Errorf("the CLI itself: error = %v", err)
+			}
+		})
+	}
+}
+
 // eventList is how the program of the CLI lists its events.
 var eventList = regexp.MustCompile(`\["PreToolUse","PostToolUse"[A-Za-z",]*\]`)
 
