@@ -135,7 +135,7 @@ func (s *source) named(prefix string, theirs []string, table map[string]entry) m
 	for name := range s.names {
 		short, ok := strings.CutPrefix(name, prefix)
 		i := slices.IndexFunc(theirs, func(their string) bool { return strings.EqualFold(their, short) })
-		if !ok || i < 0 {
+		if !ok || i < 0 || !ast.IsExported(short) {
 			continue
 		}
 		if _, written := table[theirs[i]]; !written {
