@@ -24,6 +24,13 @@ import (
 // Confine looks before the tool acts. A program that swaps a directory for a
 // link in between, such as a shell command that still runs, can lead the tool
 // astray; only the operating system can prevent that.
+//
+// A prompt can name a file as @path, and the CLI then reads it without asking
+// anybody: no policy can see that. Set Options.VerbatimPrompts, as
+// claude.Hardened does, or pass what others wrote through claude.EscapePrompt.
+// The CLI reads the arguments that the model gives to a skill in the same way;
+// these Confine does see, and denies those that mention a path outside of the
+// directories.
 func Confine(dirs ...string) permission.Func {
 	roots := make([]string, len(dirs))
 	var rootErr error
@@ -35,11 +42,13 @@ func Confine(dirs ...string) permission.Func {
 		roots[i] = abs
 	}
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		tool := filePath(req.ToolName)
-		if tool == nil || rootErr != nil {
+		if rootErr != nil {
 			return permission.Pass(), rootErr
 		}
-		paths, err := touched(tool, req)
+		paths, err := mentioned(req)
+		if tool := filePath(req.ToolName); tool != nil {
+			paths, err = touched(tool, req)
+		}
 		if err != nil {
 			return permission.Pass(), err
 		}

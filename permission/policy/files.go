@@ -64,6 +64,9 @@ func (s *script) writes(name string, words []string, open bool) {
 	}
 	s.pieces = s.pieces || strings.HasSuffix(name, "split")
 	for _, word := range words[1:] {
+		if strings.ContainsAny(word, " \n") && !listed(makers, name) {
+			continue // a text
+		}
 		for _, p := range meanings(word, false) {
 			s.make(p)
 		}

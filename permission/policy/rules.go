@@ -60,6 +60,10 @@ import (
 // Deny does not see what a program does: what a script does that was written
 // before, or which files a search finds.
 //
+// No rule sees a file that a prompt names as @path, since the CLI reads it
+// without asking: set Options.VerbatimPrompts, or use claude.EscapePrompt. The
+// CLI's own rules in Options.DisallowedTools hold there.
+//
 // A file counts under the name it is called by and under the one that its
 // symbolic links lead to: both must be allowed, one suffices to deny. A search
 // that starts above a denied directory is not noticed.
