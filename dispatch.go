@@ -65,6 +65,7 @@ func (s *Session) note(f wire.Frame) {
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
 		s.inTurn, s.start.earlyResult = true, nil
+		s.checkTools(f.Line)
 		if id := f.Text("session_id"); id != "" {
 			s.id = id
 		}

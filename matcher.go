@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // The CLI takes any matcher, and never calls a hook whose matcher fits nothing.
@@ -61,24 +62,15 @@ func splitNames(matcher string) []string {
 	return names
 }
 
-func builtIn(name string) bool { return slices.Contains(builtInTools[:], name) }
+func builtIn(name string) bool { return slices.Contains(permission.BuiltInTools(), name) }
 
 // otherCase returns the built-in tool whose name differs from this one only in
 // case, "" if there is none.
 func otherCase(name string) string {
-	for _, known := range builtInTools {
+	for _, known := range permission.BuiltInTools() {
 		if name != known && strings.EqualFold(name, known) && !builtIn(name) {
 			return known
 		}
 	}
 	return ""
-}
-
-// builtInTools are the tools of the CLI, of all versions that were seen.
-var builtInTools = [...]string{
-	"Agent", "AskUserQuestion", "Bash", "BashOutput", "CronCreate", "CronDelete", "CronList", "Edit", "EnterPlanMode", "EnterWorktree",
-	"ExitPlanMode", "ExitWorktree", "Glob", "Grep", "KillBash", "KillShell", "LS", "LSP", "ListAgents", "ListMcpResourcesTool", "Monitor",
-	"MultiEdit", "NotebookEdit", "NotebookRead", "Read", "ReadMcpResourceTool", "ReportFindings", "ScheduleWakeup", "SendMessage", "Skill",
-	"SlashCommand", "StructuredOutput", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
-	"TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Workflow", "Write",
 }

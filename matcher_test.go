@@ -36,7 +36,10 @@ func TestMatchers(t *testing.T) {
 }
 
 func TestRulesInAnotherCase(t *testing.T) {
-	for _, o := range []claude.Options{{AllowedTools: []string{"read"}}, {DisallowedTools: []string{"bash(rm:*)"}}} {
+	for _, o := range []claude.Options{
+		{AllowedTools: []string{"read"}}, {DisallowedTools: []string{"bash(rm:*)"}}, {DisallowedTools: []string{"Bash(:*)"}}, {DisallowedTools: []string{"Bash(rm:)"}}, {DisallowedTools: []string{"Bash(rm:* x)"}}, {DisallowedTools: []string{`Bash("rm x")`}},
+		{DisallowedTools: []string{"Read(.env:*)"}}, {DisallowedTools: []string{"Read(!.env)"}}, {DisallowedTools: []string{"Write(.env)"}}, {AllowedTools: []string{"Agent(rev*)"}}, {AllowedTools: []string{"WebFetch(go.dev)"}},
+	} {
 		o.Transport = unstarted{t}
 		if _, err := claude.Connect(t.Context(), &o); err == nil || !strings.Contains(err.Error(), "never applies") {
 			t.Errorf("%q, %q: %v", o.AllowedTools, o.DisallowedTools, err)

@@ -92,6 +92,7 @@ type handshake struct {
 	askedVersion *string         // the version, if an old CLI was asked for it
 	earlyResult  *message.Result // an error result outside any turn
 	stray        []string        // the end of what it wrote that is not JSON
+	toolsChecked bool            // the names in the options were compared with its tools
 }
 
 // State is where a session is in its life.

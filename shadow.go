@@ -59,6 +59,9 @@ func (o *Options) checkRules() *OptionError {
 			if right := otherCase(parsed.ToolName); right != "" {
 				return &OptionError{list.field, fmt.Sprintf("the CLI never applies %q: the tool is %s", rule, right)}
 			}
+			if why := neverApplies(parsed); why != "" {
+				return &OptionError{list.field, fmt.Sprintf("the CLI never applies %q: %s", rule, why)}
+			}
 			if cut(rule) {
 				return &OptionError{list.field, fmt.Sprintf("the CLI would cut %q in two: use a pattern in place of the parentheses", rule)}
 			}
@@ -70,6 +73,44 @@ func (o *Options) checkRules() *OptionError {
 		}
 	}
 	return nil
+}
+
+// neverApplies says why the CLI takes a rule and never applies it, "" if it does
+// apply it. The forms were tried on CLI 2.1.325.
+func neverApplies(r permission.Rule) string {
+	content := r.RuleContent
+	if content == "" || content == "*" || content == "**" {
+		return ""
+	}
+	switch r.ToolName {
+	case "Bash":
+		switch {
+		case strings.TrimSpace(content) == "" || content == ":*":
+			return "write Bash for all commands"
+		case strings.HasSuffix(content, ":") || strings.Contains(strings.TrimSuffix(content, ":*"), ":* "):
+			return "a prefix ends with :*"
+		case len(content) > 1 && content[0] == '"' && content[len(content)-1] == '"':
+			return "a command stands there without quotes"
+		}
+	case "Read", "Edit":
+		switch {
+		case strings.HasSuffix(content, ":*"):
+			return "a path has no :*"
+		case strings.HasPrefix(content, "!"):
+			return "a pattern cannot be an exception"
+		}
+	case "Write", "MultiEdit", "NotebookEdit":
+		return "paths go into Edit(…), for all tools that write"
+	case "Agent", "Task":
+		if strings.Contains(content, "*") {
+			return "an agent has no pattern"
+		}
+	case "WebFetch":
+		if !strings.HasPrefix(content, "domain:") {
+			return "want WebFetch(domain:host)"
+		}
+	}
+	return ""
 }
 
 // cut reports whether the CLI cuts a rule of its command line: at a comma or a

@@ -52,7 +52,6 @@ func TestShadowWarnings(t *testing.T) {
 		"whole tool":       {claude.Options{AllowedTools: []string{"Bash"}}, "level=DEBUG rules=[Bash]"},
 		"all of a tool":    {claude.Options{AllowedTools: []string{"Bash(*)"}}, "level=DEBUG rules=[Bash(*)]"},
 		"several tools":    {claude.Options{AllowedTools: []string{"Bash", "Bash(git:*)", "Read"}}, `level=DEBUG rules="[Bash Read]"`},
-		"no rule at all":   {claude.Options{AllowedTools: []string{"Bash(:*)"}}, ""},
 		"mode by a flag":   {claude.Options{ExtraArgs: []string{"--permission-mode", "bypassPermissions"}}, "level=WARN bypassPermissions"},
 		"mode by a value":  {claude.Options{ExtraArgs: []string{"--permission-mode=dontAsk"}}, "level=WARN dontAsk"},
 		"rules by a flag":  {claude.Options{ExtraArgs: []string{"--allowedTools", "Bash(git:*),Read"}}, "level=DEBUG rules=[Read]"},

@@ -72,10 +72,10 @@ func reaches() []reach {
 
 // reachModel plays a model that tries all ways, some in each turn, and a
 // sub-agent that reads the secret.
-func reachModel(uses [][]claudetest.ToolCall, secret string) *claudetest.Model {
+func reachModel(uses [][]claudetest.ScriptedCall, secret string) *claudetest.Model {
 	var mu sync.Mutex
 	done := make([]bool, len(uses))
-	return claudetest.NewModelFunc(func(c *claudetest.Call) claudetest.Reply {
+	return claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		mu.Lock()
 		defer mu.Unlock()
 		raw, n := string(c.Raw), 0
@@ -105,13 +105,13 @@ func TestRealConfined(t *testing.T) {
 	dir, out, home := filepath.Join(base, "dir"), filepath.Join(base, "out"), ""
 	prepareOutside(t, dir, out)
 	const batch = 20
-	var uses [][]claudetest.ToolCall
+	var uses [][]claudetest.ScriptedCall
 	for i, r := range reaches() {
 		if i%batch == 0 {
 			uses = append(uses, nil)
 		}
 		input := strings.NewReplacer("OUT", out, "DIR", dir).Replace(r.input)
-		uses[i/batch] = append(uses[i/batch], claudetest.ToolCall{ID: fmt.Sprintf("toolu_%d", i), Name: r.tool, Input: json.RawMessage(input)})
+		uses[i/batch] = append(uses[i/batch], claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_%d", i), Name: r.tool, Input: json.RawMessage(input)})
 	}
 	model := reachModel(uses, filepath.Join(out, "secret.txt"))
 	url, err := model.Start()

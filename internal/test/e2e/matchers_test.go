@@ -2,12 +2,18 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -36,5 +42,39 @@ func TestRealMatchers(t *testing.T) {
 		if called[matcher] != fits {
 			t.Errorf("%q: the hook was called: %v", matcher, called[matcher])
 		}
+	}
+}
+
+// TestRealBuiltInTools compares the table of tools with what the CLI lists in
+// several kinds of sessions.
+func TestRealBuiltInTools(t *testing.T) {
+	for name, change := range map[string]func(*real){
+		"default": func(*real) {},
+		"plan":    func(r *real) { r.opts.PermissionMode = permission.ModePlan },
+		"output":  func(r *real) { r.opts.OutputSchema = json.RawMessage(`{"type":"object"}`) },
+		"mcp":     func(r *real) { r.opts.MCPServers = claude.MCPServers{"clock": harness.Clock()} },
+		"asking":  func(r *real) { r.opts.CanUseTool = allowAll },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := realCLI(t, claudetest.Say("done"))
+			change(r)
+			for msg, err := range claude.Query(t.Context(), "hello", r.opts) {
+				if err != nil {
+					break // an answer that is not JSON
+				}
+				init, ok := msg.(*message.Init)
+				if !ok {
+					continue
+				}
+				if len(init.Tools) < 10 {
+					t.Errorf("the CLI lists %q", init.Tools)
+				}
+				for _, tool := range init.Tools {
+					if !strings.HasPrefix(tool, "mcp__") && !slices.Contains(permission.BuiltInTools(), tool) {
+						t.Errorf("the table lacks %s", tool)
+					}
+				}
+			}
+		})
 	}
 }

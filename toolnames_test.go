@@ -1,0 +1,71 @@
+package claude_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+)
+
+// TestUnknownTools compares names in matchers and rules with the list of the
+// CLI: what it does not have is logged once, with the nearest name, when all
+// servers are connected.
+func TestUnknownTools(t *testing.T) {
+	const tools = `"tools":["Bash","Read","Write","mcp__docs__search"]`
+	for name, tt := range map[string]struct {
+		matchers, rules []string
+		lists           []string // of one turn each
+		want            []string // in the log; none: nothing is logged
+	}{
+		"known":           {[]string{"Bash|Read", "mcp__docs__search", "mcp__.*", "^(Read|Write)$", ""}, []string{"Bash(ls:*)", "mcp__docs", "mcp__*", "Glob"}, []string{tools}, nil},
+		"a typing error":  {[]string{"Bahs"}, nil, []string{tools}, []string{"Bahs", "nearest=[Bash]"}},
+		"a rule":          {nil, []string{"Wirte"}, []string{tools}, []string{"Wirte", "nearest=[Write]"}},
+		"a tool of MCP":   {[]string{"mcp__docs__serach"}, nil, []string{tools}, []string{"mcp__docs__search]"}},
+		"a pattern":       {[]string{"^mcp__dosc__.*$"}, nil, []string{tools}, []string{"^mcp__dosc__.*$"}},
+		"new in the CLI":  {[]string{"Brandnew"}, nil, []string{`"tools":["Brandnew"]`}, nil},
+		"once":            {[]string{"Bahs"}, nil, []string{tools, tools}, []string{"Bahs"}},
+		"not yet there":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`}, nil},
+		"there at last":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, `"tools":["mcp__late__x"]`}, nil},
+		"not there later": {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, tools}, []string{"mcp__late__x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			bubble(t, func(c *cli) {
+				c.greet()
+				for _, list := range tt.lists {
+					c.prompt()
+					c.say(`{"type":"system","subtype":"init","session_id":"s-1",%s}`, list)
+					c.result("done")
+				}
+				c.idle()
+			}, func(t *testing.T, o *claude.Options) {
+				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+				o.AllowedTools = tt.rules
+				for _, m := range tt.matchers {
+					h := noHook()
+					h.Event, h.Matcher = hook.EventPreToolUse, m
+					o.Hooks = append(o.Hooks, h)
+				}
+				s := connect(t, o)
+				for range tt.lists {
+					if _, err := s.Ask(t.Context(), "go"); err != nil {
+						t.Error(err)
+					}
+				}
+				finish(t, s)
+			})
+			n := strings.Count(log.String(), "does not have")
+			if want := min(len(tt.want), 1); n != want {
+				t.Errorf("%d lines, want %d: %s", n, want, log.String())
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("the log lacks %s: %s", want, log.String())
+				}
+			}
+		})
+	}
+}
