@@ -14,22 +14,29 @@ import (
 type verdicts struct {
 	mu     sync.Mutex
 	asked  map[string]bool
+	open   map[string]bool // asked about, and not decided
 	denied map[string]bool
 }
 
 func newVerdicts() *verdicts {
-	return &verdicts{asked: make(map[string]bool), denied: make(map[string]bool)}
+	return &verdicts{asked: make(map[string]bool), open: make(map[string]bool), denied: make(map[string]bool)}
 }
 
 // watch returns a function that decides as decide does, and remembers it.
 func (v *verdicts) watch(decide permission.Func) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
+		v.mu.Lock()
+		v.open[req.ToolUseID] = true
+		v.mu.Unlock()
 		decision, err := decide(ctx, req)
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.asked[req.ToolUseID] = true
-		if err == nil && decision.Behavior() == permission.BehaviorDeny {
-			v.denied[req.ToolUseID] = true
+		if err == nil {
+			delete(v.open, req.ToolUseID)
+			if decision.Behavior() == permission.BehaviorDeny {
+				v.denied[req.ToolUseID] = true
+			}
 		}
 		return decision, err
 	}
@@ -68,7 +75,8 @@ func (v *verdicts) of(result *message.ToolResultBlock) (word, style string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	switch {
-	case strings.HasPrefix(result.Content.Text(), interruptMark):
+	case strings.HasPrefix(result.Content.Text(), interruptMark),
+		v.open[result.ToolUseID] && result.IsError: // the CLI calls it rejected by the user
 		return "interrupted", red
 	case v.denied[result.ToolUseID]:
 		return "denied", red

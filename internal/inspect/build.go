@@ -178,6 +178,10 @@ func (b *builder) cancelled(f *Frame, w wire.Frame) {
 	if x := b.pairing.cancel(f, w.CancelID()); x != nil {
 		f.Kind, f.Subtype, f.LatencyMS = x.Kind, x.Subtype, x.LatencyMS
 		f.Summary = joined("takes back", x.Subtype, x.About)
+		// Hooks that decide take the question back too.
+		if t := b.tools[x.ToolUseID]; t != nil && b.turn != nil && slices.ContainsFunc(b.turn.Items, func(it *Item) bool { return it.Kind == ItemInterrupt }) {
+			t.Withdrawn = true
+		}
 	}
 }
 

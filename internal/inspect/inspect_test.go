@@ -471,3 +471,24 @@ func FuzzRead(f *testing.F) {
 		checkOutputs(t, rep)
 	})
 }
+
+// An interrupt while somebody is asked is not a denial; a hook that decides in the
+// meantime is not an interrupt.
+func TestInterruptedQuestion(t *testing.T) {
+	for name, want := range map[string][]inspect.ToolState{
+		"f03_interrupt_pending_permission": {inspect.Interrupted},
+		"d06_permissionrequest_outputs":    {inspect.ToolOK, inspect.ToolOK, inspect.Denied, inspect.Denied},
+	} {
+		var got []inspect.ToolState
+		for _, turn := range recorded(t, name).Turns {
+			for _, it := range turn.Items {
+				if it.Tool != nil {
+					got = append(got, it.Tool.State())
+				}
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}

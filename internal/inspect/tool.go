@@ -23,6 +23,8 @@ type Tool struct {
 	Ran     bool   `json:"ran"`
 	IsError bool   `json:"is_error"`
 	Output  string `json:"output,omitzero"`
+	// Withdrawn says that an interrupt came while somebody was asked about it.
+	Withdrawn bool `json:"withdrawn,omitzero"`
 
 	StartMS float64 `json:"start_ms"`
 	EndMS   float64 `json:"end_ms,omitzero"`
@@ -59,7 +61,7 @@ func (t *Tool) State() ToolState {
 	switch {
 	case !t.Done:
 		return NoResult
-	case strings.HasPrefix(t.Output, interruptMark):
+	case strings.HasPrefix(t.Output, interruptMark), t.Withdrawn && t.IsError:
 		return Interrupted
 	case !t.Ran && t.IsError:
 		return Denied

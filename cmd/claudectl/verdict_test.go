@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// A call that somebody interrupted while the question was open is not denied,
+// although the CLI says so.
+func TestVerdicts(t *testing.T) {
+	result := func(id string, failed bool) *message.ToolResultBlock {
+		return &message.ToolResultBlock{ToolUseID: id, IsError: failed}
+	}
+	v := newVerdicts()
+	for id, decide := range map[string]permission.Func{
+		"allowed": func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), nil
+		},
+		"denied": func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Deny("no"), nil
+		},
+		"left": func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Decision{}, errors.New("interrupted")
+		},
+		"withdrew": func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Decision{}, context.Canceled
+		},
+	} {
+		_, _ = v.watch(decide)(t.Context(), &permission.Request{ToolUseID: id}) // the same that decide says
+	}
+	// While the question is still on the screen.
+	waiting, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = v.watch(func(context.Context, *permission.Request) (permission.Decision, error) {
+			close(waiting)
+			<-release
+			return permission.Decision{}, context.Canceled
+		})(t.Context(), &permission.Request{ToolUseID: "open"})
+	}()
+	<-waiting
+	for _, id := range []string{"left", "withdrew", "open"} {
+		v.add(&message.User{ToolResultMeta: []message.ToolResultMeta{{ID: id, NonExecutionKind: "user-rejected"}}})
+	}
+	for _, tt := range []struct {
+		id     string
+		failed bool
+		want   string
+	}{{"allowed", false, "ok"}, {"allowed", true, "failed"}, {"denied", true, "denied"}, {"left", true, "interrupted"}, {"withdrew", true, "interrupted"}, {"open", true, "interrupted"}, {"never asked", false, "ok"}} {
+		if got, _ := v.of(result(tt.id, tt.failed)); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.id, got, tt.want)
+		}
+	}
+	close(release)
+	<-done
+}
