@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
+	"sync"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
@@ -75,4 +77,80 @@ func readable(req *permission.Request, err error) error {
 		return errors.New("its input is not an object")
 	}
 	return nil
+}
+
+// errDecided is the cause of a PermissionRequest hook's context when the
+// permission callback has decided first.
+var errDecided = errors.New("the permission callback has decided")
+
+// noOpinion is what such a hook answers.
+const noOpinion = "{}"
+
+// permissionRace knows which PermissionRequest hooks run for which tool call. The CLI
+// asks them and the permission callback at the same time and takes the first
+// decision. When that is a hook's, it withdraws the request to the callback;
+// when it is the callback's, it leaves the hooks running (2.1.325), so that
+// they are ended here.
+type permissionRace struct {
+	mu      sync.Mutex
+	hooks   map[string][]*runner
+	decided []string // the last tool calls that the callback decided on
+}
+
+// runner is a hook that may be overtaken.
+type runner struct{ overtaken func() }
+
+// decisionsKept is how many decisions are kept for hooks that are called only
+// after the decision. They come with the next lines, or not at all.
+const decisionsKept = 64
+
+// enter adds a hook for the time it runs.
+func (r *permissionRace) enter(toolUseID string, overtaken func()) (leave func()) {
+	own := &runner{overtaken}
+	if !r.add(toolUseID, own) {
+		overtaken()
+		return func() {}
+	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.hooks[toolUseID] = slices.DeleteFunc(r.hooks[toolUseID], func(other *runner) bool { return other == own })
+		if len(r.hooks[toolUseID]) == 0 {
+			delete(r.hooks, toolUseID)
+		}
+	}
+}
+
+// add reports whether the tool call is still undecided.
+func (r *permissionRace) add(toolUseID string, own *runner) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if slices.Contains(r.decided, toolUseID) {
+		return false
+	}
+	if r.hooks == nil {
+		r.hooks = make(map[string][]*runner)
+	}
+	r.hooks[toolUseID] = append(r.hooks[toolUseID], own)
+	return true
+}
+
+// ask forgets the decision on a tool call that is asked about once more, or that
+// came too late.
+func (r *permissionRace) ask(toolUseID string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decided = slices.DeleteFunc(r.decided, func(id string) bool { return id == toolUseID })
+}
+
+// decide notes the decision on a tool call. It returns the hooks that still run
+// for it: they are overtaken.
+func (r *permissionRace) decide(toolUseID string) []*runner {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decided = append(r.decided, toolUseID)
+	if n := len(r.decided) - decisionsKept; n > 0 {
+		r.decided = slices.Delete(r.decided, 0, n)
+	}
+	return slices.Clone(r.hooks[toolUseID])
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-func TestShadowedOptions(t *testing.T) {
+func TestIgnoredOptions(t *testing.T) {
 	dialog := func(context.Context, *control.Dialog) (control.DialogAnswer, error) {
 		return control.CancelDialog(), nil
 	}
@@ -40,7 +40,7 @@ func TestShadowedOptions(t *testing.T) {
 	}
 }
 
-func TestShadowWarnings(t *testing.T) {
+func TestOptionWarnings(t *testing.T) {
 	tests := map[string]struct {
 		opts claude.Options
 		want string // level and words of the only line, "" for none
