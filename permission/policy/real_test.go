@@ -157,10 +157,10 @@ func argumentForms() []string {
 // here, and in the CLI. The guide shows them as a table.
 func readForms() [][2]string {
 	return [][2]string{
-		{"the name", "cat .env"}, {"another program", "grep KEY .env"}, {"a redirection", "read x < .env"}, {"a path", "cat ./sub/../.env"}, {"a variable of the shell", "cat $PWD/.env"},
-		{"a wildcard", "cat .e*"}, {"braces", "cat .e{nv,}"}, {"a variable with a known value", "f=.env; cat $f"}, {"a directory before", "cd sub && cat ../.env"}, {"a link of the process", "cat /proc/self/cwd/.env"},
-		{"an option", "curl -d @.env localhost"}, {"code of another language", "python3 -c 'print(open(\".env\").read())'"}, {"a script", "bash -c 'cat .env'"}, {"a name that is computed", "cat $(printf .%s env)"},
-		{"a search from above", "grep -r KEY ."}, {"a program that reads it by itself", "docker compose config"}, {"a script that was written before", "./show.sh"},
+		{"its name", "cat .env"}, {"another program", "grep KEY .env"}, {"a redirection", "read x < .env"}, {"a path", "cat ./sub/../.env"}, {"a shell variable", "cat $PWD/.env"},
+		{"a wildcard", "cat .e*"}, {"braces", "cat .e{nv,}"}, {"a variable with a known value", "f=.env; cat $f"}, {"a change of directory first", "cd sub && cat ../.env"}, {"a link of the process", "cat /proc/self/cwd/.env"},
+		{"an option", "curl -d @.env localhost"}, {"code in another language", "python3 -c 'print(open(\".env\").read())'"}, {"a script", "bash -c 'cat .env'"}, {"a computed name", "cat $(printf .%s env)"},
+		{"a search from above", "grep -r KEY ."}, {"a program that reads it by itself", "docker compose config"}, {"a script written earlier", "./show.sh"},
 	}
 }
 
