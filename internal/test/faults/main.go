@@ -62,11 +62,11 @@ func render(all []chapter) string {
 	var b strings.Builder
 	b.WriteString("# Faults\n\n" +
 		"What can go wrong between a program and the CLI, and the tests that show what happens then. " +
-		"The page is written by `go run ./internal/test/faults` from `internal/test/faults/ledger.txt`; a test fails when one of the tests named here does not exist any more.\n\n" +
-		"After every fault the same must hold: no goroutine, descriptor, process or temporary file is left, every call that waited has returned, and a second `Close` returns at once. " +
-		"`internal/test/leak` counts what processes leave behind; a test in a bubble of `testing/synctest` cannot end while a goroutine is left.\n\n" +
-		"Three tests go through whole families: `TestCrash` (a CLI that goes wrong before each step of a session, in seven ways), `TestFail` (the N-th read, write, start, callback or context fails, for all N of 14 scenarios) and `TestSimulation` (seeded schedules) in `internal/test/faults`.\n\n" +
-		"Tests of the root package stand without a package.\n")
+		"`go run ./internal/test/faults` generates this page from `internal/test/faults/ledger.txt`; a test fails if a test named here no longer exists.\n\n" +
+		"After every fault, the same must be true: no goroutine, descriptor, process or temporary file is left, every waiting call has returned, and a second `Close` returns at once. " +
+		"`internal/test/leak` counts what processes leave behind; a test in a `testing/synctest` bubble cannot end while a goroutine is left.\n\n" +
+		"Three tests cover whole families of faults: `TestCrash` (a CLI that goes wrong before each step of a session, in seven ways), `TestFail` (the N-th read, write, start, callback or context fails, for every N in 14 scenarios) and `TestSimulation` (seeded schedules) in `internal/test/faults`.\n\n" +
+		"Tests without a package name are in the root package.\n")
 	for _, c := range all {
 		shown := 0
 		for _, e := range c.rows {
