@@ -265,8 +265,8 @@ func (s *Session) endErrors() (exit *ProcessError, read error) {
 
 // Close ends the session and its process and returns when both are gone, in
 // bounded time. Callbacks are cancelled but not waited for. Close may be
-// called again, at the same time, and from callbacks; it returns an error only
-// when the process could not be ended.
+// called more than once, concurrently, and from callbacks. It returns an error
+// only if the process could not be ended.
 func (s *Session) Close() error {
 	s.shutdown(ErrClosed)
 	<-s.life.done // every step on the way is bounded

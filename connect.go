@@ -14,12 +14,12 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// Connect starts a CLI and returns a session with it that is ready for use.
-// ctx bounds the start only; its values are those of the callbacks' contexts.
-// Close the session when done.
+// Connect starts a CLI and returns a session that is ready for use. ctx bounds
+// only the start; the callbacks' contexts carry its values. Close the session
+// when you are done.
 //
-// The error is an [*OptionError] when the options cannot be used, a
-// [*StartError] when the CLI could not be brought up, or that of ctx. No
+// The error is an [*OptionError] if the options cannot be used, a
+// [*StartError] if the CLI could not be started, or the error of ctx. No
 // process is left after an error.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
 	s, err := connect(ctx, opts, forSession)

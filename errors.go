@@ -24,36 +24,36 @@ import (
 var (
 	// ErrClosed means that the session was closed by Close.
 	ErrClosed = errors.New("claude: session closed")
-	// ErrBusy means that the message stream already has a reader: Run, Ask and
+	// ErrBusy means that the message stream already has a reader. Run, Ask and
 	// Messages read it, one at a time.
 	ErrBusy = errors.New("claude: the message stream has another reader")
-	// ErrUsed means that a stream was ranged over a second time. Each call of
+	// ErrUsed means that a stream was ranged over a second time. Each call to
 	// Run or Query sends its prompt once.
 	ErrUsed = errors.New("claude: stream already used")
-	// ErrSlow means that messages were not read for so long that their bound
-	// was passed (Limits.Unread). The session has ended.
+	// ErrSlow means that messages stayed unread until they exceeded
+	// Limits.Unread. The session has ended.
 	ErrSlow = errors.New("claude: messages were not read in time")
-	// ErrCancelled means that a prompt ended without a result, because it was
-	// taken out of the queue before its turn began.
+	// ErrCancelled means that a prompt ended without a result because it was
+	// removed from the queue before its turn began.
 	ErrCancelled = errors.New("claude: prompt cancelled before its turn")
-	// ErrNoResult means that the prompt ended without a result that could be
-	// read, mostly because the CLI ended first.
+	// ErrNoResult means that the prompt ended without a readable result,
+	// usually because the CLI ended first.
 	ErrNoResult = errors.New("claude: no result")
-	// ErrInterrupted means that somebody stopped the turn: Session.Interrupt,
-	// or a permission that was denied by permission.DenyAndStop. It matches a
+	// ErrInterrupted means that the turn was stopped, by Session.Interrupt or
+	// by a permission denied with permission.DenyAndStop. It matches a
 	// [*ResultError].
 	ErrInterrupted = errors.New("claude: turn interrupted")
 )
 
 // Reasons of a [StartError].
 var (
-	// ErrUnsupportedVersion means that the CLI found is too old for what the
-	// options ask.
+	// ErrUnsupportedVersion means that the CLI is too old for what the options
+	// ask.
 	ErrUnsupportedVersion = errors.New("unsupported CLI version")
 	// ErrNotFound means that no CLI was found.
 	ErrNotFound = errors.New("the Claude Code CLI was not found")
-	// ErrNoSession means that there is no session with the id of
-	// Options.Resume, in this working directory and for this user.
+	// ErrNoSession means that no session has the id in Options.Resume, in this
+	// working directory and for this user.
 	ErrNoSession = errors.New("there is no such session")
 	// ErrSpawn means that the CLI could not be started.
 	ErrSpawn = errors.New("could not start the CLI")
@@ -63,22 +63,22 @@ var (
 	// ErrInitializeRefused means that the CLI answered the handshake with an
 	// error.
 	ErrInitializeRefused = errors.New("initialize refused")
-	// ErrExited means that the CLI ended before it had answered the handshake.
+	// ErrExited means that the CLI ended before it answered the handshake.
 	ErrExited = errors.New("the CLI exited during initialize")
 )
 
 // Reasons of a [ControlError].
 var (
-	// ErrTimeout means that the CLI did not answer an operation in its time.
+	// ErrTimeout means that the CLI did not answer an operation in time.
 	ErrTimeout = errors.New("timed out")
 	// ErrNotInitialized means that the handshake failed while the operation
-	// waited for it. What ended the handshake is in the error too.
+	// waited for it. The error also holds what ended the handshake.
 	ErrNotInitialized = errors.New("session not initialized")
 	// ErrQueueFull means that too many operations waited for the handshake
 	// (Limits.Queued).
 	ErrQueueFull = errors.New("too many control operations queued during initialization")
-	// ErrTooManyPending means that too many operations await their reply
-	// (Limits.Pending).
+	// ErrTooManyPending means that too many operations are waiting for their
+	// reply (Limits.Pending).
 	ErrTooManyPending = errors.New("too many pending control requests")
 	// ErrNoCheckpoints means that RewindFiles was called on a session that was
 	// started without Options.FileCheckpointing.
@@ -95,19 +95,20 @@ func (e *OptionError) Error() string {
 	return terminal.Clean("claude: option " + e.Field + ": " + e.Problem)
 }
 
-// StartError reports that a session could not be started. No process is left.
+// StartError reports that a session could not be started. No process is left
+// running.
 type StartError struct {
 	// Reason is one of ErrUnsupportedVersion, ErrNotFound, ErrNoSession,
 	// ErrSpawn, ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
 	Reason error
-	// Path is the executable, as far as it was known.
+	// Path is the executable, if it was known.
 	Path string
-	// Output is what the CLI said before it failed: the end of its stderr, of
-	// what it wrote to stdout that is not JSON, or the errors of an early
-	// result. It is bounded, and secrets are redacted.
+	// Output is what the CLI said before it failed: the end of its stderr,
+	// anything on stdout that is not JSON, or the errors of an early result.
+	// It is bounded, and secrets are redacted.
 	Output string
-	// Nearby names, for ErrNoSession, sessions of the working directory that
-	// exist, by id and title: at most three, the newest first.
+	// Nearby lists, for ErrNoSession, sessions that do exist in the working
+	// directory, by id and title: at most three, newest first.
 	Nearby []string
 	// Err is the cause, if there is one beyond Reason: an error of the
 	// operating system, a *ProcessError.
@@ -135,8 +136,8 @@ const installHint = "install it with npm install -g @anthropic-ai/claude-code, o
 // Unwrap returns Reason and Err.
 func (e *StartError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
 
-// ControlError reports that a control operation failed. Its state at the CLI
-// is unknown unless the CLI itself refused it.
+// ControlError reports that a control operation failed. Unless the CLI itself
+// refused it, the operation may or may not have taken effect.
 type ControlError struct {
 	Op        string // the subtype on the wire, for example "set_model"
 	RequestID string // "" when the operation was never sent
@@ -160,13 +161,13 @@ func (e *ControlError) Error() string {
 // Unwrap returns Err.
 func (e *ControlError) Unwrap() error { return e.Err }
 
-// ProcessError reports how the CLI process ended when it should not have.
+// ProcessError reports that the CLI process ended unexpectedly, and how.
 type ProcessError struct {
 	ExitCode int    // -1 when a signal ended it
 	Signal   string // "" unless a signal ended it
 	Stderr   string // the end of what it wrote there, secrets redacted
-	// Result is an error result the CLI gave outside any turn on its way out,
-	// nil otherwise.
+	// Result is an error result that the CLI gave outside any turn before it
+	// ended, or nil.
 	Result *message.Result
 	Err    error
 }
@@ -187,7 +188,7 @@ func (e *ProcessError) Error() string {
 func (e *ProcessError) Unwrap() error { return e.Err }
 
 // ResultError reports that a turn ended with an error result: the API failed,
-// a limit was reached, the turn was interrupted.
+// a limit was reached, or the turn was interrupted.
 type ResultError struct {
 	Result *message.Result
 }
@@ -202,14 +203,14 @@ func (e *ResultError) Error() string {
 	return errorText("turn failed", e.Result.Problem())
 }
 
-// Is matches ErrInterrupted, if that is what happened.
+// Is matches ErrInterrupted if the turn was interrupted.
 func (e *ResultError) Is(target error) bool {
 	return target == ErrInterrupted && e.Result != nil && e.Result.Interrupted()
 }
 
-// Retryable reports whether the turn failed for a reason that passes, such as an
-// API that is overloaded, limits the rate or is not reached: the same prompt may
-// do better after a while. See [message.Result.Retryable].
+// Retryable reports whether the turn failed for a temporary reason, such as an
+// API that is overloaded, limits the rate or cannot be reached. The same
+// prompt may succeed after a while. See [message.Result.Retryable].
 func (e *ResultError) Retryable() bool { return e.Result != nil && e.Result.Retryable() }
 
 // renamed gives an error of the engine the name by which users know it. The text

@@ -9,24 +9,24 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Hardened returns options for work on material that nobody has vetted, such as
-// a foreign repository. Change them as needed before use.
+// Hardened returns options for work on untrusted material, such as a
+// repository from someone else. Change them as needed before use.
 //
-// What it keeps off:
+// What it keeps out:
 //
-//   - Settings, hooks, agents and instruction files that the working directory
-//     brings along, and those of the user: SettingSources is empty.
-//   - MCP servers that the working directory or the user's settings name:
+//   - Settings, hooks, agents and instruction files from the working directory
+//     and from the user: SettingSources is empty.
+//   - MCP servers named in the working directory or the user's settings:
 //     StrictMCPConfig is set.
-//   - Hooks of yours that fail and let pass what they should stop: HookFailure
+//   - Failures of your hooks that let pass what they should stop: HookFailure
 //     is hook.FailClosed, and a CLI that cannot do so is refused.
-//   - Secrets of this process in the reach of shell commands: Env holds what
-//     the CLI needs to run and to sign in, and nothing else.
-//   - Files and commands that a prompt names: VerbatimPrompts is set, and a CLI
-//     that cannot do so is refused. Without it "@/path" in a prompt made of
+//   - This process's secrets within reach of shell commands: Env holds only
+//     what the CLI needs to run and to sign in.
+//   - Files and commands named in a prompt: VerbatimPrompts is set, and a CLI
+//     that cannot do so is refused. Without it, "@/path" in a prompt made from
 //     other people's text reads that file past every gate.
-//   - A permission mode that somebody else has set: it is
-//     permission.ModeDefault, in which what no rule allows is asked or denied.
+//   - A permission mode set by someone else: it is permission.ModeDefault, in
+//     which what no rule allows is asked or denied.
 //   - Updates, reports and other traffic besides the model's.
 //
 // What it leaves to you, because it depends on the work:
@@ -36,7 +36,7 @@ import (
 //   - What tools may do: set CanUseTool, Tools, DisallowedTools or Sandbox.
 //     Package permission/policy has ready-made decisions.
 //   - What is read: the model follows instructions in files, web pages and
-//     answers of tools, and can send what it knows wherever a tool reaches.
+//     tool results, and can send what it knows wherever a tool reaches.
 //   - Cost: set MaxTurns and MaxBudgetUSD.
 //   - Traces: the conversation is written to disk. Set NoPersistence.
 func Hardened() *Options {

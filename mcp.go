@@ -13,55 +13,58 @@ import (
 	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
-// MCPServers are the MCP servers of a session by name. Claude calls their
-// tools mcp__NAME__TOOL.
+// MCPServers are the MCP servers of a session by name. Claude sees their tools
+// as mcp__NAME__TOOL.
 type MCPServers map[string]MCPServer
 
-// MCPServer is an MCP server that a session can use: a configuration of one
-// that the CLI starts or calls, such as [StdioServer], or an [MCPHandler] that
-// lives in this process.
+// MCPServer is an MCP server that a session can use: the configuration of a
+// server that the CLI starts or calls, such as [StdioServer], or an
+// [MCPHandler] in this process.
 //
-// The set is open. The configuration of a kind that has no type here is any
-// value that encodes as a JSON object; MCPType is added to it as "type".
+// The set is open. For a kind of server that has no type here, use any value
+// that encodes as a JSON object; MCPType is added to it as "type".
 type MCPServer interface {
-	// MCPType is the kind of server: "stdio", "http", "sse", or "sdk" for one
-	// in this process.
+	// MCPType returns the kind of server: "stdio", "http", "sse", or "sdk" for
+	// one in this process.
 	MCPType() string
 }
 
 // MCPHandler is an MCP server in this process. Its JSON-RPC messages travel
 // over the session itself, so it needs no port and no process. Package tool
-// has one made of Go functions; one that speaks MCP itself needs nothing else.
+// makes one from Go functions; a server that already speaks MCP needs nothing
+// else.
 //
-// If the handler has a method CheckMCP() error, the session asks it before
-// anything is started, and an error is an [*OptionError].
+// If the handler has a method CheckMCP() error, the session calls it before
+// anything is started, and an error becomes an [*OptionError].
 type MCPHandler interface {
 	MCPServer
-	// OpenMCP connects the CLI with the server. It is called at the first
-	// message for the server, once for each session that uses it, possibly
-	// for several at once; after an error, again at the next handshake.
+	// OpenMCP connects the CLI to the server. It is called at the first
+	// message for the server, once for each session that uses it, possibly for
+	// several sessions at once. After an error it is called again at the next
+	// handshake.
 	//
 	// name is the server's name in the session. ctx lives as long as the
-	// connection and carries the session, see [SessionFrom]. push sends a
-	// message of the server's own accord, a notification or a request; it
+	// connection and carries the session; see [SessionFrom]. push sends a
+	// message that the server initiates, a notification or a request. It
 	// returns when the message is written, and may be called until the
-	// connection is closed. The answer to a pushed request comes to Handle.
+	// connection is closed. The answer to a pushed request arrives at Handle.
 	OpenMCP(ctx context.Context, name string, push func(ctx context.Context, message json.RawMessage) error) (MCPConn, error)
 }
 
-// MCPConn is the connection of one session with an [MCPHandler].
+// MCPConn is the connection between one session and an [MCPHandler].
 type MCPConn interface {
-	// Handle takes one JSON-RPC message of the CLI and returns the response
-	// to it, with its id; nil if the message is a notification, or a response
-	// to something that was pushed. It is called for several messages at
-	// once. The handshake ("initialize") may come again at any time.
+	// Handle takes one JSON-RPC message from the CLI and returns the response
+	// to it, with its id, or nil if the message is a notification or a
+	// response to a pushed request. It is called for several messages at once.
+	// The handshake ("initialize") may arrive again at any time.
 	//
 	// ctx ends when the CLI cancels the call and when the session ends. An
-	// error without a response, and a panic, are answered as JSON-RPC error
-	// -32603; an error beside a response is only logged.
+	// error without a response, or a panic, is answered as JSON-RPC error
+	// -32603; an error returned with a response is only logged.
 	Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
-	// Close ends the connection: ctx of OpenMCP has ended, and the contexts
-	// of all calls. The session waits for it a few seconds at most.
+	// Close ends the connection. The ctx of OpenMCP and the contexts of all
+	// calls have already ended. The session waits for Close a few seconds at
+	// most.
 	Close() error
 }
 
@@ -74,8 +77,8 @@ type StdioServer struct {
 	// Timeout bounds a call of a tool. 0: the CLI decides; it ignores less
 	// than a second.
 	Timeout time.Duration
-	// AlwaysLoad shows the tools to the model from the start, also when there
-	// are so many that the CLI would let it search for them.
+	// AlwaysLoad shows the tools to the model from the start, even if there
+	// are so many that the CLI would make the model search for them.
 	AlwaysLoad bool
 }
 
@@ -94,7 +97,7 @@ func (s StdioServer) MarshalJSON() ([]byte, error) {
 	}{s.MCPType(), s.Command, s.Args, s.Env, s.Timeout.Milliseconds(), s.AlwaysLoad})
 }
 
-// HTTPServer is an MCP server that is called by streamable HTTP.
+// HTTPServer is an MCP server called over streamable HTTP.
 type HTTPServer struct {
 	URL     string
 	Headers map[string]string
@@ -111,8 +114,8 @@ func (HTTPServer) MCPType() string { return "http" }
 // MarshalJSON returns the configuration as the CLI reads it.
 func (s HTTPServer) MarshalJSON() ([]byte, error) { return marshalRemote(s.MCPType(), s) }
 
-// SSEServer is an MCP server that is called by HTTP with server-sent events,
-// the older form.
+// SSEServer is an MCP server called over HTTP with server-sent events, the
+// older form.
 type SSEServer struct {
 	URL     string
 	Headers map[string]string

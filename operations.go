@@ -13,21 +13,22 @@ import (
 	"github.com/claude-agent-go/claude/internal/schema"
 )
 
-// Interrupt stops the turn that runs, as Escape does at the keyboard. The turn
-// ends with an error result; prompts that wait behind it stay queued and are
-// named in the receipt. With no turn running it does nothing.
+// Interrupt stops the running turn, like Escape at the keyboard. The turn ends
+// with an error result. Prompts waiting behind it stay queued and are named in
+// the receipt. If no turn is running, it does nothing.
 func (s *Session) Interrupt(ctx context.Context) (*control.Interrupted, error) {
 	receipt := new(control.Interrupted)
 	return receipt, s.operate(ctx, "interrupt", nil, s.opts.Timeouts.Control, receipt)
 }
 
-// Control performs any control operation: subtype as on the wire, payload an
-// object without it or nil, reply a pointer to decode the answer into or nil.
-// Both follow the rules of encoding/json. An answer that does not fit reply is
-// an error, although the CLI has done what it was asked; an answer without a
-// payload leaves reply as it is.
+// Control performs any control operation. subtype is its name on the wire;
+// payload is an object without the subtype, or nil; reply is a pointer to
+// decode the answer into, or nil. Both follow the rules of encoding/json. An
+// answer that does not fit reply is an error, although the CLI has done what
+// it was asked; an answer without a payload leaves reply unchanged.
 //
-// ctx alone bounds it; a CLI that does not know the operation may never answer.
+// Only ctx bounds the wait; a CLI that does not know the operation may never
+// answer.
 func (s *Session) Control(ctx context.Context, subtype string, payload, reply any) error {
 	object, err := jsonx.MarshalUser(payload)
 	if err != nil {
@@ -117,8 +118,8 @@ func (s *Session) interruptQuietly() {
 	_ = s.operate(context.Background(), "interrupt", nil, s.opts.Timeouts.Control, nil) // logged there
 }
 
-// InterruptAll stops the turn that runs, as Interrupt does, and takes back all
-// prompts that wait behind it; the receipt names them.
+// InterruptAll stops the running turn, as Interrupt does, and withdraws all
+// prompts waiting behind it; the receipt names them.
 func (s *Session) InterruptAll(ctx context.Context) (*control.Interrupted, error) {
 	payload := struct {
 		CancelQueued bool `json:"cancel_queued"`
@@ -127,8 +128,9 @@ func (s *Session) InterruptAll(ctx context.Context) (*control.Interrupted, error
 	return receipt, s.operate(ctx, "interrupt", payload, s.opts.Timeouts.Control, receipt)
 }
 
-// CancelPrompt takes back a prompt that waits for its turn, by the id that Send
-// returned. It reports false for one that has begun, or that is not known.
+// CancelPrompt withdraws a prompt that is waiting for its turn, by the id that
+// Send returned. It reports false if the prompt has already begun or is not
+// known.
 func (s *Session) CancelPrompt(ctx context.Context, messageID string) (cancelled bool, err error) {
 	payload := struct {
 		ID string `json:"message_uuid"`
@@ -140,9 +142,8 @@ func (s *Session) CancelPrompt(ctx context.Context, messageID string) (cancelled
 	return reply.Cancelled, err
 }
 
-// AskSideQuestion asks something about the conversation beside it: the answer is
-// not added to it, and a turn that runs goes on. The model is called, so ctx
-// alone bounds the wait.
+// AskSideQuestion asks a question about the conversation without adding to it.
+// A running turn continues. The model is called, so only ctx bounds the wait.
 func (s *Session) AskSideQuestion(ctx context.Context, question string) (*control.SideAnswer, error) {
 	payload := struct {
 		Question string `json:"question"`
@@ -151,7 +152,7 @@ func (s *Session) AskSideQuestion(ctx context.Context, question string) (*contro
 	return answer, s.operate(ctx, "side_question", payload, NoTimeout, answer)
 }
 
-// Rename gives the session another title.
+// Rename changes the title of the session.
 func (s *Session) Rename(ctx context.Context, title string) error {
 	payload := struct {
 		Title  string `json:"title"`
@@ -160,9 +161,9 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	return s.operate(ctx, "rename_session", payload, s.opts.Timeouts.Control, nil)
 }
 
-// GenerateTitle lets the model find a title for what is described, and keeps
-// it as that of the session if persist is set. The title is empty when the
-// model gave none. ctx alone bounds the wait.
+// GenerateTitle asks the model for a title that fits description, and makes it
+// the session's title if persist is set. The title is empty if the model gave
+// none. Only ctx bounds the wait.
 func (s *Session) GenerateTitle(ctx context.Context, description string, persist bool) (title string, err error) {
 	payload := struct {
 		Description string `json:"description"`
@@ -175,9 +176,9 @@ func (s *Session) GenerateTitle(ctx context.Context, description string, persist
 	return reply.Title, err
 }
 
-// End asks the CLI to end the session by itself. It has agreed when End
-// returns; Done says when it is over. Close is the surer way, and needed all
-// the same.
+// End asks the CLI to end the session by itself. When End returns, the CLI has
+// agreed; Done reports when the session is over. Close is more reliable, and
+// you still need to call it.
 func (s *Session) End(ctx context.Context, reason string) error {
 	payload := struct {
 		Reason string `json:"reason,omitzero"`
@@ -192,9 +193,9 @@ func (s *Session) ContextUsage(ctx context.Context) (*control.ContextUsage, erro
 }
 
 // Usage returns what the session has cost so far and how much of the account's
-// limits is used, side questions and titles included, which no result counts.
-// It also has what a cancelled turn has cost, as far as the CLI counts it: the
-// answers that were complete.
+// limits is used. It includes side questions and titles, which no result
+// counts. It also includes what a cancelled turn has cost, as far as the CLI
+// counts it: the answers that were complete.
 func (s *Session) Usage(ctx context.Context) (*control.UsageReport, error) {
 	usage := new(control.UsageReport)
 	return usage, s.operate(ctx, "get_usage", nil, s.opts.Timeouts.MCP, usage)
@@ -206,7 +207,7 @@ func (s *Session) Cost(ctx context.Context) (*control.SessionCost, error) {
 	return cost, s.operate(ctx, "get_session_cost", nil, s.opts.Timeouts.Control, cost)
 }
 
-// Models returns the models that can be chosen now. Info has those of the
+// Models returns the models you can choose now. Info has those known at the
 // start.
 func (s *Session) Models(ctx context.Context) ([]control.ModelInfo, error) {
 	var reply struct {
@@ -217,14 +218,14 @@ func (s *Session) Models(ctx context.Context) ([]control.ModelInfo, error) {
 }
 
 // BinaryVersion returns the version of the CLI's program file, which may be
-// newer than the one that runs.
+// newer than the running one.
 func (s *Session) BinaryVersion(ctx context.Context) (*control.BinaryVersion, error) {
 	version := new(control.BinaryVersion)
 	return version, s.operate(ctx, "get_binary_version", nil, s.opts.Timeouts.Control, version)
 }
 
-// StopTask ends a background task, by the id that *message.TaskStarted has. An
-// id that is not known is no error.
+// StopTask ends a background task, by the id in *message.TaskStarted. An
+// unknown id is not an error.
 func (s *Session) StopTask(ctx context.Context, taskID string) error {
 	payload := struct {
 		ID string `json:"task_id"`
@@ -232,10 +233,10 @@ func (s *Session) StopTask(ctx context.Context, taskID string) error {
 	return s.operate(ctx, "stop_task", payload, s.opts.Timeouts.Control, nil)
 }
 
-// BackgroundTask moves a tool that runs in the foreground to the background, by
-// the id of its call, so that the turn goes on without it. It reports whether
-// the CLI says that it has; a shell command can be moved once
-// *message.TaskStarted tells of it, seconds after its begin.
+// BackgroundTask moves a tool running in the foreground to the background, by
+// the id of its call, so that the turn continues without it. It reports
+// whether the CLI says it has moved the tool. A shell command can be moved
+// once *message.TaskStarted reports it, seconds after it began.
 func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved bool, err error) {
 	const op = "background_tasks"
 	if toolUseID == "" { // to the CLI it would mean all of them
@@ -251,9 +252,9 @@ func (s *Session) BackgroundTask(ctx context.Context, toolUseID string) (moved b
 	return reply.Backgrounded, err
 }
 
-// BackgroundTasks moves all tools that run in the foreground to the
-// background. The CLI does not say whether there were any;
-// *message.BackgroundTasks tells what runs there.
+// BackgroundTasks moves all tools running in the foreground to the background.
+// The CLI does not say whether there were any; *message.BackgroundTasks lists
+// what runs there.
 func (s *Session) BackgroundTasks(ctx context.Context) error {
 	return s.operate(ctx, "background_tasks", nil, s.opts.Timeouts.Control, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 )
 
-// PreviewRewind says what RewindFiles would do, and changes nothing.
+// PreviewRewind returns what RewindFiles would do, without changing anything.
 func (s *Session) PreviewRewind(ctx context.Context, messageID string) (*control.Rewind, error) {
 	return s.rewind(ctx, messageID, true)
 }
@@ -26,8 +26,8 @@ func (s *Session) rewind(ctx context.Context, messageID string, dryRun bool) (*c
 }
 
 // ReadFile reads a file where the CLI runs, which may be another machine. A
-// relative path is meant from the working directory; maxBytes of 0 leaves the
-// bound to the CLI. What the session may not read is refused.
+// relative path is relative to the working directory. If maxBytes is 0, the
+// CLI decides how much to read. Files the session may not read are refused.
 func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*control.FileContents, error) {
 	payload := struct {
 		Path     string `json:"path"`
@@ -38,8 +38,8 @@ func (s *Session) ReadFile(ctx context.Context, path string, maxBytes int) (*con
 	return file, s.operate(ctx, "read_file", payload, s.opts.Timeouts.Control, file)
 }
 
-// SuggestFiles returns files of the working directory whose names fit a
-// query, as for completion.
+// SuggestFiles returns files in the working directory whose names match a
+// query, for completion.
 func (s *Session) SuggestFiles(ctx context.Context, query string) (*control.FileSuggestions, error) {
 	payload := struct {
 		Query string `json:"query"`
@@ -59,7 +59,7 @@ func (s *Session) SeedReadState(ctx context.Context, path string, mtime time.Tim
 }
 
 // RegisterRepoRoot makes a directory below the working directory, or below one
-// of Options.AddDirs, a root of its own, with its instruction files, skills and
+// of Options.AddDirs, its own root, with its instruction files, skills and
 // plugins. It returns the directory as the CLI knows it.
 func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, error) {
 	payload := struct {
@@ -75,9 +75,9 @@ func (s *Session) RegisterRepoRoot(ctx context.Context, dir string) (string, err
 	return reply.Directory, err
 }
 
-// RewindFiles brings the files that Claude changed back to what they were when
-// the prompt with this id was sent; [Session.Send] returns the id. Changes by
-// shell commands are not covered. It needs Options.FileCheckpointing.
+// RewindFiles restores the files that Claude changed to what they were when
+// the prompt with this id was sent; [Session.Send] returns the id. Changes
+// made by shell commands are not covered. It needs Options.FileCheckpointing.
 func (s *Session) RewindFiles(ctx context.Context, messageID string) (*control.Rewind, error) {
 	return s.rewind(ctx, messageID, false)
 }

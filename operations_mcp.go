@@ -10,8 +10,8 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// MCPServerStatus returns the state of every MCP server of the session, and the
-// tools of those that are connected.
+// MCPServerStatus returns the state of every MCP server of the session, and
+// the tools of those that are connected.
 func (s *Session) MCPServerStatus(ctx context.Context) ([]control.MCPServerStatus, error) {
 	var reply struct {
 		Servers []control.MCPServerStatus `json:"mcpServers"`
@@ -20,8 +20,8 @@ func (s *Session) MCPServerStatus(ctx context.Context) ([]control.MCPServerStatu
 	return reply.Servers, err
 }
 
-// ReconnectMCPServer connects an MCP server anew, for example one that has failed.
-// The CLI refuses it for servers of this process.
+// ReconnectMCPServer reconnects an MCP server, for example one that has
+// failed. The CLI refuses this for in-process servers.
 func (s *Session) ReconnectMCPServer(ctx context.Context, name string) error {
 	payload := struct {
 		Name string `json:"serverName"`
@@ -29,8 +29,8 @@ func (s *Session) ReconnectMCPServer(ctx context.Context, name string) error {
 	return s.operate(ctx, "mcp_reconnect", payload, s.opts.Timeouts.MCP, nil)
 }
 
-// ToggleMCPServer switches an MCP server on or off. Claude does not see the tools of
-// one that is off.
+// ToggleMCPServer turns an MCP server on or off. Claude does not see the tools
+// of a server that is off.
 func (s *Session) ToggleMCPServer(ctx context.Context, name string, enabled bool) error {
 	payload := struct {
 		Name    string `json:"serverName"`
@@ -39,13 +39,13 @@ func (s *Session) ToggleMCPServer(ctx context.Context, name string, enabled bool
 	return s.operate(ctx, "mcp_toggle", payload, s.opts.Timeouts.MCP, nil)
 }
 
-// SetMCPServers replaces the MCP servers of this process and those that an
-// earlier call has set. External servers that the session was started with, by
-// Options.MCPServers or by settings files, stay: use ToggleMCPServer for them.
-// Servers of this process that are no longer named are closed. The next turn
-// sees the new tools.
+// SetMCPServers replaces the in-process MCP servers and those set by an
+// earlier call. External servers that the session was started with, from
+// Options.MCPServers or settings files, stay; use ToggleMCPServer for them.
+// In-process servers that are no longer named are closed. The next turn sees
+// the new tools.
 //
-// A server that cannot be reached is no error: it is named in the result.
+// A server that cannot be reached is not an error; the result names it.
 func (s *Session) SetMCPServers(ctx context.Context, servers MCPServers) (*control.MCPSetResult, error) {
 	const op = "mcp_set_servers"
 	if err := servers.check(); err != nil {
@@ -102,7 +102,7 @@ func (s *Session) setMCPServers(ctx context.Context, servers map[string]json.Raw
 
 // CallMCPTool calls a tool of an external MCP server without the model, by its
 // full name mcp__server__tool. The arguments are encoded by the rules of
-// encoding/json. The CLI refuses it for servers of this process.
+// encoding/json. The CLI refuses this for in-process servers.
 func (s *Session) CallMCPTool(ctx context.Context, tool string, arguments any) (*control.MCPCallResult, error) {
 	const op = "mcp_call"
 	result := new(control.MCPCallResult)
@@ -119,7 +119,7 @@ func (s *Session) CallMCPTool(ctx context.Context, tool string, arguments any) (
 	return result, s.operate(ctx, op, payload, s.opts.Timeouts.MCP, result)
 }
 
-// ReadMCPResource reads a resource "ui://…" of an external MCP server.
+// ReadMCPResource reads a "ui://…" resource of an external MCP server.
 func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]control.MCPResource, error) {
 	payload := struct {
 		Server string `json:"serverName"`
@@ -132,9 +132,9 @@ func (s *Session) ReadMCPResource(ctx context.Context, server, uri string) ([]co
 	return reply.Contents, err
 }
 
-// SetMCPPermissionMode gives the tools of one MCP server a permission mode of
-// their own: permission.ModeDefault or permission.ModeAuto, or that of the
-// session if it is empty.
+// SetMCPPermissionMode gives the tools of one MCP server their own permission
+// mode: permission.ModeDefault or permission.ModeAuto. An empty mode returns
+// them to the session's mode.
 func (s *Session) SetMCPPermissionMode(ctx context.Context, server string, mode permission.Mode) (warning string, err error) {
 	payload := struct {
 		Server string          `json:"serverName"`

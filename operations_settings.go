@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// SetThinking changes how the model thinks from the next turn on: a Budget of
-// tokens, ThinkingDisabled for none, and otherwise what the CLI decides. Display
-// is left as it is when it is empty.
+// SetThinking changes how the model thinks from the next turn on: within a
+// Budget of tokens, not at all with ThinkingDisabled, and otherwise as the CLI
+// decides. An empty Display leaves the display unchanged.
 func (s *Session) SetThinking(ctx context.Context, t Thinking) error {
 	payload := struct {
 		Tokens  *int            `json:"max_thinking_tokens"`
@@ -33,7 +33,7 @@ func (s *Session) Settings(ctx context.Context) (*control.Settings, error) {
 }
 
 // SetSettings changes settings for the rest of the session, in the layer of
-// Options.Settings. Keys that are not named stay; a nil value takes one away.
+// Options.Settings. Keys that are not named stay; a nil value removes a key.
 func (s *Session) SetSettings(ctx context.Context, settings map[string]any) error {
 	const op = "apply_flag_settings"
 	encoded, err := s.encodeSettings(ctx, op, settings)
@@ -46,9 +46,9 @@ func (s *Session) SetSettings(ctx context.Context, settings map[string]any) erro
 	return s.operate(ctx, op, payload, s.opts.Timeouts.Control, nil)
 }
 
-// SaveSettings writes settings to a file of the user: SettingSourceUser, or
-// SettingSourceLocal, which is in the working directory. The CLI takes a few
-// keys only, such as "outputStyle", and refuses others.
+// SaveSettings writes settings to one of the user's files: SettingSourceUser,
+// or SettingSourceLocal, which is in the working directory. The CLI accepts
+// only a few keys, such as "outputStyle", and refuses others.
 func (s *Session) SaveSettings(ctx context.Context, source SettingSource, settings map[string]any) error {
 	const op = "update_settings"
 	encoded, err := s.encodeSettings(ctx, op, settings)
@@ -81,14 +81,14 @@ func (s *Session) PermissionRules(ctx context.Context) (*control.PermissionRules
 	return rules, s.operate(ctx, "list_permission_rules", nil, s.opts.Timeouts.Control, rules)
 }
 
-// Hooks returns the hooks of settings and plugins. Those of this
-// program are not in it.
+// Hooks returns the hooks from settings and plugins, without those of this
+// program.
 func (s *Session) Hooks(ctx context.Context) (*control.Hooks, error) {
 	listing := new(control.Hooks)
 	return listing, s.operate(ctx, "get_hooks_listing", nil, s.opts.Timeouts.Control, listing)
 }
 
-// ReloadPlugins reads the plugins again, and adds some if any are given.
+// ReloadPlugins reads the plugins again, and adds those given.
 func (s *Session) ReloadPlugins(ctx context.Context, add ...control.PluginConfig) (*control.PluginReload, error) {
 	payload := struct {
 		Add []control.PluginConfig `json:"add_plugins,omitzero"`
@@ -121,8 +121,8 @@ func (s *Session) ReloadOutputStyles(ctx context.Context) ([]string, error) {
 	return reply.Styles, err
 }
 
-// Commands returns the slash commands, as the handshake named them or as the
-// CLI has changed them since.
+// Commands returns the slash commands from the handshake, or as the CLI has
+// changed them since.
 func (s *Session) Commands() []control.Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,8 +148,8 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 	return s.operate(ctx, "set_model", payload, s.opts.Timeouts.Control, nil)
 }
 
-// SetPermissionMode changes the permission mode. A question that is already
-// asked is not answered by it.
+// SetPermissionMode changes the permission mode. It does not answer a
+// permission question that was already asked.
 func (s *Session) SetPermissionMode(ctx context.Context, mode permission.Mode) error {
 	payload := struct {
 		Mode permission.Mode `json:"mode"`

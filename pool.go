@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Pool keeps sessions started and initialised, so that the first prompt need
-// not wait for a CLI to come up, which takes about half a second. [NewPool]
-// makes it, Close ends it.
+// Pool keeps sessions started and initialised, so that the first prompt does
+// not wait for a CLI to start, which takes about half a second. [NewPool]
+// makes a pool, Close ends it.
 //
 // All methods may be called from any goroutine.
 type Pool struct {
@@ -32,13 +32,13 @@ type Pool struct {
 	errs     []error // of sessions that could not be ended
 }
 
-// PoolOptions bound a [Pool]. Zero fields have the defaults given.
+// PoolOptions configure a [Pool]. Zero fields have the defaults given.
 type PoolOptions struct {
 	// Size is how many sessions are kept ready: 1. As many are started at
-	// once, after sessions were handed out, too.
+	// once, also to replace sessions that were handed out.
 	Size int
 	// MaxIdle is how long a session may wait to be used: 10 minutes. Then it
-	// is replaced, because credentials and settings age. [NoTimeout]: for ever.
+	// is replaced, because credentials and settings age. [NoTimeout]: forever.
 	MaxIdle time.Duration
 }
 
@@ -60,19 +60,19 @@ type start struct {
 	err     error
 }
 
-// NewPool returns a pool of sessions with the same options, and begins to start
-// them. The context gives their callbacks its values; its end does not end the
-// pool, Close does.
+// NewPool returns a pool of sessions with the same options and begins to start
+// them. Their callbacks' contexts carry the values of ctx. The end of ctx does
+// not end the pool; Close does.
 //
-// The options are those of every session, fixed when it starts: prompts, tools,
-// hooks, callbacks, the working directory and the rest. What a session can
-// change of itself (SetModel, SetPermissionMode, SetMCPServers and others) it
-// can change after Get. Callbacks serve all sessions, see [SessionFrom].
+// The options apply to every session and are fixed when it starts: prompts,
+// tools, hooks, callbacks, the working directory and the rest. After Get, you
+// can change what a session lets you change (SetModel, SetPermissionMode,
+// SetMCPServers and others). Callbacks serve all sessions; see [SessionFrom].
 // Options that name one conversation cannot be shared and are refused:
 // SessionID and Continue, and Resume without ForkSession.
 //
-// The error is an [*OptionError]. What goes wrong with starting is logged, and
-// reported by Get to those who wait for it.
+// The error is an [*OptionError]. Failed starts are logged, and Get returns
+// the error to callers waiting for a session.
 func NewPool(ctx context.Context, opts *Options, pool PoolOptions) (*Pool, error) {
 	o := opts.clone()
 	if err := o.validate(); err != nil {
@@ -105,11 +105,12 @@ func (o *Options) shareable() error {
 	return nil
 }
 
-// Get hands out a session, which is the caller's from then on: the caller
-// closes it, and it does not come back. Another one is started in its place.
+// Get hands out a session. The caller owns it and must close it; it does not
+// return to the pool. Another one is started in its place.
 //
 // If none is ready, Get waits for one as long as ctx allows. The error is that
-// of ctx, ErrClosed, or that of the start it waited for, as [Connect] gives it.
+// of ctx, ErrClosed, or the error of the start it waited for, as returned by
+// [Connect].
 func (p *Pool) Get(ctx context.Context) (*Session, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("claude: pool: %w", context.Cause(ctx))
@@ -320,9 +321,9 @@ func (p *Pool) end(s *Session) {
 }
 
 // Close ends the pool and all sessions that were not handed out, and returns
-// when they are gone. Whoever waits in Get gets ErrClosed. Close may be called
-// again, and at the same time; the error says which processes could not be
-// ended.
+// when they are gone. Callers waiting in Get get ErrClosed. Close may be
+// called more than once and concurrently. The error says which processes could
+// not be ended.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	if !p.closed {

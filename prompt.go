@@ -16,15 +16,15 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Send sends a prompt and returns its id, without waiting for anything. The
-// answer comes on the message stream: read it with Messages. Prompts that are
-// sent while a turn runs wait, and the CLI may answer several with one result,
-// which names them in Result.Prompts.
+// Send sends a prompt and returns its id without waiting for an answer. The
+// answer arrives on the message stream: read it with Messages. Prompts sent
+// while a turn runs wait their turn. Results don't map one-to-one to Send;
+// Result.Prompts lists the prompts that a result answers.
 func (s *Session) Send(ctx context.Context, prompt string) (id string, err error) {
 	return s.SendMessage(ctx, message.NewUser(message.Text(prompt)))
 }
 
-// SendMessage sends a prompt of any content, such as images. A UUID set in m
+// SendMessage sends a prompt with any content, such as images. A UUID set in m
 // becomes its id; it must not have been used before.
 func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
 	own := *m
@@ -206,21 +206,22 @@ func (s *Session) withdraw(id string) bool {
 	return true
 }
 
-// EscapePrompt returns text that somebody else wrote in a form that is only
-// text inside a prompt. The CLI acts on what it finds in prompts, and asks no
-// permission callback and no hook first: "@/home/me/.netrc" puts that file
-// before the model, "@agent-name" calls for an agent, and a prompt that begins
-// with "/" may be a command.
+// EscapePrompt escapes text written by someone else, so that it is only text
+// inside a prompt. The CLI acts on what it finds in prompts, without first
+// asking a permission callback or a hook: "@/home/me/.netrc" shows that file
+// to the model, "@agent-name" calls an agent, and a prompt that begins with
+// "/" may be a command.
 //
 //	claude.Ask(ctx, "Summarise this mail:\n"+claude.EscapePrompt(mail), opts)
 //
-// A backslash is put before every "@" that does not follow a letter or a digit,
-// so addresses such as me@example.com stay as they are, and before a "/" at the
-// beginning. Escaping twice changes nothing more. Leave a blank between the
-// result and a mention of your own: what follows "@" without one belongs to it.
+// It puts a backslash before every "@" that does not follow a letter or a
+// digit, so addresses such as me@example.com stay as they are, and before a
+// "/" at the beginning. Escaping twice changes nothing more. Leave a blank
+// between the result and your own mention: text that follows "@" without a
+// blank belongs to the mention.
 //
-// Where no prompt should mean more than it says, set [Options.VerbatimPrompts]
-// instead, as [Hardened] does. It changes no text.
+// If no prompt should mean more than it says, set [Options.VerbatimPrompts]
+// instead, as [Hardened] does. It does not change the text.
 func EscapePrompt(text string) string {
 	var out strings.Builder
 	done := 0        // how much of text is in out

@@ -12,13 +12,13 @@ import (
 )
 
 // Query starts a CLI for one prompt and yields everything it says. The stream
-// ends when the process has ended, which is when all work is done that the
-// prompt has started: there are several results if it started agents or shell
-// commands in the background, and the last is the answer. An answer that is an
-// error is yielded and followed, at the end, by (nil, *ResultError).
+// ends when the process has ended, which is when all work started by the
+// prompt is done. There are several results if the prompt started agents or
+// shell commands in the background; the last one is the answer. An answer that
+// is an error is yielded and followed, at the end, by (nil, *ResultError).
 //
-// Leaving the loop, or the end of ctx, ends the process; nothing is left of it
-// when the loop is left. The stream can be ranged over once; again it yields
+// Leaving the loop, or the end of ctx, ends the process; nothing is left
+// running. You can range over the stream once; a second time it yields
 // ErrUsed.
 func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[message.Message, error] {
 	var used atomic.Bool
@@ -42,10 +42,10 @@ func Query(ctx context.Context, prompt string, opts *Options) iter.Seq2[message.
 	}
 }
 
-// Ask starts a CLI for one prompt and returns its answer: the last result, once
-// all work is done that the prompt has started, in the background too. A result
-// that is an error is returned together with its *ResultError. The process has
-// ended when Ask returns.
+// Ask starts a CLI for one prompt and returns its answer: the last result,
+// once all work started by the prompt is done, including work in the
+// background. A result that is an error is returned together with its
+// *ResultError. The process has ended when Ask returns.
 func Ask(ctx context.Context, prompt string, opts *Options) (*message.Result, error) {
 	q, err := ask(ctx, prompt, opts)
 	if err != nil {

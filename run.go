@@ -16,35 +16,35 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Run sends a prompt when it is ranged over and yields everything the CLI says
-// until the result of that prompt, which is the last message. What was unread
-// before comes first. A result that is an error is yielded and then followed
-// by (nil, *ResultError).
+// Run sends a prompt when you range over it and yields everything the CLI says
+// up to the result of that prompt, which is the last message. Messages left
+// unread before come first. A result that is an error is yielded and then
+// followed by (nil, *ResultError).
 //
-// The result of the prompt may not be the last word: a sub-agent that works in
-// the background is answered in a later turn. Run leaves that turn to the next
-// reader; [Session.RunUntilIdle] reads it too.
+// The result of the prompt may not be the final answer: the CLI answers a
+// subagent that works in the background in a later turn. Run leaves that turn
+// to the next reader; [Session.RunUntilIdle] also reads it.
 //
 // Leaving the loop, by break, return, panic or because ctx has ended, ends the
-// turn: it is interrupted, or taken out of the queue if it has not begun, and
-// what is left of it is dropped. A turn that also answers a prompt of another
-// Send goes on for that one. The session stays usable.
+// turn: it is interrupted, or removed from the queue if it has not begun, and
+// the rest of it is dropped. A turn that also answers a prompt from another
+// Send continues for that prompt. The session stays usable.
 //
-// The stream can be ranged over once; again it yields ErrUsed. It yields
-// ErrBusy while the message stream has another reader.
+// You can range over the stream once; a second time it yields ErrUsed. It
+// yields ErrBusy while the message stream has another reader.
 func (s *Session) Run(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
 	return s.run(ctx, &exchange{session: s}, prompt)
 }
 
-// RunUntilIdle is Run that does not stop at the result of the prompt while
-// background agents or workflows are at work: it yields everything until all
-// of them are done and the CLI has answered them. The last result is then the
-// answer, and if it is an error (nil, *ResultError) comes last. Background shell
-// commands are not waited for.
+// RunUntilIdle is like Run, but does not stop at the result of the prompt
+// while background agents or workflows are working. It yields everything until
+// all of them are done and the CLI has answered them. The last result is then
+// the answer; if it is an error, (nil, *ResultError) comes last. It does not
+// wait for background shell commands.
 //
 // Leaving the loop also stops the agents, unless that would stop the work on a
-// prompt of another Send. CLIs before 2.1.325 never answer background agents:
-// there it is Run.
+// prompt from another Send. CLIs before 2.1.325 never answer background
+// agents; with them, RunUntilIdle is the same as Run.
 func (s *Session) RunUntilIdle(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
 	return s.run(ctx, &exchange{session: s, untilIdle: true}, prompt)
 }
@@ -88,10 +88,10 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 	return m
 }
 
-// Ask sends a prompt and returns its answer: the last result, once background
-// agents and workflows that were at work are done and answered, as
-// [Session.RunUntilIdle] reads them. A result that is an error is returned
-// together with its *ResultError.
+// Ask sends a prompt and returns its answer. That is the last result, once
+// background agents and workflows are done and answered, as with
+// [Session.RunUntilIdle]. A result that is an error is returned together with
+// its *ResultError.
 func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, error) {
 	e := &exchange{session: s, untilIdle: true}
 	for _, err := range s.run(ctx, e, prompt) {
@@ -105,9 +105,10 @@ func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, erro
 	return e.result, nil
 }
 
-// Messages yields everything the CLI says, from the first unread message on,
-// until the session is over: then it ends, after an error unless the end was
-// in good order. Leaving the loop leaves the rest unread for the next reader.
+// Messages yields everything the CLI says, starting with the first unread
+// message, until the session is over. If the session did not end normally, the
+// last thing it yields is an error. Leaving the loop leaves the rest unread
+// for the next reader.
 func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error] {
 	return func(yield func(message.Message, error) bool) {
 		if !s.inbox.Acquire() {

@@ -22,14 +22,14 @@ import (
 // Session is a conversation with one CLI process. [Connect] starts it, Close
 // ends it.
 //
-// All methods may be called from any goroutine, also from callbacks. The
-// message stream has one reader at a time: Run, Ask and Messages are readers
-// and give ErrBusy to a second one; everything else is allowed at any time,
-// also while messages are unread.
+// All methods may be called from any goroutine, including from callbacks. The
+// message stream has one reader at a time: Run, Ask and Messages are readers,
+// and a second one gets ErrBusy. Everything else is allowed at any time, even
+// while messages are unread.
 //
 // A Session owns a goroutine that reads, one that waits for the process, one
-// for each callback that runs, and one for its Trace. The first two are gone
-// when Close has returned, all when Wait has.
+// for each running callback, and one for its Trace. The first two are gone
+// when Close has returned; all of them are gone when Wait has.
 type Session struct {
 	opts  *Options
 	plan  *plan
@@ -212,9 +212,9 @@ func startCLI(ctx context.Context, o *Options, p *plan) (Conn, error) {
 
 type sessionKey struct{}
 
-// SessionFrom returns the session that a callback was called for, nil if ctx
-// is not that of a callback. The session may still be starting: its operations
-// then wait for the handshake.
+// SessionFrom returns the session that a callback was called for, or nil if
+// ctx is not a callback's context. The session may still be starting; its
+// operations then wait for the handshake.
 func SessionFrom(ctx context.Context) *Session {
 	s, _ := ctx.Value(sessionKey{}).(*Session)
 	return s
@@ -224,7 +224,7 @@ func SessionFrom(ctx context.Context) *Session {
 func (s *Session) Done() <-chan struct{} { return s.life.done }
 
 // Wait blocks until the session is over and its callbacks have returned. It
-// returns nil when the session was closed or the CLI ended in good order, and
+// returns nil if the session was closed or the CLI ended normally, and
 // otherwise the cause, such as a [*ProcessError] or ErrSlow.
 func (s *Session) Wait() error {
 	<-s.life.done
@@ -241,16 +241,17 @@ func (s *Session) State() State {
 }
 
 // ID returns the id of the session on disk. It changes when the conversation
-// is reset, as by the prompt "/clear". It is empty before the first turn of a
-// session that was continued or forked.
+// is reset, for example by the prompt "/clear". It is empty before the first
+// turn of a session that was continued or forked.
 func (s *Session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id
 }
 
-// Info returns what the CLI said of itself in the handshake: models, commands,
-// agents, account. It is never nil, but empty when an old CLI said nothing.
+// Info returns what the CLI said about itself in the handshake: models,
+// commands, agents, account. It is never nil, but it is empty if an old CLI
+// said nothing.
 func (s *Session) Info() *control.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
