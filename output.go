@@ -13,11 +13,11 @@ import (
 
 // Reasons of an [OutputError].
 var (
-	// ErrOutputRetries means that the model did not manage to answer by the
-	// schema: the CLI has given up after several attempts.
+	// ErrOutputRetries means that the model did not manage to follow the
+	// schema: the CLI gave up after several attempts.
 	ErrOutputRetries = errors.New("no valid structured output after all attempts")
 	// ErrNoOutput means that the result has no structured output, because no
-	// schema was asked for or because the model has answered otherwise.
+	// schema was given or because the model answered in another way.
 	ErrNoOutput = errors.New("no structured output in the result")
 	// ErrOutputMismatch means that the structured output does not fit the Go
 	// type.
@@ -28,9 +28,9 @@ var (
 type OutputError struct {
 	// Reason is one of ErrOutputRetries, ErrNoOutput and ErrOutputMismatch.
 	Reason error
-	// Result is the result, as far as there is one.
+	// Result is the result, if there is one.
 	Result *message.Result
-	// Err is what exactly is wrong, if more is known.
+	// Err says what exactly is wrong, if more is known.
 	Err error
 }
 
@@ -41,11 +41,11 @@ func (e *OutputError) Error() string {
 // Unwrap returns Reason and Err.
 func (e *OutputError) Unwrap() []error { return nonNil(e.Reason, e.Err) }
 
-// AskAs is [Ask] for an answer of the type T: its JSON Schema is given to the
-// CLI, and the answer is checked and decoded. See [SchemaFor] for what T may
-// be. The result has everything else: cost, session id, denials. It is nil only
-// when there was none; most errors come with it. The error is that of Ask, or
-// an [*OutputError].
+// AskAs is [Ask] for an answer of type T. It gives the JSON Schema of T to the
+// CLI, then checks and decodes the answer. See [SchemaFor] for what T may be.
+// The result has everything else: cost, session id, denials. It is nil only if
+// there was none; most errors come with it. The error is that of Ask, or an
+// [*OutputError].
 func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, *message.Result, error) {
 	var none T
 	own := opts.clone()
@@ -65,11 +65,11 @@ func AskAs[T any](ctx context.Context, prompt string, opts *Options) (T, *messag
 }
 
 // SchemaFor returns the JSON Schema of T for Options.OutputSchema. The CLI
-// wants an object: the schema of any other type is that of an object with the
-// one property "value", which [Decode] takes out again.
+// requires an object, so any other type is wrapped in an object with the
+// single property "value", which [Decode] unwraps again.
 //
 // The schema follows encoding/json. Fields are required unless they are
-// pointers or have omitempty or omitzero; the tag jsonschema:"…" describes a
+// pointers or have omitempty or omitzero. The tag jsonschema:"…" describes a
 // field to the model, enum:"a,b" lists its values, and a type with a method
 // JSONSchema() json.RawMessage describes itself. A type that JSON cannot be
 // decoded into, such as a channel or an interface with methods, is an error.
@@ -81,9 +81,9 @@ func SchemaFor[T any]() (json.RawMessage, error) {
 	return s.JSON(), nil
 }
 
-// Decode returns the typed answer of a result, of a session that was started
-// with the OutputSchema of the same type. The error is an [*OutputError], or a
-// [*ResultError] if the turn failed for another reason.
+// Decode returns the typed answer of a result. The session must have been
+// started with the OutputSchema of the same type. The error is an
+// [*OutputError], or a [*ResultError] if the turn failed for another reason.
 func Decode[T any](result *message.Result) (T, error) {
 	var answer T
 	switch {

@@ -11,27 +11,27 @@ import (
 )
 
 // Sandbox confines the shell commands of a session by means of the operating
-// system. Nil pointers and zero fields leave a matter to the CLI. Write
-// new(false) for a switch that is on by default.
+// system. Nil pointers and zero fields leave the choice to the CLI. Write
+// new(false) to turn off a switch that is on by default.
 type Sandbox struct {
 	// Enabled turns the sandbox on.
 	Enabled bool `json:"enabled"`
-	// FailIfUnavailable refuses to start where there is no sandbox, instead of
-	// running without. Nil: true, if Enabled.
+	// FailIfUnavailable refuses to start where no sandbox is available,
+	// instead of running without one. Nil: true, if Enabled.
 	FailIfUnavailable *bool `json:"failIfUnavailable,omitzero"`
-	// AutoAllowBash runs commands inside the sandbox without a question.
+	// AutoAllowBash runs commands inside the sandbox without asking.
 	AutoAllowBash *bool `json:"autoAllowBashIfSandboxed,omitzero"`
-	// AllowUnsandboxed lets Claude ask to run a command outside.
+	// AllowUnsandboxed lets Claude ask to run a command outside the sandbox.
 	AllowUnsandboxed *bool `json:"allowUnsandboxedCommands,omitzero"`
-	// ExcludedCommands always run outside.
+	// ExcludedCommands always run outside the sandbox.
 	ExcludedCommands []string `json:"excludedCommands,omitzero"`
 	// Network and Filesystem say what commands inside can reach.
 	Network    SandboxNetwork    `json:"network,omitzero"`
 	Filesystem SandboxFilesystem `json:"filesystem,omitzero"`
-	// Nested weakens the sandbox so that it runs inside a container.
+	// Nested weakens the sandbox so that it can run inside a container.
 	Nested bool `json:"enableWeakerNestedSandbox,omitzero"`
-	// Extra are settings of the sandbox that have no field here, by their
-	// names in a settings file. A field of the same name goes before.
+	// Extra holds sandbox settings that have no field here, by their names in
+	// a settings file. A field of the same name takes precedence.
 	Extra map[string]any `json:"-"`
 }
 
@@ -39,21 +39,21 @@ type Sandbox struct {
 type SandboxNetwork struct {
 	AllowedDomains []string `json:"allowedDomains,omitzero"`
 	DeniedDomains  []string `json:"deniedDomains,omitzero"`
-	// StrictAllowlist denies other domains without a question.
+	// StrictAllowlist denies other domains without asking.
 	StrictAllowlist bool `json:"strictAllowlist,omitzero"`
-	// AllowUnixSockets are paths of sockets, AllowAllUnixSockets allows any.
+	// AllowUnixSockets are paths of sockets; AllowAllUnixSockets allows any.
 	AllowUnixSockets    []string `json:"allowUnixSockets,omitzero"`
 	AllowAllUnixSockets bool     `json:"allowAllUnixSockets,omitzero"`
 	// AllowLocalBinding lets commands listen on ports of this machine.
 	AllowLocalBinding bool `json:"allowLocalBinding,omitzero"`
-	// HTTPProxyPort and SOCKSProxyPort are of proxies to use instead of the
-	// sandbox's own.
+	// HTTPProxyPort and SOCKSProxyPort are the ports of proxies to use instead
+	// of the sandbox's own.
 	HTTPProxyPort  int `json:"httpProxyPort,omitzero"`
 	SOCKSProxyPort int `json:"socksProxyPort,omitzero"`
 }
 
-// SandboxFilesystem says which files commands in a [Sandbox] can read and
-// write, by paths.
+// SandboxFilesystem says which paths commands in a [Sandbox] can read and
+// write.
 type SandboxFilesystem struct {
 	AllowWrite []string `json:"allowWrite,omitzero"`
 	DenyWrite  []string `json:"denyWrite,omitzero"`

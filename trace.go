@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Trace is a set of functions that are told what happens in a session, in the
+// Trace is a set of functions that report what happens in a session, in the
 // manner of net/http/httptrace. Any may be nil. They are called one at a time
-// and in order, in a goroutine of their own: a slow one delays the others and
-// not the session. Past 64 MiB of unseen frames, frames are left out. One that
-// panics is logged.
+// and in order, in their own goroutine: a slow one delays the others but not
+// the session. Beyond 64 MiB of frames not yet seen, frames are left out. A
+// panic is logged.
 type Trace struct {
-	// StateChanged is told of each change of Session.State.
+	// StateChanged is called for each change of Session.State.
 	StateChanged func(from, to State)
 	// FrameRead and FrameWritten see every line, without its line feed. They
 	// must not change it.
 	FrameRead    func(line []byte)
 	FrameWritten func(line []byte)
-	// CallbackStarted and CallbackDone frame each hook, permission and other
-	// call of user code.
+	// CallbackStarted and CallbackDone are called before and after each hook,
+	// permission or other callback.
 	CallbackStarted func(TraceCallback)
 	CallbackDone    func(TraceCallback)
-	// RequestDone is told of each control operation that ended.
+	// RequestDone is called for each control operation that ended.
 	RequestDone func(TraceRequest)
-	// Diagnostic is told of what was wrong without being fatal: lines that
-	// are no frames, fields of another kind, frames left out.
+	// Diagnostic is called for problems that are not fatal: lines that are not
+	// frames, fields of an unexpected kind, frames left out.
 	Diagnostic func(Diagnostic)
 }
 
-// TraceCallback is one call of user code.
+// TraceCallback is one call to user code.
 type TraceCallback struct {
 	Subtype   string // of the CLI's request: "hook_callback", "can_use_tool" …
 	Name      string // the hook's event, the tool's name …

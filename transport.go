@@ -19,41 +19,41 @@ type Transport interface {
 	Start(ctx context.Context, launch *Launch) (Conn, error)
 }
 
-// Launch is what a Transport is to start.
+// Launch describes what a Transport should start.
 type Launch struct {
 	Path string   // Options.CLIPath, possibly empty
 	Args []string // the command line without the program
 	Env  []string // the whole environment
 	Dir  string   // Options.Cwd, possibly empty
 	// Secrets are texts that the CLI knows and others should not: values of
-	// MCP servers and settings whose names say so. A Transport keeps them, and
-	// what Env holds of that kind, out of the standard error that it passes on.
+	// MCP servers and settings whose names mark them as secret. A Transport
+	// keeps them, and the secrets in Env, out of the standard error it passes
+	// on.
 	Secrets []string
-	// Stderr takes the lines of standard error; nil if nobody wants them.
+	// Stderr gets the lines of standard error; nil if they are not wanted.
 	Stderr func(line string)
 	// Logger is never nil.
 	Logger *slog.Logger
 }
 
-// Conn is a CLI that runs: Read reads its standard output until io.EOF, Write
-// writes its standard input. Reads and writes run at the same time as each
-// other and as all other methods; after Stop both return.
+// Conn is a running CLI: Read reads its standard output until io.EOF, Write
+// writes its standard input. Reads and writes run concurrently with each other
+// and with all other methods; after Stop both return.
 type Conn interface {
 	io.ReadWriter
 	// CloseWrite ends standard input: the CLI ends by itself when its work is
-	// done. It may be called again.
+	// done. It may be called more than once.
 	CloseWrite() error
-	// Stop ends the CLI: politely first, in bounded time, never leaving it
-	// behind. It may be called again, and at the same time.
+	// Stop ends the CLI, politely first and in bounded time, and never leaves
+	// it running. It may be called more than once and concurrently.
 	Stop() error
-	// Wait blocks until the CLI has ended, and says how: nil for exit code 0,
-	// otherwise an error, best with a method ExitCode() int as that of
-	// *exec.ExitError. It may be called by several goroutines.
+	// Wait blocks until the CLI has ended and reports how: nil for exit code
+	// 0, otherwise an error, preferably with a method ExitCode() int like that
+	// of *exec.ExitError. It may be called by several goroutines.
 	Wait() error
 }
 
-// ChildProcess returns the default Transport, for one that adds something to
-// it.
+// ChildProcess returns the default Transport, for use in one that adds to it.
 func ChildProcess() Transport { return child{} }
 
 // child is the default Transport.

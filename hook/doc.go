@@ -1,10 +1,10 @@
-// Package hook is the vocabulary of hooks: functions of yours that the CLI
-// calls at certain moments of a session, and what they can tell it.
+// Package hook defines hooks: your own functions that the CLI calls at certain
+// moments of a session, and what they can answer.
 //
 // # A hook
 //
-// For each event there is a constructor of that name. It takes a function with
-// the event's input and, unless the event only informs, its output:
+// Each event has a constructor of the same name. It takes a function with the
+// event's input and, unless the event only informs, its output:
 //
 //	hook.PreToolUse("Write|Edit", func(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 //		return hook.DenyTool("read-only today"), nil
@@ -55,35 +55,37 @@
 //	WorktreeCreate       -           WorktreeOutput           the path
 //	WorktreeRemove       -           none
 //
-// [Events] returns this table, [Raw] makes a hook for any other event.
+// [Events] returns this table; [Raw] makes a hook for any other event.
 //
 // # What outputs can say
 //
 // All outputs share [Common]. [StopRun] ends the run after the event, [Block]
-// objects to it where the table says so, [Async] tells the CLI not to wait:
+// objects to it where the table says so, and [Async] tells the CLI not to
+// wait:
 //
 //	return &hook.PostToolUseOutput{Common: hook.StopRun("the budget is used up")}, nil
 //
-// Blocking and stopping differ. To keep a tool from running, deny it: a tool
-// whose PreToolUse hook stops the run is still executed.
+// Blocking and stopping differ. To keep a tool from running, deny it: if a
+// PreToolUse hook stops the run, the tool still runs.
 //
 // # When a hook fails
 //
-// An error, a panic, a timeout, an input or output that is not what it should
-// be: all are failures. A hook that fails open has no opinion, one that fails
-// closed blocks. By default an error that the hook returns fails open, and a
-// hook of PreToolUse, PermissionRequest or UserPromptSubmit that breaks down in
-// any other way fails closed: nobody has decided then. Say it to have it
-// otherwise:
+// An error, a panic, a timeout, and an invalid input or output are all
+// failures. A hook that fails open has no opinion; one that fails closed
+// blocks. By default, a hook that returns an error fails open. A hook for
+// PreToolUse, PermissionRequest or UserPromptSubmit that breaks down in any
+// other way fails closed, because nothing was decided. You can choose for each
+// hook:
 //
 //	hook.PreToolUse("Bash", check).WithTimeout(5 * time.Second).FailClosed()
 //	hook.PreToolUse("Bash", count).FailOpen()
 //
 // A session refuses to start such a hook with a CLI that could not keep the
-// promise. [FailClosed] says what blocking comes to for each event.
+// promise. [FailClosed] describes what blocking does for each event.
 //
 // # Guards
 //
-// [Guard] makes a hook of a permission function. Package permission/policy has
-// such functions: allow and deny lists, confinement to a directory, limits.
+// [Guard] makes a hook from a permission function. Package permission/policy
+// has such functions: allow and deny lists, confinement to a directory,
+// limits.
 package hook

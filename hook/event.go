@@ -9,8 +9,9 @@ import (
 // [Raw] registers a hook for an event that this package does not name.
 type Event string
 
-// Gate reports whether something waits at the event for leave to happen: a tool
-// call, or a prompt. A hook of such an event that breaks down blocks by default.
+// Gate reports whether something waits at the event for permission to
+// continue: a tool call or a prompt. A hook for such an event blocks by
+// default when it breaks down.
 func (e Event) Gate() bool {
 	info, _ := e.Info()
 	return info.Gate
@@ -27,33 +28,32 @@ func (e Event) Info() (EventInfo, bool) {
 	return EventInfo{}, false
 }
 
-// Events returns all events that this package knows, those of tools first, then
-// those of turns and of sessions. The slice belongs to the caller.
+// Events returns all events that this package knows: first those of tools,
+// then those of turns, then those of sessions. The caller owns the slice.
 func Events() []EventInfo { return slices.Clone(table[:]) }
 
 // EventInfo is what this package knows about an event.
 type EventInfo struct {
 	// Event is the name.
 	Event Event
-	// Input is the struct that hooks of the event are given a pointer to.
-	// Output is the struct that they return one of; nil if they cannot say
-	// anything.
+	// Input is the struct that hooks of the event receive a pointer to. Output
+	// is the struct that they return a pointer to; nil if they have no output.
 	Input, Output reflect.Type
-	// Subject is what the matcher of a hook is compared with, [SubjectTool]
-	// for example. It is empty for an event without matchers.
+	// Subject is what the matcher of a hook is compared with, for example
+	// [SubjectTool]. It is empty for an event without matchers.
 	Subject string
 	// Effect says in a few words what a hook can do.
 	Effect string
 	// Gate is what [Event.Gate] reports.
 	Gate bool
-	// Waits says that the CLI does not go on when a hook stays silent.
+	// Waits says that the CLI does not continue until a hook answers.
 	Waits bool
 	// Closed says what happens when a hook fails closed; see [FailClosed]. It
 	// is empty for an event that only informs.
 	Closed string
-	// Since is the oldest version of the CLI that was seen with the event, and
-	// Before the newest that was seen with hooks but without it. Before is
-	// empty for the events that hooks began with.
+	// Since is the oldest version of the CLI that was seen with the event.
+	// Before is the newest version that was seen with hooks but without the
+	// event; it is empty for the events that hooks began with.
 	Since, Before string
 
 	refuse refusal

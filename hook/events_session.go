@@ -29,7 +29,7 @@ type SessionStartInput struct {
 	Model        string `json:"model,omitzero"`
 	SessionTitle string `json:"session_title,omitzero"`
 	// The remaining fields help to decide whether a resumed session is worth
-	// its costs.
+	// its cost.
 	SecondsSinceLastResponse float64 `json:"seconds_since_last_response,omitzero"`
 	ContextTokens            int     `json:"context_tokens,omitzero"`
 	PromptCacheLikelyExpired bool    `json:"prompt_cache_likely_expired,omitzero"`
@@ -60,7 +60,7 @@ type PreCompactInput struct {
 	Base
 	// Trigger is "manual" or "auto".
 	Trigger string `json:"trigger"`
-	// CustomInstructions are what a person asked the summary to keep.
+	// CustomInstructions say what a person asked the summary to keep.
 	CustomInstructions string `json:"custom_instructions,omitzero"`
 }
 
@@ -78,7 +78,8 @@ type PostCompactInput struct {
 	CompactSummary string `json:"compact_summary"`
 }
 
-// PreModelSwitch is called when another model was asked for. It can be denied.
+// PreModelSwitch is called when another model is requested. It can deny the
+// switch.
 func PreModelSwitch(matcher string, fn func(ctx context.Context, in *ModelSwitchInput) (*ModelSwitchOutput, error)) Hook {
 	return answer(EventPreModelSwitch, matcher, fn)
 }
@@ -88,20 +89,20 @@ type ModelSwitchInput struct {
 	Base
 	FromModel string `json:"from_model"`
 	ToModel   string `json:"to_model"`
-	// RequestedModel is the name that was asked for.
+	// RequestedModel is the requested name.
 	RequestedModel string `json:"requested_model"`
 	// Source says who asked, for example "sdk".
 	Source        string `json:"source"`
 	ContextTokens int    `json:"context_tokens"`
 	// The switch makes a warm prompt cache useless; writing it again costs
-	// about EstimatedCacheWriteUSD. Pricing says how that was reckoned.
+	// about EstimatedCacheWriteUSD. Pricing says how that was calculated.
 	PromptCacheWarm        bool    `json:"prompt_cache_warm"`
 	CacheTTL               string  `json:"cache_ttl"`
 	EstimatedCacheWriteUSD float64 `json:"estimated_cache_write_usd"`
 	Pricing                string  `json:"pricing"`
 }
 
-// PostModelSwitch is called after the model was changed.
+// PostModelSwitch is called after the model has changed.
 func PostModelSwitch(matcher string, fn func(ctx context.Context, in *ModelSwitchInput) (*ContextOutput, error)) Hook {
 	return answer(EventPostModelSwitch, matcher, fn)
 }
@@ -139,7 +140,7 @@ type InstructionsLoadedInput struct {
 	ParentFilePath  string   `json:"parent_file_path,omitzero"`
 }
 
-// CwdChanged is called after the working directory was changed.
+// CwdChanged is called after the working directory has changed.
 func CwdChanged(fn func(ctx context.Context, in *CwdChangedInput) (*WatchOutput, error)) Hook {
 	return answer(EventCwdChanged, "", fn)
 }
@@ -165,7 +166,8 @@ type FileChangedInput struct {
 	Event string `json:"event"`
 }
 
-// DirectoryAdded is called after the session got another working directory.
+// DirectoryAdded is called after the session has gained another working
+// directory.
 func DirectoryAdded(matcher string, fn func(ctx context.Context, in *DirectoryAddedInput) error) Hook {
 	return observe(EventDirectoryAdded, matcher, fn)
 }
@@ -177,8 +179,8 @@ type DirectoryAddedInput struct {
 	Source    string `json:"source"`
 }
 
-// WorktreeCreate is called to make an isolated worktree; the hook does the
-// work and names the path.
+// WorktreeCreate is called to create an isolated worktree; the hook does the
+// work and returns the path.
 func WorktreeCreate(fn func(ctx context.Context, in *WorktreeCreateInput) (*WorktreeOutput, error)) Hook {
 	return answer(EventWorktreeCreate, "", fn)
 }
@@ -189,7 +191,7 @@ type WorktreeCreateInput struct {
 	Name string `json:"name"`
 }
 
-// WorktreeRemove is called to remove a worktree that a hook has made.
+// WorktreeRemove is called to remove a worktree that a hook created.
 func WorktreeRemove(fn func(ctx context.Context, in *WorktreeRemoveInput) error) Hook {
 	return observe(EventWorktreeRemove, "", fn)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // PreToolUse is called before a tool runs; the matcher is for tool names. It
-// can deny the call ([DenyTool]), allow it, have it asked, and change its
+// can deny the call ([DenyTool]), allow it, make the CLI ask, and change its
 // input.
 func PreToolUse(matcher string, fn func(ctx context.Context, in *PreToolUseInput) (*PreToolUseOutput, error)) Hook {
 	return answer(EventPreToolUse, matcher, fn)
@@ -30,8 +30,7 @@ func PostToolUse(matcher string, fn func(ctx context.Context, in *PostToolUseInp
 type PostToolUseInput struct {
 	Base
 	ToolBase
-	// ToolResponse is the tool's own result, of a shape that depends on the
-	// tool.
+	// ToolResponse is the tool's own result; its shape depends on the tool.
 	ToolResponse json.RawMessage `json:"tool_response"`
 	DurationMS   float64         `json:"duration_ms,omitzero"`
 }
@@ -101,8 +100,8 @@ type PermissionDeniedInput struct {
 }
 
 // Elicitation is called when an MCP server asks the user something; the
-// matcher is for server names. It can be declined, and then the session's
-// elicitation callback is not asked.
+// matcher is for server names. It can decline, and then the session's
+// elicitation callback is not called.
 func Elicitation(matcher string, fn func(ctx context.Context, in *ElicitationInput) (*ElicitationOutput, error)) Hook {
 	return answer(EventElicitation, matcher, fn)
 }
@@ -120,7 +119,7 @@ type ElicitationInput struct {
 }
 
 // ElicitationResult is called when the user has answered an MCP server; the
-// matcher is for server names. The answer can be turned into a refusal.
+// matcher is for server names. It can turn the answer into a refusal.
 func ElicitationResult(matcher string, fn func(ctx context.Context, in *ElicitationResultInput) (*ElicitationOutput, error)) Hook {
 	return answer(EventElicitationResult, matcher, fn)
 }

@@ -2,8 +2,8 @@ package hook
 
 import "context"
 
-// UserPromptSubmit is called when a prompt has come in, before the model gets
-// it. It can be blocked ([BlockPrompt]).
+// UserPromptSubmit is called when a prompt has arrived, before the model gets
+// it. It can block the prompt ([BlockPrompt]).
 func UserPromptSubmit(fn func(ctx context.Context, in *UserPromptSubmitInput) (*PromptOutput, error)) Hook {
 	return answer(EventUserPromptSubmit, "", fn)
 }
@@ -12,13 +12,13 @@ func UserPromptSubmit(fn func(ctx context.Context, in *UserPromptSubmitInput) (*
 type UserPromptSubmitInput struct {
 	Base
 	Prompt string `json:"prompt"`
-	// Source says where the prompt comes from, when the CLI tells.
+	// Source says where the prompt comes from, if the CLI says so.
 	Source       string `json:"source,omitzero"`
 	SessionTitle string `json:"session_title,omitzero"`
 }
 
 // UserPromptExpansion is called when a slash command is about to become a
-// prompt; the matcher is for command names. It can be blocked.
+// prompt; the matcher is for command names. It can block the prompt.
 func UserPromptExpansion(matcher string, fn func(ctx context.Context, in *UserPromptExpansionInput) (*PromptOutput, error)) Hook {
 	return answer(EventUserPromptExpansion, matcher, fn)
 }
@@ -66,8 +66,8 @@ type NotificationInput struct {
 	NotificationType string `json:"notification_type"`
 }
 
-// Stop is called when the model is about to end its turn. Blocking makes it
-// go on ([KeepGoing]).
+// Stop is called when the model is about to end its turn. Blocking makes the
+// model continue ([KeepGoing]).
 func Stop(fn func(ctx context.Context, in *StopInput) (*StopOutput, error)) Hook {
 	return answer(EventStop, "", fn)
 }
@@ -75,8 +75,8 @@ func Stop(fn func(ctx context.Context, in *StopInput) (*StopOutput, error)) Hook
 // StopInput is the input of [Stop].
 type StopInput struct {
 	Base
-	// StopHookActive says that the model goes on already because a hook made
-	// it; a hook that never looks at it may keep the model going forever.
+	// StopHookActive says that the model is already continuing because of a
+	// hook; a hook that never checks it may keep the model going forever.
 	StopHookActive       bool                    `json:"stop_hook_active"`
 	LastAssistantMessage string                  `json:"last_assistant_message,omitzero"`
 	BackgroundTasks      []BackgroundTaskSummary `json:"background_tasks,omitzero"`
@@ -103,24 +103,23 @@ func SubagentStart(matcher string, fn func(ctx context.Context, in *SubagentStar
 	return answer(EventSubagentStart, matcher, fn)
 }
 
-// SubagentStartInput is the input of [SubagentStart]. The agent is named in
-// its Base.
+// SubagentStartInput is the input of [SubagentStart]. Its Base names the
+// agent.
 type SubagentStartInput struct {
 	Base
 }
 
 // SubagentStop is called when a subagent is about to end; the matcher is for
-// agent types. Blocking makes it go on ([KeepGoing]).
+// agent types. Blocking makes it continue ([KeepGoing]).
 func SubagentStop(matcher string, fn func(ctx context.Context, in *SubagentStopInput) (*StopOutput, error)) Hook {
 	return answer(EventSubagentStop, matcher, fn)
 }
 
-// SubagentStopInput is the input of [SubagentStop]. The agent is named in its
-// Base.
+// SubagentStopInput is the input of [SubagentStop]. Its Base names the agent.
 type SubagentStopInput struct {
 	Base
-	// StopHookActive says that the agent goes on already because a hook made
-	// it.
+	// StopHookActive says that the agent is already continuing because of a
+	// hook.
 	StopHookActive       bool                    `json:"stop_hook_active"`
 	AgentTranscriptPath  string                  `json:"agent_transcript_path"`
 	LastAssistantMessage string                  `json:"last_assistant_message,omitzero"`
@@ -128,8 +127,8 @@ type SubagentStopInput struct {
 	SessionCrons         []SessionCron           `json:"session_crons,omitzero"`
 }
 
-// TeammateIdle is called when a teammate is about to have nothing to do.
-// Blocking keeps it at work.
+// TeammateIdle is called when a teammate is about to run out of work. Blocking
+// keeps it working.
 func TeammateIdle(fn func(ctx context.Context, in *TeammateIdleInput) (*GateOutput, error)) Hook {
 	return answer(EventTeammateIdle, "", fn)
 }
@@ -141,8 +140,8 @@ type TeammateIdleInput struct {
 	TeamName     string `json:"team_name"`
 }
 
-// TaskCreated is called when a task is about to be put on the list. It can be
-// blocked.
+// TaskCreated is called when a task is about to be added to the list. It can
+// block that.
 func TaskCreated(fn func(ctx context.Context, in *TaskInput) (*GateOutput, error)) Hook {
 	return answer(EventTaskCreated, "", fn)
 }
@@ -157,8 +156,8 @@ type TaskInput struct {
 	TeamName        string `json:"team_name,omitzero"`
 }
 
-// TaskCompleted is called when a task is about to be marked as done. It can be
-// blocked.
+// TaskCompleted is called when a task is about to be marked as done. It can
+// block that.
 func TaskCompleted(fn func(ctx context.Context, in *TaskInput) (*GateOutput, error)) Hook {
 	return answer(EventTaskCompleted, "", fn)
 }

@@ -6,21 +6,22 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// FailurePolicy says what the CLI is told when a hook fails. The zero value
-// leaves it to the next level: a hook's to the session's, and the session's to
-// how the hook failed. One that returns an error fails open. One that breaks
-// down (it panics, takes too long, has an output that cannot be encoded or an
-// input that cannot be read, or is one too many at once) fails closed if the
-// event is a gate, see [Event.Gate], and open if it is not.
+// FailurePolicy says what happens when a hook fails. The zero value leaves it
+// to the next level: a hook's policy falls back to the session's, and the
+// session's depends on how the hook failed. A hook that returns an error fails
+// open. A hook that breaks down (it panics, takes too long, has an output that
+// cannot be encoded or an input that cannot be read, or exceeds the number of
+// callbacks that may run at once) fails closed if the event is a gate, see
+// [Event.Gate], and open otherwise.
 type FailurePolicy int
 
 // The policies.
 const (
-	// FailOpen lets the CLI go on as if the hook had no opinion, however it
+	// FailOpen lets the CLI continue as if the hook had no opinion, however it
 	// failed.
 	FailOpen FailurePolicy = iota + 1
-	// FailClosed blocks what the event is about, where the CLI can block it.
-	// Seen on CLI 2.1.325, but for TeammateIdle:
+	// FailClosed blocks what the event is about, if the CLI can block it. Seen
+	// on CLI 2.1.325, except for TeammateIdle:
 	//
 	//	event                what a block does
 	//	PreToolUse           the tool does not run
@@ -40,19 +41,21 @@ const (
 	//	PreModelSwitch       the model stays
 	//	ConfigChange         the old settings stay
 	//
-	// The other events only inform: their hooks fail open in any case. A hook
-	// of an event that this package does not know blocks by the common decision.
+	// The other events only inform: their hooks always fail open. A hook for
+	// an event that this package does not know blocks with the common
+	// decision.
 	//
-	// A Stop hook that fails closed should fail only for reasons that pass. A
+	// A Stop hook that fails closed should fail only for temporary reasons. A
 	// PermissionRequest hook competes with the session's permission callback,
-	// and the first answer counts: where a callback allows, guard with a
+	// and the first answer counts: if a callback may allow, guard with a
 	// PreToolUse hook instead.
 	FailClosed
 )
 
-// FailureReply is the reply for a call of the hook that failed. The session's
-// policy counts if the hook has none of its own; without either the call fails
-// open. The reason reaches the model or the user, so it should hold no secrets.
+// FailureReply returns the reply for a call of the hook that failed. The
+// session's policy applies if the hook has none of its own; without either,
+// the call fails open. The reason reaches the model or the user, so it should
+// not contain secrets.
 func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage {
 	policy := h.OnFailure
 	if policy == 0 {

@@ -7,18 +7,18 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Guard makes a [PreToolUse] hook of a permission function, for example of one
+// Guard makes a [PreToolUse] hook from a permission function, for example one
 // from package policy. The function is asked about every tool call that fits
-// the matcher, also about those that the CLI would let pass without a
-// question. Deny denies; Allow runs the tool without further questions, unless
-// a rule of the CLI denies it; Pass leaves the call to the CLI's own rules and
-// to the session's permission callback.
+// the matcher, even those that the CLI would allow without asking. Deny
+// denies; Allow runs the tool without further questions, unless a rule of the
+// CLI denies it; Pass leaves the call to the CLI's own rules and to the
+// session's permission callback.
 //
-// The request holds what a hook is told: the tool, its input, the ids and the
-// working directory, but no suggestions. A decision to remember rules is a
-// failure, since a hook cannot change them here.
+// The request holds what a hook receives: the tool, its input, the ids and the
+// working directory, but no suggestions. A decision with rules to remember is
+// a failure, because a hook cannot change them here.
 //
-// A Guard fails closed. Change OnFailure to have it otherwise.
+// A Guard fails closed. Set OnFailure to change that.
 func Guard(matcher string, fn permission.Func) Hook {
 	if fn == nil {
 		return PreToolUse(matcher, nil)

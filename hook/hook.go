@@ -15,7 +15,7 @@ import (
 type Hook struct {
 	// Event is the event the hook is called for.
 	Event Event
-	// Matcher narrows the hook down, for tool events to tools by name. Plain
+	// Matcher narrows the hook down; for tool events, to tools by name. Plain
 	// names are compared exactly and may be joined by "|"; a matcher with
 	// other characters is an unanchored regular expression. Empty fits all.
 	Matcher string
@@ -28,8 +28,8 @@ type Hook struct {
 	// belongs to; for events without a tool the CLI makes up an id. It may be
 	// called several times at once. Its context ends when the CLI withdraws
 	// the call, at the timeout and when the session closes. A nil Output with
-	// a nil error is "no opinion". An error, a panic, a timeout and an Output
-	// that cannot be encoded are failures.
+	// a nil error means "no opinion". An error, a panic, a timeout and an
+	// Output that cannot be encoded are failures.
 	Func func(ctx context.Context, raw json.RawMessage, toolUseID string) (Output, error)
 }
 
@@ -46,16 +46,16 @@ func (h Hook) FailClosed() Hook {
 	return h
 }
 
-// FailOpen returns a copy of h whose failure lets pass, whatever the event; see
-// the constant [FailOpen].
+// FailOpen returns a copy of h whose failure never blocks, whatever the event;
+// see the constant [FailOpen].
 func (h Hook) FailOpen() Hook {
 	h.OnFailure = FailOpen
 	return h
 }
 
-// Raw makes a hook without types, for events that this package does not know
-// and for programs that pass JSON on. A nil reply means "no opinion"; any
-// other reply must be a JSON object.
+// Raw makes an untyped hook, for events that this package does not know and
+// for programs that pass JSON on. A nil reply means "no opinion"; any other
+// reply must be a JSON object.
 func Raw(event Event, matcher string, fn func(ctx context.Context, raw json.RawMessage, toolUseID string) (json.RawMessage, error)) Hook {
 	h := Hook{Event: event, Matcher: matcher}
 	if fn == nil {

@@ -26,7 +26,7 @@ type Base struct {
 	Effort EffortLevel `json:"effort,omitzero"`
 	// HookEventName is the event.
 	HookEventName Event `json:"hook_event_name"`
-	// Raw is the whole input as it came.
+	// Raw is the whole input as the CLI sent it.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -47,11 +47,11 @@ type ToolBase struct {
 	MCPServer *permission.ToolServer `json:"mcp_server,omitzero"`
 }
 
-// DecodeInput decodes the tool's input into v by the rules of encoding/json, but
-// by exact names: what you decide about must be what the tool reads. So an input
-// whose names differ from each other, or from those of v's fields, only in case
-// is an error, and so is a name that occurs twice. Give fields their names by
-// json tags.
+// DecodeInput decodes the tool's input into v by the rules of encoding/json,
+// but with exact names: you must decide about the same input that the tool
+// reads. An input is an error if its names differ only in case from each other
+// or from the names of v's fields, or if a name occurs twice. Name the fields
+// with json tags.
 func (t *ToolBase) DecodeInput(v any) error {
 	if err := jsonx.UnmarshalExact(t.ToolInput, v); err != nil {
 		return fmt.Errorf("hook: input of %s: %w", t.ToolName, err)
@@ -59,7 +59,7 @@ func (t *ToolBase) DecodeInput(v any) error {
 	return nil
 }
 
-// BatchCall is a tool call that is over, and what the model gets to see of it.
+// BatchCall is a finished tool call, and what the model sees of it.
 type BatchCall struct {
 	ToolBase
 	ToolResponse json.RawMessage `json:"tool_response,omitzero"`
@@ -78,7 +78,7 @@ type BackgroundTaskSummary struct {
 	Name        string `json:"name,omitzero"`
 }
 
-// SessionCron is a prompt that the session will send itself.
+// SessionCron is a prompt that the session will send to itself.
 type SessionCron struct {
 	ID        string `json:"id"`
 	Schedule  string `json:"schedule"`

@@ -22,9 +22,9 @@ type Output interface {
 	Encode() (json.RawMessage, error)
 }
 
-// Encode returns the reply for an output: the empty object for nil, also for a
-// nil pointer in out, which means "no opinion". The CLI takes null for a broken
-// reply.
+// Encode returns the reply for an output. For nil, and for a nil pointer in
+// out, it is the empty object, which means "no opinion". The CLI treats null
+// as a broken reply.
 func Encode(out Output) (json.RawMessage, error) {
 	if typed, ok := out.(typedOutput); ok {
 		return typed.Encode()
@@ -39,7 +39,7 @@ func Encode(out Output) (json.RawMessage, error) {
 	return RawOutput(raw).Encode()
 }
 
-// RawOutput is an [Output] that is JSON already. Empty and null become the
+// RawOutput is an [Output] that is already JSON. Empty and null become the
 // empty object.
 type RawOutput json.RawMessage
 
@@ -55,11 +55,11 @@ func (o RawOutput) Encode() (json.RawMessage, error) {
 	return jsonx.Line(trimmed)
 }
 
-// Common is the part that all outputs share. Its zero value says nothing.
+// Common is the part that all outputs share. Its zero value has no effect.
 type Common struct {
-	// Stop ends the run after the event, with StopReason as the reason shown.
-	// It does not block the event itself: a tool that a PreToolUse hook
-	// answers with Stop still runs.
+	// Stop ends the run after the event, showing StopReason. It does not block
+	// the event itself: a tool that a PreToolUse hook answers with Stop still
+	// runs.
 	Stop       bool
 	StopReason string
 	// Block objects to what the event is about, with Reason as the reason.
@@ -72,20 +72,21 @@ type Common struct {
 	SuppressOutput bool
 	// TerminalSequence is written to the terminal, if there is one.
 	TerminalSequence string
-	// Async tells the CLI not to wait: the event goes on as if the hook had no
-	// opinion, and everything else in the output is dropped. AsyncTimeout is
+	// Async makes the CLI continue without waiting, as if the hook had no
+	// opinion; everything else in the output is dropped. AsyncTimeout is
 	// rounded up to milliseconds; zero means the CLI's default.
 	Async        bool
 	AsyncTimeout time.Duration
 }
 
-// StopRun ends the run after the event. It fits into every output:
+// StopRun ends the run after the event. It does not block a tool, which still
+// runs; use [DenyTool] for that. It fits into every output:
 //
 //	return &hook.PostToolUseOutput{Common: hook.StopRun("enough")}, nil
 func StopRun(reason string) Common { return Common{Stop: true, StopReason: reason} }
 
-// Block objects to what the event is about, where the event allows it. A tool
-// call is better denied by [DenyTool].
+// Block objects to what the event is about, if the event allows it. To deny a
+// tool call, use [DenyTool].
 func Block(reason string) Common { return Common{Block: true, Reason: reason} }
 
 // Async tells the CLI not to wait for the hook's work.

@@ -12,9 +12,9 @@ type PermissionDecision string
 
 // The decisions.
 const (
-	// PermissionAllow goes ahead without asking anybody.
+	// PermissionAllow allows it without asking.
 	PermissionAllow PermissionDecision = "allow"
-	// PermissionDeny refuses.
+	// PermissionDeny denies it.
 	PermissionDeny PermissionDecision = "deny"
 	// PermissionAsk asks the user, even if a rule would allow.
 	PermissionAsk PermissionDecision = "ask"
@@ -36,17 +36,17 @@ type PreToolUseOutput struct {
 	AdditionalContext string
 }
 
-// DenyTool refuses the tool call; the model reads the reason.
+// DenyTool denies the tool call; the model reads the reason.
 func DenyTool(reason string) *PreToolUseOutput {
 	return &PreToolUseOutput{Decision: PermissionDeny, DecisionReason: reason}
 }
 
-// AllowTool lets the tool call run without a question.
+// AllowTool lets the tool call run without asking.
 func AllowTool(reason string) *PreToolUseOutput {
 	return &PreToolUseOutput{Decision: PermissionAllow, DecisionReason: reason}
 }
 
-// AskTool has the user asked about the tool call.
+// AskTool asks the user about the tool call.
 func AskTool(reason string) *PreToolUseOutput {
 	return &PreToolUseOutput{Decision: PermissionAsk, DecisionReason: reason}
 }
@@ -56,11 +56,11 @@ func DeferTool() *PreToolUseOutput {
 	return &PreToolUseOutput{Decision: PermissionDefer}
 }
 
-// RewriteInput replaces the tool's input. The CLI's rules then decide on the
-// new input; set Decision to go ahead at once. That needs CLI 2.0.77, and 2.1.325
-// without a decision: an older one would run the tool with the input it had. A
-// session does not let it: the hook fails, and the tool is blocked unless the
-// hook is to fail open.
+// RewriteInput replaces the tool's input. The CLI's rules then decide about
+// the new input; set Decision to allow it at once. That needs CLI 2.0.77, or
+// 2.1.325 without a decision: an older CLI would run the tool with the
+// original input. A session prevents that: the hook fails, and the tool is
+// blocked unless the hook fails open.
 func RewriteInput(input any) *PreToolUseOutput {
 	return &PreToolUseOutput{UpdatedInput: input}
 }
@@ -159,7 +159,7 @@ type PromptOutput struct {
 }
 
 // BlockPrompt keeps the prompt from the model. The turn ends with a result
-// that is no error.
+// that is not an error.
 func BlockPrompt(reason string) *PromptOutput { return &PromptOutput{Common: Block(reason)} }
 
 func (o *PromptOutput) parts() (Common, any, error) { return o.Common, o, nil }
@@ -171,8 +171,8 @@ type StopOutput struct {
 	AdditionalContext string `json:"additionalContext,omitzero"`
 }
 
-// KeepGoing makes the model go on instead of stopping; it reads the reason.
-// The next input then says StopHookActive, so that a hook can give in.
+// KeepGoing makes the model continue instead of stopping; it reads the reason.
+// The next input then has StopHookActive set, so that a hook can give in.
 func KeepGoing(reason string) *StopOutput { return &StopOutput{Common: Block(reason)} }
 
 func (o *StopOutput) parts() (Common, any, error) { return o.Common, o, nil }
@@ -189,7 +189,8 @@ func AddContext(text string) *ContextOutput { return &ContextOutput{AdditionalCo
 
 func (o *ContextOutput) parts() (Common, any, error) { return o.Common, o, nil }
 
-// GateOutput is the reply to events that can be blocked and take nothing else.
+// GateOutput is the reply to events that can be blocked and accept nothing
+// else.
 type GateOutput struct {
 	Common `json:"-"`
 }
@@ -222,12 +223,12 @@ type ModelSwitchOutput struct {
 
 func (o *ModelSwitchOutput) parts() (Common, any, error) { return o.Common, o, nil }
 
-// ElicitationOutput is the reply to [Elicitation], in the user's place, and to
-// [ElicitationResult], in place of what the user answered.
+// ElicitationOutput is the reply to [Elicitation], instead of asking the user,
+// and to [ElicitationResult], instead of what the user answered.
 type ElicitationOutput struct {
 	Common `json:"-"`
-	// Action is "accept", "decline" or "cancel"; empty leaves the question.
-	// CLI 2.1.325 takes only a refusal from here: the server is then told
+	// Action is "accept", "decline" or "cancel"; empty leaves the question
+	// open. CLI 2.1.325 accepts only a refusal here, and then tells the server
 	// "decline". To accept, answer in the session's elicitation callback.
 	Action string
 	// Content is the filled-in form. It is encoded by the rules of
@@ -264,7 +265,7 @@ func (o *WatchOutput) parts() (Common, any, error) { return o.Common, o, nil }
 // WorktreeOutput is the reply to [WorktreeCreate].
 type WorktreeOutput struct {
 	Common `json:"-"`
-	// Path is where the hook has made the worktree.
+	// Path is where the hook created the worktree.
 	Path string `json:"worktreePath,omitzero"`
 }
 

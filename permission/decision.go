@@ -28,58 +28,60 @@ type Decision struct {
 	updates   []Update
 }
 
-// Allow lets the tool run with the input it asked for. The updates are applied
-// to the permission state as well, so that the same question need not be asked
+// Allow lets the tool run with the input it asked for. It also applies the
+// updates to the permissions, so that the same question need not be asked
 // again.
 func Allow(updates ...Update) Decision {
 	return Decision{behavior: BehaviorAllow, updates: slices.Clone(updates)}
 }
 
-// AllowWith lets the tool run with another input. The input is encoded by the
-// rules of encoding/json and must be a JSON object; a [json.RawMessage] is used
-// as it is. An empty object cannot replace an input that has members, because
-// the CLI takes it for "unchanged".
+// AllowWith lets the tool run with a different input. The input is encoded by
+// the rules of encoding/json and must be a JSON object; a [json.RawMessage] is
+// used as it is. An empty object cannot replace an input that has members,
+// because the CLI takes it to mean "unchanged".
 func AllowWith(input any, updates ...Update) Decision {
 	d := Allow(updates...)
 	d.changed, d.input = true, input
 	return d
 }
 
-// Deny refuses the tool call. The model reads the message as the tool's result
-// and goes on.
+// Deny denies the tool call. The model reads the message as the tool's result
+// and continues.
 func Deny(message string) Decision {
 	return Decision{behavior: BehaviorDeny, message: message}
 }
 
-// DenyAndStop refuses the tool call and interrupts the turn. The model does
-// not see the message: the CLI reports an interruption by the user.
+// DenyAndStop denies the tool call and interrupts the turn. The model does not
+// see the message: the CLI reports an interruption by the user.
 func DenyAndStop(message string) Decision {
 	return Decision{behavior: BehaviorDeny, message: message, interrupt: true}
 }
 
-// Pass has no opinion. It leaves the question to whoever is asked next; when
-// nobody is, the tool call is denied.
+// Pass has no opinion. It leaves the question to the next function asked; if
+// there is none, the tool call is denied.
 func Pass() Decision { return Decision{} }
 
-// Behavior is [BehaviorAllow], [BehaviorDeny] or, for [Pass], empty.
+// Behavior returns [BehaviorAllow], [BehaviorDeny] or, for [Pass], the empty
+// string.
 func (d Decision) Behavior() Behavior { return d.behavior }
 
-// Message is the message of a denial.
+// Message returns the message of a denial.
 func (d Decision) Message() string { return d.message }
 
 // Interrupts reports whether the decision also ends the turn.
 func (d Decision) Interrupts() bool { return d.interrupt }
 
-// Input is the changed input of an allowed call, and whether it was changed.
+// Input returns the changed input of an allowed call, and whether it was
+// changed.
 func (d Decision) Input() (input any, changed bool) { return d.input, d.changed }
 
-// Updates lists the permission updates that go with an allowed call.
+// Updates returns the permission updates that come with an allowed call.
 func (d Decision) Updates() []Update { return slices.Clone(d.updates) }
 
 // Reply builds the answer the CLI expects for req. An allowed call always
-// carries its input, byte for byte as it came unless it was changed, because
-// CLIs differ in what a missing one means. The error says that a changed input
-// cannot be sent; the call must then be denied.
+// carries its input, byte for byte as it arrived unless it was changed,
+// because CLIs differ in what a missing input means. The error says that a
+// changed input cannot be sent; the call must then be denied.
 func (d Decision) Reply(req *Request) (json.RawMessage, error) {
 	if d.behavior != BehaviorAllow {
 		return jsonx.Marshal(d.denial(req.ToolUseID))
@@ -91,8 +93,9 @@ func (d Decision) Reply(req *Request) (json.RawMessage, error) {
 	return d.allowance(input, req.ToolUseID)
 }
 
-// MarshalJSON encodes the decision on its own, as a PermissionRequest hook
-// answers it: without an echo of unchanged input. [Pass] encodes as null.
+// MarshalJSON encodes the decision on its own, as the answer of a
+// PermissionRequest hook: without an echo of unchanged input. [Pass] encodes
+// as null.
 func (d Decision) MarshalJSON() ([]byte, error) {
 	switch {
 	case d.behavior == "":

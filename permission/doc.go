@@ -1,11 +1,11 @@
-// Package permission is the vocabulary of tool permissions: what the CLI asks
-// before a tool runs, and what it can be told.
+// Package permission defines the types for tool permissions: what the CLI asks
+// before a tool runs, and what you can answer.
 //
 // # The question
 //
 // A [Request] describes one tool call that no rule of the CLI has decided. It
-// names the tool, carries its input as raw JSON ([Request.DecodeInput] turns
-// it into a type of yours) and says why the CLI asks. A program answers with a
+// names the tool, carries its input as raw JSON ([Request.DecodeInput] decodes
+// it into your own type) and says why the CLI asks. A program answers with a
 // [Func]:
 //
 //	func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
@@ -17,29 +17,29 @@
 //
 // # The answer
 //
-// A [Decision] is made by [Allow], [AllowWith] (other input), [Deny],
-// [DenyAndStop] (the turn ends too) or [Pass]. Pass is also the zero Decision:
-// it means "no opinion", so that several functions can be tried in turn. When
-// none has an opinion, the tool call is denied. Errors, panics and timeouts of
-// a Func deny as well: nothing is allowed by accident.
+// Make a [Decision] with [Allow], [AllowWith] (different input), [Deny],
+// [DenyAndStop] (also ends the turn) or [Pass]. Pass is also the zero
+// Decision: it means "no opinion", so that several functions can be tried in
+// turn. If none has an opinion, the tool call is denied. Errors, panics and
+// timeouts of a Func also deny: nothing is allowed by accident.
 //
 // # Rules that stay
 //
 // An [Update] changes the permissions of the session, or of a settings file,
 // beyond the one call. The CLI proposes suitable ones in
-// [Request.Suggestions]; handing them back to [Allow] is the "always allow"
-// button:
+// [Request.Suggestions]; passing them to [Allow] is the "always allow" button:
 //
 //	return permission.Allow(req.Suggestions...), nil
 //
-// Updates of your own come from [AllowRule], [DenyRule], [SetMode] and
-// [AddDirectories]; [Update.To] moves one to another [Destination]. The
-// [Mode] of a session decides what is asked at all.
+// Make your own updates with [AllowRule], [DenyRule], [SetMode] and
+// [AddDirectories]; [Update.To] moves one to another [Destination]. The [Mode]
+// of a session decides what is asked at all.
 //
 // Package policy, below this one, has ready-made functions and ways to combine
-// them: allow and deny lists, confinement to a directory, limits, an audit log.
+// them: allow and deny lists, confinement to a directory, limits, an audit
+// log.
 //
-// # Questions of the model
+// # Questions from the model
 //
 // The tool AskUserQuestion asks the user through the same request.
 // [Request.Questions] lists the questions and [Request.Answers] builds the

@@ -1,8 +1,8 @@
 package permission
 
-// Mode is the permission mode of a session: the rule by which the CLI
-// decides on tool calls that no rule covers. The set is open; a mode this
-// package does not name is kept as it came.
+// Mode is the permission mode of a session: how the CLI decides tool calls
+// that no rule covers. The set is open; a mode this package does not name is
+// kept as it is.
 type Mode string
 
 // The permission modes.
@@ -15,7 +15,7 @@ const (
 	ModeBypassPermissions Mode = "bypassPermissions"
 	// ModePlan lets the model read and plan but not act.
 	ModePlan Mode = "plan"
-	// ModeDontAsk denies whatever would have been asked.
+	// ModeDontAsk denies everything that would have been asked.
 	ModeDontAsk Mode = "dontAsk"
 	// ModeAuto lets a classifier decide instead of a person.
 	ModeAuto Mode = "auto"

@@ -14,8 +14,8 @@ import (
 // questionTool is the tool by which the model asks the user.
 const questionTool = "AskUserQuestion"
 
-// Question is one question of the model to the user, with the answers it
-// proposes. Any other text is a valid answer too.
+// Question is one question from the model to the user, with the answers it
+// proposes. Any other text is also a valid answer.
 type Question struct {
 	// Text is the question; answers are filed under it.
 	Text string `json:"question"`
@@ -35,8 +35,8 @@ type Option struct {
 	Preview string `json:"preview,omitzero"`
 }
 
-// Questions lists the questions of an AskUserQuestion request. It is an error
-// to ask for them when the tool is another one.
+// Questions returns the questions of an AskUserQuestion request. For any other
+// tool it returns an error.
 func (r *Request) Questions() ([]Question, error) {
 	if r.ToolName != questionTool {
 		return nil, fmt.Errorf("permission: %s asks no questions", r.ToolName)
@@ -54,8 +54,8 @@ func (r *Request) Questions() ([]Question, error) {
 }
 
 // Answers collects the user's answers to the questions of one request. Its
-// methods return the receiver, so that calls can be chained; the first mistake
-// is kept and comes out of [Answers.Decision]. An Answers must not be used by
+// methods return the receiver, so that calls can be chained;
+// [Answers.Decision] returns the first mistake. An Answers must not be used by
 // several goroutines at once.
 type Answers struct {
 	request   *Request
@@ -83,8 +83,8 @@ func (r *Request) Answers() *Answers {
 	}
 }
 
-// Choose answers the question with that text by one of its labels, or by
-// several where the question allows it.
+// Choose answers the question with that text with one of its labels, or with
+// several if the question allows it.
 func (a *Answers) Choose(question string, labels ...string) *Answers {
 	i, ok := a.find(question)
 	if !ok {
@@ -99,9 +99,9 @@ func (a *Answers) Choose(question string, labels ...string) *Answers {
 	return a.choose(i, labels)
 }
 
-// ChooseAt answers a question by numbers: the index of the question, then the
-// index of the chosen option, or of several where the question allows it. All
-// count from 0.
+// ChooseAt answers a question by index: the index of the question, then the
+// index of the chosen option, or of several if the question allows it. All
+// indexes start at 0.
 func (a *Answers) ChooseAt(question int, options ...int) *Answers {
 	if !a.inRange(question) {
 		return a
@@ -125,7 +125,7 @@ func (a *Answers) Write(question, text string) *Answers {
 	return a
 }
 
-// WriteAt answers the question at an index, counted from 0, in the user's own
+// WriteAt answers the question at an index, starting at 0, in the user's own
 // words.
 func (a *Answers) WriteAt(question int, text string) *Answers {
 	if a.inRange(question) {
@@ -134,8 +134,8 @@ func (a *Answers) WriteAt(question int, text string) *Answers {
 	return a
 }
 
-// Decision allows the tool call with the collected answers. It is an error if
-// a question is left without one.
+// Decision allows the tool call with the collected answers. It returns an
+// error if a question has no answer.
 func (a *Answers) Decision() (Decision, error) {
 	for i, q := range a.questions {
 		if !a.given[i] {

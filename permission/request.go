@@ -9,13 +9,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Func decides on one tool call. It may be called several times at once. Its
-// context ends when the CLI withdraws the question, when the time for an
-// answer is over and when the session closes; what it returns after that is
-// dropped. An error denies the call and tells the model that the check failed.
+// Func decides one tool call. It may be called several times at once. Its
+// context ends when the CLI withdraws the question, at the timeout and when
+// the session closes; a decision returned after that is dropped. An error
+// denies the call and tells the model that the check failed.
 type Func func(ctx context.Context, req *Request) (Decision, error)
 
-// Request is one question of the CLI: may this tool run with this input? It
+// Request is one question from the CLI: may this tool run with this input? It
 // encodes as its fields, without the request subtype; Raw has everything the
 // CLI sent.
 type Request struct {
@@ -41,7 +41,7 @@ type Request struct {
 	// at which event the hook asked and where it is registered.
 	ReasonHookEvent  string `json:"decision_reason_hook_event,omitzero"`
 	ReasonHookSource string `json:"decision_reason_hook_source,omitzero"`
-	// Title is a whole sentence for a prompt, when the CLI has one.
+	// Title is a whole sentence for a prompt, if the CLI has one.
 	Title string `json:"title,omitzero"`
 	// DisplayName is the tool's name for people.
 	DisplayName string `json:"display_name,omitzero"`
@@ -51,25 +51,25 @@ type Request struct {
 	AgentID string `json:"agent_id,omitzero"`
 	// MCPServer is the server behind an MCP tool, otherwise nil.
 	MCPServer *ToolServer `json:"mcp_server,omitzero"`
-	// RequiresUserInteraction says that a person has to answer, because the
-	// tool itself is a question (AskUserQuestion, ExitPlanMode).
+	// RequiresUserInteraction says that a person must answer, because the tool
+	// itself is a question (AskUserQuestion, ExitPlanMode).
 	RequiresUserInteraction bool `json:"requires_user_interaction,omitzero"`
 	// SuppressAlwaysAllow asks a prompt not to offer "always allow".
 	SuppressAlwaysAllow bool `json:"suppress_always_allow_rule,omitzero"`
-	// DefaultToNo asks a prompt to preselect the refusal.
+	// DefaultToNo asks a prompt to preselect "no".
 	DefaultToNo bool `json:"default_to_no,omitzero"`
 	// ClassifierApprovable says that in auto mode a classifier may approve
 	// this call instead of a person.
 	ClassifierApprovable bool `json:"classifier_approvable,omitzero"`
 	// ServerPolicyAskOnly says that the policy of the tool's server allows
-	// this call to be asked but not to be allowed forever.
+	// this call only after asking, and never permanently.
 	ServerPolicyAskOnly bool `json:"server_policy_ask_only,omitzero"`
 	// MatchedAskRule is the "ask" rule that led to the question, otherwise nil.
 	MatchedAskRule *MatchedRule `json:"matched_ask_rule,omitzero"`
-	// Cwd is the working directory of the CLI, where it is known: a permission
+	// Cwd is the working directory of the CLI, if it is known: a permission
 	// request does not name it, a hook does.
 	Cwd string `json:"-"`
-	// Raw is the whole request as it came.
+	// Raw is the whole request as the CLI sent it.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -89,8 +89,8 @@ type MatchedRule struct {
 }
 
 // UnmarshalJSON decodes a can_use_tool request. Fields of an unexpected kind
-// stay zero. A request that could be read in two ways is an error: one in which
-// an object, at any level and also inside of the input, has a name twice or
+// stay zero. A request that could be read in two ways is an error: one in
+// which an object, at any level and even inside the input, has a name twice or
 // names that differ only in case.
 func (r *Request) UnmarshalJSON(data []byte) error {
 	raw := append(json.RawMessage(nil), data...)
@@ -125,11 +125,11 @@ func (r *Request) decode(raw json.RawMessage) error {
 	return nil
 }
 
-// DecodeInput decodes the tool's input into v by the rules of encoding/json, but
-// by exact names: what you decide about must be what the tool reads. So an input
-// whose names differ from each other, or from those of v's fields, only in case
-// is an error, and so is a name that occurs twice. Give fields their names by
-// json tags.
+// DecodeInput decodes the tool's input into v by the rules of encoding/json,
+// but with exact names: you must decide about the same input that the tool
+// reads. An input is an error if its names differ only in case from each other
+// or from the names of v's fields, or if a name occurs twice. Name the fields
+// with json tags.
 func (r *Request) DecodeInput(v any) error {
 	if len(r.Input) == 0 {
 		return errors.New("permission: the request has no input")

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// ParseRule reads a rule as settings files and command lines write it: "Read"
-// for all calls of a tool, or "Bash(git status)" with the content in
+// ParseRule parses a rule as written in settings files and on command lines:
+// "Read" for all calls of a tool, or "Bash(git status)" with the content in
 // parentheses. "Bash()" and "Bash(*)" are the same as "Bash". Inside the
-// content a backslash stands before a parenthesis or a backslash that is meant
-// literally. A rule is one rule: a comma or a blank after it, where lists of
-// rules are cut, is an error.
+// content, write a backslash before a literal parenthesis or backslash. The
+// text must be a single rule: a comma or a blank after it, which separates
+// rules in lists, is an error.
 func ParseRule(text string) (Rule, error) {
 	name, rest, narrowed := strings.Cut(strings.TrimSpace(text), "(")
 	r := Rule{ToolName: name}
@@ -54,7 +54,7 @@ func severed(content string) bool {
 	return false
 }
 
-// String writes the rule as [ParseRule] reads it.
+// String returns the rule in the form that [ParseRule] reads.
 func (r Rule) String() string {
 	if r.RuleContent == "" {
 		return r.ToolName

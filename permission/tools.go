@@ -2,9 +2,9 @@ package permission
 
 import "slices"
 
-// BuiltInTools returns the names of the tools that the CLI brings along, of all
-// versions that were seen. A session has those that its version and its options
-// offer; the message message.Init lists them. The slice is the caller's.
+// BuiltInTools returns the names of the CLI's built-in tools, from all
+// versions known to this package. Which of them a session has depends on its
+// version and its options; message.Init lists them. The caller owns the slice.
 func BuiltInTools() []string { return slices.Clone(builtInTools[:]) }
 
 var builtInTools = [...]string{

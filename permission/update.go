@@ -103,8 +103,8 @@ func AddDirectories(to Destination, dirs ...string) Update {
 	return Update{Type: UpdateAddDirectories, Directories: dirs, Destination: to}
 }
 
-// To returns a copy of u that is kept at another destination, for example a
-// suggestion for a settings file that shall hold for this session only.
+// To returns a copy of u that is kept at another destination, for example to
+// apply a suggestion for a settings file to this session only.
 func (u Update) To(d Destination) Update {
 	u.Destination = d
 	return u

@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// PendingRequest is a tool call that waits for the decision of a person.
+// PendingRequest is a tool call waiting for a person's decision.
 type PendingRequest struct {
 	// Request is what is asked.
 	Request *permission.Request
@@ -20,8 +20,8 @@ type PendingRequest struct {
 }
 
 // Answer gives the decision; [permission.Pass] leaves it to the next function
-// of a chain. Only the first answer counts: Answer reports whether this was it
-// and somebody still waited for it.
+// of a chain. Only the first answer counts. Answer reports whether this was
+// the first and the call was still waiting for it.
 func (q *PendingRequest) Answer(d permission.Decision) bool {
 	if q.settled.Swap(true) {
 		return false
@@ -31,17 +31,17 @@ func (q *PendingRequest) Answer(d permission.Decision) bool {
 }
 
 // Done returns a channel that is closed when the question no longer matters:
-// it was answered or withdrawn, its time is over, or the session has ended. A
-// prompt that is on the screen should then go.
+// it was answered or withdrawn, it timed out, or the session has ended. Remove
+// the prompt from the screen then.
 func (q *PendingRequest) Done() <-chan struct{} { return q.ctx.Done() }
 
-// Ask sends each request to a channel and waits for the answer. Whoever
-// receives shows it to a person and calls [PendingRequest.Answer]. When nobody has
-// received and answered it within the timeout, it is denied; zero means no
+// Ask sends each request to a channel and waits for the answer. The receiver
+// shows it to a person and calls [PendingRequest.Answer]. A request that is
+// not received and answered within the timeout is denied; zero means no
 // timeout.
 //
-// A session has no bound of its own for the callback unless Timeouts.Callback
-// sets one. A policy that is used as a guard is a hook, and has 60 seconds then.
+// A session does not limit the callback unless Timeouts.Callback is set. A
+// policy used as a guard is a hook, which has 60 seconds.
 func Ask(questions chan<- *PendingRequest, timeout time.Duration) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		outer := ctx

@@ -9,11 +9,11 @@ import (
 )
 
 // Audit logs what next decides: the tool, the ids, the decision, its message,
-// whether the input was changed, and how long it took. Denials are warnings,
-// failures errors, the rest is information.
+// whether the input was changed, and how long it took. Denials are logged as
+// warnings, failures as errors, the rest as information.
 //
-// Inputs are not logged, since commands and files hold secrets. The functions
-// in attrs add what is safe to keep, for example the path of a file.
+// Inputs are not logged, because commands and files hold secrets. Use attrs to
+// add what is safe to keep, for example the path of a file.
 func Audit(log *slog.Logger, next permission.Func, attrs ...func(*permission.Request) []slog.Attr) permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		begin := time.Now()

@@ -10,27 +10,25 @@ import (
 )
 
 // Confine denies calls of the file tools (Read, Edit, Write, Glob, Grep, LSP
-// and their kin) whose path is not below one of the directories, and passes those
-// whose path is. A path with blanks around it, which the CLI may trim, is
-// denied. Symbolic links count as what they lead to, also those that
-// lead to a file that does not exist yet. It says nothing about other tools: a
-// shell command can name any path in any way, so deny the shell or put it into
-// a sandbox.
+// and similar ones) whose path is not below one of the directories, and passes
+// the others. A path with blanks around it, which the CLI may trim, is denied.
+// Symbolic links are followed, even to a file that does not exist yet. Confine
+// has no opinion on other tools: a shell command can name any path in any way,
+// so deny the shell or put it into a sandbox.
 //
-// The working directory of the CLI is known only to a policy in a hook, see
-// [permission.Request.Cwd]. Elsewhere a path that is relative or missing is
-// denied, with a message that asks the model for an absolute one.
+// Only a policy in a hook knows the working directory of the CLI; see
+// [permission.Request.Cwd]. Elsewhere a relative or missing path is denied,
+// with a message that asks the model for an absolute one.
 //
 // Confine looks before the tool acts. A program that swaps a directory for a
-// link in between, such as a shell command that still runs, can lead the tool
-// astray; only the operating system can prevent that.
+// link in between, such as a shell command that is still running, can lead the
+// tool astray; only the operating system can prevent that.
 //
-// A prompt can name a file as @path, and the CLI then reads it without asking
-// anybody: no policy can see that. Set Options.VerbatimPrompts, as
-// claude.Hardened does, or pass what others wrote through claude.EscapePrompt.
-// The CLI reads the arguments that the model gives to a skill in the same way;
-// these Confine does see, and denies those that mention a path outside of the
-// directories.
+// A prompt can name a file as @path, which the CLI reads without asking: no
+// policy can see that. Set Options.VerbatimPrompts, as claude.Hardened does,
+// or pass text written by others through claude.EscapePrompt. The CLI reads
+// the arguments that the model gives to a skill in the same way. Confine does
+// see these, and denies those that mention a path outside the directories.
 func Confine(dirs ...string) permission.Func {
 	roots := make([]string, len(dirs))
 	var rootErr error

@@ -25,8 +25,8 @@ func Limit(n int, next permission.Func) permission.Func {
 	})
 }
 
-// Rate lets next allow at most n tool calls within any span of the length per,
-// then denies what it would allow until the span is over.
+// Rate lets next allow at most n tool calls within any period of length per,
+// then denies what it would allow until the period is over.
 func Rate(n int, per time.Duration, next permission.Func) permission.Func {
 	var mu sync.Mutex
 	var recent []time.Time // of what was allowed, oldest first

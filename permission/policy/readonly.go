@@ -7,11 +7,11 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// ReadOnly denies every tool that is not known to leave the machine as it is,
-// and passes the rest: the tools that read and search files, and those by
-// which the model plans, asks and reports. Shell commands, web requests,
-// subagents and all MCP tools are denied, since their names do not tell what
-// they do; permit those you know before it:
+// ReadOnly denies every tool that is not known to leave the machine unchanged,
+// and passes the rest: the tools that read and search files, and those the
+// model uses to plan, ask and report. Shell commands, web requests, subagents
+// and all MCP tools are denied, because their names do not say what they do.
+// Permit those you know before it:
 //
 //	policy.First(policy.MustRules("mcp__docs__search").Allow(), policy.ReadOnly(), …)
 func ReadOnly() permission.Func {

@@ -29,44 +29,45 @@ import (
 //	WebFetch(domain:go.dev) a host; also domain:*.go.dev
 //	Agent(reviewer)         a kind of subagent
 //
-// Paths are patterns of gitignore. A rule that the CLI would read and never
-// apply, as Write(/src/**) or Bash(:*), is an error here.
+// Paths are gitignore patterns. A rule that the CLI would accept but never
+// apply, such as Write(/src/**) or Bash(:*), is an error here.
 //
-// Allowing is narrow, denying is broad, and what cannot be read before it runs
-// is never allowed and always denied by a rule about commands. Shell commands
-// are parsed as bash reads them.
+// Allowing is narrow and denying is broad. What cannot be understood before it
+// runs is never allowed, and always denied by a rule about commands. Shell
+// commands are parsed as bash reads them.
 //
-// [Rules.Allow] applies to a shell command only if every part of it fits a rule,
-// nothing in it needs a shell to be understood (no substitutions, no variables,
-// no wildcards, no redirections but to /dev/null), no part starts another
-// program or evaluates what it is given, and no word leads out of the project or
-// to a file that the CLI protects, such as .git, .claude or .bashrc. The tools
-// that edit are not allowed to write to such files either. A pattern of tool
-// names, as mcp__*, allows nothing unless it names one MCP server.
+// [Rules.Allow] applies to a shell command only if every part of it fits a
+// rule, nothing in it needs a shell to be understood (no substitutions, no
+// variables, no wildcards, no redirections except to /dev/null), no part
+// starts another program or evaluates what it is given, and no word leads out
+// of the project or to a file that the CLI protects, such as .git, .claude or
+// .bashrc. Tools that edit are not allowed to write to such files either. A
+// pattern of tool names, such as mcp__*, allows nothing unless it names one
+// MCP server.
 //
-// [Rules.Deny] applies if any command fits that the text may run: in a
-// substitution, a function or a here-document, in a script that is handed to a
-// shell, behind a program that starts others, and with options between its
-// words. Of a program that is not known every argument may be such a command. It
-// also applies if the text cannot be read: a name that is made by an expansion, a
-// script that is piped into a shell, code that may start anything. Rules for
-// Bash deny the commands of Monitor too.
+// [Rules.Deny] applies if any command that the text may run fits: in a
+// substitution, a function or a here-document, in a script passed to a shell,
+// behind a program that starts others, and with options between its words. For
+// an unknown program, every argument may be such a command. It also applies if
+// the text cannot be understood: a name made by an expansion, a script piped
+// into a shell, code that may start anything. Rules for Bash also deny the
+// commands of Monitor.
 //
-// Rules for Read deny commands that name such a file, rules for Edit those that
-// name it to a well-known program that writes or redirect to it. Wildcards,
-// braces, variables with known values and cd count. An address that programs
-// read in different ways is denied by every rule for hosts.
+// Rules for Read deny commands that name such a file. Rules for Edit deny
+// commands that name it to a well-known program that writes, or redirect to
+// it. Wildcards, braces, variables with known values and cd count. An address
+// that programs read in different ways is denied by every rule for hosts.
 //
-// Deny does not see what a program does: what a script does that was written
-// before, or which files a search finds.
+// Deny does not see what a program does, such as what a script written earlier
+// does, or which files a search finds.
 //
-// No rule sees a file that a prompt names as @path, since the CLI reads it
-// without asking: set Options.VerbatimPrompts, or use claude.EscapePrompt. The
-// CLI's own rules in Options.DisallowedTools hold there.
+// No rule sees a file that a prompt names as @path, because the CLI reads it
+// without asking. Set Options.VerbatimPrompts, or use claude.EscapePrompt. The
+// CLI's own rules in Options.DisallowedTools do apply there.
 //
-// A file counts under the name it is called by and under the one that its
-// symbolic links lead to: both must be allowed, one suffices to deny. A search
-// that starts above a denied directory is not noticed.
+// A file counts under its own name and under the name that its symbolic links
+// lead to: both must be allowed, and one is enough to deny. A search that
+// starts above a denied directory is not noticed.
 type Rules struct {
 	rules []rule
 	root  string
@@ -80,8 +81,8 @@ type rule struct {
 	stars *regexp.Regexp // of a tool's name or a command with stars in it
 }
 
-// ParseRules reads rules. The project is the working directory; [Rules.At]
-// chooses another one.
+// ParseRules parses rules. The project is the working directory; use
+// [Rules.At] to choose another one.
 func ParseRules(rules ...string) (*Rules, error) {
 	root, err := filepath.Abs("")
 	if err != nil {
@@ -102,8 +103,8 @@ func ParseRules(rules ...string) (*Rules, error) {
 	return list, nil
 }
 
-// MustRules is [ParseRules] for rules that are written in a program. It panics
-// if one cannot be read.
+// MustRules is like [ParseRules], for rules written in a program. It panics if
+// a rule cannot be parsed.
 func MustRules(rules ...string) *Rules {
 	list, err := ParseRules(rules...)
 	if err != nil {
@@ -112,8 +113,8 @@ func MustRules(rules ...string) *Rules {
 	return list
 }
 
-// At returns a copy of the rules for a project in another directory, from
-// which paths in rules count. A relative dir counts from the working
+// At returns a copy of the rules for a project in another directory. Paths in
+// rules are relative to it. A relative dir is relative to the working
 // directory.
 func (r *Rules) At(dir string) *Rules {
 	if !filepath.IsAbs(dir) {
@@ -131,8 +132,9 @@ func (r *Rules) of(ctx context.Context) *Rules {
 }
 
 // Allow allows what fits one of the rules, and passes the rest. It also passes
-// what the CLI asks about to be safe, see [permission.Request.ReasonType],
-// since no rule of the CLI would settle that question.
+// calls that the CLI asks about for safety, see
+// [permission.Request.ReasonType], because no rule of the CLI would answer
+// that question.
 func (r *Rules) Allow() permission.Func {
 	return func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 		r := r.of(ctx)
