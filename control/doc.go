@@ -3,22 +3,22 @@
 //
 // # Results
 //
-// [Info] is what the CLI tells about itself when a session starts: its
-// commands, agents and models, the account, its version and [Info.Has] for
-// capabilities. The other results belong to one operation each, for example
-// [Interrupted], [Rewind], [ContextUsage], [UsageReport], [MCPServerStatus] and
-// [Settings].
+// [Info] is what the CLI says about itself when a session starts: its
+// commands, agents and models, the account, its version and its capabilities,
+// which [Info.Has] checks. Each of the other results belongs to one operation,
+// for example [Interrupted], [Rewind], [ContextUsage], [UsageReport],
+// [MCPServerStatus] and [Settings].
 //
-// Results are decoded softly. CLIs differ from version to version, so a field
-// that is missing or of an unexpected kind stays zero and is no error. A
-// result keeps the JSON it came from in its field Raw, for whatever this
+// Results are decoded leniently. CLIs differ from version to version, so a
+// field that is missing or of an unexpected kind stays zero and is not an
+// error. A result keeps its original JSON in its field Raw, for anything this
 // package does not name. It encodes as its fields, without Raw.
 //
-// # Questions of the CLI
+// # Questions from the CLI
 //
-// An [Elicitation] is a question of an MCP server to the user; an
+// An [Elicitation] is a question from an MCP server to the user; an
 // [ElicitationFunc] answers it with [Accept], [Decline] or [Cancel]. A
-// [Dialog] is a question of the CLI itself; a [DialogFunc] answers it with
+// [Dialog] is a question from the CLI itself; a [DialogFunc] answers it with
 // [CompleteDialog] or [CancelDialog]. The zero answers decline and cancel.
 //
 // # The first request

@@ -29,7 +29,7 @@ type Info struct {
 	PID int `json:"pid,omitzero"`
 	// CLIVersion is the version of the CLI.
 	CLIVersion string `json:"claude_code_version,omitzero"`
-	// CurrentModel is the model in use, when the CLI tells.
+	// CurrentModel is the model in use, if the CLI says so.
 	CurrentModel string `json:"current_model,omitzero"`
 	// PermissionMode is the permission mode in use.
 	PermissionMode permission.Mode `json:"current_permission_mode,omitzero"`
@@ -39,44 +39,43 @@ type Info struct {
 	Capabilities []string `json:"capabilities,omitzero"`
 	// SupportedCommands are the control operations that an older peer lists.
 	SupportedCommands []string `json:"supported_commands,omitzero"`
-	// HooksApplied says whether the hooks were registered; nil if the CLI
-	// does not tell.
+	// HooksApplied says whether the hooks were registered; nil if the CLI does
+	// not say.
 	HooksApplied *bool `json:"hooks_applied,omitzero"`
-	// HookOnFailureSupported says that a hook may ask the CLI to block when
-	// the hook fails.
+	// HookOnFailureSupported says that the CLI can block when a hook fails.
 	HookOnFailureSupported bool `json:"hook_on_failure_supported,omitzero"`
 	// PluginsApplied says whether the plugins of the request were loaded; nil
-	// if the CLI does not tell.
+	// if the CLI does not say.
 	PluginsApplied *bool `json:"plugins_applied,omitzero"`
 	// ManagedSettingsApplied says whether the managed settings of the request
-	// hold; nil if the CLI does not tell.
+	// apply; nil if the CLI does not say.
 	ManagedSettingsApplied *bool `json:"managed_settings_applied,omitzero"`
-	// SDKMCPManifestsParked says for each in-process MCP server what became of
-	// the manifest that was sent ahead, for example "parked" or "malformed".
+	// SDKMCPManifestsParked says what happened to the manifest sent ahead for
+	// each in-process MCP server, for example "parked" or "malformed".
 	SDKMCPManifestsParked map[string]string `json:"sdk_mcp_manifests_parked,omitzero"`
 	// FastModeState is the state of fast mode, for example "off".
 	FastModeState string `json:"fast_mode_state,omitzero"`
 	// FastModeDisabledReason says why fast mode cannot be used.
 	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
-	// OtherHookAskOutranksHost says that a hook of the settings which wants a
-	// person to be asked prevails over a hook of the SDK that allows.
+	// OtherHookAskOutranksHost says that if a hook from the settings wants to
+	// ask a person, it prevails over a hook of the SDK that allows.
 	OtherHookAskOutranksHost bool `json:"other_hook_ask_outranks_host,omitzero"`
-	// FeedbackMode says what becomes of feedback that a person gives.
+	// FeedbackMode says what happens to feedback from a person.
 	FeedbackMode FeedbackMode `json:"feedback_mode,omitzero"`
 	// AnalyticsDisabled says that the CLI reports nothing about its use.
 	AnalyticsDisabled bool `json:"analytics_disabled,omitzero"`
 	// The next five say whether the session can be controlled from elsewhere,
-	// and whether that is on by itself.
+	// and whether that is on automatically.
 	RemoteControlAvailable          bool `json:"remote_control_available,omitzero"`
 	RemoteControlAutoEnable         bool `json:"remote_control_auto_enable,omitzero"`
 	RemoteControlAutoOnByDefault    bool `json:"remote_control_auto_on_by_default,omitzero"`
 	RemoteControlAutoConnectDefault bool `json:"remote_control_auto_connect_default,omitzero"`
 	IDERCAutoEnableGate             bool `json:"ide_rc_auto_enable_gate,omitzero"`
-	// Raw is the whole reply as it came.
+	// Raw is the whole reply as received.
 	Raw json.RawMessage `json:"-"`
 }
 
-// FeedbackMode says what becomes of feedback that a person gives.
+// FeedbackMode says what happens to feedback from a person.
 type FeedbackMode struct {
 	// Kind is "post", "bundle", "share" or "disabled".
 	Kind string `json:"kind"`
@@ -104,8 +103,8 @@ type AgentInfo struct {
 	Model       string `json:"model,omitzero"`
 }
 
-// ModelInfo is a model that can be chosen. Value is the name to choose it by,
-// ResolvedModel the model behind that name.
+// ModelInfo is a model you can choose. Value is the name to choose it by;
+// ResolvedModel is the model behind that name.
 type ModelInfo struct {
 	Value                    string   `json:"value"`
 	ResolvedModel            string   `json:"resolvedModel,omitzero"`
@@ -130,7 +129,7 @@ type Account struct {
 	APIProvider      string `json:"apiProvider,omitzero"`
 }
 
-// UnmarshalJSON decodes a reply to initialize of any age.
+// UnmarshalJSON decodes a reply to initialize from any version of the CLI.
 func (i *Info) UnmarshalJSON(data []byte) error {
 	type fields Info
 	var f fields

@@ -12,7 +12,7 @@ import (
 type Initialize struct {
 	// Hooks registers callbacks by the name of the event.
 	Hooks map[string][]HookMatcher `json:"hooks,omitzero"`
-	// SDKMCPServers names the MCP servers that live in this process.
+	// SDKMCPServers names the in-process MCP servers.
 	SDKMCPServers []string `json:"sdkMcpServers,omitzero"`
 	// SDKMCPServerConfigs has settings for some of them.
 	SDKMCPServerConfigs map[string]SDKMCPServerConfig `json:"sdkMcpServerConfigs,omitzero"`
@@ -23,17 +23,17 @@ type Initialize struct {
 	SDKMCPServerManifestsOrigin string `json:"sdkMcpServerManifestsOrigin,omitzero"`
 	// JSONSchema is the schema of a structured result.
 	JSONSchema json.RawMessage `json:"jsonSchema,omitzero"`
-	// SystemPrompt replaces the CLI's own prompt; nil leaves it. One empty
+	// SystemPrompt replaces the CLI's own prompt; nil keeps it. A single empty
 	// string is an empty prompt.
 	SystemPrompt []string `json:"systemPrompt,omitzero"`
 	// AppendSystemPrompt is added to the system prompt.
 	AppendSystemPrompt string `json:"appendSystemPrompt,omitzero"`
 	// AppendSubagentSystemPrompt is added to the prompts of subagents.
 	AppendSubagentSystemPrompt string `json:"appendSubagentSystemPrompt,omitzero"`
-	// SystemPromptSnapshot is passed on as it is.
+	// SystemPromptSnapshot is passed on unchanged.
 	SystemPromptSnapshot json.RawMessage `json:"systemPromptSnapshot,omitzero"`
-	// ExcludeDynamicSections leaves out what changes from day to day in the
-	// CLI's own prompt, so that it can be cached.
+	// ExcludeDynamicSections leaves out the parts of the CLI's own prompt that
+	// change from day to day, so that it can be cached.
 	ExcludeDynamicSections bool `json:"excludeDynamicSections,omitzero"`
 	// PlanModeInstructions replaces the instructions of plan mode.
 	PlanModeInstructions string `json:"planModeInstructions,omitzero"`
@@ -61,7 +61,7 @@ type Initialize struct {
 	PerTaskStopAffordance bool `json:"perTaskStopAffordance,omitzero"`
 	// ManagedSettings are settings of the administrator.
 	ManagedSettings json.RawMessage `json:"managedSettings,omitzero"`
-	// Raw is the whole request as it came, on the side that receives it.
+	// Raw is the whole request as received, on the receiving side.
 	Raw json.RawMessage `json:"-"`
 }
 
@@ -69,7 +69,7 @@ type Initialize struct {
 type HookMatcher struct {
 	// Matcher is always sent; nil fits every event.
 	Matcher *string `json:"matcher"`
-	// CallbackIDs are the names the CLI calls the callbacks by.
+	// CallbackIDs are the names the CLI uses to call the callbacks.
 	CallbackIDs []string `json:"hookCallbackIds"`
 	// Timeout is in seconds. Zero is not sent; the CLI then waits very long.
 	Timeout float64 `json:"timeout,omitzero"`
@@ -77,7 +77,7 @@ type HookMatcher struct {
 	OnFailure string `json:"onFailure,omitzero"`
 }
 
-// SDKMCPServerConfig has settings for an MCP server in this process.
+// SDKMCPServerConfig has settings for an in-process MCP server.
 type SDKMCPServerConfig struct {
 	// Timeout of a call in milliseconds; the CLI ignores less than 1000.
 	Timeout int64           `json:"timeout,omitzero"`
@@ -95,7 +95,7 @@ type PluginConfig struct {
 	// Type is "local".
 	Type string `json:"type"`
 	Path string `json:"path"`
-	// SkipMCPDiscovery leaves the plugin's MCP servers out.
+	// SkipMCPDiscovery leaves out the plugin's MCP servers.
 	SkipMCPDiscovery bool `json:"skipMcpDiscovery,omitzero"`
 }
 
@@ -107,11 +107,11 @@ type AgentDefinition struct {
 	Prompt string `json:"prompt"`
 	// Tools limits the agent's tools; nil means all.
 	Tools []string `json:"tools,omitzero"`
-	// DisallowedTools takes tools away.
+	// DisallowedTools removes tools.
 	DisallowedTools []string `json:"disallowedTools,omitzero"`
 	// Model is a model's name or "inherit".
 	Model string `json:"model,omitzero"`
-	// MCPServers are names of servers, or objects that define some.
+	// MCPServers are names of servers, or objects that define servers.
 	MCPServers []any `json:"mcpServers,omitzero"`
 	// Skills are loaded when the agent starts.
 	Skills []string `json:"skills,omitzero"`
@@ -122,9 +122,9 @@ type AgentDefinition struct {
 	MaxTurns int `json:"maxTurns,omitzero"`
 	// AutoCompactWindow is the number of tokens at which it compacts.
 	AutoCompactWindow int `json:"autoCompactWindow,omitzero"`
-	// Background lets the agent always run in the background.
+	// Background makes the agent always run in the background.
 	Background bool `json:"background,omitzero"`
-	// OmitClaudeMD leaves the project's instruction files out.
+	// OmitClaudeMD leaves out the project's instruction files.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitzero"`
 	// Memory is "user", "project" or "local".
 	Memory string `json:"memory,omitzero"`
@@ -138,7 +138,7 @@ type AgentDefinition struct {
 }
 
 // MarshalJSON encodes a request. A system prompt of one piece is encoded as a
-// string: older CLIs read no list, and newer ones take both.
+// string: older CLIs cannot read a list, and newer ones accept both.
 func (v Initialize) MarshalJSON() ([]byte, error) {
 	type fields Initialize
 	if len(v.SystemPrompt) != 1 {
@@ -152,7 +152,7 @@ func (v Initialize) MarshalJSON() ([]byte, error) {
 	}{fields(v), prompt})
 }
 
-// UnmarshalJSON decodes a request, also with the older names and forms: the
+// UnmarshalJSON decodes a request. It also accepts older names and forms: the
 // system prompt as one string, and the MCP servers as "mcp_servers".
 func (v *Initialize) UnmarshalJSON(data []byte) (err error) {
 	type fields Initialize

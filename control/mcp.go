@@ -33,7 +33,7 @@ type MCPServerStatus struct {
 	Raw       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *MCPServerStatus) UnmarshalJSON(data []byte) (err error) {
 	type fields MCPServerStatus
 	*v = MCPServerStatus{}
@@ -66,12 +66,12 @@ type MCPToolAnnotations struct {
 type MCPSetResult struct {
 	Added   []string `json:"added"`
 	Removed []string `json:"removed"`
-	// Errors has the reason for each server that could not be added.
+	// Errors says why a server could not be added, by server.
 	Errors map[string]string `json:"errors"`
 	Raw    json.RawMessage   `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *MCPSetResult) UnmarshalJSON(data []byte) (err error) {
 	type fields MCPSetResult
 	*v = MCPSetResult{}
@@ -107,7 +107,7 @@ type MCPCallResult struct {
 	Raw               json.RawMessage   `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *MCPCallResult) UnmarshalJSON(data []byte) (err error) {
 	type fields MCPCallResult
 	*v = MCPCallResult{}

@@ -8,12 +8,12 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// ElicitationFunc answers the question of an MCP server. It may be called
+// ElicitationFunc answers a question from an MCP server. It may be called
 // several times at once. Its context ends when the question is withdrawn and
 // when the session closes. An error declines.
 type ElicitationFunc func(ctx context.Context, e *Elicitation) (ElicitationAnswer, error)
 
-// Elicitation is the question of an MCP server to the user: a form to fill in
+// Elicitation is a question from an MCP server to the user: a form to fill in
 // or an address to visit.
 type Elicitation struct {
 	// RequestID is the id of the control request. The session sets it.
@@ -38,7 +38,7 @@ type Elicitation struct {
 	Raw           json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (e *Elicitation) UnmarshalJSON(data []byte) (err error) {
 	type fields Elicitation
 	*e = Elicitation{RequestID: e.RequestID}
@@ -63,8 +63,8 @@ type ElicitationAnswer struct {
 	Content any
 }
 
-// Accept answers with the fields of the form; content is nil for an address
-// that was visited.
+// Accept answers with the fields of the form. For an address that was visited,
+// content is nil.
 func Accept(content any) ElicitationAnswer {
 	return ElicitationAnswer{Action: ElicitationAccept, Content: content}
 }
@@ -115,7 +115,7 @@ func (a *ElicitationAnswer) UnmarshalJSON(data []byte) error {
 // closes. An error cancels the dialog.
 type DialogFunc func(ctx context.Context, d *Dialog) (DialogAnswer, error)
 
-// Dialog is a question of the CLI itself, of a kind that the session said it
+// Dialog is a question from the CLI itself, of a kind that the session said it
 // can show.
 type Dialog struct {
 	// RequestID is the id of the control request. The session sets it.
@@ -128,7 +128,7 @@ type Dialog struct {
 	Raw       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (d *Dialog) UnmarshalJSON(data []byte) (err error) {
 	type fields Dialog
 	*d = Dialog{RequestID: d.RequestID}
@@ -143,8 +143,8 @@ type DialogAnswer struct {
 	Result    any
 }
 
-// CompleteDialog answers with a result of the shape that the dialog's kind
-// asks for.
+// CompleteDialog answers with a result; its shape depends on the kind of
+// dialog.
 func CompleteDialog(result any) DialogAnswer {
 	return DialogAnswer{Completed: true, Result: result}
 }

@@ -7,15 +7,15 @@ import (
 
 // Interrupted is the receipt of an interrupt. Old CLIs send an empty one.
 type Interrupted struct {
-	// StillQueued are the ids of messages that wait and will still run.
+	// StillQueued are the ids of waiting messages that will still run.
 	StillQueued []string `json:"still_queued"`
-	// Cancelled are the ids of waiting messages that were taken back, when
-	// that was asked for.
+	// Cancelled are the ids of waiting messages that were withdrawn, if that
+	// was requested.
 	Cancelled []string        `json:"cancelled,omitzero"`
 	Raw       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *Interrupted) UnmarshalJSON(data []byte) (err error) {
 	type fields Interrupted
 	*v = Interrupted{}
@@ -25,7 +25,7 @@ func (v *Interrupted) UnmarshalJSON(data []byte) (err error) {
 
 // Rewind says what restoring files to an earlier message did, or would do.
 type Rewind struct {
-	// CanRewind says whether there is a checkpoint to go back to.
+	// CanRewind says whether there is a checkpoint to return to.
 	CanRewind bool `json:"canRewind"`
 	// Error says why not.
 	Error string `json:"error,omitzero"`
@@ -39,7 +39,7 @@ type Rewind struct {
 	Raw          json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *Rewind) UnmarshalJSON(data []byte) (err error) {
 	type fields Rewind
 	*v = Rewind{}
@@ -57,7 +57,7 @@ type TaskOutput struct {
 	Raw        json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *TaskOutput) UnmarshalJSON(data []byte) (err error) {
 	type fields TaskOutput
 	*v = TaskOutput{}
@@ -71,18 +71,18 @@ type FileContents struct {
 	Contents string `json:"contents"`
 	// Path is the absolute path of the file.
 	Path string `json:"absPath"`
-	// RequestedPath is the path that was asked for.
+	// RequestedPath is the path that was requested.
 	RequestedPath string `json:"requested_path,omitzero"`
-	// Encoding is "base64" for a file asked for in that form.
+	// Encoding is "base64" for a file requested in that form.
 	Encoding string `json:"encoding,omitzero"`
-	// Truncated says that the file is longer than what was asked for.
+	// Truncated says that the file is longer than the part that was requested.
 	Truncated bool `json:"truncated,omitzero"`
-	// Lossy says that bytes which are no text were replaced.
+	// Lossy says that bytes that are not text were replaced.
 	Lossy bool            `json:"lossy,omitzero"`
 	Raw   json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *FileContents) UnmarshalJSON(data []byte) (err error) {
 	type fields FileContents
 	*v = FileContents{}
@@ -98,7 +98,7 @@ func (v *FileContents) Bytes() ([]byte, error) {
 	return []byte(v.Contents), nil
 }
 
-// FileSuggestions are files whose names fit a query.
+// FileSuggestions are files whose names match a query.
 type FileSuggestions struct {
 	Suggestions []FileSuggestion `json:"suggestions"`
 	// Cwd is the directory that relative paths start from.
@@ -112,7 +112,7 @@ type FileSuggestion struct {
 	Score float64 `json:"score,omitzero"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *FileSuggestions) UnmarshalJSON(data []byte) (err error) {
 	type fields FileSuggestions
 	*v = FileSuggestions{}
@@ -124,12 +124,12 @@ func (v *FileSuggestions) UnmarshalJSON(data []byte) (err error) {
 type SideAnswer struct {
 	// Response is the answer.
 	Response string `json:"response"`
-	// Synthetic says that the CLI wrote the answer and not the model.
+	// Synthetic says that the CLI, not the model, wrote the answer.
 	Synthetic bool            `json:"synthetic,omitzero"`
 	Raw       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *SideAnswer) UnmarshalJSON(data []byte) (err error) {
 	type fields SideAnswer
 	*v = SideAnswer{}

@@ -6,14 +6,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Settings are the settings in force and where they come from. Settings are an
-// open and growing set, so the objects themselves stay raw.
+// Settings are the settings in force and where they come from. The set of
+// settings is open and growing, so the objects themselves stay raw.
 type Settings struct {
 	// Effective is the merged settings object.
 	Effective json.RawMessage `json:"effective"`
 	// Sources are the settings of each source, before merging.
 	Sources []SettingsSource `json:"sources"`
-	// Applied is what the session made of them.
+	// Applied is how the session applies them.
 	Applied AppliedSettings `json:"applied,omitzero"`
 	// Errors describes settings that were refused.
 	Errors json.RawMessage `json:"errors,omitzero"`
@@ -27,8 +27,8 @@ type SettingsSource struct {
 	Settings json.RawMessage `json:"settings"`
 }
 
-// AppliedSettings are values in use that settings, flags and requests decide
-// together.
+// AppliedSettings are the values in use, decided by settings, flags and
+// requests together.
 type AppliedSettings struct {
 	Model  string `json:"model,omitzero"`
 	Effort Effort `json:"effort,omitzero"`
@@ -41,9 +41,9 @@ type AppliedSettings struct {
 	UltrathinkAvailable bool `json:"ultrathinkAvailable,omitzero"`
 
 	// OutsideFileToolReadsBlocked and OutsideFileToolWritesBlocked say that
-	// the file tools stay inside of the session's folders, and
-	// OutsideBlocksCountLaunchFoldersOnly that only the folders count which
-	// the session was started with.
+	// the file tools stay inside the session's folders.
+	// OutsideBlocksCountLaunchFoldersOnly says that only the folders the
+	// session was started with count.
 	OutsideFileToolReadsBlocked         bool `json:"outsideFileToolReadsBlocked,omitzero"`
 	OutsideFileToolWritesBlocked        bool `json:"outsideFileToolWritesBlocked,omitzero"`
 	OutsideBlocksCountLaunchFoldersOnly bool `json:"outsideBlocksCountLaunchFoldersOnly,omitzero"`
@@ -52,7 +52,7 @@ type AppliedSettings struct {
 	LaunchEnvLeftOwnFilesInPlace bool `json:"launchEnvLeftOwnFilesInPlace,omitzero"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *Settings) UnmarshalJSON(data []byte) (err error) {
 	type fields Settings
 	*v = Settings{}
@@ -65,11 +65,11 @@ func (v *Settings) UnmarshalJSON(data []byte) (err error) {
 type PermissionRules struct {
 	// Rules are the rules, each with its source.
 	Rules []json.RawMessage
-	// WorkspaceDirectories are the directories that tools may work in besides
-	// OriginalCwd, where the session started.
+	// WorkspaceDirectories are the directories that tools may work in, in
+	// addition to OriginalCwd, where the session started.
 	WorkspaceDirectories []string
 	OriginalCwd          string
-	// ManagedOnly says that only rules of the administrator count.
+	// ManagedOnly says that only the administrator's rules count.
 	ManagedOnly bool
 	Raw         json.RawMessage
 }
@@ -85,7 +85,7 @@ type permissionState struct {
 	} `json:"state"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *PermissionRules) UnmarshalJSON(data []byte) error {
 	var f permissionState
 	raw, err := soft(data, &f)
@@ -135,8 +135,8 @@ type PluginReload struct {
 	MCPServers []MCPServerStatus `json:"mcpServers"`
 	// ErrorCount counts the plugins that could not be loaded.
 	ErrorCount int `json:"error_count"`
-	// Held says that the reload waits, because it would empty the prompt
-	// cache and the request asked to hold it then.
+	// Held says that the reload is waiting, because it would empty the prompt
+	// cache and the request asked to hold it in that case.
 	Held bool            `json:"held,omitzero"`
 	Raw  json.RawMessage `json:"-"`
 }
@@ -149,7 +149,7 @@ type Plugin struct {
 	Version string `json:"version,omitzero"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *PluginReload) UnmarshalJSON(data []byte) (err error) {
 	type fields PluginReload
 	*v = PluginReload{}
@@ -157,15 +157,15 @@ func (v *PluginReload) UnmarshalJSON(data []byte) (err error) {
 	return err
 }
 
-// Hooks are the hooks of settings and plugins.
+// Hooks are the hooks from settings and plugins.
 type Hooks struct {
 	// Events are the events that have hooks.
 	Events []json.RawMessage `json:"events"`
 	// Hooks are the hooks, each with its source.
 	Hooks []json.RawMessage `json:"hooks"`
-	// Catalog are all events there are.
+	// Catalog lists all events that exist.
 	Catalog []HookEventInfo `json:"eventCatalog,omitzero"`
-	// Policy says what an administrator has ruled about hooks.
+	// Policy says what an administrator has decided about hooks.
 	Policy json.RawMessage `json:"policy,omitzero"`
 	Raw    json.RawMessage `json:"-"`
 }
@@ -177,7 +177,7 @@ type HookEventInfo struct {
 	SupportsMatcher bool   `json:"supportsMatcher,omitzero"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *Hooks) UnmarshalJSON(data []byte) (err error) {
 	type fields Hooks
 	*v = Hooks{}

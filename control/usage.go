@@ -8,13 +8,13 @@ type ContextUsage struct {
 	Categories []ContextCategory `json:"categories"`
 	// TotalTokens is the number of tokens in use.
 	TotalTokens int `json:"totalTokens"`
-	// MaxTokens is the size of the window the session may use, RawMaxTokens
+	// MaxTokens is the size of the window the session may use; RawMaxTokens is
 	// the size of the model's window.
 	MaxTokens    int `json:"maxTokens"`
 	RawMaxTokens int `json:"rawMaxTokens"`
 	// Percentage is the used part of the window, 0 to 100.
 	Percentage float64 `json:"percentage"`
-	// Model is the model the numbers hold for.
+	// Model is the model that the numbers apply to.
 	Model string `json:"model"`
 	// MemoryFiles are the instruction files that were loaded.
 	MemoryFiles []MemoryFile `json:"memoryFiles"`
@@ -27,7 +27,7 @@ type ContextUsage struct {
 	AutoCompactSource string `json:"autocompactSource,omitzero"`
 	// MessageBreakdown divides the tokens of the conversation.
 	MessageBreakdown MessageBreakdown `json:"messageBreakdown,omitzero"`
-	// Skills and SlashCommands are what the model is told of them.
+	// Skills and SlashCommands are what the model is told about them.
 	Skills        ContextSkills   `json:"skills,omitzero"`
 	SlashCommands ContextCommands `json:"slashCommands,omitzero"`
 	// APIUsage is the usage of the last model call in the form it has in an
@@ -64,7 +64,7 @@ type NamedTokens struct {
 	Tokens int    `json:"tokens"`
 }
 
-// ContextSkills are the skills that the model is told of.
+// ContextSkills are the skills that the model is told about.
 type ContextSkills struct {
 	Total    int           `json:"totalSkills"`
 	Included int           `json:"includedSkills"`
@@ -72,7 +72,7 @@ type ContextSkills struct {
 	Skills   []NamedTokens `json:"skillFrontmatter"`
 }
 
-// ContextCommands are the slash commands that the model is told of.
+// ContextCommands are the slash commands that the model is told about.
 type ContextCommands struct {
 	Total    int `json:"totalCommands"`
 	Included int `json:"includedCommands"`
@@ -98,7 +98,7 @@ type MemoryFile struct {
 	Tokens int    `json:"tokens"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *ContextUsage) UnmarshalJSON(data []byte) (err error) {
 	type fields ContextUsage
 	*v = ContextUsage{}
@@ -117,7 +117,7 @@ type UsageReport struct {
 	RateLimitsAvailable bool `json:"rate_limits_available"`
 	// RateLimits has an entry for each window, for example "five_hour".
 	RateLimits map[string]json.RawMessage `json:"rate_limits,omitzero"`
-	// Behaviors breaks the usage of the last day and week down.
+	// Behaviors breaks down the usage of the last day and week.
 	Behaviors json.RawMessage `json:"behaviors,omitzero"`
 	Raw       json.RawMessage `json:"-"`
 }
@@ -135,7 +135,7 @@ type SessionUsage struct {
 	ModelUsage map[string]json.RawMessage `json:"model_usage,omitzero"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *UsageReport) UnmarshalJSON(data []byte) (err error) {
 	type fields UsageReport
 	*v = UsageReport{}
@@ -149,7 +149,7 @@ type SessionCost struct {
 	Raw  json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *SessionCost) UnmarshalJSON(data []byte) (err error) {
 	type fields SessionCost
 	*v = SessionCost{}
@@ -164,7 +164,7 @@ type BinaryVersion struct {
 	Raw       json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON decodes softly.
+// UnmarshalJSON decodes leniently: fields that do not fit stay zero.
 func (v *BinaryVersion) UnmarshalJSON(data []byte) (err error) {
 	type fields BinaryVersion
 	*v = BinaryVersion{}

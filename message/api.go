@@ -9,14 +9,14 @@ type APIRetry struct {
 	Attempt      int     `json:"attempt"`
 	MaxRetries   int     `json:"max_retries"`
 	RetryDelayMS float64 `json:"retry_delay_ms"`
-	// ErrorStatus is the HTTP status, 0 when there was no response.
+	// ErrorStatus is the HTTP status, or 0 if there was no response.
 	ErrorStatus int            `json:"error_status"`
 	Error       AssistantError `json:"error"`
 }
 
 func (m *APIRetry) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m APIRetry) MarshalJSON() ([]byte, error) {
 	type plain APIRetry
 	w := struct {
@@ -29,7 +29,7 @@ func (m APIRetry) MarshalJSON() ([]byte, error) {
 	return encode(&w.Header, typeSystem, "api_retry", &w)
 }
 
-// ThinkingTokens counts what the model has thought so far.
+// ThinkingTokens counts the tokens the model has thought so far.
 type ThinkingTokens struct {
 	Header
 
@@ -41,15 +41,15 @@ type ThinkingTokens struct {
 
 func (m *ThinkingTokens) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ThinkingTokens) MarshalJSON() ([]byte, error) {
 	type plain ThinkingTokens
 	return encode(&m.Header, typeSystem, "thinking_tokens", (*plain)(&m))
 }
 
-// ModelFallback says that the model refused an answer. With [FallbackUsed]
-// another model answers, with [FallbackMissing] there is none. An empty Subtype
-// is encoded as [FallbackUsed].
+// ModelFallback says that the model refused to answer. With [FallbackUsed],
+// another model answers; with [FallbackMissing], there is none. An empty
+// Subtype is encoded as [FallbackUsed].
 type ModelFallback struct {
 	Header
 
@@ -77,13 +77,13 @@ const (
 
 func (m *ModelFallback) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ModelFallback) MarshalJSON() ([]byte, error) {
 	type plain ModelFallback
 	return encode(&m.Header, typeSystem, FallbackUsed, (*plain)(&m))
 }
 
-// RateLimit says how the account stands against its limits.
+// RateLimit reports how much of the account's limits is used.
 type RateLimit struct {
 	Header
 
@@ -92,7 +92,7 @@ type RateLimit struct {
 
 func (m *RateLimit) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m RateLimit) MarshalJSON() ([]byte, error) {
 	type plain RateLimit
 	return encode(&m.Header, "rate_limit_event", "", (*plain)(&m))
@@ -106,7 +106,7 @@ type RateLimitInfo struct {
 	ResetsAt int64 `json:"resetsAt,omitzero"`
 	// RateLimitType is the window that counts, such as "five_hour".
 	RateLimitType string `json:"rateLimitType,omitzero"`
-	// Utilization is the used part of the limit, nil when not known.
+	// Utilization is the used part of the limit, nil if not known.
 	Utilization           *float64 `json:"utilization,omitzero"`
 	OverageStatus         string   `json:"overageStatus,omitzero"`
 	OverageResetsAt       int64    `json:"overageResetsAt,omitzero"`
@@ -128,14 +128,14 @@ type AuthStatus struct {
 
 func (m *AuthStatus) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m AuthStatus) MarshalJSON() ([]byte, error) {
 	type plain AuthStatus
 	return encode(&m.Header, "auth_status", "", (*plain)(&m))
 }
 
 // Error is a line of type "error". The current CLI does not write it; other
-// peers of the protocol do.
+// implementations of the protocol do.
 type Error struct {
 	Header
 
@@ -173,7 +173,7 @@ func (m *Error) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *Error) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Error) MarshalJSON() ([]byte, error) {
 	w := errorWire{Header: m.Header, Error: errorBody{Type: m.ErrorType, Message: m.Message}}
 	return encode(&w.Header, typeError, "", &w)

@@ -24,19 +24,19 @@ type Assistant struct {
 	StopReason   string  `json:"-"`
 	StopSequence string  `json:"-"`
 	Usage        Usage   `json:"-"`
-	// StopDetails says more about StopReason, Container where the API ran
-	// code, ContextManagement what it took out of the context, Diagnostics
-	// what it noticed. Each is as the API wrote it, nil for nothing.
+	// StopDetails adds detail to StopReason, Container says where the API ran
+	// code, ContextManagement what it removed from the context, and
+	// Diagnostics what it noticed. Each is as the API wrote it, or nil.
 	StopDetails       json.RawMessage `json:"-"`
 	Container         json.RawMessage `json:"-"`
 	ContextManagement json.RawMessage `json:"-"`
 	Diagnostics       json.RawMessage `json:"-"`
 
-	// ParentToolUseID is the call of the agent tool that this line was said
-	// under, empty for the main conversation.
+	// ParentToolUseID is the call of the agent tool that this line belongs to,
+	// empty for the main conversation.
 	ParentToolUseID string `json:"-"`
-	// Delta is a piece of an answer in the form of older peers, nil
-	// otherwise. The current CLI sends a [StreamEvent] instead.
+	// Delta is a piece of an answer in the form of older CLIs, nil otherwise.
+	// The current CLI sends a [StreamEvent] instead.
 	Delta *Delta `json:"-"`
 
 	// Error classifies an API error that the text reports.
@@ -44,8 +44,8 @@ type Assistant struct {
 	// APIErrorStatus is the HTTP status of that error, 0 for none.
 	APIErrorStatus int    `json:"api_error_status,omitzero"`
 	APIErrorType   string `json:"api_error_type,omitzero"`
-	// IsAPIErrorMessage says that the text reports an API error, APIError of
-	// which kind it is where the CLI handles it in a way of its own.
+	// IsAPIErrorMessage says that the text reports an API error. APIError
+	// names its kind if the CLI handles it specially.
 	IsAPIErrorMessage bool   `json:"is_api_error_message,omitzero"`
 	APIError          string `json:"api_error,omitzero"`
 	RequestID         string `json:"request_id,omitzero"`
@@ -65,7 +65,7 @@ type Assistant struct {
 	SubagentType    string `json:"subagent_type,omitzero"`
 	TaskDescription string `json:"task_description,omitzero"`
 
-	// ToolUseMeta has names to show for the calls of MCP tools in this line.
+	// ToolUseMeta has display names for the calls of MCP tools in this line.
 	ToolUseMeta []ToolUseMeta `json:"tool_use_meta,omitzero"`
 	// ThinkingDisplay says how much of the model's thinking is shown, and
 	// ThinkingDurationMS how long the thinking of this line took.
@@ -75,7 +75,8 @@ type Assistant struct {
 	Timestamp time.Time `json:"-"`
 	// LocalCommandRun is the slash command whose output the text is, nil for
 	// what the model said. LocalCommandSource is the output as the command
-	// wrote it, LocalCommandOutcome how a command ended that did not succeed.
+	// wrote it. LocalCommandOutcome says how the command ended, if it did not
+	// succeed.
 	LocalCommandRun     *LocalCommandRun     `json:"local_command_run,omitzero"`
 	LocalCommandSource  string               `json:"local_command_source,omitzero"`
 	LocalCommandOutcome *LocalCommandOutcome `json:"local_command_outcome,omitzero"`
@@ -83,7 +84,7 @@ type Assistant struct {
 	ContextUsage json.RawMessage `json:"context_usage,omitzero"`
 }
 
-// ToolUseMeta has names to show for the call of an MCP tool.
+// ToolUseMeta has display names for the call of an MCP tool.
 type ToolUseMeta struct {
 	// ID is that of the tool call.
 	ID          string `json:"id"`
@@ -103,7 +104,7 @@ type LocalCommandRun struct {
 	Plugin  string `json:"plugin,omitzero"`
 }
 
-// LocalCommandOutcome says how a slash command ended that did not succeed.
+// LocalCommandOutcome says how a slash command that did not succeed ended.
 type LocalCommandOutcome struct {
 	// Kind is "failed", "unknown" and so on.
 	Kind string `json:"kind"`
@@ -204,7 +205,7 @@ func (m *Assistant) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *Assistant) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Assistant) MarshalJSON() ([]byte, error) {
 	w := assistantWire{
 		assistantPlain: assistantPlain(m),

@@ -30,7 +30,7 @@ const (
 	serverResultSuffix = "_tool_result"
 )
 
-// TextBlock is text, of the model or of the user.
+// TextBlock is text from the model or the user.
 type TextBlock struct {
 	Text string `json:"text"`
 	// Citations are the sources of the text, nil when there are none.
@@ -52,7 +52,7 @@ type RedactedThinkingBlock struct {
 	Data string `json:"data"`
 }
 
-// ToolUseBlock is the model's call of a tool.
+// ToolUseBlock is a tool call by the model.
 type ToolUseBlock struct {
 	// ID links the call to the [ToolResultBlock] that answers it.
 	ID   string `json:"id"`
@@ -65,15 +65,15 @@ type ToolUseBlock struct {
 type ToolResultBlock struct {
 	ToolUseID string  `json:"tool_use_id"`
 	Content   Content `json:"content,omitzero"`
-	// Plain says that Content is one text, written as a string instead of a
-	// list, as the CLI writes what its own tools return.
+	// Plain says that Content is a single text, written as a string instead of
+	// a list, as the CLI writes the results of its own tools.
 	Plain bool `json:"-"`
 	// IsError says that the tool failed or was not allowed to run.
 	IsError bool `json:"is_error,omitzero"`
 }
 
 // ServerToolUseBlock is the model's call of a tool that the API runs itself,
-// such as a search of the web. Nobody asks for permission.
+// such as a web search. It does not ask for permission.
 type ServerToolUseBlock struct {
 	// ID links the call to the [ServerToolResultBlock] that answers it.
 	ID   string `json:"id"`
@@ -235,7 +235,7 @@ func (b DocumentBlock) MarshalJSON() ([]byte, error) {
 	}{blockDocument, plain(b)})
 }
 
-// MarshalJSON returns Raw, or an object with the type alone when there is none.
+// MarshalJSON returns Raw, or an object with only the type if Raw is nil.
 func (b UnknownBlock) MarshalJSON() ([]byte, error) {
 	if len(b.Raw) != 0 {
 		return b.Raw, nil

@@ -9,13 +9,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Content is a list of blocks. On the wire a string may stand for a list with
-// one [TextBlock]; it is accepted everywhere. A [User] and a [ToolResultBlock]
-// remember it and write it again, elsewhere it becomes a list.
+// Content is a list of blocks. On the wire, a plain string may replace a list
+// with one [TextBlock]; it is accepted everywhere. A [User] and a
+// [ToolResultBlock] remember the string and write it again; elsewhere it
+// becomes a list.
 type Content []Block
 
-// Text joins the text blocks, without anything in between: the model's text may
-// be cut into blocks in the middle of a sentence.
+// Text joins the text blocks with nothing in between: the model's text may be
+// split into blocks in the middle of a sentence.
 func (c Content) Text() string {
 	return join(c, func(b *TextBlock) string { return b.Text })
 }

@@ -1,5 +1,5 @@
-// Package message holds everything the CLI says on its standard output,
-// control frames aside, and the content blocks that users send.
+// Package message holds everything the CLI says on its standard output, except
+// control frames, and the content blocks that users send.
 //
 // # Messages
 //
@@ -13,21 +13,21 @@
 //		fmt.Println(m.NumTurns, m.TotalCostUSD)
 //	}
 //
-// A turn starts with an [Init], goes on with [Assistant] and [User] lines (the
-// user lines carry tool results) and ends with a [Result]. When partial
-// messages are asked for, [StreamEvent] lines come in between. Everything else
-// is a notice: [Status], [APIRetry], [TaskStarted] and so on. Notices can be
-// skipped without losing the conversation.
+// A turn starts with an [Init], continues with [Assistant] and [User] lines
+// (the user lines carry tool results) and ends with a [Result]. If you ask for
+// partial messages, [StreamEvent] lines come in between. Everything else is a
+// notice: [Status], [APIRetry], [TaskStarted] and so on. You can skip notices
+// without losing the conversation.
 //
 // # Nothing is lost
 //
-// Every message embeds a [Header], and [Header].Raw is the line as it came.
-// The CLI grows faster than any list of types, so what is unknown is normal:
+// Every message embeds a [Header], and [Header].Raw is the line as received.
+// The CLI grows faster than any list of types, so unknown things are normal:
 // an unknown type is an [Unknown], an unknown system subtype a [System], an
 // unknown content block an [UnknownBlock]. Open enumerations are strings, and
 // a value without a constant stays as it is.
 //
-// A field of an unexpected kind costs that field only: [Decode] then returns
+// A field of an unexpected kind costs only that field: [Decode] then returns
 // both the message and an error.
 //
 // # Content
@@ -37,11 +37,11 @@
 //
 // # Following a conversation
 //
-// Some things are spread over many messages. Each of these takes messages as
-// they come, by its method Add: [ToolCalls] pairs calls with their results,
-// [Draft] puts the pieces of an answer together, [Spending] adds up cost and
-// tokens, [Progress] keeps the list of things to do and the tasks. [SubagentOf]
-// and [TextOf] tell of one message who said it and what.
+// Some things are spread over many messages. Each of these types takes
+// messages as they arrive, with its method Add: [ToolCalls] pairs calls with
+// their results, [Draft] assembles the pieces of an answer, [Spending] adds up
+// cost and tokens, [Progress] keeps the to-do list and the tasks. For a single
+// message, [SubagentOf] returns who said it and [TextOf] what it says.
 //
 // # Sending
 //
@@ -52,10 +52,10 @@
 //
 // # JSON
 //
-// Each message encodes as its Raw when it has one. To encode a message whose
-// fields were changed, set Raw to nil first; fields that this package does not
+// Each message encodes as its Raw if it has one. To encode a message after
+// changing its fields, set Raw to nil first; fields that this package does not
 // name are then left out.
 //
-// Messages are plain values: they may be read by several goroutines, and
-// nothing in this package keeps a reference to one.
+// Messages are plain values: several goroutines may read them, and nothing in
+// this package keeps a reference to one.
 package message

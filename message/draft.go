@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// Draft is an answer that is still being written, put together from
-// [StreamEvent] messages. The zero value is ready; it is not safe for
-// concurrent use.
+// Draft is an answer that is still being written, assembled from [StreamEvent]
+// messages. The zero value is ready to use. It is not safe for concurrent use.
 type Draft struct {
-	// MessageID is the id of the answer, that of its [Assistant] lines.
+	// MessageID is the id of the answer, the same as in its [Assistant] lines.
 	MessageID string
 	Model     string
 	// StopReason and Usage are complete when Done is true.
@@ -31,7 +30,7 @@ type draftPart struct {
 }
 
 // Add takes a message into account and reports whether the draft has changed.
-// A new answer begins the draft anew. Other messages than stream events change
+// A new answer starts a new draft. Messages other than stream events change
 // nothing.
 func (d *Draft) Add(m Message) bool {
 	e, ok := m.(*StreamEvent)
@@ -138,8 +137,8 @@ func (d *Draft) part(index int) *draftPart {
 	return d.parts[index]
 }
 
-// Content returns the blocks as far as they are written. The input of a tool
-// call is nil until it is whole.
+// Content returns the blocks written so far. The input of a tool call is nil
+// until it is complete.
 func (d *Draft) Content() Content {
 	var content Content
 	for _, p := range d.parts {
@@ -175,5 +174,5 @@ func (p *draftPart) input(first json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// Text joins the text blocks as far as they are written.
+// Text joins the text blocks written so far.
 func (d *Draft) Text() string { return d.Content().Text() }

@@ -26,7 +26,7 @@ type Init struct {
 	MCPServers []InitMCPServer `json:"mcp_servers"`
 	// SlashCommands are the commands that a prompt may start with.
 	SlashCommands []string `json:"slash_commands,omitzero"`
-	// TerminalSlashCommands are those that work only in a terminal.
+	// TerminalSlashCommands are the commands that work only in a terminal.
 	TerminalSlashCommands []string         `json:"terminal_slash_commands,omitzero"`
 	Agents                []string         `json:"agents,omitzero"`
 	Skills                []string         `json:"skills,omitzero"`
@@ -42,13 +42,13 @@ type Init struct {
 	FastModeState          string         `json:"fast_mode_state,omitzero"`
 	FastModeDisabledReason string         `json:"fast_mode_disabled_reason,omitzero"`
 
-	// OriginalCwd is where the CLI was started; Cwd may have moved on.
+	// OriginalCwd is where the CLI was started; Cwd may have changed since.
 	OriginalCwd           string   `json:"original_cwd,omitzero"`
 	AdditionalDirectories []string `json:"additional_directories,omitzero"`
 
 	// MemoryPaths are the folders of the CLI's memory, by their kind.
 	MemoryPaths map[string]string `json:"memory_paths,omitzero"`
-	// MessagingSocketPath is the socket by which sessions of the same user
+	// MessagingSocketPath is the socket that sessions of the same user use to
 	// reach each other.
 	MessagingSocketPath string `json:"messaging_socket_path,omitzero"`
 
@@ -73,7 +73,7 @@ type InitMCPServer struct {
 
 func (m *Init) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Init) MarshalJSON() ([]byte, error) {
 	type plain Init
 	return encode(&m.Header, typeSystem, "init", (*plain)(&m))

@@ -9,9 +9,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Message is one line of the CLI's output that is no control frame. The set of
-// types behind it is closed; those without a type of their own are [Unknown]
-// and [System].
+// Message is one line of the CLI's output that is not a control frame. The set
+// of types behind it is closed; lines without their own type are [Unknown] and
+// [System].
 type Message interface {
 	// Head returns the header embedded in the message, never nil.
 	Head() *Header
@@ -31,21 +31,21 @@ type Header struct {
 	// SessionID is the conversation the message belongs to. It changes
 	// within one process after a [ConversationReset].
 	SessionID string `json:"session_id,omitzero"`
-	// Raw is the whole line as received, nil for a message built in Go. It
-	// is shared with the reader of the line and must not be modified.
+	// Raw is the whole line as received, nil for a message built in Go. It is
+	// shared with the reader of the line and must not be modified.
 	Raw json.RawMessage `json:"-"`
 }
 
 // Head returns h.
 func (h *Header) Head() *Header { return h }
 
-// Decode decodes one line of output. The names type and subtype may stand
+// Decode decodes one line of output. The names type and subtype may appear
 // anywhere in it. Decode keeps raw in the message without copying.
 //
-// Text that is no JSON gives a nil message and an error, and so does a user
+// Text that is not JSON gives a nil message and an error. So does a user
 // message, an answer or a piece of one whose type could be read in two ways. A
-// field of an unexpected kind gives a message with everything that fits, and an
-// error that names the field.
+// field of an unexpected kind gives a message with everything that fits, and
+// an error that names the field.
 func Decode(raw []byte) (Message, error) {
 	if m := fastDecode(jsonx.Text(jsonx.Member(raw, "type")), raw); m != nil {
 		m.Head().Raw = raw
@@ -62,7 +62,7 @@ func Decode(raw []byte) (Message, error) {
 	return DecodeAs(kind.Type, kind.Subtype, raw)
 }
 
-// DecodeAs is [Decode] for a caller that has read type and subtype already.
+// DecodeAs is [Decode] for a caller that has already read type and subtype.
 func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	if m := fastDecode(typ, raw); m != nil {
 		m.Head().Raw = raw
@@ -100,7 +100,7 @@ func (m *Unknown) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 // Decode decodes the raw line into v by the rules of encoding/json.
 func (m *Unknown) Decode(v any) error { return decodeRaw(m.Raw, v) }
 
-// MarshalJSON returns Raw, or the header when there is none.
+// MarshalJSON returns Raw, or encodes the header if Raw is nil.
 func (m Unknown) MarshalJSON() ([]byte, error) {
 	type plain Unknown
 	return encode(&m.Header, m.Type, m.Subtype, (*plain)(&m))
@@ -117,7 +117,7 @@ func (m *System) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 // Decode decodes the raw line into v by the rules of encoding/json.
 func (m *System) Decode(v any) error { return decodeRaw(m.Raw, v) }
 
-// MarshalJSON returns Raw, or the header when there is none.
+// MarshalJSON returns Raw, or encodes the header if Raw is nil.
 func (m System) MarshalJSON() ([]byte, error) {
 	type plain System
 	return encode(&m.Header, typeSystem, m.Subtype, (*plain)(&m))

@@ -2,10 +2,10 @@ package message
 
 import "github.com/claude-agent-go/claude/internal/jsonx"
 
-// Missing returns the path of what a message cannot be without and does not
-// have, such as "message.content" of an answer, and "" for one that is whole.
-// Decoding is no stricter for it: a message that lacks something is one that a
-// newer CLI, or a broken one, has written, and what there is of it is kept.
+// Missing returns the path of a required part that a message lacks, such as
+// "message.content" of an answer, or "" if the message is complete. Decoding
+// does not fail because of it: such a message was written by a newer CLI, or a
+// broken one, and the parts it has are kept.
 func Missing(m Message) string {
 	switch m := m.(type) {
 	case *Assistant:

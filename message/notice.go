@@ -16,35 +16,34 @@ type Informational struct {
 	Level   Level  `json:"level"`
 	// ToolUseID is the tool call that the notice is about.
 	ToolUseID string `json:"tool_use_id,omitzero"`
-	// PreventContinuation says that the turn goes no further.
+	// PreventContinuation says that the turn does not continue.
 	PreventContinuation bool   `json:"prevent_continuation,omitzero"`
 	Tag                 string `json:"tag,omitzero"`
-	// PromptSubmitOutcome says what a hook made of a prompt, nil for notices
+	// PromptSubmitOutcome says what a hook did with a prompt, nil for notices
 	// about something else.
 	PromptSubmitOutcome *PromptSubmitOutcome `json:"prompt_submit_outcome,omitzero"`
 }
 
-// PromptSubmitOutcome is what a hook made of a prompt.
+// PromptSubmitOutcome is what a hook did with a prompt.
 type PromptSubmitOutcome struct {
 	// Kind is "blocked_by_hook", "stopped_by_hook" or "no_verdict".
 	Kind string `json:"kind,omitzero"`
 	// NoVerdictKind says why there is no verdict.
 	NoVerdictKind string `json:"no_verdict_kind,omitzero"`
-	// PromptKept says that the prompt is part of the conversation all the
-	// same.
+	// PromptKept says that the prompt is part of the conversation anyway.
 	PromptKept bool   `json:"prompt_kept"`
 	Reason     string `json:"reason,omitzero"`
 }
 
 func (m *Informational) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Informational) MarshalJSON() ([]byte, error) {
 	type plain Informational
 	return encode(&m.Header, typeSystem, "informational", (*plain)(&m))
 }
 
-// Level is the weight of an [Informational] notice.
+// Level is the severity of an [Informational] notice.
 type Level string
 
 // The levels. The set is open.
@@ -70,7 +69,7 @@ type Notification struct {
 
 func (m *Notification) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Notification) MarshalJSON() ([]byte, error) {
 	type plain Notification
 	return encode(&m.Header, typeSystem, "notification", (*plain)(&m))
@@ -86,14 +85,14 @@ type LocalCommandOutput struct {
 
 func (m *LocalCommandOutput) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m LocalCommandOutput) MarshalJSON() ([]byte, error) {
 	type plain LocalCommandOutput
 	return encode(&m.Header, typeSystem, "local_command_output", (*plain)(&m))
 }
 
-// CommandsChanged lists the slash commands anew. It replaces the list from the
-// start of the session.
+// CommandsChanged lists the slash commands after a change. It replaces the
+// list from the start of the session.
 type CommandsChanged struct {
 	Header
 
@@ -102,15 +101,15 @@ type CommandsChanged struct {
 
 func (m *CommandsChanged) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m CommandsChanged) MarshalJSON() ([]byte, error) {
 	type plain CommandsChanged
 	return encode(&m.Header, typeSystem, "commands_changed", (*plain)(&m))
 }
 
-// Attachment is what the CLI adds to the conversation by itself: files that
-// were mentioned, selections, pasted media. Attachment is kept as it came; its
-// member "type" says of which kind it is.
+// Attachment is what the CLI adds to the conversation by itself: mentioned
+// files, selections, pasted media. The field Attachment is kept as received;
+// its member "type" says which kind it is.
 type Attachment struct {
 	Header
 
@@ -136,13 +135,13 @@ func (m *Attachment) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *Attachment) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Attachment) MarshalJSON() ([]byte, error) {
 	w := attachmentWire{attachmentPlain(m), wireTime{m.Timestamp}}
 	return encode(&w.Header, typeAttachment, "", &w)
 }
 
-// UIInvalidate says that an extension wants its part of the screen drawn anew.
+// UIInvalidate says that an extension wants its part of the screen redrawn.
 type UIInvalidate struct {
 	Header
 
@@ -151,7 +150,7 @@ type UIInvalidate struct {
 
 func (m *UIInvalidate) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m UIInvalidate) MarshalJSON() ([]byte, error) {
 	type plain UIInvalidate
 	return encode(&m.Header, typeSystem, "ui_invalidate", (*plain)(&m))
@@ -167,7 +166,7 @@ type PromptSuggestion struct {
 
 func (m *PromptSuggestion) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m PromptSuggestion) MarshalJSON() ([]byte, error) {
 	type plain PromptSuggestion
 	return encode(&m.Header, "prompt_suggestion", "", (*plain)(&m))
@@ -185,7 +184,7 @@ type PluginInstall struct {
 
 func (m *PluginInstall) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m PluginInstall) MarshalJSON() ([]byte, error) {
 	type plain PluginInstall
 	return encode(&m.Header, typeSystem, "plugin_install", (*plain)(&m))
@@ -202,7 +201,7 @@ type MemoryRecall struct {
 
 func (m *MemoryRecall) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m MemoryRecall) MarshalJSON() ([]byte, error) {
 	type plain MemoryRecall
 	return encode(&m.Header, typeSystem, "memory_recall", (*plain)(&m))
@@ -226,14 +225,14 @@ type FilesPersisted struct {
 
 func (m *FilesPersisted) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m FilesPersisted) MarshalJSON() ([]byte, error) {
 	type plain FilesPersisted
 	return encode(&m.Header, typeSystem, "files_persisted", (*plain)(&m))
 }
 
-// PersistedFile is one entry of [FilesPersisted]: FileID of a stored file,
-// Error of a failed one.
+// PersistedFile is one entry of [FilesPersisted]: it has FileID if the file
+// was stored, Error if that failed.
 type PersistedFile struct {
 	Filename string `json:"filename"`
 	FileID   string `json:"file_id,omitzero"`

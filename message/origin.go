@@ -15,7 +15,7 @@ type Origin struct {
 	// [OriginTaskNotification].
 	Producer string
 	RunID    string
-	// Raw is the origin as received: other kinds have members of their own.
+	// Raw is the origin as received: other kinds have their own members.
 	Raw json.RawMessage
 }
 

@@ -12,9 +12,10 @@ func (m *Result) Failed() bool {
 	return m.IsError || strings.HasPrefix(m.Subtype, "error")
 }
 
-// Interrupted reports whether the turn failed because somebody stopped it: by
-// an interrupt, or by a denial that stops the turn. CLIs up to 2.1.0 do not say
-// why a turn ended; there it is one that broke off without any error.
+// Interrupted reports whether the turn failed because it was stopped, by an
+// interrupt or by a denial that stops the turn. CLIs up to 2.1.0 do not say
+// why a turn ended; for them, it reports a turn that broke off without any
+// error.
 func (m *Result) Interrupted() bool {
 	switch m.TerminalReason {
 	case EndAbortedStreaming, EndAbortedTools:
@@ -25,10 +26,11 @@ func (m *Result) Interrupted() bool {
 	return false
 }
 
-// Retryable reports whether the turn failed for a reason that passes: the API
-// was overloaded, limited the rate, failed inside, or was not reached. The same
-// prompt may do better after a while. The CLI has tried several times before it
-// says so. Tools that the turn has run by then have run.
+// Retryable reports whether the turn failed for a temporary reason: the API
+// was overloaded, limited the rate, failed internally, or could not be
+// reached. The same prompt may succeed after a while. The CLI has already
+// tried several times. Tools that the turn ran before it failed have taken
+// effect.
 func (m *Result) Retryable() bool {
 	if !m.Failed() {
 		return false
@@ -66,8 +68,9 @@ func (m *Result) apiStatus() (status int, text string) {
 	return 0, text
 }
 
-// Problem says in a few words why a turn failed, "" for one that did not. Each
-// thing is said once, and what the CLI notes for its own makers is left out.
+// Problem says in a few words why a turn failed; it is "" for a turn that did
+// not. It says each thing once, and leaves out the CLI's notes for its own
+// developers.
 func (m *Result) Problem() string {
 	if !m.Failed() {
 		return ""

@@ -7,26 +7,26 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Progress follows what the agent works on: its list of things to do, and the
-// tasks that run beside the conversation. The zero value is ready; it is not
-// safe for concurrent use.
+// Progress follows what the agent works on: its to-do list, and the tasks that
+// run beside the conversation. The zero value is ready to use. It is not safe
+// for concurrent use.
 type Progress struct {
 	todos []Todo
 	tasks []*Task
 	calls ToolCalls
 }
 
-// Todo is one thing to do, as the model writes it down for itself.
+// Todo is one entry of the to-do list that the model keeps for itself.
 type Todo struct {
 	// ID is empty for a list that is written as a whole.
 	ID string
-	// Text says what is to do, Active the same while it is done.
+	// Text says what to do; Active says the same while it is being done.
 	Text, Active string
 	// Status is "pending", "in_progress" or "completed".
 	Status string
 }
 
-// Task is a subagent, a shell in the background or a workflow.
+// Task is a subagent, a background shell or a workflow.
 type Task struct {
 	ID          string
 	ToolUseID   string // the call that started it
@@ -37,16 +37,17 @@ type Task struct {
 	Status     TaskStatus
 	Background bool
 	Usage      TaskUsage
-	// LastTool is the tool it used last, Summary what it does or has done.
+	// LastTool is the tool it used last; Summary is what it does or has done.
 	LastTool, Summary string
 	// OutputFile is where its output is, once it has ended.
 	OutputFile string
 }
 
-// Done reports whether the task has ended, well or not: Status says how.
+// Done reports whether the task has ended, successfully or not; Status says
+// how.
 func (t *Task) Done() bool { return t.Status.Done() }
 
-// Todos returns the list of things to do of the main conversation.
+// Todos returns the to-do list of the main conversation.
 func (p *Progress) Todos() []Todo { return slices.Clone(p.todos) }
 
 // Tasks returns the tasks so far, in the order they began.

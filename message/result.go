@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Result ends a turn. Use Failed to learn whether the turn went well: an API
-// error arrives with the subtype "success" and IsError set.
+// Result ends a turn. Use Failed to find out whether the turn succeeded: an
+// API error arrives with the subtype "success" and IsError set.
 type Result struct {
 	Header
 
@@ -19,8 +19,8 @@ type Result struct {
 	// subtype have Errors instead.
 	Text   string   `json:"-"`
 	Errors []string `json:"errors,omitzero"`
-	// StructuredOutput is the answer in the form of the schema that was
-	// asked for, nil when there is none.
+	// StructuredOutput is the answer in the form of the requested schema, or
+	// nil.
 	StructuredOutput json.RawMessage `json:"structured_output,omitzero"`
 	StopReason       string          `json:"-"`
 
@@ -30,12 +30,12 @@ type Result struct {
 	DurationMS int64 `json:"duration_ms"`
 	// DurationAPIMS is the time spent in API calls in milliseconds.
 	DurationAPIMS int64 `json:"duration_api_ms"`
-	// TotalCostUSD is what the session has cost so far, not the turn alone,
-	// and not this process alone: a resumed or forked session begins with what
-	// it has cost before. CLIs up to 2.1.0 count from the start of the process.
-	// [Spending] takes them apart.
+	// TotalCostUSD is what the session has cost so far. It covers more than
+	// the turn, and more than this process: a resumed or forked session starts
+	// with its earlier cost. CLIs up to 2.1.0 count from the start of the
+	// process. [Spending] separates the two.
 	TotalCostUSD float64 `json:"total_cost_usd"`
-	// Usage is that of the main loop in this turn.
+	// Usage is the usage of the main loop in this turn.
 	Usage Usage `json:"usage"`
 	// ModelUsage is what each model was used for in the session so far.
 	ModelUsage map[string]ModelUsage `json:"modelUsage"`
@@ -44,14 +44,14 @@ type Result struct {
 
 	// PermissionDenials lists the tool calls that were not allowed.
 	PermissionDenials []PermissionDenial `json:"permission_denials"`
-	// DeferredToolUse is the call that a hook put off, which ended the turn.
+	// DeferredToolUse is the call that a hook deferred, which ended the turn.
 	DeferredToolUse *ToolUseBlock `json:"deferred_tool_use,omitzero"`
 
 	// Prompts are the ids of the user messages that this result answers.
-	// Messages that were merged into one turn share one result. It is empty
-	// for a turn that nobody asked for, and for older CLIs.
+	// Messages merged into one turn share one result. It is empty for a turn
+	// that no prompt asked for, and for older CLIs.
 	Prompts []string `json:"user_message_uuids,omitzero"`
-	// Origin says what caused the turn, nil when not known.
+	// Origin says what caused the turn, nil if not known.
 	Origin *Origin `json:"origin,omitzero"`
 	// ResultIndex counts the results of the process from 0, nil for older
 	// CLIs.
@@ -65,8 +65,8 @@ type Result struct {
 	// APIErrorStatus is the HTTP status of a failed API call, 0 for none.
 	APIErrorStatus int    `json:"api_error_status,omitzero"`
 	APIErrorType   string `json:"api_error_type,omitzero"`
-	// APIError is the CLI's own name of an API error, mostly one that has no
-	// HTTP status. Retryable knows what it means.
+	// APIError is the CLI's own name for an API error, usually one without an
+	// HTTP status. Retryable interprets it.
 	APIError string `json:"api_error,omitzero"`
 	// StartupFailureReason says why no turn could run at all.
 	StartupFailureReason string `json:"startup_failure_reason,omitzero"`
@@ -76,8 +76,8 @@ type Result struct {
 	FastModeState          string `json:"fast_mode_state,omitzero"`
 	FastModeDisabledReason string `json:"fast_mode_disabled_reason,omitzero"`
 
-	// TTFTMS is the time to the first token in milliseconds, 0 when the
-	// turn had none.
+	// TTFTMS is the time to the first token in milliseconds, or 0 if the turn
+	// had none.
 	TTFTMS float64 `json:"ttft_ms,omitzero"`
 	// TTFTStreamMS is the same, measured on the stream of the API.
 	TTFTStreamMS float64 `json:"ttft_stream_ms,omitzero"`
@@ -98,16 +98,17 @@ type Result struct {
 	SafetyStops int `json:"safety_stops,omitzero"`
 }
 
-// SubagentStats counts the subagents of a session. All is zero for older CLIs.
+// SubagentStats counts the subagents of a session. All counts are zero for
+// older CLIs.
 type SubagentStats struct {
 	Spawned int `json:"spawned"`
 	// Requested divides Spawned by where the model wanted them to run.
 	Requested           SubagentsRequested `json:"requested"`
 	StartedInBackground int                `json:"started_in_background"`
-	// ByType divides Spawned by the type of agent, nil when there were none.
+	// ByType divides Spawned by the type of agent, nil if there were none.
 	ByType map[string]int `json:"by_type"`
-	// MaxDepth is how deep they were nested: 1 for those of the main
-	// conversation. SpawnedBySubagents counts those of deeper levels.
+	// MaxDepth is how deeply they were nested: 1 for those of the main
+	// conversation. SpawnedBySubagents counts those at deeper levels.
 	MaxDepth           int              `json:"max_depth"`
 	SpawnedBySubagents int              `json:"spawned_by_subagents"`
 	Completed          int              `json:"completed"`
@@ -220,8 +221,8 @@ func (m *Result) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *Result) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
-// An empty subtype is encoded as [ResultSuccess].
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil. An empty
+// subtype is encoded as [ResultSuccess].
 func (m Result) MarshalJSON() ([]byte, error) {
 	w := resultWire{
 		resultPlain: resultPlain(m),

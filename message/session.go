@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// SessionState says whether the CLI works, waits or is idle.
+// SessionState says whether the CLI is working, waiting or idle.
 type SessionState struct {
 	Header
 
@@ -19,7 +19,7 @@ type SessionState struct {
 
 func (m *SessionState) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m SessionState) MarshalJSON() ([]byte, error) {
 	type plain SessionState
 	return encode(&m.Header, typeSystem, "session_state_changed", (*plain)(&m))
@@ -32,13 +32,14 @@ type Activity string
 const (
 	ActivityIdle    Activity = "idle"
 	ActivityRunning Activity = "running"
-	// StateRequiresAction means that the CLI waits for an answer, such as
-	// a permission.
+	// ActivityRequiresAction means that the CLI waits for an answer, such as a
+	// permission.
 	ActivityRequiresAction Activity = "requires_action"
 )
 
-// SessionWritesLost says that the CLI could not save everything, because the
-// disk was full. It comes at most once, as the CLI exits, and changes no result.
+// SessionWritesLost says that the CLI could not save everything because the
+// disk was full. It comes at most once, as the CLI exits, and does not change
+// any result.
 type SessionWritesLost struct {
 	Header
 
@@ -53,7 +54,7 @@ type SessionWritesLost struct {
 
 func (m *SessionWritesLost) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m SessionWritesLost) MarshalJSON() ([]byte, error) {
 	type plain SessionWritesLost
 	return encode(&m.Header, typeSystem, "session_writes_lost", (*plain)(&m))
@@ -66,7 +67,7 @@ type Status struct {
 	// Status is "compacting", "requesting" or, when that is over, empty.
 	Status         string          `json:"status"`
 	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
-	// CompactResult and CompactError tell how a compaction ended.
+	// CompactResult and CompactError say how a compaction ended.
 	CompactResult string `json:"compact_result,omitzero"`
 	CompactError  string `json:"compact_error,omitzero"`
 	// CompactOutputChars is the length of the summary so far.
@@ -77,7 +78,7 @@ type Status struct {
 
 func (m *Status) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m Status) MarshalJSON() ([]byte, error) {
 	type plain Status
 	w := struct {
@@ -93,13 +94,13 @@ type CompactBoundary struct {
 	Header
 
 	Metadata CompactMetadata `json:"compact_metadata"`
-	// LogicalParentUUID is the message that the summary stands after.
+	// LogicalParentUUID is the message that the summary comes after.
 	LogicalParentUUID string `json:"logical_parent_uuid,omitzero"`
 }
 
 func (m *CompactBoundary) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m CompactBoundary) MarshalJSON() ([]byte, error) {
 	type plain CompactBoundary
 	return encode(&m.Header, typeSystem, "compact_boundary", (*plain)(&m))
@@ -119,14 +120,14 @@ type CompactMetadata struct {
 	PreservedMessages json.RawMessage `json:"preserved_messages,omitzero"`
 }
 
-// ConversationReset says that a new conversation began in the same process, as
-// after /clear. Later messages have another session id.
+// ConversationReset says that a new conversation began in the same process,
+// for example after /clear. Later messages have another session id.
 type ConversationReset struct {
 	Header
 
 	NewConversationID string `json:"new_conversation_id"`
 	Trigger           string `json:"trigger,omitzero"`
-	// Prompt is the id of the user message that asked for it.
+	// Prompt is the id of the user message that asked for the reset.
 	Prompt    string    `json:"user_message_uuid,omitzero"`
 	Timestamp time.Time `json:"-"`
 }
@@ -149,7 +150,7 @@ func (m *ConversationReset) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *ConversationReset) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ConversationReset) MarshalJSON() ([]byte, error) {
 	w := resetWire{resetPlain(m), wireTime{m.Timestamp}}
 	return encode(&w.Header, "conversation_reset", "", &w)
@@ -164,7 +165,7 @@ type SessionTitle struct {
 
 func (m *SessionTitle) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m SessionTitle) MarshalJSON() ([]byte, error) {
 	type plain SessionTitle
 	return encode(&m.Header, typeSystem, "session_title_changed", (*plain)(&m))
@@ -182,13 +183,13 @@ type CommandLifecycle struct {
 
 func (m *CommandLifecycle) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m CommandLifecycle) MarshalJSON() ([]byte, error) {
 	type plain CommandLifecycle
 	return encode(&m.Header, "command_lifecycle", "", (*plain)(&m))
 }
 
-// CommandState is where a user message stands.
+// CommandState is the state of a user message.
 type CommandState string
 
 // The states of a user message. The set is open. The last four are final. A
@@ -203,7 +204,7 @@ const (
 	CommandRefused   CommandState = "refused"
 )
 
-// ControlProgress says that the CLI works on a control request that takes long.
+// ControlProgress says that the CLI is working on a slow control request.
 type ControlProgress struct {
 	Header
 
@@ -218,7 +219,7 @@ type ControlProgress struct {
 
 func (m *ControlProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ControlProgress) MarshalJSON() ([]byte, error) {
 	type plain ControlProgress
 	return encode(&m.Header, typeSystem, "control_request_progress", (*plain)(&m))

@@ -32,8 +32,8 @@ type Source struct {
 	FileID string `json:"file_id,omitzero"`
 }
 
-// Bytes returns the bytes that the source itself holds. It fails for a source
-// that only names them.
+// Bytes returns the bytes held by the source itself. It fails for a source
+// that only refers to them.
 func (s *Source) Bytes() ([]byte, error) {
 	switch s.Type {
 	case SourceBase64:
@@ -48,7 +48,7 @@ func (s *Source) Bytes() ([]byte, error) {
 	return nil, fmt.Errorf("message: source of type %q holds no bytes", s.Type)
 }
 
-// Image returns a block with a picture to send, such as one of media type
+// Image returns a block with an image to send, for example of media type
 // "image/png".
 func Image(mediaType string, data []byte) *ImageBlock {
 	return &ImageBlock{Source: base64Source(mediaType, data)}

@@ -2,29 +2,29 @@ package message
 
 import "maps"
 
-// Spending adds up what results say of cost and tokens, over any number of
-// turns, sessions and processes. The zero value is ready; it is not safe for
-// concurrent use.
+// Spending adds up the cost and tokens reported by results, over any number of
+// turns, sessions and processes. The zero value is ready to use. It is not
+// safe for concurrent use.
 //
-// The rules of the CLI: TotalCostUSD and ModelUsage of a [Result] count from
-// the beginning of the session and include subagents and side calls; Usage
-// counts the main conversation of the one turn. A session that is resumed or
-// forked begins with what it has cost before; CLIs up to 2.1.0, and one whose
-// predecessor was killed, begin at zero. So Spending keeps the last count of
-// each session and takes what was added since. Of a session that it has not seen
-// before it takes the one turn, where the CLI says what that has cost.
+// The CLI counts like this: TotalCostUSD and ModelUsage of a [Result] count
+// from the beginning of the session and include subagents and side calls;
+// Usage counts the main conversation of that one turn. A resumed or forked
+// session starts with its earlier cost; CLIs up to 2.1.0, and a CLI whose
+// predecessor was killed, start at zero. So Spending keeps the last count of
+// each session and adds the difference. For a session it has not seen before,
+// it adds only the one turn, if the CLI says what that cost.
 //
-// A turn that ended without a result, because it was cancelled, is part of what
-// the next result of its session adds.
+// If a turn ended without a result because it was cancelled, its cost is part
+// of what the next result of its session adds.
 type Spending struct {
-	// TotalUSD is the cost of everything so far, TurnUSD what the last result
-	// has added to it.
+	// TotalUSD is the cost of everything so far; TurnUSD is what the last
+	// result added.
 	TotalUSD, TurnUSD float64
 	// Usage counts the tokens of the main conversation in all turns.
 	Usage Usage
 	// Models has cost and tokens by model, subagents included.
 	Models map[string]ModelUsage
-	// Turns counts the results, ModelCalls the calls of the model they tell of.
+	// Turns counts the results; ModelCalls counts the model calls they report.
 	Turns, ModelCalls int
 
 	sessions map[string]account // by id, as the last result has left them

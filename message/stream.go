@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// StreamEvent is a piece of an answer that is still being written. The CLI sends
-// it only when partial messages are asked for, and never for subagents. The
+// StreamEvent is a piece of an answer that is still being written. The CLI
+// sends it only if you ask for partial messages, and never for subagents. The
 // whole answer follows as [Assistant] lines.
 type StreamEvent struct {
 	Header
@@ -22,7 +22,7 @@ type StreamEvent struct {
 	Index int `json:"-"`
 	// Delta is set on [EventBlockDelta] and [EventMessageDelta].
 	Delta *Delta `json:"-"`
-	// ContentBlock is set on [EventBlockStart]; it is mostly empty.
+	// ContentBlock is set on [EventBlockStart]; it is usually empty.
 	ContentBlock Block `json:"-"`
 	// Usage is set on [EventMessageStart] and [EventMessageDelta].
 	Usage *Usage `json:"-"`
@@ -37,16 +37,16 @@ type StreamEvent struct {
 	// Prompts are the ids of the user messages that are being answered.
 	Prompts      []string `json:"user_message_uuids,omitzero"`
 	ResumeReason string   `json:"resume_reason,omitzero"`
-	// TTFTMS is the time to the first token in milliseconds, where known.
+	// TTFTMS is the time to the first token in milliseconds, if known.
 	TTFTMS float64 `json:"ttft_ms,omitzero"`
-	// ThinkingDisplay says how much of the model's thinking is shown, where
+	// ThinkingDisplay says how much of the model's thinking is shown, if
 	// known.
 	ThinkingDisplay string `json:"thinking_display,omitzero"`
 	// AbandonedBlocks says on [EventMessageStop] which blocks of the answer
 	// were cut short and do not count, nil for none.
 	AbandonedBlocks *AbandonedBlocks `json:"abandoned_blocks,omitzero"`
-	// OwedRows are ids of messages that the CLI has written and a reader of
-	// its transcript may not see yet.
+	// OwedRows are ids of messages that the CLI has written but that a reader
+	// of its transcript may not see yet.
 	OwedRows []string `json:"owed_rows,omitzero"`
 }
 
@@ -95,8 +95,8 @@ const (
 	DeltaInputJSON = "input_json_delta"
 )
 
-// Text returns the text that the event adds to the answer, empty for an event
-// that adds none.
+// Text returns the text that the event adds to the answer, or "" if it adds
+// none.
 func (m *StreamEvent) Text() string {
 	if m.Delta == nil || m.Delta.Type != DeltaText {
 		return ""
@@ -173,8 +173,8 @@ func (m *StreamEvent) decodeEvent() error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *StreamEvent) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
-// Event wins over the fields that were read from it.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil. Event takes
+// precedence over the fields read from it.
 func (m StreamEvent) MarshalJSON() ([]byte, error) {
 	if len(m.Raw) == 0 && len(m.Event) == 0 {
 		event, err := m.encodeEvent()

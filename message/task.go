@@ -6,8 +6,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// TaskStarted says that work of its own began: a subagent, a shell in the
-// background or a workflow.
+// TaskStarted says that a separate task began: a subagent, a background shell
+// or a workflow.
 type TaskStarted struct {
 	Header
 
@@ -22,8 +22,8 @@ type TaskStarted struct {
 	WorkflowName   string `json:"workflow_name,omitzero"`
 	Prompt         string `json:"prompt,omitzero"`
 	IsBackgrounded bool   `json:"is_backgrounded,omitzero"`
-	// SpawnDepth is how deep the task is nested; ParentTaskID is the task
-	// it is nested in.
+	// SpawnDepth is how deeply the task is nested; ParentTaskID is the task it
+	// is nested in.
 	SpawnDepth   int    `json:"spawn_depth,omitzero"`
 	ParentTaskID string `json:"parent_task_id,omitzero"`
 	// SkipTranscript and Ambient mark housekeeping that is not worth
@@ -34,7 +34,7 @@ type TaskStarted struct {
 
 func (m *TaskStarted) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m TaskStarted) MarshalJSON() ([]byte, error) {
 	type plain TaskStarted
 	return encode(&m.Header, typeSystem, "task_started", (*plain)(&m))
@@ -56,7 +56,7 @@ type TaskProgress struct {
 
 func (m *TaskProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m TaskProgress) MarshalJSON() ([]byte, error) {
 	type plain TaskProgress
 	return encode(&m.Header, typeSystem, "task_progress", (*plain)(&m))
@@ -73,7 +73,7 @@ type TaskUpdated struct {
 
 func (m *TaskUpdated) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m TaskUpdated) MarshalJSON() ([]byte, error) {
 	type plain TaskUpdated
 	return encode(&m.Header, typeSystem, "task_updated", (*plain)(&m))
@@ -91,7 +91,7 @@ type TaskPatch struct {
 	IsBackgrounded *bool  `json:"is_backgrounded,omitzero"`
 }
 
-// TaskNotification says that a task ended. It may start a turn that nobody
+// TaskNotification says that a task ended. It may start a turn that no prompt
 // asked for.
 type TaskNotification struct {
 	Header
@@ -112,20 +112,21 @@ type TaskNotification struct {
 
 func (m *TaskNotification) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m TaskNotification) MarshalJSON() ([]byte, error) {
 	type plain TaskNotification
 	return encode(&m.Header, typeSystem, "task_notification", (*plain)(&m))
 }
 
-// Done reports that the task has ended. A notification without a status says
-// so, too.
+// Done reports whether the task has ended. A notification without a status
+// also means that it has.
 func (m *TaskNotification) Done() bool { return m.Status == "" || m.Status.Done() }
 
-// Done reports that the change is the end of the task.
+// Done reports whether the change is the end of the task.
 func (m *TaskUpdated) Done() bool { return m.Patch.Status.Done() }
 
-// TaskStatus is how a task stands. The zero value is that of a task that runs.
+// TaskStatus is the status of a task. The zero value means that the task is
+// running.
 type TaskStatus string
 
 // How a task stands. The set is open.
@@ -135,14 +136,14 @@ const (
 	TaskPaused    TaskStatus = "paused"
 	TaskCompleted TaskStatus = "completed"
 	TaskFailed    TaskStatus = "failed"
-	// TaskStopped and TaskKilled are the same end: the first is what a
-	// *TaskNotification calls it, the second a *TaskUpdated.
+	// TaskStopped and TaskKilled mean the same end: a *TaskNotification uses
+	// the first, a *TaskUpdated the second.
 	TaskStopped TaskStatus = "stopped"
 	TaskKilled  TaskStatus = "killed"
 )
 
-// Done reports whether the task has ended, well or not. A status that is not
-// known counts as an end, so that nobody waits for a task forever.
+// Done reports whether the task has ended, successfully or not. An unknown
+// status counts as an end, so that a program does not wait for a task forever.
 func (s TaskStatus) Done() bool {
 	switch s {
 	case "", TaskPending, TaskRunning, TaskPaused:
@@ -168,7 +169,7 @@ type BackgroundTasks struct {
 
 func (m *BackgroundTasks) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m BackgroundTasks) MarshalJSON() ([]byte, error) {
 	type plain BackgroundTasks
 	return encode(&m.Header, typeSystem, "background_tasks_changed", (*plain)(&m))

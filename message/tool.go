@@ -6,21 +6,21 @@ import "github.com/claude-agent-go/claude/internal/jsonx"
 type ToolProgress struct {
 	Header
 
-	// ToolUseID is the tool call. For a heartbeat it is an id of its own,
-	// and ParentToolUseID is the call.
+	// ToolUseID is the tool call. For a heartbeat it is a separate id, and
+	// ParentToolUseID is the call.
 	ToolUseID       string  `json:"tool_use_id"`
 	ToolName        string  `json:"tool_name"`
 	ParentToolUseID string  `json:"parent_tool_use_id"`
 	ElapsedSeconds  float64 `json:"elapsed_time_seconds"`
 	TaskID          string  `json:"task_id,omitzero"`
-	// Heartbeat says that nothing is new but the time.
+	// Heartbeat says that only the time has changed.
 	Heartbeat    bool   `json:"heartbeat,omitzero"`
 	SubagentType string `json:"subagent_type,omitzero"`
 }
 
 func (m *ToolProgress) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ToolProgress) MarshalJSON() ([]byte, error) {
 	type plain ToolProgress
 	w := struct {
@@ -40,13 +40,13 @@ type ToolUseSummary struct {
 
 func (m *ToolUseSummary) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ToolUseSummary) MarshalJSON() ([]byte, error) {
 	type plain ToolUseSummary
 	return encode(&m.Header, "tool_use_summary", "", (*plain)(&m))
 }
 
-// PermissionDenied says that a tool call was refused without asking.
+// PermissionDenied says that a tool call was denied without asking.
 type PermissionDenied struct {
 	Header
 
@@ -55,20 +55,20 @@ type PermissionDenied struct {
 	AgentID            string `json:"agent_id,omitzero"`
 	DecisionReasonType string `json:"decision_reason_type,omitzero"`
 	DecisionReason     string `json:"decision_reason,omitzero"`
-	// Message is what the model is told.
+	// Message is what the model reads.
 	Message string `json:"message"`
 }
 
 func (m *PermissionDenied) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m PermissionDenied) MarshalJSON() ([]byte, error) {
 	type plain PermissionDenied
 	return encode(&m.Header, typeSystem, "permission_denied", (*plain)(&m))
 }
 
-// ElicitationComplete says that an MCP server has got the answer it asked for
-// outside of the conversation.
+// ElicitationComplete says that an MCP server has received the answer it asked
+// for outside the conversation.
 type ElicitationComplete struct {
 	Header
 
@@ -78,15 +78,15 @@ type ElicitationComplete struct {
 
 func (m *ElicitationComplete) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m ElicitationComplete) MarshalJSON() ([]byte, error) {
 	type plain ElicitationComplete
 	return encode(&m.Header, typeSystem, "elicitation_complete", (*plain)(&m))
 }
 
-// HookEvent reports on a hook of the CLI's settings. Subtype says at which point:
-// [HookStarted], [HookProgress] or [HookResponse]. An empty Subtype is encoded
-// as [HookResponse].
+// HookEvent reports on a hook from the CLI's settings. Subtype says at which
+// point: [HookStarted], [HookProgress] or [HookResponse]. An empty Subtype is
+// encoded as [HookResponse].
 type HookEvent struct {
 	Header
 
@@ -97,8 +97,8 @@ type HookEvent struct {
 	Stdout string `json:"stdout,omitzero"`
 	Stderr string `json:"stderr,omitzero"`
 	Output string `json:"output,omitzero"`
-	// ExitCode and Outcome are those of a [HookResponse]. ExitCode is nil
-	// when the hook was no process or did not exit by itself.
+	// ExitCode and Outcome are those of a [HookResponse]. ExitCode is nil if
+	// the hook was not a process or did not exit by itself.
 	ExitCode *int   `json:"exit_code,omitzero"`
 	Outcome  string `json:"outcome,omitzero"`
 }
@@ -112,7 +112,7 @@ const (
 
 func (m *HookEvent) decode(raw []byte) error { return jsonx.Unmarshal(raw, m) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m HookEvent) MarshalJSON() ([]byte, error) {
 	type plain HookEvent
 	return encode(&m.Header, typeSystem, HookResponse, (*plain)(&m))

@@ -2,27 +2,27 @@ package message
 
 import "encoding/json"
 
-// ToolCalls pairs tool calls with their results as messages go by. The zero
-// value is ready; it is not safe for concurrent use.
+// ToolCalls pairs tool calls with their results as messages arrive. The zero
+// value is ready to use. It is not safe for concurrent use.
 type ToolCalls struct {
 	calls []*ToolCall
 	byID  map[string]*ToolCall
 }
 
-// ToolCall is a call of a tool, and its result once there is one.
+// ToolCall is a tool call, and its result once there is one.
 type ToolCall struct {
 	Use *ToolUseBlock
 	// Result is nil while the tool runs.
 	Result *ToolResultBlock
-	// Output is the tool's own output, richer than Result, in a shape that
-	// depends on the tool. It is nil when a message carried several results.
+	// Output is the tool's own output, richer than Result; its shape depends
+	// on the tool. It is nil if a message carried several results.
 	Output json.RawMessage
-	// Agent is who called.
+	// Agent is the subagent that made the call.
 	Agent Subagent
 }
 
 // Add takes a message into account and returns the calls that it began or
-// ended, in order; nil for a message that has none.
+// ended, in order, or nil if there are none.
 func (c *ToolCalls) Add(m Message) []*ToolCall {
 	var touched []*ToolCall
 	switch m := m.(type) {
@@ -74,12 +74,12 @@ func (c *ToolCalls) Running() (running []*ToolCall) {
 type Subagent struct {
 	// ToolUseID is the call of the agent tool that started it.
 	ToolUseID string
-	// ID, Type and Description name it, where the CLI tells.
+	// ID, Type and Description name it, if the CLI says so.
 	ID, Type, Description string
 }
 
-// SubagentOf returns the subagent that a message belongs to, the zero value for
-// the main conversation.
+// SubagentOf returns the subagent that a message belongs to, or the zero value
+// for the main conversation.
 func SubagentOf(m Message) Subagent {
 	switch m := m.(type) {
 	case *Assistant:
@@ -97,7 +97,8 @@ func SubagentOf(m Message) Subagent {
 }
 
 // TextOf returns what a message says in words: the text of the model or the
-// user, a piece of text, the answer of a result; empty for the others.
+// user, a piece of text, or the answer of a result. It is empty for other
+// messages.
 func TextOf(m Message) string {
 	switch m := m.(type) {
 	case *Assistant:

@@ -17,9 +17,9 @@ type Usage struct {
 	InferenceGeo string `json:"inference_geo,omitzero"`
 	Speed        string `json:"speed,omitzero"`
 
-	// Iterations are the counts of each step of a call that took several, and
-	// FallbackCredit what became of a credit for another model. Both are nil
-	// when the API says nothing.
+	// Iterations are the counts for each step of a call that took several.
+	// FallbackCredit says what happened to a credit for another model. Both
+	// are nil if the API says nothing.
 	Iterations     json.RawMessage `json:"iterations,omitzero"`
 	FallbackCredit json.RawMessage `json:"fallback_credit,omitzero"`
 }

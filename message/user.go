@@ -8,14 +8,14 @@ import (
 )
 
 // User is a message in the user's voice. From the CLI it carries tool results,
-// text that the CLI adds itself, and, when asked for, the echo of what was
+// text that the CLI itself adds, and, if you ask for it, the echo of what was
 // sent. To the CLI it is the prompt; see [NewUser].
 type User struct {
 	Header
 
 	Content Content `json:"-"`
-	// Plain says that Content is one text, written as a string instead of a
-	// list.
+	// Plain says that Content is a single text, written as a string instead of
+	// a list.
 	Plain bool `json:"-"`
 	// ParentToolUseID is the call of the agent tool that this line belongs
 	// to, empty for the main conversation.
@@ -28,22 +28,22 @@ type User struct {
 	IsSynthetic bool `json:"isSynthetic,omitzero"`
 	// IsReplay says that this is the echo of a message sent before.
 	IsReplay bool `json:"isReplay,omitzero"`
-	// ToolResultMeta says of each tool result who allowed or refused the call,
+	// ToolResultMeta says for each tool result who allowed or denied the call,
 	// and why a tool did not run. Older CLIs leave it out.
 	ToolResultMeta []ToolResultMeta `json:"tool_result_meta,omitzero"`
-	// RefusedMessageID is the answer that was refused, in a message by which
+	// RefusedMessageID is the answer that was refused, in a message with which
 	// the CLI asks the same model again.
 	RefusedMessageID string `json:"refused_message_id,omitzero"`
-	// Priority places a message among others that wait.
+	// Priority places a message among other waiting messages.
 	Priority Priority `json:"priority,omitzero"`
-	// Origin says who caused the message, nil when not known.
+	// Origin says who caused the message, nil if not known.
 	Origin *Origin `json:"origin,omitzero"`
 	// ShouldQuery, when false, adds the message to the conversation without
 	// asking the model. Nil means true.
 	ShouldQuery *bool `json:"shouldQuery,omitzero"`
-	// ClientComposed keeps the CLI from reading anything into the text: no
-	// slash commands, no @file, nothing attached. A session refuses to send
-	// such a message to a CLI that is too old for it.
+	// ClientComposed keeps the CLI from interpreting the text: no slash
+	// commands, no @file, no attachments. A session refuses to send such a
+	// message to a CLI that is too old for it.
 	ClientComposed bool      `json:"client_composed,omitzero"`
 	Timestamp      time.Time `json:"-"`
 
@@ -54,7 +54,8 @@ type User struct {
 	TaskDescription string `json:"task_description,omitzero"`
 }
 
-// ToolResultMeta is what the CLI says of a tool result besides the result.
+// ToolResultMeta is what the CLI says about a tool result, beyond the result
+// itself.
 type ToolResultMeta struct {
 	// ID is that of the tool call.
 	ID string `json:"id"`
@@ -78,7 +79,7 @@ type PermissionOutcome struct {
 	ReasonType string `json:"reason_type,omitzero"`
 }
 
-// Priority places a user message among others that wait.
+// Priority places a user message among other waiting messages.
 type Priority string
 
 // The priorities. The set is open.
@@ -139,7 +140,7 @@ func (m *User) decode(raw []byte) error {
 // UnmarshalJSON decodes the wire form, as [Decode] does.
 func (m *User) UnmarshalJSON(data []byte) error { return unmarshal(m, data) }
 
-// MarshalJSON returns Raw, or the wire form of the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (m User) MarshalJSON() ([]byte, error) {
 	if len(m.Raw) != 0 {
 		return m.Raw, nil

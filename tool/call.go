@@ -13,15 +13,15 @@ import (
 
 type requestKey struct{}
 
-// Request returns the MCP request of the call that a context belongs to, nil
-// outside of a call. Its Session is the connection with the CLI.
+// Request returns the MCP request of the call that ctx belongs to, or nil
+// outside a call. Its Session is the connection with the CLI.
 func Request(ctx context.Context) *mcp.CallToolRequest {
 	req, _ := ctx.Value(requestKey{}).(*mcp.CallToolRequest)
 	return req
 }
 
-// UseID returns the id that the call has in the transcript (that of a
-// message.ToolUseBlock), "" outside of a call.
+// UseID returns the id of the call in the transcript (that of a
+// message.ToolUseBlock), or "" outside a call.
 func UseID(ctx context.Context) string {
 	req := Request(ctx)
 	if req == nil {
@@ -31,8 +31,9 @@ func UseID(ctx context.Context) string {
 	return id
 }
 
-// ReportProgress tells the CLI how far the call is: done of total, 0 if that is not
-// known. It does nothing if the CLI has not asked for it.
+// ReportProgress tells the CLI how far the call has got: done out of total,
+// which is 0 if not known. It does nothing if the CLI has not asked for
+// progress.
 func ReportProgress(ctx context.Context, done, total float64, message string) error {
 	req := Request(ctx)
 	if req == nil {

@@ -5,8 +5,8 @@
 //	})
 //	opts.MCPServers = claude.MCPServers{"calc": tool.NewServer(add)}
 //
-// Claude calls it mcp__calc__add; Options.AllowedTools with that name spares
-// the question whether it may.
+// Claude sees it as mcp__calc__add. Put that name in Options.AllowedTools to
+// allow it without asking.
 //
 // # Arguments
 //
@@ -14,31 +14,30 @@
 // fields are required unless they are pointers or have omitempty or omitzero,
 // the tag jsonschema:"…" describes a field to the model, enum:"a,b" lists its
 // values, and a type with a method JSONSchema() json.RawMessage describes
-// itself. What the model sends is checked against the schema before the
-// function is called; what does not fit goes back to the model as an error of
-// the tool, so that it can try again. A type that has no schema, such as one
-// with a channel or an interface with methods, is reported when the session
-// starts.
+// itself. Arguments are checked against the schema before the function is
+// called. If they do not fit, the model gets a tool error and can try again. A
+// type that has no schema, such as one with a channel or an interface with
+// methods, is reported when the session starts.
 //
 // # Results
 //
-// A function returns what it likes. A string is text. Anything else is text in
-// JSON, and if that is an object it is also the structured content of the
+// A function may return any type. A string is text. Anything else is text in
+// JSON, and if that is an object, it is also the structured content of the
 // result, which programs find in the transcript. For images, resources and
-// several pieces return a [*Result]. A returned error is an error of the tool
-// that the model reads, and so is a panic: neither ends the session.
+// several pieces, return a [*Result]. A returned error is a tool error that
+// the model reads, and so is a panic: neither ends the session.
 //
 // # Running
 //
-// Calls run in parallel if the CLI makes them so, which it does for tools that
-// are marked [Tool.ReadOnly]. The context ends when the turn is interrupted
+// Calls run in parallel if the CLI makes them in parallel, which it does for
+// tools marked [Tool.ReadOnly]. The context ends when the turn is interrupted
 // and when the session ends. It has the session ([claude.SessionFrom]), the id
 // of the call in the transcript ([UseID]) and the request ([Request]);
-// [ReportProgress] tells the CLI how far a long call is.
+// [ReportProgress] tells the CLI how far a long call has got.
 //
 // # Servers
 //
 // A [Server] is a set of tools that may change while sessions use it: the next
-// turn sees the change. It is a server of the official MCP SDK inside, and any
-// other such server can be used as well, see [Mount] and [AddTo].
+// turn sees the change. Inside it is a server of the official MCP SDK. You can
+// use any other such server as well; see [Mount] and [AddTo].
 package tool

@@ -17,11 +17,11 @@ type Result struct {
 	// Content is what the model sees, in this order.
 	Content []mcp.Content
 	// Structured is an object for programs that read the transcript. The CLI
-	// takes nothing but objects here.
+	// accepts only objects here.
 	Structured any
 	// IsError says that the tool failed. Returning an error does the same.
 	IsError bool
-	// Meta is passed on as it is.
+	// Meta is passed on unchanged.
 	Meta map[string]any
 }
 
@@ -35,7 +35,7 @@ func Image(mimeType string, data []byte) *Result {
 	return &Result{Content: []mcp.Content{&mcp.ImageContent{MIMEType: mimeType, Data: data}}}
 }
 
-// Resource returns a text that has an address.
+// Resource returns a text with an address.
 func Resource(uri, mimeType, text string) *Result {
 	return &Result{Content: []mcp.Content{&mcp.EmbeddedResource{
 		Resource: &mcp.ResourceContents{URI: uri, MIMEType: mimeType, Text: text},
@@ -46,7 +46,7 @@ func Resource(uri, mimeType, text string) *Result {
 // the result has other content.
 func Structured(v any) *Result { return &Result{Structured: v} }
 
-// With returns r followed by the content of more. The last Structured counts.
+// With returns r followed by the content of more. The last Structured is used.
 func (r *Result) With(more ...*Result) *Result {
 	joined := *r
 	joined.Content = append([]mcp.Content(nil), r.Content...)

@@ -11,9 +11,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Server is an MCP server made of tools, for Options.MCPServers. All methods
-// may be called at any time, also while sessions use it: the CLI is told and
-// fetches the new list, within milliseconds; turns that begin then have it.
+// Server is an MCP server made from tools, for Options.MCPServers. All methods
+// may be called at any time, even while sessions use it. The CLI is notified
+// and fetches the new list within milliseconds; turns that begin after that
+// have it.
 type Server struct {
 	*mounted
 
@@ -22,8 +23,8 @@ type Server struct {
 	err   error
 }
 
-// NewServer returns a server with tools. If one of them cannot be used, the
-// session that gets the server does not start, and says why.
+// NewServer returns a server with tools. If one of them cannot be used, a
+// session with this server does not start, and the error says why.
 func NewServer(tools ...*Tool) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "claude-agent-go", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{
@@ -36,7 +37,7 @@ func NewServer(tools ...*Tool) *Server {
 	return s
 }
 
-// Add adds tools. If one cannot be used or has the name of another, none is
+// Add adds tools. If one cannot be used, or its name is already taken, none is
 // added.
 func (s *Server) Add(tools ...*Tool) error {
 	s.mu.Lock()
@@ -65,7 +66,7 @@ func (s *Server) find(name string) *Tool {
 	return s.tools[name]
 }
 
-// Remove removes tools by their names. Calls that run are not disturbed.
+// Remove removes tools by name. Running calls are not affected.
 func (s *Server) Remove(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +76,7 @@ func (s *Server) Remove(names ...string) {
 	s.server.RemoveTools(names...)
 }
 
-// CheckMCP reports a tool of NewServer that cannot be used.
+// CheckMCP returns an error if a tool given to NewServer cannot be used.
 func (s *Server) CheckMCP() error {
 	if s.mounted == nil {
 		return errors.New("was not made by NewServer")
@@ -109,12 +110,11 @@ func AddTo(server *mcp.Server, tools ...*Tool) error {
 	return nil
 }
 
-// Mount makes any server of the MCP SDK one for Options.MCPServers, with its
+// Mount makes any server of the MCP SDK usable in Options.MCPServers, with its
 // tools, prompts, resources, instructions and notifications. Several sessions
-// may use it at once. A middleware is added to it by which a panic in one of
-// its handlers, and a result that cannot be encoded, are answered as an error
-// and do not end the program. With a server that is nil the session does not
-// start.
+// may use it at once. Mount adds a middleware to the server: a panic in one of
+// its handlers, or a result that cannot be encoded, is answered as an error
+// and does not end the program. If server is nil, the session does not start.
 func Mount(server *mcp.Server) claude.MCPHandler { return mount(server) }
 
 var errNoServer = errors.New("the server is nil")

@@ -14,7 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool is a tool made of a Go function. It is immutable: its methods return
+// Tool is a tool made from a Go function. It is immutable: its methods return
 // changed copies. The same Tool may be in several servers.
 type Tool struct {
 	spec  mcp.Tool
@@ -27,10 +27,10 @@ type Tool struct {
 }
 
 // New returns a tool that calls f. The package documentation says what In and
-// Out may be. If they cannot be used, the session that gets the tool does not
-// start, and says why.
+// Out may be. If they cannot be used, a session with this tool does not start,
+// and the error says why.
 //
-// f may be called several times at once, also by different sessions.
+// f may be called several times at once, even by different sessions.
 func New[In, Out any](name, description string, f func(ctx context.Context, in In) (Out, error)) *Tool {
 	t := &Tool{spec: mcp.Tool{Name: name, Description: description}}
 	out := reflect.TypeFor[Out]()
@@ -57,10 +57,10 @@ func New[In, Out any](name, description string, f func(ctx context.Context, in I
 // nameForm is what the model's API takes for a name.
 var nameForm = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// Name returns the tool's name, without that of a server.
+// Name returns the tool's name, without the server's name.
 func (t *Tool) Name() string { return t.spec.Name }
 
-// Schema returns the JSON Schema of the arguments, nil if there is none.
+// Schema returns the JSON Schema of the arguments, or nil if there is none.
 func (t *Tool) Schema() json.RawMessage {
 	if t.input == nil {
 		return nil
@@ -68,7 +68,7 @@ func (t *Tool) Schema() json.RawMessage {
 	return t.input.JSON()
 }
 
-// Err says why the tool cannot be used, nil if it can.
+// Err says why the tool cannot be used; it is nil if the tool can be used.
 func (t *Tool) Err() error {
 	if t.err == nil {
 		return nil
@@ -105,18 +105,18 @@ func (t *Tool) Title(title string) *Tool {
 	return &c
 }
 
-// SearchHint sets words by which the model finds the tool when there are so
-// many that it must search for them.
+// SearchHint sets words that help the model find the tool when there are so
+// many tools that it must search.
 func (t *Tool) SearchHint(words string) *Tool { return t.Meta("anthropic/searchHint", words) }
 
 // AlwaysLoad shows the tool to the model from the start, without a search.
 func (t *Tool) AlwaysLoad() *Tool { return t.Meta("anthropic/alwaysLoad", true) }
 
-// MaxResultSize sets how many characters of a result go to the model as they
-// are. The CLI puts longer ones into a file and shows their beginning.
+// MaxResultSize sets how many characters of a result the model gets directly.
+// The CLI puts longer results into a file and shows their beginning.
 func (t *Tool) MaxResultSize(chars int) *Tool { return t.Meta("anthropic/maxResultSizeChars", chars) }
 
-// Meta sets an entry of the tool's metadata, for what has no method here.
+// Meta sets an entry of the tool's metadata that has no method here.
 func (t *Tool) Meta(key string, value any) *Tool {
 	c := *t
 	c.spec.Meta = maps.Clone(c.spec.Meta)
