@@ -27,7 +27,7 @@ func (t *Transcript) WantDenied(tb TB, tool, text string) {
 }
 
 // WantDecision fails the test unless the client was asked about the tool and
-// said this.
+// gave this decision.
 func (t *Transcript) WantDecision(tb TB, tool string, want permission.Behavior) {
 	tb.Helper()
 	if u := t.Tool(tb, tool); !u.Asked || u.Decision != want {
@@ -55,7 +55,7 @@ func fate(u *ToolUse) string {
 }
 
 // WantSent fails the test unless a control request with the subtype was sent
-// whose members include those of want, which encodes as a JSON object; nil is
+// whose members include those of want. want encodes as a JSON object; nil is
 // an empty one.
 func (t *Transcript) WantSent(tb TB, subtype string, want any) {
 	tb.Helper()

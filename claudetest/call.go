@@ -10,14 +10,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// ModelCall is one request of the CLI to the Messages API, as a [Model] saw it. It
-// is read-only.
+// ModelCall is one request from the CLI to the Messages API, as seen by a
+// [Model]. It is read-only.
 type ModelCall struct {
 	// Number counts the calls of the conversations from 1. It is 0 for side
 	// calls.
 	Number int
-	// Side says that the call belongs to no conversation. The package
-	// documentation says how the two are told apart.
+	// Side says that the call does not belong to a conversation. The package
+	// documentation says how to distinguish them.
 	Side bool
 	// Model is the model the CLI asked for.
 	Model string
@@ -31,8 +31,8 @@ type ModelCall struct {
 	// that has any, without the reminders that the CLI puts around it. It
 	// stays the same while the model works with tools.
 	Prompt string
-	// ToolResults holds the results in the last user message: those the
-	// model waits for after it called tools.
+	// ToolResults holds the results in the last user message: those the model
+	// is waiting for after it called tools.
 	ToolResults []ToolResult
 	// Tools holds the names of the tools offered to the model.
 	Tools []string
@@ -45,7 +45,7 @@ type ModelCall struct {
 }
 
 // Context ends when the client goes away or the [Model] is closed. A function
-// that waits before it replies should wait for it too.
+// that waits before it replies should also wait for it.
 func (c *ModelCall) Context() context.Context { return c.ctx }
 
 // ModelMessage is one message of a [ModelCall].

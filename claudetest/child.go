@@ -27,17 +27,17 @@ const (
 // holdTime is how long a grandchild lives that nobody ends.
 const holdTime = time.Minute
 
-// Play returns the environment variable that makes a program which calls
-// [Main] play the script of that name.
+// Play returns the environment variable that makes a program that calls [Main]
+// play the script of that name.
 func Play(name string) string { return envPlay + "=" + name }
 
-// PlayFile returns the environment variable that makes a program which calls
+// PlayFile returns the environment variable that makes a program that calls
 // [Main] play the script or the recording in a file.
 func PlayFile(path string) string { return envScript + "=" + path }
 
-// Main makes the program a scripted CLI if it was started as one, and does not
-// return then. Called first in TestMain, it lets the test binary be the child
-// process of its own tests:
+// Main turns the program into a scripted CLI if it was started as one, and
+// then does not return. Call it first in TestMain to let the test binary be
+// the child process of its own tests:
 //
 //	func TestMain(m *testing.M) {
 //		claudetest.Main(map[string]*claudetest.Script{"greeter": greeter})
@@ -68,10 +68,10 @@ func Main(scripts map[string]*Script) {
 	}
 }
 
-// Exec makes this process a CLI that plays the script or the recording in a
-// file, with the streams and signals of the process and the arguments given. It
-// returns the exit code when the session is over. With an error, the file cannot
-// be played and nothing has been read or written.
+// Exec turns this process into a CLI that plays the script or the recording in
+// a file, with the streams and signals of the process and the arguments given.
+// It returns the exit code when the session is over. An error means that the
+// file cannot be played and nothing has been read or written.
 func Exec(path string, args []string) (code int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {

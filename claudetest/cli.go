@@ -14,9 +14,9 @@ import (
 )
 
 // CLI is a scripted CLI in this process: a [claude.Transport] without a child
-// process, without a network and without an account. Each session that it is
-// used for plays the script from its beginning. It works in the bubbles of
-// testing/synctest, and it is safe for concurrent use.
+// process, a network or an account. Each session plays the script from its
+// beginning. It works in the bubbles of testing/synctest, and it is safe for
+// concurrent use.
 //
 //	s, err := claude.Connect(ctx, &claude.Options{
 //		Transport: claudetest.New(claudetest.Say("Hello.")),
@@ -33,14 +33,14 @@ type CLI struct {
 var _ claude.Transport = (*CLI)(nil)
 
 // New returns a CLI whose model gives the replies in order, one per answer,
-// and after them [DefaultText]. Tools give back what the replies say.
+// and then [DefaultText]. Tools return what the replies say.
 func New(replies ...Reply) *CLI { return NewCLI(&Script{Replies: replies}) }
 
 // NewCLI returns a CLI that plays a script.
 func NewCLI(s *Script) *CLI { return &CLI{script: s, known: newConversations(s.Sessions)} }
 
-// NewHost returns a CLI that is an agent of your own. The options are those it
-// starts with; the command line of the session is put on top.
+// NewHost returns a CLI that is your own agent. It starts with these options;
+// the command line of the session is applied on top.
 func NewHost(agent host.Agent, opts *host.Options) *CLI {
 	c := &CLI{script: new(Script), agent: agent}
 	if opts != nil {
@@ -49,7 +49,7 @@ func NewHost(agent host.Agent, opts *host.Options) *CLI {
 	return c
 }
 
-// Start starts a session. It is called by the SDK.
+// Start starts a session. The SDK calls it.
 func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, error) {
 	fromSDK, toCLI := io.Pipe()
 	fromCLI, toSDK := io.Pipe()
@@ -77,7 +77,7 @@ func (c *CLI) Start(_ context.Context, launch *claude.Launch) (claude.Conn, erro
 	return conn, nil
 }
 
-// Transcript returns what was said in the last session so far, nil if there
+// Transcript returns what was said in the last session so far, or nil if there
 // was none.
 func (c *CLI) Transcript() *Transcript {
 	c.mu.Lock()

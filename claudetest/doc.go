@@ -3,10 +3,10 @@
 //
 // # A CLI that does what you want
 //
-// [New] is a CLI without a process: a Transport for the SDK that plays a script
-// on package host. Everything around the script is as with the real CLI:
-// hooks and permissions are asked, tools give back what the script says, the
-// result counts and costs. A few lines are a whole session:
+// [New] is a CLI without a process: a Transport for the SDK that plays a
+// script on package host. Everything around the script works as in the real
+// CLI: hooks and permissions are asked, tools return what the script says, and
+// the result has counts and costs. A few lines make a whole session:
 //
 //	cli := claudetest.New(
 //		claudetest.UseTool("Bash", map[string]string{"command": "make"}),
@@ -16,17 +16,17 @@
 //	cli.Transcript().WantRan(t, "Bash")
 //
 // It is fast and works in bubbles of testing/synctest. [NewCLI] takes a
-// [Script] with more to say: computed answers, tools by name, permission
-// rules, and faults ([Fault]): lines cut at any byte, glued or garbled, silence,
-// slow reading, floods of stderr, exits and signals at any line. [NewHost] makes
-// an agent of your own a CLI. [ParseScript] reads scripts from files. A [CLI]
-// may serve any number of sessions, each of which begins the script anew.
+// [Script] with more in it: computed answers, tools by name, permission rules,
+// and faults ([Fault]): lines cut at any byte, glued or garbled, silence, slow
+// reading, floods of stderr, exits and signals at any line. [NewHost] makes a
+// CLI from your own agent. [ParseScript] reads scripts from files. A [CLI] may
+// serve any number of sessions; each starts the script from the beginning.
 //
 // # A CLI that is a process
 //
-// Where a process is wanted, with pipes, signals and an exit code, [Main] lets
-// the test binary be the CLI. TestMain calls it first, [Play] or [PlayFile] in
-// the environment of the session say what to play:
+// If you want a process, with pipes, signals and an exit code, [Main] lets the
+// test binary be the CLI. Call it first in TestMain. [Play] or [PlayFile] in
+// the environment of the session says what to play:
 //
 //	func TestMain(m *testing.M) {
 //		claudetest.Main(map[string]*claudetest.Script{"greeter": greeter})
@@ -44,10 +44,11 @@
 // [Transcript.Hooks], [Transcript.Requests] and others read it, the methods that
 // begin with Want fail a test, and [Golden] compares it with a file.
 //
-// [Record] writes the transcript of any session as it goes, also of one with
-// the real CLI, secrets left out; [Redaction] says what counts as one. [Replay]
-// plays a transcript to the SDK again, without the CLI, and says where a session
-// first differs: in what the SDK wrote, in its order, in a reply too many.
+// [Record] writes the transcript of any session as it runs, even with the real
+// CLI, and leaves secrets out; [Redaction] says what counts as one. [Replay]
+// plays a transcript to the SDK again, without the CLI, and reports where a
+// session first differs: in what the SDK wrote, in its order, or in an extra
+// reply.
 //
 //	rec := claudetest.Record(nil, file, nil) // nil: a child process
 //	claude.Ask(ctx, prompt, &claude.Options{Transport: rec})
@@ -59,8 +60,8 @@
 // # A model that says what you want
 //
 // The CLI decides nothing by itself: a model behind an HTTP API tells it what
-// to say and which tools to call. [Model] stands in for that API on loopback.
-// The CLI is the real one, and everything it does around the model (tools,
+// to say and which tools to call. [Model] replaces that API on loopback. The
+// CLI is the real one, and everything it does around the model (tools,
 // permissions, hooks, retries, interrupts) is what users will see:
 //
 //	model := claudetest.NewModel(
@@ -72,16 +73,17 @@
 //	defer model.Close()
 //	cmd.Env = append(model.Env(home), "PATH="+os.Getenv("PATH"))
 //
-// A script gives one [Reply] per call of the model, and a turn of the user is
-// often several calls: one that asks for a tool, and one more with the result.
-// When replies depend on what was asked, [NewModelFunc] computes them from the
-// [ModelCall]. [ParseReplies] reads a script from JSON. Afterwards [Model.Calls]
-// tells what the model was asked, and [Model.Unused] whether all was said.
+// A script gives one [Reply] per model call, and one user turn often takes
+// several calls: one that asks for a tool, and another with the result. If
+// replies depend on what was asked, [NewModelFunc] computes them from the
+// [ModelCall]. [ParseReplies] reads a script from JSON. Afterwards,
+// [Model.Calls] returns what the model was asked, and [Model.Unused] how many
+// replies are left.
 //
 // # When things go wrong
 //
 // Most of what is hard to test happens in the middle of a reply. [Reply.Hold]
-// stops there until the test goes on, so that an interrupt comes at a known
+// stops there until the test continues, so that an interrupt comes at a known
 // moment and not after a pause that is usually long enough. [Reply.Cut] breaks
 // the connection, [Reply.CutWith] sends an error event, [Fail] answers with an
 // HTTP error. The CLI tries again after nearly all of them, and each attempt
@@ -90,33 +92,34 @@
 //
 // # Side calls
 //
-// Besides the conversation the CLI runs errands: a title for the session, the
-// verdict of a prompt hook, in older versions also warming up sub-agents and
-// looking at shell commands. They must not eat the replies of a script, so a
-// Model tells them apart: a call is a side call when
+// Besides the conversation, the CLI makes other calls: for a title of the
+// session, for the verdict of a prompt hook, and in older versions also to
+// warm up subagents and to look at shell commands. They must not use up the
+// replies of a script, so a Model distinguishes them: a call is a side call if
 //
 //   - it consists of the one word Warmup, or
 //   - it offers no tools and asks for an answer by a JSON Schema, or
 //   - it offers no tools, goes to a haiku model and carries neither thinking
 //     nor context_management.
 //
-// Everything else belongs to a conversation, be it the user's or a
-// sub-agent's. Sub-agents of newer versions run in the background, so nobody
-// knows whose call comes first: script them with [Delegate], or use
-// [NewModelFunc] and look at the first message. Conversations also include what a test asks for itself: compaction
-// and side questions repeat the whole conversation, with tools, and take a
-// reply.
+// Everything else belongs to a conversation, either the user's or a
+// subagent's. Subagents of newer versions run in the background, so the order
+// of calls is not known: script them with [Delegate], or use [NewModelFunc]
+// and look at the first message. Conversations also include what a test itself
+// asks for: compaction and side questions repeat the whole conversation, with
+// tools, and take a reply.
 //
-// The rules come from watching versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and
-// 2.1.325, not from a specification. The third one takes a conversation for an
-// errand when it runs on a haiku model with every tool switched off and without
-// thinking, as 2.1.0 does; [Model.HandleSide] answers that one.
+// The rules come from observing versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and
+// 2.1.325, not from a specification. The third rule mistakes a conversation
+// for a side call if it runs on a haiku model with every tool turned off and
+// without thinking, as 2.1.0 does; [Model.HandleSide] answers that one.
 //
 // # Why there is no testing.TB
 //
-// Nothing here imports the testing package. Scripted models and CLIs are of use
-// outside of tests as well: in examples, demonstrations and tools that a program
+// Nothing here imports the testing package. Scripted models and CLIs are also
+// useful outside tests: in examples, demonstrations and tools that a program
 // links, which must not carry the flags and weight of package testing.
 // Constructors return errors and values have a Close, so a test adds its own
-// t.Cleanup; assertions take the small [TB], which every testing.TB is.
+// t.Cleanup; assertions take the small [TB], which every testing.TB
+// implements.
 package claudetest

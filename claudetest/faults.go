@@ -11,26 +11,26 @@ import (
 )
 
 // Fault is something that goes wrong at a known moment: before the CLI writes
-// its Line-th line, counted from 1, or with Line 0 before anything else. What a
-// Fault says happens in the order of its fields.
+// line number Line, counted from 1, or, if Line is 0, before anything else.
+// The parts of a Fault happen in the order of its fields.
 type Fault struct {
 	Line int `json:"line"`
-	// Pause waits before going on.
+	// Pause waits before continuing.
 	Pause time.Duration `json:"-"`
-	// Stderr is written to standard error, StderrBytes says how often it is
-	// repeated: until so many bytes are written.
+	// Stderr is written to standard error. StderrBytes repeats it until that
+	// many bytes are written.
 	Stderr      string `json:"stderr"`
 	StderrBytes int    `json:"stderr_bytes"`
-	// Garbage is written as a line: text that is no frame.
+	// Garbage is written as a line of text that is not a frame.
 	Garbage string `json:"garbage"`
-	// Oversized writes a line of so many bytes.
+	// Oversized writes a line of this many bytes.
 	Oversized int `json:"oversized"`
-	// Half writes the beginning of a line and no line feed.
+	// Half writes the beginning of a line, without a line feed.
 	Half string `json:"half"`
-	// Silent lets nothing more be written, while the CLI lives on.
+	// Silent stops all output while the CLI stays alive.
 	Silent bool `json:"silent"`
-	// Signal ends the process by that signal: "KILL", "TERM", "SEGV". In this
-	// process it ends with the code that a shell would report.
+	// Signal ends the process with that signal: "KILL", "TERM", "SEGV". A CLI
+	// in this process ends with the code that a shell would report.
 	Signal string `json:"signal"`
 	// Exit ends the process with a code.
 	Exit *int `json:"exit"`

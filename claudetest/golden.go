@@ -13,15 +13,15 @@ import (
 )
 
 // Golden compares a session with the transcript in a file, and fails the test
-// where they first differ. With update it writes the file instead, so that a
-// test can have a flag for it:
+// where they first differ. With update it writes the file instead, so a test
+// can have a flag for it:
 //
 //	var update = flag.Bool("update", false, "write golden files")
 //
 //	claudetest.Golden(t, "testdata/session.ndjson", cli.Transcript(), *update)
 //
 // Both are compared in the form of [Transcript.Stable], so that ids and times
-// do not count.
+// do not matter.
 func Golden(tb TB, path string, t *Transcript, update bool) {
 	tb.Helper()
 	var got bytes.Buffer
@@ -99,9 +99,9 @@ var (
 	duration  = regexp.MustCompile(`("(?:[a-z_]*_ms|pid)":)\d+(\.\d+)?`)
 )
 
-// Stable returns a copy of the transcript in which whatever differs from run
-// to run is replaced: ids by their number in order of appearance, times and
-// process ids by zero.
+// Stable returns a copy of the transcript in which everything that differs
+// from run to run is replaced: ids by their number in order of appearance,
+// times and process ids by zero.
 func (t *Transcript) Stable() *Transcript {
 	ids := make(map[string]string)
 	number := func(id string) string {

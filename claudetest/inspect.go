@@ -18,23 +18,23 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// ToolUse is what became of one tool call.
+// ToolUse is a tool call and its outcome.
 type ToolUse struct {
 	ID, Name string
 	// Input is what the model asked for. A hook or the client may have changed
 	// it afterwards.
 	Input json.RawMessage
-	// Asked says that the client was asked for permission, Decision what it
-	// said: allow or deny, empty if it said nothing that can be read.
+	// Asked says that the client was asked for permission. Decision is its
+	// answer: allow or deny, or empty if it gave no readable answer.
 	Asked    bool
 	Decision permission.Behavior
-	// Message is that of a denial.
+	// Message is the message of a denial.
 	Message string
-	// Done says that there is a result, Output its text, IsError that it is
-	// an error. Ran says that the tool really ran: nobody refused it, and
-	// every hook that had to agree has answered. A call that a rule denied
-	// shows as such once the turn has its result; one that an interrupt ended
-	// counts as run.
+	// Done says that there is a result, Output is its text, and IsError says
+	// that it is an error. Ran says that the tool really ran: it was not
+	// denied, and every hook that had to agree has answered. A call denied by
+	// a rule shows as denied once the turn has its result; one that an
+	// interrupt ended counts as run.
 	Done, Ran, IsError bool
 	Output             string
 }
@@ -45,7 +45,7 @@ type HookCall struct {
 	// CallbackID is the hook's name in the handshake.
 	CallbackID string
 	Input      json.RawMessage
-	// Reply is the answer, nil if there was none.
+	// Reply is the answer, or nil if there was none.
 	Reply json.RawMessage
 }
 

@@ -16,15 +16,15 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// DefaultText is what a [Model] says when its script is used up, and what it
-// answers to side calls.
+// DefaultText is what a [Model] says when its script is used up, and its
+// answer to side calls.
 const DefaultText = "Hello from the scripted model."
 
-// Model stands in for the Messages API: an HTTP server on loopback that the
-// real CLI talks to instead of the service. It is safe for concurrent use.
+// Model replaces the Messages API: an HTTP server on loopback that the real
+// CLI talks to instead of the service. It is safe for concurrent use.
 //
-// A Model is also an [http.Handler], for programs that bring a server of
-// their own and call neither Start nor Close.
+// A Model is also an [http.Handler], for programs that have their own server
+// and call neither Start nor Close.
 type Model struct {
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -45,24 +45,24 @@ type Model struct {
 }
 
 // NewModel returns a model that gives the replies in order, one per call of a
-// conversation, and after them [DefaultText]. An attempt that the CLI repeats
-// after an error is a call of its own.
+// conversation, and then [DefaultText]. If the CLI retries after an error,
+// each attempt counts as a call.
 func NewModel(replies ...Reply) *Model {
 	m := &Model{script: newSequence(replies), agents: make(map[string]*sequence)}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	return m
 }
 
-// NewModelFunc returns a model whose replies are computed. Calls of parallel
-// conversations (sub-agents) come at the same time, so fn must be safe for
-// concurrent use.
+// NewModelFunc returns a model whose replies are computed. Parallel
+// conversations (subagents) make calls at the same time, so fn must be safe
+// for concurrent use.
 func NewModelFunc(fn func(*ModelCall) Reply) *Model {
 	m := NewModel()
 	m.main = fn
 	return m
 }
 
-// Add appends replies to the script, also while the model runs.
+// Add appends replies to the script, even while the model runs.
 func (m *Model) Add(replies ...Reply) {
 	m.script.add(replies)
 }
@@ -112,8 +112,8 @@ func (m *Model) URL() string {
 }
 
 // Close stops listening, breaks open streams and waits until every connection
-// has ended. A function given to the model that waits must therefore heed
-// [ModelCall.Context]. Close may be called more than once.
+// has ended. A function given to the model must therefore stop waiting when
+// [ModelCall.Context] ends. Close may be called more than once.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	m.closed = true
@@ -135,7 +135,7 @@ func (m *Model) Calls() []*ModelCall {
 	return slices.Clone(m.calls)
 }
 
-// Stray returns the requests so far that were no calls of the Messages API,
+// Stray returns the requests so far that were not calls of the Messages API,
 // as "METHOD /path". They were answered with 404, HEAD with 200: some versions
 // of the CLI begin with "HEAD /".
 func (m *Model) Stray() []string {
@@ -144,8 +144,8 @@ func (m *Model) Stray() []string {
 	return slices.Clone(m.stray)
 }
 
-// Unused returns how many replies of the script have not been given, those of
-// sub-agents that were started included.
+// Unused returns how many replies of the script have not been given, including
+// those of subagents that were started.
 func (m *Model) Unused() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -157,7 +157,7 @@ func (m *Model) Unused() int {
 }
 
 // Env returns the variables that point a CLI at this model and keep it off the
-// network, with home as its HOME. The caller adds PATH, and nothing of its own
+// network, with home as its HOME. Add PATH, but nothing from your own
 // environment that the CLI should not see.
 func (m *Model) Env(home string) []string {
 	return []string{

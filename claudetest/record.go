@@ -11,23 +11,24 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Redaction says what a recording must not show. The zero value, and a nil
-// pointer, hide API keys and the values of environment variables, of settings
-// and of MCP servers whose names say that they are secret: by a part such as
-// KEY, TOKEN, SECRET or PASSWORD.
-// Values of fewer than eight bytes are no secrets unless Secrets names them.
+// Redaction says what a recording must not show. The zero value, or a nil
+// pointer, hides API keys and the values of environment variables, settings
+// and MCP servers whose names mark them as secret, with a part such as KEY,
+// TOKEN, SECRET or PASSWORD. Values of fewer than eight bytes are not secrets
+// unless Secrets names them.
 //
-// Secrets are found in whatever way JSON escapes them, but only in one piece:
-// one that is streamed in several lines is not.
+// Secrets are found however JSON escapes them, but only in one piece: a secret
+// streamed over several lines is not found.
 type Redaction struct {
 	// Secrets are further texts to hide.
 	Secrets []string
-	// Line, if set, changes each line after that. It returns valid JSON.
+	// Line, if set, changes each line after redaction. It must return valid
+	// JSON.
 	Line func(dir Dir, msg json.RawMessage) json.RawMessage
 }
 
-// Recorder is a [claude.Transport] that writes down what is said through
-// another one.
+// Recorder is a [claude.Transport] that records what is said through another
+// one.
 type Recorder struct {
 	next claude.Transport
 	red  Redaction
@@ -41,8 +42,8 @@ var _ claude.Transport = (*Recorder)(nil)
 
 // Record returns a Transport that starts the CLI with next, or as a child
 // process if next is nil, and writes every line of the session to w as it
-// goes, with its time: the file that [Replay] plays. Sessions that run at the
-// same time need recorders of their own.
+// happens, with its time. [Replay] plays the resulting file. Concurrent
+// sessions each need their own recorder.
 func Record(next claude.Transport, w io.Writer, redaction *Redaction) *Recorder {
 	if next == nil {
 		next = claude.ChildProcess()
@@ -54,15 +55,15 @@ func Record(next claude.Transport, w io.Writer, redaction *Redaction) *Recorder 
 	return r
 }
 
-// Err returns the first error of writing the recording. The session goes on
-// without it.
+// Err returns the first error of writing the recording. The session continues
+// without the recording.
 func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
 }
 
-// Start starts a session. It is called by the SDK.
+// Start starts a session. The SDK calls it.
 func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
 	hide := r.red.hider(launch)
 	t := newTranscript()

@@ -19,12 +19,12 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// Replayer is a [claude.Transport] that plays a recorded session and holds the
-// SDK to it: it says what the CLI said, and wants to be told what the CLI was
-// told, in the same order and with the same values. Ids that the SDK makes up
-// may differ.
+// Replayer is a [claude.Transport] that plays a recorded session and checks
+// the SDK against it. It says what the CLI said, and expects the SDK to write
+// the same lines, in the same order and with the same values. Ids that the SDK
+// makes up may differ.
 type Replayer struct {
-	// Timeout is how long the replay waits for a line of the SDK: 10 s.
+	// Timeout is how long the replay waits for a line from the SDK: 10 s.
 	Timeout time.Duration
 
 	entries []TranscriptEntry
@@ -42,8 +42,8 @@ func Replay(t *Transcript) *Replayer {
 	return &Replayer{Timeout: 10 * time.Second, entries: t.Entries()}
 }
 
-// Err returns where the last session first differed from the recording, nil if
-// it did not. The session itself fails with the same [*Difference].
+// Err returns where the last session first differed from the recording, or nil
+// if it did not. The session itself fails with the same [*Difference].
 func (r *Replayer) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,7 @@ func show(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// Start starts a session. It is called by the SDK.
+// Start starts a session. The SDK calls it.
 func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, error) {
 	fromSDK, toCLI := io.Pipe()
 	fromCLI, toSDK := io.Pipe()

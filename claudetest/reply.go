@@ -13,9 +13,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Reply is what a [Model] answers to one call. It is made by [Say], [Think],
-// [UseTool], [UseTools] or [Fail] and refined by its methods, each of which
-// returns a changed copy:
+// Reply is the answer of a [Model] to one call. Make it with [Say], [Think],
+// [UseTool], [UseTools] or [Fail] and refine it with its methods, each of
+// which returns a changed copy:
 //
 //	claudetest.Say("one moment").With(claudetest.UseTool("Bash", input)).Chunks(8, time.Millisecond)
 //
@@ -69,7 +69,7 @@ const (
 	kindToolUse  = "tool_use"
 )
 
-// ReplyUsage is the token count that a reply reports. The zero value stands for a
+// ReplyUsage is the token count that a reply reports. The zero value means a
 // small made-up count.
 type ReplyUsage struct {
 	InputTokens              int `json:"input_tokens"`
@@ -82,23 +82,23 @@ var defaultUsage = ReplyUsage{InputTokens: 10, OutputTokens: 5}
 
 // ScriptedCall is one tool call of a [Reply].
 type ScriptedCall struct {
-	// ID is the id of the call. Empty means one that is unique in the Model.
+	// ID is the id of the call. Empty means an id that is unique in the Model.
 	ID string
-	// Name is the tool's name, for tools of an MCP server mcp__server__tool.
+	// Name is the tool's name; for tools of an MCP server, mcp__server__tool.
 	Name string
-	// Input is encoded with encoding/json; nil stands for {}. A
-	// json.RawMessage is sent as it is, also when it is not JSON.
+	// Input is encoded with encoding/json; nil means {}. A json.RawMessage is
+	// sent as it is, even if it is not JSON.
 	Input any
-	// Output is what the tool gives back when the CLI is scripted too: a
-	// text, an error, a [host.ToolOutput], or anything that encodes as JSON. Nil
-	// stands for what the script says of the tool. A real CLI runs the tool.
+	// Output is what the tool returns if the CLI is also scripted: a text, an
+	// error, a [host.ToolOutput], or anything that encodes as JSON. Nil means
+	// what the script says about the tool. A real CLI runs the tool.
 	Output any
-	// Replies are what the sub-agent says that a call of the tool Agent
-	// starts: one for each answer, in order, and after them [DefaultText]. See
-	// [Delegate].
+	// Replies are what the subagent started by a call of the tool Agent says:
+	// one for each answer, in order, and then [DefaultText]. See [Delegate].
 	Replies []Reply
-	// Request is what a scripted CLI's question for permission says besides
-	// the tool's name and input, such as a reason or a blocked path.
+	// Request is what a scripted CLI says when it asks for permission, in
+	// addition to the tool's name and input, such as a reason or a blocked
+	// path.
 	Request *permission.Request
 }
 
@@ -122,9 +122,9 @@ func UseTool(name string, input any) Reply {
 }
 
 // Answer gives the typed answer that [claude.AskAs] and Options.OutputSchema
-// ask for: the call of the tool by which the model of the CLI gives it. What
-// does not encode as an object is wrapped as [claude.SchemaFor] describes. It
-// panics when v cannot be encoded.
+// ask for, by calling the tool that the CLI's model uses for it. A value that
+// does not encode as an object is wrapped as [claude.SchemaFor] describes.
+// Answer panics if v cannot be encoded.
 //
 //	cli := claudetest.New(claudetest.Answer(City{Name: "Oslo"}))
 //	city, _, err := claude.AskAs[City](ctx, "Where?", &claude.Options{Transport: cli})
@@ -139,9 +139,9 @@ func Answer(v any) Reply {
 // answerTool is the tool by which a model gives an answer that has a schema.
 const answerTool = "StructuredOutput"
 
-// Delegate starts a sub-agent of a type, with a prompt and what it is going to
-// say and do. As with the CLI it works in the background: the next reply is
-// given while it is at work, and when it is done one more, in a turn of its own.
+// Delegate starts a subagent of a type, with a prompt and what it will say and
+// do. As in the CLI, it works in the background: the next reply is given while
+// it works, and another one when it is done, in a separate turn.
 //
 //	cli := claudetest.New(
 //		claudetest.Delegate("general-purpose", "Count the files.",
@@ -152,14 +152,14 @@ const answerTool = "StructuredOutput"
 //		claudetest.Say("There are three files."),
 //	)
 //
-// A [Model] serves the same script to sub-agents of the real CLI. It knows them
-// by their prompts, which should therefore differ. For more, such as several at
+// A [Model] serves the same script to subagents of the real CLI. It recognises
+// them by their prompts, so these should differ. For more, such as several at
 // once, call the tool Agent with [UseTools] and [ScriptedCall.Replies].
 func Delegate(agentType, prompt string, replies ...Reply) Reply {
 	return delegate(agentInput{Prompt: prompt, Description: description(prompt), Type: agentType}, replies)
 }
 
-// DelegateAndWait is [Delegate] for a sub-agent that is waited for: what it says
+// DelegateAndWait is [Delegate] for a subagent in the foreground: what it says
 // last is the result of the call, and the next reply is given after that.
 func DelegateAndWait(agentType, prompt string, replies ...Reply) Reply {
 	return delegate(agentInput{prompt, description(prompt), agentType, new(false)}, replies)
@@ -189,7 +189,7 @@ func description(prompt string) string {
 }
 
 // UseTools calls several tools in one reply, which the CLI may run in
-// parallel. It panics when an input cannot be encoded.
+// parallel. It panics if an input cannot be encoded.
 func UseTools(calls ...ScriptedCall) Reply {
 	var r Reply
 	for _, c := range calls {
@@ -216,23 +216,23 @@ func encodeInput(c ScriptedCall) json.RawMessage {
 
 // Fail answers the call with an HTTP error instead of a message, for example
 // Fail(529, "overloaded_error", "Overloaded"). Each new attempt of the CLI is
-// a call that takes the next reply. It tries again after 401, 429 and 5xx with
-// a growing delay. 2.1.325 also repeats a 400, with fewer beta features, and a
-// 404, without streaming. To make a turn fail, use [Reply.Forever].
+// a call that takes the next reply. The CLI tries again after 401, 429 and 5xx
+// with a growing delay. 2.1.325 also retries a 400, with fewer beta features,
+// and a 404, without streaming. To make a turn fail, use [Reply.Forever].
 func Fail(status int, errorType, message string) Reply {
 	return Reply{failure: &failure{status, errorType, message}}
 }
 
 // With returns r followed by the content of more, as one message. Everything
-// but the content is r's.
+// except the content comes from r.
 func (r Reply) With(more Reply) Reply {
 	r.blocks = slices.Concat(r.blocks, more.blocks)
 	return r
 }
 
 // Chunks sets how the content is streamed: in pieces of size bytes, rounded to
-// whole characters, with a pause after each. A size of 0 stands for the
-// default, about 64 pieces, or fewer of 16 bytes.
+// whole characters, with a pause after each. A size of 0 means the default,
+// about 64 pieces, or fewer of 16 bytes.
 func (r Reply) Chunks(size int, pause time.Duration) Reply {
 	r.chunkSize, r.chunkDelay = size, pause
 	return r
@@ -245,8 +245,8 @@ func (r Reply) After(delay time.Duration) Reply {
 }
 
 // Hold streams the first half of the content, at least one piece, and then
-// waits until release is closed or the client goes away; with nil it waits for
-// the client alone. A call without streaming waits before it is answered.
+// waits until release is closed or the client goes away; with nil it waits
+// only for the client. A call without streaming waits before it is answered.
 func (r Reply) Hold(release <-chan struct{}) Reply {
 	r.hold, r.holds = release, true
 	return r
@@ -267,15 +267,15 @@ func (r Reply) CutWith(errorType, message string) Reply {
 	return r
 }
 
-// Forever makes the reply the answer to every further call of the script, too.
-// Replies after it are not reached.
+// Forever also gives this reply to every further call of the script. Replies
+// after it are not reached.
 func (r Reply) Forever() Reply {
 	r.forever = true
 	return r
 }
 
-// StopReason sets the reason why the model stopped, such as max_tokens. The
-// default is tool_use when the reply calls a tool and end_turn otherwise.
+// StopReason sets why the model stopped, such as max_tokens. The default is
+// tool_use if the reply calls a tool, and end_turn otherwise.
 func (r Reply) StopReason(reason string) Reply {
 	r.stopReason = reason
 	return r

@@ -6,40 +6,41 @@ import (
 	"github.com/claude-agent-go/claude/host"
 )
 
-// Script is what a scripted CLI does: what its model says, what its tools give
-// back, and what goes wrong. [ParseScript] reads one from a file.
+// Script is what a scripted CLI does: what its model says, what its tools
+// return, and what goes wrong. [ParseScript] reads one from a file.
 type Script struct {
 	// Replies are the answers of the model, in order: several for a turn with
-	// tools. After them it says [DefaultText].
+	// tools. After them, it says [DefaultText].
 	Replies []Reply
 	// Model computes the answers instead. It may be called by several
 	// sessions at once.
 	Model func(*ModelCall) Reply
-	// Tools says what tools give back, by name, unless a [ScriptedCall] says it.
-	// Without either a tool says "ok", and one of a server in the client runs
-	// there.
+	// Tools says what tools return, by name, unless a [ScriptedCall] says it.
+	// Without either, a tool returns "ok", and a tool of a server in the
+	// client runs there.
 	Tools map[string]host.RunFunc
-	// Sessions are the ids of conversations that can be resumed, besides those
-	// that the same [CLI] has had. Another one ends the CLI with an error.
+	// Sessions are the ids of conversations that can be resumed, in addition
+	// to those that the same [CLI] has had. Any other id ends the CLI with an
+	// error.
 	Sessions []string
-	// Options is what the CLI says of itself. The command line goes before
-	// it.
+	// Options is what the CLI says about itself. The command line takes
+	// precedence.
 	Options host.Options
 
-	// Chunk writes the output in pieces of so many bytes.
+	// Chunk writes the output in pieces of this many bytes.
 	Chunk int
-	// Glue writes lines together with the next one, as long as nobody waits
-	// for them.
+	// Glue writes lines together with the next one, as long as nothing is
+	// waiting for them.
 	Glue bool
-	// SlowRead waits so long before each piece of the input.
+	// SlowRead waits this long before each piece of the input.
 	SlowRead time.Duration
-	// IgnoreEOF lets the CLI live on when its input has ended.
+	// IgnoreEOF keeps the CLI alive when its input has ended.
 	IgnoreEOF bool
-	// IgnoreTerm lets it live on after SIGTERM.
+	// IgnoreTerm keeps it alive after SIGTERM.
 	IgnoreTerm bool
-	// Grandchild starts a process that holds the CLI's pipes open after it
-	// has ended. Only a CLI that is a process of its own can.
+	// Grandchild starts a process that holds the CLI's pipes open after the
+	// CLI has ended. It works only for a CLI that is its own process.
 	Grandchild bool
-	// Faults go wrong at known moments.
+	// Faults are things that go wrong at known moments.
 	Faults []Fault
 }

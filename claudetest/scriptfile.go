@@ -16,7 +16,7 @@ import (
 // ParseScript reads a script in one of three forms.
 //
 // A JSON list holds replies, as [ParseReplies] reads them; a tool call may say
-// what the tool gives back with "output" (any JSON) or "error" (a text).
+// what the tool returns with "output" (any JSON) or "error" (a text).
 //
 // A JSON object holds any of these fields:
 //
@@ -31,8 +31,8 @@ import (
 //	faults       a list of objects with line, pause_ms, stderr, stderr_bytes,
 //	             garbage, oversized, half, silent, signal, exit: see [Fault]
 //
-// Anything else is an archive of texts: what stands before the first section is
-// a comment, and each section is a piece of the conversation.
+// Anything else is an archive of texts: the text before the first section is a
+// comment, and each section is a piece of the conversation.
 //
 //	-- think --
 //	Where is it written?

@@ -28,8 +28,8 @@ type TranscriptEntry struct {
 	Dir Dir `json:"dir"`
 	// TMS is the time in milliseconds since the start.
 	TMS int64 `json:"t_ms"`
-	// Msg is the line. One that is no JSON is {"_raw": "the text"}, and the
-	// end of the input {"_eof": true}.
+	// Msg is the line. A line that is not JSON is {"_raw": "the text"}, and
+	// the end of the input is {"_eof": true}.
 	Msg json.RawMessage `json:"msg"`
 }
 
@@ -45,7 +45,7 @@ type Transcript struct {
 
 func newTranscript() *Transcript { return &Transcript{began: time.Now()} }
 
-// NewTranscript returns a transcript of lines that come from elsewhere.
+// NewTranscript returns a transcript of the given lines.
 func NewTranscript(entries ...TranscriptEntry) *Transcript {
 	t := newTranscript()
 	t.entries = slices.Clone(entries)
@@ -53,7 +53,7 @@ func NewTranscript(entries ...TranscriptEntry) *Transcript {
 }
 
 // ReadTranscript reads a transcript in the form that [Record] writes: one JSON
-// object a line.
+// object per line.
 func ReadTranscript(r io.Reader) (*Transcript, error) {
 	t := newTranscript()
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -85,7 +85,7 @@ func (t *Transcript) Entries() []TranscriptEntry {
 	return slices.Clone(t.entries)
 }
 
-// WriteTo writes the transcript, one JSON object a line.
+// WriteTo writes the transcript, one JSON object per line.
 func (t *Transcript) WriteTo(w io.Writer) (n int64, err error) {
 	for _, e := range t.Entries() {
 		line, err := jsonx.Marshal(e)

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// Rename gives a session a title. A live CLI takes it over.
+// Rename changes the title of a session. A live CLI picks it up.
 func (h *History) Rename(ctx context.Context, id, title string) error {
 	title = strings.TrimSpace(title)
 	if title == "" {
@@ -23,8 +23,8 @@ func (h *History) Rename(ctx context.Context, id, title string) error {
 	return h.append(ctx, id, transcript.Title(id, title))
 }
 
-// Tag gives a session a tag, in the place of the one it had. An empty tag takes
-// it away. Characters that nobody can see are removed from it.
+// Tag sets the tag of a session, replacing the one it had. An empty tag
+// removes it. Invisible characters are removed from the tag.
 func (h *History) Tag(ctx context.Context, id, tag string) error {
 	clean := transcript.CleanTag(tag)
 	if clean == "" && tag != "" {
@@ -59,11 +59,11 @@ func (h *History) append(ctx context.Context, id string, line []byte) error {
 	})
 }
 
-// Archive marks a session as archived, wherever it is. Listings still have it
-// unless they are told otherwise, and the next prompt takes it out again.
+// Archive marks a session as archived, wherever it is. Listings still include
+// it unless told otherwise, and the next prompt unarchives it.
 func (h *History) Archive(ctx context.Context, id string) error { return h.archive(ctx, id, true) }
 
-// Unarchive takes the mark away.
+// Unarchive removes the mark.
 func (h *History) Unarchive(ctx context.Context, id string) error { return h.archive(ctx, id, false) }
 
 func (h *History) archive(ctx context.Context, id string, on bool) error {
@@ -106,10 +106,11 @@ type Removed struct {
 	Bytes int64
 }
 
-// Delete removes a session for good: its transcript, those of its sub-agents, and
-// the copies of files that were kept to rewind to. It returns what it removed,
-// also if it could not remove everything: then the transcript is still there and
-// Delete can be called again. A CLI that has the session open may write it anew.
+// Delete removes a session permanently: its transcript, those of its
+// subagents, and the copies of files kept for rewinding. It returns what it
+// removed, even if it could not remove everything: then the transcript is
+// still there and you can call Delete again. A CLI that has the session open
+// may write it again.
 func (h *History) Delete(ctx context.Context, id string) (removed Removed, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		if ctx.Err() != nil {

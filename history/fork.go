@@ -18,17 +18,18 @@ import (
 type ForkOptions struct {
 	// UpTo is the id of the last message of the copy, as in Message.UUID.
 	UpTo string
-	// Title is the title of the copy; "" is that of the original with "(fork)".
+	// Title is the title of the copy; "" means that of the original with
+	// "(fork)".
 	Title string
-	// KeepDeferred also copies a tool call that a hook has put off, and what
-	// was to come after it. Both sessions then ask for the same call, and
-	// both can run it; without it the copy ends before the call.
+	// KeepDeferred also copies a tool call that a hook deferred, and what was
+	// to come after it. Both sessions then ask for the same call, and both can
+	// run it. Without it, the copy ends before the call.
 	KeepDeferred bool
 }
 
-// Fork copies a conversation into a session of its own, which can be resumed, and
-// returns its id. The original stays as it is. Transcripts of sub-agents and the
-// copies of files to rewind to are not copied.
+// Fork copies a conversation into a new session, which can be resumed, and
+// returns its id. The original is unchanged. The transcripts of subagents and
+// the copies of files for rewinding are not copied.
 func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork string, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		fork, err = h.fork(ctx, r, found[0], o)

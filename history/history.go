@@ -21,15 +21,15 @@ var (
 	ErrChanged   = errors.New("changed while it was read")
 )
 
-// History is the sessions of one place. All methods may be called from any
-// goroutine, also while a CLI works on the same sessions.
+// History is the sessions in one place. All methods may be called from any
+// goroutine, even while a CLI works on the same sessions.
 type History struct {
 	config string
 }
 
-// Disk returns the history in a configuration directory of the CLI. If dir is ""
-// it is $CLAUDE_CONFIG_DIR, or .claude in the home directory. A directory that
-// does not exist has no sessions.
+// Disk returns the history in a configuration directory of the CLI. If dir is
+// "", it is $CLAUDE_CONFIG_DIR, or .claude in the home directory. A directory
+// that does not exist has no sessions.
 func Disk(dir string) *History {
 	if dir == "" {
 		dir = os.Getenv("CLAUDE_CONFIG_DIR")

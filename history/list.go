@@ -24,18 +24,18 @@ type Query struct {
 	// Dir is a working directory: only its sessions are listed, and those of
 	// the other worktrees of its git repository. "" lists all directories.
 	Dir string
-	// SkipWorktrees leaves the other worktrees out.
+	// SkipWorktrees leaves out the other worktrees.
 	SkipWorktrees bool
 	// Limit is how many sessions to list at most; 0 means all.
 	Limit int
-	// Offset is how many to pass over first.
+	// Offset is how many to skip first.
 	Offset int
-	// Archived says what to do with archived sessions; they are listed, and
-	// marked, unless it says otherwise.
+	// Archived says what to do with archived sessions. By default they are
+	// listed and marked.
 	Archived ArchiveFilter
 	// Tag lists only sessions with this tag.
 	Tag string
-	// SkipProgrammatic leaves out sessions that a program began with an SDK
+	// SkipProgrammatic leaves out sessions that a program started with an SDK
 	// or with "claude -p".
 	SkipProgrammatic bool
 }
@@ -50,8 +50,8 @@ const (
 	OnlyArchived
 )
 
-// SessionInfo is what a listing knows of a session. It is read from the two ends of the
-// file, so that of a long session it may miss what was set long ago.
+// SessionInfo is what a listing knows about a session. It is read from the two
+// ends of the file, so for a long session it may miss what was set long ago.
 type SessionInfo struct {
 	ID string
 	// Title is what to call the session: its custom title, or else its last or
@@ -67,14 +67,14 @@ type SessionInfo struct {
 	Created     time.Time
 	Modified    time.Time
 	Size        int64 // of the transcript in bytes
-	// CostUSD is what the session has cost, as the CLI noted it when its last
-	// process ended. A process that was killed noted nothing.
+	// CostUSD is what the session has cost, as the CLI recorded it when its
+	// last process ended. A process that was killed recorded nothing.
 	CostUSD float64
 }
 
-// List lists sessions, the last modified first. It reads only as far as it is
-// ranged over. Files that are not sessions, that hold nothing to see, or that
-// were continued in another session are passed over; an error ends the list.
+// List lists sessions, the last modified first. It reads only as far as you
+// range over it. Files that are not sessions, that have nothing to show, or
+// that were continued in another session are skipped; an error ends the list.
 func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
 		r, err := h.root()
@@ -174,7 +174,7 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 	return found, nil
 }
 
-// Info returns what a listing says of one session.
+// Info returns what a listing says about one session.
 func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		var e edges

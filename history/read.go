@@ -13,8 +13,9 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Transcript is a conversation as it stood when it was read. It may be used from
-// any goroutine. The messages stay in the file: each loop reads them from there.
+// Transcript is a conversation as it was when it was read. It may be used from
+// any goroutine. The messages stay in the file: each loop reads them from
+// there.
 type Transcript struct {
 	ID string
 	// Skipped is how many lines of the file could not be read.
@@ -38,7 +39,7 @@ type StoredMessage struct {
 	UUID string
 	// Time is when it was said.
 	Time time.Time
-	// Summary says that a compaction wrote it, in the place of what was said
+	// Summary says that a compaction wrote it, to replace what was said
 	// before.
 	Summary bool
 	// Entry is the line of the file.
@@ -54,7 +55,8 @@ type Page struct {
 	System bool
 }
 
-// Read reads the conversation of a session: what the CLI would go on with.
+// Read reads the conversation of a session: the one that the CLI would
+// continue.
 func (h *History) Read(ctx context.Context, id string) (t *Transcript, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		t, err = h.read(ctx, r, found[0].file())
@@ -121,8 +123,8 @@ func (t *Transcript) Len() int {
 	return n
 }
 
-// Prompts returns how many prompts there are in the conversation: of a person,
-// of a program, or a command.
+// Prompts returns how many prompts there are in the conversation, from a
+// person or a program, including commands.
 func (t *Transcript) Prompts() int {
 	n := 0
 	for i := range t.entries {
@@ -133,9 +135,10 @@ func (t *Transcript) Prompts() int {
 	return n
 }
 
-// Messages yields the messages of a page, in the order of the conversation. The
-// file is read as the loop runs, and closed when it is left. An error ends the
-// loop: [ErrNotFound] if the session was deleted in the meantime.
+// Messages yields the messages of a page, in the order of the conversation.
+// The file is read as the loop runs, and closed when you leave the loop. An
+// error ends the loop; it is [ErrNotFound] if the session was deleted in the
+// meantime.
 func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMessage, error] {
 	return func(yield func(*StoredMessage, error) bool) {
 		skip, count := p.Offset, 0
@@ -165,8 +168,8 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 	}
 }
 
-// Entries yields the lines of the conversation as they are in the file, also
-// those that Messages does not show, such as attachments.
+// Entries yields the lines of the conversation as they are in the file,
+// including those that Messages does not show, such as attachments.
 func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for line, err := range t.lines(ctx, func(*transcript.Entry) bool { return true }) {
@@ -240,7 +243,7 @@ func (t *Transcript) decode(l line) (*StoredMessage, error) {
 	return &StoredMessage{Message: m, UUID: id, Time: when, Summary: l.Summary, Entry: l.text}, nil
 }
 
-// Standing is how far a prompt got, as far as the transcript says.
+// Standing is how far a prompt got, according to the transcript.
 type Standing int
 
 // The standings of a prompt.
@@ -260,9 +263,10 @@ func (s Standing) String() string {
 	return names[s]
 }
 
-// Standing returns how far the prompt with this id got, and the ids of the tool
-// calls of its turn that have no result. The id is the one that Session.Send
-// returned; a prompt that was folded into a running turn is found too.
+// Standing returns how far the prompt with this id got, and the ids of the
+// tool calls of its turn that have no result. The id is the one that
+// Session.Send returned; a prompt that was merged into a running turn is also
+// found.
 func (t *Transcript) Standing(prompt string) (s Standing, open []string) {
 	how, open := transcript.Of(t.entries, prompt)
 	return Standing(how), open

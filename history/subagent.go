@@ -35,7 +35,7 @@ type agentNote struct {
 // maxAgents bounds how many sub-agents of a session are listed.
 const maxAgents = 10_000
 
-// Subagents lists the sub-agents of the session, those of workflows too.
+// Subagents lists the subagents of the session, including those of workflows.
 func (t *Transcript) Subagents(ctx context.Context) ([]SubagentInfo, error) {
 	r, err := t.history.root()
 	if err != nil {
@@ -77,7 +77,8 @@ func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]SubagentInfo,
 	return agents, nil
 }
 
-// Subagent reads the transcript of a sub-agent: all it was told and said.
+// Subagent reads the transcript of a subagent: everything it was told and
+// said.
 func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, error) {
 	r, err := t.history.root()
 	if err != nil {

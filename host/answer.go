@@ -14,8 +14,8 @@ import (
 )
 
 // Answer is one answer of the model behind an agent: blocks of thinking, text
-// and tool calls. The client gets a line for each block, and with partial
-// messages the pieces of each block before it.
+// and tool calls. The client gets a line for each block, preceded by the
+// pieces of the block if it asked for partial messages.
 //
 //	a, err := t.Answer(ctx)
 //	...
@@ -23,8 +23,8 @@ import (
 //	a.Use(ctx, host.Call{Name: "Read", Input: in, Run: read})
 //	outputs, err := a.End(ctx) // runs the tools
 //
-// An Answer is used by one goroutine. End must be called; after an error of
-// another method it returns that error.
+// An Answer must be used by one goroutine only. You must call End; if another
+// method failed, End returns that error.
 type Answer struct {
 	t     *Turn
 	id    string
@@ -104,11 +104,11 @@ func (t *Turn) afford() error {
 // change what [Turn.Spend] adds up.
 func (a *Answer) SetUsage(u message.Usage) { a.usage = u }
 
-// SetStopReason sets why the model stopped. The default is "tool_use" with tool
-// calls, otherwise "end_turn".
+// SetStopReason sets why the model stopped. The default is "tool_use" if there
+// are tool calls, otherwise "end_turn".
 func (a *Answer) SetStopReason(reason string) { a.stop = reason }
 
-// Text adds a block of text, in pieces that are sent as they come.
+// Text adds a block of text, in pieces that are sent as they arrive.
 func (a *Answer) Text(ctx context.Context, pieces iter.Seq[string]) error {
 	return a.stream(ctx, message.Text(""), pieces,
 		func(piece string) *message.Delta { return &message.Delta{Type: message.DeltaText, Text: piece} },
@@ -118,7 +118,7 @@ func (a *Answer) Text(ctx context.Context, pieces iter.Seq[string]) error {
 		})
 }
 
-// Think adds a block of thinking, in pieces that are sent as they come.
+// Think adds a block of thinking, in pieces that are sent as they arrive.
 func (a *Answer) Think(ctx context.Context, pieces iter.Seq[string]) error {
 	return a.stream(ctx, &message.ThinkingBlock{}, pieces,
 		func(piece string) *message.Delta { return &message.Delta{Type: message.DeltaThinking, Thinking: piece} },
@@ -217,10 +217,10 @@ func (a *Answer) event(e *message.StreamEvent) {
 }
 
 // End ends the answer, runs its tool calls and returns their outputs in order.
-// An error for which errors.Is(err, ErrOver) holds means that the turn is over.
+// An error for which errors.Is(err, ErrOver) holds means that the turn is
+// over.
 //
-// Tools may give answers of their own: the next answer can begin while they
-// run.
+// Tools may give their own answers: the next answer can begin while they run.
 func (a *Answer) End(ctx context.Context) ([]ToolOutput, error) {
 	a.end()
 	if a.err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// ErrVersion says that the command line asks for the version only.
+// ErrVersion says that the command line asks only for the version.
 var ErrVersion = errors.New("host: the version was asked for")
 
 // switches are the flags without a value that mean nothing to an agent, valued
@@ -40,11 +40,12 @@ type flags struct {
 	fork   bool
 }
 
-// ParseArgs reads the command line of the CLI, without the program, and its
+// ParseArgs parses the command line of the CLI, without the program, and its
 // environment, so that a client can start an agent in its place. Flags that
-// mean nothing to an agent are accepted. An unknown one is an error in the
-// CLI's words, by which clients know it; so is an output that is not
-// stream-json. The error is ErrVersion when the version is asked for.
+// mean nothing to an agent are accepted. An unknown flag is an error in the
+// CLI's words, which clients recognise; so is an output that is not
+// stream-json. The error is ErrVersion if the command line asks for the
+// version.
 func ParseArgs(args, env []string) (*Options, error) {
 	f := flags{format: "text"}
 	for len(args) > 0 && args[0] != "--" { // what comes after that is a prompt

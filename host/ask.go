@@ -10,10 +10,10 @@ import (
 )
 
 // Elicit asks the user something on behalf of an MCP server. The client's
-// Elicitation hooks are called first: one that objects declines, and the client
-// is not asked. ElicitationResult hooks see the answer and may object as well.
-// Other answers are not taken from hooks, as the CLI does not either. A client
-// that answers with an error or with something else declines.
+// Elicitation hooks are called first: if one objects, the question is declined
+// and the client is not asked. ElicitationResult hooks see the answer and may
+// also object. As in the CLI, hooks cannot give any other answer. If the
+// client answers with an error or with something else, it declines.
 func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	if e.Mode == "" {
 		form := *e
@@ -58,8 +58,9 @@ func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.E
 	return a, nil
 }
 
-// ShowDialog shows the user a dialog of a kind that the client says it can show. A
-// client that answers with an error or with something else cancels it.
+// ShowDialog shows the user a dialog of a kind that the client says it can
+// show. If the client answers with an error or with something else, the dialog
+// is cancelled.
 func (t *Turn) ShowDialog(ctx context.Context, d *control.Dialog) (control.DialogAnswer, error) {
 	payload, err := t.s.call(ctx, peer.Call{Subtype: "request_user_dialog", Payload: d, AwaitCancelNotice: true})
 	if ctx.Err() != nil {

@@ -116,12 +116,12 @@ func (s *session) listens(event hook.Event, subject string) bool {
 	return len(s.matching(event, subject)) > 0
 }
 
-// HookOutcome is what the hooks of the client say together about an event.
+// HookOutcome is the combined answer of the client's hooks to an event.
 type HookOutcome struct {
-	// Blocked says that a hook objects, for Reason.
+	// Blocked says that a hook objects; Reason says why.
 	Blocked bool
 	Reason  string
-	// Stopped says that a hook wants the run to end, for StopReason.
+	// Stopped says that a hook wants the run to end; StopReason says why.
 	Stopped    bool
 	StopReason string
 	// Decision is the strictest decision: deny before defer, ask and allow.
@@ -154,13 +154,13 @@ type hookCall struct {
 	extra     any    // encodes as the members that the event adds
 }
 
-// Fire calls the client's hooks for an event and tells the client what they
-// have to say. The subject is what matchers are compared with, for tool events
-// the tool's name; without one they do not count. The input encodes as an object with the members that the
-// event adds to those that all events have.
+// Fire calls the client's hooks for an event and passes on to the client what
+// they say. The subject is what matchers are compared with, for tool events
+// the tool's name; without a subject, matchers are ignored. The input encodes
+// as an object with the members that the event adds to those of all events.
 //
-// A hook that did not answer in time where the CLI does not go on without it,
-// and one whose answer is about another event, have Blocked set.
+// Blocked is set if a hook did not answer in time at an event where the CLI
+// does not continue without it, or if its answer is about another event.
 func (t *Turn) Fire(ctx context.Context, event hook.Event, subject string, input any) (HookOutcome, error) {
 	out, err := t.fireTold(ctx, hookCall{event: event, subject: subject, extra: input})
 	if out.closed != "" {

@@ -313,7 +313,7 @@ func (t *Turn) CallMCP(ctx context.Context, name, method string, params any) (js
 }
 
 // MCPTools returns the tools of the MCP servers in the client, by the names
-// that [Turn.UseTool] takes.
+// that [Turn.UseTool] accepts.
 func (t *Turn) MCPTools() []string { return t.s.servers.tools() }
 
 // readOnly reports whether a server says that a tool of it changes nothing. The

@@ -163,9 +163,10 @@ const invalidDecision = "The client's permission callback returned an invalid re
 	"it must allow, or deny with a message."
 
 // Ask asks the client for permission, and its PermissionRequest hooks at the
-// same time: the first answer counts, the other question is withdrawn. An
-// answer that is no decision denies. The error means that there was no answer,
-// or that the client's was an error, whatever its hooks would say.
+// same time: the first answer counts, and the other question is withdrawn. An
+// answer that is not a decision denies. The error means that there was no
+// answer, or that the client answered with an error, whatever its hooks would
+// say.
 func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 	t.s.state(message.ActivityRequiresAction)
 	defer t.s.state(message.ActivityRunning)

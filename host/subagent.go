@@ -50,7 +50,7 @@ type agentInput struct {
 // errStopped is the cause of a sub-agent that the client stopped.
 var errStopped = fmt.Errorf("%w: stopped by the client", ErrOver)
 
-// Subagent returns the sub-agent that the turn is the work of, the zero value
+// Subagent returns the subagent that this turn belongs to, or the zero value
 // for the main conversation.
 func (t *Turn) Subagent() message.Subagent {
 	if t.sub == nil {
@@ -59,15 +59,15 @@ func (t *Turn) Subagent() message.Subagent {
 	return t.sub.Subagent
 }
 
-// RunSubagent is what the tool Agent does: it lets agent work on a prompt of its
-// own and returns what it says last. It is called by the RunFunc of that tool,
+// RunSubagent does what the tool Agent does: it lets agent work on its own
+// prompt and returns what it says last. Call it from the RunFunc of that tool,
 // with the id of the call and its input.
 //
-// The agent gets a Turn whose messages, hooks and questions name the sub-agent.
-// As with the CLI it works in the background, unless the input says
-// "run_in_background": false or a sub-agent starts it. In the background
-// RunSubagent returns at once, and the end of the work brings a turn whose
-// prompt says so; an interrupt of the client ends it.
+// The agent gets a Turn whose messages, hooks and questions name the subagent.
+// As in the CLI, it works in the background, unless the input says
+// "run_in_background": false or a subagent starts it. In the background,
+// RunSubagent returns at once, and the end of the work starts a turn whose
+// prompt says so; an interrupt by the client ends it.
 func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMessage, agent Agent) (ToolOutput, error) {
 	sub, err := t.newSubagent(callID, input)
 	if err != nil {

@@ -16,12 +16,12 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// RunFunc runs a tool with its input, as hooks and the client may have changed
-// it. An error is what the model reads as the tool's failure. The context ends
+// RunFunc runs a tool with its input, which hooks and the client may have
+// changed. The model reads an error as the tool's failure. The context ends
 // when the turn is interrupted.
 type RunFunc func(ctx context.Context, input json.RawMessage) (ToolOutput, error)
 
-// Call is a tool call of an agent.
+// Call is a tool call by an agent.
 type Call struct {
 	// ID names the call. Empty: a random one.
 	ID string
@@ -31,37 +31,36 @@ type Call struct {
 	// Input is encoded by the rules of encoding/json; nil is {}. Raw JSON is
 	// used as it is.
 	Input any
-	// Run runs the tool. Nil: a tool of an MCP server in the client runs
-	// there, any other fails.
+	// Run runs the tool. If it is nil, a tool of an MCP server in the client
+	// runs there, and any other fails.
 	Run RunFunc
 	// ReadOnly says that the tool changes nothing: it needs no permission,
-	// unless a rule or a hook wants one, and runs at the same time as others
-	// of its kind.
+	// unless a rule or a hook asks for one, and runs concurrently with other
+	// read-only tools.
 	ReadOnly bool
-	// Request has what a question for permission should say besides the
+	// Request has what a question for permission should say in addition to the
 	// tool's name and input: suggestions, a blocked path, a reason and so on.
 	Request permission.Request
 
 	input json.RawMessage
 }
 
-// ToolOutput is what a tool gave back.
+// ToolOutput is what a tool returned.
 type ToolOutput struct {
 	// Content is what the model reads.
 	Content message.Content
-	// Plain says that Content is written as one string, as the CLI writes what
-	// its own tools return. Results of MCP servers are lists.
+	// Plain says that Content is written as one string, as the CLI writes the
+	// results of its own tools. Results of MCP servers are lists.
 	Plain bool
-	// Result is the tool's own output, which the client gets besides. Nil:
-	// none.
+	// Result is the tool's own output, which the client also gets. Nil: none.
 	Result json.RawMessage
 	// IsError says that the tool failed or did not run.
 	IsError bool
-	// Denied says that it did not run because somebody refused it.
+	// Denied says that the tool did not run because the call was denied.
 	Denied bool
 }
 
-// TextOutput returns an output that is a text.
+// TextOutput returns a text as the output.
 func TextOutput(text string) ToolOutput {
 	return ToolOutput{Content: message.Content{message.Text(text)}, Plain: true}
 }

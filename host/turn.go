@@ -66,7 +66,7 @@ func newTurn(s *session, prompts []*queued) *Turn {
 }
 
 // Prompts returns the user messages that the turn answers: usually one, more
-// when several waited.
+// if several were waiting.
 func (t *Turn) Prompts() []*message.User {
 	all := make([]*message.User, len(t.prompts))
 	for i, q := range t.prompts {
@@ -75,7 +75,7 @@ func (t *Turn) Prompts() []*message.User {
 	return all
 }
 
-// Text returns what the user said, one line break between messages.
+// Text returns what the user said, with one line break between messages.
 func (t *Turn) Text() string {
 	var texts []string
 	for _, q := range t.prompts {
@@ -101,8 +101,8 @@ func (t *Turn) Model() string {
 // SessionID returns the id of the conversation.
 func (t *Turn) SessionID() string { return t.s.sessionID() }
 
-// JSONSchema returns the schema that a structured answer must fit, nil if none
-// is wanted; see [Turn.SetStructuredOutput].
+// JSONSchema returns the schema that a structured answer must fit, or nil if
+// none is wanted; see [Turn.SetStructuredOutput].
 func (t *Turn) JSONSchema() json.RawMessage {
 	if t.sub != nil {
 		return nil // the answer is not a sub-agent's to give
@@ -136,7 +136,7 @@ func (t *Turn) Spend(u message.Usage, costUSD float64) {
 	t.spent += costUSD
 }
 
-// EditResult has the result changed before it is sent.
+// EditResult registers a function that changes the result before it is sent.
 func (t *Turn) EditResult(edit func(*message.Result)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,8 +144,8 @@ func (t *Turn) EditResult(edit func(*message.Result)) {
 }
 
 // Emit sends any message. A message without an id gets one, and the session's.
-// Lines of the assistant or the user that a sub-agent sends name it. Text of a
-// sub-agent that is waited for is not sent, unless the client wants it.
+// Assistant and user lines sent by a subagent name the subagent. The text of a
+// subagent in the foreground is not sent unless the client wants it.
 func (t *Turn) Emit(m message.Message) error {
 	if t.sub != nil && !t.sub.sign(m, t.s.forwards()) {
 		return nil
@@ -153,13 +153,13 @@ func (t *Turn) Emit(m message.Message) error {
 	return t.s.emit(m)
 }
 
-// EmitRaw sends a line of JSON as it is.
+// EmitRaw sends a line of JSON unchanged.
 func (t *Turn) EmitRaw(line json.RawMessage) error {
 	return t.s.write(append([]byte(nil), line...))
 }
 
 // Tell adds a line in the user's voice to the conversation, which the client
-// sees, as the CLI does when it wants something of the model by itself.
+// sees. The CLI does this when it wants something from the model by itself.
 func (t *Turn) Tell(text string) error {
 	return t.say(&message.User{Content: message.Content{message.Text(text)}, IsSynthetic: true})
 }
