@@ -7,38 +7,38 @@
 //
 // # What a store holds
 //
-// A transcript is a sequence of entries, under a [Key] that is yours: a project
-// (a tenant, a repository, an environment), a session id, and for a sub-agent of
-// the session a path below it. An [Entry] is a line that the CLI wrote. A store
-// gives back the same bytes in the same order: the model's prompt cache depends
-// on every one of them.
+// A transcript is a sequence of entries, under a [Key] that you choose: a
+// project (a tenant, a repository, an environment), a session id, and for a
+// subagent of the session a path below it. An [Entry] is a line that the CLI
+// wrote. A store returns the same bytes in the same order: the model's prompt
+// cache depends on every one of them.
 //
 // # What every store promises
 //
 // [Store.Append] stores all of a batch or nothing. It may be repeated: a batch
-// whose id is known is not stored again, and neither is an entry whose uuid the
-// transcript already has. Entries without a uuid are kept as often as they come,
-// because the last one counts. When Append has returned nil the batch is durable,
-// as far as the store makes anything durable.
+// whose id is known is not stored again, and neither is an entry whose uuid
+// the transcript already has. Entries without a uuid are kept each time they
+// arrive, because the last one counts. Once Append has returned nil, the batch
+// is durable, as far as the store makes anything durable.
 //
 // # One owner
 //
-// Nothing keeps two processes from resuming one session; both would succeed, and
-// the work of one of them would be lost without a word. So a store can be a
-// [Leaser]: it gives a name to one owner at a time, for a time that the store's
-// own clock measures. Each [Lease] has a token that is higher than all before it.
-// A batch carries the token in its [Fence], and the store refuses those of an
-// owner that has been replaced, however late they arrive.
+// Nothing keeps two processes from resuming the same session; both would
+// succeed, and the work of one would be lost silently. So a store can be a
+// [Leaser]: it gives a name to one owner at a time, for a time measured by the
+// store's own clock. Each [Lease] has a token that is higher than all before
+// it. A batch carries the token in its [Fence], and the store refuses batches
+// from an owner that has been replaced, however late they arrive.
 //
 // # Records
 //
-// [Records] are small values that change by compare-and-set, for what is beside
-// the transcripts: queues, questions, states of conversations.
+// [Records] are small values that change by compare-and-set, for everything
+// besides transcripts: queues, questions, states of conversations.
 //
 // # Your own store
 //
-// Only Append and Load are required; what else a store can do is found by type
-// assertion. Package storetest has the contract as tests:
+// Only Append and Load are required; use type assertions to find what else a
+// store can do. Package storetest has the contract as tests:
 //
 //	func TestStore(t *testing.T) { storetest.Run(t, func(t *testing.T) store.Store { return open(t) }) }
 package store

@@ -8,13 +8,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Entry is a line of a transcript without its line feed: a JSON object, byte for
-// byte as the CLI wrote it. Its content is the CLI's business; a store needs no
-// more of it than the uuid.
+// Entry is a line of a transcript without its line feed: a JSON object, byte
+// for byte as the CLI wrote it. Its content is up to the CLI; a store needs
+// only its uuid.
 type Entry []byte
 
-// UUID returns the id of the entry within its transcript, "" if it has none: then
-// the entry is one of those of which the last counts, such as a title.
+// UUID returns the id of the entry within its transcript, or "" if it has
+// none. Of entries without an id, such as titles, only the last one counts.
 func (e Entry) UUID() string { return jsonx.Text(jsonx.Member(e, "uuid")) }
 
 // Check returns an error that matches [ErrInvalid] if the entry is not a JSON
@@ -36,18 +36,19 @@ const MaxEntry = 64 << 20
 
 // Batch is what is appended at once.
 type Batch struct {
-	// ID tells this batch from all others of its transcript, so that it can be
-	// sent again when nobody knows whether it arrived. "" means that it is sent
+	// ID identifies this batch within its transcript, so that it can be sent
+	// again if it is not known whether it arrived. "" means that it is sent
 	// once. It has the form of a name; NewBatchID makes one.
 	ID string
-	// Fence is the lease under which it is written. The zero Fence is none.
+	// Fence is the lease under which the batch is written. The zero Fence
+	// means none.
 	Fence Fence
-	// Entries are the lines, in their order. A batch without any does nothing.
+	// Entries are the lines, in order. A batch without entries does nothing.
 	Entries []Entry
 }
 
 // Check checks a batch for a key: the key itself, the id, the fence and every
-// entry. Every store calls it before it touches anything.
+// entry. Every store calls it before it changes anything.
 func (b Batch) Check(k Key) error {
 	if err := k.Check(); err != nil {
 		return err

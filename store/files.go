@@ -20,24 +20,24 @@ import (
 	"github.com/claude-agent-go/claude/internal/filelock"
 )
 
-// Files returns a store in a directory, which is made at the first write. It can
-// do all that a store can, for processes of one machine; the clock of its leases
-// is that machine's.
+// Files returns a store in a directory, which is created at the first write.
+// It supports everything a store can do, for processes on one machine; its
+// leases use that machine's clock.
 //
-// A transcript is a plain file of JSON lines, DIR/PROJECT/sessions/ID.jsonl, with
-// those of sub-agents in the folder ID beside it. A file that was put there by
-// hand is taken as it is. Beside each transcript the store keeps a list of
-// commits: lines that are not in it do not count, so that a batch that a crash cut
-// off is not seen, and is overwritten by the next one.
+// A transcript is a plain file of JSON lines, DIR/PROJECT/sessions/ID.jsonl,
+// with those of subagents in the folder ID beside it. A file that was put
+// there by hand is accepted as it is. Beside each transcript the store keeps a
+// list of commits. Lines that are not in it do not count, so a batch that a
+// crash cut off is not seen, and the next one overwrites it.
 //
-// Writers lock what they write. A writer that is stopped in the middle, by a
-// debugger for example, makes others wait until their contexts end.
+// Writers lock what they write. A writer that is stopped in the middle, for
+// example by a debugger, makes others wait until their contexts end.
 func Files(dir string) *FileStore { return &FileStore{dir: dir} }
 
 // FileStore is a store in a directory. Set its options before the first use.
 type FileStore struct {
-	// NoSync leaves it to the system when to write to the disk. What was
-	// appended then survives a crash of the process, and may not survive one
+	// NoSync leaves it to the system when to write to the disk. Appended
+	// entries then survive a crash of the process, but may not survive a crash
 	// of the machine.
 	NoSync bool
 

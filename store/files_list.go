@@ -79,8 +79,8 @@ func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Sessi
 	return r, list, nil
 }
 
-// Summaries implements [Summarizer]. A summary is brought up to date when it is
-// asked for, from where the last one ended.
+// Summaries implements [Summarizer]. A summary is updated when it is
+// requested, starting where the last one ended.
 func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		r, list, err := s.list(ctx, project)

@@ -9,16 +9,16 @@ import (
 
 // Key names a transcript.
 type Key struct {
-	// Project is whose it is: a tenant, a repository, an environment. Sessions of
-	// different projects never meet, also if they have the same id. It has 1 to
-	// 120 ASCII letters, digits and characters of "-_.@+=:,~", and begins with a
-	// letter or digit.
+	// Project says who owns the transcript: a tenant, a repository, an
+	// environment. Sessions of different projects are separate, even if they
+	// have the same id. It has 1 to 120 ASCII letters, digits and characters
+	// of "-_.@+=:,~", and begins with a letter or digit.
 	Project string
 	// Session is the id of the session, a UUID.
 	Session string
-	// Sub is "" for the session's own transcript. The transcript of a sub-agent
-	// is kept apart, under a path such as "subagents/agent-a1b2c3": up to eight
-	// names of the same form as Project, with slashes between them.
+	// Sub is "" for the session's own transcript. The transcript of a subagent
+	// is kept separately, under a path such as "subagents/agent-a1b2c3": up to
+	// eight names of the same form as Project, separated by slashes.
 	Sub string
 }
 
@@ -34,8 +34,8 @@ func (k Key) String() string {
 // Main returns the key of the session's own transcript.
 func (k Key) Main() Key { return Key{Project: k.Project, Session: k.Session} }
 
-// Check returns a [*KeyError] if the key is not one. Every store calls it before
-// it touches anything.
+// Check returns a [*KeyError] if the key is not valid. Every store calls it
+// before it changes anything.
 func (k Key) Check() error {
 	if err := checkName("project", k.Project); err != nil {
 		return err
@@ -56,7 +56,7 @@ type KeyError struct {
 	Reason string
 }
 
-// Error names the part, its value as far as it is short, and the reason.
+// Error names the part, its value if it is short, and the reason.
 func (e *KeyError) Error() string {
 	value := e.Value
 	if len(value) > 80 {
@@ -111,6 +111,6 @@ func alphanumeric(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
 }
 
-// CheckProject returns a [*KeyError] if project cannot be one, for the methods of
-// a store that take nothing else of a key.
+// CheckProject returns a [*KeyError] if project is not valid, for methods of a
+// store that take only the project of a key.
 func CheckProject(project string) error { return checkName("project", project) }

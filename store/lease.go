@@ -7,7 +7,7 @@ import (
 )
 
 // Fence is proof of a lease that a write carries. The store refuses it with
-// [ErrLeaseLost] when the lease was released or given to somebody else.
+// [ErrLeaseLost] if the lease was released or given to another owner.
 type Fence struct {
 	Project string
 	Name    string // what was leased, such as a conversation
@@ -31,7 +31,7 @@ func (f Fence) check(project string) error {
 	return nil
 }
 
-// CheckLease returns a [*KeyError] if there can be no lease of this name.
+// CheckLease returns a [*KeyError] if a lease cannot have this name.
 func CheckLease(project, name string) error {
 	if err := CheckProject(project); err != nil {
 		return err
@@ -39,8 +39,8 @@ func CheckLease(project, name string) error {
 	return checkPath("lease", name)
 }
 
-// Lease is the right to be the only one. It is a value; what holds it is the
-// store.
+// Lease is the right to be the only owner. It is a value; the store keeps the
+// lease itself.
 type Lease struct {
 	Fence
 	Owner string        // who has it, for people to read
@@ -50,20 +50,21 @@ type Lease struct {
 // Leaser is a [Store] that gives a name to one owner at a time.
 type Leaser interface {
 	// Acquire gives out a lease, with a token that is higher than all before.
-	// If somebody has it the error is a [*HeldError] at once: nobody waits.
-	// Owner is for people; the same owner twice is two owners.
+	// If another owner has it, Acquire returns a [*HeldError] at once, without
+	// waiting. owner is for people to read; the same owner twice is two
+	// owners.
 	Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (Lease, error)
 
-	// Renew lets the time to live begin again. It is [ErrLeaseLost] if the
-	// lease was released or somebody else has it. A lease that expired while
-	// nobody else wanted it can be renewed.
+	// Renew restarts the lease's time to live. It returns [ErrLeaseLost] if
+	// the lease was released or another owner has it. A lease that expired can
+	// still be renewed if no other owner has taken it.
 	Renew(ctx context.Context, l Lease) error
 
-	// Release gives the lease back. One that is lost is not an error.
+	// Release gives the lease back. A lost lease is not an error.
 	Release(ctx context.Context, l Lease) error
 }
 
-// HeldError means that somebody else has the lease. It matches [ErrLeased].
+// HeldError means that another owner has the lease. It matches [ErrLeased].
 type HeldError struct {
 	Name  string
 	Owner string
@@ -78,8 +79,8 @@ func (e *HeldError) Error() string {
 // Is reports whether target is [ErrLeased].
 func (e *HeldError) Is(target error) bool { return target == ErrLeased }
 
-// CheckAcquire checks what Acquire is called with. Every store calls it before it
-// touches anything.
+// CheckAcquire checks the arguments of Acquire. Every store calls it before it
+// changes anything.
 func CheckAcquire(project, name, owner string, ttl time.Duration) error {
 	if err := CheckLease(project, name); err != nil {
 		return err

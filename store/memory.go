@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Memory returns a store that keeps everything in the memory of this process, for
-// tests and for sessions that may end with it. It can do all that a store can.
+// Memory returns a store that keeps everything in the memory of this process,
+// for tests and for sessions that may end with it. It supports everything a
+// store can do.
 func Memory() *MemoryStore { return &MemoryStore{now: time.Now} }
 
 // MemoryStore is a store in memory.

@@ -9,37 +9,37 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// Store keeps transcripts. All methods of a store, also those of the optional
-// interfaces, may be called from any goroutine and from several processes at
-// once, and they return soon after their context has ended.
+// Store keeps transcripts. All methods of a store, including those of the
+// optional interfaces, may be called from any goroutine and from several
+// processes at once. They return soon after their context has ended.
 type Store interface {
-	// Append adds a batch to the end of a transcript, all of it or nothing, and
-	// makes the transcript if there is none. It leaves out the whole batch if
-	// it has stored one with its id before, and entries whose uuid the
-	// transcript has. After an error nobody knows whether the batch was stored:
-	// it can be sent again under the same id. Errors: [*KeyError], [ErrInvalid],
-	// [ErrLeaseLost], [ErrDeleted].
+	// Append adds a batch to the end of a transcript, all of it or nothing,
+	// and creates the transcript if there is none. It leaves out the whole
+	// batch if it has already stored one with its id, and entries whose uuid
+	// the transcript already has. After an error, it is not known whether the
+	// batch was stored; it can be sent again with the same id. Errors:
+	// [*KeyError], [ErrInvalid], [ErrLeaseLost], [ErrDeleted].
 	Append(ctx context.Context, k Key, b Batch) error
 
-	// Load yields the entries of a transcript as they stood when the loop
+	// Load yields the entries of a transcript as they were when the loop
 	// began, in the order in which they were appended. An error ends the loop;
-	// for a transcript that does not exist it is [ErrNotFound]. An entry belongs
-	// to the caller.
+	// for a transcript that does not exist it is [ErrNotFound]. The caller
+	// owns each entry.
 	Load(ctx context.Context, k Key) iter.Seq2[Entry, error]
 }
 
 // Lister is a [Store] that knows which sessions it has.
 type Lister interface {
-	// List yields the sessions of a project that have a transcript of their
-	// own, the last modified first.
+	// List yields the sessions of a project that have their own transcript,
+	// the last modified first.
 	List(ctx context.Context, project string) iter.Seq2[Session, error]
 }
 
 // Session is a session in a list.
 type Session struct {
 	ID string
-	// Modified is when its own transcript was last appended to, by the store's
-	// clock.
+	// Modified is when the session's own transcript was last appended to, by
+	// the store's clock.
 	Modified time.Time
 }
 
@@ -49,25 +49,25 @@ type SubLister interface {
 	ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error]
 }
 
-// Deleter is a [Store] that can forget.
+// Deleter is a [Store] that can delete transcripts.
 type Deleter interface {
-	// Delete removes a transcript; that of a session with those of its
-	// sub-agents. A session that was deleted does not come back: from the
-	// moment that Delete begins its work, Append returns [ErrDeleted], so that a
-	// process that still writes brings nothing back. To delete what is not
-	// there is not an error. With a fence it is refused as an append would be.
+	// Delete removes a transcript; for a session, also those of its subagents.
+	// A deleted session does not come back: from the moment Delete begins its
+	// work, Append returns [ErrDeleted], so a process that is still writing
+	// brings nothing back. Deleting something that does not exist is not an
+	// error. With a fence, a delete is refused in the same cases as an append.
 	Delete(ctx context.Context, k Key, f Fence) error
 }
 
-// Summarizer is a [Store] that keeps for each session what a list shows of it, so
-// that a list of a thousand sessions need not load them.
+// Summarizer is a [Store] that keeps what a list shows for each session, so
+// that listing a thousand sessions does not load them.
 type Summarizer interface {
 	// Summaries yields the summaries of the sessions of a project, the last
 	// modified first.
 	Summaries(ctx context.Context, project string) iter.Seq2[Summary, error]
 }
 
-// Fleet is what a fleet of conversations needs of its store.
+// Fleet is what a fleet of conversations needs from its store.
 type Fleet interface {
 	Store
 	Lister
@@ -88,19 +88,18 @@ var (
 	ErrDamaged   = errors.New("damaged")
 )
 
-// Flush says when the result of a turn is handed out.
+// Flush says when the result of a turn is delivered.
 type Flush int
 
 // The ways to flush.
 const (
-	// Strict hands a result out when everything that was said before it is
-	// stored.
+	// Strict delivers a result once everything said before it is stored.
 	Strict Flush = iota
-	// Eventually hands it out at once; the entries are stored soon after.
+	// Eventually delivers it at once; the entries are stored soon after.
 	Eventually
 )
 
-// String returns the word for it.
+// String returns the name of the value.
 func (f Flush) String() string {
 	if f == Eventually {
 		return "eventually"

@@ -7,8 +7,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// Summary is what a list shows of a session, in a form that only package history
-// reads.
+// Summary is what a list shows for a session, in a form that only package
+// history reads.
 type Summary struct {
 	Session  string
 	Modified time.Time // as in List
@@ -18,9 +18,9 @@ type Summary struct {
 }
 
 // Fold adds entries to the data of a summary and returns the new data; nil is
-// that of a session without entries. It is pure: a store calls it where it
-// appends, or later, with the entries it has not called it with. Data that
-// cannot be read counts as nil.
+// the data of a session without entries. It is pure: a store calls it when it
+// appends, or later, with the entries it has not yet passed to Fold.
+// Unreadable data counts as nil.
 func Fold(data []byte, entries ...Entry) []byte {
 	var f transcript.Fold
 	if json.Unmarshal(data, &f) != nil {
