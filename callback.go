@@ -173,10 +173,10 @@ func unreadable(err error) error {
 	return fmt.Errorf("the request cannot be read: %w", err)
 }
 
-// RequestFunc answers a control request of the CLI that this package does not
-// know. The request is the object as it came, with its subtype; the reply is
-// any value that encoding/json makes an object of, or nil. An error is told to the CLI
-// as the refusal of the request. ctx ends as that of other callbacks does.
+// RequestFunc answers a control request from the CLI that this package does
+// not know. The request is the object as received, with its subtype; the reply
+// is any value that encodes as a JSON object, or nil. An error is sent to the
+// CLI as the refusal of the request. ctx ends like that of other callbacks.
 type RequestFunc func(ctx context.Context, request json.RawMessage) (reply any, err error)
 
 // requestCallback serves a request that Options.Requests knows, nil for others.

@@ -110,8 +110,8 @@ type StartError struct {
 	// Nearby lists, for ErrNoSession, sessions that do exist in the working
 	// directory, by id and title: at most three, newest first.
 	Nearby []string
-	// Err is the cause, if there is one beyond Reason: an error of the
-	// operating system, a *ProcessError.
+	// Err is the cause, if there is one beyond Reason, such as an error from
+	// the operating system or a *ProcessError.
 	Err error
 }
 

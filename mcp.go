@@ -74,8 +74,8 @@ type StdioServer struct {
 	Args    []string
 	// Env is added to the environment of the process.
 	Env map[string]string
-	// Timeout bounds a call of a tool. 0: the CLI decides; it ignores less
-	// than a second.
+	// Timeout limits a tool call. 0: the CLI decides; it ignores values below
+	// one second.
 	Timeout time.Duration
 	// AlwaysLoad shows the tools to the model from the start, even if there
 	// are so many that the CLI would make the model search for them.

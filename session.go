@@ -103,7 +103,7 @@ const (
 	StateStarting     State = iota // the process is being started
 	StateInitializing              // the handshake was sent
 	StateRunning                   // ready
-	StateStopped                   // ended by Close, or by the CLI itself in good order
+	StateStopped                   // ended by Close, or normally by the CLI itself
 	StateFailed                    // ended otherwise; Wait says why
 )
 

@@ -19,8 +19,8 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
-// Version is the version of this module. The CLI is told, and names it to the
-// API as that of the SDK.
+// Version is the version of this module. It is sent to the CLI, which reports
+// it to the API as the version of the SDK.
 const Version = "0.1.0"
 
 // newest is the newest CLI that was measured: it knows everything that this

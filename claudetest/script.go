@@ -21,7 +21,7 @@ import (
 //	use          the tool calls: {"name", "input" or "raw", "id"}, where raw is
 //	             a string that is sent as the input as it is; for a scripted
 //	             CLI also "output" or "error", what the tool gives back; of
-//	             the tool Agent also "replies", a list of what the sub-agent
+//	             the tool Agent also "replies", a list of what the subagent
 //	             says
 //	stop_reason  see [Reply.StopReason]
 //	usage        the fields of [ReplyUsage] by their JSON names

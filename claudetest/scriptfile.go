@@ -47,7 +47,7 @@ import (
 // object as above. A section "+say" or "+use NAME" belongs to the reply before
 // it, so that one reply can say something and call several tools. A section
 // whose name begins with "agent", such as "agent say" or "agent use Read",
-// belongs to the sub-agent that the last call of the tool Agent starts:
+// belongs to the subagent that the last call of the tool Agent starts:
 //
 //	-- use Agent --
 //	{"description":"count","prompt":"Count the files.","subagent_type":"Explore"}

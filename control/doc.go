@@ -1,5 +1,5 @@
 // Package control holds the payloads of control operations: what a session
-// sends to the CLI besides messages, and what it gets back.
+// sends to the CLI in addition to messages, and what it gets back.
 //
 // # Results
 //

@@ -248,9 +248,9 @@ type Standing int
 
 // The standings of a prompt.
 const (
-	Unseen   Standing = iota // there is no trace of it: it can be sent again under the same id
+	Unseen   Standing = iota // there is no trace of it: it can be sent again with the same id
 	Answered                 // its turn ended with an answer
-	Deferred                 // a hook put off a tool call, which waits for a decision
+	Deferred                 // a hook deferred a tool call, which waits for a decision
 	Cut                      // its turn broke off
 )
 

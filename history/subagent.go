@@ -11,13 +11,13 @@ import (
 	"github.com/claude-agent-go/claude/internal/transcript"
 )
 
-// SubagentInfo is a sub-agent that worked in a session.
+// SubagentInfo is a subagent that worked in a session.
 type SubagentInfo struct {
 	ID          string
 	Type        string // such as "general-purpose"
 	Description string
 	ToolUseID   string // the call that started it
-	Parent      string // the sub-agent that started it, "" if the main conversation did
+	Parent      string // the subagent that started it, "" if the main conversation did
 	Finished    bool
 
 	file string

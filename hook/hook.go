@@ -21,7 +21,7 @@ type Hook struct {
 	Matcher string
 	// Timeout limits one call. Zero means the session's default.
 	Timeout time.Duration
-	// OnFailure says what the CLI is told when the hook fails. Zero means the
+	// OnFailure says what happens when the hook fails. Zero means the
 	// session's default.
 	OnFailure FailurePolicy
 	// Func is called with the event's input and the id of the tool use it

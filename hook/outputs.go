@@ -167,7 +167,7 @@ func (o *PromptOutput) parts() (Common, any, error) { return o.Common, o, nil }
 // StopOutput is the reply to [Stop] and [SubagentStop].
 type StopOutput struct {
 	Common `json:"-"`
-	// AdditionalContext is given to the model, which then goes on.
+	// AdditionalContext is given to the model, which then continues.
 	AdditionalContext string `json:"additionalContext,omitzero"`
 }
 

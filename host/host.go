@@ -98,8 +98,8 @@ type Options struct {
 	ForwardSubagentText bool
 	// ReplayUserMessages echoes prompts.
 	ReplayUserMessages bool
-	// StateEvents tells the client whether the session is idle, running or
-	// waiting for an answer.
+	// StateEvents reports to the client whether the session is idle, running
+	// or waiting for an answer.
 	StateEvents bool
 	// MaxTurns limits the answers of one turn. 0: no limit.
 	MaxTurns int

@@ -49,7 +49,7 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// MarshalJSON returns Raw, or the fields when there is none.
+// MarshalJSON returns Raw, or encodes the fields if Raw is nil.
 func (o Origin) MarshalJSON() ([]byte, error) {
 	if len(o.Raw) != 0 {
 		return o.Raw, nil

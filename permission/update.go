@@ -59,9 +59,9 @@ type Rule struct {
 // Update is one change of the permission state. Type says which of the other
 // fields count: Rules and Behavior, Mode, or Directories.
 //
-// An Update that came from the CLI keeps its JSON in Raw and encodes as
-// exactly that, unless one of its fields was changed. A suggestion of a shape
-// this package does not know has only Raw.
+// An Update from the CLI keeps its JSON in Raw and encodes as exactly that,
+// unless one of its fields was changed. A suggestion of a shape this package
+// does not know has only Raw.
 type Update struct {
 	Type        UpdateType
 	Rules       []Rule
@@ -140,9 +140,9 @@ func (u Update) MarshalJSON() ([]byte, error) {
 	return jsonx.Marshal(f)
 }
 
-// UnmarshalJSON decodes an update. It accepts every JSON value: older peers
-// send strings and objects of other shapes as suggestions, which are kept in
-// Raw alone.
+// UnmarshalJSON decodes an update. It accepts every JSON value: older CLIs
+// send strings and objects of other shapes as suggestions, which are kept only
+// in Raw.
 func (u *Update) UnmarshalJSON(data []byte) error {
 	raw := append(json.RawMessage(nil), data...)
 	f := fieldsOf(raw)

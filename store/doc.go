@@ -1,7 +1,7 @@
 // Package store keeps the transcripts of sessions outside the machine that runs
 // them, so that a session survives its process, its disk and its host.
 //
-//	db := store.Files("/var/lib/agents")            // or Memory, or a module of its own: sqlstore, redisstore, s3store
+//	db := store.Files("/var/lib/agents")            // or Memory, or a separate module: sqlstore, redisstore, s3store
 //	err := db.Append(ctx, key, store.Batch{Entries: lines})
 //	for entry, err := range db.Load(ctx, key) { … }
 //

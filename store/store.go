@@ -43,7 +43,7 @@ type Session struct {
 	Modified time.Time
 }
 
-// SubLister is a [Store] that knows which transcripts of sub-agents it has.
+// SubLister is a [Store] that knows which transcripts of subagents it has.
 type SubLister interface {
 	// ListSubs yields the Sub of each transcript below a session, in order.
 	ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error]
