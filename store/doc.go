@@ -40,5 +40,7 @@
 // Only Append and Load are required; use type assertions to find what else a
 // store can do. Package storetest has the contract as tests:
 //
-//	func TestStore(t *testing.T) { storetest.Run(t, func(t *testing.T) store.Store { return open(t) }) }
+//	func TestStore(t *testing.T) {
+//		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Store { return open(t) }})
+//	}
 package store

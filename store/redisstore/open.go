@@ -23,7 +23,7 @@ var _ interface {
 } = (*Store)(nil)
 
 // Open connects to a server by its URL, such as "redis://user@host:6379/0", or
-// "rediss://" with TLS. Close the store when it is no longer used.
+// "rediss://" for TLS. Close the store when you are done with it.
 func Open(ctx context.Context, url string) (*Store, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -37,8 +37,9 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// New returns a store that uses a client, also one of a cluster. The client should
-// have ContextTimeoutEnabled, so that calls end with their contexts.
+// New returns a store that uses a client, which may be that of a cluster. The
+// client should have ContextTimeoutEnabled, so that calls end with their
+// contexts.
 func New(db redis.UniversalClient) *Store { return &Store{db: db, base: "claude"} }
 
 // Close closes the client.

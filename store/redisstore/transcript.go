@@ -160,8 +160,8 @@ type summary struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// Summaries implements [store.Summarizer]. A summary is brought up to date when it
-// is asked for, from where the last one ended.
+// Summaries implements [store.Summarizer]. A summary is updated when it is
+// requested, starting where the last one ended.
 func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {
 		for item, err := range s.List(ctx, project) {

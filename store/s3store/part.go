@@ -148,8 +148,9 @@ func (s *Store) fetch(ctx context.Context, names []string) iter.Seq2[[]byte, err
 }
 
 // Compact writes the parts of a transcript as one, so that it loads with few
-// requests. It may run beside everything else; what it leaves behind after a crash
-// is taken up by the next run. A transcript of few parts is left as it is.
+// requests. It may run concurrently with everything else; the next run
+// completes what a crash left behind. A transcript of few parts is left as it
+// is.
 func (s *Store) Compact(ctx context.Context, k store.Key) error {
 	if err := k.Check(); err != nil {
 		return err

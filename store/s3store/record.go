@@ -151,8 +151,8 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 	}
 }
 
-// Now implements [store.Records]. The server tells its time with every answer, in
-// whole seconds.
+// Now implements [store.Records]. The server reports its time with every
+// answer, in whole seconds.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	now, err := s.serverTime(ctx)
 	return now, fail("clock", err)

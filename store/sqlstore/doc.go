@@ -4,25 +4,26 @@
 //	db, err := sqlstore.Open(ctx, "postgres://agent@db.internal/agents")
 //	db, err := sqlstore.Open(ctx, "sqlite:/var/lib/agents.db")
 //
-// It is a module of its own, so that programs which do not use it link no
+// It is a separate module, so that programs that do not use it do not link a
 // database driver.
 //
 // # Schema
 //
-// Open makes the tables, whose names begin with "claude_", and brings those of an
-// older version up to date. Entries are kept as bytes, never as JSON columns: a
+// Open creates the tables, whose names begin with "claude_", and updates those
+// of an older version. Entries are kept as bytes, never as JSON columns: a
 // database that sorts the members of an object costs the model's prompt cache.
-// What a list shows is kept beside each transcript, so that a list reads an index
+// What a list shows is kept beside each transcript, so a list reads an index
 // and no entries.
 //
 // # Clock and leases
 //
-// The time of leases is that of the database server; with SQLite, which has none,
-// that of the machine. A write under a fence holds the row of the lease until it
-// is committed, so that nobody takes the lease over in the middle of it.
+// The time of leases is the database server's; with SQLite, which has no
+// server, it is the machine's. A write under a fence holds the row of the
+// lease until it is committed, so another owner cannot take the lease in the
+// middle of it.
 //
 // # Retention
 //
-// Nothing is ever removed by itself. [Store.Prune] deletes the sessions of a
-// project that nobody has written to for a time.
+// Nothing is removed automatically. [Store.Prune] deletes the sessions of a
+// project that have not been written to for a while.
 package sqlstore

@@ -149,9 +149,9 @@ func (s *Store) bury(ctx context.Context, tx *sql.Tx, k store.Key) error {
 	return err
 }
 
-// Prune deletes the sessions of a project that nobody has appended to since a
-// time, by the database's clock, and returns how many those were. It deletes them
-// one by one, so that it can be stopped, and goes on where it was.
+// Prune deletes the sessions of a project that have not been appended to since
+// a time, by the database's clock, and returns how many there were. It deletes
+// them one by one, so you can stop it and call it again to continue.
 func (s *Store) Prune(ctx context.Context, project string, before time.Time) (n int, err error) {
 	if err := store.CheckProject(project); err != nil {
 		return 0, err

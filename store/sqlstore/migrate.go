@@ -54,7 +54,7 @@ func migrations() [][]string {
 	}}
 }
 
-// ErrNewer means that a newer version of this package has made the tables.
+// ErrNewer means that a newer version of this package made the tables.
 var ErrNewer = errors.New("the tables are of a newer version")
 
 // migrate makes the tables or brings them up to date. Many may do it at once.

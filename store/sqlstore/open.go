@@ -29,9 +29,9 @@ var _ interface {
 // ErrScheme means that a data source is neither SQLite nor Postgres.
 var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqlite:FILE"`)
 
-// Open opens a database and makes or updates the tables. The data source is a URL
-// of Postgres ("postgres://user@host/database") or a file of SQLite
-// ("sqlite:FILE"). Close the store when it is no longer used.
+// Open opens a database and creates or updates the tables. The data source is
+// a Postgres URL ("postgres://user@host/database") or an SQLite file
+// ("sqlite:FILE"). Close the store when you are done with it.
 func Open(ctx context.Context, source string) (*Store, error) {
 	switch scheme, rest, _ := strings.Cut(source, ":"); scheme {
 	case "postgres", "postgresql":

@@ -17,14 +17,14 @@ import (
 // Target is a store to be tested.
 type Target struct {
 	// Open returns a store for a test. It may return the same one each time.
-	// What needs to be closed is closed by a cleanup of the test.
+	// Close what needs closing in a cleanup of the test.
 	Open func(t *testing.T) store.Store
 	// Again returns the store of a test as another process would open it, with
-	// nothing in memory. If it is nil no test needs it.
+	// nothing in memory. If it is nil, the tests use the store itself.
 	Again func(t *testing.T, s store.Store) store.Store
 }
 
-// Run holds a store to the contract.
+// Run tests a store against the contract.
 func Run(t *testing.T, target Target) {
 	group := func(name string, tests []contract) {
 		t.Run(name, func(t *testing.T) {
