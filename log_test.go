@@ -158,7 +158,10 @@ func TestLogLevels(t *testing.T) {
 // TestLogLevelsOfClose is TestLogLevels for what Close meets.
 func TestLogLevelsOfClose(t *testing.T) {
 	tmp := t.TempDir()
-	t.Setenv("TMPDIR", filepath.Join(tmp, "now"))
+	now := filepath.Join(tmp, "now")
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, now)
+	}
 	for name, tt := range map[string]struct {
 		transport func(*testing.T) claude.Transport
 		opts      func(*claude.Options)
@@ -194,13 +197,13 @@ func TestLogLevelsOfClose(t *testing.T) {
 				o.MCPServers = claude.MCPServers{"files": claude.StdioServer{Command: "mcp-files"}}
 			}, func(t *testing.T, _ *claude.Session) {
 				// There is a file where the folder was, so nothing in it can be removed.
-				if err := errors.Join(os.Rename(os.TempDir(), filepath.Join(tmp, "then")), os.WriteFile(os.TempDir(), nil, 0o600)); err != nil {
+				if err := errors.Join(os.Rename(now, filepath.Join(tmp, "then")), os.WriteFile(now, nil, 0o600)); err != nil {
 					t.Fatal(err)
 				}
 			}, `level=WARN msg="temporary files could not be removed" error=`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := errors.Join(os.RemoveAll(os.TempDir()), os.Mkdir(os.TempDir(), 0o700)); err != nil {
+			if err := errors.Join(os.RemoveAll(now), os.Mkdir(now, 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Test(t, func(t *testing.T) {

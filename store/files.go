@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -60,6 +61,7 @@ type known struct {
 	end     int64  // of the data that counts
 	uuids   map[string]struct{}
 	batches map[string]struct{}
+	synced  bool // this process has synced the folder
 }
 
 // maxKnown is for how many transcripts the ids are remembered.
@@ -116,17 +118,23 @@ func (s *FileStore) Append(ctx context.Context, k Key, b Batch) error {
 		return err
 	}
 	defer unlock()
+	deleted := func() error {
+		if exists(r, transcriptFile(k.Main())+deletedEnd) {
+			return fmt.Errorf("claude: store: %v: %w", k, ErrDeleted)
+		}
+		return nil
+	}
+	if len(b.Entries) == 0 {
+		return deleted()
+	}
 	name := transcriptFile(k)
 	commits, err := s.lockCommits(ctx, r, name)
 	if err != nil {
 		return err
 	}
 	defer commits.Close()
-	if exists(r, transcriptFile(k.Main())+deletedEnd) {
-		return fmt.Errorf("claude: store: %v: %w", k, ErrDeleted)
-	}
-	if len(b.Entries) == 0 {
-		return nil
+	if err := deleted(); err != nil {
+		return err
 	}
 	return s.appendLocked(r, name, commits, b)
 }
@@ -142,8 +150,15 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 	if err != nil {
 		return err
 	}
+	if !t.synced { // the names of the files, before there is anything in them
+		if err := s.syncFolder(r, path.Dir(name)); err != nil {
+			return err
+		}
+		t.synced = true
+	}
 	if _, again := t.batches[b.ID]; again {
-		return nil
+		// Whoever stored it may have died before it was on the disk.
+		return cmp.Or(s.sync(data), s.sync(commits))
 	}
 	// What this batch adds is noted when it is stored, or not at all.
 	var text []byte
@@ -176,16 +191,20 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 		return err
 	}
 	if t.commits == 0 {
-		if err := s.syncFolder(r, path.Dir(name)); err != nil {
-			return err
-		}
+		t.first, _, _ = strings.Cut(line, "\n")
 	}
-	first := t.first
-	if t.commits == 0 {
-		first, _, _ = strings.Cut(line, "\n")
-	}
-	s.learn(name, &known{first: first, commits: t.commits + int64(len(line)), end: end, uuids: added, batches: map[string]struct{}{b.ID: {}}})
+	t.commits, t.end = t.commits+int64(len(line)), end
+	t.add(added, b.ID)
+	s.remember(name, t)
 	return nil
+}
+
+// add takes up ids. That of a batch may be "".
+func (t *known) add(uuids map[string]struct{}, batch string) {
+	maps.Copy(t.uuids, uuids)
+	if batch != "" {
+		t.batches[batch] = struct{}{}
+	}
 }
 
 // firstCommit returns the line with which commits begin. Its id tells them from
@@ -236,10 +255,16 @@ func (s *FileStore) adopt(r *os.Root, name string) error {
 		return fail(err)
 	}
 	end := bytes.LastIndexByte(text, '\n') + 1
+	if Entry(text[end:]).Check() == nil { // whole but for its line feed
+		if err := appendTo(r, name+dataEnd, "\n"); err != nil {
+			return err
+		}
+		end = len(text) + 1
+	}
 	if end == 0 {
 		return nil
 	}
-	temporary := name + "." + rand.Text() + commitsEnd
+	temporary := path.Join(path.Dir(name), "."+rand.Text())
 	defer r.Remove(temporary)
 	if err := r.WriteFile(temporary, []byte(firstCommit(end)), 0o600); err != nil {
 		return fail(err)
@@ -250,18 +275,29 @@ func (s *FileStore) adopt(r *os.Root, name string) error {
 	return nil
 }
 
+// appendTo writes to the end of a file.
+func appendTo(r *os.Root, name, text string) error {
+	f, err := r.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return fail(err)
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
 // catchUp reads what others have appended since, and cuts off what nobody
-// committed. The commits are locked. What it returns is this process's memory; it
-// is changed only by learn.
+// committed. The commits are locked, so nobody else changes what it returns.
 func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error) {
 	t := s.recall(name)
 	first, _, err := bufio.NewReader(io.NewSectionReader(commits, 0, 256)).ReadLine()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fail(err)
 	}
-	if string(first) != t.first { // another one, or one that this process has not met
-		s.forget(name)
-		t = new(known)
+	if t == nil || string(first) != t.first { // one that this process has not met
+		t = &known{first: string(first), uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
 	}
 	text, err := io.ReadAll(io.NewSectionReader(commits, t.commits, 1<<62))
 	if err != nil {
@@ -273,82 +309,65 @@ func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error)
 			return nil, fail(err)
 		}
 	}
-	news := &known{first: string(first), commits: t.commits + int64(whole), end: t.end, uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
+	newEnd := t.end
 	for line := range bytes.Lines(text[:whole]) {
 		end, id, err := parseCommit(line)
-		if err != nil || end < news.end {
+		if err != nil || end < newEnd {
 			return nil, fmt.Errorf("claude: store: %s: %w: %q", name+commitsEnd, ErrDamaged, line)
 		}
-		news.end = end
-		news.batches[id] = struct{}{}
+		newEnd = end
+		t.add(nil, id)
 	}
 	info, err := data.Stat()
 	if err != nil {
 		return nil, fail(err)
 	}
-	if info.Size() < news.end {
-		return nil, fmt.Errorf("claude: store: %s: %w: %d of %d bytes are there", name+dataEnd, ErrDamaged, info.Size(), news.end)
+	if info.Size() < newEnd {
+		return nil, fmt.Errorf("claude: store: %s: %w: %d of %d bytes are there", name+dataEnd, ErrDamaged, info.Size(), newEnd)
 	}
-	if info.Size() > news.end {
-		if err := data.Truncate(news.end); err != nil {
+	if info.Size() > newEnd {
+		if err := data.Truncate(newEnd); err != nil {
 			return nil, fail(err)
 		}
 	}
-	if news.end > t.end {
-		for e, err := range readEntries(io.NewSectionReader(data, t.end, news.end-t.end)) {
-			if err != nil {
-				return nil, fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
-			}
-			if id := e.UUID(); id != "" {
-				news.uuids[id] = struct{}{}
-			}
+	for e, err := range readEntries(io.NewSectionReader(data, t.end, newEnd-t.end)) {
+		if err != nil {
+			return nil, fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
+		}
+		if id := e.UUID(); id != "" {
+			t.uuids[id] = struct{}{}
 		}
 	}
-	return s.learn(name, news), nil
+	t.commits, t.end = t.commits+int64(whole), newEnd
+	s.remember(name, t)
+	return t, nil
 }
 
-// recall returns what is known of a transcript.
+// recall takes what is known of a transcript out of the memory, nil if that is
+// nothing. If the append fails it stays out, and is read again.
 func (s *FileStore) recall(name string) *known {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t := s.known[name]; t != nil {
-		return t
-	}
-	return new(known)
+	t := s.known[name]
+	delete(s.known, name)
+	s.recent = slices.DeleteFunc(s.recent, func(other string) bool { return other == name })
+	return t
 }
 
-// learn adds to what is known of a transcript, and forgets the one that was not
-// used for longest. Whoever calls it has the lock of the transcript, so nobody
-// else uses what it returns.
-func (s *FileStore) learn(name string, news *known) *known {
+// remember keeps all that is known of a transcript, and forgets the one that was
+// not used for longest.
+func (s *FileStore) remember(name string, t *known) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t := s.known[name]
-	if t == nil {
-		t = &known{uuids: make(map[string]struct{}), batches: make(map[string]struct{})}
-		if s.known == nil {
-			s.known = make(map[string]*known)
-		}
-		s.known[name] = t
+	if s.known == nil {
+		s.known = make(map[string]*known)
 	}
-	t.first, t.commits, t.end = news.first, news.commits, news.end
-	for id := range news.uuids {
-		t.uuids[id] = struct{}{}
-	}
-	for id := range news.batches {
-		if id != "" {
-			t.batches[id] = struct{}{}
-		}
-	}
-	if i := slices.Index(s.recent, name); i >= 0 {
-		s.recent = slices.Delete(s.recent, i, i+1)
-	}
-	s.recent = append(s.recent, name)
+	s.known[name] = t
+	s.recent = append(slices.DeleteFunc(s.recent, func(other string) bool { return other == name }), name)
 	if len(s.recent) > maxKnown {
 		delete(s.known, s.recent[0])
 		s.recent = slices.Delete(s.recent, 0, 1)
 	}
-	return t
 }
 
 // forget drops what is known of the transcripts whose names begin so.

@@ -26,7 +26,7 @@ func readEntries(in io.Reader) iter.Seq2[Entry, error] {
 				yield(nil, err)
 				return
 			}
-			if line = bytes.TrimSpace(line); len(line) > 0 && !yield(line, nil) {
+			if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 && !yield(line, nil) {
 				return
 			}
 		}

@@ -122,7 +122,7 @@ func (s *FileStore) Renew(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
-	return s.changeLease(ctx, l, time.Now().Add(l.TTL))
+	return s.changeLease(ctx, l, func() time.Time { return time.Now().Add(l.TTL) })
 }
 
 // Release implements [Leaser].
@@ -130,14 +130,15 @@ func (s *FileStore) Release(ctx context.Context, l Lease) error {
 	if err := cmp.Or(CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	if err := s.changeLease(ctx, l, time.Time{}); !errors.Is(err, ErrLeaseLost) {
+	if err := s.changeLease(ctx, l, func() time.Time { return time.Time{} }); !errors.Is(err, ErrLeaseLost) {
 		return err
 	}
 	return nil
 }
 
-// changeLease changes when a lease ends, if it is the current one.
-func (s *FileStore) changeLease(ctx context.Context, l Lease, ends time.Time) error {
+// changeLease changes when a lease ends, if it is the current one. The time is
+// taken under the lock, which others may hold for a while.
+func (s *FileStore) changeLease(ctx context.Context, l Lease, ends func() time.Time) error {
 	r, err := s.root(true)
 	if err != nil {
 		return err
@@ -148,5 +149,5 @@ func (s *FileStore) changeLease(ctx context.Context, l Lease, ends time.Time) er
 		return err
 	}
 	defer unlock()
-	return s.writeLease(r, l.Project, l.Name, leaseFile{Owner: l.Owner, Token: l.Token, Ends: ends})
+	return s.writeLease(r, l.Project, l.Name, leaseFile{Owner: l.Owner, Token: l.Token, Ends: ends()})
 }

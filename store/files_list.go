@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"iter"
@@ -136,6 +135,9 @@ func (s *FileStore) summary(r *os.Root, name string) ([]byte, error) {
 	// It can be made again: that it is kept only saves time.
 	if text, err := json.Marshal(kept); err == nil {
 		_ = (&FileStore{NoSync: true}).replace(r, name+summaryEnd, text)
+		if exists(r, name+deletedEnd) { // in the meantime
+			_ = r.Remove(name + summaryEnd)
+		}
 	}
 	return kept.Data, nil
 }
@@ -254,7 +256,7 @@ func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
 
 // remove removes the files of one transcript.
 func (s *FileStore) remove(ctx context.Context, r *os.Root, name string) error {
-	if !exists(r, name+dataEnd) && !exists(r, name+commitsEnd) {
+	if !exists(r, name+dataEnd) && !exists(r, name+commitsEnd) && !exists(r, name+summaryEnd) {
 		return nil
 	}
 	commits, err := s.lockCommits(ctx, r, name)
@@ -263,10 +265,18 @@ func (s *FileStore) remove(ctx context.Context, r *os.Root, name string) error {
 	}
 	defer commits.Close()
 	s.forget(name)
+	// First nothing counts, then there is nothing: a crash leaves no transcript
+	// in part.
+	if err := commits.Truncate(0); err != nil {
+		return fail(err)
+	}
+	if err := s.sync(commits); err != nil {
+		return err
+	}
 	for _, end := range []string{dataEnd, summaryEnd, commitsEnd} {
 		if err := r.Remove(name + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("claude: store: %w", err)
+			return fail(err)
 		}
 	}
-	return nil
+	return s.syncFolder(r, path.Dir(name))
 }

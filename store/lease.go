@@ -88,10 +88,13 @@ func CheckAcquire(project, name, owner string, ttl time.Duration) error {
 	if owner == "" || len(owner) > maxOwner {
 		return &KeyError{"owner", owner, fmt.Sprintf("does not have 1 to %d bytes", maxOwner)}
 	}
-	if ttl < time.Millisecond {
-		return fmt.Errorf("claude: store: %w: a lease of %v is too short", ErrInvalid, ttl)
+	if ttl < time.Millisecond || ttl > maxTTL {
+		return fmt.Errorf("claude: store: %w: a lease of %v does not last from a millisecond to a year", ErrInvalid, ttl)
 	}
 	return nil
 }
 
-const maxOwner = 1000
+const (
+	maxOwner = 1000
+	maxTTL   = 366 * 24 * time.Hour
+)

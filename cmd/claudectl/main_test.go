@@ -80,7 +80,8 @@ func TestHelp(t *testing.T) {
 	}
 	order := []string{"Commands:\n  demo ", "Flags:\n", "Exit codes:\n"}
 	for i, part := range order[1:] {
-		if strings.Index(got.stdout, order[i]) < 0 || strings.Index(got.stdout, part) < strings.Index(got.stdout, order[i]) {
+		before, after := strings.Index(got.stdout, order[i]), strings.Index(got.stdout, part)
+		if before < 0 || after < before {
 			t.Errorf("the help is\n%s\nwant %q before %q", got.stdout, order[i], part)
 		}
 	}

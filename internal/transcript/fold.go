@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -60,6 +61,10 @@ func (f *Fold) Add(line []byte) {
 	}
 }
 
+// maxNote is how many bytes of a title or another note are kept: the fold is
+// written again with every batch.
+const maxNote = 4 << 10
+
 // addNote takes the value of a line beside the conversation, and reports whether
 // the line is one.
 func (f *Fold) addNote(kind string, line []byte) bool {
@@ -71,6 +76,9 @@ func (f *Fold) addNote(kind string, line []byte) bool {
 		text := jsonx.Text(value)
 		if kind == "cost-state" {
 			text = string(value)
+		}
+		if len(text) > maxNote {
+			text = strings.ToValidUTF8(text[:maxNote], "")
 		}
 		if f.Notes == nil {
 			f.Notes = make(map[string]string)

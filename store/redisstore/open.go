@@ -30,6 +30,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 		return nil, errors.New("claude: redisstore: the URL cannot be read: want \"redis://HOST:PORT/NUMBER\"") // it may hold a password
 	}
 	opts.ContextTimeoutEnabled = true
+	opts.MaxRetries = -1 // a script that ran, and whose answer was lost, must not run again
 	s := New(redis.NewClient(opts))
 	if err := s.db.Ping(ctx).Err(); err != nil {
 		return nil, fmt.Errorf("claude: redisstore: %w", errors.Join(err, s.db.Close()))
@@ -39,7 +40,8 @@ func Open(ctx context.Context, url string) (*Store, error) {
 
 // New returns a store that uses a client, which may be that of a cluster. The
 // client should have ContextTimeoutEnabled, so that calls end with their
-// contexts.
+// contexts, and a MaxRetries of -1: a client that repeats a call whose answer was
+// lost can store entries without a uuid twice.
 func New(db redis.UniversalClient) *Store { return &Store{db: db, base: "claude"} }
 
 // Close closes the client.

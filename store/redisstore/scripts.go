@@ -80,7 +80,8 @@ return 0
 }
 
 // acquireScript gives out a lease: its token and 0, or 0, the owner and how long
-// the lease lasts.
+// the lease lasts. A token is a time, so that it grows even if the server has
+// lost what it knew.
 //
 //	KEYS  lease
 //	ARGV  owner, time to live in microseconds
@@ -90,8 +91,8 @@ local l = redis.call('HMGET', KEYS[1], 'owner', 'ends')
 if l[2] and tonumber(l[2]) > now then
 	return {0, l[1], string.format('%.0f', tonumber(l[2]) - now)}
 end
-local token = redis.call('HINCRBY', KEYS[1], 'token', 1)
-redis.call('HSET', KEYS[1], 'owner', ARGV[1], 'ends', string.format('%.0f', now + ARGV[2]))
+local token = math.max(tonumber(redis.call('HGET', KEYS[1], 'token') or '0') + 1, now)
+redis.call('HSET', KEYS[1], 'token', string.format('%.0f', token), 'owner', ARGV[1], 'ends', string.format('%.0f', now + ARGV[2]))
 return {token, '', '0'}
 `)
 }
@@ -112,11 +113,12 @@ return 0
 //	KEYS  lease, records, names, revisions
 //	ARGV  token, name, revision, value
 func putScript() *redis.Script {
-	return redis.NewScript(fence + `
+	return redis.NewScript(fence + now + `
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 local revision = old and string.match(old, '^%d+') or '0'
 if revision ~= ARGV[3] then return -3 end
-local next = redis.call('INCR', KEYS[4])
+local next = math.max(tonumber(redis.call('GET', KEYS[4]) or '0') + 1, now)
+redis.call('SET', KEYS[4], string.format('%.0f', next))
 redis.call('HSET', KEYS[2], ARGV[2], string.format('%.0f', next) .. ':' .. ARGV[4])
 redis.call('ZADD', KEYS[3], 0, ARGV[2])
 return next
@@ -134,6 +136,17 @@ if not old then return -4 end
 if string.match(old, '^%d+') ~= ARGV[3] then return -3 end
 redis.call('HDEL', KEYS[2], ARGV[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
+return 0
+`)
+}
+
+// summaryScript keeps a summary, unless the session was deleted in the meantime.
+//
+//	KEYS  deleted, summaries
+//	ARGV  session, summary
+func summaryScript() *redis.Script {
+	return redis.NewScript(`
+if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
 return 0
 `)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"strconv"
@@ -202,6 +203,9 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 		return kept.Data, nil
 	}
 	for line, err := range s.lines(ctx, entries, kept.Count, end) {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil // deleted in the meantime
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -210,7 +214,7 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 	kept.Count = end
 	out, err := json.Marshal(kept)
 	if err == nil {
-		err = s.db.HSet(ctx, s.key(k.Project, "summaries"), k.Session, out).Err()
+		_, err = s.run(ctx, summaryScript(), []string{s.key(k.Project, "deleted"), s.key(k.Project, "summaries")}, k.Session, out)
 	}
 	return kept.Data, err
 }

@@ -27,7 +27,7 @@ func (l leaseBody) left(o object) time.Duration {
 	if l.Released || l.Token == 0 {
 		return 0
 	}
-	return min(l.TTL, l.TTL+second-o.now.Sub(o.modified))
+	return min(l.TTL, l.TTL-(o.now.Sub(o.modified)-second))
 }
 
 func leaseName(project, name string) string {

@@ -113,6 +113,9 @@ func (s *Store) remove(ctx context.Context, name string) error {
 
 // plain makes the errors that mean something here those of this package.
 func plain(err error) error {
+	if _, ok := errors.AsType[*types.NoSuchBucket](err); ok {
+		return err
+	}
 	if e, ok := errors.AsType[*awshttp.ResponseError](err); ok {
 		switch e.HTTPStatusCode() {
 		case http.StatusNotFound:

@@ -140,7 +140,7 @@ func (s *Store) fetch(ctx context.Context, names []string) iter.Seq2[[]byte, err
 		for i := range names {
 			a := <-answers[i]
 			ask(i + ahead)
-			if !yield(a.body, a.err) || a.err != nil {
+			if !yield(a.body, a.err) {
 				return
 			}
 		}
@@ -161,6 +161,9 @@ func (s *Store) Compact(ctx context.Context, k store.Key) error {
 	}
 	var out []byte
 	for body, err := range s.fetch(ctx, names) {
+		if err == nil && len(body) == 0 || errors.Is(err, store.ErrNotFound) {
+			return nil // somebody else compacts it, or has deleted it
+		}
 		if err != nil {
 			return fail(k, err)
 		}

@@ -78,10 +78,15 @@ func (s *Store) catchUp(ctx context.Context, k store.Key, t *known) error {
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 && strings.Contains(names[0], "/pack-") {
+	if len(names) > 0 && strings.HasPrefix(names[0], folder(k)+"pack-") {
 		*t = known{uuids: make(map[string]bool), batches: make(map[string]bool)} // it has all from the beginning
 	}
 	for body, err := range s.fetch(ctx, names) {
+		if err == nil && len(body) == 0 {
+			// Compacted since it was listed: the pack is there now.
+			*t = known{uuids: make(map[string]bool), batches: make(map[string]bool)}
+			return s.catchUp(ctx, k, t)
+		}
 		if err != nil {
 			return err
 		}
@@ -152,6 +157,13 @@ func (s *Store) append(ctx context.Context, k store.Key, b store.Batch) error {
 		if err := s.put(ctx, indexName(k), t.summary, "*"); err != nil {
 			return err
 		}
+	}
+	// Whoever deleted the session meanwhile has not seen what was written here.
+	if gone, err := s.exists(ctx, deletedName(k)); gone || err != nil {
+		if gone {
+			err = errors.Join(store.ErrDeleted, s.remove(ctx, indexName(k)), s.remove(ctx, partName(k, t.last)))
+		}
+		return err
 	}
 	s.learn(k, t)
 	return nil
@@ -308,6 +320,9 @@ func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.S
 		for body, err := range s.fetch(ctx, names) {
 			item := list[i]
 			i++
+			if errors.Is(err, store.ErrNotFound) {
+				continue // deleted in the meantime
+			}
 			if err != nil {
 				yield(store.Summary{}, fail(item.ID, err))
 				return

@@ -32,7 +32,7 @@ func postgres() dialect {
 
 func sqlite() dialect {
 	return dialect{false, strings.NewReplacer(
-		"{id}", "integer primary key",
+		"{id}", "integer primary key autoincrement", // never the id of one that was deleted
 		"{text}", "text",
 		"{bytes}", "blob",
 		"{share}", "", // whoever writes is alone

@@ -32,8 +32,8 @@ func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl t
 	l := store.Lease{Fence: store.Fence{Project: project, Name: lease}, Owner: owner, TTL: ttl}
 	for {
 		err := s.row(ctx, s.db, `insert into claude_leases as l (project, name, owner, token, ends) values (?, ?, ?, 1, {now} + ?)
-			on conflict (project, name) do update set owner = excluded.owner, token = l.token + 1, ends = excluded.ends
-			where l.ends <= {now} returning token`, project, lease, owner, ttl.Microseconds()).Scan(&l.Token)
+			on conflict (project, name) do update set owner = excluded.owner, token = l.token + 1, ends = {now} + ?
+			where l.ends <= {now} returning token`, project, lease, owner, ttl.Microseconds(), ttl.Microseconds()).Scan(&l.Token)
 		if err == nil {
 			return l, nil
 		}

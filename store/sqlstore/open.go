@@ -8,8 +8,9 @@ import (
 	"net/url"
 	"strings"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -35,13 +36,17 @@ var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqli
 func Open(ctx context.Context, source string) (*Store, error) {
 	switch scheme, rest, _ := strings.Cut(source, ":"); scheme {
 	case "postgres", "postgresql":
-		db, err := sql.Open("pgx", source)
+		config, err := pgx.ParseConfig(source)
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", hide(err, source))
 		}
-		return open(ctx, db, postgres())
+		// A process that stops in the middle of a write must not hold a lease
+		// for hours. What waits for a lock must see what was written before it.
+		config.RuntimeParams["idle_in_transaction_session_timeout"] = "10000" // milliseconds
+		config.RuntimeParams["default_transaction_isolation"] = "read committed"
+		return open(ctx, stdlib.OpenDB(*config), postgres())
 	case "sqlite":
-		if rest == "" || strings.Contains(rest, "?") {
+		if rest == "" || strings.Contains(rest, "?") || strings.HasPrefix(rest, ":") { // ":memory:" is another one for each connection
 			return nil, fmt.Errorf("claude: sqlstore: %q %w", source, ErrScheme)
 		}
 		// A writer takes its lock when it begins, not in the middle. WAL lets

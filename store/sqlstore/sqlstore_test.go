@@ -48,7 +48,7 @@ func TestPostgres15(t *testing.T) { contract(t, server.Postgres(t, 15)) }
 func TestPostgres18(t *testing.T) { contract(t, server.Postgres(t, 18)) }
 
 func TestOpenRefuses(t *testing.T) {
-	for _, source := range []string{"", "agents.db", "mysql://root:hunter2@localhost/x", "sqlite:", "sqlite:x?mode=ro"} {
+	for _, source := range []string{"", "agents.db", "mysql://root:hunter2@localhost/x", "sqlite:", "sqlite::memory:", "sqlite:x?mode=ro"} {
 		s, err := sqlstore.Open(t.Context(), source)
 		if !errors.Is(err, sqlstore.ErrScheme) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: %v, %v", source, s, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -221,6 +222,7 @@ func leaseRefused(s *subject) {
 		"name":          func() (store.Lease, error) { return l.Acquire(ctx, s.project, "..", "o", time.Minute) },
 		"owner":         func() (store.Lease, error) { return l.Acquire(ctx, s.project, "n", "", time.Minute) },
 		"time":          func() (store.Lease, error) { return l.Acquire(ctx, s.project, "n", "o", 0) },
+		"endless time":  func() (store.Lease, error) { return l.Acquire(ctx, s.project, "n", "o", math.MaxInt64) },
 		"ended context": func() (store.Lease, error) { return l.Acquire(ended(s.t), s.project, "n", "o", time.Minute) },
 	} {
 		if _, err := acquire(); err == nil {

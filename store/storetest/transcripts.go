@@ -27,6 +27,7 @@ func transcripts() []contract {
 		{"entries without a uuid are stored as often as they come", noUUID},
 		{"bytes come back as they went in", bytesKept},
 		{"many writers lose nothing", manyWriters},
+		{"what was stored is known beside many others", manyTranscripts},
 		{"a batch is stored whole or not at all when its context ends", cancelled},
 		{"an ended context stores nothing", endedContext},
 		{"a loop can be left", loopLeft},
@@ -326,6 +327,8 @@ func bytesKept(s *subject) {
 		`{"quote":"'; DROP TABLE entries; -- \\ \" % _ ` + "`" + ` $1 ?","uuid":"6"}`,
 		`{"long":"` + strings.Repeat("x", 3<<20) + `","uuid":"7"}`,
 		`{}`,
+		`{"uuid":"8"} `,
+		"{\"uuid\":\"9\"}\t",
 	}
 	s.append(k, lines...)
 	s.wants(s.again(), k, lines...)
@@ -384,4 +387,31 @@ func ownership(s *subject) {
 		clear(got)
 	}
 	s.wants(s, k, line("a"))
+}
+
+// manyTranscripts writes to so many transcripts at once that a store which
+// remembers some of them forgets others. It still knows what it has stored.
+func manyTranscripts(s *subject) {
+	first := s.session()
+	sub := first
+	sub.Sub = "subagents/agent-1"
+	keys := []store.Key{first, sub}
+	for range 70 {
+		keys = append(keys, s.session())
+	}
+	note := `{"type":"tag","tag":"x"}`
+	for range 2 {
+		var wg sync.WaitGroup
+		for _, k := range keys {
+			wg.Go(func() {
+				if err := s.Append(s.t.Context(), k, batch("b1", line("a"), note)); err != nil {
+					s.t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	for _, k := range keys {
+		s.wants(s, k, line("a"), note)
+	}
 }
