@@ -155,6 +155,9 @@ func TestDamaged(t *testing.T) {
 		if !errors.Is(last, store.ErrDamaged) {
 			t.Errorf("%q: Load = %v", body, last)
 		}
+		if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte("{}")}}); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%q: Append = %v", body, err)
+		}
 	}
 	k := key(9)
 	for _, n := range []int{1, 3} {

@@ -74,30 +74,42 @@ func (t *known) add(batches []string, entries []store.Entry) {
 
 // catchUp reads the parts that others have written.
 func (s *Store) catchUp(ctx context.Context, k store.Key, t *known) error {
+	for range 3 {
+		again, err := s.readParts(ctx, k, t)
+		if !again {
+			return err
+		}
+		// Compacted since it was listed: the pack is there now, with all of it.
+		*t = known{uuids: make(map[string]bool), batches: make(map[string]bool)}
+	}
+	return fmt.Errorf("%w: a part is empty", store.ErrDamaged)
+}
+
+// readParts lists and reads the parts after the last that is known. It returns
+// true if one of them has become empty since it was listed.
+func (s *Store) readParts(ctx context.Context, k store.Key, t *known) (again bool, err error) {
 	names, last, err := s.parts(ctx, k, t.last)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(names) > 0 && strings.HasPrefix(names[0], folder(k)+"pack-") {
 		*t = known{uuids: make(map[string]bool), batches: make(map[string]bool)} // it has all from the beginning
 	}
 	for body, err := range s.fetch(ctx, names) {
 		if err == nil && len(body) == 0 {
-			// Compacted since it was listed: the pack is there now.
-			*t = known{uuids: make(map[string]bool), batches: make(map[string]bool)}
-			return s.catchUp(ctx, k, t)
+			return true, nil
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 		batches, entries, err := decode(body)
 		if err != nil {
-			return err
+			return false, err
 		}
 		t.add(batches, entries)
 	}
 	t.last = last
-	return nil
+	return false, nil
 }
 
 func deletedName(k store.Key) string { return k.Project + "/deleted/" + k.Session }
