@@ -55,8 +55,9 @@ func (p *Process) closePipes() {
 	deadline := time.Now().Add(p.drain)
 	p.stderr.SetReadDeadline(deadline)
 	p.in.abandon()
-	close(p.done)
+	// First the log: whoever waits for the end may take the logger away.
 	p.log.Debug("process exited", "pid", p.PID(), "state", p.state.String())
+	close(p.done)
 
 	held := time.AfterFunc(p.drain, p.closeHeldPipes)
 	p.out.childExited(deadline)
