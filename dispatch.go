@@ -32,7 +32,7 @@ func (d dispatcher) Message(f wire.Frame) {
 	}
 	if effect.StartsAbandoned {
 		resume := d.halt()
-		go func() { // an abandoned prompt began all the same
+		go func() { // an abandoned prompt began anyway
 			defer resume()
 			d.interruptQuietly()
 		}()

@@ -169,7 +169,7 @@ func (t *Turn) inBackground(agent Agent) {
 	t.s.notify(sub, outcomeOf(err, t.lastText()))
 }
 
-// work lets the agent work until it has said all, and tells how it ended.
+// work lets the agent work until it has said all, and says how it ended.
 func (t *Turn) work(agent Agent) error {
 	sub := t.sub
 	for {

@@ -90,7 +90,7 @@ type hookTask struct {
 	AgentType   string `json:"agent_type"`
 }
 
-// completed tells that a sub-agent is done.
+// completed reports that a sub-agent is done.
 func (s *session) completed(sub *subagent, text string) {
 	s.count(func(st *message.SubagentStats) { st.Completed++ })
 	s.tell(sub, message.TaskPatch{Status: message.TaskCompleted}, &message.TaskNotification{
@@ -98,7 +98,7 @@ func (s *session) completed(sub *subagent, text string) {
 	})
 }
 
-// failed tells that a sub-agent could not do its work.
+// failed reports that a sub-agent could not do its work.
 func (s *session) failed(sub *subagent, err error) {
 	s.count(func(st *message.SubagentStats) { st.Failed++ })
 	s.tell(sub, message.TaskPatch{Status: message.TaskFailed, Error: err.Error()}, &message.TaskNotification{
@@ -106,7 +106,7 @@ func (s *session) failed(sub *subagent, err error) {
 	})
 }
 
-// killed tells that a sub-agent was stopped, and returns why.
+// killed reports that a sub-agent was stopped, and returns why.
 func (s *session) killed(t *Turn) error {
 	cause := context.Cause(t.ctx)
 	if s.ctx.Err() != nil {
@@ -157,7 +157,7 @@ func (s *session) notify(sub *subagent, o outcome) {
 	s.stir()
 }
 
-// settle tells that the session is idle, if the last of its agents has ended
+// settle reports that the session is idle, if the last of its agents has ended
 // without a turn that would answer it.
 func (s *session) settle() {
 	s.mu.Lock()
@@ -221,7 +221,7 @@ func (s *session) stopTasks(cause error, which func(*subagent) bool) {
 	}
 }
 
-// stopTask serves stop_task. An id that is not known is no error.
+// stopTask serves stop_task. An unknown id is not an error.
 func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		ID string `json:"task_id"`

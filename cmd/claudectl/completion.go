@@ -57,7 +57,7 @@ var allModes = [...]permission.Mode{
 	permission.ModeDontAsk, permission.ModeAuto, permission.ModeBypassPermissions,
 }
 
-// filesWanted tells a shell to complete the names of files.
+// filesWanted asks a shell to complete the names of files.
 const filesWanted = ":files"
 
 // Run prints the candidates. Errors are not shown: they would stand in the middle

@@ -81,7 +81,7 @@ func (r *sessionsShow) page(ctx context.Context, c *console, h *history.History,
 		return history.ErrEmpty
 	}
 	info, err := h.Info(ctx, t.ID)
-	if err != nil { // there is something to show all the same
+	if err != nil { // there is something to show anyway
 		info.Title = ""
 	}
 	rep, err := inspect.Read(&stream, &inspect.Options{Title: info.Title, Source: "session " + t.ID, Secrets: c.secrets})

@@ -112,7 +112,7 @@ func commandLine(args []string) string {
 	return strings.Join(words, " ")
 }
 
-// toolSubject picks the member of a tool's input that tells most.
+// toolSubject picks the member of a tool's input that says most.
 func toolSubject(input json.RawMessage) string {
 	for _, name := range []string{"command", "file_path", "path", "pattern", "query", "url", "prompt", "description"} {
 		if text := jsonx.Text(jsonx.Member(input, name)); text != "" {

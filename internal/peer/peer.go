@@ -61,7 +61,7 @@ type Config struct {
 	// OnLine, if set, is called by the reader with every line before it is
 	// routed. It must return at once.
 	OnLine func(line []byte)
-	// Classify tells where a line goes; nil is wire.Parse.
+	// Classify says where a line goes; nil is wire.Parse.
 	Classify func(line []byte) (wire.Frame, error)
 	// HoldUntilOpen starts the peer held back until Open.
 	HoldUntilOpen bool
