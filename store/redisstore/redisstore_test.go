@@ -2,7 +2,6 @@ package redisstore_test
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -68,22 +67,4 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// BenchmarkAppend measures what a turn costs: two batches of five entries of 2 KB.
-func BenchmarkAppend(b *testing.B) {
-	s := open(b, server.Redis(b))
-	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
-	pad := strings.Repeat("x", 2000)
-	n := 0
-	for b.Loop() {
-		for range 2 {
-			batch := store.Batch{ID: store.NewBatchID()}
-			for range 5 {
-				n++
-				batch.Entries = append(batch.Entries, store.Entry(fmt.Sprintf(`{"type":"user","uuid":"%d","pad":%q}`, n, pad)))
-			}
-			if err := s.Append(b.Context(), k, batch); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-}
+func BenchmarkAppend(b *testing.B) { storetest.BenchmarkAppend(b, open(b, server.Redis(b))) }

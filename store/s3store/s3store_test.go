@@ -172,3 +172,7 @@ func TestDamaged(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkAppend(b *testing.B) {
+	storetest.BenchmarkAppend(b, s3store.New(bucket(b), "agents", ""))
+}
