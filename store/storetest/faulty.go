@@ -1,0 +1,345 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// StoreFault is what goes wrong with a call of a store.
+type StoreFault int
+
+// The faults. Those of methods that yield are in parentheses.
+const (
+	// None lets the call through.
+	None StoreFault = iota
+	// Fail does nothing and returns [ErrFault] at once.
+	Fail
+	// Timeout does nothing and returns when the context ends, or after half a
+	// minute.
+	Timeout
+	// LostReply does it and returns [ErrFault] (yields one item, then
+	// ErrFault).
+	LostReply
+	// LostTimeout does it and returns when the context ends, or after half a
+	// minute (yields one item and then waits).
+	LostTimeout
+	// Duplicate does it twice and returns what the first one did (does it
+	// once).
+	Duplicate
+	// Late returns [ErrFault] at once, and does it after the next call of the
+	// store, as a request that was stuck in the network (does nothing).
+	Late
+)
+
+// String returns the name of the fault.
+func (f StoreFault) String() string {
+	names := [...]string{"none", "fail", "timeout", "lost reply", "lost timeout", "duplicate", "late"}
+	if f < 0 || int(f) >= len(names) {
+		return fmt.Sprint("fault ", int(f))
+	}
+	return names[f]
+}
+
+// ErrFault is the error of a call that was made to fail.
+var ErrFault = errors.New("storetest: a fault was injected")
+
+// StoreCall is a call of a store.
+type StoreCall struct {
+	N      int    // 1 for the first call of the store
+	Method string // such as "Append"
+}
+
+// Seeded chooses faults at random, the same ones for the same seed and order of
+// calls. rate is the share of calls that go wrong. Without faults it chooses
+// among all of them.
+func Seeded(seed uint64, rate float64, faults ...StoreFault) func(StoreCall) StoreFault {
+	if len(faults) == 0 {
+		faults = []StoreFault{Fail, Timeout, LostReply, LostTimeout, Duplicate, Late}
+	}
+	return func(c StoreCall) StoreFault {
+		random := rand.New(rand.NewPCG(seed, uint64(c.N)))
+		if random.Float64() >= rate {
+			return None
+		}
+		return faults[random.IntN(len(faults))]
+	}
+}
+
+// Faulty returns a store whose calls go wrong, to test what uses a store:
+//
+//	s := storetest.Faulty(store.Memory(), storetest.Seeded(seed, 0.3))
+//
+// choose is called before each call and may be called from several goroutines.
+// A store that is down for a while is a function that returns Fail for that
+// while. A method that s does not have returns [errors.ErrUnsupported].
+func Faulty(s store.Store, choose func(StoreCall) StoreFault) *FaultyStore {
+	return &FaultyStore{s: s, choose: choose}
+}
+
+// FaultyStore is a store whose calls go wrong. Its methods may be called from
+// any goroutine.
+type FaultyStore struct {
+	s      store.Store
+	choose func(StoreCall) StoreFault
+
+	mu    sync.Mutex
+	calls int
+	late  []func()
+}
+
+var _ interface {
+	store.Fleet
+	store.Summarizer
+} = (*FaultyStore)(nil)
+
+// Calls returns how many calls there were.
+func (f *FaultyStore) Calls() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.calls
+}
+
+// Settle does what is late. StoreCall it before you look at the store that was
+// wrapped.
+func (f *FaultyStore) Settle() {
+	for _, do := range f.takeLate() {
+		do()
+	}
+}
+
+func (f *FaultyStore) takeLate() []func() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	late := f.late
+	f.late = nil
+	return late
+}
+
+// next counts a call and returns its fault.
+func (f *FaultyStore) next(method string) StoreFault {
+	f.mu.Lock()
+	f.calls++
+	c := StoreCall{f.calls, method}
+	f.mu.Unlock()
+	return f.choose(c)
+}
+
+// patience is how long a call waits whose context does not end.
+const patience = 30 * time.Second
+
+// hang waits for the end of a context.
+func hang(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	<-ctx.Done()
+	return fmt.Errorf("%w: %w", ErrFault, ctx.Err())
+}
+
+// do makes a call that changes something, or returns one thing.
+func do[T any](ctx context.Context, f *FaultyStore, method string, call func(context.Context) (T, error)) (T, error) {
+	fault := f.next(method)
+	if late := f.takeLate(); late != nil {
+		defer func() {
+			for _, do := range late {
+				do()
+			}
+		}()
+	}
+	var none T
+	switch fault {
+	case Fail:
+		return none, ErrFault
+	case Timeout:
+		return none, hang(ctx)
+	case LostReply:
+		_, _ = call(ctx) // nobody hears of it
+		return none, ErrFault
+	case LostTimeout:
+		_, _ = call(ctx)
+		return none, hang(ctx)
+	case Duplicate:
+		out, err := call(ctx)
+		_, _ = call(ctx)
+		return out, err
+	case Late:
+		later := context.WithoutCancel(ctx)
+		f.mu.Lock()
+		f.late = append(f.late, func() { _, _ = call(later) })
+		f.mu.Unlock()
+		return none, ErrFault
+	}
+	return call(ctx)
+}
+
+// run is do for a call that returns an error only.
+func (f *FaultyStore) run(ctx context.Context, method string, call func(context.Context) error) error {
+	_, err := do(ctx, f, method, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
+	return err
+}
+
+// loop makes a call that yields.
+func loop[T any](ctx context.Context, f *FaultyStore, method string, call func() iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		fault := f.next(method)
+		defer f.Settle()
+		switch fault {
+		case Fail, Late:
+			yield(none, ErrFault)
+			return
+		case Timeout:
+			yield(none, hang(ctx))
+			return
+		}
+		for item, err := range call() {
+			if !yield(item, err) {
+				return
+			}
+			switch {
+			case err != nil:
+				return
+			case fault == LostReply:
+				yield(none, ErrFault)
+				return
+			case fault == LostTimeout:
+				yield(none, hang(ctx))
+				return
+			}
+		}
+	}
+}
+
+// unsupported is the error of a method that the wrapped store lacks.
+func unsupported(s store.Store) error {
+	return fmt.Errorf("storetest: %T: %w", s, errors.ErrUnsupported)
+}
+
+// none yields an error.
+func none[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) { yield(*new(T), err) }
+}
+
+// Append implements [store.Store].
+func (f *FaultyStore) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	return f.run(ctx, "Append", func(ctx context.Context) error { return f.s.Append(ctx, k, b) })
+}
+
+// Load implements [store.Store].
+func (f *FaultyStore) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	return loop(ctx, f, "Load", func() iter.Seq2[store.Entry, error] { return f.s.Load(ctx, k) })
+}
+
+// List implements [store.Lister].
+func (f *FaultyStore) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
+	s, ok := f.s.(store.Lister)
+	if !ok {
+		return none[store.Session](unsupported(f.s))
+	}
+	return loop(ctx, f, "List", func() iter.Seq2[store.Session, error] { return s.List(ctx, project) })
+}
+
+// ListSubs implements [store.SubLister].
+func (f *FaultyStore) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+	s, ok := f.s.(store.SubLister)
+	if !ok {
+		return none[string](unsupported(f.s))
+	}
+	return loop(ctx, f, "ListSubs", func() iter.Seq2[string, error] { return s.ListSubs(ctx, project, session) })
+}
+
+// Summaries implements [store.Summarizer].
+func (f *FaultyStore) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
+	s, ok := f.s.(store.Summarizer)
+	if !ok {
+		return none[store.Summary](unsupported(f.s))
+	}
+	return loop(ctx, f, "Summaries", func() iter.Seq2[store.Summary, error] { return s.Summaries(ctx, project) })
+}
+
+// Delete implements [store.Deleter].
+func (f *FaultyStore) Delete(ctx context.Context, k store.Key, fence store.Fence) error {
+	s, ok := f.s.(store.Deleter)
+	if !ok {
+		return unsupported(f.s)
+	}
+	return f.run(ctx, "Delete", func(ctx context.Context) error { return s.Delete(ctx, k, fence) })
+}
+
+// Acquire implements [store.Leaser].
+func (f *FaultyStore) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	s, ok := f.s.(store.Leaser)
+	if !ok {
+		return store.Lease{}, unsupported(f.s)
+	}
+	return do(ctx, f, "Acquire", func(ctx context.Context) (store.Lease, error) { return s.Acquire(ctx, project, name, owner, ttl) })
+}
+
+// Renew implements [store.Leaser].
+func (f *FaultyStore) Renew(ctx context.Context, l store.Lease) error {
+	s, ok := f.s.(store.Leaser)
+	if !ok {
+		return unsupported(f.s)
+	}
+	return f.run(ctx, "Renew", func(ctx context.Context) error { return s.Renew(ctx, l) })
+}
+
+// Release implements [store.Leaser].
+func (f *FaultyStore) Release(ctx context.Context, l store.Lease) error {
+	s, ok := f.s.(store.Leaser)
+	if !ok {
+		return unsupported(f.s)
+	}
+	return f.run(ctx, "Release", func(ctx context.Context) error { return s.Release(ctx, l) })
+}
+
+// GetRecord implements [store.Records].
+func (f *FaultyStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	s, ok := f.s.(store.Records)
+	if !ok {
+		return store.Record{}, unsupported(f.s)
+	}
+	return do(ctx, f, "GetRecord", func(ctx context.Context) (store.Record, error) { return s.GetRecord(ctx, k) })
+}
+
+// PutRecord implements [store.Records].
+func (f *FaultyStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, fence store.Fence) (int64, error) {
+	s, ok := f.s.(store.Records)
+	if !ok {
+		return 0, unsupported(f.s)
+	}
+	return do(ctx, f, "PutRecord", func(ctx context.Context) (int64, error) { return s.PutRecord(ctx, k, value, revision, fence) })
+}
+
+// DropRecord implements [store.Records].
+func (f *FaultyStore) DropRecord(ctx context.Context, k store.RecordKey, revision int64, fence store.Fence) error {
+	s, ok := f.s.(store.Records)
+	if !ok {
+		return unsupported(f.s)
+	}
+	return f.run(ctx, "DropRecord", func(ctx context.Context) error { return s.DropRecord(ctx, k, revision, fence) })
+}
+
+// ScanRecords implements [store.Records].
+func (f *FaultyStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	s, ok := f.s.(store.Records)
+	if !ok {
+		return none[store.Record](unsupported(f.s))
+	}
+	return loop(ctx, f, "ScanRecords", func() iter.Seq2[store.Record, error] { return s.ScanRecords(ctx, project, kind, after) })
+}
+
+// Now implements [store.Records].
+func (f *FaultyStore) Now(ctx context.Context) (time.Time, error) {
+	s, ok := f.s.(store.Records)
+	if !ok {
+		return time.Time{}, unsupported(f.s)
+	}
+	return do(ctx, f, "Now", s.Now)
+}

@@ -1,0 +1,215 @@
+package storetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+var key = store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
+
+func entry(id string) store.Batch {
+	return store.Batch{ID: id, Entries: []store.Entry{store.Entry(fmt.Sprintf(`{"n":%q}`, id))}}
+}
+
+// count returns how many entries a store has.
+func count(t *testing.T, s store.Store) int {
+	t.Helper()
+	n := 0
+	for _, err := range s.Load(t.Context(), key) {
+		if errors.Is(err, store.ErrNotFound) {
+			return 0
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// first chooses a fault for the first call.
+func first(f storetest.StoreFault) func(storetest.StoreCall) storetest.StoreFault {
+	return func(c storetest.StoreCall) storetest.StoreFault {
+		if c.N == 1 {
+			return f
+		}
+		return storetest.None
+	}
+}
+
+// Without faults the wrapper is the store.
+func TestFaultyPassesTheContract(t *testing.T) {
+	storetest.Run(t, storetest.Target{Open: func(*testing.T) store.Store {
+		return storetest.Faulty(store.Memory(), func(storetest.StoreCall) storetest.StoreFault { return storetest.None })
+	}})
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct {
+		fault          storetest.StoreFault
+		ok             bool
+		waits          time.Duration
+		stored, settle int // entries without a uuid and an id, at once and after Settle
+	}{
+		{fault: storetest.None, ok: true, stored: 1, settle: 1},
+		{fault: storetest.Fail},
+		{fault: storetest.Timeout, waits: time.Second},
+		{fault: storetest.LostReply, stored: 1, settle: 1},
+		{fault: storetest.LostTimeout, waits: time.Second, stored: 1, settle: 1},
+		{fault: storetest.Duplicate, ok: true, stored: 2, settle: 2},
+		{fault: storetest.Late, settle: 1},
+	} {
+		t.Run(c.fault.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := store.Memory()
+				s := storetest.Faulty(inner, first(c.fault))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				begin := time.Now()
+				err := s.Append(ctx, key, store.Batch{Entries: entry("x").Entries})
+				if waited := time.Since(begin); waited != c.waits {
+					t.Errorf("waited %v, want %v", waited, c.waits)
+				}
+				if (err == nil) != c.ok || err != nil && !errors.Is(err, storetest.ErrFault) {
+					t.Errorf("Append = %v", err)
+				}
+				if c.waits > 0 && !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("Append = %v, want the end of the context too", err)
+				}
+				if got := count(t, inner); got != c.stored {
+					t.Errorf("%d entries at once, want %d", got, c.stored)
+				}
+				s.Settle()
+				if got := count(t, inner); got != c.settle {
+					t.Errorf("%d entries at the end, want %d", got, c.settle)
+				}
+			})
+		})
+	}
+}
+
+// What is late comes after the next call.
+func TestLate(t *testing.T) {
+	s := storetest.Faulty(store.Memory(), first(storetest.Late))
+	if err := s.Append(t.Context(), key, entry("one")); !errors.Is(err, storetest.ErrFault) {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), key, entry("two")); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for e, err := range s.Load(t.Context(), key) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, string(e))
+	}
+	if want := []string{`{"n":"two"}`, `{"n":"one"}`}; !slices.Equal(got, want) {
+		t.Errorf("Load = %q, want %q", got, want)
+	}
+}
+
+// A loop fails before the first item or after it, and ends with its context.
+func TestFaultsOfLoops(t *testing.T) {
+	for fault, want := range map[storetest.StoreFault]int{storetest.None: 2, storetest.Fail: 0, storetest.Timeout: 0, storetest.LostReply: 1, storetest.LostTimeout: 1, storetest.Duplicate: 2, storetest.Late: 0} {
+		t.Run(fault.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				inner := store.Memory()
+				for _, id := range []string{"a", "b"} {
+					if err := inner.Append(t.Context(), key, entry(id)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				n := 0
+				var last error
+				for _, err := range storetest.Faulty(inner, first(fault)).Load(t.Context(), key) { // the context has no end
+					if last = err; err == nil {
+						n++
+					}
+				}
+				if whole := want == 2; n != want || (last == nil) != whole || last != nil && !errors.Is(last, storetest.ErrFault) {
+					t.Errorf("%d items, then %v; want %d", n, last, want)
+				}
+			})
+		})
+	}
+}
+
+// The same seed is the same run, and the share of faults is what was asked for.
+func TestSeeded(t *testing.T) {
+	a, b, other := storetest.Seeded(1, 0.3), storetest.Seeded(1, 0.3), storetest.Seeded(2, 0.3)
+	faults, differ := 0, 0
+	seen := make(map[storetest.StoreFault]int)
+	for n := range 10_000 {
+		c := storetest.StoreCall{N: n + 1, Method: "Append"}
+		f := a(c)
+		if f != b(c) {
+			t.Fatalf("call %d differs for the same seed", n)
+		}
+		if f != other(c) {
+			differ++
+		}
+		if f != storetest.None {
+			faults++
+		}
+		seen[f]++
+	}
+	if faults < 2700 || faults > 3300 || differ < 1000 || len(seen) != 7 {
+		t.Errorf("%d faults of 10,000, %d differ from another seed, %v", faults, differ, seen)
+	}
+	if f := storetest.Seeded(1, 1, storetest.Late)(storetest.StoreCall{N: 1}); f != storetest.Late {
+		t.Errorf("of late only: %v", f)
+	}
+}
+
+// A writer that repeats what failed loses nothing and doubles nothing, whatever
+// the faults. It stands for the mirror.
+func TestRetriesOverFaults(t *testing.T) {
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			inner := store.Memory()
+			s := storetest.Faulty(inner, storetest.Seeded(seed, 0.5))
+			for i := range 10 {
+				for {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err := s.Append(ctx, key, entry(fmt.Sprint(i)))
+					cancel()
+					if err == nil {
+						break
+					}
+				}
+			}
+			s.Settle()
+			i := 0
+			for e, err := range inner.Load(t.Context(), key) {
+				if want := fmt.Sprintf(`{"n":"%d"}`, i); err != nil || string(e) != want {
+					t.Fatalf("seed %d: entry %d is %s, %v; want %s", seed, i, e, err, want)
+				}
+				i++
+			}
+			if i != 10 {
+				t.Errorf("seed %d: %d entries", seed, i)
+			}
+		})
+	}
+}
+
+// A method that the wrapped store lacks is an error, not a crash.
+func TestFaultyOfAPlainStore(t *testing.T) {
+	s := storetest.Faulty(struct{ store.Store }{store.Memory()}, first(storetest.None))
+	_, err := s.Acquire(t.Context(), "p", "n", "o", time.Minute)
+	for _, e := range s.List(t.Context(), "p") {
+		err = errors.Join(err, e)
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v", err)
+	}
+}
