@@ -87,6 +87,7 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 	o.Transport = claudetest.Record(o.Transport, &file, nil)
 	o.PermissionMode, o.MaxTurns, o.MaxBudgetUSD, o.OutputSchema = s.Mode, s.MaxTurns, s.Budget, s.Schema
 	o.PartialMessages, o.ReplayUserMessages = s.Partial, s.Replay
+	o.SessionStates = true // settled waits for one
 	if s.Permission != nil {
 		o.CanUseTool = s.decide
 	}
@@ -190,15 +191,15 @@ func (c *calc) Handle(_ context.Context, raw json.RawMessage) (json.RawMessage, 
 	return json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": result})
 }
 
-// settled waits for the last line about a prompt, so that what the client does
-// next does not race with it.
+// settled waits for the last line about a prompt, the session's word that it is
+// idle. What the client does next does not race with it.
 func settled(t *testing.T, session *claude.Session) {
 	t.Helper()
 	for m, err := range session.Messages(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, ok := m.(*message.CommandLifecycle); ok {
+		if state, ok := m.(*message.SessionState); ok && state.State == message.ActivityIdle {
 			return
 		}
 	}
