@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // How long the end of a session may take, step by step. A child process keeps
@@ -196,6 +197,12 @@ func (s *Session) finish() {
 		<-s.life.ladderEnd
 	}
 	cause, stream := s.judge()
+	if err := s.lastFlush(); err != nil {
+		cause = errors.Join(cause, err)
+		if stream == io.EOF || stream == ErrClosed {
+			stream = err
+		}
+	}
 	s.life.cause = cause
 	if cause != nil {
 		s.setState(StateFailed)
@@ -266,11 +273,12 @@ func (s *Session) endErrors() (exit *ProcessError, read error) {
 // Close ends the session and its process and returns when both are gone, in
 // bounded time. Callbacks are cancelled but not waited for. Close may be
 // called more than once, concurrently, and from callbacks. It returns an error
-// only if the process could not be ended.
+// only if the process could not be ended, or if something could not be stored
+// (a [*store.NotStoredError]).
 func (s *Session) Close() error {
 	s.shutdown(ErrClosed)
 	<-s.life.done // every step on the way is bounded
-	if errors.Is(s.life.cause, errUnended) {
+	if errors.Is(s.life.cause, errUnended) || errors.Is(s.life.cause, store.ErrNotStored) {
 		return s.life.cause
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/mirror"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -19,6 +20,10 @@ var _ peer.Handler = dispatcher{}
 
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
+	if f.Type == mirror.FrameType && d.mirror != nil {
+		d.mirror.Put(f.Line)
+		return
+	}
 	if f.Type == "result" && d.wasCutOff() {
 		// Whatever it says, the CLI did not get to the end of its work.
 		d.log.Debug("result of a turn that was cut off dropped")
@@ -97,7 +102,12 @@ func failedResult(f wire.Frame) *message.Result {
 }
 
 // Fault takes a line that is no frame.
-func (d dispatcher) Fault(line []byte, err error) { d.diagnose(line, err) }
+func (d dispatcher) Fault(line []byte, err error) {
+	if d.mirror != nil && wire.IsMirror(line) {
+		d.mirror.Lose(err)
+	}
+	d.diagnose(line, err)
+}
 
 // Accept sees requests of the CLI as they arrive. Those that only a CLI sends
 // which has taken our handshake confirm it; ordinary messages never do.

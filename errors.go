@@ -55,6 +55,10 @@ var (
 	// ErrNoSession means that no session has the id in Options.Resume, in this
 	// working directory and for this user.
 	ErrNoSession = errors.New("there is no such session")
+	// ErrStore means that the store could not be used: it did not answer, or
+	// another owner has the session (then the error is also a
+	// *store.HeldError).
+	ErrStore = errors.New("the store could not be used")
 	// ErrSpawn means that the CLI could not be started.
 	ErrSpawn = errors.New("could not start the CLI")
 	// ErrInitializeTimeout means that the CLI did not answer the handshake in
@@ -99,7 +103,7 @@ func (e *OptionError) Error() string {
 // running.
 type StartError struct {
 	// Reason is one of ErrUnsupportedVersion, ErrNotFound, ErrNoSession,
-	// ErrSpawn, ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
+	// ErrStore, ErrSpawn, ErrInitializeTimeout, ErrInitializeRefused and ErrExited.
 	Reason error
 	// Path is the executable, if it was known.
 	Path string

@@ -169,6 +169,7 @@ func silent() map[string]string {
 		"Timeouts.MCP":        "TestOwnTimeouts",
 		"Timeouts.Callback":   "TestOwnTimeouts",
 		"Timeouts.Close":      "TestChildThatIgnoresEverything",
+		"Timeouts.Flush":      "TestStoreDownForGood",
 		"Limits.Line":         "TestRunWhoseResultIsLost",
 		"Limits.Unread":       "TestSlowReader",
 		"Limits.Queued":       "TestQueueLimit",

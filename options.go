@@ -173,6 +173,9 @@ type Options struct {
 	NoPersistence bool
 	// Title is the title of a new session. Empty: the CLI chooses one.
 	Title string
+	// Store keeps the transcript of the session in a store while it runs, so
+	// that it survives this machine. Nil: only the CLI keeps it, on disk.
+	Store *StoreOptions
 	// FileCheckpointing keeps old versions of files for Session.RewindFiles.
 	FileCheckpointing bool
 
@@ -335,6 +338,9 @@ type Timeouts struct {
 	// Close is how long the CLI may take to end by itself when the session is
 	// closed: 5 s. After that it is told to end.
 	Close time.Duration
+	// Flush is how long the end of a session may wait for Options.Store to
+	// take what is left: 10 s. After that it stays in a journal.
+	Flush time.Duration
 }
 
 // Limits limit what may pile up in a session. Zero fields have the defaults

@@ -213,6 +213,8 @@ var optionTable = [...]option{
 	{field: "NoPersistence", at: func(o *Options) any { return &o.NoPersistence }, flag: "--no-session-persistence", since: since{"2.0.0", "2.0.77"}},
 	{field: "Title", at: func(o *Options) any { return &o.Title }, since: late,
 		handshake: func(o *Options, p *plan) { p.init.Title = o.Title }},
+	{field: "Store", at: func(o *Options) any { return &o.Store }, since: since{"2.1.96", "2.1.97"},
+		args: func(o *Options, _ *plan, a *arguments) { a.on("--session-mirror", o.Store != nil) }},
 	{field: "FileCheckpointing", at: func(o *Options) any { return &o.FileCheckpointing }, since: since{"2.0.0", "2.0.77"},
 		env: func(*Options) (string, string) { return "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true" }},
 
@@ -307,6 +309,7 @@ var optionTable = [...]option{
 			return ""
 		}},
 	{field: "Timeouts.Close", at: func(o *Options) any { return &o.Timeouts.Close }, local: true, initial: 5 * time.Second},
+	{field: "Timeouts.Flush", at: func(o *Options) any { return &o.Timeouts.Flush }, local: true, initial: 10 * time.Second},
 	{field: "Limits.Line", at: func(o *Options) any { return &o.Limits.Line }, local: true},
 	{field: "Limits.Unread", at: func(o *Options) any { return &o.Limits.Unread }, local: true},
 	{field: "Limits.Queued", at: func(o *Options) any { return &o.Limits.Queued }, local: true},

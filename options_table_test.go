@@ -26,6 +26,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 )
 
 var update = flag.Bool("update", false, "write docs/options.md")
@@ -99,6 +100,7 @@ func sample(t *testing.T, row claude.OptionRow) claude.Options {
 		"ResumeAt":            {Resume: uuid, ResumeAt: "m"},
 		"ResumeDropsTurn":     {Resume: uuid, ResumeAt: "m", ResumeDropsTurn: "u"},
 		"ForkSession":         {Resume: uuid, ForkSession: true},
+		"Store":               {Store: &claude.StoreOptions{Store: store.Memory(), Project: "p"}},
 		"Settings":            {Settings: m{"model": "opus"}},
 		"ManagedSettings":     {ManagedSettings: m{"disableAllHooks": true}},
 		"Sandbox":             {Sandbox: &claude.Sandbox{Enabled: true}},

@@ -27,6 +27,9 @@ func (s *Session) Send(ctx context.Context, prompt string) (id string, err error
 // SendMessage sends a prompt with any content, such as images. A UUID set in m
 // becomes its id; it must not have been used before.
 func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, err error) {
+	if err := s.waitForBarrier(ctx); err != nil {
+		return "", err
+	}
 	own := *m
 	own.Raw = nil
 	if own.ClientComposed {

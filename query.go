@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // Query starts a CLI for one prompt and yields everything it says. The stream
@@ -93,7 +94,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 }
 
 // next returns the next frame, until the output has ended or ctx has.
-func (q *query) next(ctx context.Context) (inbox.Item, error) { return q.session.inbox.Next(ctx) }
+func (q *query) next(ctx context.Context) (inbox.Item, error) { return q.session.next(ctx, false) }
 
 // take takes a frame. None is the last: the process says when it is done.
 func (q *query) take(it *inbox.Item) (msg message.Message, last bool) {
@@ -115,8 +116,10 @@ func (q *query) end(ctx context.Context) error {
 	}
 	inOrder := s.life.cause == nil && !errors.Is(s.peer.Cause(), ErrClosed)
 	switch {
+	case q.result != nil && errors.Is(s.life.cause, store.ErrNotStored):
+		return errors.Join(q.failure, s.life.cause)
 	case q.failure != nil, q.result != nil && (inOrder || !s.inbox.NeedsControl()):
-		return q.failure
+		return q.outcome()
 	case s.life.cause == nil && !inOrder:
 		return ErrClosed // by one of its callbacks
 	case s.life.cause == nil:

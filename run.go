@@ -95,7 +95,7 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, error) {
 	e := &exchange{session: s, untilIdle: true}
 	for _, err := range s.run(ctx, e, prompt) {
-		if _, failed := errors.AsType[*ResultError](err); failed {
+		if err != nil && e.answered(err) {
 			return e.result, err
 		}
 		if err != nil {
@@ -103,6 +103,13 @@ func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, erro
 		}
 	}
 	return e.result, nil
+}
+
+// answered reports whether there is an answer in spite of an error: it says that
+// the turn has failed, or that the answer is not stored.
+func (e *exchange) answered(err error) bool {
+	_, failed := errors.AsType[*ResultError](err)
+	return failed || e.missing != nil && errors.Is(err, e.missing)
 }
 
 // Messages yields everything the CLI says, starting with the first unread
@@ -154,7 +161,7 @@ func readAll(ctx context.Context, r reader, yield func(message.Message) bool) (l
 // everything reads all that the CLI says.
 type everything struct{ session *Session }
 
-func (r everything) next(ctx context.Context) (inbox.Item, error) { return r.session.inbox.Next(ctx) }
+func (r everything) next(ctx context.Context) (inbox.Item, error) { return r.session.next(ctx, false) }
 
 func (r everything) take(it *inbox.Item) (msg message.Message, last bool) {
 	return r.session.decode(it), false
@@ -198,12 +205,16 @@ type exchange struct {
 	over    bool            // there is nothing more to come, or nobody awaits it
 	result  *message.Result // the answer: the result of the prompt, or of a later turn that nobody asked for
 	failure error           // of the prompt, or of that turn
+	missing error           // a *store.NotStoredError, or why nothing is stored any more
 }
 
 // take takes the next frame and returns its message, nil if it has none.
 func (e *exchange) take(it *inbox.Item) (msg message.Message, last bool) {
 	msg = e.session.decode(it)
 	r, ok := msg.(*message.Result)
+	if ok && it.Barrier() > 0 {
+		e.missing = e.session.notStored
+	}
 	switch {
 	case it.Ends(e.id) != inbox.NotYet:
 		e.ended, e.result = true, r
@@ -234,7 +245,7 @@ func (e *exchange) follow(ctx context.Context, yield func(message.Message, error
 		return
 	}
 	if err == nil {
-		err = e.failure
+		err = e.outcome()
 	} else {
 		if ctx.Err() != nil {
 			e.abandon()
@@ -258,21 +269,26 @@ func (e *exchange) abandon() {
 // next returns the next frame. Once the prompt has ended, nothing is waited for
 // but background agents.
 func (e *exchange) next(ctx context.Context) (inbox.Item, error) {
-	if e.ended {
-		return e.session.inbox.NextUntilIdle(ctx)
-	}
-	return e.session.inbox.Next(ctx)
+	return e.session.next(ctx, e.ended)
 }
 
 // end is what the end of the stream means to one who awaits an answer.
 func (e *exchange) end(err error) error {
 	switch {
 	case err == inbox.ErrIdle, err == io.EOF && e.ended:
-		return e.failure
+		return e.outcome()
 	case err == io.EOF:
 		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
 	}
 	return e.session.withRetries(err)
+}
+
+// outcome is what is wrong with the answer, nil if nothing is.
+func (e *exchange) outcome() error {
+	if e.missing == nil {
+		return e.failure
+	}
+	return errors.Join(e.failure, e.missing)
 }
 
 // outcome is the error a prompt ended with, nil if it went well.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/inbox"
+	"github.com/claude-agent-go/claude/internal/mirror"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/scratch"
@@ -39,7 +40,13 @@ type Session struct {
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch.Folder
-	log   *slog.Logger
+	// mirror stores the transcript, nil without a store. barrier is what the
+	// reader of the stream waits for, 0 if it does not, and notStored what has
+	// become of the last wait; that one belongs to the reader.
+	mirror    *mirror.Mirror
+	barrier   atomic.Uint64
+	notStored error
+	log       *slog.Logger
 
 	race      permissionRace
 	deadlines deadlines
@@ -135,20 +142,9 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if use == forSession {
 		p.askForEchoes(o)
 	}
-	files := new(scratch.Folder)
-	if err := errors.Join(p.writeMCPConfig(files), p.writeSettings(files)); err != nil {
-		_ = files.Remove()
-		return nil, &StartError{Reason: ErrSpawn, Err: err}
-	}
-	conn, err := startCLI(ctx, o, p)
-	if err != nil {
-		_ = files.Remove()
-		return nil, err
-	}
 	s := &Session{
-		opts: o, plan: p, conn: conn, files: files, oneShot: use == forOnePrompt, log: o.Logger,
+		opts: o, plan: p, files: new(scratch.Folder), oneShot: use == forOnePrompt, log: o.Logger,
 		inbox: inbox.New(o.Limits.Unread),
-		trace: newTracer(o.Trace, o.Logger),
 		life: lifecycle{
 			outputEnd: make(chan struct{}),
 			exited:    make(chan struct{}),
@@ -165,13 +161,17 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	if err := s.launch(ctx); err != nil {
+		return nil, err
+	}
+	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
 	s.held.always = p.silent || use == withoutEcho
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.deadlines.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
-	w := ndjson.NewWriter(conn)
+	w := ndjson.NewWriter(s.conn)
 	w.OnWrite = s.trace.writes()
 	w.OnBroken = s.inputBroken
 	s.peer = peer.New(peer.Config{
@@ -187,9 +187,34 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		OnSettled:     s.endInput,
 		EchoesReplies: p.echoes || o.ReplayUserMessages,
 	})
+	if s.mirror != nil {
+		s.mirror.Start()
+	}
 	go s.watch()
 	s.read()
 	return s, nil
+}
+
+// launch starts the CLI, after what must be there before. Nothing is left after
+// an error.
+func (s *Session) launch(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			_ = s.files.Remove()
+			_ = s.lastFlush() // of nothing, but it gives the lease back
+		}
+	}()
+	if err := errors.Join(s.plan.writeMCPConfig(s.files), s.plan.writeSettings(s.files)); err != nil {
+		return &StartError{Reason: ErrSpawn, Err: err}
+	}
+	if s.mirror, err = openMirror(ctx, s); err != nil {
+		return err
+	}
+	if s.strict() {
+		s.inbox.Mark = s.mirror.Count
+	}
+	s.conn, err = startCLI(ctx, s.opts, s.plan)
+	return err
 }
 
 // startCLI starts what the options and the plan say.

@@ -47,6 +47,9 @@ type Conn interface {
 	// Stop ends the CLI, politely first and in bounded time, and never leaves
 	// it running. It may be called more than once and concurrently.
 	Stop() error
+	// A Conn may also have a method Kill() error, which ends the CLI at once
+	// and without a word; Session.Abort uses it in place of Stop.
+
 	// Wait blocks until the CLI has ended and reports how: nil for exit code
 	// 0, otherwise an error, preferably with a method ExitCode() int like that
 	// of *exec.ExitError. It may be called by several goroutines.

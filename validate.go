@@ -24,7 +24,7 @@ func (o *Options) validate() error {
 	}
 	for _, check := range []func() *OptionError{
 		o.checkConflicts, o.checkRules, o.checkAsking, o.checkSession, o.checkEntries, o.checkHooks,
-		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings,
+		o.MCPServers.check, o.checkOutput, o.checkAgents, o.checkSettings, o.checkStore,
 	} {
 		if err := check(); err != nil {
 			return err

@@ -71,6 +71,7 @@ var kinds = [...]kind{
 	{typeSystem, "elicitation_complete", of[ElicitationComplete]},
 	{typeSystem, "permission_denied", of[PermissionDenied]},
 	{typeSystem, "informational", of[Informational]},
+	{typeSystem, "mirror_error", of[MirrorError]},
 }
 
 // newMessage returns an empty message of the Go type that belongs to a wire

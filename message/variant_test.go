@@ -158,8 +158,8 @@ var notices = []variant{
 		&message.System{Header: system("worker_shutting_down")},
 	},
 	{
-		`{"type":"system","subtype":"mirror_error","uuid":"u","session_id":"s","error":"e","key":"k"}`,
-		&message.System{Header: system("mirror_error")},
+		`{"type":"system","subtype":"mirror_error","uuid":"u","session_id":"s","error":"e","key":{"projectKey":"p","sessionId":"i","subpath":"subagents/agent-a"},"journal":"/j"}`,
+		&message.MirrorError{Header: system("mirror_error"), Error: "e", Key: message.MirrorKey{Project: "p", Session: "i", Sub: "subagents/agent-a"}, Journal: "/j"},
 	},
 	{
 		`{"type":"rate_limit_event","uuid":"u","session_id":"s","rate_limit_info":{"status":"rejected","resetsAt":1794700116,"rateLimitType":"five_hour","utilization":0.5,"overageStatus":"o","overageResetsAt":7,"overageDisabledReason":"d","isUsingOverage":true,"surpassedThreshold":0.9,"limitScope":"l","errorCode":"e"}}`,

@@ -21,6 +21,12 @@ func (b *Inbox) nextWanted() (it Item, ok, end bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t.wantedVersion = b.wantedVersion.Load()
+	if back := b.back; back != nil {
+		b.back = nil
+		if !back.unwanted() {
+			return *back, true, false, nil
+		}
+	}
 	for t.chunk != nil || b.takeBatch() {
 		t.chunk.keep(t.next, func(it *Item) bool { return !it.unwanted() })
 		if ok = t.next < t.chunk.n; ok {

@@ -23,7 +23,7 @@ const DefaultLimit = 64 << 20
 
 // overhead is what an item costs beside its line and its names: itself, and the
 // turn and the ending that it may have brought about.
-const overhead = 192
+const overhead = 208
 
 // Item is a frame with its place in the session.
 type Item struct {
@@ -31,6 +31,7 @@ type Item struct {
 
 	turn *turn
 	end  *ending // of prompts that end here, nil for most frames
+	free bool    // it came during Hold and does not count against the bound
 }
 
 // kind marks frames that are there for the inbox, whether or not the program
@@ -49,6 +50,7 @@ type ending struct {
 	how        End
 	unprompted bool // a result that answers no prompt
 	idle       bool // no background agent is at work
+	barrier    uint64
 }
 
 // End is how a prompt ends with a frame.
@@ -78,6 +80,14 @@ func (it *Item) Unprompted() bool { return it.end != nil && it.end.unprompted }
 // is at work.
 func (it *Item) Idle() bool { return it.end != nil && it.end.idle }
 
+// Barrier is what Inbox.Mark said when a result came, 0 for other frames.
+func (it *Item) Barrier() uint64 {
+	if it.end == nil {
+		return 0
+	}
+	return it.end.barrier
+}
+
 // unwanted reports whether nobody waits for the frame: neither for its turn nor
 // for the prompts that end with it.
 func (it *Item) unwanted() bool {
@@ -86,6 +96,9 @@ func (it *Item) unwanted() bool {
 
 // size is what an item holds. The names of unknown types are copies.
 func (it *Item) size() int {
+	if it.free {
+		return 0
+	}
 	f := &it.Frame
 	return max(len(f.Line), f.Retained) + len(f.Type) + len(f.Subtype) + overhead
 }
@@ -99,6 +112,9 @@ type Inbox struct {
 	// HideEchoes and HideStates keep frames from the consumer that the program
 	// has not asked for. They are set before the first Put.
 	HideEchoes, HideStates bool
+	// Mark is called for each result, if it is set: what it returns is the
+	// result's Barrier.
+	Mark func() uint64
 
 	limit int
 	slot  chan struct{} // held by the one consumer
@@ -117,6 +133,8 @@ type Inbox struct {
 	partial int // partial messages in queue
 	dropped int
 	full    bool
+	holding bool  // the consumer waits for something else
+	back    *Item // what it has put back
 	closed  bool
 	err     error
 	batches int  // batches that the consumer has taken
@@ -151,6 +169,10 @@ func (b *Inbox) Put(f wire.Frame) (e Effect, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	it, begun := b.turns.observe(f)
+	it.free = b.holding
+	if b.Mark != nil && f.Type == "result" {
+		it.end.barrier = b.Mark()
+	}
 	e.StartsAbandoned = begun
 	if b.turns.changed {
 		b.turns.changed = false
@@ -211,7 +233,7 @@ func (b *Inbox) Flush() {
 
 // fits reports whether there is room; one frame always has room.
 func (b *Inbox) fits(it Item) bool {
-	return b.queue.count == 0 || b.bytes+it.size() <= b.limit
+	return it.free || b.queue.count == 0 || b.bytes+it.size() <= b.limit
 }
 
 // dropPartial gives up queued partial messages.
@@ -246,6 +268,24 @@ func (b *Inbox) Close(err error) {
 		signal(b.wake)
 		signal(b.taken)
 	}
+}
+
+// Hold says that the consumer waits for something other than frames: those that
+// come in the meantime do not count against the bound.
+func (b *Inbox) Hold(on bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.holding = on
+}
+
+// PutBack gives back the item that the consumer has got last: the next one gets
+// it.
+func (b *Inbox) PutBack(it Item) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.back = &it
+	b.wantedVersion.Add(1) // so that it is looked for
+	signal(b.wake)
 }
 
 // Acquire makes the caller the one consumer; it reports false when there is
@@ -347,6 +387,9 @@ func (b *Inbox) Abandon(id string) AbandonedPrompt {
 		return place
 	}
 	place.Shared = slices.ContainsFunc(b.turns.pending, (*prompt).wanted)
+	if b.back != nil {
+		b.back.end.abandon(id)
+	}
 	for it := range b.queue.all() {
 		it.end.abandon(id)
 	}

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -226,3 +227,13 @@ func (p *Process) Signal(sig os.Signal) error {
 // could not be. Only the first call
 // does something; every call waits for it and returns its error.
 func (p *Process) Stop() error { return p.stop() }
+
+// Kill ends the child and its group at once, with SIGKILL. It returns when the
+// child has been reaped, as Stop does; a Stop that waits returns too.
+func (p *Process) Kill() error {
+	p.killed.Store(true)
+	if err := p.signal(groupKill); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.log.Warn("process group does not take SIGKILL", "pid", p.PID(), "error", err)
+	}
+	return p.Stop() // which finds it gone
+}

@@ -7,6 +7,7 @@ var frequentMessages = [...]struct{ begin, typ string }{
 	{`{"type":"stream_event","`, "stream_event"},
 	{`{"type":"assistant","`, "assistant"},
 	{`{"type":"user","`, "user"},
+	{`{"type":"transcript_mirror","`, "transcript_mirror"},
 }
 
 // toolCallRequests are the requests for which a tool call waits, as they begin.
@@ -35,6 +36,9 @@ func Classify(line []byte) (Frame, error) {
 
 // IsPartialMessage tells pieces of an answer, which are soon forgotten.
 func IsPartialMessage(line []byte) bool { return hasPrefix(line, frequentMessages[0].begin) }
+
+// IsMirror tells lines that repeat a piece of a transcript. They may be cut off.
+func IsMirror(line []byte) bool { return hasPrefix(line, frequentMessages[3].begin) }
 
 func hasPrefix(line []byte, text string) bool {
 	return len(line) > len(text) && string(line[:len(text)]) == text

@@ -42,7 +42,7 @@ func TestDriftIsFound(t *testing.T) {
 	for _, want := range []string{
 		"Options: brandNew is neither", "Options: abortController is gone", "Control requests: new_request is neither", "Control requests: set_model is gone",
 		"Hook events: NewEvent is neither", "Hook events: PreToolUse is gone", "Messages: new_message is neither", "Messages: system/new_thing is neither",
-		"Messages: system/mirror_error is gone", "Methods of a query: newMethod is neither", "Functions and classes: newFunction is neither", "Functions and classes: tool is gone",
+		"Messages: system/worker_shutting_down is gone", "Methods of a query: newMethod is neither", "Functions and classes: newFunction is neither", "Functions and classes: tool is gone",
 	} {
 		if !slices.ContainsFunc(problems, func(p string) bool { return strings.HasPrefix(p, want) }) {
 			t.Errorf("%q was not found", want)

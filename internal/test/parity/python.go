@@ -46,8 +46,8 @@ func pythonOptions() map[string]entry {
 		"resume_session_at":           {here: "Options.ResumeAt"},
 		"sandbox":                     {here: "Options.Sandbox"},
 		"session_id":                  {here: "Options.SessionID"},
-		"session_store":               {"", noStore},
-		"session_store_flush":         {"", noStore},
+		"session_store":               {"Options.Store", "keys are the program's own, sessions have one owner, and nothing is dropped while the store is down"},
+		"session_store_flush":         {"Options.Store", "Flush of it: whether results wait for the store"},
 		"setting_sources":             {here: "Options.SettingSources"},
 		"settings":                    {here: "Options.Settings, Options.SettingsFile"},
 		"skills":                      {"Options.Skills, Options.AllSkills", "they do not change SettingSources"},
@@ -86,10 +86,10 @@ func pythonMethods() map[string]entry {
 func pythonExports() map[string]entry {
 	table := map[string]entry{
 		"ClaudeSDKClient":           {here: "Session"},
-		"InMemorySessionStore":      {"", noStore},
+		"InMemorySessionStore":      {here: "store.Memory"},
 		"Transport":                 {here: "Transport"},
 		"create_sdk_mcp_server":     {here: "tool.NewServer"},
-		"fold_session_summary":      {"", noStore},
+		"fold_session_summary":      {here: "store.Fold"},
 		"delete_session":            {here: "history.History.Delete"},
 		"fork_session":              {here: "history.History.Fork"},
 		"get_session_info":          {here: "history.History.Info"},

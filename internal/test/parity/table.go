@@ -34,8 +34,8 @@ func options() map[string]entry {
 		"persistSession":                  {"Options.NoPersistence", "the other way round, so that zero is the default"},
 		"pluginDelivery":                  {"", "plugins go by the command line, which every version reads"},
 		"resumeSessionAt":                 {here: "Options.ResumeAt"},
-		"sessionStore":                    {"", noStore},
-		"sessionStoreFlush":               {"", noStore},
+		"sessionStore":                    {"Options.Store", "keys are the program's own, sessions have one owner, and nothing is dropped while the store is down"},
+		"sessionStoreFlush":               {"Options.Store", "Flush of it: whether results wait for the store"},
 		"settings":                        {here: "Options.Settings, Options.SettingsFile"},
 		"skills":                          {here: "Options.Skills, Options.AllSkills"},
 		"spawnClaudeCodeProcess":          {here: "Options.Transport"},
@@ -93,12 +93,12 @@ func methods() map[string]entry {
 func exports() map[string]entry {
 	return map[string]entry{
 		"AbortError":                  {"", "the context's own error, or ErrClosed"},
-		"InMemorySessionStore":        {"", noStore},
+		"InMemorySessionStore":        {here: "store.Memory"},
 		"archiveSession":              {here: "history.History.Archive"},
 		"createSdkMcpServer":          {here: "tool.NewServer"},
 		"deleteSession":               {"history.History.Delete", "removes the copies of files that were kept to rewind to as well"},
 		"filterEscalatingDefaultMode": {"", "works on settings that were resolved without the CLI; see resolveSettings"},
-		"foldSessionSummary":          {"", noStore},
+		"foldSessionSummary":          {here: "store.Fold"},
 		"forkSession":                 {"history.History.Fork", "ends before a tool call that a hook has put off, unless told otherwise"},
 		"getSessionInfo":              {here: "history.History.Info"},
 		"getSessionMessages":          {here: "history.Transcript.Messages"},
@@ -123,6 +123,5 @@ func exports() map[string]entry {
 func untyped() map[string]entry {
 	return map[string]entry{
 		"system/worker_shutting_down": {"", "for clients of a bridge to a remote worker, not for a program that has started the CLI"},
-		"system/mirror_error":         {"", "made by the official SDK for its session store, never sent by the CLI"},
 	}
 }

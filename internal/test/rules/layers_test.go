@@ -19,7 +19,7 @@ func layers() [][]string {
 		{"control", "permission/policy"},
 		{"message", "hook"},
 		{"internal/wire", "internal/operation", "history"},
-		{"internal/peer", "internal/inbox"},
+		{"internal/peer", "internal/inbox", "internal/mirror"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest"},
 		{"internal/inspect", "internal/tee"},

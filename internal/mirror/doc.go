@@ -1,0 +1,30 @@
+// Package mirror copies the transcript of a running session into a store.
+//
+// The CLI writes each line of its transcripts twice: to a file, and to its
+// output, in frames of type transcript_mirror. The reader hands the frames to
+// [Mirror.Put], which only queues them. One goroutine reads them, makes batches
+// of what has come since the last one, and stores these one after another, so
+// that a slow store gets few and large batches, and a fast one gets each frame
+// at once.
+//
+// # Nothing is dropped
+//
+// A batch that cannot be stored stays at the head of the queue and is tried
+// again, with pauses that grow. It keeps its id, so a batch that was stored
+// although the store reported an error is not stored twice. From the first
+// failure until the queue is empty again, everything in it is also in a journal
+// on disk: the program may be killed before the store is back.
+//
+// # Barriers
+//
+// Frames are counted. Whoever must not go on before something is stored asks
+// for the count and calls [Mirror.Wait] with it. The wait ends with an error
+// when the store has taken nothing for as long as Config.GiveUp says; the
+// mirror goes on trying all the same, until it is closed.
+//
+// # Leases
+//
+// Unless the caller has a lease, and passes its fence, the mirror acquires one
+// for each session that it stores, under the id of the session, and renews it.
+// When a lease is lost or the session was deleted, nothing is stored any more.
+package mirror

@@ -1,0 +1,78 @@
+package mirror
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// FrameType is the type of the frames that mirror a transcript.
+const FrameType = "transcript_mirror"
+
+// readFrame returns what a frame says: lines that were added to a transcript.
+func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
+	if !jsonx.Valid(line) {
+		return store.Key{}, nil, errors.New("a mirror frame is not valid JSON")
+	}
+	path := jsonx.Text(jsonx.Member(line, "filePath"))
+	session, sub, ok := transcriptAt(path)
+	key := store.Key{Project: project, Session: session, Sub: sub}
+	if !ok || key.Check() != nil {
+		return key, nil, fmt.Errorf("a mirror frame is about a file that is not a transcript: %q", path)
+	}
+	var entries []store.Entry
+	for e := range jsonx.Elements(jsonx.Member(line, "entries")) {
+		entries = append(entries, asInFile(e))
+	}
+	return key, entries, nil
+}
+
+// asInFile returns an entry as it is in the CLI's file. On its output, the CLI
+// escapes U+2028 and U+2029, which end a line for some programs; in the file,
+// nothing escapes them.
+func asInFile(e []byte) store.Entry {
+	if !bytes.Contains(e, []byte(`\u202`)) {
+		return e
+	}
+	out := make([]byte, 0, len(e))
+	for len(e) > 0 {
+		n := 1
+		if e[0] == '\\' && len(e) > 1 {
+			n = 2 // also of an escaped backslash, which escapes nothing
+		}
+		switch {
+		case bytes.HasPrefix(e, []byte(`\u2028`)):
+			out, n = append(out, "\u2028"...), 6
+		case bytes.HasPrefix(e, []byte(`\u2029`)):
+			out, n = append(out, "\u2029"...), 6
+		default:
+			out = append(out, e[:n]...)
+		}
+		e = e[n:]
+	}
+	return out
+}
+
+// transcriptAt says which transcript is in a file of the CLI. These are
+//
+//	<config>/projects/<directory>/<session>.jsonl
+//	<config>/projects/<directory>/<session>/<sub>.jsonl
+//
+// where <sub> is a path such as subagents/agent-a1b2c3.
+func transcriptAt(path string) (session, sub string, ok bool) {
+	path, ok = strings.CutSuffix(filepath.ToSlash(path), ".jsonl")
+	parts := strings.Split(path, "/")
+	for i, part := range slices.Backward(parts) {
+		if i >= 2 && parts[i-2] == "projects" && uuid.Valid(part) {
+			return part, strings.Join(parts[i+1:], "/"), ok
+		}
+	}
+	return "", "", false
+}

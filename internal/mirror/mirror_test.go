@@ -1,0 +1,401 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+const session = "00000000-0000-4000-8000-000000000001"
+
+var errFault = errors.New("fault")
+
+// faulty is a store in memory whose calls fail as fault says.
+type faulty struct {
+	*store.MemoryStore
+	mu    sync.Mutex
+	fault func(op string) kind
+	delay func(op string) // nil for none
+}
+
+// kind is how a call fails.
+type kind int
+
+const (
+	none      kind = iota
+	before         // nothing is done
+	after          // it is done, and an error is returned
+	hangs          // nothing is done until the context ends
+	hangsDone      // it is done, but returns only when the context ends
+	twice          // it is done twice
+	late           // it is done, long after it has failed
+)
+
+func (f *faulty) call(ctx context.Context, op string, do func(context.Context) error) error {
+	if f.delay != nil {
+		f.delay(op)
+	}
+	f.mu.Lock()
+	kind := f.fault(op)
+	f.mu.Unlock()
+	switch kind {
+	case before:
+		return errFault
+	case after:
+		return errors.Join(do(ctx), errFault)
+	case hangs:
+		<-ctx.Done()
+		return ctx.Err()
+	case hangsDone:
+		err := do(ctx)
+		<-ctx.Done()
+		return errors.Join(err, ctx.Err())
+	case twice:
+		return errors.Join(do(ctx), do(ctx))
+	case late:
+		time.AfterFunc(30*time.Second, func() { _ = do(context.Background()) })
+		return errFault
+	}
+	return do(ctx)
+}
+
+func (f *faulty) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	return f.call(ctx, "append", func(ctx context.Context) error { return f.MemoryStore.Append(ctx, k, b) })
+}
+
+func (f *faulty) Renew(ctx context.Context, l store.Lease) error {
+	return f.call(ctx, "renew", func(ctx context.Context) error { return f.MemoryStore.Renew(ctx, l) })
+}
+
+func noFault(string) kind { return none }
+
+// frame is a frame of a session's transcript, or of a subagent's.
+func frame(sub string, entries ...string) []byte {
+	if sub != "" {
+		sub = "/" + sub
+	}
+	return fmt.Appendf(nil, `{"type":"transcript_mirror","filePath":"/c/projects/-work/%s%s.jsonl","entries":[%s]}`, session, sub, strings.Join(entries, ","))
+}
+
+func load(t *testing.T, s store.Store, sub string) (lines []string) {
+	t.Helper()
+	for e, err := range s.Load(context.Background(), store.Key{Project: "p", Session: session, Sub: sub}) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if err == nil {
+			lines = append(lines, string(e))
+		}
+	}
+	return lines
+}
+
+func config(s store.Store, journals string) Config {
+	return Config{
+		Store: s, Project: "p", Owner: "test", TTL: 30 * time.Second, GiveUp: time.Minute, Journals: journals,
+		Log:       slog.New(slog.DiscardHandler),
+		OnTrouble: func(store.Key, *store.NotStoredError) {}, OnLost: func(error) {},
+	}
+}
+
+var seeds = flag.Int("seeds", 2000, "how many seeded runs")
+
+// TestFaults plays sessions against stores that fail in every way a call can
+// fail. Whatever happens, the store and the journal together have every entry
+// once, in order.
+func TestFaults(t *testing.T) {
+	for seed := range *seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { playFaults(t, uint64(seed)) })
+		})
+	}
+}
+
+func playFaults(t *testing.T, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 18))
+	rate, permanent := random.IntN(90), random.IntN(10) == 0
+	broken := false
+	faults := &faulty{MemoryStore: store.Memory()}
+	faults.fault = func(string) kind {
+		if broken || random.IntN(100) < rate {
+			return kind(1 + random.IntN(int(late)))
+		}
+		return none
+	}
+	dir := t.TempDir()
+	m := New(config(faults, dir))
+	if err := m.Acquire(t.Context(), session); err != nil {
+		t.Fatal(err)
+	}
+	m.Start()
+	want := make(map[string][]string)
+	for n := range 1 + random.IntN(20) {
+		sub := ""
+		if random.IntN(4) == 0 {
+			sub = fmt.Sprintf("subagents/agent-%d", random.IntN(2))
+		}
+		var entries []string
+		for i := range random.IntN(4) {
+			e := fmt.Sprintf(`{"type":"user","uuid":"%d-%d"}`, n, i)
+			if random.IntN(3) == 0 {
+				e = fmt.Sprintf(`{"type":"mode","mode":"%d-%d"}`, n, i) // no uuid: only the batch tells it apart
+			}
+			entries = append(entries, e)
+		}
+		m.Put(frame(sub, entries...))
+		want[sub] = append(want[sub], entries...)
+		if random.IntN(3) == 0 {
+			<-time.After(time.Duration(random.IntN(int(10 * time.Second))))
+		}
+		if random.IntN(5) == 0 {
+			err := m.Wait(t.Context(), m.Count())
+			if err != nil && !errors.Is(err, store.ErrNotStored) {
+				t.Fatal(err)
+			}
+			if err == nil {
+				compare(t, faults, want)
+			}
+		}
+	}
+	faults.mu.Lock()
+	broken = permanent
+	faults.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := m.Close(ctx)
+	faults.mu.Lock()
+	rate, broken = 0, false
+	faults.mu.Unlock()
+	if missing, ok := errors.AsType[*store.NotStoredError](err); ok {
+		if _, err := store.ImportJournal(t.Context(), faults, missing.Journal, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+	} else if err != nil {
+		t.Fatal(err)
+	} else if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("%v is left although everything is stored", left)
+	}
+	compare(t, faults, want)
+	<-time.After(time.Hour) // for what is late
+	compare(t, faults, want)
+}
+
+func compare(t *testing.T, s store.Store, want map[string][]string) {
+	t.Helper()
+	for sub, lines := range want {
+		if got := load(t, s, sub); !slices.Equal(got, lines) {
+			t.Fatalf("%q has\n%s\nwant\n%s", sub, strings.Join(got, "\n"), strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// A store that is slow gets what has come in the meantime at once.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		batches := 0
+		s := &faulty{MemoryStore: store.Memory(), fault: noFault, delay: func(op string) {
+			if op == "append" {
+				batches++
+				<-time.After(time.Second)
+			}
+		}}
+		m := New(config(s, t.TempDir()))
+		m.Start()
+		for n := range 1200 {
+			m.Put(frame("", fmt.Sprintf(`{"uuid":"%d"}`, n)))
+			if n == 0 {
+				synctest.Wait() // the first is on its way
+			}
+		}
+		if err := m.Wait(t.Context(), m.Count()); err != nil {
+			t.Error(err)
+		}
+		if batches != 1+3 { // of 500 at most
+			t.Errorf("%d batches", batches)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if got := load(t, s, ""); len(got) != 1200 || got[1199] != `{"uuid":"1199"}` {
+			t.Errorf("%d entries are stored", len(got))
+		}
+	})
+}
+
+// A store that does not even heed its context holds up nobody for long, and
+// what it may or may not have is in the journal.
+func TestDeafStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		s := &faulty{MemoryStore: store.Memory(), fault: noFault, delay: func(op string) {
+			if op == "append" {
+				<-release
+			}
+		}}
+		m := New(config(s, t.TempDir()))
+		m.Start()
+		m.Put(frame("", `{"uuid":"1"}`))
+		begin := time.Now()
+		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrNotStored) || time.Since(begin) != time.Minute {
+			t.Errorf("Wait = %v after %v", err, time.Since(begin))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		begin = time.Now()
+		err := m.Close(ctx)
+		if took := time.Since(begin); took > 12*time.Second {
+			t.Errorf("Close took %v", took)
+		}
+		close(release)
+		synctest.Wait()
+		missing, ok := errors.AsType[*store.NotStoredError](err)
+		if !ok {
+			t.Fatalf("Close = %v", err)
+		}
+		if n, err := store.ImportJournal(t.Context(), s, missing.Journal, store.Fence{}); n != 1 || err != nil {
+			t.Errorf("ImportJournal = %d, %v", n, err)
+		}
+		if got := load(t, s, ""); len(got) != 1 {
+			t.Errorf("stored %q", got)
+		}
+	})
+}
+
+// A lease that another owner has taken ends the mirror: by the renewal if
+// nothing is said, and else by the store's refusal. What is not stored is kept.
+func TestLeaseLost(t *testing.T) {
+	for _, says := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			down := true
+			s := &faulty{MemoryStore: store.Memory(), fault: func(string) kind {
+				if down {
+					return before
+				}
+				return none
+			}}
+			cfg := config(s, t.TempDir())
+			var lost error
+			cfg.OnLost = func(err error) { lost = err }
+			m := New(cfg)
+			if err := m.Acquire(t.Context(), session); err != nil {
+				t.Fatal(err)
+			}
+			m.Start()
+			if !m.Owns() {
+				t.Error("a lease that was just acquired is in doubt")
+			}
+			<-time.After(28 * time.Second)
+			if m.Owns() {
+				t.Error("a lease that could not be renewed is not in doubt")
+			}
+			<-time.After(32 * time.Second)
+			if _, err := s.Acquire(t.Context(), "p", session, "another", time.Minute); err != nil {
+				t.Fatal(err)
+			}
+			s.mu.Lock()
+			down = false
+			s.mu.Unlock()
+			if says {
+				m.Put(frame("", `{"uuid":"1"}`))
+				if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrLeaseLost) {
+					t.Errorf("Wait = %v", err)
+				}
+			}
+			<-time.After(10 * time.Second)
+			if !errors.Is(lost, store.ErrLeaseLost) {
+				t.Errorf("lost: %v", lost)
+			}
+			err := m.Close(t.Context())
+			if missing, ok := errors.AsType[*store.NotStoredError](err); ok != says || says && (missing.Journal == "" || !errors.Is(err, store.ErrLeaseLost)) {
+				t.Errorf("Close = %v", err)
+			}
+			if got := load(t, s, ""); len(got) > 0 {
+				t.Errorf("stored %q", got)
+			}
+		})
+	}
+}
+
+// A session that was deleted does not come back.
+func TestDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		cfg := config(s, t.TempDir())
+		var lost error
+		cfg.OnLost = func(err error) { lost = err }
+		m := New(cfg)
+		m.Start()
+		if err := s.Delete(t.Context(), store.Key{Project: "p", Session: session}, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		m.Put(frame("", `{"uuid":"1"}`))
+		synctest.Wait()
+		if !errors.Is(lost, store.ErrDeleted) {
+			t.Errorf("lost: %v", lost)
+		}
+		if err := m.Close(t.Context()); !errors.Is(err, store.ErrDeleted) {
+			t.Errorf("Close = %v", err)
+		}
+	})
+}
+
+// Frames that cannot be read, and files that are not transcripts, are reported
+// and do not hold up the others.
+func TestBadFrames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		cfg := config(s, t.TempDir())
+		var reported []string
+		cfg.OnTrouble = func(_ store.Key, err *store.NotStoredError) { reported = append(reported, err.Err.Error()) }
+		m := New(cfg)
+		m.Start()
+		for _, line := range []string{
+			`{"type":"transcript_mirror","filePath":"/c/projects/-work/` + session + `.jsonl","entries":[{"a":}]}`,
+			`{"type":"transcript_mirror","filePath":"/etc/passwd","entries":[{}]}`,
+			`{"type":"transcript_mirror","filePath":"/c/projects/-work/` + session + `/../../x.jsonl","entries":[{}]}`,
+			`{"type":"transcript_mirror","filePath":"/c/projects/-work/notes.jsonl","entries":[{}]}`,
+			`{"type":"transcript_mirror","entries":[{}]}`,
+		} {
+			m.Put([]byte(line))
+		}
+		m.Lose(errors.New("line too long"))
+		m.Put(frame("subagents/agent-1", `{"uuid":"1"}`))
+		if err := m.Wait(t.Context(), m.Count()); err != nil {
+			t.Error(err)
+		}
+		if got := load(t, s, "subagents/agent-1"); len(got) != 1 {
+			t.Errorf("stored %q", got)
+		}
+		if len(reported) != 6 {
+			t.Errorf("reported %q", reported)
+		}
+		if err := m.Close(t.Context()); !errors.Is(err, store.ErrNotStored) {
+			t.Errorf("Close = %v", err)
+		}
+	})
+}
+
+func TestAsInFile(t *testing.T) {
+	for escaped, want := range map[string]string{
+		`{"a":"\u2028 \u2029 \u202a"}`: "{\"a\":\"\u2028 \u2029 \\u202a\"}",
+		`{"a":"\\u2028 \\\u2028"}`:     "{\"a\":\"\\\\u2028 \\\\\u2028\"}",
+		`{"a":"plain \\"}`:             `{"a":"plain \\"}`,
+	} {
+		if got := string(asInFile([]byte(escaped))); got != want {
+			t.Errorf("%s becomes %s, want %s", escaped, got, want)
+		}
+	}
+}

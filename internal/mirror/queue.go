@@ -1,0 +1,137 @@
+package mirror
+
+import (
+	"errors"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Bounds of a batch, beyond which another one begins.
+const (
+	maxEntries = 500
+	maxBytes   = 1 << 20
+)
+
+// batch is what is stored with one call. It does not change once it was made:
+// its id stands for its entries.
+type batch struct {
+	key    store.Key
+	batch  store.Batch
+	bytes  int
+	count  uint64 // frames that are stored with it and all before, 0 if that is not a whole number
+	inFile bool   // it is in the journal
+}
+
+// group are the batches of frames that have come together, those of one
+// transcript in order.
+type group []*batch
+
+// add adds entries to the last batch of their transcript, or to a new one.
+func (g *group) add(key store.Key, entries []store.Entry) {
+	for _, e := range entries {
+		b := g.last(key)
+		if b == nil || len(b.batch.Entries) >= maxEntries || b.bytes+len(e) > maxBytes {
+			b = &batch{key: key, batch: store.Batch{ID: store.NewBatchID()}}
+			*g = append(*g, b)
+		}
+		b.batch.Entries = append(b.batch.Entries, e)
+		b.bytes += len(e)
+	}
+}
+
+// last returns the last batch of a transcript.
+func (g group) last(key store.Key) *batch {
+	for i := len(g) - 1; i >= 0; i-- {
+		if g[i].key == key {
+			return g[i]
+		}
+	}
+	return nil
+}
+
+// queue are the batches that are not stored, and the journal that has them if
+// the store is in trouble.
+type queue struct {
+	batches []*batch
+	journal *store.Journal
+	err     error // the last error of the store
+	fileErr error // why the journal does not have them all
+}
+
+func (q *queue) first() *batch {
+	if len(q.batches) == 0 {
+		return nil
+	}
+	return q.batches[0]
+}
+
+// add adds a group, with which count frames are stored.
+func (q *queue) add(g group, count uint64) {
+	if len(g) > 0 {
+		g[len(g)-1].count = count
+	} else if n := len(q.batches); n > 0 {
+		q.batches[n-1].count = count
+	}
+	q.batches = append(q.batches, g...)
+}
+
+// pop takes out the first batch, which is stored, and returns how many frames
+// are now, 0 if that has not changed.
+func (q *queue) pop() (count uint64) {
+	count = q.batches[0].count
+	q.batches[0] = nil
+	q.batches = q.batches[1:]
+	if len(q.batches) == 0 {
+		q.batches, q.err = nil, nil
+	}
+	return count
+}
+
+// spill writes the batches to the journal that are not there yet.
+func (q *queue) spill(dir string) error {
+	q.fileErr = nil
+	for _, b := range q.batches {
+		if b.inFile {
+			continue
+		}
+		if q.journal == nil {
+			if q.journal, q.fileErr = store.CreateJournal(dir, b.key.Session); q.fileErr != nil {
+				return q.fileErr
+			}
+		}
+		if q.fileErr = q.journal.Append(b.key, b.batch); q.fileErr != nil {
+			return q.fileErr
+		}
+		b.inFile = true
+	}
+	return nil
+}
+
+// dropJournal removes the journal: everything in it is stored.
+func (q *queue) dropJournal() error {
+	j := q.journal
+	q.journal = nil
+	if j == nil {
+		return nil
+	}
+	return j.Remove()
+}
+
+// closeJournal leaves the journal to whoever imports it.
+func (q *queue) closeJournal() {
+	if q.journal != nil {
+		_ = q.journal.Close() // every batch in it is on disk
+	}
+}
+
+// notStored is the error for what is in the queue.
+func (q *queue) notStored(reason error) *store.NotStoredError {
+	if q.err != nil {
+		reason = q.err
+	}
+	e := &store.NotStoredError{Err: errors.Join(reason, q.fileErr)}
+	if q.journal != nil {
+		e.Journal = q.journal.Path()
+	}
+	return e
+}

@@ -1,0 +1,276 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/inbox"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/mirror"
+	"github.com/claude-agent-go/claude/internal/wire"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// StoreOptions says where the transcript of a session is kept while it runs;
+// see [Options.Store]. Everything the CLI writes to its transcripts, also those
+// of subagents, is stored as it comes. A batch that cannot be stored is tried
+// again until the session is over, in the same order.
+type StoreOptions struct {
+	// Store is the store. It is needed.
+	Store store.Store
+	// Project is the project in the keys of the transcripts: a tenant, a
+	// repository, an environment. It is needed; see [store.Key].
+	Project string
+	// Flush says when the result of a turn is delivered: with [store.Strict],
+	// the default, once everything said before it is stored; with
+	// [store.Eventually], at once.
+	Flush store.Flush
+	// Fence is the fence of a lease that you have acquired, and renew, yourself.
+	// Zero: the session has its own lease, under its id, if the store is a
+	// [store.Leaser]. Connect then fails with [store.ErrLeased] if another
+	// owner has the session; the [*store.HeldError] names it. A session that
+	// loses its lease stores nothing more and is aborted with
+	// [store.ErrLeaseLost].
+	Fence store.Fence
+	// Owner names the owner of the lease, for people to read. Empty: the name
+	// of the host and the number of this process.
+	Owner string
+	// TTL is how long the lease lasts if this process dies: 30 s. It is renewed
+	// three times in that time.
+	TTL time.Duration
+	// GiveUp is how long a store may take nothing before the session reports
+	// it: 60 s; [NoTimeout] means never. Then the stream has a
+	// [*message.MirrorError], and the results of strict sessions are delivered
+	// with a [*store.NotStoredError]. The session keeps trying. If the entries
+	// are not stored when it ends, Wait returns a *store.NotStoredError that
+	// names the journal.
+	GiveUp time.Duration
+	// Journal is the directory for entries that the store does not take. Each
+	// session that needs it makes a file in it, and removes the file when
+	// everything is stored; [store.ImportJournal] stores one that was left
+	// behind. Empty: the directory claude-journals in [os.UserCacheDir], or, if
+	// there is none, in [os.TempDir].
+	Journal string
+}
+
+// Defaults of StoreOptions.
+const (
+	defaultTTL    = 30 * time.Second
+	defaultGiveUp = 60 * time.Second
+)
+
+// withDefaults returns a copy in which nothing is left out.
+func (o StoreOptions) withDefaults() *StoreOptions {
+	if o.TTL == 0 {
+		o.TTL = defaultTTL
+	}
+	if o.GiveUp == 0 {
+		o.GiveUp = defaultGiveUp
+	}
+	if o.Owner == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown host"
+		}
+		o.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
+	}
+	if o.Journal == "" {
+		dir, err := os.UserCacheDir()
+		if err != nil {
+			dir = os.TempDir()
+		}
+		o.Journal = filepath.Join(dir, "claude-journals")
+	}
+	return &o
+}
+
+// checkStore refuses a store that cannot be used.
+func (o *Options) checkStore() *OptionError {
+	s := o.Store
+	if s == nil {
+		return nil
+	}
+	switch {
+	case s.Store == nil:
+		return &OptionError{"Store.Store", "is missing"}
+	case s.Flush != store.Strict && s.Flush != store.Eventually:
+		return &OptionError{"Store.Flush", "is neither store.Strict nor store.Eventually"}
+	case s.TTL < 0 || s.TTL > 0 && s.TTL < minTTL:
+		return &OptionError{"Store.TTL", fmt.Sprintf("%v is less than %v", s.TTL, minTTL)}
+	case s.GiveUp < 0 && s.GiveUp != NoTimeout:
+		return &OptionError{"Store.GiveUp", fmt.Sprintf("%v is negative (NoTimeout takes the bound away)", s.GiveUp)}
+	case o.NoPersistence:
+		return &OptionError{"Store", "NoPersistence is set too: without a transcript there is nothing to store"}
+	case o.Resume != "" || o.Continue:
+		return &OptionError{"Store", "a session cannot be resumed from a store yet"}
+	}
+	if err := store.CheckProject(s.Project); err != nil {
+		return &OptionError{"Store.Project", err.Error()}
+	}
+	if !s.Fence.IsZero() {
+		if err := store.CheckLease(s.Fence.Project, s.Fence.Name); err != nil {
+			return &OptionError{"Store.Fence", err.Error()}
+		}
+		if s.Fence.Project != s.Project {
+			return &OptionError{"Store.Fence", fmt.Sprintf("is for project %q, Project is %q", s.Fence.Project, s.Project)}
+		}
+	}
+	return nil
+}
+
+// minTTL is the shortest lease: it must be renewed in time by a busy process.
+const minTTL = time.Second
+
+// openMirror makes the mirror of a session that is about to start, and takes
+// the session's lease. It returns nil if there is no store.
+func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
+	if s.opts.Store == nil {
+		return nil, nil
+	}
+	o := s.opts.Store.withDefaults()
+	if _, ok := o.Store.(store.Leaser); !ok && o.Fence.IsZero() {
+		s.log.Warn("the store has no leases: nothing keeps another process from writing to the same session")
+	}
+	m := mirror.New(mirror.Config{
+		Store: o.Store, Project: o.Project, Fence: o.Fence, Owner: o.Owner, TTL: o.TTL, GiveUp: o.GiveUp,
+		Journals: o.Journal, Log: s.log,
+		OnTrouble: s.mirrorTrouble,
+		OnLost:    func(err error) { s.Abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
+	})
+	if s.id != "" {
+		if err := m.Acquire(ctx, s.id); err != nil {
+			return nil, &StartError{Reason: ErrStore, Err: err}
+		}
+	}
+	return m, nil
+}
+
+// mirrorTrouble puts a message into the stream about entries that are not
+// stored.
+func (s *Session) mirrorTrouble(key store.Key, err *store.NotStoredError) {
+	s.log.Error("entries of the transcript are not stored", "key", key.String(), "journal", err.Journal, "error", err.Err)
+	line, failed := jsonx.Marshal(message.NewMirrorError(s.ID(), err.Err.Error(), err.Journal, message.MirrorKey{
+		Project: key.Project, Session: key.Session, Sub: key.Sub,
+	}))
+	if failed != nil {
+		return
+	}
+	if f, err := wire.Parse(line); err == nil {
+		dispatcher{s}.Message(f)
+		s.inbox.Flush()
+	}
+}
+
+// strict reports whether results wait for their entries.
+func (s *Session) strict() bool { return s.mirror != nil && s.opts.Store.Flush == store.Strict }
+
+// next returns the next frame to the reader of the stream; a result of a strict
+// session once everything said before it is stored. The wait is here and not
+// where frames are read, so the control channel works in the meantime.
+func (s *Session) next(ctx context.Context, untilIdle bool) (it inbox.Item, err error) {
+	if untilIdle {
+		it, err = s.inbox.NextUntilIdle(ctx)
+	} else {
+		it, err = s.inbox.Next(ctx)
+	}
+	if err != nil || it.Barrier() == 0 {
+		return it, err
+	}
+	s.inbox.Hold(true)
+	s.barrier.Store(it.Barrier())
+	err = s.mirror.Wait(ctx, it.Barrier())
+	s.barrier.Store(0)
+	s.inbox.Hold(false)
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
+		s.inbox.PutBack(it)
+		return inbox.Item{}, err
+	}
+	s.notStored = err
+	return it, nil
+}
+
+// waitForBarrier holds a prompt back while the reader waits for the store:
+// otherwise answers to answers that are not stored would pile up.
+func (s *Session) waitForBarrier(ctx context.Context) error {
+	count := s.barrier.Load()
+	if count == 0 {
+		return nil
+	}
+	_ = s.mirror.Wait(ctx, count) // the reader of the stream is told
+	if ctx.Err() != nil {
+		return fmt.Errorf("claude: send prompt: %w", context.Cause(ctx))
+	}
+	return nil
+}
+
+// Flushed waits until everything the CLI has written to its transcripts so far
+// is stored. It returns a [*store.NotStoredError] if the store takes nothing
+// for as long as StoreOptions.GiveUp says. Without Options.Store it returns nil
+// at once.
+//
+// The CLI writes what it says with a delay of about a tenth of a second, but
+// everything said in a turn before the turn's result.
+func (s *Session) Flushed(ctx context.Context) error {
+	if s.mirror == nil {
+		return nil
+	}
+	return s.mirror.Wait(ctx, s.mirror.Count())
+}
+
+// Abort ends the session because of cause, without grace: the CLI and
+// everything it has started is killed, and nothing more is stored. It does not
+// wait; Wait returns cause. What was not stored is kept in a journal, and cause
+// is then joined with a [*store.NotStoredError] that names it. Use Close unless
+// what the CLI does next would do harm.
+func (s *Session) Abort(cause error) {
+	if cause == nil {
+		cause = ErrClosed
+	}
+	if s.mirror != nil {
+		s.mirror.Abort(cause)
+	}
+	s.life.shutdown.Do(func() {
+		s.mu.Lock()
+		s.life.stopCause, s.life.cutOff = cause, true
+		s.mu.Unlock()
+		s.peer.Close(cause)
+		close(s.life.ladderEnd)
+	})
+	go func() {
+		s.kill()
+		if !waited(s.life.exited, inputBound) && !waited(s.life.outputEnd, readBound) {
+			s.finish()
+		}
+	}()
+}
+
+// kill kills the CLI, or stops it if its Conn cannot do that.
+func (s *Session) kill() {
+	killer, ok := s.conn.(interface{ Kill() error })
+	if !ok {
+		s.stop()
+		return
+	}
+	if err := killer.Kill(); err != nil {
+		s.log.Error("the CLI could not be killed", "error", err)
+	}
+}
+
+// lastFlush stores what is left and gives the lease back, when nothing more can
+// come. It returns what could not be stored as an error.
+func (s *Session) lastFlush() error {
+	if s.mirror == nil {
+		return nil
+	}
+	ctx, cancel := context.Background(), func() {}
+	if d := s.opts.Timeouts.Flush; d != NoTimeout {
+		ctx, cancel = context.WithTimeout(ctx, d)
+	}
+	defer cancel()
+	return s.mirror.Close(ctx)
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// ErrNotStored means that entries of a transcript could not be stored. The
+// error is a [*NotStoredError].
+var ErrNotStored = errors.New("not stored")
+
+// NotStoredError means that a session has said something that its store does
+// not have. It matches [ErrNotStored].
+type NotStoredError struct {
+	// Journal is the file that has the missing entries; [ImportJournal] stores
+	// them. "" if they could not be kept, and Err says why.
+	Journal string
+	// Err is why they are not stored.
+	Err error
+}
+
+// Error names the journal and the reason.
+func (e *NotStoredError) Error() string {
+	text := "claude: store: entries are not stored"
+	if e.Journal != "" {
+		text += ", but kept in " + e.Journal
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Unwrap returns ErrNotStored and Err.
+func (e *NotStoredError) Unwrap() []error { return []error{ErrNotStored, e.Err} }
+
+// Journal is a file for batches that a store does not take at the moment. Each
+// batch is on disk when Append returns. It must not be used concurrently.
+//
+// The file has a line of JSON for each batch, followed by its entries, one a
+// line, as the CLI wrote them.
+type Journal struct{ file *os.File }
+
+// journalHead is the line before the entries of a batch.
+type journalHead struct {
+	Journal int    `json:"journal"` // the version of the format
+	Project string `json:"project"`
+	Session string `json:"session"`
+	Sub     string `json:"sub,omitzero"`
+	Batch   string `json:"batch"`
+	Entries int    `json:"entries"`
+}
+
+// CreateJournal makes a journal in a directory, which it creates if there is
+// none. Only this user can read it. It is not removed unless Remove is called.
+func CreateJournal(dir, session string) (*Journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fail(err)
+	}
+	name := filepath.Join(dir, session+"-"+uuid.New()+".journal")
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fail(err)
+	}
+	return &Journal{f}, nil
+}
+
+// Path returns the name of the file.
+func (j *Journal) Path() string { return j.file.Name() }
+
+// Append writes a batch to the end of the journal.
+func (j *Journal) Append(k Key, b Batch) error {
+	head, err := json.Marshal(journalHead{1, k.Project, k.Session, k.Sub, b.ID, len(b.Entries)})
+	if err != nil {
+		return fail(err)
+	}
+	var text bytes.Buffer
+	text.Write(head)
+	text.WriteByte('\n')
+	for _, e := range b.Entries {
+		text.Write(e)
+		text.WriteByte('\n')
+	}
+	if _, err := j.file.Write(text.Bytes()); err != nil {
+		return fail(err)
+	}
+	if err := j.file.Sync(); err != nil {
+		return fail(err)
+	}
+	return nil
+}
+
+// Close closes the file and leaves it where it is.
+func (j *Journal) Close() error { return j.file.Close() }
+
+// Remove closes the file and removes it.
+func (j *Journal) Remove() error { return errors.Join(j.file.Close(), os.Remove(j.Path())) }
+
+// JournalBatch is a batch of a journal.
+type JournalBatch struct {
+	Key   Key
+	Batch Batch // without a fence
+}
+
+// ReadJournal yields the batches of a journal, in order. If its writer was
+// killed, the last batch has only the entries that were written whole. A line
+// that does not belong there ends the loop with an error that matches
+// [ErrDamaged].
+func ReadJournal(path string) iter.Seq2[JournalBatch, error] {
+	return func(yield func(JournalBatch, error) bool) {
+		f, err := os.Open(path)
+		if err != nil {
+			yield(JournalBatch{}, fail(err))
+			return
+		}
+		defer f.Close()
+		lines := bufio.NewReader(f)
+		for {
+			b, err := readBatch(lines)
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				yield(JournalBatch{}, fmt.Errorf("claude: store: journal %s: %w", path, err))
+				return
+			}
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// readBatch reads a batch. A last line without its line feed was cut off.
+func readBatch(lines *bufio.Reader) (b JournalBatch, err error) {
+	line, err := lines.ReadBytes('\n')
+	if err != nil {
+		return b, err
+	}
+	var head journalHead
+	if err := json.Unmarshal(line, &head); err != nil || head.Journal != 1 || head.Entries < 0 {
+		return b, fmt.Errorf("%w: a line does not begin a batch", ErrDamaged)
+	}
+	b.Key = Key{Project: head.Project, Session: head.Session, Sub: head.Sub}
+	b.Batch.ID = head.Batch
+	for range head.Entries {
+		line, err := lines.ReadBytes('\n')
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return b, err
+		}
+		b.Batch.Entries = append(b.Batch.Entries, Entry(bytes.TrimSuffix(line, []byte("\n"))))
+	}
+	if err := b.Batch.Check(b.Key); err != nil {
+		return b, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return b, nil
+}
+
+// ImportJournal stores what a journal has, and returns how many entries those
+// were. What the store already has is left out, so it may be repeated. The
+// fence is that of the lease that the caller has on the session; the zero Fence
+// means none. The journal stays where it is: remove it when you no longer need
+// it.
+func ImportJournal(ctx context.Context, s Store, path string, f Fence) (entries int, err error) {
+	for b, err := range ReadJournal(path) {
+		if err != nil {
+			return entries, err
+		}
+		b.Batch.Fence = f
+		if err := s.Append(ctx, b.Key, b.Batch); err != nil {
+			return entries, err
+		}
+		entries += len(b.Batch.Entries)
+	}
+	return entries, nil
+}
