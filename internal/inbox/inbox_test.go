@@ -31,7 +31,7 @@ func ids(list string) string {
 }
 
 // play runs a script of words against an inbox and returns what a consumer
-// sees. The words: send:x, init:x+y, echo:x, say:text, result:x+y, fail:x+y (a
+// sees. The words: send:x, init:x+y, echo:x, say:text, answer:x (which names its prompt), result:x+y, fail:x+y (a
 // result that is an error), life:x=state, drop:x (abandon), ready (the handshake
 // is answered), ends (the input does), take (consume one).
 func play(t *testing.T, script string) string {
@@ -82,6 +82,8 @@ func play(t *testing.T, script string) string {
 			line = `{"type":"system","subtype":"init"` + ids(arg) + `}`
 		case "say":
 			line = `{"type":"assistant","text":"` + arg + `"}`
+		case "answer":
+			line = `{"type":"assistant","text":"answer"` + ids(arg) + `}`
 		case "result":
 			line = `{"type":"result","subtype":"success"` + ids(arg) + `}`
 		case "life":
@@ -144,6 +146,10 @@ func TestTurns(t *testing.T) {
 			"queued; queued; init; bg; result; init; result ends x"},
 		{"a guess taken back", "send:x init: life:x=queued say:bg result: init:x result:x",
 			"init; queued; bg; result; init; result ends x"},
+		{"a guess taken back, and abandoned", "send:x init: life:x=queued drop:x say:bg result:",
+			"abandoned x in standing 0; init; bg; result"},
+		{"the answer says whose turn it is", "send:x send:y init: answer:y result: init:x result:x",
+			"init; answer; result ends y; init; result ends x"},
 		{"result without names in a named turn", "send:x init:x result:",
 			"init; result ends x"},
 		{"result without init", "send:x result:x", "result ends x"},
@@ -194,6 +200,8 @@ func TestTurns(t *testing.T) {
 			"abandoned x in standing 0; init; bg; bg2; result; after"},
 		{"abandoned while queued, starts all the same", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
 			"abandoned x in standing 0; begun; after"},
+		{"abandoned while queued, starts, and is told of twice", "send:x life:x=queued drop:x init:x life:x=started result:x",
+			"abandoned x in standing 0; begun"},
 		{"abandoned while queued, starts without a word before", "send:x life:x=queued drop:x init:x result:x",
 			"abandoned x in standing 0; begun"},
 		{"abandoned, before one that is wanted", "send:x drop:x send:y init: say:a result: init: say:b result:",
@@ -228,33 +236,101 @@ func TestTurns(t *testing.T) {
 
 func TestBusy(t *testing.T) {
 	b := inbox.New(0)
-	check := func(when string, busy, control bool) {
+	check := func(when string, busy, control, prompted bool) {
 		t.Helper()
-		if b.Busy() != busy || b.NeedsControl() != control {
-			t.Errorf("%s: busy %v, needs control %v", when, b.Busy(), b.NeedsControl())
+		if b.Busy() != busy || b.NeedsControl() != control || b.Prompted() != prompted {
+			t.Errorf("%s: busy %v, needs control %v, prompted %v", when, b.Busy(), b.NeedsControl(), b.Prompted())
 		}
 	}
 	put := func(line string) { b.Put(frame(t, line)) }
-	check("at first", false, false)
+	check("at first", false, false, false)
 	b.Sent("x")
-	check("prompt sent", true, true)
+	check("prompt sent", true, true, true)
 	put(`{"type":"system","subtype":"init","user_message_uuids":["x"]}`)
+	if s := b.Progress("x"); s != inbox.Started {
+		t.Errorf("standing %d", s)
+	}
+	check("in the turn", true, true, true)
 	put(`{"type":"result","user_message_uuids":["x"]}`)
-	check("after the result", false, false)
+	check("after the result", false, false, false)
 	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_bash"}]}`)
-	check("with a shell command", true, false)
+	check("with a shell command", true, false, false)
 	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_agent"}]}`)
-	check("with an agent", true, true)
+	check("with an agent", true, true, false)
 	put(`{"type":"system","subtype":"background_tasks_changed","tasks":[]}`)
-	check("with nothing", false, false)
+	check("with nothing", false, false, false)
 	put(`{"type":"system","subtype":"init"}`)
-	check("in an unsolicited turn", true, true)
+	check("in an unsolicited turn", true, true, true)
+	put(`{"type":"result"}`)
+	put(`{"type":"system","subtype":"session_state_changed","state":"running"}`)
+	check("in a state, and no turn", false, false, false)
+	put(`{"type":"system","subtype":"init"}`)
+	check("in an unsolicited turn of a CLI that says when it is idle", true, true, true)
 	put(`{"type":"result"}`)
 	b.Sent("y")
 	b.Unsent("y")
-	check("prompt taken back", false, false)
+	b.Unsent("never sent")
+	check("prompt taken back", false, false, false)
 	if s := b.Progress("y"); s != inbox.Ended {
 		t.Errorf("standing %d", s)
+	}
+}
+
+// A result says whether it answers a prompt at all, and whether agents are still
+// at work; other frames end nothing.
+func TestResultOfATurn(t *testing.T) {
+	const agent = `{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_agent"}]}`
+	for name, tt := range map[string]struct {
+		frames           []string // the last one is looked at
+		unprompted, idle bool
+	}{
+		"of a prompt":             {[]string{word("init:x"), word("result:x")}, false, true},
+		"of a prompt, with agent": {[]string{word("init:x"), agent, word("result:x")}, false, false},
+		"of a turn of its own":    {[]string{word("init:x"), word("result:x"), word("init:"), word("result:")}, true, true},
+		"of another's prompt":     {[]string{word("init:x"), word("result:x"), word("init:other"), word("result:other")}, false, true},
+		"not a result":            {[]string{word("init:x"), `{"type":"assistant"}`}, false, false},
+	} {
+		b := inbox.New(0)
+		b.Acquire()
+		b.Sent("x")
+		var it inbox.Item
+		for _, line := range tt.frames {
+			b.Put(frame(t, line))
+			it, _ = b.Next(t.Context())
+		}
+		if it.Unprompted() != tt.unprompted || it.Idle() != tt.idle {
+			t.Errorf("%s: unprompted %v, idle %v", name, it.Unprompted(), it.Idle())
+		}
+	}
+}
+
+// Partial messages make room for others, and what nobody wants needs none.
+func TestRoom(t *testing.T) {
+	line := func(typ string) string {
+		return fmt.Sprintf(`{"type":%q,"pad":%q}`, typ, strings.Repeat("x", 1000))
+	}
+	const size = 1300 // about
+	b := inbox.New(4 * size)
+	for i, tt := range []struct {
+		typ  string
+		full bool
+	}{{"assistant", false}, {"stream_event", false}, {"stream_event", false}, {"stream_event", false},
+		{"assistant", false}, {"assistant", false}, {"assistant", false}, {"assistant", true}} {
+		if _, err := b.Put(frame(t, line(tt.typ))); errors.Is(err, inbox.ErrFull) != tt.full {
+			t.Errorf("frame %d: %v", i+1, err)
+		}
+	}
+	if n := b.Dropped(); n != 3 {
+		t.Errorf("%d partial messages were dropped, want 3", n)
+	}
+	b = inbox.New(4 * size)
+	b.Sent("x")
+	b.Put(frame(t, word("init:x")))
+	b.Abandon("x")
+	for i := range 20 {
+		if _, err := b.Put(frame(t, line("assistant"))); err != nil {
+			t.Fatalf("frame %d of a turn that nobody wants: %v", i+1, err)
+		}
 	}
 }
 

@@ -95,3 +95,37 @@ func TestThrottleForASlowLoop(t *testing.T) {
 		<-done
 	})
 }
+
+// The reader waits for a loop that is at work, and for no other.
+func TestThrottleWaitsForWhom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := inbox.New(10 << 20)
+		f := frame(t, `{"type":"assistant","x":"`+strings.Repeat("x", 64<<10)+`"}`) // a batch of its own
+		throttled := func(when string, want time.Duration) {
+			t.Helper()
+			begin := time.Now()
+			b.Throttle()
+			if d := time.Since(begin); d != want {
+				t.Errorf("%s: waited %v, want %v", when, d, want)
+			}
+		}
+		for range 70 {
+			b.Put(f)
+		}
+		b.Acquire()
+		throttled("less than half is in use", 0)
+		for range 60 {
+			b.Put(f)
+		}
+		b.Release()
+		throttled("nobody reads", 0)
+		b.Acquire()
+		throttled("a loop has begun", 5*time.Millisecond)
+		throttled("it has taken nothing", 0)
+		b.Next(t.Context())
+		throttled("it reads again", 5*time.Millisecond)
+		b.Next(t.Context())
+		b.Close(io.EOF)
+		throttled("the session has ended", 0)
+	})
+}

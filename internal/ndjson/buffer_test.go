@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
@@ -87,5 +88,73 @@ func TestReaderAllocations(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(1000, func() { r.Next() }); n > 1 {
 		t.Errorf("%v allocations for a line, want 1", n)
+	}
+}
+
+// room answers each read with a line of the length it is told, and notes how
+// much room the reader offered.
+type room struct {
+	lengths []int
+	offered []int
+}
+
+func (r *room) Read(p []byte) (int, error) {
+	r.offered = append(r.offered, len(p))
+	if len(r.lengths) == 0 {
+		return 0, io.EOF
+	}
+	n := min(len(p), r.lengths[0])
+	r.lengths = r.lengths[1:]
+	for i := range n {
+		p[i] = 'x'
+	}
+	p[n-1] = '\n'
+	return n, nil
+}
+
+// A session that waits holds a small buffer, one in a burst a large one; a few
+// small reads do not change that yet.
+func TestReaderBufferFollowsTheStream(t *testing.T) {
+	const small, large = 4 << 10, 32 << 10
+	burst := []int{1 << 20, 1 << 20, 1 << 20}
+	calm := func(n int) []int { return slices.Repeat([]int{100}, n) }
+	for name, tt := range map[string]struct {
+		reads []int
+		last  int
+	}{
+		"at first":           {nil, small},
+		"calm":               {calm(40), small},
+		"after a burst":      {burst, large},
+		"a short pause":      {slices.Concat(burst, calm(10)), large},
+		"a long pause":       {slices.Concat(burst, calm(40)), small},
+		"pauses":             {slices.Concat(burst, calm(10), []int{3000}, calm(10)), large},
+		"steady":             {slices.Concat(burst, slices.Repeat([]int{3000}, 40)), large},
+		"a burst once again": {slices.Concat(burst, calm(40), burst), large},
+	} {
+		src := &room{lengths: tt.reads}
+		r := ndjson.NewReader(src)
+		for {
+			if _, err := r.Next(); err != nil {
+				break
+			}
+		}
+		if last := src.offered[len(src.offered)-1]; last != tt.last {
+			t.Errorf("%s: the last read had room for %d bytes, want %d; all: %d", name, last, tt.last, src.offered)
+		}
+	}
+}
+
+// However many lines come, the buffer they are read into stays the same one.
+func TestReaderReusesItsBuffer(t *testing.T) {
+	const lines, length = 20_000, 250
+	r := ndjson.NewReader(&endless{line: append(bytes.Repeat([]byte("x"), length), '\n')})
+	var before, after runtimeBytes
+	before.read()
+	for range lines {
+		r.Next()
+	}
+	after.read()
+	if grown := after.total - before.total; grown > lines*length*3/2 {
+		t.Errorf("allocated %d bytes for lines of %d", grown, lines*length)
 	}
 }

@@ -95,6 +95,50 @@ func TestReaderLimit(t *testing.T) {
 	}
 }
 
+// A line of just the limit is read, and one byte more is too long, wherever the
+// reads of a long line end.
+func TestReaderExactLimit(t *testing.T) {
+	for _, limit := range []int{32<<10 - 1, 32 << 10, 96<<10 - 1, 96 << 10, 160 << 10} {
+		for _, size := range []int{limit, limit + 1} {
+			r := ndjson.NewReader(strings.NewReader(strings.Repeat("x", size) + "\nnext\n"))
+			r.Limit = limit
+			line, err := r.Next()
+			if _, long := errors.AsType[*ndjson.TooLongError](err); long != (size > limit) || !long && len(line) != size {
+				t.Errorf("limit %d: %d bytes of %d, %v", limit, len(line), size, err)
+			}
+			if line, err := r.Next(); string(line) != "next" {
+				t.Errorf("limit %d: after a line of %d: %q, %v", limit, size, line, err)
+			}
+		}
+	}
+}
+
+// An error says how long the line was, and nothing of what is in it.
+func TestReaderErrorsKeepSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"a secret\n": "line of 8 bytes is over the limit and was dropped",
+		"a secret":   "stream ended inside a line, after 8 bytes of it",
+	} {
+		r := ndjson.NewReader(strings.NewReader(text))
+		r.Limit = 5
+		if _, err := r.Next(); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// A stream that breaks inside a line over the limit has broken: that counts more.
+func TestReaderBreaksInsideAnOversizedLine(t *testing.T) {
+	broken := errors.New("pipe broke")
+	r := ndjson.NewReader(io.MultiReader(io.LimitReader(neverEnding('x'), 300<<10), iotest.ErrReader(broken)))
+	r.Limit = 100 << 10
+	for range 2 {
+		if _, err := r.Next(); err != broken {
+			t.Errorf("Next = %v, want %v", err, broken)
+		}
+	}
+}
+
 func TestReaderOversizedIsNotKept(t *testing.T) {
 	const limit, size = 2 << 20, 64 << 20
 	line := io.LimitReader(neverEnding('x'), size)

@@ -133,9 +133,56 @@ func TestWriterGivesUpWithItsContext(t *testing.T) {
 
 func TestWriterEndedContext(t *testing.T) {
 	var dst calls
+	w := ndjson.NewWriter(&dst)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := ndjson.NewWriter(&dst).Write(ctx, []byte("x")); !errors.Is(err, context.Canceled) || len(dst.got) > 0 {
-		t.Errorf("Write = %v, wrote %q", err, dst.got)
+	for range 50 { // a select would choose to write now and then
+		err := w.Write(ctx, []byte("x"))
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, ndjson.ErrNotBegun) || len(dst.got) > 0 {
+			t.Fatalf("Write = %v, wrote %q", err, dst.got)
+		}
+	}
+}
+
+// claim is the answer of a claim.
+type claim bool
+
+func (c claim) Claim() bool { return bool(c) }
+
+// A line that nobody wants any more is not written, and holds up no other.
+func TestWriterDropsUnclaimedLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var dst calls
+		w := ndjson.NewWriter(&dst)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, ctx := range []context.Context{ctx, context.Background()} {
+			if err := w.WriteIf(ctx, []byte("a"), claim(false)); !errors.Is(err, ndjson.ErrNotBegun) {
+				t.Errorf("unclaimed: %v", err)
+			}
+			if err := w.WriteIf(ctx, []byte("b"), claim(true)); err != nil {
+				t.Errorf("claimed: %v", err)
+			}
+		}
+		if got := strings.Join(dst.got, ""); got != "b\nb\n" {
+			t.Errorf("wrote %q", got)
+		}
+	})
+}
+
+// OnWrite sees the lines that were written whole, as they were given.
+func TestWriterReportsLines(t *testing.T) {
+	dst := &limited{n: 12, err: io.ErrClosedPipe}
+	w := ndjson.NewWriter(dst)
+	var seen []string
+	w.OnWrite = func(line []byte) { seen = append(seen, string(line)) }
+	for _, line := range []string{"first", "other", "broken"} {
+		err := w.Write(t.Context(), []byte(line))
+		if broken := line == "broken"; errors.Is(err, ndjson.ErrBroken) != broken {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if got := strings.Join(seen, " "); got != "first other" {
+		t.Errorf("reported %q", got)
 	}
 }

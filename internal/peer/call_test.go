@@ -297,3 +297,65 @@ func TestMessagesKeepTheirOrderAroundReplies(t *testing.T) {
 		}
 	})
 }
+
+func TestErrorTexts(t *testing.T) {
+	for want, err := range map[string]error{
+		"interrupt timed out after 5s, unsent": &peer.TimeoutError{Subtype: "interrupt", After: 5 * time.Second},
+		"interrupt (req_7) timed out after 5s": &peer.TimeoutError{Subtype: "interrupt", ID: wire.NewID(7), After: 5 * time.Second},
+		"set_model: no such model (not_found)": &peer.RefusedError{Subtype: "set_model", Reply: &wire.ReplyError{Message: "no such model", Code: "not_found"}},
+	} {
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+// A CLI that does not know cancel notices gets none.
+func TestNoCancelNoticeForThoseWhoDoNotKnowIt(t *testing.T) {
+	bubble(t, peer.Config{Cancels: func() bool { return false }}, func(t *testing.T, far *otherSide) {
+		for i := range 2 {
+			done := far.call(t.Context(), peer.Call{Subtype: "slow", Timeout: time.Second})
+			far.expect(request(fmt.Sprint("req_", i), "slow"))
+			<-done
+		}
+	})
+}
+
+// A second reply to a call is a late one: it takes no room and holds nobody up.
+func TestSecondReplyIsDropped(t *testing.T) {
+	bubble(t, peer.Config{Limits: peer.Limits{Pending: 1}}, func(t *testing.T, far *otherSide) {
+		for i := range 3 {
+			id := fmt.Sprint("req_", i)
+			done := far.call(t.Context(), peer.Call{Subtype: "x"})
+			far.expect(request(id, "x"))
+			for _, n := range []string{"1", "2", "3"} {
+				far.send(success(id, n))
+			}
+			if got := <-done; got.err != nil || got.payload != "1" {
+				t.Errorf("%+v, want the first reply", got)
+			}
+		}
+		synctest.Wait()
+		if n := strings.Count(far.log.String(), "late reply dropped"); n != 6 {
+			t.Errorf("%d late replies, want 6:\n%s", n, far.log)
+		}
+	})
+}
+
+// A line that is already on its way when its sender gives up may be written: the
+// error does not say that it was not.
+func TestHeldLineOnItsWay(t *testing.T) {
+	bubble(t, peer.Config{HoldUntilOpen: true}, func(t *testing.T, far *otherSide) {
+		ctx, cancel := context.WithCancel(t.Context())
+		sent := make(chan error, 1)
+		go func() { sent <- far.peer.Send(ctx, []byte(`{"type":"user"}`)) }()
+		synctest.Wait()
+		far.peer.Open() // and nobody reads
+		synctest.Wait()
+		cancel()
+		if err := <-sent; !errors.Is(err, context.Canceled) || errors.Is(err, ndjson.ErrNotBegun) {
+			t.Errorf("error = %v", err)
+		}
+		far.expect(`{"type":"user"}`)
+	})
+}

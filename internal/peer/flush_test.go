@@ -41,5 +41,11 @@ func TestHeldCallEndsBehindABlockedLine(t *testing.T) {
 		if err := <-sent; err != nil {
 			t.Error(err)
 		}
+		// Of the two calls nothing is written any more.
+		go func() { sent <- far.peer.Send(t.Context(), []byte(`{"type":"next"}`)) }()
+		far.expect(`{"type":"next"}`)
+		if err := <-sent; err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
 )
 
 func TestIncomingIsAnsweredOnce(t *testing.T) {
@@ -131,10 +132,11 @@ func TestTooManyRunning(t *testing.T) {
 func TestIncomingClosed(t *testing.T) {
 	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		cause := make(chan error, 1)
+		answered := make(chan bool, 1)
 		far.handle = func(ctx context.Context, in *peer.Incoming) {
 			<-ctx.Done()
 			cause <- context.Cause(ctx)
-			in.Reply(json.RawMessage(`{}`))
+			answered <- in.Pending() || in.Reply(json.RawMessage(`{}`))
 		}
 		far.send(request("u-1", "x"))
 		synctest.Wait()
@@ -142,6 +144,9 @@ func TestIncomingClosed(t *testing.T) {
 		far.peer.Close(gone)
 		if err := <-cause; err != gone {
 			t.Errorf("cause = %v", err)
+		}
+		if <-answered {
+			t.Error("a request could be answered after the close")
 		}
 		far.send(request("u-2", "x"))
 		far.send(`{"type":"assistant"}`)
@@ -199,10 +204,77 @@ func TestLinesThatAreNoFrames(t *testing.T) {
 		far.send(`{"type":"a","Type":"b"}`)
 		far.send(`{"type":"control_request","request_id":"u-3","request":{"subtype":"x","pad":"` + strings.Repeat("x", 200<<10) + `"}}`)
 		far.expect(failure("u-3", "request is over the line limit"))
+		far.send(`{"type":"control_response","request_id":"u-4","pad":"` + strings.Repeat("x", 200<<10) + `"}`) // asks for nothing
+		far.send(`{"type":"assistant"}`)
+		far.send(`{"type":"control_request","request_id":"u-5"}`)
+		far.expect(failure("u-5", "Missing required field: request"))
+		synctest.Wait()
+		if len(far.faults) != 9 || len(far.messages) != 1 {
+			t.Errorf("%d faults %q, %d messages", len(far.faults), far.faults, len(far.messages))
+		}
+	})
+}
+
+// A handler's context ends with it, so that what it has started does not stay.
+func TestContextEndsWithTheHandler(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		var kept context.Context
+		far.handle = func(ctx context.Context, in *peer.Incoming) {
+			kept = ctx
+			in.Reply(nil)
+		}
+		far.send(request("u-1", "x"))
+		far.receive()
+		synctest.Wait()
+		if kept.Err() == nil {
+			t.Error("the context of a handler that has returned is not done")
+		}
+	})
+}
+
+// Wait returns when the last handler has.
+func TestWaitForHandlers(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		release := make(chan struct{})
+		far.handle = func(context.Context, *peer.Incoming) { <-release }
+		far.send(request("u-1", "x"))
+		synctest.Wait()
+		far.peer.Close(errors.New("gone"))
+		waited := make(chan struct{})
+		go func() { far.peer.Wait(); close(waited) }()
+		synctest.Wait()
+		select {
+		case <-waited:
+			t.Error("Wait returned while a handler runs")
+		default:
+		}
+		close(release)
+		<-waited
+	})
+}
+
+// A last line that lacks nothing but its line feed is routed like any other.
+func TestRouteLastLine(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		far.handle = func(_ context.Context, in *peer.Incoming) { in.Reply(json.RawMessage(`{}`)) }
+		far.peer.RouteLastLine([]byte(`{"type":"assistant"}`))
+		far.peer.RouteLastLine([]byte(request("u-1", "x")))
+		far.expect(success("u-1", `{}`))
+		if len(far.messages) != 1 {
+			t.Errorf("messages %q", far.messages)
+		}
+	})
+}
+
+// Whoever makes the peer may say where lines go.
+func TestClassifyOfTheConfig(t *testing.T) {
+	odd := errors.New("odd line")
+	cfg := peer.Config{Classify: func(line []byte) (wire.Frame, error) { return wire.Frame{Line: line}, odd }}
+	bubble(t, cfg, func(t *testing.T, far *otherSide) {
 		far.send(`{"type":"assistant"}`)
 		synctest.Wait()
-		if len(far.faults) != 7 || len(far.messages) != 1 {
-			t.Errorf("%d faults %q, %d messages", len(far.faults), far.faults, len(far.messages))
+		if len(far.messages) != 0 || len(far.faults) != 1 || far.faults[0] != odd.Error() {
+			t.Errorf("messages %q, faults %q", far.messages, far.faults)
 		}
 	})
 }

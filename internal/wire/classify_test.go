@@ -72,6 +72,10 @@ var classifiedLines = []string{
 	strings.Replace(permissionLine, `"r-1"`, `"r-1\"`, 1), // an answer to it would be no JSON
 	strings.Replace(permissionLine, `"r-1"`, `"r\"-1"`, 1),
 	strings.Replace(permissionLine, `"r-1"`, `"é"`, 1),
+	strings.Replace(permissionLine, `"r-1"`, "\"r\t1\"", 1),
+	strings.Replace(permissionLine, `"r-1"`, "\"r\xff1\"", 1),
+	strings.Replace(permissionLine, `"request":`, `"requesT":`, 1),
+	strings.Replace(permissionLine, `"request":`, `"another":`, 1),
 	strings.Replace(permissionLine, `"r-1"`, `"`+strings.Repeat("x", 70)+`"`, 1),
 	strings.Replace(permissionLine, `}}}`, `}},"uuid":"u"}`, 1),
 	strings.Replace(permissionLine, `}}}`, `}},"new":{"a":{}}}`, 1),
@@ -111,6 +115,55 @@ func TestClassify(t *testing.T) {
 	f, err := wire.Classify([]byte(`{"type":"assistant","type":"control_request","request_id":"1","request":{"subtype":"interrupt"}}`))
 	if f.Type != "assistant" || err != nil {
 		t.Errorf("%q, %v", f.Type, err)
+	}
+}
+
+// A request that a tool call waits for is not read before its decoder reads it:
+// what stands behind its body is noticed only then, by Reparse.
+func TestToolCallsAreRecognizedByTheirBeginning(t *testing.T) {
+	const more = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","input":{}},"more":{"a":{}}}`
+	const body = `{"subtype":"can_use_tool","input":{}}`
+	for line, recognized := range map[string]bool{
+		more:                                  true,
+		strings.Replace(more, "r-1", "!~", 1): true,
+		strings.Replace(more, "r-1", strings.Repeat("x", 63), 1):       true,
+		strings.Replace(more, "r-1", strings.Repeat("x", 64), 1):       false, // longer than any id of the CLI
+		strings.Replace(more, "r-1", `\u0031`, 1):                      false,
+		strings.Replace(more, "r-1", "é", 1):                           false,
+		strings.Replace(more, "can_use_tool", "mcp_message", 1):        false,
+		strings.Replace(more, `,"more":{"a":{}}}`, `,"more":[{}]}`, 1): false,
+		strings.Replace(more, `,"more":{"a":{}}`, ``, 1):               false, // nothing stands behind it
+	} {
+		f, err := wire.Classify([]byte(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := f.Request()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := r.Reparse(); got != recognized {
+			t.Errorf("%s: another body %v, want %v", line, got, recognized)
+		}
+		if recognized && string(r.Body) != body {
+			t.Errorf("%s: body %s", line, r.Body)
+		}
+		if r.Reparse() {
+			t.Errorf("%s: another body for the second time", line)
+		}
+	}
+}
+
+func TestPartialMessages(t *testing.T) {
+	for line, want := range map[string]bool{
+		`{"type":"stream_event","event":{}}`: true,
+		`{"type":"assistant","message":{}}`:  false,
+		`{"type":"stream_events"}`:           false,
+		``:                                   false,
+	} {
+		if got := wire.IsPartialMessage([]byte(line)); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
 	}
 }
 

@@ -33,11 +33,16 @@ func TestRequest(t *testing.T) {
 			`"u-1"`, "x", "", `{"subtype":"x"}`, "u-1"},
 		{"wrapped, id outside", `{"type":"control_request","request_id":"o","message":{"request":{"subtype":"x"}}}`,
 			`"o"`, "x", "", `{"subtype":"x"}`, "o"},
+		{"a body outside of a wrapper counts", `{"type":"control_request","request_id":"o","request":{"subtype":"x"},"message":{"request_id":"i","request":{"subtype":"y"}}}`,
+			`"o"`, "x", "", `{"subtype":"x"}`, "o"},
+		{"escaped id", `{"type":"control_request","request_id":"\u0061","request":{"subtype":"x"}}`, `"\u0061"`, "x", "", `{"subtype":"x"}`, "a"},
+		{"id without text", `{"type":"control_request","request_id":"","request":{"subtype":"x"}}`, `""`, "x", "", `{"subtype":"x"}`, `""`},
 		{"numeric id", `{"type":"control_request","request_id":7,"request":{"subtype":"x"}}`, "7", "x", "", `{"subtype":"x"}`, "7"},
 		{"no id", `{"type":"control_request","request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
 		{"null id", `{"type":"control_request","request_id":null,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
 		{"id that is no JSON", `{"type":"control_request","request_id":abc,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
 		{"no request", `{"type":"control_request","request_id":"u-1"}`, `"u-1"`, "", "request", "", "u-1"},
+		{"request that is not an object", `{"type":"control_request","request_id":"u-1","request":"x"}`, `"u-1"`, "", "request.subtype", `"x"`, "u-1"},
 		{"no subtype", `{"type":"control_request","request_id":"u-1","request":{}}`, `"u-1"`, "", "request.subtype", "{}", "u-1"},
 	}
 	for _, tt := range tests {
@@ -65,9 +70,44 @@ func TestRequestReadInTwoWays(t *testing.T) {
 		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"}},"Message":{"request":{"subtype":"y"}}}`: `"u"`,
 		`{"type":"control_request","request_id":"u","Message":{"request":{"subtype":"x"}}}`:                                       `"u"`,
 	} {
-		if r, err := parse(t, line).Request(); err == nil || r.ID != id {
-			t.Errorf("%s: id %s, error %v, want id %s and an error", line, r.ID, err, id)
+		r, err := parse(t, line).Request()
+		if _, missing := errors.AsType[*wire.MissingError](err); err == nil || missing || r.ID != id {
+			t.Errorf("%s: id %s, error %v, want id %s and the name that could be read in two ways", line, r.ID, err, id)
 		}
+	}
+}
+
+// A line without a type may be a request whose sender waits for an answer.
+func TestUntypedID(t *testing.T) {
+	for line, want := range map[string]wire.ID{
+		`{"request_id":"u","request":{"subtype":"x"}}`:         `"u"`,
+		`{"request_id":"u"}`:                                   `"u"`,
+		`{"request_id":"u","response":null}`:                   `"u"`,
+		`{"type":"control_request","request_id":"u"}`:          "",
+		`{"request_id":"u","response":{"subtype":"success"}}`:  "",
+		`{"request":{"subtype":"x"}}`:                          "",
+		`{"type":"","request_id":7,"request":{"subtype":"x"}}`: "7",
+	} {
+		if got := parse(t, line).UntypedID(); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestCancelNamesItsRequest(t *testing.T) {
+	f := parse(t, string(wire.EncodeCancel(wire.NewID(12))))
+	if f.Type != wire.TypeCancel || f.CancelID() != wire.NewID(12) {
+		t.Errorf("%q %q", f.Type, f.CancelID())
+	}
+	if id := parse(t, `{"type":"control_cancel_request","request_id":null}`).CancelID(); id != "" {
+		t.Errorf("a cancel without an id names %q", id)
+	}
+}
+
+func TestMissingErrorNamesTheField(t *testing.T) {
+	_, err := parse(t, `{"type":"control_request","request_id":"u"}`).Request()
+	if err == nil || err.Error() != "Missing required field: request" {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -149,8 +189,12 @@ func TestEncode(t *testing.T) {
 
 func TestEncodeRefuses(t *testing.T) {
 	for _, payload := range []any{[]int{1}, "text", json.RawMessage("{"), func() {}} {
-		if line, err := wire.EncodeRequest(wire.NewID(1), "x", payload); err == nil {
+		line, err := wire.EncodeRequest(wire.NewID(1), "x", payload)
+		if err == nil {
 			t.Errorf("%v: encoded as %s", payload, line)
+		}
+		if _, ok := payload.(func()); ok && errors.Is(err, jsonx.ErrNotObject) {
+			t.Errorf("a function does not encode, and the error says: %v", err)
 		}
 	}
 	if line, err := wire.EncodeSuccess(wire.NewID(1), json.RawMessage("{\n")); err == nil {
@@ -163,5 +207,8 @@ func TestOwn(t *testing.T) {
 		if _, ok := id.Own(); ok != want {
 			t.Errorf("%s: own = %v", id, ok)
 		}
+	}
+	if n, _ := wire.NewID(42).Own(); n != 42 {
+		t.Errorf("the 42nd id has the number %d", n)
 	}
 }
