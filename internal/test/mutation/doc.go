@@ -3,7 +3,8 @@
 //
 //	go run ./internal/test/mutation                                # every target, a sample of its mutants
 //	go run ./internal/test/mutation -sample 0 internal/inbox       # one package, all mutants
-//	go run ./internal/test/mutation -write                         # and write docs/mutation.md
+//	go run ./internal/test/mutation -own internal/inbox            # and none but its own tests, which is quick
+//	go run ./internal/test/mutation -write hook                    # and write its part of docs/mutation.md
 //
 // A change is called a mutant: a condition that is always true or always false,
 // a comparison that is off by its boundary, a number that is off by one, a
@@ -21,11 +22,15 @@
 // the tests that reach it, the quick ones first; one that no test reaches has
 // survived already.
 //
+// The tests run in a PID namespace of their own, where the system has such: a
+// mutant of the code that ends processes cannot end those of others.
+//
 // # Survivors
 //
-// Some mutants change nothing that anyone could see: a lost capacity hint, a
-// fast path that is not taken. accepted.txt names those that were looked at, by
-// function and change, with the reason. They do not count against the tests.
+// Some mutants change nothing that anyone could see, such as a fast path that is
+// not taken. accepted.txt names those that were looked at, by function and
+// change, with the reason: they are equivalent, and do not count. It also names
+// mutants that are left untested, with the reason: those count.
 //
 // It takes minutes to hours and is not part of go test.
 package main

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
@@ -16,30 +18,32 @@ import (
 // target is a package to mutate, with the packages whose tests hold it, its own
 // first.
 type target struct {
-	pkg   string
-	tests []string
+	pkg     string
+	tests   []string
+	signals bool // it chooses processes to signal
 }
 
 func targets() []target {
 	return []target{
-		{"internal/ndjson", []string{"internal/ndjson", "internal/peer"}},
-		{"internal/wire", []string{"internal/wire", "internal/peer", "."}},
-		{"internal/inbox", []string{"internal/inbox", ".", "internal/test/faults"}},
-		{"internal/peer", []string{"internal/peer", ".", "host"}},
-		{"internal/proc", []string{"internal/proc", "."}},
-		{"permission", []string{"permission", "."}},
-		{"hook", []string{"hook", "."}},
-		{"tool", []string{"tool"}},
-		{"host", []string{"host", "claudetest"}},
-		{".", []string{".", "internal/test/faults"}},
+		{pkg: "internal/ndjson", tests: []string{"internal/ndjson", "internal/peer"}},
+		{pkg: "internal/wire", tests: []string{"internal/wire", "internal/peer", "."}},
+		{pkg: "internal/inbox", tests: []string{"internal/inbox", ".", "internal/test/faults"}},
+		{pkg: "internal/peer", tests: []string{"internal/peer", ".", "host"}},
+		{pkg: "internal/proc", tests: []string{"internal/proc", "."}, signals: true},
+		{pkg: "permission", tests: []string{"permission", "."}},
+		{pkg: "hook", tests: []string{"hook", "."}},
+		{pkg: "tool", tests: []string{"tool"}},
+		{pkg: "host", tests: []string{"host", "claudetest"}},
+		{pkg: ".", tests: []string{".", "internal/test/faults"}},
 	}
 }
 
 func main() {
 	o := options{}
-	flag.IntVar(&o.sample, "sample", 150, "how many mutants of a package to try, 0 for all")
+	flag.IntVar(&o.sample, "sample", 100, "how many mutants of a package to try, of every function some; 0 for all")
 	flag.IntVar(&o.workers, "j", 2, "how many mutants to try at a time")
 	flag.BoolVar(&o.write, "write", false, "write "+page)
+	flag.BoolVar(&o.own, "own", false, "only the tests of the package itself")
 	flag.StringVar(&o.in, "in", "", "only mutants whose function begins so")
 	limit := flag.Duration("limit", 3*time.Hour, "give up after this time")
 	flag.Parse()
@@ -55,7 +59,7 @@ func main() {
 
 type options struct {
 	sample, workers int
-	write           bool
+	write, own      bool
 	in              string
 }
 
@@ -79,7 +83,11 @@ func run(ctx context.Context, pkgs []string, o options) error {
 		poor = poor || f.rate() < wanted
 	}
 	if o.write {
-		if err := os.WriteFile(page, []byte(render(all)), 0o666); err != nil {
+		old, err := os.ReadFile(page)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := os.WriteFile(page, []byte(render(all, string(old))), 0o666); err != nil {
 			return err
 		}
 	}
@@ -91,6 +99,9 @@ func run(ctx context.Context, pkgs []string, o options) error {
 
 // try tries the mutants of one package.
 func try(ctx context.Context, t target, o options, known accepted) (*finding, error) {
+	if t.signals && confinement() == nil {
+		return nil, errUnconfined
+	}
 	begin := time.Now()
 	lab, err := os.MkdirTemp("", "mutation-")
 	if err != nil {
@@ -106,75 +117,91 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 	if err != nil {
 		return nil, err
 	}
-	f := &finding{target: t, total: len(mutants)}
-	var suites []*suite
-	for _, pkg := range t.tests {
+	f := &finding{target: t, total: len(mutants), tried: chosen(mutants, o, known[t.pkg]), accepted: known[t.pkg]}
+	fmt.Printf("%s: %d mutants, %d of them tried\n", t.pkg, len(mutants), len(f.tried))
+	for i, pkg := range t.tests {
+		if i > 0 && (o.own || len(f.survivors()) == 0) {
+			break
+		}
 		s, err := build(ctx, pkg, overlay, lab)
 		if err != nil {
 			return nil, err
 		}
-		broken, err := s.survey(ctx, lab)
+		broken, err := s.survey(ctx, lab, o.workers)
 		if err != nil {
 			return nil, err
 		}
 		f.broken = append(f.broken, broken...)
-		suites = append(suites, s)
+		fmt.Printf("  %d tests of %s, surveyed after %v\n", len(s.tests), pkg, time.Since(begin).Round(time.Second))
+		f.judge(ctx, s, o.workers)
 	}
-	fmt.Printf("%s: %d mutants woven, tests surveyed in %v\n", t.pkg, len(mutants), time.Since(begin).Round(time.Second))
-	f.tried = chosen(mutants, o, known[t.pkg])
-	f.accepted = known[t.pkg]
-	var wait sync.WaitGroup
-	next := make(chan *trial)
-	for range o.workers {
-		wait.Go(func() {
-			for one := range next {
-				one.judge(ctx, suites)
-				if one.by == "" {
-					fmt.Printf("  survived %s:%d %s%s\n", short(one.mutant), one.line, one.key(), unreached(one))
-				}
-			}
-		})
-	}
-	for _, one := range f.tried {
-		next <- one
-	}
-	close(next)
-	wait.Wait()
 	f.took = time.Since(begin)
 	if ctx.Err() != nil {
 		return nil, errors.Join(errors.New("not all mutants were tried"), ctx.Err())
 	}
+	for _, one := range f.survivors() {
+		fmt.Printf("  survived %s:%d %s%s\n", short(one.mutant), one.line, one.key(), unreached(one))
+	}
 	return f, nil
 }
 
-// chosen is the sample: which mutants are in it does not change from run to run.
-func chosen(all []*mutant, o options, known map[string]string) []*trial {
+// judge tries the tests of one package on the mutants that are left.
+func (f *finding) judge(ctx context.Context, s *suite, workers int) {
+	each(workers, f.survivors(), func(one *trial) {
+		if one.verdict == nil {
+			one.reached = one.reached || s.reaches(one.id)
+			one.by = s.catches(ctx, one.id)
+		}
+	})
+}
+
+// each calls do for all of a list, some at a time.
+func each[T any](workers int, list []T, do func(T)) {
+	var wait sync.WaitGroup
+	next := make(chan T)
+	for range workers {
+		wait.Go(func() {
+			for one := range next {
+				do(one)
+			}
+		})
+	}
+	for _, one := range list {
+		next <- one
+	}
+	close(next)
+	wait.Wait()
+}
+
+// chosen is the sample: one mutant of each function, then a second, until there
+// are enough. Which they are does not change from run to run, nor when other
+// code changes.
+func chosen(all []*mutant, o options, known map[string]*verdict) []*trial {
 	var out []*trial
 	for _, m := range all {
-		if known[m.key()] == "" && strings.HasPrefix(m.fn, o.in) {
-			out = append(out, &trial{mutant: m})
+		if strings.HasPrefix(m.fn, o.in) {
+			out = append(out, &trial{mutant: m, verdict: known[m.key()]})
 		}
 	}
-	if o.sample > 0 && len(out) > o.sample {
-		slices.SortFunc(out, func(a, b *trial) int { return int(int64(a.rank()) - int64(b.rank())) })
-		out = out[:o.sample]
-		slices.SortFunc(out, func(a, b *trial) int { return a.id - b.id })
+	if o.sample == 0 || len(out) <= o.sample {
+		return out
 	}
+	slices.SortStableFunc(out, func(a, b *trial) int { return cmp.Compare(a.rank(), b.rank()) })
+	round, seen := make(map[*trial]int), make(map[string]int)
+	for _, t := range out {
+		round[t] = seen[t.fn]
+		seen[t.fn]++
+	}
+	slices.SortStableFunc(out, func(a, b *trial) int { return round[a] - round[b] })
+	out = out[:o.sample]
+	slices.SortFunc(out, func(a, b *trial) int { return a.id - b.id })
 	return out
 }
 
 // trial is one mutant and what became of it.
 type trial struct {
 	*mutant
-	by      string // the test that caught it
-	reached bool
-}
-
-func (t *trial) judge(ctx context.Context, suites []*suite) {
-	for _, s := range suites {
-		t.reached = t.reached || s.reaches(t.id)
-		if t.by = s.catches(ctx, t.id); t.by != "" {
-			return
-		}
-	}
+	*verdict        // of someone who has looked at it, and then no test is tried
+	by       string // the test that caught it
+	reached  bool
 }

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -27,7 +31,7 @@ func Add(a, b int) (int, error) {
 	return n, nil
 }
 
-func Unused() bool { return len("x") > 2 }
+func Unused(s string) bool { return len(s) > 2 }
 `
 
 const sampleTest = `package sample
@@ -61,7 +65,7 @@ func inModule(t *testing.T, files map[string]string) {
 
 func TestTry(t *testing.T) {
 	inModule(t, map[string]string{"sample.go": sample, "sample_test.go": sampleTest})
-	f, err := try(t.Context(), target{".", []string{"."}}, options{workers: 2}, nil)
+	f, err := try(t.Context(), target{pkg: ".", tests: []string{"."}}, options{workers: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +78,34 @@ func TestTry(t *testing.T) {
 	want := []string{
 		"Add: left out: defer func() { n = 0 }()",
 		"Add: left out: n = 0",
-		"Unused: always false: len(\"x\") > 2 (no test reaches it)",
+		"Unused: always false: len(s) > 2 (no test reaches it)",
+		"Unused: always true: len(s) > 2 (no test reaches it)",
+		"Unused: or equal: len(s) > 2 (no test reaches it)",
 	}
-	for _, w := range want[:2] {
-		if !slices.Contains(survived, w) {
-			t.Errorf("%q did not survive; survivors: %q", w, survived)
-		}
+	slices.Sort(survived)
+	if !slices.Equal(survived, want) {
+		t.Errorf("survivors %q, want %q", survived, want)
 	}
-	if len(survived) > 3 || f.total < 12 || len(f.tried) != f.total {
+	if f.total < 12 || len(f.tried) != f.total {
 		t.Errorf("%d mutants, %d tried, survivors %q", f.total, len(f.tried), survived)
+	}
+}
+
+// A mutant that signals everybody reaches nobody but its own.
+func TestTestsRunConfined(t *testing.T) {
+	if confinement() == nil {
+		if _, err := try(t.Context(), target{pkg: "internal/proc", signals: true}, options{}, nil); !errors.Is(err, errUnconfined) {
+			t.Errorf("error = %v, want %v", err, errUnconfined)
+		}
+		return
+	}
+	name, args := confined("sh", []string{"-c", "ls -d /proc/[0-9]*; exit 7"})
+	out, err := exec.Command(name, args...).Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 {
+		t.Errorf("ended with %v, want exit code 7", err)
+	}
+	if n := len(strings.Fields(string(out))); n < 2 || n > 4 {
+		t.Errorf("it sees %d processes, want its own:\n%s", n, out)
 	}
 }
 
@@ -101,27 +124,25 @@ func TestWovenKeepsLinesAndNesting(t *testing.T) {
 
 func TestSampleStaysTheSame(t *testing.T) {
 	inModule(t, map[string]string{"sample.go": sample})
-	keys := func(o options, known map[string]string) []string {
+	keys := func(o options) []string {
 		src, err := load(t.Context(), ".")
 		if err != nil {
 			t.Fatal(err)
 		}
 		var out []string
-		for _, one := range chosen(src.mutants(), o, known) {
+		for _, one := range chosen(src.mutants(), o, nil) {
 			out = append(out, one.key())
 		}
 		return out
 	}
-	five := keys(options{sample: 5}, nil)
-	if again := keys(options{sample: 5}, nil); len(five) != 5 || !slices.Equal(five, again) {
+	five := keys(options{sample: 5})
+	if again := keys(options{sample: 5}); len(five) != 5 || !slices.Equal(five, again) {
 		t.Errorf("sampled %q, then %q", five, again)
 	}
-	all := keys(options{}, nil)
-	without := keys(options{}, map[string]string{all[0]: "looked at"})
-	if len(without) >= len(all) || slices.Contains(without, all[0]) {
-		t.Errorf("an accepted mutant is tried again: %q", without)
+	if !slices.ContainsFunc(five, func(key string) bool { return strings.HasPrefix(key, "Unused: ") }) {
+		t.Errorf("a sample without a mutant of Unused: %q", five)
 	}
-	for _, key := range keys(options{in: "Unused"}, nil) {
+	for _, key := range keys(options{in: "Unused"}) {
 		if !strings.HasPrefix(key, "Unused: ") {
 			t.Errorf("-in Unused tries %q", key)
 		}
@@ -154,5 +175,46 @@ func TestAcceptedExist(t *testing.T) {
 	}
 	for pkg := range known {
 		t.Errorf("accepted.txt names %s, which is not a target", pkg)
+	}
+}
+
+// What someone has called equivalent does not count; what is only untested does.
+func TestRateLeavesOutEquivalentMutants(t *testing.T) {
+	same, untested := &verdict{true, "a capacity"}, &verdict{false, "needs a full disk"}
+	f := &finding{target: target{pkg: "internal/wire"}, total: 9}
+	for _, one := range []trial{{by: "TestX"}, {by: "TestY"}, {verdict: same}, {verdict: untested}, {}} {
+		one.mutant = &mutant{fn: "F", kind: "left out", text: "x()"}
+		f.tried = append(f.tried, &one)
+	}
+	if f.rate() != 0.5 || f.equivalent() != 1 || len(f.survivors()) != 2 {
+		t.Errorf("rate %v, %d equivalent, %d survived", f.rate(), f.equivalent(), len(f.survivors()))
+	}
+	text := render([]*finding{f}, "")
+	for _, want := range []string{"| `internal/wire` | 9 | 5 | 1 | 2 | 50.0 % |", "`x()`: needs a full disk\n", "`x()`: a capacity\n", "(no test reaches it)"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q:\n%s", want, text)
+		}
+	}
+	// A later run of another package keeps it.
+	both := render([]*finding{{target: target{pkg: "hook"}, total: 3}}, text)
+	if !strings.Contains(both, "| `hook` | 3 |") || !strings.Contains(both, "needs a full disk") || render(nil, both) != both {
+		t.Errorf("a run of one package changed the others:\n%s", both)
+	}
+}
+
+// What the page says of a target is good enough.
+func TestPageShowsGoodTests(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/mutation.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range targets() {
+		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(target.pkg) + "` \\|.*\\| ([0-9.]+) % \\|$").FindStringSubmatch(string(text))
+		if row == nil {
+			continue
+		}
+		if share, err := strconv.ParseFloat(row[1], 64); err != nil || share < 100*wanted {
+			t.Errorf("docs/mutation.md: the tests of %s catch %s %% of its mutants", target.pkg, row[1])
+		}
 	}
 }

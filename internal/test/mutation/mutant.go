@@ -17,6 +17,7 @@ type mutant struct {
 	fn   string // the function it is in, such as Inbox.Put
 	kind string
 	text string // what it changes, on one line
+	nth  int    // counts the mutants of one function, change and text from 1
 
 	// The woven source has these around the changed text.
 	start, end     int
@@ -25,12 +26,18 @@ type mutant struct {
 
 // key names a mutant without its line, so that it stays the same when code
 // above it moves.
-func (m *mutant) key() string { return m.fn + ": " + m.kind + ": " + m.text }
+func (m *mutant) key() string {
+	key := m.fn + ": " + m.kind + ": " + m.text
+	if m.nth > 1 {
+		key += fmt.Sprintf(" (%d)", m.nth)
+	}
+	return key
+}
 
 // rank is where a mutant stands in a sample: anywhere, but always there.
 func (m *mutant) rank() uint32 {
 	h := fnv.New32a()
-	fmt.Fprint(h, m.file.ast.Name.Name, m.key(), m.id)
+	fmt.Fprint(h, m.file.ast.Name.Name, m.key())
 	return h.Sum32()
 }
 
@@ -40,11 +47,13 @@ type finder struct {
 	file *file
 	fn   string
 	out  []*mutant
+	same map[string]int    // how many mutants have the same name
+	sure map[ast.Expr]bool // errors that are returned because they are not nil
 }
 
 // mutants lists every mutant of a package, in the order of the source.
 func (s *source) mutants() []*mutant {
-	f := &finder{source: s}
+	f := &finder{source: s, same: make(map[string]int), sure: make(map[ast.Expr]bool)}
 	for _, f.file = range s.files {
 		for _, d := range f.file.ast.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
@@ -88,14 +97,22 @@ func (f *finder) body(body *ast.BlockStmt, typ *ast.FuncType) {
 			f.statements(n.List)
 		case *ast.CaseClause:
 			f.statements(n.Body)
+			if len(n.List) == 1 {
+				f.failing(n.List[0], n.Body)
+			}
 		case *ast.CommClause:
 			f.statements(n.Body)
 		case *ast.IfStmt:
 			f.condition(n.Cond, true)
+			f.failing(n.Cond, n.Body.List)
 		case *ast.ForStmt:
 			f.condition(n.Cond, false) // for ever is a slow way to fail
 		case *ast.ReturnStmt:
 			f.results(n, typ)
+		case *ast.CallExpr:
+			if isName(n.Fun, "make") && len(n.Args) == 3 {
+				return false // nobody sees a capacity
+			}
 		case *ast.BinaryExpr:
 			f.binary(n)
 		}
@@ -111,6 +128,9 @@ func (f *finder) wrap(n ast.Node, kind, prefix, suffix string) {
 		text:  oneLine(string(f.file.text[begin:end])),
 		start: begin, end: end,
 	}
+	name := m.key()
+	f.same[name]++
+	m.nth = f.same[name]
 	id := fmt.Sprint(m.id)
 	m.prefix, m.suffix = strings.ReplaceAll(prefix, "#", id), strings.ReplaceAll(suffix, "#", id)
 	f.out = append(f.out, m)
@@ -234,7 +254,8 @@ func (f *finder) pure(e ast.Expr) bool {
 	return pure
 }
 
-// results offers what a function returns to be nothing.
+// results offers what a function returns to be nothing. Beside an error or a
+// false, nobody looks at the other results.
 func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 	if typ.Results == nil || len(r.Results) != typ.Results.NumFields() {
 		return
@@ -245,13 +266,16 @@ func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 			kinds = append(kinds, f.info.Types[field.Type].Type)
 		}
 	}
+	last := r.Results[len(r.Results)-1]
+	fails := isName(last, "false") || isError(kinds[len(kinds)-1]) && f.isFailure(last)
 	for i, e := range r.Results {
 		t := f.info.Types[e]
 		switch {
+		case fails && e != last:
 		case f.isBool(e):
 			f.condition(e, true)
 		case t.Value != nil || t.IsNil() || t.Type == nil:
-		case kinds[i] != nil && kinds[i].String() == "error":
+		case isError(kinds[i]):
 			f.wrap(e, "no error", "mutantZero[error](#, ", ")")
 		default:
 			if b, ok := t.Type.(*types.Basic); ok && b.Info()&types.IsUntyped != 0 {
@@ -260,4 +284,36 @@ func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 			f.wrap(e, "nothing", "mutantZero(#, ", ")")
 		}
 	}
+}
+
+func isError(t types.Type) bool { return t != nil && t.String() == "error" }
+
+// failing notes the errors that the body of "if err != nil" returns.
+func (f *finder) failing(cond ast.Expr, body []ast.Stmt) {
+	c, ok := cond.(*ast.BinaryExpr)
+	if !ok || c.Op != token.NEQ || !isName(c.Y, "nil") {
+		return
+	}
+	for _, s := range body {
+		if r, ok := s.(*ast.ReturnStmt); ok && len(r.Results) > 0 {
+			last := r.Results[len(r.Results)-1]
+			f.sure[last] = f.of(last) == f.of(c.X)
+		}
+	}
+}
+
+// isFailure reports whether an expression is an error for sure: one that was
+// looked at, one that has just been made, or one with a name of its own.
+func (f *finder) isFailure(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.UnaryExpr:
+		return true
+	case *ast.CallExpr:
+		return f.of(e.Fun) == "fmt.Errorf" || f.of(e.Fun) == "errors.New"
+	case *ast.Ident:
+		return f.sure[e] || strings.HasPrefix(e.Name, "Err")
+	case *ast.SelectorExpr:
+		return strings.HasPrefix(e.Sel.Name, "Err")
+	}
+	return false
 }

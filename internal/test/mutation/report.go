@@ -15,14 +15,19 @@ const page = "docs/mutation.md"
 // wanted is the share of mutants that the tests must catch.
 const wanted = 0.9
 
-// accepted are mutants that were looked at and change nothing that a test could
-// see: by package and key, with the reason.
-type accepted map[string]map[string]string
+// verdict is what someone says of a mutant that no test catches.
+type verdict struct {
+	equivalent bool // it changes nothing that anyone could see, so it does not count
+	reason     string
+}
+
+// accepted are the mutants that someone has looked at, by package and key.
+type accepted map[string]map[string]*verdict
 
 //go:embed accepted.txt
 var acceptedText string
 
-// readAccepted reads lines of the form: package | function: change: text | reason.
+// readAccepted reads accepted.txt; its head says how a line looks.
 func readAccepted() (accepted, error) {
 	out := make(accepted)
 	for lines := bufio.NewScanner(strings.NewReader(acceptedText)); lines.Scan(); {
@@ -31,13 +36,13 @@ func readAccepted() (accepted, error) {
 			continue
 		}
 		part := strings.Split(line, " | ")
-		if len(part) != 3 {
-			return nil, fmt.Errorf("accepted.txt: %q is not of the form: package | mutant | reason", line)
+		if len(part) != 4 || part[2] != "equivalent" && part[2] != "untested" {
+			return nil, fmt.Errorf("accepted.txt: %q is not of the form: package | mutant | equivalent or untested | reason", line)
 		}
 		if out[part[0]] == nil {
-			out[part[0]] = make(map[string]string)
+			out[part[0]] = make(map[string]*verdict)
 		}
-		out[part[0]][part[1]] = part[2]
+		out[part[0]][part[1]] = &verdict{part[2] == "equivalent", part[3]}
 	}
 	return out, nil
 }
@@ -47,32 +52,48 @@ type finding struct {
 	target
 	total    int
 	tried    []*trial
-	accepted map[string]string
+	accepted map[string]*verdict
 	broken   []string // tests that fail without a mutant
 	took     time.Duration
 }
 
+// survivors are the mutants that no test caught and that change something.
 func (f *finding) survivors() []*trial {
 	var out []*trial
 	for _, t := range f.tried {
-		if t.by == "" {
+		if t.by == "" && !t.harmless() {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-// rate is the share of the tried mutants that were caught.
+func (t *trial) harmless() bool { return t.verdict != nil && t.equivalent }
+
+// equivalent counts the mutants that change nothing.
+func (f *finding) equivalent() int {
+	n := 0
+	for _, t := range f.tried {
+		if t.harmless() {
+			n++
+		}
+	}
+	return n
+}
+
+// rate is the share of the tried mutants that were caught, of those that change
+// something.
 func (f *finding) rate() float64 {
-	if len(f.tried) == 0 {
+	n := len(f.tried) - f.equivalent()
+	if n == 0 {
 		return 1
 	}
-	return 1 - float64(len(f.survivors()))/float64(len(f.tried))
+	return 1 - float64(len(f.survivors()))/float64(n)
 }
 
 func (f *finding) summary() string {
-	s := fmt.Sprintf("%s: %d mutants, %d tried, %d survived, %.1f %% caught, %d accepted, in %v",
-		f.pkg, f.total, len(f.tried), len(f.survivors()), 100*f.rate(), len(f.accepted), f.took.Round(time.Second))
+	s := fmt.Sprintf("%s: %d mutants, %d tried, %d equivalent, %d survived, %.1f %% caught, in %v",
+		f.pkg, f.total, len(f.tried), f.equivalent(), len(f.survivors()), 100*f.rate(), f.took.Round(time.Second))
 	if len(f.broken) > 0 {
 		s += "; left out, because they fail without a mutant: " + strings.Join(f.broken, ", ")
 	}
@@ -82,26 +103,77 @@ func (f *finding) summary() string {
 func short(m *mutant) string { return filepath.Base(m.file.path) }
 
 func unreached(t *trial) string {
-	if t.reached {
+	if t.reached || t.verdict != nil {
 		return ""
 	}
 	return " (no test reaches it)"
 }
 
-// render makes the page.
-func render(all []*finding) string {
+const intro = `# Mutation testing
+
+The command ` + "`go run ./internal/test/mutation -write`" + ` wrote this page. It changes the code in small ways, one at a time, and runs the tests that reach the change. A change that no test notices has survived. Tests with the real CLI do not take part.
+
+Of a large package a sample is tried, with mutants of every function. The share that is caught leaves out equivalent mutants: those that change nothing anyone could see. Each of them was looked at, and is listed below with the reason.
+
+| package | mutants | tried | equivalent | survived | caught |
+|---|---|---|---|---|---|
+`
+
+// row is the line of a package in the table.
+func (f *finding) row() string {
+	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %.1f %% |\n", f.pkg, f.total, len(f.tried), f.equivalent(), len(f.survivors()), 100*f.rate())
+}
+
+// section lists what survived in a package.
+func (f *finding) section() string {
 	var b strings.Builder
-	b.WriteString("# Mutation testing\n\n")
-	b.WriteString("`go run ./internal/test/mutation -write` wrote this page. It changes the code in small ways, one at a time, and counts the changes that no test notices. Tests with the real CLI do not take part.\n\n")
-	b.WriteString("| package | mutants | tried | caught | survived | looked at and accepted |\n|---|---|---|---|---|---|\n")
-	for _, f := range all {
-		fmt.Fprintf(&b, "| `%s` | %d | %d | %.1f %% | %d | %d |\n", f.pkg, f.total, len(f.tried), 100*f.rate(), len(f.survivors()), len(f.accepted))
-	}
-	b.WriteString("\n## Survivors\n\n")
-	for _, f := range all {
-		for _, t := range f.survivors() {
-			fmt.Fprintf(&b, "- `%s` %s, %s: `%s`%s\n", f.pkg, t.fn, t.kind, strings.ReplaceAll(t.text, "`", "'"), unreached(t))
+	list := func(head string, equivalent bool) {
+		n := 0
+		for _, t := range f.tried {
+			if t.by != "" || t.harmless() != equivalent {
+				continue
+			}
+			if n++; n == 1 {
+				b.WriteString("\n" + head + "\n\n")
+			}
+			fmt.Fprintf(&b, "- %s, %s: `%s`", t.fn, t.kind, strings.ReplaceAll(t.text, "`", "'"))
+			if t.verdict != nil {
+				b.WriteString(": " + t.reason)
+			}
+			b.WriteString(unreached(t) + "\n")
 		}
 	}
+	list("Survived:", false)
+	list("Equivalent:", true)
+	if b.Len() == 0 {
+		return "\nNothing survived.\n"
+	}
 	return b.String()
+}
+
+// render makes the page. It keeps what the old one says of packages that were
+// not tried this time.
+func render(all []*finding, old string) string {
+	rows, sections := make(map[string]string), make(map[string]string)
+	head, rest, _ := strings.Cut(old, "\n## ")
+	for line := range strings.Lines(head) {
+		if name, _, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` |"); ok {
+			rows[name] = line
+		}
+	}
+	for part := range strings.SplitSeq(rest, "\n## ") {
+		title, text, _ := strings.Cut(part, "\n")
+		sections[strings.Trim(title, "`")] = strings.TrimRight(text, "\n") + "\n"
+	}
+	for _, f := range all {
+		rows[f.pkg], sections[f.pkg] = f.row(), f.section()
+	}
+	table, text := intro, ""
+	for _, t := range targets() {
+		if rows[t.pkg] != "" {
+			table += rows[t.pkg]
+			text += "\n## `" + t.pkg + "`\n" + sections[t.pkg]
+		}
+	}
+	return table + text
 }

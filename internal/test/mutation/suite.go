@@ -25,6 +25,7 @@ type suite struct {
 type test struct {
 	name    string
 	took    time.Duration
+	failed  bool
 	reached map[int]bool // the mutants that it reaches
 }
 
@@ -52,9 +53,10 @@ func build(ctx context.Context, pkg, overlay, dir string) (*suite, error) {
 	return s, nil
 }
 
-// command runs the binary where go test would.
+// command runs the binary where go test would, and confined.
 func (s *suite) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, s.binary, args...)
+	name, args := confined(s.binary, args)
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = filepath.FromSlash(s.pkg)
 	cmd.WaitDelay = 5 * time.Second // for children that hold the output
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") })
@@ -62,34 +64,41 @@ func (s *suite) command(ctx context.Context, args ...string) *exec.Cmd {
 }
 
 // survey runs each test alone, without a mutant, to see how long it takes and
-// what it reaches. Tests that fail so are left out and named.
-func (s *suite) survey(ctx context.Context, dir string) (broken []string, err error) {
-	notes := filepath.Join(dir, "reached")
-	s.tests = slices.DeleteFunc(s.tests, func(t *test) bool {
-		_ = os.Remove(notes)
+// what it reaches. Tests that fail so are left out and named; so are slow ones,
+// because a mutant may have to pass through all tests that reach it.
+func (s *suite) survey(ctx context.Context, dir string, workers int) (broken []string, err error) {
+	each(workers, s.tests, func(t *test) {
+		notes := filepath.Join(dir, "reached-"+t.name)
 		cmd := s.command(ctx, "-test.run", "^"+t.name+"$", "-test.timeout", "2m")
 		cmd.Env = append(cmd.Env, "MUTANT_REACHED="+notes)
 		begin := time.Now()
-		if cmd.Run() != nil {
-			broken = append(broken, s.pkg+"."+t.name)
-			return true
-		}
+		t.failed = cmd.Run() != nil
 		t.took = time.Since(begin)
 		t.reached = make(map[int]bool)
 		text, _ := os.ReadFile(notes) // none if nothing was reached
+		_ = os.Remove(notes)          // another suite may have a test of that name
 		for word := range strings.FieldsSeq(string(text)) {
 			if id, err := strconv.Atoi(word); err == nil {
 				t.reached[id] = true
 			}
 		}
-		return false
 	})
+	for _, t := range s.tests {
+		if t.failed {
+			broken = append(broken, s.pkg+"."+t.name)
+		}
+	}
+	s.tests = slices.DeleteFunc(s.tests, func(t *test) bool { return t.failed || t.took > slow })
 	slices.SortFunc(s.tests, func(a, b *test) int { return int(a.took - b.took) })
 	return broken, ctx.Err()
 }
 
-// quick is how long a test takes that is tried before the others.
-const quick = 300 * time.Millisecond
+// quick is how long a test takes that is tried before the others, slow how long
+// one takes that is not tried at all.
+const (
+	quick = 300 * time.Millisecond
+	slow  = 8 * time.Second
+)
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^panic: |^fatal error: `)
 
@@ -124,7 +133,7 @@ func (s *suite) run(ctx context.Context, id int, some []*test) string {
 		names[i] = t.name
 		bound += 3 * t.took
 	}
-	bound = min(bound, 90*time.Second)
+	bound = min(bound, 60*time.Second)
 	ctx, cancel := context.WithTimeout(ctx, bound+10*time.Second)
 	defer cancel()
 	var out bytes.Buffer
