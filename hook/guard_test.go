@@ -56,3 +56,15 @@ func TestGuard(t *testing.T) {
 		t.Error("a nil function became a hook")
 	}
 }
+
+// A hook without a function is refused by the session, which says where it
+// stands.
+func TestHookWithoutFunctionKeepsItsPlace(t *testing.T) {
+	for name, h := range map[string]hook.Hook{
+		"guard": hook.Guard("Bash", nil), "raw": hook.Raw(hook.EventPreToolUse, "Bash", nil), "typed": hook.PreToolUse("Bash", nil),
+	} {
+		if h.Event != hook.EventPreToolUse || h.Matcher != "Bash" || h.Func != nil {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+}

@@ -134,3 +134,17 @@ func TestInputIsTolerant(t *testing.T) {
 		t.Errorf("DecodeInput: error = %v, want one that names the tool", err)
 	}
 }
+
+// However an input is read, the hook has all of it.
+func TestInputKeepsRaw(t *testing.T) {
+	for _, input := range []string{
+		`{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":"mcp__x__add","tool_input":{},"mcp_server":{"name":"x"}}`,
+		`{"hook_event_name":"PreToolUse","tool_name":7,"tool_input":{}}`,
+	} {
+		in, ok := inputOf(t, hooks()[hook.EventPreToolUse], input).(*hook.PreToolUseInput)
+		if !ok || string(in.Raw) != input {
+			t.Errorf("%s: %+v", input, in)
+		}
+	}
+}

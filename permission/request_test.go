@@ -81,6 +81,9 @@ func TestRequestTolerates(t *testing.T) {
 	if got.ToolName != "Write" || got.ToolUseID != "t" || string(got.Input) != `{"a":1}` || got.Title != "" || got.MCPServer != nil || got.MatchedAskRule != nil {
 		t.Errorf("got %+v, want the fields that fit", got)
 	}
+	if err := got.UnmarshalJSON([]byte(`null`)); err != nil {
+		t.Errorf("null, which stands for nothing: %v", err)
+	}
 	if err := got.UnmarshalJSON([]byte(`{"tool_name":`)); err == nil {
 		t.Error("broken JSON: no error")
 	}
@@ -126,6 +129,7 @@ func TestUpdateJSON(t *testing.T) {
 			`{"type":"replaceRules","rules":[],"behavior":"ask","destination":"projectSettings"}`},
 		{"no directories", permission.Update{Type: permission.UpdateRemoveDirectories, Destination: permission.ToSession},
 			`{"type":"removeDirectories","directories":[],"destination":"session"}`},
+		{"nothing", permission.Update{}, `{"type":""}`},
 		{"moved", permission.AllowRule("Read", "", permission.ToLocalSettings).To(permission.ToSession),
 			`{"type":"addRules","rules":[{"toolName":"Read"}],"behavior":"allow","destination":"session"}`},
 	}
@@ -171,6 +175,15 @@ func TestUpdateKeepsRaw(t *testing.T) {
 				t.Errorf("encoded %s, %v, want %s", got, err, tt.in)
 			}
 		})
+	}
+}
+
+// What could be read in two ways is not read at all.
+func TestUpdateReadInTwoWays(t *testing.T) {
+	var u permission.Update
+	const in = `{"type":"addRules","behavior":"allow","behavior":"deny"}`
+	if err := u.UnmarshalJSON([]byte(in)); err != nil || u.Type != "" || u.Behavior != "" || string(u.Raw) != in {
+		t.Errorf("got %+v, %v, want only Raw", u, err)
 	}
 }
 

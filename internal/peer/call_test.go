@@ -317,6 +317,7 @@ func TestNoCancelNoticeForThoseWhoDoNotKnowIt(t *testing.T) {
 			done := far.call(t.Context(), peer.Call{Subtype: "slow", Timeout: time.Second})
 			far.expect(request(fmt.Sprint("req_", i), "slow"))
 			<-done
+			synctest.Wait() // a notice would be the next line
 		}
 	})
 }

@@ -28,6 +28,11 @@ func TestAnsweredRequestsAreNotAFlood(t *testing.T) {
 					far.send(line)
 					far.receive()
 				}
+				far.send(`{"type":"assistant"}`)
+				synctest.Wait()
+				if len(far.messages) != 1 {
+					t.Error("nothing is read any more")
+				}
 			})
 		})
 	}
