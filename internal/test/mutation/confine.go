@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"runtime"
 	"slices"
-	"sync"
 )
 
 // errUnconfined refuses a package whose mutants could end any process.
@@ -16,26 +15,17 @@ var errUnconfined = errors.New("its mutants may signal any process, and there is
 // its own, nil if there is none on this system. A mutant of the code that chooses
 // whom to signal might choose everybody. What a mutant leaves running ends with
 // the run. The shell is there to be the first process, which must reap the others.
-var confinement = sync.OnceValue(func() []string {
+func confinement() []string {
 	if runtime.GOOS != "linux" {
 		return nil
 	}
-	args := []string{"unshare", "--pid", "--fork", "--mount-proc", "--kill-child"}
+	outer := []string{"unshare", "--pid", "--fork", "--mount-proc", "--kill-child"}
 	if os.Getuid() != 0 {
-		args = append(args, "--map-root-user")
+		outer = append(outer, "--map-root-user")
 	}
-	args = append(args, "--", "sh", "-c", `"$0" "$@"; exit $?`)
-	if exec.Command(args[0], slices.Concat(args[1:], []string{"true"})...).Run() != nil {
+	outer = append(outer, "--", "sh", "-c", `"$0" "$@"; exit $?`)
+	if exec.Command(outer[0], slices.Concat(outer[1:], []string{"true"})...).Run() != nil {
 		return nil
 	}
-	return args
-})
-
-// confined is a command line that runs confined, if that is possible.
-func confined(name string, args []string) (string, []string) {
-	outer := confinement()
-	if outer == nil {
-		return name, args
-	}
-	return outer[0], slices.Concat(outer[1:], []string{name}, args)
+	return outer
 }

@@ -99,7 +99,8 @@ func run(ctx context.Context, pkgs []string, o options) error {
 
 // try tries the mutants of one package.
 func try(ctx context.Context, t target, o options, known accepted) (*finding, error) {
-	if t.signals && confinement() == nil {
+	outer := confinement()
+	if t.signals && outer == nil {
 		return nil, errUnconfined
 	}
 	begin := time.Now()
@@ -123,7 +124,7 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 		if i > 0 && (o.own || len(f.survivors()) == 0) {
 			break
 		}
-		s, err := build(ctx, pkg, overlay, lab)
+		s, err := build(ctx, pkg, overlay, lab, outer)
 		if err != nil {
 			return nil, err
 		}

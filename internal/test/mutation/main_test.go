@@ -93,14 +93,14 @@ func TestTry(t *testing.T) {
 
 // A mutant that signals everybody reaches nobody but its own.
 func TestTestsRunConfined(t *testing.T) {
-	if confinement() == nil {
+	outer := confinement()
+	if outer == nil {
 		if _, err := try(t.Context(), target{pkg: "internal/proc", signals: true}, options{}, nil); !errors.Is(err, errUnconfined) {
 			t.Errorf("error = %v, want %v", err, errUnconfined)
 		}
 		return
 	}
-	name, args := confined("sh", []string{"-c", "ls -d /proc/[0-9]*; exit 7"})
-	out, err := exec.Command(name, args...).Output()
+	out, err := exec.Command(outer[0], slices.Concat(outer[1:], []string{"sh", "-c", "ls -d /proc/[0-9]*; exit 7"})...).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 {
 		t.Errorf("ended with %v, want exit code 7", err)
 	}

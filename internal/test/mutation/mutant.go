@@ -274,7 +274,7 @@ func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 		case fails && e != last:
 		case f.isBool(e):
 			f.condition(e, true)
-		case t.Value != nil || t.IsNil() || t.Type == nil:
+		case t.Value != nil || t.IsNil() || t.Type == nil || isZero(e, t.Type):
 		case isError(kinds[i]):
 			f.wrap(e, "no error", "mutantZero[error](#, ", ")")
 		default:
@@ -284,6 +284,16 @@ func (f *finder) results(r *ast.ReturnStmt, typ *ast.FuncType) {
 			f.wrap(e, "nothing", "mutantZero(#, ", ")")
 		}
 	}
+}
+
+// isZero reports whether an expression is a struct without a value in it.
+func isZero(e ast.Expr, t types.Type) bool {
+	lit, ok := e.(*ast.CompositeLit)
+	if !ok || len(lit.Elts) > 0 {
+		return false
+	}
+	_, ok = t.Underlying().(*types.Struct)
+	return ok
 }
 
 func isError(t types.Type) bool { return t != nil && t.String() == "error" }

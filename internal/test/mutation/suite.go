@@ -18,6 +18,7 @@ import (
 type suite struct {
 	pkg    string // of the tests, relative to the module
 	binary string
+	outer  []string // the command that confines the binary, if there is one
 	tests  []*test
 }
 
@@ -34,8 +35,8 @@ type test struct {
 var tested = regexp.MustCompile(`^(Test|Fuzz|Example)`)
 
 // build makes the test binary of a package.
-func build(ctx context.Context, pkg, overlay, dir string) (*suite, error) {
-	s := &suite{pkg: pkg, binary: filepath.Join(dir, strings.NewReplacer("/", "-", ".", "root").Replace(pkg)+".test")}
+func build(ctx context.Context, pkg, overlay, dir string, outer []string) (*suite, error) {
+	s := &suite{pkg: pkg, outer: outer, binary: filepath.Join(dir, strings.NewReplacer("/", "-", ".", "root").Replace(pkg)+".test")}
 	if _, err := output(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", s.binary, "./"+pkg); err != nil {
 		return nil, err
 	}
@@ -55,8 +56,8 @@ func build(ctx context.Context, pkg, overlay, dir string) (*suite, error) {
 
 // command runs the binary where go test would, and confined.
 func (s *suite) command(ctx context.Context, args ...string) *exec.Cmd {
-	name, args := confined(s.binary, args)
-	cmd := exec.CommandContext(ctx, name, args...)
+	line := slices.Concat(s.outer, []string{s.binary}, args)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = filepath.FromSlash(s.pkg)
 	cmd.WaitDelay = 5 * time.Second // for children that hold the output
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") })
