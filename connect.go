@@ -22,23 +22,29 @@ import (
 // [*StartError] if the CLI could not be started, or the error of ctx. No
 // process is left after an error.
 func Connect(ctx context.Context, opts *Options) (*Session, error) {
-	s, err := connect(ctx, opts, forSession)
-	if err != nil && s != nil && s.refusesEchoes() {
-		s, err = connect(ctx, opts, withoutEcho)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return connect(ctx, opts, use{})
 }
 
-// connect is one attempt. The session is nil if nothing was started.
+// connect starts a CLI and introduces us to it. If it then ends because it does
+// not know a flag that it can do without, it is started once more.
 func connect(ctx context.Context, opts *Options, use use) (*Session, error) {
-	s, err := open(ctx, opts, use)
-	if err != nil {
-		return nil, err
+	for {
+		s, err := open(ctx, opts, use)
+		if err != nil {
+			return nil, err
+		}
+		if s.plan.oneWay {
+			return s, nil
+		}
+		if err = s.handshake(ctx); err == nil {
+			return s, nil
+		}
+		flag := s.refusedFlag()
+		if flag == "" {
+			return nil, err
+		}
+		use.without = append(use.without, flag)
 	}
-	return s, s.handshake(ctx)
 }
 
 // handshake introduces us to the CLI and waits until it has answered, or
@@ -222,21 +228,32 @@ func saidNoSession(exit *ProcessError) bool {
 // one of ours means that it is too old, one of ExtraArgs is the user's. It is
 // nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
-	said := exit.Stderr
-	flag, unknown := unknownOption(said)
-	if !unknown {
-		said = s.strayOutput()
-		flag, unknown = unknownOption(said)
-	}
+	flag, said := s.flagComplaint(exit)
 	switch {
-	case !unknown || s.start.messageSeen.Load(): // a CLI that has said something has taken its flags
+	case said == "":
 		return nil
 	case hasFlag(s.opts.ExtraArgs, flag):
 		return &OptionError{"ExtraArgs", "the CLI does not know " + flag + ": " + strings.TrimSpace(said)}
+	case flag == awaitFlag && s.opts.resumes() && s.opts.mustBeAsked("") != nil:
+		return s.opts.unguarded(s.opts.mustBeAsked(""), s.cliVersion(context.Background()))
 	case hasFlag(s.plan.args, flag):
 		return s.startError(ErrUnsupportedVersion, fmt.Errorf("%s does not know %s, %s does: %w", s.foundVersion(context.Background()), flag, flagSince(flag), exit))
 	}
 	return nil
+}
+
+// flagComplaint finds the flag that a CLI has not known, and what it said of that;
+// "" if it has ended for another reason.
+func (s *Session) flagComplaint(exit *ProcessError) (flag, said string) {
+	if s.start.messageSeen.Load() { // a CLI that has said something has taken its flags
+		return "", ""
+	}
+	for _, said := range []string{exit.Stderr, s.strayOutput()} {
+		if flag, unknown := unknownOption(said); unknown {
+			return flag, said
+		}
+	}
+	return "", ""
 }
 
 // unknownOption finds the flag in the CLI's complaint about one.
@@ -274,13 +291,10 @@ func (s *Session) startError(reason, err error) *StartError {
 }
 
 // use is what a session is opened for.
-type use int
-
-const (
-	forSession  use = iota // many prompts
-	withoutEcho            // many prompts, to a CLI that has refused to echo them
-	forOnePrompt
-)
+type use struct {
+	onePrompt bool
+	without   []string // flags that the CLI has turned out not to know
+}
 
 // echoFlag makes the CLI repeat each prompt under its id where it takes it.
 const echoFlag = "--replay-user-messages"
@@ -297,25 +311,31 @@ var (
 // installed must tell; if it does not, the flag is added too, since a newer CLI
 // does nothing worse than to write one more line for each prompt. What a
 // Transport of the user's starts is not known and gets what Options say.
-func (p *plan) askForEchoes(o *Options) {
+func (p *plan) askForEchoes(o *Options, use use) {
 	if o.Transport != nil || o.ReplayUserMessages || hasFlag(p.args, echoFlag) {
 		return
 	}
 	version := installedVersion(o.CLIPath, p.env)
-	p.silent = sinceEchoes.missing(version)
+	p.silent = sinceEchoes.missing(version) || slices.Contains(use.without, echoFlag)
 	if p.silent || sinceNames.known(version) {
 		return
 	}
 	p.echoes = true
 	p.args = slices.Insert(p.args, 0, echoFlag)
+	p.dispensable = append(p.dispensable, echoFlag)
 }
 
-// refusesEchoes reports whether the CLI has ended because it does not know the
-// flag, which it was not clear that it would.
-func (s *Session) refusesEchoes() bool {
-	if !s.plan.echoes || s.start.messageSeen.Load() {
-		return false
+// refusedFlag returns the flag that the CLI has ended for because it does not
+// know it, if it was not clear that it would and the session can do without. It
+// is "" otherwise.
+func (s *Session) refusedFlag() string {
+	exit, ok := errors.AsType[*ProcessError](s.life.cause)
+	if !ok {
+		return ""
 	}
-	flag, unknown := unknownOption(stderrTail(s.conn))
-	return unknown && flag == echoFlag
+	flag, _ := s.flagComplaint(exit)
+	if !slices.Contains(s.plan.dispensable, flag) {
+		return ""
+	}
+	return flag
 }

@@ -115,6 +115,9 @@ func (d dispatcher) Accept(req wire.Request) {
 	switch req.Subtype {
 	case "mcp_message":
 		d.mcp.accept(req)
+		if d.plan.resumes {
+			return // the servers were on the command line, too
+		}
 	case "hook_callback", "can_use_tool":
 	default:
 		return

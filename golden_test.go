@@ -92,6 +92,8 @@ func goldens() map[string]golden {
 		"resume":      with(claude.Options{Resume: "00000000-0000-4000-8000-000000000002", ResumeAt: "-m", ForkSession: true, NoPersistence: true}, empty, "--resume=00000000-0000-4000-8000-000000000002", "--resume-session-at=-m", "--fork-session", "--no-session-persistence"),
 		"drop a turn": with(claude.Options{Resume: "00000000-0000-4000-8000-000000000002", ResumeAt: "m", ResumeDropsTurn: "u"}, empty, "--resume=00000000-0000-4000-8000-000000000002", "--resume-session-at=m", "--resume-drops-turn=u"),
 		"continue":    with(claude.Options{Continue: true}, empty, "--continue"),
+		"resume with servers": {opts: claude.Options{Continue: true, MCPServers: claude.MCPServers{"clock": harness.Clock(), "files": claude.StdioServer{Command: "serve"}}}, args: []string{empty, "--continue"},
+			init: `{"systemPrompt":"","sdkMcpServers":["clock"]}`, servers: `{"mcpServers":{"clock":{"type":"sdk","name":"clock"},"files":{"type":"stdio","command":"serve"}}}`},
 		"title":       says(claude.Options{Title: "t"}, `{"title":"t"}`),
 		"retries":     {opts: claude.Options{MaxRetries: 3, Timeouts: claude.Timeouts{API: 90 * time.Second}}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_MAX_RETRIES=3", "API_TIMEOUT_MS=90000"}, init: said},
 		"no retries":  {opts: claude.Options{MaxRetries: claude.NoRetries, Timeouts: claude.Timeouts{API: time.Microsecond}}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_MAX_RETRIES=0", "API_TIMEOUT_MS=1"}, init: said},

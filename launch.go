@@ -23,6 +23,7 @@ import (
 // session id.
 type plan struct {
 	oneWay    bool // nothing needs the control channel: no handshake
+	resumes   bool // the session was begun before
 	sessionID string
 	args      []string
 	env       []string
@@ -30,10 +31,12 @@ type plan struct {
 	hooks     map[string]hook.Hook // by callback id
 	silent    bool                 // the CLI that is installed neither names nor echoes prompts
 	echoes    bool                 // we ask for an echo of every prompt, the user does not
-	races     bool                 // there are PermissionRequest hooks, which the callback may overtake
-	inside    map[string]MCPHandler
-	outside   map[string]json.RawMessage // configurations of MCP servers
-	settings  json.RawMessage            // nil for none
+	// dispensable are flags that the CLI may not know, and that it can do without.
+	dispensable []string
+	races       bool // there are PermissionRequest hooks, which the callback may overtake
+	inside      map[string]MCPHandler
+	outside     map[string]json.RawMessage // configurations of MCP servers
+	settings    json.RawMessage            // nil for none
 }
 
 // hookMargin is added to the timeout that is sent, so that ours ends first and
@@ -49,12 +52,13 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 		inside:    inside,
 		outside:   outside,
 		oneWay:    oneShot && !o.needsControl(),
+		resumes:   o.resumes(),
 		races:     slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest }),
 		sessionID: o.SessionID,
 		hooks:     make(map[string]hook.Hook),
 		init:      new(control.Initialize),
 	}
-	if p.sessionID == "" && o.Resume == "" && !o.Continue {
+	if p.sessionID == "" && !p.resumes {
 		p.sessionID = uuid.New() // known before the first turn
 	}
 	if p.settings, err = o.settings(); err != nil {

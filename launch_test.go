@@ -117,6 +117,9 @@ func TestLaunch(t *testing.T) {
 			}
 			got := launched(t, tt.opts)
 			wantArgs := append([]string{"--output-format=stream-json", "--verbose", "--input-format=stream-json"}, tt.args...)
+			if tt.opts.Resume != "" || tt.opts.Continue {
+				wantArgs = slices.Insert(wantArgs, 0, "--await-initialize")
+			}
 			if tt.settings != "" {
 				wantArgs = slices.Insert(wantArgs, 0, "--settings", "FILE")
 			}

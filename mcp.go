@@ -237,11 +237,26 @@ func checkMCPServer(name string, server MCPServer) string {
 // writeMCPConfig writes the configurations of the servers outside of this
 // process to a file, because they often hold secrets, and names it on the
 // command line.
+//
+// In a session that is resumed the servers of this process are there as well: to
+// a deferred call that the CLI goes on with, one that only the handshake names
+// does not yet exist.
 func (p *plan) writeMCPConfig(files *scratch.Folder) error {
-	if len(p.outside) == 0 {
+	servers := p.outside
+	if p.resumes {
+		servers = maps.Clone(servers)
+		for name := range p.inside {
+			config, err := json.Marshal(map[string]string{"type": "sdk", "name": name})
+			if err != nil {
+				return err
+			}
+			servers[name] = config
+		}
+	}
+	if len(servers) == 0 {
 		return nil
 	}
-	data, err := json.Marshal(map[string]any{"mcpServers": p.outside})
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
 		return err
 	}

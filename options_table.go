@@ -235,7 +235,7 @@ var optionTable = [...]option{
 		}},
 	{field: "ManagedSettings", at: func(o *Options) any { return &o.ManagedSettings }, empty: true, since: late,
 		args: func(o *Options, _ *plan, a *arguments) {
-			a.on("--await-initialize", o.ManagedSettings != nil)
+			a.on(awaitFlag, o.ManagedSettings != nil)
 			a.on("--managed-settings-in-initialize", o.ManagedSettings != nil)
 		},
 		handshake: func(o *Options, p *plan) {

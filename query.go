@@ -66,15 +66,13 @@ type query struct {
 // ask starts the process and sends the prompt. If nothing needs the control
 // channel there is no handshake, and stdin ends with the prompt.
 func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
-	s, err := open(ctx, opts, forOnePrompt)
+	s, err := connect(ctx, opts, use{onePrompt: true})
 	if err != nil {
 		return nil, err
 	}
 	if s.plan.oneWay {
 		s.inbox.InputEnds()
 		s.setState(StateRunning)
-	} else if err := s.handshake(ctx); err != nil {
-		return nil, err
 	}
 	s.inbox.Acquire()
 	id, err := s.Send(ctx, prompt)

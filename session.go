@@ -130,7 +130,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	o.warn()
-	p, err := newPlan(o, use == forOnePrompt)
+	p, err := newPlan(o, use.onePrompt)
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +139,14 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 			return nil, err
 		}
 	}
-	if use == forSession {
-		p.askForEchoes(o)
+	if !use.onePrompt {
+		p.askForEchoes(o, use)
+	}
+	if err := p.awaitHandshake(o, use); err != nil {
+		return nil, err
 	}
 	s := &Session{
-		opts: o, plan: p, files: new(scratch.Folder), oneShot: use == forOnePrompt, log: o.Logger,
+		opts: o, plan: p, files: new(scratch.Folder), oneShot: use.onePrompt, log: o.Logger,
 		inbox: inbox.New(o.Limits.Unread),
 		life: lifecycle{
 			outputEnd: make(chan struct{}),
@@ -165,7 +168,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
-	s.held.always = p.silent || use == withoutEcho
+	s.held.always = p.silent
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.deadlines.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)

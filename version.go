@@ -149,6 +149,9 @@ func (o *Options) checkInstalled(p *plan) error {
 
 // flagSince is a version that knows a flag of ours.
 func flagSince(flag string) string {
+	if flag == awaitFlag {
+		return sinceAwait.has
+	}
 	for r := range optionRows {
 		if r.flag == flag && r.since.has != "" {
 			return r.since.has
