@@ -49,6 +49,10 @@ func (d dispatcher) Message(f wire.Frame) {
 		d.log.Warn("messages are not read: the session ends", "dropped", d.inbox.Dropped())
 		d.shutdown(ErrSlow)
 	}
+	switch f.Type {
+	case "system", "result", "command_lifecycle":
+		d.noteActivity()
+	}
 	d.endInput()
 }
 
@@ -80,9 +84,7 @@ func (s *Session) note(f wire.Frame) {
 			s.commands = changed.Commands
 		}
 	case f.Type == "conversation_reset":
-		if id := f.Text("new_conversation_id"); id != "" {
-			s.id = id
-		}
+		s.id = "" // its new_conversation_id is not the new one's: the next init has that
 	case f.Type == "result":
 		if !s.inTurn && len(f.Prompts()) == 0 {
 			s.start.earlyResult = failedResult(f)
@@ -112,6 +114,7 @@ func (d dispatcher) Fault(line []byte, err error) {
 // Accept sees requests of the CLI as they arrive. Those that only a CLI sends
 // which has taken our handshake confirm it; ordinary messages never do.
 func (d dispatcher) Accept(req wire.Request) {
+	d.noteActivity()
 	switch req.Subtype {
 	case "mcp_message":
 		d.mcp.accept(req)
@@ -132,6 +135,12 @@ func (d dispatcher) Accept(req wire.Request) {
 		d.setState(StateRunning)
 		d.peer.Open()
 	}
+}
+
+// settled is told that a request of the CLI awaits nothing more.
+func (s *Session) settled() {
+	s.noteActivity()
+	s.endInput()
 }
 
 // Request answers a request of the CLI, off the reader.

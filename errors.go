@@ -36,6 +36,10 @@ var (
 	// ErrCancelled means that a prompt ended without a result because it was
 	// removed from the queue before its turn began.
 	ErrCancelled = errors.New("claude: prompt cancelled before its turn")
+	// ErrAnswered means that a prompt has the id of one that the session, which
+	// was resumed, has answered or deferred before. The CLI does not take it
+	// again and gives no result; the answer is in the transcript.
+	ErrAnswered = errors.New("claude: prompt answered before")
 	// ErrNoResult means that the prompt ended without a readable result,
 	// usually because the CLI ended first.
 	ErrNoResult = errors.New("claude: no result")

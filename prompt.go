@@ -52,6 +52,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 		s.freeID(own.UUID)
 		return "", fmt.Errorf("claude: send prompt: %w", err)
 	}
+	s.noteActivity()
 	if waits {
 		return own.UUID, nil
 	}
@@ -62,6 +63,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)
 			s.sendHeld()
+			s.noteActivity()
 		}
 		return "", fmt.Errorf("claude: send prompt: %w", rename(s.broken(ctx, err)))
 	}

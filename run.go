@@ -33,7 +33,15 @@ import (
 // You can range over the stream once; a second time it yields ErrUsed. It
 // yields ErrBusy while the message stream has another reader.
 func (s *Session) Run(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
-	return s.run(ctx, &exchange{session: s}, prompt)
+	return s.run(ctx, &exchange{session: s}, message.NewUser(message.Text(prompt)))
+}
+
+// RunMessage is like Run with a prompt of any content, as in
+// [Session.SendMessage]. A UUID set in m becomes its id. If the session was
+// resumed and has answered that prompt before, the stream ends with
+// ErrAnswered.
+func (s *Session) RunMessage(ctx context.Context, m *message.User) iter.Seq2[message.Message, error] {
+	return s.run(ctx, &exchange{session: s}, m)
 }
 
 // RunUntilIdle is like Run, but does not stop at the result of the prompt
@@ -46,11 +54,11 @@ func (s *Session) Run(ctx context.Context, prompt string) iter.Seq2[message.Mess
 // prompt from another Send. CLIs before 2.1.325 never answer background
 // agents; with them, RunUntilIdle is the same as Run.
 func (s *Session) RunUntilIdle(ctx context.Context, prompt string) iter.Seq2[message.Message, error] {
-	return s.run(ctx, &exchange{session: s, untilIdle: true}, prompt)
+	return s.run(ctx, &exchange{session: s, untilIdle: true}, message.NewUser(message.Text(prompt)))
 }
 
 // run is a prompt with what comes of it.
-func (s *Session) run(ctx context.Context, e *exchange, prompt string) iter.Seq2[message.Message, error] {
+func (s *Session) run(ctx context.Context, e *exchange, prompt *message.User) iter.Seq2[message.Message, error] {
 	var used atomic.Bool
 	return func(yield func(message.Message, error) bool) {
 		if used.Swap(true) {
@@ -62,7 +70,7 @@ func (s *Session) run(ctx context.Context, e *exchange, prompt string) iter.Seq2
 			return
 		}
 		defer s.inbox.Release()
-		id, err := s.Send(ctx, prompt)
+		id, err := s.SendMessage(ctx, prompt)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -94,7 +102,7 @@ func (s *Session) decode(it *inbox.Item) message.Message {
 // its *ResultError.
 func (s *Session) Ask(ctx context.Context, prompt string) (*message.Result, error) {
 	e := &exchange{session: s, untilIdle: true}
-	for _, err := range s.run(ctx, e, prompt) {
+	for _, err := range s.run(ctx, e, message.NewUser(message.Text(prompt))) {
 		if err != nil && e.answered(err) {
 			return e.result, err
 		}
@@ -297,6 +305,8 @@ func outcome(it *inbox.Item, id string, msg message.Message) error {
 	switch {
 	case it.Ends(id) == inbox.Cancelled:
 		return ErrCancelled
+	case it.Ends(id) == inbox.Answered:
+		return ErrAnswered
 	case it.Ends(id) == inbox.Lost || !ok:
 		return fmt.Errorf("%w: it could not be read", ErrNoResult)
 	case r.Failed():

@@ -532,3 +532,67 @@ func TestRunLeavesInBoundedTimeWhenNothingIsRead(t *testing.T) {
 		s.Close()
 	})
 }
+
+// A prompt that was answered in an earlier process gets no result, and does not
+// hold up those that follow.
+func TestRunAnsweredBefore(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.life(c.prompt(), "completed")
+		c.answer("next")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		m := message.NewUser(message.Text("again"))
+		m.UUID = "00000000-0000-4000-8000-0000000000aa"
+		if err := harness.LastError(s.RunMessage(t.Context(), m)); !errors.Is(err, claude.ErrAnswered) {
+			t.Errorf("error = %v, want ErrAnswered", err)
+		}
+		if a := s.Activity(); !a.Idle() {
+			t.Errorf("afterwards: %+v", a)
+		}
+		if res, err := s.Ask(t.Context(), "next"); err != nil || res.Text != "next" {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		finish(t, s)
+	})
+}
+
+// The new id of a conversation that was reset is known with the next init only.
+func TestIDAfterReset(t *testing.T) {
+	const before, after = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000003"
+	var reset chan struct{} // of the bubble
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.say(`{"type":"conversation_reset","new_conversation_id":"u","uuid":"u","session_id":%q}`, before)
+		<-reset
+		c.say(`{"type":"system","subtype":"init","session_id":%q%s}`, after, named([]string{id}))
+		c.result("", id)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		reset = make(chan struct{})
+		s := connect(t, o)
+		if id := s.ID(); id != before {
+			t.Errorf("at first the id is %q", id)
+		}
+		for msg, err := range s.Run(t.Context(), "/clear") {
+			if err != nil {
+				t.Error(err)
+			}
+			if _, ok := msg.(*message.ConversationReset); ok {
+				synctest.Wait()
+				if id := s.ID(); id != "" {
+					t.Errorf("after the reset the id is %q, want none", id)
+				}
+				close(reset)
+			}
+		}
+		if id := s.ID(); id != after {
+			t.Errorf("at last the id is %q", id)
+		}
+		finish(t, s)
+	})
+}

@@ -52,7 +52,8 @@ type Session struct {
 	deadlines deadlines
 	held      oneAtATime
 	hidden    func() *secret.Set // the secrets that this session knows of
-	retrying  *message.APIRetry  // what the reader of the stream was last told, nil if no call is repeated
+	activity  *activityLog
+	retrying  *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
 
 	oneShot  bool
 	inputEnd sync.Once // one-shot use: the end of stdin
@@ -159,7 +160,8 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 			secrets.AddValues(p.secrets()...)
 			return secrets
 		}),
-		id: p.sessionID,
+		id:       p.sessionID,
+		activity: newActivityLog(),
 	}
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
@@ -187,7 +189,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		Classify:      wire.Classify,
 		HoldUntilOpen: !p.oneWay,
 		Cancels:       s.readsCancels,
-		OnSettled:     s.endInput,
+		OnSettled:     s.settled,
 		EchoesReplies: p.echoes || o.ReplayUserMessages,
 	})
 	if s.mirror != nil {
@@ -269,8 +271,9 @@ func (s *Session) State() State {
 }
 
 // ID returns the id of the session on disk. It changes when the conversation
-// is reset, for example by the prompt "/clear". It is empty before the first
-// turn of a session that was continued or forked.
+// is reset, for example by the prompt "/clear". It is empty as long as the CLI
+// has not said it: before the first turn of a session that was continued or
+// forked, and from a [message.ConversationReset] to the next [message.Init].
 func (s *Session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -125,6 +125,8 @@ type CompactMetadata struct {
 type ConversationReset struct {
 	Header
 
+	// NewConversationID is not the id of the new session, which the next Init
+	// has.
 	NewConversationID string `json:"new_conversation_id"`
 	Trigger           string `json:"trigger,omitzero"`
 	// Prompt is the id of the user message that asked for the reset.

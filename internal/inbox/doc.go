@@ -8,7 +8,9 @@
 // with its result; the frames in between belong to it by position. A result
 // ends the prompts it names: several when the CLI merged them into one turn,
 // none for a turn that a background task started. A prompt can also end without
-// a result, when the CLI says that it was cancelled, discarded or refused.
+// a result, when the CLI says that it was cancelled, discarded or refused, or
+// that it was completed although it has not begun: then it was answered before,
+// in a process that is gone.
 //
 // CLIs that name no ids take prompts one by one, in order, and fold into a turn
 // what is sent while a tool runs. If they were asked to, they repeat each prompt

@@ -62,6 +62,7 @@ const (
 	WithResult     // the frame is its result
 	Cancelled      // it was taken out of the queue, discarded or refused
 	Lost           // it had a result that could not be read
+	Answered       // it was answered before, in another process
 )
 
 // Ends tells whether and how a prompt ends with the frame.

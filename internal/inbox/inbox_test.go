@@ -120,7 +120,7 @@ func describe(it *inbox.Item, known map[string]bool) string {
 	}
 	for _, id := range []string{"x", "y", "z"} {
 		if known[id] {
-			s += map[inbox.End]string{inbox.WithResult: " ends " + id, inbox.Cancelled: " drops " + id, inbox.Lost: " loses " + id}[it.Ends(id)]
+			s += map[inbox.End]string{inbox.WithResult: " ends " + id, inbox.Cancelled: " drops " + id, inbox.Lost: " loses " + id, inbox.Answered: " has had " + id}[it.Ends(id)]
 		}
 	}
 	return s
@@ -188,6 +188,8 @@ func TestTurns(t *testing.T) {
 			"started; init; queued; started; a; completed; result ends x ends y; completed"},
 		{"result lost", "send:x life:x=started init:x send:y life:y=started say:a life:y=completed life:x=completed send:z init:z result:z",
 			"started; init; started; a; completed; completed loses x loses y; init; result ends z"},
+		{"answered before", "send:x life:x=completed send:y init:y result:y", "completed has had x; init; result ends y"},
+		{"answered before, in the queue", "send:x life:x=queued send:y life:y=started init:y life:x=completed result:y", "queued; started; init; completed has had x; result ends y"},
 		{"refused", "send:x life:x=refused", "refused drops x"},
 
 		{"abandoned in its turn", "send:x init:x say:a take take drop:x say:b result:x send:y init:y result:y",

@@ -54,6 +54,7 @@ type turns struct {
 	delayed bool      // results may come after their prompts are completed
 	changed bool      // prompts have come into a turn, or gone
 	kind    kind      // of the frame that was observed last
+	unasked string    // the prompt that the CLI has given itself and works on
 	work    work
 }
 
@@ -83,7 +84,9 @@ func (t *turns) remove(p *prompt) {
 }
 
 // busy reports whether a turn, a prompt or a background agent is not done.
-func (t *turns) busy() bool { return t.current != nil || len(t.pending) > 0 || t.agentAtWork() }
+func (t *turns) busy() bool {
+	return t.current != nil || t.unasked != "" || len(t.pending) > 0 || t.agentAtWork()
+}
 
 // shared reports whether an interrupt of a prompt's turn would hit another
 // prompt that is wanted. Prompts that have started before the init of their
@@ -262,6 +265,9 @@ func (t *turns) endTurn(f wire.Frame) Item {
 	}
 	it.end = t.closeTurn(ends, WithResult)
 	it.end.unprompted = len(ends) == 0 && len(ids) == 0
+	if it.end.unprompted {
+		t.unasked = ""
+	}
 	it.end.idle = !t.agentAtWork()
 	return it
 }
@@ -281,6 +287,18 @@ func (t *turns) closeTurn(ends []*prompt, how End) *ending {
 	return &ending{prompts: ends, how: how}
 }
 
+// noteUnasked follows a prompt that is not ours. When a session is resumed the
+// CLI gives itself one to go on with a deferred call. That call comes before the
+// init of the turn.
+func (t *turns) noteUnasked(id, state string) {
+	switch {
+	case state == "started":
+		t.unasked = id
+	case state != "queued" && id == t.unasked:
+		t.unasked = ""
+	}
+}
+
 // lifecycle follows what the CLI says about one prompt. States that end a
 // prompt after its result has come change nothing.
 //
@@ -289,11 +307,17 @@ func (t *turns) closeTurn(ends []*prompt, how End) *ending {
 // that opened the turn is completed, the result has been; if it was not seen
 // it was lost, in a line that could not be read. Only a CLI whose input has
 // ended holds its results back, until no background agent is at work.
+//
+// A prompt that is completed without having started has an id that the
+// conversation knows, since it was resumed with the prompt in it. It has no other
+// end.
 func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 	t.promptsAreNamed()
 	it = Item{Frame: f, turn: t.current}
-	p := t.find(f.Text("command_uuid"))
+	id := f.Text("command_uuid")
+	p := t.find(id)
 	if p == nil {
+		t.noteUnasked(id, f.Text("state"))
 		return it, false
 	}
 	it.turn = &turn{prompts: []*prompt{p}}
@@ -309,6 +333,11 @@ func (t *turns) lifecycle(f wire.Frame) (it Item, begun bool) {
 		it.end = &ending{prompts: it.turn.prompts, how: Cancelled}
 		t.remove(p)
 	case "completed":
+		if p.progress == Waiting {
+			it.end = &ending{prompts: it.turn.prompts, how: Answered}
+			t.remove(p)
+			break
+		}
 		if p.opened && t.current != nil && !t.delayed {
 			it.turn = t.current
 			it.end = t.closeTurn(slices.Clone(t.current.prompts), Lost)

@@ -41,6 +41,44 @@ func (w *work) stateChanged(f wire.Frame) {
 
 func (w *work) hasAgents() bool { return slices.ContainsFunc(w.tasks, task.isAgent) }
 
+// Activity is what the CLI is doing, as far as its frames tell.
+type Activity struct {
+	Turn      bool // a turn runs, or the CLI says that it is not idle
+	Replaying bool // the CLI goes on with what a session that was resumed left
+	Queued    int  // prompts whose turn has not begun
+	Agents    int  // background agents and workflows that work or are not yet answered
+	Shells    int  // shell commands in the background
+}
+
+// Activity returns what the CLI is doing.
+func (b *Inbox) Activity() Activity {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := &b.turns
+	a := Activity{
+		Turn:      t.current != nil || t.work.reportsIdle && !t.work.idle,
+		Replaying: t.unasked != "",
+	}
+	for _, p := range t.pending {
+		if p.progress == Waiting {
+			a.Queued++
+		} else {
+			a.Turn = true
+		}
+	}
+	for _, task := range t.work.tasks {
+		if task.isAgent() {
+			a.Agents++
+		} else {
+			a.Shells++
+		}
+	}
+	if a.Agents == 0 && t.work.agentPending {
+		a.Agents = 1 // one that has ended is answered next
+	}
+	return a
+}
+
 // agentAtWork reports whether a background agent or workflow is at work, or has
 // ended and is not yet answered. A CLI that says when it is idle is believed; of
 // others the list of tasks and the turns must do.

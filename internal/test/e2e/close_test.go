@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,9 @@ func TestRealCloseWhileAsked(t *testing.T) {
 			}
 			if n := len(r.calls()); n != 1 {
 				t.Errorf("the model was called %d times, want once", n)
+			}
+			if text := r.transcript(t, s.ID()); strings.Contains(text, `"tool_result"`) {
+				t.Errorf("the transcript has an answer that nobody gave:\n%s", text)
 			}
 		})
 	}

@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -55,6 +57,21 @@ func (r *real) calls() []*claudetest.ModelCall {
 // ended reports whether a turn ended for a reason, as far as the CLI says.
 func ended(res *message.Result, reason message.TerminalReason) bool {
 	return res.TerminalReason == reason || !realcli.Has("2.1.325") && res.TerminalReason == ""
+}
+
+// transcript returns what the CLI has written of a session, sessions of its
+// subagents aside.
+func (r *real) transcript(t *testing.T, id string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(r.home, ".claude", "projects", "*", id+".jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("the transcripts of %s are %q, %v", id, found, err)
+	}
+	text, err := os.ReadFile(found[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // connect starts a session that is closed at the end of the test.

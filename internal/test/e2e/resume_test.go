@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync/atomic"
@@ -146,5 +147,100 @@ func TestRealResumeRunsToolOfThisProcess(t *testing.T) {
 	calls := r.calls()
 	if got := calls[len(calls)-1].ToolResults; len(got) != 1 || got[0].Text != "noon" || got[0].IsError {
 		t.Errorf("tool results %+v", got)
+	}
+}
+
+// A prompt that the session has answered before ends with an error of its own,
+// and one that it has not is answered.
+func TestRealAnsweredBefore(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "ids of prompts that outlive the process")
+	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
+	m := message.NewUser(message.Text("hello"))
+	m.UUID = "00000000-0000-4000-8000-0000000000aa"
+	s := r.connect(t)
+	if err := harness.LastError(s.RunMessage(t.Context(), m)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	r.opts.Resume = s.ID()
+	s = r.connect(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := harness.LastError(s.RunMessage(ctx, m)); !errors.Is(err, claude.ErrAnswered) {
+		t.Errorf("sent again: %v, want ErrAnswered", err)
+	}
+	if err := s.Idle(ctx); err != nil {
+		t.Errorf("Idle = %v", err)
+	}
+	if res, err := s.Ask(ctx, "another"); err != nil || res.Text != "two" {
+		t.Errorf("another prompt: %+v, %v", res, err)
+	}
+}
+
+// The id of a session is right or unknown, also while it is reset.
+func TestRealIDAfterClear(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "telling of a reset")
+	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
+	s := r.connect(t)
+	if _, err := s.Ask(t.Context(), "hello"); err != nil {
+		t.Fatal(err)
+	}
+	before, reset := s.ID(), false
+	for msg, err := range s.Run(t.Context(), "/clear") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := msg.(*message.ConversationReset); ok {
+			reset = true
+			if id := s.ID(); id == before || id == m.NewConversationID {
+				t.Errorf("after the reset the id is %q", id)
+			}
+		}
+	}
+	if !reset || s.ID() == before {
+		t.Fatalf("reset %v, the id is %q", reset, s.ID())
+	}
+	if res, err := s.Ask(t.Context(), "again"); err != nil || res.SessionID != s.ID() {
+		t.Errorf("the result is of session %q, want %q: %v", res.SessionID, s.ID(), err)
+	}
+	r.transcript(t, s.ID())
+}
+
+// Activity follows a turn, with its callbacks and what it leaves in the
+// background.
+func TestRealActivity(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "lists of background tasks")
+	release := filepath.Join(t.TempDir(), "release")
+	command := map[string]any{"command": "touch begun; until test -e " + release + "; do sleep 0.1; done", "description": "wait", "run_in_background": true}
+	r := realCLI(t, claudetest.UseTool("Bash", command), claudetest.Say("it runs"), claudetest.Say("it is done"))
+	var s *claude.Session
+	during := make(chan claude.Activity, 1)
+	r.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+		during <- s.Activity()
+		return permission.Allow(), nil
+	}
+	s = r.connect(t)
+	if err := s.Idle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := harness.LastError(s.Run(t.Context(), "work")); err != nil {
+		t.Fatal(err)
+	}
+	if len(during) == 0 {
+		t.Fatal("nobody was asked")
+	}
+	if a := <-during; !a.Turn || a.Callbacks != 1 {
+		t.Errorf("while the callback ran: %+v", a)
+	}
+	if a := s.Activity(); a.Idle() || a.Shells != 1 {
+		t.Errorf("with a command in the background: %+v", a)
+	}
+	if err := os.WriteFile(release, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := s.Idle(ctx); err != nil {
+		t.Errorf("Idle = %v, %+v", err, s.Activity())
 	}
 }

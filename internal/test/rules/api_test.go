@@ -69,6 +69,7 @@ func sharedNames() map[string]string {
 		"Options":    "what a session, and what a host, is started with",
 		"Result":     "how a turn ends, and what a tool returns",
 		"Session":    "one that runs, and one in the list of a store",
+		"Activity":   "the word of the CLI for what a session is doing, and the whole of it",
 		"Transcript": "what went over the wire in a test, and what the CLI keeps on disk",
 	}
 }
