@@ -104,11 +104,11 @@ func TestInspectUnknown(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	var s inspect.Survey
-	object := invoke(t, line, "inspect", "--unknown", "--json", "-", folder)
+	object := invoke(t, line, "inspect", "--unknown", "--json", "-", aRecording)
 	if err := json.Unmarshal([]byte(object.stdout), &s); err != nil || object.code != int(exitFindings) {
 		t.Fatalf("%v in %+v", err, object)
 	}
-	if s.Recordings != 47 || len(s.Unknown) != 1 || s.Unknown[0].Name != "result.brand_new" {
+	if s.Recordings != 2 || len(s.Unknown) != 1 || s.Unknown[0].Name != "result.brand_new" {
 		t.Errorf("%+v", s)
 	}
 }

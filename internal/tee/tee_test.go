@@ -149,7 +149,7 @@ func (r *run) last(t *testing.T) string {
 // Every byte goes through, whatever it is.
 func TestBytes(t *testing.T) {
 	r := start(t, "echo 7")
-	sent := make([]byte, 3<<20)
+	sent := make([]byte, 500_000) // many times what a pipe holds
 	rand.Read(sent)
 	go func() {
 		for rest := sent; len(rest) > 0; {

@@ -3,7 +3,9 @@ package e2e
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,22 +15,26 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// What the API can do to a turn, and what the error then says.
+// What the API can do to a turn, and what the error then says. The session
+// outlives them all.
 func TestRealAPIErrors(t *testing.T) {
-	fail := func(status int, kind string) claudetest.Reply {
-		return claudetest.Fail(status, kind, "no good").Forever()
-	}
+	t.Parallel()
+	fail := func(status int, kind string) claudetest.Reply { return claudetest.Fail(status, kind, "no good") }
+	var reply atomic.Pointer[claudetest.Reply]
+	r := startReal(t, claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply { return *reply.Load() }))
+	r.opts.MaxRetries = 1
+	s := r.connect(t)
 	for name, tt := range map[string]struct {
 		reply     claudetest.Reply
-		env       string
+		env       string // of a CLI of its own
 		retryable bool
 		text      string // part of the error
 	}{
 		"overloaded":  {fail(529, "overloaded_error"), "", true, "api_error: "},
 		"rate limit":  {fail(429, "rate_limit_error"), "", true, "api_error: "},
 		"server":      {fail(500, "api_error"), "", true, "api_error: "},
-		"cut off":     {claudetest.Say("half of it").Cut().Forever(), "", true, "api_error: "},
-		"error event": {claudetest.Say("half of it").CutWith("overloaded_error", "Overloaded").Forever(), "", true, "api_error: "},
+		"cut off":     {claudetest.Say("half of it").Cut(), "", true, "api_error: "},
+		"error event": {claudetest.Say("half of it").CutWith("overloaded_error", "Overloaded"), "", true, "api_error: "},
 		"refused":     {claudetest.Say("never"), "ANTHROPIC_BASE_URL=http://127.0.0.1:9", true, "api_error: "},
 		"bad":         {fail(400, "invalid_request_error"), "", false, "api_error: "},
 		"wrong key":   {fail(401, "authentication_error"), "", false, ""},
@@ -36,12 +42,16 @@ func TestRealAPIErrors(t *testing.T) {
 		"no key":      {claudetest.Say("never"), "ANTHROPIC_API_KEY=", false, "/login"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := realCLI(t, tt.reply)
-			r.opts.MaxRetries = 1
+			reply.Store(&tt.reply)
+			ask := s.Ask
 			if tt.env != "" {
-				r.opts.Env = append(r.opts.Env, tt.env)
+				own := *r.opts
+				own.Env = append(slices.Clone(own.Env), tt.env)
+				ask = func(ctx context.Context, prompt string) (*message.Result, error) {
+					return claude.Ask(ctx, prompt, &own)
+				}
 			}
-			res, err := claude.Ask(t.Context(), "hi", r.opts)
+			res, err := ask(t.Context(), "hi")
 			failed, ok := errors.AsType[*claude.ResultError](err)
 			if !ok || failed.Result != res {
 				t.Fatalf("error %v with %+v", err, res)
@@ -59,6 +69,7 @@ func TestRealAPIErrors(t *testing.T) {
 // How often and how long the CLI tries is for the program to say, also beside a
 // variable of the environment.
 func TestRealMaxRetries(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "telling of retries")
 	for _, retries := range []int{claude.NoRetries, 2} {
 		r := realCLI(t, claudetest.Fail(529, "overloaded_error", "Overloaded").Forever())
@@ -87,15 +98,24 @@ func TestRealMaxRetries(t *testing.T) {
 
 // Whoever runs out of time while the CLI tries again and again learns of it.
 func TestRealTimeoutTellsOfRetries(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "telling of retries")
 	for name, ask := range map[string]func(t *testing.T, ctx context.Context, r *real) error{
 		"Ask":         func(t *testing.T, ctx context.Context, r *real) error { return second(claude.Ask(ctx, "hi", r.opts)) },
 		"Session.Ask": func(t *testing.T, ctx context.Context, r *real) error { return second(r.connect(t).Ask(ctx, "hi")) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := realCLI(t, claudetest.Fail(529, "overloaded_error", "Overloaded").Forever())
-			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
-			defer cancel()
+			// The time is over when the CLI tries for the third time, long after
+			// it has told of the second.
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var calls atomic.Int32
+			r := startReal(t, claudetest.NewModelFunc(func(*claudetest.ModelCall) claudetest.Reply {
+				if calls.Add(1) == 3 {
+					cancel(context.DeadlineExceeded)
+				}
+				return claudetest.Fail(529, "overloaded_error", "Overloaded")
+			}))
 			err := ask(t, ctx, r)
 			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "the API has failed ") || !strings.Contains(err.Error(), "(overloaded, status 529)") {
 				t.Errorf("error = %v", err)
@@ -106,6 +126,7 @@ func TestRealTimeoutTellsOfRetries(t *testing.T) {
 
 // An interrupt is told from other failures, in an answer and in a tool.
 func TestRealInterrupted(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "PartialMessages")
 	hold := make(chan struct{})
 	defer close(hold)

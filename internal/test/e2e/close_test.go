@@ -18,6 +18,7 @@ import (
 // Close while a question is open ends the turn then and there: the model is not
 // called again, and the Run that was cut off does not end well.
 func TestRealCloseWhileAsked(t *testing.T) {
+	t.Parallel()
 	for _, question := range []string{"permission", "hook"} {
 		t.Run(question, func(t *testing.T) {
 			if question == "hook" {

@@ -15,6 +15,7 @@ import (
 // A session carries its cost on when it is resumed or forked, and every call of
 // the model is counted once, whatever became of its turn.
 func TestRealCost(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a cost that is resumed")
 	hold := make(chan struct{})
 	defer close(hold)

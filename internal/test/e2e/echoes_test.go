@@ -20,6 +20,7 @@ import (
 
 // A new CLI that is asked for echoes although it need not be does no harm.
 func TestRealEchoesAreHidden(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a native executable")
 	file := filepath.Join(t.TempDir(), "out.txt")
 	r := realCLI(t, claudetest.UseTool("Write", map[string]any{"file_path": file, "content": "x"}), claudetest.Say("one"), claudetest.Say("two"))

@@ -36,6 +36,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 // TestRealOptionsReachTheModel sets options that do not get in each other's way,
 // and looks for each of them in what the model hears and the CLI says.
 func TestRealOptionsReachTheModel(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")
 	r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "date"}), claudetest.UseTool("Read", map[string]string{"file_path": "/etc/hostname"}), claudetest.Say("done"))
 	root := t.TempDir()
@@ -109,6 +110,7 @@ func TestRealOptionsReachTheModel(t *testing.T) {
 
 // TestRealOptionsOfOnePrompt is the same for a prompt without a session.
 func TestRealOptionsOfOnePrompt(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")
 	answers := 0
 	overloaded := 0
@@ -168,6 +170,7 @@ func TestRealOptionsOfOnePrompt(t *testing.T) {
 // TestRealPerTaskStop interrupts a session in which an agent works in the
 // background. Before that, it waits for a suggestion of what to say next.
 func TestRealPerTaskStop(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "PerTaskStop")
 	for _, perTask := range []bool{false, true} {
 		t.Run(fmt.Sprint(perTask), func(t *testing.T) {
@@ -257,6 +260,7 @@ func until[M message.Message](t *testing.T, s *claude.Session) M {
 
 // TestRealResumeAt goes on after the first of two turns.
 func TestRealResumeAt(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "dropping a turn")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	s := r.connect(t)
@@ -293,6 +297,7 @@ func TestRealResumeAt(t *testing.T) {
 // TestRealSandbox lets a stand-in for bubblewrap note what it is to confine.
 // Without one, a sandbox that is asked for keeps the CLI from starting.
 func TestRealSandbox(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "refusing to start without a sandbox")
 	if runtime.GOOS != "linux" {
 		t.Skip("bubblewrap is of Linux")

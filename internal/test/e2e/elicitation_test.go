@@ -22,6 +22,7 @@ func (r *real) withMCP(t *testing.T) {
 // The question of an MCP server reaches the callback, and its answer the
 // server. Without a callback, and when it fails, the question is declined.
 func TestRealElicitation(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "an elicitation")
 	r := realCLI(t)
 	for range 3 {
@@ -56,6 +57,7 @@ func TestRealElicitation(t *testing.T) {
 }
 
 func TestRealElicitationDeclined(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "an elicitation")
 	r := realCLI(t)
 	r.model.Add(claudetest.UseTool("mcp__eli__ask", map[string]any{}), claudetest.Say("done"))

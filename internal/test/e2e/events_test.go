@@ -13,6 +13,7 @@ import (
 // The CLI has a catalogue of its events. The table of package hook has the same
 // ones, with matchers where the CLI has them.
 func TestRealEventCatalog(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "the list of hooks")
 	r := realCLI(t, claudetest.Say("one"))
 	called := make(chan string, 10)

@@ -137,6 +137,7 @@ func (c *closedRun) told(text string) bool {
 // What a hook that fails closed comes to, for every event that can be blocked
 // and that can be brought about here. The gates have a test of their own.
 func TestRealFailClosedEvents(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, hook.EventUserPromptExpansion, "/hello you")
@@ -183,6 +184,7 @@ func TestRealFailClosedEvents(t *testing.T) {
 }
 
 func TestRealFailClosedTasks(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, "", "list")
@@ -206,6 +208,7 @@ func TestRealFailClosedTasks(t *testing.T) {
 
 // A settings file that changes while its hook fails closed is not taken over.
 func TestRealFailClosedConfig(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	c := newClosedRun(t)
 	c.turn(t, "", "hello") // now the files are watched

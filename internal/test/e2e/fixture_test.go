@@ -20,6 +20,7 @@ import (
 // real is the real CLI with a scripted model behind it.
 type real struct {
 	model *claudetest.Model
+	mark  string // in the environment of its processes
 	dir   string // working directory
 	home  string
 	opts  *claude.Options
@@ -35,7 +36,7 @@ func realCLI(t *testing.T, replies ...claudetest.Reply) *real {
 func startReal(t *testing.T, model *claudetest.Model) *real {
 	t.Helper()
 	path := realcli.Need(t, realcli.Tested())
-	leak.Check(t)
+	mark := leak.Processes(t)
 	url, err := model.Start()
 	if err != nil {
 		t.Fatal(err)
@@ -43,8 +44,8 @@ func startReal(t *testing.T, model *claudetest.Model) *real {
 	t.Cleanup(func() { model.Close() })
 	env, home := realcli.Env(t, url)
 	dir := t.TempDir()
-	return &real{model: model, dir: dir, home: home, opts: &claude.Options{
-		CLIPath: path, Env: append(env, leak.Mark()), Cwd: dir, Logger: harness.Logger(t),
+	return &real{model: model, mark: mark, dir: dir, home: home, opts: &claude.Options{
+		CLIPath: path, Env: append(env, mark), Cwd: dir, Logger: harness.Logger(t),
 	}}
 }
 

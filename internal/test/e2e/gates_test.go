@@ -57,25 +57,31 @@ func gates() []string {
 // not send by itself (an input that is none, an id that nobody knows, more
 // requests than there is room for) is made of what it does send on its way in.
 func TestRealGateMatrix(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
+	var mu sync.Mutex
 	outcomes := map[string]string{}
+	t.Cleanup(func() { t.Logf("what became of the tool or the prompt\n%s", gateTable(outcomes)) })
 	for _, gate := range gates() {
 		for _, policy := range gatePolicies() {
 			if gate == gateCanUseTool && policy != hook.FailClosed {
 				continue // permissions fail closed, always
 			}
 			t.Run(gate+"/"+policyName(policy), func(t *testing.T) {
+				t.Parallel()
 				m := newGateRun(t, gate, policy)
 				for _, failure := range failures() {
 					if gate == gateCanUseTool && failure == byUnknownID {
 						continue // it has none
 					}
-					outcomes[gate+policyName(policy)+failure] = m.cell(t, failure)
+					outcome := m.cell(t, failure)
+					mu.Lock()
+					outcomes[gate+policyName(policy)+failure] = outcome
+					mu.Unlock()
 				}
 			})
 		}
 	}
-	t.Logf("what became of the tool or the prompt\n%s", gateTable(outcomes))
 }
 
 func gatePolicies() []hook.FailurePolicy {
@@ -142,9 +148,9 @@ type gateRun struct {
 	dialogs sync.WaitGroup
 }
 
-// gateTimeout is long enough for every callback that answers at once, on a
-// machine that has other things to do.
-const gateTimeout = time.Second
+// gateTimeout is long enough for every callback that answers at once, and for an
+// interrupt, on a machine that has other things to do.
+const gateTimeout = 2 * time.Second
 
 func newGateRun(t *testing.T, gate string, policy hook.FailurePolicy) *gateRun {
 	t.Helper()

@@ -17,6 +17,7 @@ import (
 
 // The helpers do what their names say, each in a turn of the same session.
 func TestRealHookHelpers(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "what hooks can say")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
@@ -132,6 +133,7 @@ func TestRealHookHelpers(t *testing.T) {
 // TestRealRewriteInput changes an input with every decision. On each version the
 // tool runs with the new input or not at all: never with the one it had.
 func TestRealRewriteInput(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.85", "hooks")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }

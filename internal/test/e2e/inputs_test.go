@@ -36,6 +36,7 @@ func library(got *[]string) *harness.MCPServer {
 // one name. The policies are as simple as those of the guide: whatever way they
 // read the input, the tool does not run, because a server may read it otherwise.
 func TestRealInputsOfOneMeaning(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	safe := func(input func(any) error) bool {
 		var fields struct {

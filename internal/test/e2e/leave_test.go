@@ -15,6 +15,7 @@ import (
 
 // Leaving the loop of a prompt leaves a turn alone that another prompt shares.
 func TestRealLeavingRunSparesAnotherPrompt(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a prompt that joins a turn")
 	dir := t.TempDir()
 	started, release := filepath.Join(dir, "started"), filepath.Join(dir, "release")

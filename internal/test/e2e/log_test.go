@@ -36,6 +36,7 @@ func (l *lockedBuffer) String() string {
 // a turn that is cancelled, a turn that is left, Close at any moment, Ask whose
 // time is over.
 func TestRealOrdinaryUseLogsNoWarning(t *testing.T) {
+	t.Parallel()
 	var log lockedBuffer
 	hold := make(chan struct{})
 	defer close(hold)

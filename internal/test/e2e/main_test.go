@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 	case "mcp":
 		playMCP()
 	default:
-		os.Exit(m.Run())
+		os.Exit(leak.Main(m.Run))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 // TestRealMatchers shows which matchers the CLI calls a hook for.
 func TestRealMatchers(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "lists of names with commas")
 	r := realCLI(t, write(filepath.Join(t.TempDir(), "f"), "x"), claudetest.Say("done"))
 	want := map[string]bool{"": true, "*": true, "Write": true, "Write|Edit": true, "Edit, Write": true, ".ri": true, "^(Read|Write)$": true, "Wri": false, "Writes": false, "^(?!Write)": false}
@@ -48,6 +49,7 @@ func TestRealMatchers(t *testing.T) {
 // TestRealBuiltInTools compares the table of tools with what the CLI lists in
 // several kinds of sessions.
 func TestRealBuiltInTools(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*real){
 		"default": func(*real) {},
 		"plan":    func(r *real) { r.opts.PermissionMode = permission.ModePlan },

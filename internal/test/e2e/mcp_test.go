@@ -19,6 +19,7 @@ import (
 )
 
 func TestRealRawMCPServer(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "an MCP server of this process")
 	r := realCLI(t, claudetest.UseTool("mcp__clock__now", nil), claudetest.Say("done"))
 	r.opts.AllowedTools = []string{"mcp__clock__now"}
@@ -92,8 +93,9 @@ func asker(t *testing.T) claude.StdioServer {
 // and what the server asks the user is asked of us.
 func TestRealStdioServerElicits(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "an elicitation")
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp) // so not in parallel
 	r := realCLI(t, claudetest.UseTool("mcp__asker__ask", nil), claudetest.Say("done"))
-	tmp := os.TempDir() // the test's own
 	r.opts.AllowedTools = []string{"mcp__asker__ask"}
 	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
 	asked := make(chan *control.Elicitation, 1)
@@ -129,6 +131,7 @@ func TestRealStdioServerElicits(t *testing.T) {
 }
 
 func TestRealMCPOperations(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "switching servers off")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))
 	r.opts.MCPServers = claude.MCPServers{"clock": harness.Clock(), "asker": asker(t)}
@@ -203,6 +206,7 @@ func TestRealMCPOperations(t *testing.T) {
 // The CLI counts its calls from 0 again when a server comes back, while a call
 // from before may still run: one that was interrupted and ignores it.
 func TestRealMCPCallsAfterNewHandshake(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "interrupting the call of a tool")
 	r := realCLI(t, claudetest.UseTool("mcp__clock__slow", nil), claudetest.UseTool("mcp__clock__now", nil), claudetest.Say("done"))
 	r.opts.AllowedTools = []string{"mcp__clock__slow", "mcp__clock__now"}

@@ -139,6 +139,7 @@ func news(t *testing.T, c *claudetest.ModelCall) string {
 // and with VerbatimPrompts. That files come before the model as it stands, past
 // a guard and rules that deny them, shows that the test can tell.
 func TestRealMentions(t *testing.T) {
+	t.Parallel()
 	for _, way := range []string{"as it stands", "escaped", "verbatim"} {
 		t.Run(way, func(t *testing.T) {
 			change := func(text string) string { return text }
@@ -182,6 +183,7 @@ func TestRealMentions(t *testing.T) {
 // which the CLI reads the last, and with messages that say themselves that
 // nothing is to be read into them.
 func TestRealMentionsInBlocks(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, sinceVerbatim, "VerbatimPrompts")
 	m := newMentioning(t)
 	m.opts.Hooks = nil
@@ -216,6 +218,7 @@ func TestRealMentionsInBlocks(t *testing.T) {
 // brings along and that needs no permission: the CLI reads the arguments as it
 // reads a prompt.
 func TestRealSkillArguments(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, realcli.Version, "a skill that the CLI brings along")
 	for _, hardened := range []bool{false, true} {
 		secret := filepath.Join(t.TempDir(), "secret.txt")
@@ -241,6 +244,7 @@ func TestRealSkillArguments(t *testing.T) {
 // mentions whatever it is told: it is refused, also where nothing else needs a
 // handshake.
 func TestRealHardenedNeedsVerbatimPrompts(t *testing.T) {
+	t.Parallel()
 	r := realCLI(t, claudetest.Say("done"))
 	o := claude.Hardened()
 	o.CLIPath, o.Cwd, o.Logger, o.Env = r.opts.CLIPath, r.opts.Cwd, r.opts.Logger, r.opts.Env
@@ -262,6 +266,7 @@ func TestRealHardenedNeedsVerbatimPrompts(t *testing.T) {
 // TestRealMentionsAndRules shows the one gate that a mention meets: deny rules
 // of the CLI itself about the path. A rule for the whole tool is none of those.
 func TestRealMentionsAndRules(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, realcli.Version, "a mention that rules hold")
 	tests := []struct {
 		rule, prompt, secret string

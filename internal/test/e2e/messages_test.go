@@ -12,6 +12,7 @@ import (
 // TestRealHelpers follows two turns of the real CLI with the helpers of package
 // message.
 func TestRealHelpers(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "PartialMessages")
 	r := realCLI(t,
 		claudetest.Think("hm", "I look.").With(claudetest.UseTool("Bash", map[string]string{"command": "echo hello", "description": "say hello"})),

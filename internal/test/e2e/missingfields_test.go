@@ -19,6 +19,7 @@ import (
 // closed was meant to be asked. The rest of the line stays as the CLI wrote it,
 // so that it is told by how it begins.
 func TestRealMissingFields(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "hooks that fail closed")
 	for name, tt := range map[string]struct{ subtype, field string }{
 		"tool name":  {"can_use_tool", "tool_name"},

@@ -20,6 +20,7 @@ import (
 
 // TestRealControlOperations calls the operations once each, in one session.
 func TestRealControlOperations(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most operations")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("aside"))
 	r.model.HandleSide(func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say(`{"title":"About sheep"}`) })
@@ -152,6 +153,7 @@ func refused(t *testing.T, what string, err error) {
 // TestRealControlSettings changes settings of a running session and sees what
 // becomes of them.
 func TestRealControlSettings(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "changing settings")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	s := r.connect(t)
@@ -175,6 +177,7 @@ func TestRealControlSettings(t *testing.T) {
 
 // TestRealControlMCPCall calls a tool of an external server without the model.
 func TestRealControlMCPCall(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a tool call without the model")
 	r := realCLI(t)
 	r.opts.MCPServers = claude.MCPServers{"asker": asker(t)}
@@ -198,6 +201,7 @@ func TestRealControlMCPCall(t *testing.T) {
 // TestRealControlTasks moves a shell command to the background while the model
 // waits for it. Then its output is read, and it is stopped.
 func TestRealControlTasks(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "following tasks")
 	r := realCLI(t,
 		claudetest.UseTool("Bash", map[string]any{"command": "echo begun; sleep 600"}),
@@ -254,6 +258,7 @@ func TestRealControlTasks(t *testing.T) {
 // TestRealRewindToTheByte rewinds an edit and says which changes are not
 // rewound: those of shell commands.
 func TestRealRewindToTheByte(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "FileCheckpointing")
 	r := realCLI(t)
 	edited, shelled := filepath.Join(r.dir, "edited.txt"), filepath.Join(r.dir, "shelled.txt")

@@ -20,6 +20,7 @@ import (
 // TestRealOptionsAreTaken starts the CLI with everything that can be set at
 // once, so that no flag and no field of the handshake is one it does not know.
 func TestRealOptionsAreTaken(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "most options")
 	r := realCLI(t, claudetest.Say("done"))
 	plugin := writePlugin(t)
@@ -114,6 +115,7 @@ func first(t *testing.T, o *claude.Options) *message.Init {
 }
 
 func TestRealPluginAndSkills(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "choosing skills")
 	r := realCLI(t)
 	r.opts.Plugins = []control.PluginConfig{{Path: writePlugin(t)}}
@@ -129,6 +131,7 @@ func TestRealPluginAndSkills(t *testing.T) {
 }
 
 func TestRealAgentIsCallable(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "the text of subagents")
 	model := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		switch {
@@ -164,6 +167,7 @@ func TestRealAgentIsCallable(t *testing.T) {
 }
 
 func TestRealLimitsStop(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		set  func(*claude.Options)
 		want string
@@ -187,6 +191,7 @@ func TestRealLimitsStop(t *testing.T) {
 }
 
 func TestRealToolsAreRestricted(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "Tools")
 	r := realCLI(t)
 	r.opts.Tools = []string{"Read", "Bash"}
@@ -198,6 +203,7 @@ func TestRealToolsAreRestricted(t *testing.T) {
 
 // TestRealSettingsHold denies a command by settings of each kind.
 func TestRealSettingsHold(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
 	deny := map[string]any{"permissions": map[string]any{"deny": []string{"Bash(touch:*)"}}}
 	for name, set := range map[string]func(*claude.Options){
@@ -223,6 +229,7 @@ func TestRealSettingsHold(t *testing.T) {
 }
 
 func TestRealAddDirs(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
 	other := t.TempDir()
 	path := filepath.Join(other, "note.txt")
@@ -245,6 +252,7 @@ func TestRealAddDirs(t *testing.T) {
 }
 
 func TestRealContinue(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "a resumed session that keeps its id")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	r.opts.SessionID = "00000000-0000-4000-8000-0000000000aa"
@@ -261,6 +269,7 @@ func TestRealContinue(t *testing.T) {
 // TestRealHardened opens a directory that means harm, with and without the
 // preset. That everything in it acts without shows that the test can tell.
 func TestRealHardened(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, sinceVerbatim, "VerbatimPrompts")
 	for _, hardened := range []bool{false, true} {
 		t.Run(fmt.Sprint(hardened), func(t *testing.T) {

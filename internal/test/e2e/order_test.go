@@ -92,6 +92,7 @@ func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong 
 
 // Whatever was sent and given up before, an answer is that to its own prompt.
 func TestRealOrder(t *testing.T) {
+	t.Parallel()
 	r := startReal(t, echoing())
 	r.opts.AllowedTools = []string{"Bash"}
 	const rounds = 20

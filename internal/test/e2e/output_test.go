@@ -15,6 +15,7 @@ import (
 const structured = "StructuredOutput"
 
 func TestRealAskAs(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "a typed answer")
 	r := realCLI(t, claudetest.UseTool(structured, map[string]any{
 		"name": "Reykjavik", "people": 140000, "founded": "1786-08-18T00:00:00Z", "kind": "capital",
@@ -37,6 +38,7 @@ func TestRealAskAs(t *testing.T) {
 // A type that is no object is wrapped on its way, over both ways: the command
 // line, and the handshake alone.
 func TestRealAskAsList(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "a typed answer")
 	for _, way := range []string{"flag", "handshake"} {
 		t.Run(way, func(t *testing.T) {
@@ -53,6 +55,7 @@ func TestRealAskAsList(t *testing.T) {
 }
 
 func TestRealOutputErrors(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "giving up on a schema")
 	t.Run("retries", func(t *testing.T) {
 		r := realCLI(t, claudetest.UseTool(structured, map[string]any{"name": 1}).Forever())
@@ -79,6 +82,7 @@ func TestRealOutputErrors(t *testing.T) {
 
 // In a session every turn answers by the schema.
 func TestRealSessionDecodes(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "a typed answer")
 	r := realCLI(t)
 	for _, name := range []string{"Old", "West"} {

@@ -50,6 +50,7 @@ func (r *real) lastResult(t *testing.T) claudetest.ToolResult {
 // The hook and the callback are asked together. Whoever answers first decides;
 // the other one's context ends.
 func TestRealHookAndCallbackRace(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "the withdrawal of a question")
 	for _, winner := range []string{"hook", "callback"} {
 		t.Run(winner, func(t *testing.T) {
@@ -96,6 +97,7 @@ func TestRealHookAndCallbackRace(t *testing.T) {
 }
 
 func TestRealSixCallbacksAtOnce(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	for _, name := range []string{"a", "b"} {
@@ -124,6 +126,7 @@ func TestRealSixCallbacksAtOnce(t *testing.T) {
 
 // Callbacks may use the session that calls them.
 func TestRealCallbackUsesItsSession(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "an interrupt during a question")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
@@ -173,6 +176,7 @@ func TestRealCallbackUsesItsSession(t *testing.T) {
 
 // A prompt that a callback sends is answered, in the same turn or after it.
 func TestRealCallbackSends(t *testing.T) {
+	t.Parallel()
 	const more = "and another thing"
 	r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		if strings.Contains(string(c.Raw), more) {
@@ -209,6 +213,7 @@ func TestRealCallbackSends(t *testing.T) {
 // Ten megabytes go through a hook and a callback, which echoes them, and reach
 // the tool unchanged.
 func TestRealHugeInput(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "big")
@@ -240,6 +245,7 @@ func TestRealHugeInput(t *testing.T) {
 
 // Without a callback the CLI denies what it would ask, and says so.
 func TestRealAutoDeny(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.85", "the list of denials")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
@@ -259,6 +265,7 @@ func TestRealAutoDeny(t *testing.T) {
 // Remembered rules stop the next question: suggestions that are handed back,
 // and rules of the program's own.
 func TestRealRememberedRules(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "a rule that is remembered")
 	r := realCLI(t)
 	bash := func(name string) claudetest.Reply {
@@ -291,6 +298,7 @@ func TestRealRememberedRules(t *testing.T) {
 
 // A changed input is what runs, whoever changes it.
 func TestRealChangedInput(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a decision of a PermissionRequest hook")
 	r := realCLI(t)
 	file := func(name string) string { return filepath.Join(r.dir, name) }
@@ -332,6 +340,7 @@ func TestRealChangedInput(t *testing.T) {
 }
 
 func TestRealDenyAndStop(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "1.0.128", "a denial that stops")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
@@ -357,6 +366,7 @@ func TestRealDenyAndStop(t *testing.T) {
 
 // The model sees the answers: a label, several, free text, by text and index.
 func TestRealQuestions(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "AskUserQuestion")
 	question := func(text string, multi bool) map[string]any {
 		return map[string]any{"question": text, "header": "H", "multiSelect": multi, "options": []any{
@@ -402,6 +412,7 @@ func TestRealQuestions(t *testing.T) {
 
 // A guard sees what the CLI would not ask about, and stops it.
 func TestRealGuard(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
@@ -437,6 +448,7 @@ func TestRealGuard(t *testing.T) {
 
 // A foreign prompt tool decides in the place of a callback.
 func TestRealPermissionPromptTool(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a late MCP server as permission prompt")
 	r := realCLI(t)
 	file := filepath.Join(r.dir, "a.txt")
@@ -476,6 +488,7 @@ func TestRealPermissionPromptTool(t *testing.T) {
 // What the start-up warnings say about modes: bypassPermissions asks only what
 // a person has to answer, dontAsk nothing at all.
 func TestRealModesThatShadow(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.0.77", "the mode dontAsk")
 	question := claudetest.UseTool("AskUserQuestion", map[string]any{"questions": []any{map[string]any{
 		"question": "Which?", "header": "H", "multiSelect": false,

@@ -15,6 +15,7 @@ import (
 // TestRealRuleForms shows forms of rules that the CLI takes and never applies,
 // and beside them those that mean the same and hold. The first are refused here.
 func TestRealRuleForms(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "its rules")
 	never := []string{"Bash( )", `Bash("touch x")`, "Bash(:*)", "Bash(touch:)", "Bash(touch:* x)", "Read(:*)", "Read(f:*)", "Read(!f)", "Write(f)", "MultiEdit(f)", "NotebookEdit(f)", "Agent(general*)"}
 	holds := []string{"Bash(touch x)", "Read(f)", "Edit(new)", "Agent(general-purpose)"}

@@ -56,6 +56,7 @@ func writeCalls(paths ...string) []*permission.Request {
 // What policy.Rules allow, the CLI allows by the same rules. It may allow
 // more: there the policy is the stricter one, on purpose.
 func TestRealRulesAllow(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "its rules")
 	r := realCLI(t)
 	outside := t.TempDir()
@@ -104,6 +105,7 @@ func TestRealRulesAllow(t *testing.T) {
 
 // What the CLI denies by a rule, policy.Rules deny by the same rule.
 func TestRealRulesDeny(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "its rules")
 	r := realCLI(t)
 	texts := []string{"Bash(touch:*)", "Edit(/secret/**)", "Read(/hidden/**)", "WebFetch(domain:example.com)", "WebFetch(domain:*.example.org)",
@@ -152,6 +154,7 @@ func TestRealRulesDeny(t *testing.T) {
 
 // The CLI trims the paths of its tools: blanks lead nobody past Confine.
 func TestRealConfineBlanks(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
 	outside := t.TempDir()
@@ -183,6 +186,7 @@ func TestRealConfineBlanks(t *testing.T) {
 // A tilde in a rule is the home of Options.Env, for a guard and for CanUseTool,
 // as it is for the CLI's own rules.
 func TestRealHomeOfRules(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	for _, file := range []string{"guarded", "asked", "ruled"} {
 		t.Run(file, func(t *testing.T) {

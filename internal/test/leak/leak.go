@@ -2,6 +2,7 @@ package leak
 
 import (
 	"bytes"
+	"crypto/rand"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,14 +50,19 @@ func warm() {
 	}
 }
 
-// settle looks again and again until nothing is left, or no patience.
-func settle(dir string, before usage, patience time.Duration) (after usage) {
+// settle waits until nothing is left of what was not there before.
+func settle(dir string, before usage, patience time.Duration) usage {
+	return await(func() usage { return take(dir) }, before, patience)
+}
+
+// await looks again and again until there is no more than before, or no patience.
+func await(look func() usage, before usage, patience time.Duration) (after usage) {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if after = take(dir); after.within(before) {
+		if after = look(); after.within(before) {
 			return after
 		}
 		select {
@@ -65,6 +71,48 @@ func settle(dir string, before usage, patience time.Duration) (after usage) {
 			return after
 		}
 	}
+}
+
+// Main is [Check] for tests that run in parallel, which share goroutines,
+// descriptors and the folder for temporary files: it compares what there is after
+// all of them with what there was before. It takes the place of m.Run in TestMain.
+func Main(run func() int) (code int) { return checkAll(run, patience) }
+
+func checkAll(run func() int, patience time.Duration) (code int) {
+	dir, err := os.MkdirTemp("", "leak-")
+	if err == nil {
+		err = os.Setenv("TMPDIR", dir)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	warm()
+	before := take(dir)
+	code = run()
+	if after := settle(dir, before, patience); !after.within(before) {
+		buf := make([]byte, 1<<20)
+		fmt.Fprintf(os.Stderr, "left behind: %v, there were %v\n%s\n", after, before, buf[:runtime.Stack(buf, true)])
+		return max(code, 1)
+	}
+	return code
+}
+
+// Processes wants none of the processes of one test to outlive it, whatever runs
+// beside it. They are known by the mark that it returns, an entry for their
+// environment. Like [Check] it is called before other cleanups are registered.
+func Processes(t TB) (mark string) {
+	t.Helper()
+	mark = Mark() + "." + rand.Text()
+	t.Cleanup(func() {
+		t.Helper()
+		left := func() usage { return usage{processes: MarkedBy(mark)} }
+		if after := await(left, usage{}, patience); len(after.processes) > 0 {
+			t.Errorf("left behind: processes %q", after.processes)
+		}
+	})
+	return mark
 }
 
 // usage is what a process has at a time.
@@ -106,13 +154,16 @@ func (u usage) String() string {
 func Mark() string { return fmt.Sprintf("CLAUDE_AGENT_GO_TEST=%d", os.Getpid()) }
 
 // Marked lists the processes that carry the mark, by number and command line.
-func Marked() []string {
-	mark := append([]byte(Mark()), 0)
+func Marked() []string { return MarkedBy(Mark()) }
+
+// MarkedBy lists the processes with an entry in their environment.
+func MarkedBy(mark string) []string {
+	entry := append([]byte(mark), 0)
 	var found []string
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ") // elsewhere there are none
 	for _, path := range environs {
 		env, err := os.ReadFile(path)
-		if err != nil || !bytes.Contains(env, mark) {
+		if err != nil || !bytes.Contains(env, entry) {
 			continue
 		}
 		command, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")) // it may just have ended

@@ -46,7 +46,49 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestChild is the process that TestSettle finds.
+// What is left of tests that ran in parallel fails them all.
+func TestMainFinds(t *testing.T) {
+	stop := make(chan struct{})
+	defer close(stop)
+	for name, tt := range map[string]struct {
+		run  func() int
+		want int
+	}{
+		"nothing left": {func() int { return 0 }, 0},
+		"failed":       {func() int { return 3 }, 3},
+		"a goroutine":  {func() int { go func() { <-stop }(); return 0 }, 1},
+		"a file":       {func() int { os.WriteFile(filepath.Join(os.TempDir(), "claude-session-1"), nil, 0o600); return 0 }, 1},
+	} {
+		t.Setenv("TMPDIR", t.TempDir())
+		if got := checkAll(tt.run, 0); got != tt.want {
+			t.Errorf("%s: exit code %d, want %d", name, got, tt.want)
+		}
+	}
+}
+
+// A process is found by the mark of its own test, and not by that of another.
+func TestMarks(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are found on Linux only")
+	}
+	mine, other := Processes(t), Processes(t)
+	child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+	child.Env = append(os.Environ(), "LEAK_CHILD=1", mine)
+	in, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := MarkedBy(mine), MarkedBy(other); len(a) != 1 || len(b) != 0 {
+		t.Errorf("marked are %q and %q, want one and none", a, b)
+	}
+	in.Close()
+	child.Wait()
+}
+
+// TestChild is the process that the tests above find.
 func TestChild(t *testing.T) {
 	if os.Getenv("LEAK_CHILD") != "" {
 		os.Stdin.Read(make([]byte, 1)) // until the parent has looked
