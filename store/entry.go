@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
@@ -16,6 +18,18 @@ type Entry []byte
 // UUID returns the id of the entry within its transcript, or "" if it has
 // none. Of entries without an id, such as titles, only the last one counts.
 func (e Entry) UUID() string { return jsonx.Text(jsonx.Member(e, "uuid")) }
+
+// ID returns the uuid in a form that stores compare and keep an index of. It has
+// at most 71 bytes: of a uuid that is longer than 64 bytes, it is a digest. It
+// is "" if the entry has no uuid.
+func (e Entry) ID() string {
+	id := e.UUID()
+	if len(id) <= 64 {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
 
 // Check returns an error that matches [ErrInvalid] if the entry is not a JSON
 // object on one line.

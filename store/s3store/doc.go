@@ -1,26 +1,39 @@
 // Package s3store keeps the transcripts of sessions in S3, or in any server
-// that speaks its protocol and supports conditional writes (If-None-Match and
-// If-Match): MinIO, Ceph, R2.
+// that speaks its protocol and supports conditional writes.
 //
 //	db := s3store.New(s3.NewFromConfig(cfg), "my-bucket", "agents/")
 //
 // It is a separate module, so that programs that do not use it do not link an
 // S3 client.
 //
+// # What the server must do
+//
+// It must honour If-None-Match: * and If-Match when an object is written, must
+// show a write to every later read and list, and must report its time. S3
+// does, and so do current versions of MinIO, Ceph and R2. A store tries the
+// conditions before its first write, and refuses a server that ignores them
+// with [ErrUnconditional].
+//
 // # Layout
 //
-// A transcript is a sequence of parts, one for each batch. A part has the next
-// number, is written only if that number is not taken, and is never changed.
-// [Store.Compact] writes many parts as one, so that loading takes a few
-// requests; the parts stay behind empty, because their names guard their
-// numbers.
+// A session has one object, its head, which lists everything else: the parts
+// that hold the entries, the summary, and whether it was deleted. A batch is
+// written as a new part, and stored once the head lists it. The head changes by
+// compare-and-set, so there is one order of events, whoever writes, compacts or
+// deletes, and no event is seen by halves. When a transcript has many parts,
+// Append merges some; [Store.Compact] merges all. Old parts are removed
+// afterwards. A process that dies at the wrong moment leaves a part behind that
+// no head lists: it takes up space until the session is deleted, and nothing
+// else.
 //
 // # Time and leases
 //
 // The clock is the server's, in whole seconds, so a lease may last a second
-// longer than it should, but never shorter. A write under a fence checks the
-// lease before and after, and undoes what it wrote if the lease was lost in
-// between. S3 cannot do more: an owner that is stopped between the two checks,
-// beyond the end of its lease, and then killed, leaves a part that its
-// successor has not seen. The other stores have no such gap.
+// longer than it should, but never shorter.
+//
+// A write under a fence is as strict as in the other stores. A lease lists the
+// objects that its owner may write: the first write to each session or record
+// under a lease takes two more requests. The next owner marks these objects
+// with its own token before Acquire returns, and so does Release. A write that
+// was under way then finds its object changed, and is refused.
 package s3store

@@ -3,9 +3,10 @@ package s3store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"crypto/rand"
 	"errors"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -13,10 +14,14 @@ import (
 
 // leaseBody is a lease as it is kept. It lasts from when its object was written.
 type leaseBody struct {
+	Nonce    string        `json:"nonce"` // of each write another one, as in stamp
 	Owner    string        `json:"owner"`
 	Token    int64         `json:"token"`
 	TTL      time.Duration `json:"ttl"`
 	Released bool          `json:"released,omitempty"`
+	// Objects are those that may be written under the lease, noted before they
+	// are. The next owner closes them to this one before it begins.
+	Objects []string `json:"objects,omitempty"`
 }
 
 // second is how coarse the times of S3 are.
@@ -30,41 +35,92 @@ func (l leaseBody) left(o object) time.Duration {
 	return min(l.TTL, l.TTL-(o.now.Sub(o.modified)-second))
 }
 
-func leaseName(project, name string) string {
-	return project + "/leases/" + strings.ReplaceAll(name, "/", "!")
+func (s *Store) leaseName(project, name string) string {
+	return s.short(project+"/leases/", name)
 }
 
-// readLease reads a lease; one that never was is empty.
-func (s *Store) readLease(ctx context.Context, project, name string) (l leaseBody, o object, err error) {
-	o, err = s.get(ctx, leaseName(project, name))
-	if errors.Is(err, store.ErrNotFound) {
-		return l, object{}, nil
+// changeLease changes a lease. edit gets what there is, and returns what there
+// shall be, or false if that is the same.
+func (s *Store) changeLease(ctx context.Context, project, name string, edit func(leaseBody, object) (leaseBody, bool, error)) (leaseBody, error) {
+	nonce := rand.Text()
+	for {
+		var l leaseBody
+		o, err := s.getJSON(ctx, s.leaseName(project, name), &l)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return l, err
+		}
+		if l.Nonce == nonce { // ours: the reply was lost
+			return l, nil
+		}
+		next, change, err := edit(l, o)
+		if err != nil || !change {
+			return next, err
+		}
+		next.Nonce = nonce
+		if _, err = s.putJSON(ctx, s.leaseName(project, name), next, o.etag); !errors.Is(err, errTaken) {
+			return next, err
+		}
+		if err := pause(ctx); err != nil {
+			return l, err
+		}
 	}
-	if err == nil {
-		err = read(o, &l)
-	}
-	return l, o, err
 }
 
-// fenced wants a fence to be that of the current lease.
-func (s *Store) fenced(ctx context.Context, f store.Fence) error {
+// register notes in a lease that an object is about to be written under it, and
+// wants the lease to be the current one. From then on the object itself says
+// whether it still is: the next owner closes it.
+func (s *Store) register(ctx context.Context, f store.Fence, written string) error {
 	if f.IsZero() {
 		return nil
 	}
-	l, _, err := s.readLease(ctx, f.Project, f.Name)
-	if err == nil && (l.Token != f.Token || l.Released) {
-		err = store.ErrLeaseLost
+	s.mu.Lock()
+	known := s.registered[f][written]
+	s.mu.Unlock()
+	if known {
+		return nil
 	}
-	return err
-}
-
-// writeLease writes a lease over the one that was read.
-func (s *Store) writeLease(ctx context.Context, project, name string, l leaseBody, over object) error {
-	body, err := json.Marshal(l)
+	_, err := s.changeLease(ctx, f.Project, f.Name, func(l leaseBody, _ object) (leaseBody, bool, error) {
+		if l.Token != f.Token || l.Released {
+			return l, false, store.ErrLeaseLost
+		}
+		if slices.Contains(l.Objects, written) {
+			return l, false, nil
+		}
+		l.Objects = append(l.Objects, written)
+		return l, true, nil
+	})
 	if err != nil {
 		return err
 	}
-	return s.put(ctx, leaseName(project, name), body, over.etag)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.registered == nil || len(s.registered) > maxFences {
+		s.registered = make(map[store.Fence]map[string]bool) // to note it twice does no harm
+	}
+	if s.registered[f] == nil {
+		s.registered[f] = make(map[string]bool)
+	}
+	s.registered[f][written] = true
+	return nil
+}
+
+// maxFences is for how many leases it is remembered what was registered.
+const maxFences = 1000
+
+// closeAll closes what was written under a lease to all tokens below one.
+func (s *Store) closeAll(ctx context.Context, lease string, token int64, objects []string) error {
+	errs := make([]error, len(objects))
+	var wg sync.WaitGroup
+	free := make(chan struct{}, ahead)
+	for i, name := range objects {
+		free <- struct{}{}
+		wg.Go(func() {
+			errs[i] = s.close(ctx, name, lease, token)
+			<-free
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // Acquire implements [store.Leaser].
@@ -72,23 +128,48 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 	if err := cmp.Or(store.CheckAcquire(project, name, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
-	for {
-		l, o, err := s.readLease(ctx, project, name)
-		if err != nil {
-			return store.Lease{}, fail(name, err)
-		}
+	l, err := s.changeLease(ctx, project, name, func(l leaseBody, o object) (leaseBody, bool, error) {
 		if left := l.left(o); left > 0 {
-			return store.Lease{}, &store.HeldError{Name: name, Owner: l.Owner, For: left}
+			return l, false, &store.HeldError{Name: name, Owner: l.Owner, For: left}
 		}
-		l = leaseBody{Owner: owner, Token: l.Token + 1, TTL: ttl}
-		err = s.writeLease(ctx, project, name, l, o)
-		if err == nil {
-			return store.Lease{Fence: store.Fence{Project: project, Name: name, Token: l.Token}, Owner: owner, TTL: ttl}, nil
+		return leaseBody{Owner: owner, Token: l.Token + 1, TTL: ttl, Objects: l.Objects}, true, nil
+	})
+	if err != nil {
+		if held, ok := errors.AsType[*store.HeldError](err); ok {
+			return store.Lease{}, held
 		}
-		if !errors.Is(err, errTaken) {
-			return store.Lease{}, fail(name, err)
-		}
+		return store.Lease{}, fail(name, err)
 	}
+	lease := store.Lease{Fence: store.Fence{Project: project, Name: name, Token: l.Token}, Owner: owner, TTL: ttl}
+	if len(l.Objects) == 0 {
+		return lease, nil
+	}
+	// The lease before is over when nothing can be written under it any more.
+	// That takes time, so ours begins again afterwards.
+	err = s.closeAll(ctx, name, l.Token, l.Objects)
+	if err == nil {
+		err = s.setLease(ctx, lease, func(l *leaseBody) { l.Objects = nil })
+	}
+	if err != nil {
+		// Nobody has it: give it back, if there is a way to.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		_ = s.setLease(ctx, lease, func(l *leaseBody) { l.Released = true })
+		return store.Lease{}, fail(name, err)
+	}
+	return lease, nil
+}
+
+// setLease changes a lease if it is the current one.
+func (s *Store) setLease(ctx context.Context, l store.Lease, set func(*leaseBody)) error {
+	_, err := s.changeLease(ctx, l.Project, l.Name, func(now leaseBody, _ object) (leaseBody, bool, error) {
+		if now.Token != l.Token || now.Released {
+			return now, false, store.ErrLeaseLost
+		}
+		set(&now)
+		return now, true, nil
+	})
+	return err
 }
 
 // Renew implements [store.Leaser].
@@ -96,7 +177,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
-	return fail(l.Name, s.changeLease(ctx, l, false))
+	return fail(l.Name, s.setLease(ctx, l, func(now *leaseBody) { now.Owner, now.TTL = l.Owner, l.TTL }))
 }
 
 // Release implements [store.Leaser].
@@ -104,25 +185,37 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	if err := s.changeLease(ctx, l, true); !errors.Is(err, store.ErrLeaseLost) {
-		return fail(l.Name, err)
+	s.mu.Lock()
+	delete(s.registered, l.Fence)
+	s.mu.Unlock()
+	err := s.release(ctx, l)
+	if errors.Is(err, store.ErrLeaseLost) {
+		return nil
 	}
-	return nil
+	return fail(l.Name, err)
 }
 
-// changeLease writes a lease anew if it is the current one.
-func (s *Store) changeLease(ctx context.Context, l store.Lease, released bool) error {
-	for {
-		now, o, err := s.readLease(ctx, l.Project, l.Name)
-		if err != nil {
-			return err
+func (s *Store) release(ctx context.Context, l store.Lease) error {
+	now, err := s.changeLease(ctx, l.Project, l.Name, func(now leaseBody, _ object) (leaseBody, bool, error) {
+		if now.Token != l.Token {
+			return now, false, store.ErrLeaseLost
 		}
-		if now.Token != l.Token || now.Released {
-			return store.ErrLeaseLost
-		}
-		err = s.writeLease(ctx, l.Project, l.Name, leaseBody{Owner: l.Owner, Token: l.Token, TTL: l.TTL, Released: released}, o)
-		if !errors.Is(err, errTaken) {
-			return err
-		}
+		change := !now.Released
+		now.Released = true
+		return now, change, nil
+	})
+	if err != nil || len(now.Objects) == 0 {
+		return err
 	}
+	if err := s.closeAll(ctx, l.Name, l.Token+1, now.Objects); err != nil {
+		return err
+	}
+	_, err = s.changeLease(ctx, l.Project, l.Name, func(now leaseBody, _ object) (leaseBody, bool, error) {
+		if now.Token != l.Token {
+			return now, false, nil // the next owner does it
+		}
+		now.Objects = nil
+		return now, true, nil
+	})
+	return err
 }

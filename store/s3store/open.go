@@ -2,14 +2,19 @@ package s3store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
+	mathrand "math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -27,9 +32,13 @@ type Store struct {
 	bucket string
 	prefix string
 
-	mu     sync.Mutex
-	known  map[store.Key]*known
-	recent []store.Key // of known, the last used last
+	probed atomic.Bool // the server honours conditions
+	gates  []chan struct{}
+
+	mu         sync.Mutex
+	sessions   map[store.Key]*session
+	recent     []store.Key // of sessions, the last used last
+	registered map[store.Fence]map[string]bool
 }
 
 var _ interface {
@@ -38,10 +47,20 @@ var _ interface {
 } = (*Store)(nil)
 
 // New returns a store in a bucket. The names of its objects begin with prefix,
-// which may be "".
+// which may be "". Before its first write, the store checks that the server
+// honours conditional writes; see [ErrUnconditional].
 func New(client *s3.Client, bucket, prefix string) *Store {
-	return &Store{s3: client, bucket: bucket, prefix: prefix}
+	s := &Store{s3: client, bucket: bucket, prefix: prefix, gates: make([]chan struct{}, 64)}
+	for i := range s.gates {
+		s.gates[i] = make(chan struct{}, 1)
+	}
+	return s
 }
+
+// ErrUnconditional means that the server ignores If-None-Match or If-Match when
+// an object is written. The store writes nothing to such a server: two writers
+// would overwrite each other.
+var ErrUnconditional = errors.New("the server ignores the conditions of writes (If-None-Match, If-Match)")
 
 // fail says where an error comes from, once.
 func fail(what any, err error) error {
@@ -51,7 +70,8 @@ func fail(what any, err error) error {
 	return fmt.Errorf("claude: s3store: %v: %w", what, err)
 }
 
-// errTaken means that a condition of a write does not hold.
+// errTaken means that a condition of a write does not hold. After a reply that
+// was lost, the object may be our own.
 var errTaken = errors.New("somebody else was faster")
 
 // object is what a name stands for.
@@ -80,29 +100,80 @@ func (s *Store) get(ctx context.Context, name string) (object, error) {
 	return object{body, aws.ToString(out.ETag), aws.ToTime(out.LastModified), now}, nil
 }
 
-// exists reports whether there is an object.
-func (s *Store) exists(ctx context.Context, name string) (bool, error) {
-	_, err := s.s3.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})
-	if err = plain(err); errors.Is(err, store.ErrNotFound) {
-		return false, nil
+// getJSON reads an object of ours.
+func (s *Store) getJSON(ctx context.Context, name string, v any) (object, error) {
+	o, err := s.get(ctx, name)
+	if err == nil && json.Unmarshal(o.body, v) != nil {
+		err = fmt.Errorf("%w: %s is not what it should be", store.ErrDamaged, name)
 	}
-	return err == nil, err
+	return o, err
 }
 
-// put writes an object: over the one with the tag, or only if there is none with
-// the tag "", or in any case with the tag "*". If the condition does not hold it
-// is errTaken.
-func (s *Store) put(ctx context.Context, name string, body []byte, etag string) error {
+// anyTag lets put write in any case.
+const anyTag = "*"
+
+// put writes an object and returns its tag: over the one with a tag, or only if
+// there is none with the tag "", or in any case with anyTag. If the condition does
+// not hold it is errTaken.
+func (s *Store) put(ctx context.Context, name string, body []byte, over string) (etag string, err error) {
+	if err := s.probe(ctx); err != nil {
+		return "", err
+	}
+	return s.putRaw(ctx, name, body, over)
+}
+
+func (s *Store) putRaw(ctx context.Context, name string, body []byte, over string) (etag string, err error) {
 	in := &s3.PutObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name), Body: bytes.NewReader(body)}
-	switch etag {
+	switch over {
 	case "":
 		in.IfNoneMatch = aws.String("*")
-	case "*":
+	case anyTag:
 	default:
-		in.IfMatch = &etag
+		in.IfMatch = &over
 	}
-	_, err := s.s3.PutObject(ctx, in)
-	return plain(err)
+	out, err := s.s3.PutObject(ctx, in)
+	if err = plain(err); errors.Is(err, store.ErrNotFound) && in.IfMatch != nil {
+		err = errTaken // what should be replaced is gone
+	}
+	if err != nil {
+		return "", err
+	}
+	return aws.ToString(out.ETag), nil
+}
+
+// putJSON is put for an object of ours.
+func (s *Store) putJSON(ctx context.Context, name string, v any, over string) (etag string, err error) {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return s.put(ctx, name, body, over)
+}
+
+// probe makes sure once that the server honours conditions.
+func (s *Store) probe(ctx context.Context) error {
+	if s.probed.Load() {
+		return nil
+	}
+	name := "-probe/" + rand.Text() // a project does not begin so
+	defer s.remove(context.WithoutCancel(ctx), name)
+	if _, err := s.putRaw(ctx, name, []byte("1"), ""); err != nil && !errors.Is(err, errTaken) {
+		return err
+	}
+	o, err := s.get(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, over := range []string{"", `"00000000000000000000000000000000"`} {
+		if _, err := s.putRaw(ctx, name, []byte("2"), over); !errors.Is(err, errTaken) {
+			return cmp.Or(err, ErrUnconditional)
+		}
+	}
+	if _, err := s.putRaw(ctx, name, []byte("3"), o.etag); err != nil {
+		return fmt.Errorf("%w: a condition that holds: %w", ErrUnconditional, err)
+	}
+	s.probed.Store(true)
+	return nil
 }
 
 // remove removes an object.
@@ -127,14 +198,20 @@ func plain(err error) error {
 	return err
 }
 
-// list yields the objects whose names begin so, in order, those after a name.
-func (s *Store) list(ctx context.Context, prefix, after string) iter.Seq2[types.Object, error] {
+// pause waits a little before somebody who was not the first tries again.
+func pause(ctx context.Context) error {
+	select {
+	case <-time.After(mathrand.N(5 * time.Millisecond)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// list yields the objects whose names begin so, in order.
+func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[types.Object, error] {
 	return func(yield func(types.Object, error) bool) {
-		in := &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)}
-		if after != "" {
-			in.StartAfter = aws.String(s.prefix + after)
-		}
-		pages := s3.NewListObjectsV2Paginator(s.s3, in)
+		pages := s3.NewListObjectsV2Paginator(s.s3, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
@@ -143,8 +220,7 @@ func (s *Store) list(ctx context.Context, prefix, after string) iter.Seq2[types.
 			}
 			for _, o := range page.Contents {
 				o.Key = aws.String(strings.TrimPrefix(aws.ToString(o.Key), s.prefix))
-				// Not every server knows StartAfter.
-				if *o.Key > after && !yield(o, nil) {
+				if !yield(o, nil) {
 					return
 				}
 			}
@@ -164,4 +240,39 @@ func (s *Store) serverTime(ctx context.Context) (time.Time, error) {
 		return time.Time{}, errors.New("the server does not tell its time")
 	}
 	return now, nil
+}
+
+// ahead is how many objects are read at once.
+const ahead = 8
+
+// fetch yields the bodies of objects in their order, some ahead.
+func (s *Store) fetch(ctx context.Context, names []string) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		type answer struct {
+			object
+			err error
+		}
+		answers := make([]chan answer, len(names))
+		ask := func(i int) {
+			if i < len(names) {
+				answers[i] = make(chan answer, 1)
+				go func() {
+					o, err := s.get(ctx, names[i])
+					answers[i] <- answer{o, err}
+				}()
+			}
+		}
+		for i := range ahead {
+			ask(i)
+		}
+		for i := range names {
+			a := <-answers[i]
+			ask(i + ahead)
+			if !yield(a.body, a.err) {
+				return
+			}
+		}
+	}
 }

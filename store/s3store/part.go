@@ -3,186 +3,106 @@ package s3store
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A part begins with a line of its own, then come the entries.
-type header struct {
-	Batch string `json:"batch,omitempty"`
+// part is an object with some entries of a transcript. It is written once, under a
+// name that nobody used before.
+type part struct {
+	Name    string `json:"name"`
+	Entries int64  `json:"entries"`
+	Bytes   int64  `json:"bytes"`
+	Level   int    `json:"level,omitempty"` // how often it was compacted
 }
 
-// folder returns where the parts of a transcript are. A name never begins with a
-// dash, so the session's own are apart from those of its sub-agents.
-func folder(k store.Key) string {
-	sub := "-"
-	if k.Sub != "" {
-		sub = strings.ReplaceAll(k.Sub, "/", "!") // which is not a character of names
-	}
-	return k.Project + "/sessions/" + k.Session + "/" + sub + "/"
+// partsOf returns where the parts of a session are.
+func partsOf(k store.Key) string { return k.Project + "/parts/" + k.Session + "/" }
+
+// newPart writes a part.
+func (s *Store) newPart(ctx context.Context, k store.Key, body []byte, entries int64, level int) (part, error) {
+	p := part{Name: rand.Text(), Entries: entries, Bytes: int64(len(body)), Level: level}
+	_, err := s.put(ctx, partsOf(k)+p.Name, body, anyTag)
+	return p, err
 }
 
-// partName returns the name of a part by its number, from 1 on.
-func partName(k store.Key, n int64) string { return fmt.Sprintf("%s%012d", folder(k), n) }
+// batchMark begins a line that says which batch the entries after it came with. An
+// entry begins with a brace. Parts in a row are a part.
+const batchMark = "-"
 
-// packName returns the name of all parts up to a number as one object. It sorts
-// after the parts.
-func packName(k store.Key, n int64) string { return fmt.Sprintf("%spack-%012d", folder(k), n) }
+type batchLine struct {
+	Batch string `json:"batch"`
+}
 
 // encode makes a part.
-func encode(b store.Batch, entries []store.Entry) ([]byte, error) {
-	out, err := json.Marshal(header{b.ID})
+func encode(id string, entries []store.Entry) ([]byte, error) {
+	out, err := json.Marshal(batchLine{id})
 	if err != nil {
 		return nil, err
 	}
+	out = append([]byte(batchMark), out...)
 	for _, e := range entries {
 		out = append(append(out, '\n'), e...)
 	}
 	return append(out, '\n'), nil
 }
 
-// decode reads a part, or several in a row, and returns its entries and the ids of
-// the batches.
-func decode(body []byte) (batches []string, entries []store.Entry, err error) {
-	first := true
+// decode reads a part.
+func decode(p part, body []byte) (*content, error) {
+	damaged := func(how string, args ...any) error {
+		return fmt.Errorf("%w: part %s %s", store.ErrDamaged, p.Name, fmt.Sprintf(how, args...))
+	}
+	if int64(len(body)) != p.Bytes {
+		return nil, damaged("has %d of %d bytes", len(body), p.Bytes)
+	}
+	c := new(content)
 	for line := range bytes.Lines(body) {
 		whole, ok := bytes.CutSuffix(line, []byte("\n"))
 		if !ok {
-			return nil, nil, fmt.Errorf("%w: a part is cut off", store.ErrDamaged)
+			return nil, damaged("is cut off")
 		}
-		if mark, ok := bytes.CutPrefix(whole, []byte(packMark)); ok || first {
-			var h header
-			if err := json.Unmarshal(mark, &h); err != nil {
-				return nil, nil, fmt.Errorf("%w: a part begins with %.40q", store.ErrDamaged, whole)
-			}
-			batches, first = append(batches, h.Batch), false
+		mark, isMark := bytes.CutPrefix(whole, []byte(batchMark))
+		if !isMark {
+			c.entries = append(c.entries, bytes.Clone(whole))
 			continue
 		}
-		entries = append(entries, bytes.Clone(whole))
+		var b batchLine
+		if err := json.Unmarshal(mark, &b); err != nil {
+			return nil, damaged("has the line %.40q", whole)
+		}
+		c.batches = append(c.batches, b.Batch)
 	}
-	if first {
-		return nil, nil, fmt.Errorf("%w: a part is empty", store.ErrDamaged)
+	if int64(len(c.entries)) != p.Entries || len(c.batches) == 0 {
+		return nil, damaged("has %d of %d entries", len(c.entries), p.Entries)
 	}
-	return batches, entries, nil
+	return c, nil
 }
 
-// packMark stands before the header of each part in a pack but the first. An entry
-// begins with a brace.
-const packMark = "-"
-
-// parts lists the parts of a transcript after a number: the pack if there is one
-// that reaches beyond it, and the parts that it does not have.
-func (s *Store) parts(ctx context.Context, k store.Key, after int64) (names []string, last int64, err error) {
-	last = after
-	var numbers []int64
-	pack := int64(0)
-	for o, err := range s.list(ctx, folder(k), "") {
-		if err != nil {
-			return nil, 0, err
-		}
-		base := strings.TrimPrefix(*o.Key, folder(k))
-		if n, ok := strings.CutPrefix(base, "pack-"); ok {
-			pack, _ = strconv.ParseInt(n, 10, 64) // the last is the largest; 0 is none
-		} else if n, err := strconv.ParseInt(base, 10, 64); err == nil {
-			numbers = append(numbers, n)
-		}
+// read yields the content of parts in order. A part that is not there is errStale.
+func (s *Store) read(ctx context.Context, k store.Key, parts []part, yield func(*content) error) error {
+	names := make([]string, len(parts))
+	for i, p := range parts {
+		names[i] = partsOf(k) + p.Name
 	}
-	if pack > after {
-		names = append(names, packName(k, pack))
-		last = pack
-	}
-	slices.Sort(numbers)
-	for _, n := range numbers {
-		if n <= last {
-			continue
-		}
-		if n != last+1 {
-			return nil, 0, fmt.Errorf("%w: part %d is missing", store.ErrDamaged, last+1)
-		}
-		names = append(names, partName(k, n))
-		last = n
-	}
-	return names, last, nil
-}
-
-// ahead is how many parts are fetched at once.
-const ahead = 8
-
-// fetch yields the bodies of objects in their order, some ahead.
-func (s *Store) fetch(ctx context.Context, names []string) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		type answer struct {
-			object
-			err error
-		}
-		answers := make([]chan answer, len(names))
-		ask := func(i int) {
-			if i < len(names) {
-				answers[i] = make(chan answer, 1)
-				go func() {
-					o, err := s.get(ctx, names[i])
-					answers[i] <- answer{o, err}
-				}()
-			}
-		}
-		for i := range ahead {
-			ask(i)
-		}
-		for i := range names {
-			a := <-answers[i]
-			ask(i + ahead)
-			if !yield(a.body, a.err) {
-				return
-			}
-		}
-	}
-}
-
-// Compact writes the parts of a transcript as one, so that it loads with few
-// requests. It may run concurrently with everything else; the next run
-// completes what a crash left behind. A transcript of few parts is left as it
-// is.
-func (s *Store) Compact(ctx context.Context, k store.Key) error {
-	if err := k.Check(); err != nil {
-		return err
-	}
-	names, last, err := s.parts(ctx, k, 0)
-	if err != nil || len(names) < 2 {
-		return fail(k, err)
-	}
-	var out []byte
+	i := 0
 	for body, err := range s.fetch(ctx, names) {
-		if err == nil && len(body) == 0 || errors.Is(err, store.ErrNotFound) {
-			return nil // somebody else compacts it, or has deleted it
+		if errors.Is(err, store.ErrNotFound) {
+			return fmt.Errorf("%w: %s", errStale, parts[i].Name)
 		}
 		if err != nil {
-			return fail(k, err)
+			return err
 		}
-		if len(out) > 0 {
-			out = append(out, packMark...)
-		}
-		out = append(out, body...)
-	}
-	if err := s.put(ctx, packName(k, last), out, ""); err != nil && !errors.Is(err, errTaken) {
-		return fail(k, err)
-	}
-	for _, name := range names {
-		if strings.HasPrefix(strings.TrimPrefix(name, folder(k)), "pack-") {
-			err = s.remove(ctx, name)
-		} else {
-			err = s.put(ctx, name, nil, "*") // empty: its name stays taken
-		}
+		c, err := decode(parts[i], body)
 		if err != nil {
-			return fail(k, err)
+			return err
+		}
+		i++
+		if err := yield(c); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -3,6 +3,9 @@ package s3store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"iter"
@@ -14,27 +17,38 @@ import (
 )
 
 // recordBody is a record as it is kept. One that was dropped stays, so that its
-// revisions are not used again.
+// revisions are not used again. One of revision 0 never was.
 type recordBody struct {
+	stamp
+	Name     string `json:"name"`
 	Revision int64  `json:"revision"`
 	Value    []byte `json:"value,omitempty"`
 	Gone     bool   `json:"gone,omitempty"`
+	// Writes are the nonces of the last changes, by which a writer finds that
+	// its own was made though the reply was lost.
+	Writes []string `json:"writes,omitempty"`
 }
 
-func recordName(k store.RecordKey) string {
-	return k.Project + "/records/" + k.Kind + "/" + strings.ReplaceAll(k.Name, "/", "!")
+func (r recordBody) there() bool { return r.Revision > 0 && !r.Gone }
+
+// maxKey is how long the name of an object may be.
+const maxKey = 1024
+
+// short returns the name of an object for a name with slashes, or for its digest
+// if it is too long. "!" is not a character of names, and none begins with "~".
+func (s *Store) short(folder, name string) string {
+	full := folder + strings.ReplaceAll(name, "/", "!")
+	if len(s.prefix)+len(full) <= maxKey {
+		return full
+	}
+	sum := sha256.Sum256([]byte(name))
+	return folder + "~" + hex.EncodeToString(sum[:])
 }
 
-// readRecord reads a record; one that never was is gone.
-func (s *Store) readRecord(ctx context.Context, k store.RecordKey) (r recordBody, o object, err error) {
-	o, err = s.get(ctx, recordName(k))
-	if errors.Is(err, store.ErrNotFound) {
-		return recordBody{Gone: true}, object{}, nil
-	}
-	if err == nil {
-		err = read(o, &r)
-	}
-	return r, o, err
+func recordFolder(project, kind string) string { return project + "/records/" + kind + "/" }
+
+func (s *Store) recordName(k store.RecordKey) string {
+	return s.short(recordFolder(k.Project, k.Kind), k.Name)
 }
 
 // GetRecord implements [store.Records].
@@ -42,8 +56,9 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 		return store.Record{}, err
 	}
-	r, _, err := s.readRecord(ctx, k)
-	if err == nil && r.Gone {
+	var r recordBody
+	_, err := s.getJSON(ctx, s.recordName(k), &r)
+	if err == nil && !r.there() {
 		err = store.ErrNotFound
 	}
 	if err != nil {
@@ -57,13 +72,17 @@ func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
 		return 0, err
 	}
-	next, err := s.changeRecord(ctx, k, f, func(r recordBody) (recordBody, error) {
-		if r.Gone != (revision == 0) || !r.Gone && r.Revision != revision {
-			return r, store.ErrConflict
+	next, err := s.changeRecord(ctx, k, f, func(r *recordBody) error {
+		if r.there() != (revision > 0) || r.there() && r.Revision != revision {
+			return store.ErrConflict
 		}
-		return recordBody{Value: value}, nil
+		r.Value, r.Gone = value, false
+		return nil
 	})
-	return next, fail(k, err)
+	if err != nil {
+		return 0, fail(k, err)
+	}
+	return next, nil
 }
 
 // DropRecord implements [store.Records].
@@ -71,43 +90,57 @@ func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := s.changeRecord(ctx, k, f, func(r recordBody) (recordBody, error) {
+	_, err := s.changeRecord(ctx, k, f, func(r *recordBody) error {
 		switch {
-		case r.Gone:
-			return r, store.ErrNotFound
+		case !r.there():
+			return store.ErrNotFound
 		case r.Revision != revision:
-			return r, store.ErrConflict
+			return store.ErrConflict
 		}
-		return recordBody{Gone: true}, nil
+		r.Value, r.Gone = nil, true
+		return nil
 	})
 	return fail(k, err)
 }
 
+// maxWrites is how many changes a record remembers.
+const maxWrites = 8
+
 // changeRecord changes a record and returns its new revision.
-func (s *Store) changeRecord(ctx context.Context, k store.RecordKey, f store.Fence, change func(recordBody) (recordBody, error)) (int64, error) {
-	if err := s.fenced(ctx, f); err != nil {
+func (s *Store) changeRecord(ctx context.Context, k store.RecordKey, f store.Fence, change func(*recordBody) error) (int64, error) {
+	name := s.recordName(k)
+	if err := s.register(ctx, f, name); err != nil {
 		return 0, err
 	}
-	old, o, err := s.readRecord(ctx, k)
-	if err != nil {
-		return 0, err
-	}
-	r, err := change(old)
-	if err != nil {
-		return 0, err
-	}
-	r.Revision = old.Revision + 1
-	body, err := json.Marshal(r)
-	if err != nil {
-		return 0, err
-	}
-	if err := s.put(ctx, recordName(k), body, o.etag); err != nil {
-		if errors.Is(err, errTaken) {
-			err = store.ErrConflict
+	nonce := rand.Text()
+	var tried int64
+	for {
+		var r recordBody
+		o, err := s.getJSON(ctx, name, &r)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return 0, err
 		}
-		return 0, err
+		if slices.Contains(r.Writes, nonce) { // the reply was lost
+			return tried, nil
+		}
+		if err := r.pass(f); err != nil {
+			return 0, err
+		}
+		if err := change(&r); err != nil {
+			return 0, err
+		}
+		r.Name, r.Nonce, r.Revision = k.Name, nonce, r.Revision+1
+		if r.Writes = append(r.Writes, nonce); len(r.Writes) > maxWrites {
+			r.Writes = r.Writes[1:]
+		}
+		tried = r.Revision
+		if _, err = s.putJSON(ctx, name, r, o.etag); !errors.Is(err, errTaken) {
+			return tried, err
+		}
+		if err := pause(ctx); err != nil {
+			return 0, err
+		}
 	}
-	return r.Revision, nil
 }
 
 // ScanRecords implements [store.Records].
@@ -117,31 +150,24 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 			yield(store.Record{}, err)
 			return
 		}
-		prefix := project + "/records/" + kind + "/"
-		var names []string
-		for o, err := range s.list(ctx, prefix, "") {
-			if err != nil {
-				yield(store.Record{}, fail(project+"/"+kind, err))
-				return
-			}
-			if name := strings.ReplaceAll(strings.TrimPrefix(*o.Key, prefix), "!", "/"); name > after {
-				names = append(names, name)
-			}
+		names, err := s.recordNames(ctx, project, kind, after)
+		if err != nil {
+			yield(store.Record{}, fail(project+"/"+kind, err))
+			return
 		}
-		slices.Sort(names)
 		var objects []string
 		for _, name := range names {
-			objects = append(objects, recordName(store.RecordKey{Project: project, Kind: kind, Name: name}))
+			objects = append(objects, s.recordName(store.RecordKey{Project: project, Kind: kind, Name: name}))
 		}
 		i := 0
 		for body, err := range s.fetch(ctx, objects) {
 			k := store.RecordKey{Project: project, Kind: kind, Name: names[i]}
 			i++
 			var r recordBody
-			if err == nil {
-				err = read(object{body: body}, &r)
+			if err == nil && json.Unmarshal(body, &r) != nil {
+				err = store.ErrDamaged
 			}
-			if r.Gone && err == nil {
+			if err == nil && !r.there() {
 				continue
 			}
 			if !yield(store.Record{Key: k, Value: r.Value, Revision: r.Revision}, fail(k, err)) || err != nil {
@@ -149,6 +175,30 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 			}
 		}
 	}
+}
+
+// recordNames returns the names of the records of a kind after one, in order.
+func (s *Store) recordNames(ctx context.Context, project, kind, after string) ([]string, error) {
+	folder := recordFolder(project, kind)
+	var names []string
+	for o, err := range s.list(ctx, folder) {
+		if err != nil {
+			return nil, err
+		}
+		name := strings.ReplaceAll(strings.TrimPrefix(*o.Key, folder), "!", "/")
+		if strings.HasPrefix(name, "~") { // too long for the name of an object
+			var r recordBody
+			if _, err := s.getJSON(ctx, *o.Key, &r); err != nil {
+				return nil, err
+			}
+			name = r.Name
+		}
+		if name > after {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, nil
 }
 
 // Now implements [store.Records]. The server reports its time with every

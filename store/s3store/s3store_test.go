@@ -4,16 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/s3store"
@@ -21,20 +16,7 @@ import (
 )
 
 // bucket starts a server in this process and returns a client of it, with a bucket.
-func bucket(t testing.TB) *s3.Client {
-	t.Helper()
-	backend := s3mem.New()
-	srv := httptest.NewServer(gofakes3.New(backend, gofakes3.WithLogger(gofakes3.StdLog(log.New(io.Discard, "", 0)))).Server())
-	t.Cleanup(srv.Close)
-	if err := backend.CreateBucket("agents"); err != nil {
-		t.Fatal(err)
-	}
-	return s3.New(s3.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(srv.URL), UsePathStyle: true,
-		Credentials:                credentials.NewStaticCredentialsProvider("key", "secret", ""),
-		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
-	})
-}
+func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 
 func TestS3(t *testing.T) {
 	client := bucket(t)
@@ -138,38 +120,72 @@ func TestCompactWhileLoading(t *testing.T) {
 	}
 }
 
-// What is not ours is an error.
+// What is not as it was written is an error, for whoever reads and whoever appends.
 func TestDamaged(t *testing.T) {
-	client := bucket(t)
-	s := s3store.New(client, "agents", "")
-	for i, body := range []string{"hello", "", "{\"batch\":\"x\"}\n{\"cut", "[]\n"} {
-		k := key(i)
-		name := fmt.Sprintf("p/sessions/%s/-/%012d", k.Session, 1)
-		if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("agents"), Key: &name, Body: strings.NewReader(body)}); err != nil {
-			t.Fatal(err)
-		}
-		var last error
-		for _, err := range s.Load(t.Context(), k) {
-			last = err
-		}
-		if !errors.Is(last, store.ErrDamaged) {
-			t.Errorf("%q: Load = %v", body, last)
-		}
-		if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte("{}")}}); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("%q: Append = %v", body, err)
+	for name, damage := range map[string]func(body string) string{
+		"garbage":  func(string) string { return "hello" },
+		"empty":    func(string) string { return "" },
+		"cut off":  func(body string) string { return body[:len(body)-3] },
+		"longer":   func(body string) string { return body + "{}\n" },
+		"reversed": func(body string) string { return strings.Replace(body, "-{", "--", 1) },
+		"gone":     nil,
+	} {
+		for _, folder := range []string{"p/parts/", "p/heads/"} {
+			if folder == "p/heads/" && (damage == nil || name == "reversed") {
+				continue // a session without a head does not exist
+			}
+			t.Run(name+" in "+folder, func(t *testing.T) {
+				client := bucket(t)
+				k := key(1)
+				s := s3store.New(client, "agents", "")
+				add(t, s, k, "b1", `{"uuid":"1"}`)
+				add(t, s, k, "b2", `{"uuid":"2"}`)
+				breakObject(t, client, folder, damage)
+				for _, s := range []*s3store.Store{s3store.New(client, "agents", ""), s3store.New(client, "agents", "")} {
+					var last error
+					for _, err := range s.Load(t.Context(), k) {
+						last = err
+					}
+					if !errors.Is(last, store.ErrDamaged) {
+						t.Errorf("Load = %v", last)
+					}
+					if err := s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte("{}")}}); !errors.Is(err, store.ErrDamaged) {
+						t.Errorf("Append = %v", err)
+					}
+					if err := s.Compact(t.Context(), k); !errors.Is(err, store.ErrDamaged) {
+						t.Errorf("Compact = %v", err)
+					}
+				}
+			})
 		}
 	}
-	k := key(9)
-	for _, n := range []int{1, 3} {
-		name := fmt.Sprintf("p/sessions/%s/-/%012d", k.Session, n)
-		if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("agents"), Key: &name, Body: strings.NewReader("{}\n{}\n")}); err != nil {
+}
+
+// breakObject damages the first object of a folder, or removes it.
+func breakObject(t *testing.T, client *s3.Client, folder string, damage func(string) string) {
+	t.Helper()
+	bucket := aws.String("agents")
+	list, err := client.ListObjectsV2(t.Context(), &s3.ListObjectsV2Input{Bucket: bucket, Prefix: &folder})
+	if err != nil || len(list.Contents) == 0 {
+		t.Fatalf("%s: %v", folder, err)
+	}
+	name := list.Contents[0].Key
+	if damage == nil {
+		if _, err := client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: bucket, Key: name}); err != nil {
 			t.Fatal(err)
 		}
+		return
 	}
-	for _, err := range s.Load(t.Context(), k) {
-		if !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("a part is missing: %v", err)
-		}
+	o, err := client.GetObject(t.Context(), &s3.GetObjectInput{Bucket: bucket, Key: name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(o.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: bucket, Key: name, Body: strings.NewReader(damage(string(body)))}); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"sync"
@@ -223,6 +224,25 @@ func clockRuns(s *subject) {
 	for two := one; !two.After(one); s.tick() { // it may tell whole seconds
 		if two, err = other.Now(s.t.Context()); err != nil || two.Before(one) || two.Sub(one) > time.Minute || time.Since(begin) > 10*time.Second {
 			s.t.Fatalf("%v, then %v, %v", one, two, err)
+		}
+	}
+}
+
+// sorted scans the records of a kind, wants these names in order, and yields them.
+func (s *subject) sorted(r store.Records, project, kind string, names []string) iter.Seq[store.Record] {
+	return func(yield func(store.Record) bool) {
+		slices.Sort(names)
+		got := collect(s.t, r.ScanRecords(s.t.Context(), project, kind, ""))
+		if len(got) != len(names) {
+			s.t.Fatalf("%d records, want %d", len(got), len(names))
+		}
+		for i, rec := range got {
+			if rec.Key.Name != names[i] {
+				s.t.Fatalf("record %d is %s, want %s", i, rec.Key.Name, names[i])
+			}
+			if !yield(rec) {
+				return
+			}
 		}
 	}
 }

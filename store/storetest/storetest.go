@@ -57,6 +57,8 @@ func Run(t *testing.T, target Target) {
 	if _, ok := s.(store.Records); ok {
 		group("Records", records())
 	}
+	group("Input", inputs())
+	group("Races", races())
 }
 
 // contract is one promise of a store.
