@@ -101,11 +101,18 @@ func skimmed(t *testing.T, data []byte) {
 	}
 }
 
-// Texts of all lengths, with escapes everywhere: also where a page of the scanner
-// ends.
+// Texts of many lengths, with escapes everywhere: also where a page of the scanner
+// (2 KiB) ends.
 func TestScannerLongText(t *testing.T) {
 	for _, part := range []string{`\n`, `a\"`, `\u00e9é`, `\ud83d\ude00abc`, `plain text, \\`} {
-		for n := 1; n < 3000; n += 1 + n/40 {
+		one, _ := slowly[string]([]byte(`"` + part + `"`))()
+		var counts []int
+		for _, length := range []int{0, 2 << 10, 4 << 10} {
+			for near := -10; near <= 10; near++ {
+				counts = append(counts, max(1, length/len(one.(string))+near))
+			}
+		}
+		for _, n := range counts {
 			for pad := range 9 {
 				in := []byte(`"` + strings.Repeat("x", pad) + strings.Repeat(part, n) + `"`)
 				var s jsonx.Scanner
