@@ -12,7 +12,7 @@ import (
 func (t *Transcript) WantRan(tb TB, tool string) {
 	tb.Helper()
 	if u := t.Tool(tb, tool); !u.Ran {
-		tb.Errorf("the tool %s did not run: %s", tool, fate(u))
+		tb.Errorf("the tool %s did not run: %s", tool, outcome(u))
 	}
 }
 
@@ -22,7 +22,7 @@ func (t *Transcript) WantDenied(tb TB, tool, text string) {
 	tb.Helper()
 	u := t.Tool(tb, tool)
 	if u.Ran || !strings.Contains(u.Output, text) {
-		tb.Errorf("the tool %s was not denied with %q: %s", tool, text, fate(u))
+		tb.Errorf("the tool %s was not denied with %q: %s", tool, text, outcome(u))
 	}
 }
 
@@ -31,12 +31,12 @@ func (t *Transcript) WantDenied(tb TB, tool, text string) {
 func (t *Transcript) WantDecision(tb TB, tool string, want permission.Behavior) {
 	tb.Helper()
 	if u := t.Tool(tb, tool); !u.Asked || u.Decision != want {
-		tb.Errorf("decision on %s is not %q: %s", tool, want, fate(u))
+		tb.Errorf("decision on %s is not %q: %s", tool, want, outcome(u))
 	}
 }
 
-// fate says what became of a tool call.
-func fate(u *ToolUse) string {
+// outcome says what became of a tool call.
+func outcome(u *ToolUse) string {
 	var parts []string
 	if u.Asked {
 		parts = append(parts, "the client was asked and said "+string(u.Decision))

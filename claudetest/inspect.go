@@ -51,7 +51,7 @@ type HookCall struct {
 
 // Tools returns the tool calls of the session in order.
 func (t *Transcript) Tools() []*ToolUse {
-	calls := newFates()
+	calls := newToolUses()
 	for _, e := range t.Entries() {
 		if f, err := wire.Parse(e.Msg); err == nil {
 			calls.take(e.Dir, f)

@@ -97,7 +97,7 @@ type outcome struct {
 func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (any, error) {
 	done := make(chan outcome, 1)
 	go func() {
-		deepen(0)
+		growStack(0)
 		o := outcome{err: errors.New("the tool ended its goroutine")}
 		defer func() {
 			if v := recover(); v != nil {
@@ -112,11 +112,11 @@ func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (any, error) 
 	return o.out, o.err
 }
 
-// deepen grows the stack of a new goroutine at once, and not step by step in the
+// growStack grows the stack of a new goroutine at once, and not step by step in the
 // depth of a decoder.
 //
 //go:noinline
-func deepen(i int) byte {
+func growStack(i int) byte {
 	var room [10 << 10]byte
 	return room[i]
 }

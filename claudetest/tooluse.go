@@ -10,9 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// fates follows tool calls through a session: who was asked about them, and
+// toolUses follows tool calls through a session: who was asked about them, and
 // what they said.
-type fates struct {
+type toolUses struct {
 	all     []*ToolUse
 	byID    map[string]*ToolUse
 	asked   map[wire.ID]*ToolUse // by can_use_tool
@@ -29,15 +29,15 @@ type hooked struct {
 	callback string
 }
 
-func newFates() *fates {
-	return &fates{
+func newToolUses() *toolUses {
+	return &toolUses{
 		byID: make(map[string]*ToolUse), asked: make(map[wire.ID]*ToolUse), hooked: make(map[wire.ID]hooked),
 		block: make(map[string]bool), settled: make(map[*ToolUse]bool), refused: make(map[*ToolUse]bool),
 	}
 }
 
 // take takes the next line of the session.
-func (t *fates) take(dir Dir, f wire.Frame) {
+func (t *toolUses) take(dir Dir, f wire.Frame) {
 	switch {
 	case f.Type == wire.TypeRequest:
 		if r, err := f.Request(); err == nil && dir == DirOut {
@@ -57,7 +57,7 @@ func (t *fates) take(dir Dir, f wire.Frame) {
 }
 
 // register notes which callbacks block when they fail.
-func (t *fates) register(r wire.Request) {
+func (t *toolUses) register(r wire.Request) {
 	var init struct {
 		Hooks map[string][]struct {
 			IDs       []string `json:"hookCallbackIds"`
@@ -77,7 +77,7 @@ func (t *fates) register(r wire.Request) {
 }
 
 // question notes that somebody is asked about a call.
-func (t *fates) question(r wire.Request) {
+func (t *toolUses) question(r wire.Request) {
 	var q struct {
 		ToolUseID string    `json:"tool_use_id"`
 		Callback  string    `json:"callback_id"`
@@ -94,7 +94,7 @@ func (t *fates) question(r wire.Request) {
 	}
 }
 
-func (t *fates) answer(r wire.Response) {
+func (t *toolUses) answer(r wire.Response) {
 	if use := t.asked[r.ID]; use != nil {
 		use.decided(r)
 		t.settle(use, use.Decision)
@@ -130,7 +130,7 @@ func (t *fates) answer(r wire.Response) {
 
 // settle takes an answer to the question whether a call may run. The first one
 // counts; one that is no decision denies.
-func (t *fates) settle(use *ToolUse, b permission.Behavior) {
+func (t *toolUses) settle(use *ToolUse, b permission.Behavior) {
 	if !t.settled[use] {
 		t.settled[use] = true
 		t.refused[use] = t.refused[use] || b != permission.BehaviorAllow
@@ -139,7 +139,7 @@ func (t *fates) settle(use *ToolUse, b permission.Behavior) {
 
 // withdraw takes back a question: nobody waits for the answer any more. A call
 // does not run without it.
-func (t *fates) withdraw(id wire.ID) {
+func (t *toolUses) withdraw(id wire.ID) {
 	if use := t.asked[id]; use != nil {
 		t.settle(use, "")
 	}
@@ -149,7 +149,7 @@ func (t *fates) withdraw(id wire.ID) {
 }
 
 // message takes what a message says of calls.
-func (t *fates) message(f wire.Frame) {
+func (t *toolUses) message(f wire.Frame) {
 	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -179,7 +179,7 @@ func (t *fates) message(f wire.Frame) {
 
 // uses returns the calls so far. One whose question was never answered, because
 // the client had gone, did not run.
-func (t *fates) uses() []*ToolUse {
+func (t *toolUses) uses() []*ToolUse {
 	for _, u := range t.all {
 		u.Ran = u.Done && !t.refused[u] && (!u.Asked || t.settled[u])
 	}
