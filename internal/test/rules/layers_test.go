@@ -21,7 +21,7 @@ func layers() [][]string {
 		{"internal/wire", "internal/operation", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror"},
 		{".", "host"},
-		{"tool", "claudetest", "store/storetest"},
+		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/inspect", "internal/tee"},
 		{"cmd/...", "examples/...", "internal/test/bench/...", "internal/test/parity", "internal/test/faults"},
 	}

@@ -1,0 +1,332 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Inbox is what people see of the questions. Its methods may be called from any
+// goroutine.
+type Inbox interface {
+	// Get returns a question, or [store.ErrNotFound].
+	Get(ctx context.Context, id string) (Question, error)
+	// List yields the questions that the filter selects, in no particular
+	// order.
+	List(ctx context.Context, f Filter) iter.Seq2[Question, error]
+	// Watch yields the questions that the filter selects, and from then on
+	// each one that appears or changes, until ctx ends or the loop is left. A
+	// question that no longer matches is yielded once more as it is now.
+	Watch(ctx context.Context, f Filter) iter.Seq2[Question, error]
+	// Decide takes a decision and returns the question. Of several decisions
+	// the first counts: a later one gets a [*DecidedError], but the same
+	// decision by the same person again is not an error. Other errors:
+	// [ErrGone], [ErrChanged], [ErrForbidden], [ErrInvalid],
+	// [store.ErrNotFound].
+	Decide(ctx context.Context, id string, a Answer) (Question, error)
+}
+
+// Questions is the inbox of a project, kept in the records of a store. Besides
+// what people do, it has what a gate does: ask, release, settle. It may be used
+// by several goroutines, and by several processes that share the store.
+type Questions struct {
+	records store.Records
+	project string
+	poll    time.Duration
+
+	mu      sync.Mutex
+	changed chan struct{} // closed at the next change made here
+}
+
+var _ Inbox = (*Questions)(nil)
+
+// kind is the kind of the records.
+const kind = "question"
+
+// defaultPoll is how often Watch looks for what other processes changed.
+const defaultPoll = time.Second
+
+// On returns the inbox of a project.
+func On(r store.Records, project string) *Questions {
+	return &Questions{records: r, project: project, poll: defaultPoll, changed: make(chan struct{})}
+}
+
+// Ask puts a question into the inbox and returns it as it stands there. Asking
+// about the same call again returns the question that exists, whatever its
+// state, so that a process that was restarted finds the answer to what its
+// predecessor asked. If that question has another input, Ask returns
+// [ErrChanged]. With a fence, Ask is refused in the same cases as an append.
+func (qs *Questions) Ask(ctx context.Context, q Question, f store.Fence) (Question, error) {
+	if err := q.check(); err != nil {
+		return Question{}, err
+	}
+	now, err := qs.records.Now(ctx)
+	if err != nil {
+		return Question{}, err
+	}
+	q.ID, q.Digest = idOf(q.Conversation, q.ToolUseID), Digest(q.Input)
+	q.State, q.Asked, q.Deadline = Open, now, time.Time{}
+	if q.Lifetime > 0 {
+		q.Deadline = now.Add(q.Lifetime)
+	}
+	q.Answer, q.Outcome, q.Ended, q.Successor = nil, "", time.Time{}, ""
+	value, err := q.encode()
+	if err != nil {
+		return Question{}, err
+	}
+	_, err = qs.records.PutRecord(ctx, qs.key(q.ID), value, 0, f)
+	if errors.Is(err, store.ErrConflict) {
+		known, err := qs.load(ctx, q.ID)
+		if err == nil && known.Digest != q.Digest {
+			err = about(q.ID, ErrChanged)
+		}
+		return known.Question, err
+	}
+	if err != nil {
+		return Question{}, about(q.ID, err)
+	}
+	qs.announce()
+	return q, nil
+}
+
+func (q *Question) check() error {
+	lacks := ""
+	switch {
+	case q.Conversation == "":
+		lacks = "conversation"
+	case q.Tool == "":
+		lacks = "tool"
+	case q.ToolUseID == "":
+		lacks = "tool use id"
+	case !jsonx.Valid(q.Input):
+		lacks = "input"
+	default:
+		return nil
+	}
+	return fmt.Errorf("claude: approval: %w: the question has no %s", ErrInvalid, lacks)
+}
+
+// encode encodes a question. What only helps a person to decide is left out if
+// the record would become too large.
+func (q Question) encode() ([]byte, error) {
+	value, err := jsonx.Marshal(&q)
+	if err == nil && len(value) > store.MaxRecord && q.Diff != "" {
+		q.Diff = ""
+		value, err = jsonx.Marshal(&q)
+	}
+	if err != nil {
+		return nil, about(q.ID, err)
+	}
+	return value, nil
+}
+
+// Get implements [Inbox].
+func (qs *Questions) Get(ctx context.Context, id string) (Question, error) {
+	v, err := qs.load(ctx, id)
+	return v.Question, err
+}
+
+// List implements [Inbox].
+func (qs *Questions) List(ctx context.Context, f Filter) iter.Seq2[Question, error] {
+	return func(yield func(Question, error) bool) {
+		for v, err := range qs.scan(ctx) {
+			if err != nil {
+				yield(Question{}, err)
+				return
+			}
+			if f.matches(&v.Question) && !yield(v.Question, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Decide implements [Inbox].
+func (qs *Questions) Decide(ctx context.Context, id string, a Answer) (Question, error) {
+	if err := a.check(); err != nil {
+		return Question{}, about(id, err)
+	}
+	return qs.change(ctx, id, store.Fence{}, func(q *Question, now time.Time) error {
+		switch {
+		case !q.MayDecide(a.By):
+			return about(id, ErrForbidden)
+		case q.Digest != a.Digest:
+			return about(id, ErrChanged)
+		case q.State == Gone:
+			return &GoneError{ID: id, Outcome: q.Outcome, Successor: q.Successor}
+		case q.Answer != nil && q.Answer.same(&a):
+			return errUnchanged
+		case q.Answer != nil:
+			return &DecidedError{ID: id, By: q.Answer.By, At: q.Answer.At, Answer: *q.Answer}
+		case q.State != Open:
+			return &StateError{ID: id, State: q.State, Want: Decided}
+		}
+		a.At = now
+		q.State, q.Answer = Decided, &a
+		return nil
+	})
+}
+
+func (a *Answer) check() error {
+	switch {
+	case a.By == "":
+		return fmt.Errorf("%w: the answer does not say who decided", ErrInvalid)
+	case a.Decision.Behavior() == "":
+		return fmt.Errorf("%w: the answer neither allows nor denies", ErrInvalid)
+	}
+	for _, rule := range a.Always {
+		if _, err := permission.ParseRule(rule); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	// The record must hold the decision, and a changed input must be an object.
+	data, err := a.Decision.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	return json.Unmarshal(data, &a.Decision)
+}
+
+// Forget removes questions that were settled or gone before a time of the
+// store's clock, and returns how many.
+func (qs *Questions) Forget(ctx context.Context, before time.Time) (int, error) {
+	n := 0
+	for v, err := range qs.scan(ctx) {
+		if err != nil {
+			return n, err
+		}
+		if !v.State.over() || !v.Ended.Before(before) {
+			continue
+		}
+		err := qs.records.DropRecord(ctx, qs.key(v.ID), v.revision, store.Fence{})
+		if err == nil {
+			n++
+		} else if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+			return n, about(v.ID, err)
+		}
+	}
+	return n, nil
+}
+
+func (qs *Questions) key(id string) store.RecordKey {
+	return store.RecordKey{Project: qs.project, Kind: kind, Name: id}
+}
+
+// version is a question with the revision of its record.
+type version struct {
+	Question
+	revision int64
+}
+
+func (qs *Questions) load(ctx context.Context, id string) (version, error) {
+	if !isID(id) {
+		return version{}, about(id, store.ErrNotFound)
+	}
+	r, err := qs.records.GetRecord(ctx, qs.key(id))
+	if err != nil {
+		return version{}, about(id, err)
+	}
+	return qs.read(ctx, r)
+}
+
+// scan yields all questions of the project.
+func (qs *Questions) scan(ctx context.Context) iter.Seq2[version, error] {
+	return func(yield func(version, error) bool) {
+		for r, err := range qs.records.ScanRecords(ctx, qs.project, kind, "") {
+			var v version
+			if err == nil {
+				v, err = qs.read(ctx, r)
+			}
+			if errors.Is(err, store.ErrNotFound) {
+				continue // forgotten since
+			}
+			if !yield(v, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// read decodes a record. A question whose time is over ends here: nobody
+// watches the clock for that, whoever sees it first writes it down, and wakes
+// nobody.
+func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) {
+	v := version{revision: r.Revision}
+	if err := jsonx.Unmarshal(r.Value, &v.Question); err != nil {
+		return version{}, fmt.Errorf("claude: approval: %w: record %s: %w", store.ErrDamaged, r.Key, err)
+	}
+	if v.State != Open || v.Deadline.IsZero() {
+		return v, nil
+	}
+	now, err := qs.records.Now(ctx)
+	if err != nil || !v.expired(now) {
+		return v, err
+	}
+	v.end(Expired, now)
+	v.revision, err = qs.put(ctx, &v.Question, v.revision, store.Fence{})
+	if errors.Is(err, store.ErrConflict) {
+		return qs.load(ctx, v.ID) // somebody was faster
+	}
+	return v, err
+}
+
+func (q *Question) end(o Outcome, now time.Time) {
+	q.State, q.Outcome, q.Ended = o.state(), o, now
+}
+
+// errUnchanged is what a step returns that has nothing to write.
+var errUnchanged = errors.New("unchanged")
+
+// change takes one step of a question: it reads it, lets step change it, and
+// writes it if nobody else has changed it since; otherwise it begins again. It
+// returns the question as it stands. An error of step ends it.
+func (qs *Questions) change(ctx context.Context, id string, f store.Fence, step func(q *Question, now time.Time) error) (Question, error) {
+	for {
+		v, err := qs.load(ctx, id)
+		if err != nil {
+			return Question{}, err
+		}
+		now, err := qs.records.Now(ctx)
+		if err != nil {
+			return v.Question, err
+		}
+		if v.expired(now) {
+			continue // load writes it down
+		}
+		q := v.Question
+		switch err := step(&q, now); {
+		case errors.Is(err, errUnchanged):
+			return v.Question, nil
+		case err != nil:
+			return v.Question, err
+		}
+		_, err = qs.put(ctx, &q, v.revision, f)
+		if err == nil {
+			return q, nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return v.Question, err
+		}
+	}
+}
+
+func (qs *Questions) put(ctx context.Context, q *Question, revision int64, f store.Fence) (int64, error) {
+	value, err := q.encode()
+	if err != nil {
+		return 0, err
+	}
+	next, err := qs.records.PutRecord(ctx, qs.key(q.ID), value, revision, f)
+	if err != nil {
+		return 0, about(q.ID, err)
+	}
+	qs.announce()
+	return next, nil
+}

@@ -1,0 +1,199 @@
+package approval
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Question is a tool call that a person must decide. It is a value; changing it
+// does not change the inbox.
+type Question struct {
+	// ID names the question in its project. [Questions.Ask] sets it: the same
+	// call of a conversation always has the same id.
+	ID string `json:"id"`
+	// Conversation is who asks.
+	Conversation string `json:"conversation"`
+	// Prompt is the id of the prompt that the agent is working on, if known.
+	Prompt string `json:"prompt,omitzero"`
+
+	Tool      string          `json:"tool"`
+	ToolUseID string          `json:"toolUseId"`
+	Input     json.RawMessage `json:"input"`
+	// Digest identifies the input; see [Digest]. Ask sets it.
+	Digest string `json:"digest"`
+	// Agent is the id of the subagent that made the call; empty for the main
+	// thread. A subagent's call cannot be deferred: its process waits.
+	Agent string `json:"agent,omitzero"`
+	// Repeatable allows the call to run again if it is not known whether it
+	// ran before.
+	Repeatable bool `json:"repeatable,omitzero"`
+
+	// Reason says why a person is asked.
+	Reason string `json:"reason,omitzero"`
+	// Diff shows what an edit would change.
+	Diff string `json:"diff,omitzero"`
+	// Plan is the text of the plan to approve, and PlanPath its file.
+	Plan     string `json:"plan,omitzero"`
+	PlanPath string `json:"planPath,omitzero"`
+
+	// Deciders may decide. Empty: anyone who has the inbox.
+	Deciders []string `json:"deciders,omitempty"`
+	// Lifetime is how long the question can be decided, counted by the clock
+	// of the store from when it is asked. 0 means without end. It is not
+	// stored; Deadline is.
+	Lifetime time.Duration `json:"-"`
+
+	// The rest is set by the inbox.
+
+	State State `json:"state"`
+	// Asked is when the question was first asked, by the clock of the store.
+	Asked time.Time `json:"asked"`
+	// Deadline is when the question expires; the zero time if it never does.
+	Deadline time.Time `json:"deadline,omitzero"`
+	// Deferred reports that no process waits for the decision: the
+	// conversation sleeps, and must be woken to learn it.
+	Deferred bool `json:"deferred,omitzero"`
+	// Answer is the decision, from [Decided] on.
+	Answer *Answer `json:"answer,omitzero"`
+	// Outcome says how a [Settled] or [Gone] question ended.
+	Outcome Outcome `json:"outcome,omitzero"`
+	// Ended is when it was settled or gone.
+	Ended time.Time `json:"ended,omitzero"`
+	// Successor is the question that replaced one that was superseded.
+	Successor string `json:"successor,omitzero"`
+}
+
+// Answer is a person's decision.
+type Answer struct {
+	// Decision allows the call, with its input or another, or denies it.
+	Decision permission.Decision `json:"decision"`
+	// By names who decided.
+	By string `json:"by"`
+	// Digest is the digest of the input that was shown to them.
+	Digest string `json:"digest"`
+	// Always are rules, such as "Bash(go test:*)", that the conversation
+	// should allow from now on without asking.
+	Always []string `json:"always,omitempty"`
+	// At is when the inbox took the decision, by the clock of the store.
+	At time.Time `json:"at,omitzero"`
+}
+
+// same reports whether two answers decide the same.
+func (a *Answer) same(b *Answer) bool {
+	x, errX := a.Decision.MarshalJSON()
+	y, errY := b.Decision.MarshalJSON()
+	return errX == nil && errY == nil && bytes.Equal(x, y) && a.By == b.By && slices.Equal(a.Always, b.Always)
+}
+
+// State is how far a question has come.
+type State string
+
+// The states of a question.
+const (
+	Open     State = "open"     // waits for a person
+	Decided  State = "decided"  // the call has not learned the decision yet
+	Released State = "released" // the call was allowed and may be running
+	Settled  State = "settled"  // it is known how the call ended
+	Gone     State = "gone"     // can no longer be decided
+)
+
+// Waiting returns the states of a question that is not over.
+func Waiting() []State { return []State{Open, Decided, Released} }
+
+// over reports whether nothing can happen to the question anymore.
+func (s State) over() bool { return s == Settled || s == Gone }
+
+// Outcome says how a question ended.
+type Outcome string
+
+// The outcomes. The first four are of settled questions, the others of those
+// that are gone.
+const (
+	Ran     Outcome = "ran"     // the tool ran
+	Failed  Outcome = "failed"  // the tool ran and returned an error
+	Denied  Outcome = "denied"  // the call was denied
+	Unknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
+
+	Expired    Outcome = "expired"    // nobody decided in time
+	Withdrawn  Outcome = "withdrawn"  // the agent no longer asks
+	Superseded Outcome = "superseded" // another question replaced it
+	Deleted    Outcome = "deleted"    // the conversation was deleted
+)
+
+// state returns the state in which a question has the outcome.
+func (o Outcome) state() State {
+	switch o {
+	case Ran, Failed, Denied, Unknown:
+		return Settled
+	case Expired, Withdrawn, Superseded, Deleted:
+		return Gone
+	}
+	return ""
+}
+
+// MayDecide reports whether the question may be decided by that person.
+func (q *Question) MayDecide(by string) bool {
+	return len(q.Deciders) == 0 || slices.Contains(q.Deciders, by)
+}
+
+// Request returns the question as the request of a permission callback, so that
+// everything that describes, checks or answers such requests works for it.
+func (q *Question) Request() *permission.Request {
+	return &permission.Request{ToolName: q.Tool, Input: q.Input, ToolUseID: q.ToolUseID, AgentID: q.Agent}
+}
+
+// expired reports whether an open question can no longer be decided.
+func (q *Question) expired(now time.Time) bool {
+	return q.State == Open && !q.Deadline.IsZero() && !now.Before(q.Deadline)
+}
+
+// Filter selects questions.
+type Filter struct {
+	Conversation string  // only those of one conversation; empty: of all
+	States       []State // only those in one of these states; empty: in any
+	Decider      string  // only those that this person may decide; empty: all
+}
+
+// matches reports whether the filter selects the question.
+func (f *Filter) matches(q *Question) bool {
+	return (f.Conversation == "" || f.Conversation == q.Conversation) &&
+		(len(f.States) == 0 || slices.Contains(f.States, q.State)) &&
+		(f.Decider == "" || q.MayDecide(f.Decider))
+}
+
+// Digest identifies an input: the SHA-256 of its JSON without blanks, in
+// hexadecimal digits.
+func Digest(input json.RawMessage) string {
+	var compact bytes.Buffer
+	if json.Compact(&compact, input) != nil {
+		compact.Reset()
+		compact.Write(input)
+	}
+	sum := sha256.Sum256(compact.Bytes())
+	return hex.EncodeToString(sum[:])
+}
+
+// idOf makes the id of a question. Everybody who asks about a call finds the
+// same record, without a search.
+func idOf(conversation, toolUseID string) string {
+	sum := sha256.Sum256([]byte(conversation + "\x00" + toolUseID))
+	return idForm.EncodeToString(sum[:idBytes])
+}
+
+// idBytes are enough that nobody can make two calls share a question.
+const idBytes = 16
+
+var idForm = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+
+// isID reports whether a question can have that id. It comes from requests.
+func isID(id string) bool {
+	b, err := idForm.DecodeString(id)
+	return err == nil && len(b) == idBytes && idForm.EncodeToString(b) == id
+}

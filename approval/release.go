@@ -1,0 +1,132 @@
+package approval
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Verdict is what to tell the CLI about a call.
+type Verdict struct {
+	Question Question
+	// Decision allows or denies the call. It is [permission.Pass] while the
+	// question is open.
+	Decision permission.Decision
+}
+
+// Pending reports whether nobody has decided yet.
+func (v *Verdict) Pending() bool { return v.Decision.Behavior() == "" }
+
+// Release returns the verdict on a call. If it allows the call, the question is
+// [Released] first, so that a crash after this moment cannot make the tool run
+// twice: asked again, Release denies the call with the outcome [Unknown], unless
+// the question is repeatable. With a fence, Release is refused in the same
+// cases as an append; the call must then not run.
+func (qs *Questions) Release(ctx context.Context, id string, f store.Fence) (Verdict, error) {
+	var d permission.Decision
+	q, err := qs.change(ctx, id, f, func(q *Question, now time.Time) (err error) {
+		d, err = q.release(now)
+		return err
+	})
+	if err != nil {
+		return Verdict{Question: q}, err
+	}
+	return Verdict{Question: q, Decision: d}, nil
+}
+
+// release takes the step that comes with giving the verdict.
+func (q *Question) release(now time.Time) (permission.Decision, error) {
+	switch q.State {
+	case Open:
+		return permission.Pass(), errUnchanged
+	case Decided:
+		if q.Answer.Decision.Behavior() == permission.BehaviorAllow {
+			q.State = Released
+		} else {
+			q.end(Denied, now)
+		}
+		return q.Answer.Decision, nil
+	case Released:
+		if q.Repeatable {
+			return q.Answer.Decision, errUnchanged
+		}
+		q.end(Unknown, now)
+		return q.refusal(), nil
+	}
+	return q.refusal(), errUnchanged
+}
+
+// refusal is the verdict on a call whose question is over. The model must learn
+// whether a person refused: it reads a bare denial as one.
+func (q *Question) refusal() permission.Decision {
+	switch q.Outcome {
+	case Denied:
+		return q.Answer.Decision
+	case Unknown:
+		return permission.Deny("This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.")
+	case Ran, Failed:
+		return permission.Deny("This call ran before. It is not run a second time.")
+	case Expired:
+		return permission.Deny("Nobody decided about this call in time. It was not refused; ask again if it is still needed.")
+	}
+	return permission.Deny(fmt.Sprintf("The question about this call is over (%s). Ask again if it is still needed.", q.Outcome))
+}
+
+// Settle notes how a released call ended: [Ran], [Failed] or [Unknown]. The same
+// outcome again is not an error; otherwise a question that is not released is a
+// [*StateError].
+func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
+	if o != Ran && o != Failed && o != Unknown {
+		return about(id, fmt.Errorf("%w: %q is not how a call ends", ErrInvalid, o))
+	}
+	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
+		switch {
+		case q.State == Settled && q.Outcome == o:
+			return errUnchanged
+		case q.State == Settled && q.Outcome == Unknown:
+			// What was unknown is known now.
+		case q.State != Released:
+			return &StateError{ID: id, State: q.State, Want: Settled}
+		}
+		q.end(o, now)
+		return nil
+	})
+	return err
+}
+
+// Withdraw ends a question that is asked no longer: [Withdrawn], [Superseded] by
+// a successor, or [Deleted]. A question that is over stays as it is; one that
+// was released is a [*StateError], because its call may be running.
+func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, successor string, f store.Fence) error {
+	if o != Withdrawn && o != Superseded && o != Deleted {
+		return about(id, fmt.Errorf("%w: %q is not a reason to withdraw a question", ErrInvalid, o))
+	}
+	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
+		switch {
+		case q.State.over():
+			return errUnchanged
+		case q.State == Released:
+			return &StateError{ID: id, State: q.State, Want: Gone}
+		}
+		q.end(o, now)
+		q.Successor = successor
+		return nil
+	})
+	return err
+}
+
+// Defer notes that no process waits for the decision anymore, and returns the
+// question as it stands. If it is not open, somebody has decided in the
+// meantime: call Release instead.
+func (qs *Questions) Defer(ctx context.Context, id string, f store.Fence) (Question, error) {
+	return qs.change(ctx, id, f, func(q *Question, _ time.Time) error {
+		if q.State != Open || q.Deferred {
+			return errUnchanged
+		}
+		q.Deferred = true
+		return nil
+	})
+}
