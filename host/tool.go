@@ -100,6 +100,10 @@ func (c *Call) prepare() (json.RawMessage, error) {
 	return c.input, nil
 }
 
+// errDeferred is the end of a call that a hook deferred. The other calls of the
+// answer still run, and of several deferrals the last one counts.
+var errDeferred = errors.New("host: the call was deferred")
+
 // use runs calls and reports their results: calls that change nothing at the
 // same time, others one after another.
 func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
@@ -118,7 +122,9 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
 	if errors.Is(context.Cause(ctx), errInterrupted) {
 		return outputs, t.interrupted(true)
 	}
-	if err := errors.Join(errs...); err != nil {
+	if err := errors.Join(errs...); errors.Is(err, errDeferred) {
+		return outputs, t.over(ending{reason: message.EndToolDeferred})
+	} else if err != nil {
 		return outputs, err
 	}
 	return outputs, t.batch(ctx, calls, outputs)
@@ -195,7 +201,7 @@ func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, e
 		t.deferred = &message.ToolUseBlock{ID: c.ID, Name: c.Name, Input: c.input}
 		t.stop = "tool_deferred"
 		t.mu.Unlock()
-		return ToolOutput{}, HookOutcome{}, t.over(ending{reason: message.EndToolDeferred})
+		return ToolOutput{}, HookOutcome{}, errDeferred
 	}
 	refusal, err := t.permit(ctx, c, &pre)
 	if err != nil {
