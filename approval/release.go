@@ -118,6 +118,18 @@ func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, success
 	return err
 }
 
+// abandon ends a question that nobody decided while its process could wait.
+func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) error {
+	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
+		if q.State != Open {
+			return errUnchanged
+		}
+		q.end(Expired, now)
+		return nil
+	})
+	return err
+}
+
 // Defer notes that no process waits for the decision anymore, and returns the
 // question as it stands. If it is not open, somebody has decided in the
 // meantime: call Release instead.

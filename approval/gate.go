@@ -1,0 +1,356 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Options says what a gate asks people about, and how long it waits for them.
+// The zero value asks about every call and waits for two minutes.
+type Options struct {
+	// Needs reports whether a person must decide about a call, and why. The
+	// others are left to the CLI's rules. Nil: every call needs a person.
+	// Needs may be called several times at once.
+	Needs func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
+	// Patience is how long the process waits for a decision. Then the call is
+	// deferred: the turn ends, and the session can be closed until somebody
+	// decides. Zero means two minutes.
+	Patience time.Duration
+	// Lifetime is how long a question can be decided. 0 means without end.
+	Lifetime time.Duration
+	// Deciders may decide. Empty: anyone who has the inbox.
+	Deciders []string
+	// Repeatable reports whether a call may run again if it is not known
+	// whether it ran before. Nil: no call may.
+	Repeatable func(in *hook.PreToolUseInput) bool
+}
+
+const (
+	defaultPatience = 2 * time.Minute
+	// margin is how long the CLI waits for a hook beyond the gate's patience:
+	// enough to write the deferral down. Without a time limit of ours the CLI
+	// has its own, which denies the call.
+	margin = 30 * time.Second
+	// storing limits what is written after the question's own context has
+	// ended.
+	storing = 10 * time.Second
+)
+
+func (o *Options) patience() time.Duration {
+	if o.Patience > 0 {
+		return o.Patience
+	}
+	return defaultPatience
+}
+
+// Gate puts the tool calls of one session before people. Install it in the
+// options, connect, and attach the session:
+//
+//	gate := approval.NewGate(inbox, "user-42", fence, approval.Options{})
+//	err := gate.Install(opts)
+//	s, err := claude.Connect(ctx, opts)
+//	gate.Attach(s)
+//	…
+//	err = gate.Park(ctx)     // before Close
+//	err = s.Close()
+//
+// When a call is deferred, the turn ends with a result whose DeferredToolUse is
+// set. Close the session then, and send it nothing: the CLI would give the call
+// up. Once the question is decided, resume the session with a new gate; the CLI
+// asks about the call again, and the gate knows the answer.
+//
+// A gate is used for one session. Its methods may be called from any goroutine.
+type Gate struct {
+	inbox        *Questions
+	conversation string
+	fence        store.Fence
+	opts         Options
+
+	parked   chan struct{} // closed by Park
+	park     sync.Once
+	mu       sync.Mutex
+	session  *claude.Session
+	deferred string         // the id of the call that was deferred
+	waiting  sync.WaitGroup // calls that wait for a person
+}
+
+// NewGate makes the gate of a session. The fence proves that this process owns
+// the conversation; it may be zero if nobody else can.
+func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
+	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{})}
+}
+
+// Install adds the gate to the options of a session: a hook before every tool,
+// which blocks if it fails, hooks that notice how calls end, and a permission
+// callback unless there is one, because without it the CLI has neither
+// AskUserQuestion nor ExitPlanMode. It returns a [*claude.OptionError] for
+// options under which the hooks would not be asked.
+func (g *Gate) Install(o *claude.Options) error {
+	for _, settings := range []map[string]any{o.Settings, o.ManagedSettings} {
+		if off, _ := settings["disableAllHooks"].(bool); off {
+			return &claude.OptionError{Field: "Settings", Problem: "disableAllHooks would open the gate"}
+		}
+	}
+	before := hook.PreToolUse("", g.before).FailClosed().WithTimeout(g.opts.patience() + margin)
+	// The first hook sees the call first; a later one cannot undo a denial.
+	o.Hooks = append([]hook.Hook{before}, o.Hooks...)
+	o.Hooks = append(o.Hooks, hook.PostToolUse("", g.ran), hook.PostToolUseFailure("", g.failed))
+	if o.CanUseTool == nil {
+		o.CanUseTool = g.permit
+		if o.Timeouts.Callback >= 0 && o.Timeouts.Callback < g.opts.patience()+margin {
+			o.Timeouts.Callback = g.opts.patience() + margin
+		}
+	}
+	return nil
+}
+
+// Attach gives the gate the session it guards. Without it the gate cannot see
+// queued prompts and background agents, and defers nothing.
+func (g *Gate) Attach(s *claude.Session) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.session = s
+}
+
+// Park ends all waiting: a call that can be deferred is, every other is denied.
+// From then on a call that needs a person is not waited for. Park returns when
+// the answers were given; read the session until its result before you close
+// it. Without Park, Close would make the CLI record a refusal that nobody gave.
+func (g *Gate) Park(ctx context.Context) error {
+	g.park.Do(func() { close(g.parked) })
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		g.waiting.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Deferred returns the id of the question whose call was deferred, if one was.
+func (g *Gate) Deferred() (id string, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.deferred == "" {
+		return "", false
+	}
+	return idOf(g.conversation, g.deferred), true
+}
+
+// before is the hook before every call.
+func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+	if in.ToolName == "" || in.ToolUseID == "" {
+		return nil, errors.New("claude: approval: the call has no tool or no id")
+	}
+	// The CLI runs the other calls of an answer although one of them was
+	// deferred, and keeps the marker of the last one only.
+	if g.closed(in.ToolUseID) {
+		return hook.DenyTool("Another call of this answer waits for a person. Repeat this call when that one has its result."), nil
+	}
+	reason, needed := "", true
+	if g.opts.Needs != nil {
+		reason, needed = g.opts.Needs(ctx, in)
+	}
+	if !needed {
+		return nil, nil
+	}
+	q := g.question(in.ToolName, in.ToolUseID, in.ToolInput, in.AgentID)
+	q.Prompt, q.Reason = in.PromptID, reason
+	q.Repeatable = g.opts.Repeatable != nil && g.opts.Repeatable(in)
+	if in.ToolName == planTool {
+		q.Plan, q.PlanPath = newestPlan(in.TranscriptPath)
+	}
+	d, err := g.ask(ctx, q, in.AgentID == "")
+	if errors.Is(err, errDeferred) {
+		return hook.DeferTool(), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return output(d), nil
+}
+
+func output(d permission.Decision) *hook.PreToolUseOutput {
+	if d.Behavior() != permission.BehaviorAllow {
+		out := hook.DenyTool(d.Message())
+		if d.Interrupts() {
+			out.Common = hook.StopRun(d.Message())
+		}
+		return out
+	}
+	out := hook.AllowTool("")
+	if input, changed := d.Input(); changed {
+		out.UpdatedInput = input
+	}
+	return out
+}
+
+// permit is the permission callback. It is asked about what Needs leaves to the
+// CLI's rules and these leave to a person. Such a call cannot be deferred.
+func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.Decision, error) {
+	if g.closed(r.ToolUseID) {
+		return permission.Deny("Another call of this answer waits for a person. Repeat this call when that one has its result."), nil
+	}
+	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID)
+	q.Reason = r.Reason
+	d, err := g.ask(ctx, q, false)
+	if err == nil && d.Behavior() == permission.BehaviorAllow {
+		if input, changed := d.Input(); changed {
+			return permission.AllowWith(input), nil
+		}
+	}
+	return d, err
+}
+
+func (g *Gate) question(tool, toolUseID string, input []byte, agent string) Question {
+	return Question{
+		Conversation: g.conversation, Tool: tool, ToolUseID: toolUseID, Input: input, Agent: agent,
+		Deciders: g.opts.Deciders, Lifetime: g.opts.Lifetime,
+	}
+}
+
+// closed reports whether another call was deferred: then no call may run before
+// the session is closed.
+func (g *Gate) closed(toolUseID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.deferred != "" && g.deferred != toolUseID
+}
+
+// errDeferred means that the call is to be deferred.
+var errDeferred = errors.New("deferred")
+
+// ask asks a person and waits for the decision.
+func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
+	g.waiting.Add(1)
+	defer g.waiting.Done()
+	q, err := g.inbox.Ask(ctx, q, g.fence)
+	if err != nil {
+		return permission.Decision{}, err
+	}
+	patience := time.NewTimer(g.opts.patience())
+	defer patience.Stop()
+	over := false // the wait: the call is deferred as soon as it can be
+	for {
+		changed := g.inbox.nextChange()
+		v, err := g.inbox.Release(ctx, q.ID, g.fence)
+		if err == nil && !v.Pending() {
+			return v.Decision, nil
+		}
+		if ctx.Err() != nil {
+			return permission.Decision{}, g.leave(ctx, q.ID)
+		}
+		if err != nil {
+			return permission.Decision{}, err
+		}
+		if over {
+			return g.giveUp(ctx, q, deferrable)
+		}
+		over = g.wait(ctx, changed, patience.C)
+	}
+}
+
+// wait waits for something to look at. It returns true when the call shall be
+// waited for no longer.
+func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, patience <-chan time.Time) (over bool) {
+	poll := time.NewTimer(g.inbox.poll)
+	defer poll.Stop()
+	select {
+	case <-changed:
+	case <-poll.C:
+	case <-ctx.Done():
+	case <-patience:
+		return true
+	case <-g.parked:
+		return true
+	}
+	return false
+}
+
+// giveUp ends the wait for a question that is still open: the call is deferred
+// if it can be, else denied. A deferral beside a queued prompt or a background
+// agent would be lost, because the CLI starts a turn for either at once.
+func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
+	if deferrable && g.deferNow(q.ToolUseID) {
+		now, err := g.inbox.Defer(ctx, q.ID, g.fence)
+		switch {
+		case err != nil:
+			g.undefer()
+			return permission.Decision{}, err
+		case now.State == Open:
+			return permission.Decision{}, errDeferred
+		}
+		g.undefer() // decided at the last moment
+		v, err := g.inbox.Release(ctx, q.ID, g.fence)
+		return v.Decision, err
+	}
+	if err := g.inbox.abandon(ctx, q.ID, g.fence); err != nil {
+		return permission.Decision{}, err
+	}
+	v, err := g.inbox.Release(ctx, q.ID, g.fence) // a decision may have come first
+	return v.Decision, err
+}
+
+// deferNow reserves the deferral for a call. There is one in a session.
+func (g *Gate) deferNow(toolUseID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.session == nil || g.deferred != "" {
+		return false
+	}
+	if a := g.session.Activity(); a.Queued > 0 || a.Agents > 0 {
+		return false
+	}
+	g.deferred = toolUseID
+	return true
+}
+
+func (g *Gate) undefer() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.deferred = ""
+}
+
+// leave ends the wait for a call that the CLI waits for no longer. Only if the
+// CLI withdrew it does nobody need the question anymore; after a crash or a
+// Close the call may be asked about again.
+func (g *Gate) leave(ctx context.Context, id string) error {
+	cause := context.Cause(ctx)
+	if !errors.Is(cause, peer.ErrCancelled) {
+		return cause
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
+	defer cancel()
+	return errors.Join(cause, g.inbox.Withdraw(ctx, id, Withdrawn, "", g.fence))
+}
+
+// ran is the hook after a call that ran.
+func (g *Gate) ran(ctx context.Context, in *hook.PostToolUseInput) (*hook.PostToolUseOutput, error) {
+	return nil, g.settle(ctx, in.ToolUseID, Ran)
+}
+
+// failed is the hook after a call that failed.
+func (g *Gate) failed(ctx context.Context, in *hook.PostToolUseFailureInput) (*hook.ContextOutput, error) {
+	return nil, g.settle(ctx, in.ToolUseID, Failed)
+}
+
+// settle notes how a call ended, if it was released by a gate.
+func (g *Gate) settle(ctx context.Context, toolUseID string, o Outcome) error {
+	err := g.inbox.Settle(ctx, idOf(g.conversation, toolUseID), o, g.fence)
+	if _, other := errors.AsType[*StateError](err); other || errors.Is(err, store.ErrNotFound) {
+		return nil // nobody was asked about it, or it was denied
+	}
+	return err
+}
