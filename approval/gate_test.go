@@ -104,7 +104,7 @@ func TestGateDecidedInTime(t *testing.T) {
 				if len(results) > 0 {
 					t.Fatal("the turn ended before anybody decided")
 				}
-				time.Sleep(time.Minute)
+				<-time.After(time.Minute)
 				decide(c.answer)(t, g.inbox, g.only())
 				if r := <-results; r.Text != "Done." || r.DeferredToolUse != nil {
 					t.Errorf("result %q", r.Text)
@@ -170,7 +170,7 @@ func TestGateDefers(t *testing.T) {
 		}
 
 		// Tomorrow, in another process.
-		time.Sleep(24 * time.Hour)
+		<-time.After(24 * time.Hour)
 		decide(allow)(t, approval.On(db, "p"), q)
 		g = guard(t, db, approval.Options{Patience: time.Minute}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
 		if r := <-g.start(); r.Text != "Done." {

@@ -386,11 +386,11 @@ func TestExpiry(t *testing.T) {
 		asked := question("toolu_1")
 		asked.Lifetime = time.Hour
 		q := ask(t, in, asked)
-		time.Sleep(time.Hour - time.Nanosecond)
+		<-time.After(time.Hour - time.Nanosecond)
 		if got, err := in.Get(t.Context(), q.ID); err != nil || got.State != approval.Open {
 			t.Errorf("before the deadline: %s, %v", got.State, err)
 		}
-		time.Sleep(time.Nanosecond)
+		<-time.After(time.Nanosecond)
 		_, err := in.Decide(t.Context(), q.ID, allow(q, "ada"))
 		if gone, ok := errors.AsType[*approval.GoneError](err); !ok || gone.Outcome != approval.Expired {
 			t.Errorf("at the deadline: %v", err)
@@ -404,7 +404,7 @@ func TestExpiry(t *testing.T) {
 		asked.Lifetime = time.Hour
 		q = ask(t, in, asked)
 		decide(allow)(t, in, q)
-		time.Sleep(24 * time.Hour)
+		<-time.After(24 * time.Hour)
 		if v, err := in.Release(t.Context(), q.ID, store.Fence{}); err != nil || v.Decision.Behavior() != permission.BehaviorAllow {
 			t.Errorf("decided in time: %v, %v", v.Decision.Behavior(), err)
 		}

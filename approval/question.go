@@ -3,7 +3,6 @@ package approval
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/base32"
 	"encoding/hex"
 	"encoding/json"
 	"slices"
@@ -184,16 +183,14 @@ func Digest(input json.RawMessage) string {
 // same record, without a search.
 func idOf(conversation, toolUseID string) string {
 	sum := sha256.Sum256([]byte(conversation + "\x00" + toolUseID))
-	return idForm.EncodeToString(sum[:idBytes])
+	return hex.EncodeToString(sum[:idBytes])
 }
 
 // idBytes are enough that nobody can make two calls share a question.
 const idBytes = 16
 
-var idForm = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-
 // isID reports whether a question can have that id. It comes from requests.
 func isID(id string) bool {
-	b, err := idForm.DecodeString(id)
-	return err == nil && len(b) == idBytes && idForm.EncodeToString(b) == id
+	b, err := hex.DecodeString(id)
+	return err == nil && len(b) == idBytes && hex.EncodeToString(b) == id
 }
