@@ -42,9 +42,11 @@ type FileStore struct {
 	// of the machine.
 	NoSync bool
 
-	dir string
+	dir   string
+	fsync func(*os.File) error // nil is (*os.File).Sync
 
 	mu     sync.Mutex
+	made   bool              // the directory was made, or was there, and is synced
 	known  map[string]*known // by data file
 	recent []string          // of known, the last used last
 }
@@ -90,8 +92,8 @@ const (
 // create it is made if need be.
 func (s *FileStore) root(create bool) (*os.Root, error) {
 	if create {
-		if err := os.MkdirAll(s.dir, 0o700); err != nil {
-			return nil, fail(err)
+		if err := s.makeDir(); err != nil {
+			return nil, err
 		}
 	}
 	r, err := os.OpenRoot(s.dir)
@@ -146,12 +148,15 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 		return fail(err)
 	}
 	defer func() { err = cmp.Or(err, data.Close()) }()
+	if err := s.adopt(commits, data); err != nil {
+		return err
+	}
 	t, err := s.catchUp(name, commits, data)
 	if err != nil {
 		return err
 	}
 	if !t.synced { // the names of the files, before there is anything in them
-		if err := s.syncFolder(r, path.Dir(name)); err != nil {
+		if err := s.syncFolders(r, path.Dir(name)); err != nil {
 			return err
 		}
 		t.synced = true
@@ -164,7 +169,7 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 	var text []byte
 	added := make(map[string]struct{})
 	for _, e := range b.Entries {
-		if id := e.UUID(); id != "" {
+		if id := e.ID(); id != "" {
 			_, old := t.uuids[id]
 			if _, twice := added[id]; old || twice {
 				continue
@@ -181,17 +186,11 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 	}
 	end := t.end + int64(len(text))
 	line := fmt.Sprintf("%d %s\n", end, b.ID)
-	if t.commits == 0 {
-		line = firstCommit(0) + line
-	}
 	if _, err := commits.WriteAt([]byte(line), t.commits); err != nil {
 		return fail(err)
 	}
 	if err := s.sync(commits); err != nil {
 		return err
-	}
-	if t.commits == 0 {
-		t.first, _, _ = strings.Cut(line, "\n")
 	}
 	t.commits, t.end = t.commits+int64(len(line)), end
 	t.add(added, b.ID)
@@ -207,21 +206,17 @@ func (t *known) add(uuids map[string]struct{}, batch string) {
 	}
 }
 
-// firstCommit returns the line with which commits begin. Its id tells them from
-// those of a transcript that was deleted and had the same name, perhaps even the
-// same inode.
+// firstCommit returns the line with which the life of a transcript begins. Its id
+// tells the transcript from one that was deleted and had the same name, perhaps
+// even the same inode.
 func firstCommit(end int) string { return fmt.Sprintf("%d %s\n", end, rand.Text()) }
 
-// lockCommits opens the commits of a transcript and locks them. The transcript of
-// somebody who put it there by hand gets its first commit.
+// lockCommits opens the commits of a transcript and locks them.
 func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*os.File, error) {
 	if err := s.folder(r, path.Dir(name)); err != nil {
 		return nil, err
 	}
 	for {
-		if err := s.adopt(r, name); err != nil {
-			return nil, err
-		}
 		f, err := r.OpenFile(name+commitsEnd, os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			return nil, fail(err)
@@ -243,56 +238,55 @@ func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*
 	}
 }
 
-// adopt writes the first commit of a transcript that has none: all whole lines
-// count. The commits get their name when they are written, so that nobody takes
-// the data for a batch that was cut off.
-func (s *FileStore) adopt(r *os.Root, name string) error {
-	if exists(r, name+commitsEnd) || !exists(r, name+dataEnd) {
-		return nil
+// adopt writes the first commit if there is none. It comes before any data of
+// ours, so data without it was put there by hand: all whole lines count. The
+// commits are locked.
+func (s *FileStore) adopt(commits, data *os.File) error {
+	info, err := commits.Stat()
+	if err != nil {
+		return fail(err)
 	}
-	text, err := r.ReadFile(name + dataEnd)
+	if info.Size() > 0 {
+		first := make([]byte, min(info.Size(), maxCommit))
+		if _, err := commits.ReadAt(first, 0); err != nil {
+			return fail(err)
+		}
+		if bytes.IndexByte(first, '\n') >= 0 || len(first) == maxCommit {
+			return nil
+		} // else it was cut off
+	}
+	text, err := io.ReadAll(io.NewSectionReader(data, 0, 1<<62))
 	if err != nil {
 		return fail(err)
 	}
 	end := bytes.LastIndexByte(text, '\n') + 1
 	if Entry(text[end:]).Check() == nil { // whole but for its line feed
-		if err := appendTo(r, name+dataEnd, "\n"); err != nil {
-			return err
+		if _, err := data.WriteAt([]byte("\n"), int64(len(text))); err != nil {
+			return fail(err)
 		}
 		end = len(text) + 1
 	}
-	if end == 0 {
-		return nil
+	if err := s.sync(data); err != nil {
+		return err
 	}
-	temporary := path.Join(path.Dir(name), "."+rand.Text())
-	defer r.Remove(temporary)
-	if err := r.WriteFile(temporary, []byte(firstCommit(end)), 0o600); err != nil {
+	line := firstCommit(end)
+	if _, err := commits.WriteAt([]byte(line), 0); err != nil {
 		return fail(err)
 	}
-	if err := r.Link(temporary, name+commitsEnd); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := commits.Truncate(int64(len(line))); err != nil {
 		return fail(err)
 	}
-	return nil
+	return s.sync(commits)
 }
 
-// appendTo writes to the end of a file.
-func appendTo(r *os.Root, name, text string) error {
-	f, err := r.OpenFile(name, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return fail(err)
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fail(err)
-	}
-	return nil
-}
+// maxCommit is more than a line of commits has.
+const maxCommit = 256
 
 // catchUp reads what others have appended since, and cuts off what nobody
 // committed. The commits are locked, so nobody else changes what it returns.
 func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error) {
 	t := s.recall(name)
-	first, _, err := bufio.NewReader(io.NewSectionReader(commits, 0, 256)).ReadLine()
+	first, _, err := bufio.NewReader(io.NewSectionReader(commits, 0, maxCommit)).ReadLine()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fail(err)
 	}
@@ -312,6 +306,11 @@ func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error)
 	newEnd := t.end
 	for line := range bytes.Lines(text[:whole]) {
 		end, id, err := parseCommit(line)
+		if err == nil && end == 0 { // a life that ended, or begins
+			t.end, newEnd = 0, 0
+			clear(t.uuids)
+			clear(t.batches)
+		}
 		if err != nil || end < newEnd {
 			return nil, fmt.Errorf("claude: store: %s: %w: %q", name+commitsEnd, ErrDamaged, line)
 		}
@@ -334,7 +333,7 @@ func (s *FileStore) catchUp(name string, commits, data *os.File) (*known, error)
 		if err != nil {
 			return nil, fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
 		}
-		if id := e.UUID(); id != "" {
+		if id := e.ID(); id != "" {
 			t.uuids[id] = struct{}{}
 		}
 	}
@@ -399,29 +398,46 @@ func parseCommit(line []byte) (end int64, id string, err error) {
 // committed returns how much of the data counts, without a lock. A transcript
 // without commits counts as far as its lines are whole.
 func committed(r *os.Root, name string) (int64, error) {
+	for {
+		end, some, err := lastCommit(r, name)
+		if some || err != nil {
+			return end, err
+		}
+		if end, err = wholeLines(r, name+dataEnd); err != nil {
+			return 0, err
+		}
+		// Unless somebody has begun to append in the meantime.
+		if _, some, err := lastCommit(r, name); !some || err != nil {
+			return end, err
+		}
+	}
+}
+
+// lastCommit returns what the last commit says, and whether there is one.
+func lastCommit(r *os.Root, name string) (end int64, some bool, err error) {
 	f, err := r.Open(name + commitsEnd)
 	if errors.Is(err, fs.ErrNotExist) {
-		return wholeLines(r, name+dataEnd)
+		return 0, false, nil
 	}
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	from := max(0, info.Size()-4096) // a commit is much shorter
 	text, err := io.ReadAll(io.NewSectionReader(f, from, 4096))
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	last := bytes.LastIndexByte(text, '\n')
 	if last < 0 {
-		return 0, nil
+		return 0, false, nil
 	}
-	end, _, err := parseCommit(text[bytes.LastIndexByte(text[:last], '\n')+1 : last+1])
-	return end, err
+	end, _, err = parseCommit(text[bytes.LastIndexByte(text[:last], '\n')+1 : last+1])
+	return end, true, err
 }
 
 // wholeLines returns where the last whole line of a file ends.
@@ -507,7 +523,11 @@ func (s *FileStore) sync(f *os.File) error {
 	if s.NoSync {
 		return nil
 	}
-	if err := f.Sync(); err != nil {
+	fsync := s.fsync
+	if fsync == nil {
+		fsync = (*os.File).Sync
+	}
+	if err := fsync(f); err != nil {
 		return fail(err)
 	}
 	return nil

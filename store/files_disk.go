@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"path"
+	"path/filepath"
 	"runtime"
 )
 
@@ -77,26 +79,82 @@ func (s *FileStore) folder(r *os.Root, name string) error {
 	if err := r.MkdirAll(name, 0o700); err != nil {
 		return fail(err)
 	}
-	for name != "." { // its name, and those of the folders it is in
+	return s.syncFolders(r, path.Dir(name))
+}
+
+// syncFolders makes sure that the names in a folder and in all that it is in are
+// on the disk. Somebody else may have made them, and died before they were.
+func (s *FileStore) syncFolders(r *os.Root, name string) error {
+	for {
+		if err := s.syncFolder(r, name); err != nil || name == "." {
+			return err
+		}
 		name = path.Dir(name)
-		if err := s.syncFolder(r, name); err != nil {
+	}
+}
+
+// makeDir makes the directory of the store. Its name, and those of the directories
+// that were made for it, are on the disk before anything is in it.
+func (s *FileStore) makeDir() error {
+	dir, err := filepath.Abs(s.dir)
+	if err != nil {
+		return fail(err)
+	}
+	s.mu.Lock()
+	made := s.made
+	s.mu.Unlock()
+	if _, err := os.Stat(dir); err == nil && made {
+		return nil
+	}
+	missing := []string{dir}
+	for up := filepath.Dir(dir); up != filepath.Dir(up); up = filepath.Dir(up) {
+		if _, err := os.Stat(up); err == nil {
+			break
+		}
+		missing = append(missing, up)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fail(err)
+	}
+	for _, name := range missing {
+		if err := s.syncIn(filepath.Dir(name)); err != nil {
 			return err
 		}
 	}
+	s.mu.Lock()
+	s.made = true
+	s.mu.Unlock()
 	return nil
+}
+
+// syncIn makes sure that the names in a directory above the store are on the disk,
+// if this user may read it.
+func (s *FileStore) syncIn(dir string) error {
+	f, err := os.Open(dir)
+	if errors.Is(err, fs.ErrPermission) {
+		return nil // then somebody else made what is in it
+	}
+	if err != nil {
+		return fail(err)
+	}
+	defer f.Close()
+	return s.syncNames(f)
 }
 
 // syncFolder makes sure that the names in a folder are on the disk.
 func (s *FileStore) syncFolder(r *os.Root, name string) error {
-	if s.NoSync || runtime.GOOS == "windows" { // which cannot, and need not
-		return nil
-	}
 	f, err := r.Open(name)
 	if err != nil {
 		return fail(err)
 	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fail(err)
+	defer f.Close()
+	return s.syncNames(f)
+}
+
+// syncNames is sync for a folder.
+func (s *FileStore) syncNames(f *os.File) error {
+	if runtime.GOOS == "windows" { // which cannot, and need not
+		return nil
 	}
-	return nil
+	return s.sync(f)
 }

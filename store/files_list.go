@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -267,7 +268,16 @@ func (s *FileStore) remove(ctx context.Context, r *os.Root, name string) error {
 	s.forget(name)
 	// First nothing counts, then there is nothing: a crash leaves no transcript
 	// in part.
-	if err := commits.Truncate(0); err != nil {
+	text, err := io.ReadAll(commits)
+	if err != nil {
+		return fail(err)
+	}
+	whole := int64(bytes.LastIndexByte(text, '\n') + 1) // the rest was cut off
+	line := firstCommit(0)
+	if _, err := commits.WriteAt([]byte(line), whole); err != nil {
+		return fail(err)
+	}
+	if err := commits.Truncate(whole + int64(len(line))); err != nil {
 		return fail(err)
 	}
 	if err := s.sync(commits); err != nil {

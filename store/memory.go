@@ -76,7 +76,7 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 		h.batches[b.ID] = true
 	}
 	for _, e := range b.Entries {
-		if id := e.UUID(); id != "" {
+		if id := e.ID(); id != "" {
 			if h.uuids[id] {
 				continue
 			}
