@@ -3,9 +3,13 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	driver "modernc.org/sqlite"
 )
 
 // dialect is in what the two databases differ. Statements are written with
@@ -25,6 +29,7 @@ func postgres() dialect {
 		"{text}", `text collate "C"`, // in the order of the bytes
 		"{bytes}", "bytea",
 		"{share}", "for share",
+		"{update}", "for update",
 		"{now}", postgresNow,
 		"{revisions}", "create sequence claude_revisions",
 	)}
@@ -36,6 +41,7 @@ func sqlite() dialect {
 		"{text}", "text",
 		"{bytes}", "blob",
 		"{share}", "", // whoever writes is alone
+		"{update}", "",
 		"{now}", "(cast(unixepoch('subsec') * 1000 as integer) * 1000)",
 		"{revisions}", "create table claude_revisions as select 0 as n",
 	)}
@@ -82,7 +88,7 @@ func (s *Store) row(ctx context.Context, q querier, text string, args ...any) *s
 
 // within runs a function in a transaction.
 func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+	tx, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -92,6 +98,32 @@ func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
 	}
 	return tx.Commit()
 }
+
+// patience is how long a writer waits for others, if its context lasts so long. A
+// process that was stopped in the middle of a write holds them up.
+const patience = 10 * time.Second
+
+// begin begins a transaction that writes. SQLite has one writer at a time, and its
+// own wait for that does not end with a context: so it is short, and repeated.
+func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+	deadline := time.Now().Add(patience)
+	for {
+		tx, err := s.db.BeginTx(ctx, nil)
+		e, ok := errors.AsType[*driver.Error](err)
+		if !ok || e.Code()&0xff != busy {
+			return tx, err
+		}
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if time.Now().After(deadline) {
+			return nil, fmt.Errorf("another writer holds the database for more than %v: %w", patience, err)
+		}
+	}
+}
+
+// busy is SQLITE_BUSY, in the lowest byte of a code.
+const busy = 5
 
 // lockSession keeps other writers of a session out until the transaction ends.
 // SQLite has one writer at a time anyway.

@@ -24,31 +24,51 @@ func (s *Store) fenced(ctx context.Context, tx *sql.Tx, f store.Fence) error {
 	return err
 }
 
+// lockLease locks a lease until the transaction ends, and makes it if there is
+// none. Whatever time is taken afterwards is that after the wait.
+func (s *Store) lockLease(ctx context.Context, tx *sql.Tx, f store.Fence) (l leased, err error) {
+	if _, err := s.change(ctx, tx, "insert into claude_leases (project, name, owner, token, ends) values (?, ?, '', 0, 0) on conflict do nothing", f.Project, f.Name); err != nil {
+		return l, err
+	}
+	if err := s.row(ctx, tx, "select owner, token, ends from claude_leases where project = ? and name = ? {update}", f.Project, f.Name).Scan(&l.owner, &l.token, &l.ends); err != nil {
+		return l, err
+	}
+	return l, s.row(ctx, tx, "select {now}").Scan(&l.now)
+}
+
+// leased is a lease, and the time.
+type leased struct {
+	owner            string
+	token, ends, now int64
+}
+
 // Acquire implements [store.Leaser].
 func (s *Store) Acquire(ctx context.Context, project, lease, owner string, ttl time.Duration) (store.Lease, error) {
 	if err := cmp.Or(store.CheckAcquire(project, lease, owner, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
-	l := store.Lease{Fence: store.Fence{Project: project, Name: lease}, Owner: owner, TTL: ttl}
-	for {
-		err := s.row(ctx, s.db, `insert into claude_leases as l (project, name, owner, token, ends) values (?, ?, ?, 1, {now} + ?)
-			on conflict (project, name) do update set owner = excluded.owner, token = l.token + 1, ends = {now} + ?
-			where l.ends <= {now} returning token`, project, lease, owner, ttl.Microseconds(), ttl.Microseconds()).Scan(&l.Token)
-		if err == nil {
-			return l, nil
+	out := store.Lease{Fence: store.Fence{Project: project, Name: lease}, Owner: owner, TTL: ttl}
+	var held *store.HeldError
+	err := s.within(ctx, func(tx *sql.Tx) error {
+		l, err := s.lockLease(ctx, tx, out.Fence)
+		if err != nil {
+			return err
 		}
-		if !errors.Is(err, sql.ErrNoRows) {
-			return store.Lease{}, fail(name(lease), err)
+		if left := l.ends - l.now; left > 0 {
+			held = &store.HeldError{Name: lease, Owner: l.owner, For: time.Duration(left) * time.Microsecond}
+			return nil
 		}
-		held := &store.HeldError{Name: lease}
-		var left int64
-		if err := s.row(ctx, s.db, "select owner, ends - {now} from claude_leases where project = ? and name = ?", project, lease).Scan(&held.Owner, &left); err != nil {
-			return store.Lease{}, fail(name(lease), err)
-		}
-		if held.For = time.Duration(left) * time.Microsecond; left > 0 {
-			return store.Lease{}, held
-		} // else it has expired since
+		out.Token = l.token + 1
+		_, err = s.change(ctx, tx, "update claude_leases set owner = ?, token = ?, ends = ? where project = ? and name = ?", owner, out.Token, l.now+ttl.Microseconds(), project, lease)
+		return err
+	})
+	if err != nil {
+		return store.Lease{}, fail(name(lease), err)
 	}
+	if held != nil {
+		return store.Lease{}, held
+	}
+	return out, nil
 }
 
 // Renew implements [store.Leaser].
@@ -56,11 +76,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckAcquire(l.Project, l.Name, l.Owner, l.TTL), ctx.Err()); err != nil {
 		return err
 	}
-	n, err := s.change(ctx, s.db, "update claude_leases set ends = {now} + ? where project = ? and name = ? and token = ? and ends > 0", l.TTL.Microseconds(), l.Project, l.Name, l.Token)
-	if err == nil && n == 0 {
-		err = store.ErrLeaseLost
-	}
-	return fail(name(l.Name), err)
+	return fail(name(l.Name), s.setEnd(ctx, l, func(now int64) int64 { return now + l.TTL.Microseconds() }))
 }
 
 // Release implements [store.Leaser].
@@ -68,6 +84,24 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
 	}
-	_, err := s.change(ctx, s.db, "update claude_leases set ends = 0 where project = ? and name = ? and token = ?", l.Project, l.Name, l.Token)
+	err := s.setEnd(ctx, l, func(int64) int64 { return 0 })
+	if errors.Is(err, store.ErrLeaseLost) {
+		return nil
+	}
 	return fail(name(l.Name), err)
+}
+
+// setEnd changes when a lease ends, if it is the current one.
+func (s *Store) setEnd(ctx context.Context, l store.Lease, end func(now int64) int64) error {
+	return s.within(ctx, func(tx *sql.Tx) error {
+		now, err := s.lockLease(ctx, tx, l.Fence)
+		if err != nil {
+			return err
+		}
+		if now.token != l.Token || now.ends == 0 {
+			return store.ErrLeaseLost
+		}
+		_, err = s.change(ctx, tx, "update claude_leases set ends = ? where project = ? and name = ?", end(now.now), l.Project, l.Name)
+		return err
+	})
 }

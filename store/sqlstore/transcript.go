@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -93,18 +92,13 @@ func (s *Store) transcript(ctx context.Context, tx *sql.Tx, k store.Key) (t tran
 	return t, find()
 }
 
-// uuidOf returns the id of an entry in the form that has an index. It is bytes,
-// since it may hold any character, and of bounded length.
+// uuidOf returns the id of an entry in the form that has an index: bytes, since it
+// may hold any character, or nil.
 func uuidOf(e store.Entry) []byte {
-	id := e.UUID()
-	if len(id) > 64 {
-		sum := sha256.Sum256([]byte(id))
-		return sum[:]
+	if id := e.ID(); id != "" {
+		return []byte(id)
 	}
-	if id == "" {
-		return nil
-	}
-	return []byte(id)
+	return nil
 }
 
 // maxArguments is how many arguments a statement may have at most, of all
@@ -166,7 +160,7 @@ func marks(n int) string { return strings.TrimSuffix(strings.Repeat("?,", n), ",
 func (s *Store) insert(ctx context.Context, tx *sql.Tx, t transcript, entries []store.Entry) error {
 	const columns = 4
 	for n := t.next; len(entries) > 0; {
-		some := entries[:min(len(entries), maxArguments/columns)]
+		some := entries[:few(entries, maxArguments/columns)]
 		entries = entries[len(some):]
 		args := make([]any, 0, columns*len(some))
 		for _, e := range some {
@@ -179,6 +173,18 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, t transcript, entries []
 		}
 	}
 	return nil
+}
+
+// few returns how many entries go into one statement: one, or more if they are not
+// too large together.
+func few(entries []store.Entry, most int) int {
+	size := 0
+	for i, e := range entries[:min(len(entries), most)] {
+		if size += len(e); size > pageBytes && i > 0 {
+			return i
+		}
+	}
+	return min(len(entries), most)
 }
 
 // A page of a list or a transcript. Rows are read before they are yielded, so that
