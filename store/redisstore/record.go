@@ -78,42 +78,48 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 			from = "(" + after
 		}
 		for {
-			names, values, err := s.records(ctx, project, kind, from)
+			found, err := s.records(ctx, project, kind, from)
 			if err != nil {
 				yield(store.Record{}, fail(project+"/"+kind, err))
 				return
 			}
-			if len(names) == 0 {
+			if len(found) == 0 {
 				return
 			}
-			for i, name := range names {
-				text, ok := values[i].(string)
-				if !ok {
-					continue // dropped in the meantime
-				}
-				r, err := parseRecord(store.RecordKey{Project: project, Kind: kind, Name: name}, text)
-				if !yield(r, err) || err != nil {
+			for _, r := range found {
+				if !yield(r, nil) {
 					return
 				}
 			}
-			from = "(" + names[len(names)-1]
+			from = "(" + found[len(found)-1].Key.Name
 		}
 	}
 }
 
-// records reads some records in the order of their names. A value may be a
-// mebibyte, so it is a few.
-func (s *Store) records(ctx context.Context, project, kind, from string) ([]string, []any, error) {
-	names, err := s.db.ZRangeByLex(ctx, s.key(project, "names", kind), &redis.ZRangeBy{Min: from, Max: "+", Count: page}).Result()
-	if err != nil || len(names) == 0 {
-		return nil, nil, err
+// records reads some records in the order of their names.
+func (s *Store) records(ctx context.Context, project, kind, from string) ([]store.Record, error) {
+	keys := []string{s.key(project, "records", kind), s.key(project, "names", kind)}
+	answer, err := scanScript().Run(ctx, s.db, keys, from, pageCount, pageBytes).StringSlice()
+	if err != nil {
+		return nil, err
 	}
-	values, err := s.db.HMGet(ctx, s.key(project, "records", kind), names...).Result()
-	return names, values, err
+	var found []store.Record
+	for ; len(answer) >= 2; answer = answer[2:] {
+		r, err := parseRecord(store.RecordKey{Project: project, Kind: kind, Name: answer[0]}, answer[1])
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, r)
+	}
+	return found, nil
 }
 
-// Now implements [store.Records].
+// Now implements [store.Records]. In a cluster it is always the same node's
+// time.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
-	t, err := s.db.Time(ctx).Result()
-	return t, fail("clock", err)
+	us, err := clockScript().Run(ctx, s.db, []string{s.base + ":{clock}"}).Int64()
+	if err != nil {
+		return time.Time{}, fail("clock", err)
+	}
+	return time.UnixMicro(us), nil
 }

@@ -10,6 +10,10 @@ const (
 	notFound  = -4
 )
 
+// whenFull lets a script run when the server's memory is full: those that give
+// something back must work then. (A script with such a line needs Redis 7.)
+const whenFull = "#!lua flags=allow-oom\n"
+
 // fence is the beginning of each script that changes something: the first key is
 // the lease, the first argument its token, "" for none. A lease that was released
 // ends at 0.
@@ -28,13 +32,16 @@ local now = t[1] * 1000000 + t[2]
 
 // appendScript appends a batch.
 //
-//	KEYS  lease, deleted, entries, uuids, batches, list
-//	ARGV  token, session, batch id, member of the list, score or "", then uuid and line of each entry
+// The life of a transcript is a number that it has until it is deleted.
+//
+//	KEYS  lease, deleted, entries, uuids, batches, list, life, lives
+//	ARGV  token, session, batch id, member of the list, score or "", then id and line of each entry
 func appendScript() *redis.Script {
 	return redis.NewScript(fence + now + `
 if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return -2 end
 if #ARGV == 5 then return 0 end
 if ARGV[3] ~= '' and redis.call('SADD', KEYS[5], ARGV[3]) == 0 then return 0 end
+if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SET', KEYS[7], redis.call('INCR', KEYS[8])) end
 for i = 6, #ARGV, 2 do
 	if ARGV[i] == '' or redis.call('SADD', KEYS[4], ARGV[i]) == 1 then
 		redis.call('RPUSH', KEYS[3], ARGV[i + 1])
@@ -51,12 +58,12 @@ return 0
 //	KEYS  lease, deleted, list, subs, summaries
 //	ARGV  token, session, beginning of the keys of transcripts
 func deleteScript() *redis.Script {
-	return redis.NewScript(fence + `
+	return redis.NewScript(whenFull + fence + `
 redis.call('SADD', KEYS[2], ARGV[2])
 local subs = redis.call('ZRANGE', KEYS[4], 0, -1)
 table.insert(subs, '')
 for _, sub in ipairs(subs) do
-	for _, part in ipairs({'entries', 'uuids', 'batches'}) do
+	for _, part in ipairs({'entries', 'uuids', 'batches', 'life'}) do
 		redis.call('DEL', ARGV[3] .. part .. ':' .. ARGV[2] .. ':' .. sub)
 	end
 end
@@ -69,12 +76,12 @@ return 0
 
 // deleteSubScript deletes the transcript of a sub-agent.
 //
-//	KEYS  lease, entries, uuids, batches, subs
+//	KEYS  lease, entries, uuids, batches, life, subs
 //	ARGV  token, sub
 func deleteSubScript() *redis.Script {
-	return redis.NewScript(fence + `
-redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
-redis.call('ZREM', KEYS[5], ARGV[2])
+	return redis.NewScript(whenFull + fence + `
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4], KEYS[5])
+redis.call('ZREM', KEYS[6], ARGV[2])
 return 0
 `)
 }
@@ -102,7 +109,7 @@ return {token, '', '0'}
 //	KEYS  lease
 //	ARGV  token, time to live in microseconds
 func renewScript() *redis.Script {
-	return redis.NewScript(fence + now + `
+	return redis.NewScript(whenFull + fence + now + `
 redis.call('HSET', KEYS[1], 'ends', ARGV[2] == '0' and '0' or string.format('%.0f', now + ARGV[2]))
 return 0
 `)
@@ -130,7 +137,7 @@ return next
 //	KEYS  lease, records, names
 //	ARGV  token, name, revision
 func dropScript() *redis.Script {
-	return redis.NewScript(fence + `
+	return redis.NewScript(whenFull + fence + `
 local old = redis.call('HGET', KEYS[2], ARGV[2])
 if not old then return -4 end
 if string.match(old, '^%d+') ~= ARGV[3] then return -3 end
@@ -149,4 +156,56 @@ func summaryScript() *redis.Script {
 if redis.call('SISMEMBER', KEYS[1], ARGV[1]) == 0 then redis.call('HSET', KEYS[2], ARGV[1], ARGV[2]) end
 return 0
 `)
+}
+
+// pageScript reads entries from one number to another, so many that they have
+// about as many bytes as asked for. It begins with one entry and takes more at a
+// time as long as they are small. The answer is the life of the transcript, how
+// many entries it has, and the entries.
+//
+//	KEYS  entries, life
+//	ARGV  from, to, bytes
+func pageScript() *redis.Script {
+	return redis.NewScript(`
+local out = {redis.call('GET', KEYS[2]) or '', redis.call('LLEN', KEYS[1])}
+local from, to, left, step = tonumber(ARGV[1]), math.min(tonumber(ARGV[2]), out[2]), tonumber(ARGV[3]), 1
+while from < to and left > 0 do
+	local size = 0
+	for _, line in ipairs(redis.call('LRANGE', KEYS[1], from, math.min(from + step, to) - 1)) do
+		table.insert(out, line)
+		size = size + #line
+	end
+	from, left = from + step, left - size
+	step = size > 65536 and 1 or math.min(step * 2, 128)
+end
+return out
+`)
+}
+
+// scanScript reads records in the order of their names, about as many bytes as
+// asked for: names and values in turn.
+//
+//	KEYS  records, names
+//	ARGV  from, how many, bytes
+func scanScript() *redis.Script {
+	return redis.NewScript(`
+local out, left = {}, tonumber(ARGV[3])
+for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, ARGV[2])) do
+	local value = redis.call('HGET', KEYS[1], name)
+	if value then
+		table.insert(out, name)
+		table.insert(out, value)
+		left = left - #value
+		if left <= 0 then break end
+	end
+end
+return out
+`)
+}
+
+// clockScript returns the time of the node that has a key, in microseconds.
+//
+//	KEYS  clock
+func clockScript() *redis.Script {
+	return redis.NewScript(now + "return string.format('%.0f', now)")
 }

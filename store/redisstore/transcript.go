@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"time"
 
@@ -37,9 +38,10 @@ func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, ar
 	return n, verdict(n)
 }
 
-// transcriptKeys returns the keys of a transcript: entries, uuids and batches.
-func (s *Store) transcriptKeys(k store.Key) (entries, uuids, batches string) {
-	return s.key(k.Project, "entries", k.Session, k.Sub), s.key(k.Project, "uuids", k.Session, k.Sub), s.key(k.Project, "batches", k.Session, k.Sub)
+// transcriptKeys returns the keys of a transcript: entries, uuids, batches and life.
+func (s *Store) transcriptKeys(k store.Key) (entries, uuids, batches, life string) {
+	of := func(part string) string { return s.key(k.Project, part, k.Session, k.Sub) }
+	return of("entries"), of("uuids"), of("batches"), of("life")
 }
 
 // Append implements [store.Store].
@@ -47,7 +49,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
-	entries, uuids, batches := s.transcriptKeys(k)
+	entries, uuids, batches, life := s.transcriptKeys(k)
 	// A session is listed by when it was modified, a sub-agent by its name.
 	list, member, score := s.key(k.Project, "sessions"), k.Session, ""
 	if k.Sub != "" {
@@ -55,14 +57,18 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	}
 	args := []any{token(b.Fence), k.Session, b.ID, member, score}
 	for _, e := range b.Entries {
-		args = append(args, e.UUID(), []byte(e))
+		args = append(args, e.ID(), []byte(e))
 	}
-	_, err := s.run(ctx, appendScript(), []string{s.leaseKey(k.Project, b.Fence), s.key(k.Project, "deleted"), entries, uuids, batches, list}, args...)
+	_, err := s.run(ctx, appendScript(), []string{s.leaseKey(k.Project, b.Fence), s.key(k.Project, "deleted"), entries, uuids, batches, list, life, s.key(k.Project, "lives")}, args...)
 	return fail(k, err)
 }
 
-// page is how many entries are read at once.
-const page = 200
+// What is read at once: so many records, and about so many bytes of records or
+// entries. One of them may be larger.
+const (
+	pageCount = 200
+	pageBytes = 4 << 20
+)
 
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
@@ -71,16 +77,7 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 			yield(nil, err)
 			return
 		}
-		entries, _, _ := s.transcriptKeys(k)
-		end, err := s.db.LLen(ctx, entries).Result()
-		if err == nil && end == 0 {
-			err = store.ErrNotFound
-		}
-		if err != nil {
-			yield(nil, fail(k, err))
-			return
-		}
-		for line, err := range s.lines(ctx, entries, 0, end) {
+		for line, err := range s.lines(ctx, k, 0) {
 			if err = cmp.Or(err, ctx.Err()); err != nil {
 				yield(nil, fail(k, err))
 				return
@@ -92,26 +89,67 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 	}
 }
 
-// lines yields the entries from one number to another.
-func (s *Store) lines(ctx context.Context, entries string, from, end int64) iter.Seq2[string, error] {
+// lines yields the entries that a transcript has when the loop begins, from a
+// number on. It ends with ErrNotFound if there is none, or it is deleted in the
+// meantime, also if it comes back.
+func (s *Store) lines(ctx context.Context, k store.Key, from int64) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
+		life, end := "", int64(math.MaxInt32)
 		for from < end {
-			lines, err := s.db.LRange(ctx, entries, from, min(from+page, end)-1).Result()
-			if err == nil && len(lines) == 0 {
-				err = store.ErrNotFound // it was deleted in the meantime
+			p, err := s.page(ctx, k, from, end)
+			if err == nil && (p.count == 0 || life != "" && (p.life != life || len(p.lines) == 0)) {
+				err = store.ErrNotFound
 			}
 			if err != nil {
 				yield("", err)
 				return
 			}
-			for _, line := range lines {
-				if !yield(line, nil) {
+			if life == "" {
+				life, end = p.life, p.count
+			}
+			for _, line := range p.lines {
+				if from == end || !yield(line, nil) {
 					return
 				}
+				from++
 			}
-			from += int64(len(lines))
 		}
 	}
+}
+
+// page is some entries of a transcript.
+type page struct {
+	life  string
+	count int64 // of all entries of the transcript
+	lines []string
+}
+
+// page reads entries, and what they belong to, at one moment.
+func (s *Store) page(ctx context.Context, k store.Key, from, to int64) (page, error) {
+	entries, _, _, life := s.transcriptKeys(k)
+	answer, err := pageScript().Run(ctx, s.db, []string{entries, life}, from, to, pageBytes).Slice()
+	if err != nil {
+		return page{}, err
+	}
+	odd := fmt.Errorf("%w: the server's answer is not a page", store.ErrDamaged)
+	if len(answer) < 2 {
+		return page{}, odd
+	}
+	p := page{lines: make([]string, 0, len(answer)-2)}
+	var ok, ok2 bool
+	p.life, ok = answer[0].(string)
+	p.count, ok2 = answer[1].(int64)
+	if !ok || !ok2 || p.life == "" && p.count > 0 {
+		return page{}, odd
+	}
+	for _, a := range answer[2:] {
+		line, ok := a.(string)
+		if !ok {
+			return page{}, odd
+		}
+		p.lines = append(p.lines, line)
+	}
+	return p, nil
 }
 
 // List implements [store.Lister].
@@ -187,7 +225,7 @@ func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.S
 
 // summary returns the summary of a session, nil if there is no such session.
 func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
-	entries, _, _ := s.transcriptKeys(k)
+	entries, _, _, _ := s.transcriptKeys(k)
 	pipe := s.db.Pipeline()
 	length := pipe.LLen(ctx, entries)
 	text := pipe.HGet(ctx, s.key(k.Project, "summaries"), k.Session)
@@ -202,7 +240,7 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 	if kept.Count == end {
 		return kept.Data, nil
 	}
-	for line, err := range s.lines(ctx, entries, kept.Count, end) {
+	for line, err := range s.lines(ctx, k, kept.Count) {
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, nil // deleted in the meantime
 		}
@@ -210,8 +248,8 @@ func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 			return nil, err
 		}
 		kept.Data = store.Fold(kept.Data, store.Entry(line))
+		kept.Count++
 	}
-	kept.Count = end
 	out, err := json.Marshal(kept)
 	if err == nil {
 		_, err = s.run(ctx, summaryScript(), []string{s.key(k.Project, "deleted"), s.key(k.Project, "summaries")}, k.Session, out)
@@ -227,8 +265,8 @@ func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	lease, subs := s.leaseKey(k.Project, f), s.key(k.Project, "subs", k.Session)
 	var err error
 	if k.Sub != "" {
-		entries, uuids, batches := s.transcriptKeys(k)
-		_, err = s.run(ctx, deleteSubScript(), []string{lease, entries, uuids, batches, subs}, token(f), k.Sub)
+		entries, uuids, batches, life := s.transcriptKeys(k)
+		_, err = s.run(ctx, deleteSubScript(), []string{lease, entries, uuids, batches, life, subs}, token(f), k.Sub)
 	} else {
 		_, err = s.run(ctx, deleteScript(), []string{lease, s.key(k.Project, "deleted"), s.key(k.Project, "sessions"), subs, s.key(k.Project, "summaries")},
 			token(f), k.Session, s.key(k.Project))
