@@ -14,10 +14,15 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// TestMain lets the test binary be a process that appends until it is killed.
+// TestMain lets the test binary be a process that appends until it is killed, or
+// until it has lost its lease.
 func TestMain(m *testing.M) {
+	if dir := os.Getenv("STORE_TEST_OWN"); dir != "" {
+		os.Exit(storetest.Own(store.Files(dir)))
+	}
 	if dir := os.Getenv("STORE_TEST_DIR"); dir != "" {
 		appendForEver(dir, os.Getenv("STORE_TEST_NAME"))
 		return

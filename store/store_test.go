@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"os"
+	"os/exec"
 	"testing"
 
 	"github.com/claude-agent-go/claude/store"
@@ -21,5 +23,10 @@ func TestFiles(t *testing.T) {
 			return s
 		},
 		Again: func(t *testing.T, s store.Store) store.Store { return store.Files(dirs[s]) },
+		Process: func(t *testing.T, s store.Store) *exec.Cmd {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+dirs[s])
+			return cmd
+		},
 	})
 }

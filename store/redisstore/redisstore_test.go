@@ -2,6 +2,9 @@ package redisstore_test
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -28,7 +31,26 @@ func TestRedis(t *testing.T) {
 	storetest.Run(t, storetest.Target{
 		Open:  func(t *testing.T) store.Store { return open(t, url) },
 		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
+		Process: func(*testing.T, store.Store) *exec.Cmd {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
+			return cmd
+		},
 	})
+}
+
+// TestMain lets the test binary be the other process of the contract.
+func TestMain(m *testing.M) {
+	url := os.Getenv("STORE_TEST_OWN")
+	if url == "" {
+		os.Exit(m.Run())
+	}
+	s, err := redisstore.Open(context.Background(), url)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(storetest.Own(s))
 }
 
 // A cluster refuses a script whose keys lie on different nodes.

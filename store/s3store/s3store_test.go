@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -19,12 +21,26 @@ import (
 func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 
 func TestS3(t *testing.T) {
-	client := bucket(t)
-	open := func() store.Store { return s3store.New(client, "agents", "pre/fix/") }
+	srv := newServer(t)
+	open := func() store.Store { return s3store.New(srv.client(false), "agents", "pre/fix/") }
 	storetest.Run(t, storetest.Target{
 		Open:  func(*testing.T) store.Store { return open() },
 		Again: func(*testing.T, store.Store) store.Store { return open() },
+		Process: func(*testing.T, store.Store) *exec.Cmd {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+srv.url)
+			return cmd
+		},
 	})
+}
+
+// TestMain lets the test binary be the other process of the contract.
+func TestMain(m *testing.M) {
+	url := os.Getenv("STORE_TEST_OWN")
+	if url == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(storetest.Own(s3store.New((&s3server{url: url}).client(false), "agents", "pre/fix/")))
 }
 
 func key(n int) store.Key {

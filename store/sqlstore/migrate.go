@@ -59,6 +59,11 @@ var ErrNewer = errors.New("the tables are of a newer version")
 
 // migrate makes the tables or brings them up to date. Many may do it at once.
 func (s *Store) migrate(ctx context.Context) error {
+	// A look does not wait for those who write. If it fails, there are no tables.
+	var version int
+	if err := s.row(ctx, s.db, "select max(version) from claude_schema").Scan(&version); err == nil && version == len(migrations()) {
+		return nil
+	}
 	err := s.within(ctx, func(tx *sql.Tx) error {
 		if s.d.postgres {
 			if _, err := tx.ExecContext(ctx, "select pg_advisory_xact_lock(7201, 0)"); err != nil {

@@ -1,9 +1,12 @@
 package sqlstore_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -36,16 +39,42 @@ func contract(t *testing.T, source string) {
 	storetest.Run(t, storetest.Target{
 		Open:  func(t *testing.T) store.Store { return open(t, source) },
 		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, source) },
+		Process: func(*testing.T, store.Store) *exec.Cmd {
+			cmd := exec.Command(os.Args[0])
+			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+source)
+			return cmd
+		},
 	})
 }
 
+// TestMain lets the test binary be the other process of the contract.
+func TestMain(m *testing.M) {
+	source := os.Getenv("STORE_TEST_OWN")
+	if source == "" {
+		os.Exit(m.Run())
+	}
+	s, err := sqlstore.Open(context.Background(), source)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(storetest.Own(s))
+}
+
 func TestSQLite(t *testing.T) {
+	t.Parallel()
 	contract(t, "sqlite:"+filepath.Join(t.TempDir(), "a b%#.db"))
 }
 
-func TestPostgres15(t *testing.T) { contract(t, server.Postgres(t, 15)) }
+func TestPostgres15(t *testing.T) {
+	t.Parallel()
+	contract(t, server.Postgres(t, 15))
+}
 
-func TestPostgres18(t *testing.T) { contract(t, server.Postgres(t, 18)) }
+func TestPostgres18(t *testing.T) {
+	t.Parallel()
+	contract(t, server.Postgres(t, 18))
+}
 
 func TestOpenRefuses(t *testing.T) {
 	for _, source := range []string{"", "agents.db", "mysql://root:hunter2@localhost/x", "sqlite:", "sqlite::memory:", "sqlite:x?mode=ro"} {

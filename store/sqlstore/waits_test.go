@@ -52,6 +52,10 @@ func TestWaits(t *testing.T) {
 				t.Fatal(err)
 			}
 			release := hold(t, kind, source)
+			begin := time.Now()
+			if open(t, source); time.Since(begin) > 3*time.Second {
+				t.Errorf("Open waits for %v", time.Since(begin))
+			}
 			for name, call := range map[string]func(context.Context) error{
 				"Acquire": func(ctx context.Context) error { _, err := s.Acquire(ctx, "p", "c", "you", time.Minute); return err },
 				"Renew":   func(ctx context.Context) error { return s.Renew(ctx, lease) },
@@ -67,7 +71,7 @@ func TestWaits(t *testing.T) {
 			}
 			// The wait takes a part of the time to live, which is not lost.
 			done := make(chan error)
-			begin := time.Now()
+			begin = time.Now()
 			go func() { done <- s.Renew(t.Context(), lease) }()
 			const wait = 1500 * time.Millisecond
 			time.AfterFunc(wait, release)

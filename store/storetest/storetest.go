@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,11 @@ type Target struct {
 	// Again returns the store of a test as another process would open it, with
 	// nothing in memory. If it is nil, the tests use the store itself.
 	Again func(t *testing.T, s store.Store) store.Store
+	// Process returns a command that opens the store of a test in another
+	// process and calls Own, which is usually the test's own program with a
+	// variable in its environment. If it is nil, owners in other processes are
+	// not tested.
+	Process func(t *testing.T, s store.Store) *exec.Cmd
 }
 
 // Run tests a store against the contract.
@@ -59,6 +65,9 @@ func Run(t *testing.T, target Target) {
 	}
 	group("Input", inputs())
 	group("Races", races())
+	if _, ok := s.(store.Leaser); ok && target.Process != nil {
+		group("Owners", owners())
+	}
 }
 
 // contract is one promise of a store.
