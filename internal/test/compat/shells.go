@@ -35,7 +35,7 @@ func shells(ctx context.Context, b *bench) (bool, error) {
 	if !seen(ctx, func() bool { _, err := os.Stat(started); return err == nil }) {
 		return false, ctx.Err()
 	}
-	if err := watched.conn.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	if err := watched.conn.Process.Signal(syscall.SIGTERM); err != nil {
 		return false, err
 	}
 	_ = watched.conn.Wait() // it says 143

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"io"
-	"os"
-	"os/exec"
-	"sync"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // bare starts the CLI without asking for its version, so that what is measured
@@ -15,40 +12,18 @@ import (
 type bare struct{}
 
 func (bare) Start(_ context.Context, l *claude.Launch) (claude.Conn, error) {
-	cmd := exec.Command(l.Path, l.Args...)
-	cmd.Env, cmd.Dir, cmd.Stderr = l.Env, l.Dir, io.Discard
-	stdin, err := cmd.StdinPipe()
+	child, err := harness.StartChild(l)
 	if err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe: Wait would close it before everything is read.
-	r, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = w
-	if err := cmd.Start(); err != nil {
-		r.Close()
-		w.Close()
-		return nil, err
-	}
-	w.Close()
-	return &conn{Reader: r, WriteCloser: stdin, cmd: cmd, wait: sync.OnceValue(cmd.Wait)}, nil
+	return &conn{child}, nil
 }
 
-type conn struct {
-	io.Reader
-	io.WriteCloser
-	cmd  *exec.Cmd
-	wait func() error
-}
-
-func (c *conn) CloseWrite() error { return c.WriteCloser.Close() }
-func (c *conn) Wait() error       { return c.wait() }
+// conn is a CLI that is killed at once: nothing of a probe is worth waiting for.
+type conn struct{ *harness.Child }
 
 func (c *conn) Stop() error {
-	_ = c.cmd.Process.Signal(os.Interrupt)
-	_ = c.cmd.Process.Kill() // nothing of a probe is worth waiting for
-	_ = c.wait()
+	_ = c.Process.Kill() // it may have ended
+	_ = c.Wait()
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -421,15 +422,15 @@ type tampering struct {
 	edit func(line []byte) [][]byte
 }
 
-func (w *tampering) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
-	conn, err := startPiped(ctx, launch)
+func (w *tampering) Start(_ context.Context, launch *claude.Launch) (claude.Conn, error) {
+	conn, err := harness.StartChild(launch)
 	if err != nil {
 		return nil, err
 	}
 	r, pipe := io.Pipe()
 	go func() {
-		defer conn.stdout.Close()
-		in := bufio.NewReader(conn.stdout)
+		defer conn.Stdout.Close()
+		in := bufio.NewReader(conn.Stdout)
 		for {
 			line, err := in.ReadBytes('\n')
 			if len(line) > 0 {

@@ -44,7 +44,7 @@ func apart() map[string][]string {
 		"internal/test/realcli":         nil,
 		"internal/test/server":          {"internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
-		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/leak", "internal/test/realcli", "message", "permission"},
+		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/harness", "internal/test/leak", "internal/test/realcli", "message", "permission"},
 	}
 }
 
