@@ -22,6 +22,9 @@
 // the tests that reach it, the quick ones first; one that no test reaches has
 // survived already.
 //
+// The test that caught a mutant in the last run, which a file in the user's cache
+// remembers, is tried before all others.
+//
 // The tests run in a PID namespace of their own, where the system has such: a
 // mutant of the code that ends processes cannot end those of others.
 //

@@ -45,6 +45,7 @@ func main() {
 	flag.BoolVar(&o.write, "write", false, "write "+page)
 	flag.BoolVar(&o.own, "own", false, "only the tests of the package itself")
 	flag.StringVar(&o.in, "in", "", "only mutants whose function begins so")
+	flag.DurationVar(&o.slow, "slow", 8*time.Second, "leave out tests that take longer")
 	limit := flag.Duration("limit", 3*time.Hour, "give up after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
@@ -61,6 +62,7 @@ type options struct {
 	sample, workers int
 	write, own      bool
 	in              string
+	slow            time.Duration
 }
 
 func run(ctx context.Context, pkgs []string, o options) error {
@@ -120,6 +122,7 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 	}
 	f := &finding{target: t, total: len(mutants), tried: chosen(mutants, o, known[t.pkg]), accepted: known[t.pkg]}
 	fmt.Printf("%s: %d mutants, %d of them tried\n", t.pkg, len(mutants), len(f.tried))
+	m := recall(t.pkg)
 	for i, pkg := range t.tests {
 		if i > 0 && (o.own || len(f.survivors()) == 0) {
 			break
@@ -128,15 +131,16 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 		if err != nil {
 			return nil, err
 		}
-		broken, err := s.survey(ctx, lab, o.workers)
+		broken, err := s.survey(ctx, lab, o.workers, o.slow)
 		if err != nil {
 			return nil, err
 		}
 		f.broken = append(f.broken, broken...)
 		fmt.Printf("  %d tests of %s, surveyed after %v\n", len(s.tests), pkg, time.Since(begin).Round(time.Second))
-		f.judge(ctx, s, o.workers)
+		f.judge(ctx, s, o.workers, m)
 	}
 	f.took = time.Since(begin)
+	m.keep(f)
 	if ctx.Err() != nil {
 		return nil, errors.Join(errors.New("not all mutants were tried"), ctx.Err())
 	}
@@ -147,11 +151,11 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 }
 
 // judge tries the tests of one package on the mutants that are left.
-func (f *finding) judge(ctx context.Context, s *suite, workers int) {
+func (f *finding) judge(ctx context.Context, s *suite, workers int, m memory) {
 	each(workers, f.survivors(), func(one *trial) {
 		if one.verdict == nil {
 			one.reached = one.reached || s.reaches(one.id)
-			one.by = s.catches(ctx, one.id)
+			one.by = s.catches(ctx, one.id, m[one.key()])
 		}
 	})
 }

@@ -67,7 +67,7 @@ func (s *suite) command(ctx context.Context, args ...string) *exec.Cmd {
 // survey runs each test alone, without a mutant, to see how long it takes and
 // what it reaches. Tests that fail so are left out and named; so are slow ones,
 // because a mutant may have to pass through all tests that reach it.
-func (s *suite) survey(ctx context.Context, dir string, workers int) (broken []string, err error) {
+func (s *suite) survey(ctx context.Context, dir string, workers int, slow time.Duration) (broken []string, err error) {
 	each(workers, s.tests, func(t *test) {
 		notes := filepath.Join(dir, "reached-"+t.name)
 		cmd := s.command(ctx, "-test.run", "^"+t.name+"$", "-test.timeout", "2m")
@@ -94,28 +94,27 @@ func (s *suite) survey(ctx context.Context, dir string, workers int) (broken []s
 	return broken, ctx.Err()
 }
 
-// quick is how long a test takes that is tried before the others, slow how long
-// one takes that is not tried at all.
-const (
-	quick = 300 * time.Millisecond
-	slow  = 8 * time.Second
-)
+// quick is how long a test takes that is tried before the others.
+const quick = 300 * time.Millisecond
 
 var failedTest = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^panic: |^fatal error: `)
 
-// catches returns the test that notices a mutant, "" if none does.
-func (s *suite) catches(ctx context.Context, id int) string {
-	var early, late []*test
+// catches returns the test that notices a mutant, "" if none does. The one that
+// noticed it before is tried first.
+func (s *suite) catches(ctx context.Context, id int, before string) string {
+	var first, early, late []*test
 	for _, t := range s.tests {
 		switch {
 		case !t.reached[id]:
+		case s.pkg+"."+t.name == before:
+			first = append(first, t)
 		case t.took < quick:
 			early = append(early, t)
 		default:
 			late = append(late, t)
 		}
 	}
-	for _, some := range [][]*test{early, late} {
+	for _, some := range [][]*test{first, early, late} {
 		if by := s.run(ctx, id, some); by != "" {
 			return by
 		}
