@@ -54,6 +54,10 @@ func TestErrorTexts(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 	}
+	interrupted := &claude.ResultError{Result: &message.Result{TerminalReason: message.EndAbortedTools}}
+	if !errors.Is(interrupted, claude.ErrInterrupted) || errors.Is(interrupted, claude.ErrTimeout) {
+		t.Error("a turn that was interrupted is not ErrInterrupted")
+	}
 	if failed := new(claude.ResultError); failed.Retryable() || errors.Is(failed, claude.ErrInterrupted) {
 		t.Error("an error without a result is classified")
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
@@ -476,5 +477,35 @@ func TestOptionErrorsShowNoSecret(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: error = %v", name, err)
 		}
+	}
+}
+
+// A list that is empty is not set, unless the option says that it means something.
+func TestEmptyListsAreNotSet(t *testing.T) {
+	want := launched(t, claude.Options{})
+	got := launched(t, claude.Options{
+		AllowedTools: []string{}, DisallowedTools: []string{}, AddDirs: []string{}, Betas: []string{}, Hooks: []hook.Hook{}, MCPServers: claude.MCPServers{},
+	})
+	if !slices.Equal(got.args, want.args) || !reflect.DeepEqual(got.init, want.init) {
+		t.Errorf("got  %q %v\nwant %q %v", got.args, got.init, want.args, want.init)
+	}
+}
+
+// A session has an id before its first turn, each its own.
+func TestNewSessionGetsAnID(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 2 {
+		bubble(t, func(c *cli) { c.greet(); c.idle() }, func(t *testing.T, o *claude.Options) {
+			o.SessionID = ""
+			finish(t, connect(t, o))
+			i := slices.IndexFunc(o.Transport.(*double).launch.Args, func(arg string) bool { return strings.HasPrefix(arg, "--session-id") })
+			if i < 0 {
+				t.Fatalf("no id in %q", o.Transport.(*double).launch.Args)
+			}
+			seen[strings.Join(o.Transport.(*double).launch.Args[i:], " ")] = true
+		})
+	}
+	if len(seen) != 2 {
+		t.Errorf("two sessions: %v", seen)
 	}
 }

@@ -392,3 +392,20 @@ func TestCommandsChange(t *testing.T) {
 		finish(t, s)
 	})
 }
+
+// To the CLI no id means all tasks, so a program that has lost the id is told.
+func TestBackgroundTaskNeedsAnID(t *testing.T) {
+	bubble(t, func(c *cli) {
+		c.greet()
+		if _, asked := c.hear(); asked {
+			c.t.Error("the CLI was asked")
+		}
+	}, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		_, err := s.BackgroundTask(t.Context(), "")
+		if e, ok := errors.AsType[*claude.ControlError](err); !ok || e.Op != "background_tasks" {
+			t.Errorf("error = %v", err)
+		}
+		finish(t, s)
+	})
+}

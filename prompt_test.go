@@ -31,6 +31,7 @@ func TestEscapePrompt(t *testing.T) {
 		"/compact":                         `\/compact`,
 		" \n\u200b/compact":                " \n\u200b\\/compact",
 		"no /command here":                 "no /command here",
+		"nor\x00/here":                     "nor\x00/here",
 		`\@a \/b`:                          `\@a \/b`,
 		"ends with @":                      `ends with \@`,
 	} {
@@ -249,4 +250,33 @@ func TestSendToDeadCLI(t *testing.T) {
 			s.Wait()
 		})
 	}
+}
+
+// A prompt that its sender gave up while it was written may reach the CLI all the
+// same: then its turn is ended, because nobody wants the answer.
+func TestPromptGivenUpOnItsWay(t *testing.T) {
+	interrupted := false
+	play := func(c *cli) {
+		c.greet()
+		<-time.After(2 * time.Second) // and reads nothing
+		id := c.prompt()
+		c.begin(id)
+		c.succeed(c.request("interrupt"), `{}`)
+		interrupted = true
+		c.result("interrupted", id)
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := s.Send(ctx, "hi"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error = %v", err)
+		}
+		<-time.After(3 * time.Second)
+		finish(t, s)
+		if !interrupted {
+			t.Error("the turn of a prompt that was given up went on")
+		}
+	})
 }

@@ -242,6 +242,32 @@ func TestLeavingRunWhileQueued(t *testing.T) {
 	})
 }
 
+// A CLI that names no prompts cannot take one out of its queue: its turn is ended
+// when it begins.
+func TestLeavingRunOfACLIThatNamesNothing(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		c.prompt()
+		<-time.After(2 * time.Second) // the program has left
+		c.begin()
+		c.succeed(c.request("interrupt"), `{}`)
+		c.result("interrupted")
+		c.idle()
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		s := connect(t, o)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for _, err := range s.Run(ctx, "dropped") {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("error = %v", err)
+			}
+		}
+		<-time.After(3 * time.Second)
+		finish(t, s)
+	})
+}
+
 func TestLeavingRunThatBeginsAllTheSame(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

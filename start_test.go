@@ -260,6 +260,10 @@ func TestStartErrorsShowOutput(t *testing.T) {
 		"beside frames":  {func(c *cli) { c.text("hi"); c.say("Oh no"); c.text("hi"); c.code = 1 }, []string{"Oh no"}},
 		"broken JSON":    {func(c *cli) { c.say(`{"error":"half`); c.code = 1 }, []string{`{"error":"half`}},
 		"a secret alone": {func(c *cli) { c.say(`{"password":"hunter2hunter2`); c.code = 1 }, []string{`{"password":"[redacted]`}},
+		"a result": {func(c *cli) {
+			c.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["The disk is full"]}`)
+			c.code = 1
+		}, []string{"The disk is full"}},
 		"an unknown flag": {func(c *cli) { c.say("error: unknown option '--session-id=x'"); c.code = 1 },
 			[]string{"unsupported CLI version", "the CLI found does not know --session-id, 2.1.325 does"}},
 		"much": {func(c *cli) {
@@ -353,4 +357,17 @@ func TestChildVersionFallbacks(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// What a CLI says in a result before it gives up is the output of its start.
+func TestStartErrorHasTheEarlyResult(t *testing.T) {
+	bubble(t, func(c *cli) {
+		c.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["The disk is full"]}`)
+		c.code = 1
+	}, func(t *testing.T, o *claude.Options) {
+		_, err := claude.Connect(t.Context(), o)
+		if start, ok := errors.AsType[*claude.StartError](err); !ok || start.Output != "The disk is full" {
+			t.Errorf("error = %#v", err)
+		}
+	})
 }

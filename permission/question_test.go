@@ -25,6 +25,10 @@ func TestQuestions(t *testing.T) {
 		!got[1].MultiSelect || got[0].Options[1] != (permission.Option{Label: "No", Description: "stop", Preview: "# p"}) {
 		t.Errorf("got %+v", got)
 	}
+	odd, err := ask(`{"questions":[{"question":"Q","header":7,"options":[{"label":"a"}]}]}`).Questions()
+	if err != nil || len(odd) != 1 || odd[0].Text != "Q" || odd[0].Header != "" {
+		t.Errorf("a field of another kind: %+v, %v, want the others", odd, err)
+	}
 	for _, req := range []*permission.Request{
 		{ToolName: "Bash", Input: json.RawMessage(questions)}, ask(`{}`), ask(`{"questions":[]}`), ask(``), ask(`{"questions":"x"}`),
 	} {

@@ -205,6 +205,7 @@ func TestLinesThatAreNoFrames(t *testing.T) {
 		far.send(`{"type":"control_request","request_id":"u-3","request":{"subtype":"x","pad":"` + strings.Repeat("x", 200<<10) + `"}}`)
 		far.expect(failure("u-3", "request is over the line limit"))
 		far.send(`{"type":"control_response","request_id":"u-4","pad":"` + strings.Repeat("x", 200<<10) + `"}`) // asks for nothing
+		synctest.Wait()                                                                                         // an answer would be the next line
 		far.send(`{"type":"assistant"}`)
 		far.send(`{"type":"control_request","request_id":"u-5"}`)
 		far.expect(failure("u-5", "Missing required field: request"))

@@ -388,8 +388,8 @@ func TestChildrenInheritNothing(t *testing.T) {
 func TestNoDescriptors(t *testing.T) {
 	p := start(t, self(t, "starved"))
 	out := read(t, p)
-	if got := out.line(); !strings.Contains(got, syscall.EMFILE.Error()) {
-		t.Errorf("Start: got %q, want %v in it", got, syscall.EMFILE)
+	if got := out.line(); !strings.Contains(got, "open pipes: ") || !strings.Contains(got, syscall.EMFILE.Error()) {
+		t.Errorf("Start: got %q, want that pipes cannot be opened: %v", got, syscall.EMFILE)
 	}
 	if got := out.line(); got != "0 more open" {
 		t.Errorf("afterwards: %s", got)

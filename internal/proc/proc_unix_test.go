@@ -203,3 +203,61 @@ func TestNodeRunsScripts(t *testing.T) {
 		}
 	}
 }
+
+// shell runs a line of sh.
+func shell(line string) *proc.Command {
+	return &proc.Command{Path: "/bin/sh", Args: []string{"-c", line}, Env: os.Environ(), Drain: 100 * time.Millisecond}
+}
+
+// A child that closes its output has said all it has to say, though it lives on.
+func TestOutputEndsBeforeTheChild(t *testing.T) {
+	p := start(t, shell("echo last; exec >&-; read line || true"))
+	if n, err := p.Read(make([]byte, 100)); n != 5 || err != nil {
+		t.Fatalf("read %d bytes, %v", n, err)
+	}
+	if n, err := p.Read(make([]byte, 100)); n != 0 || err != io.EOF {
+		t.Errorf("read %d bytes, %v, want %v", n, err, io.EOF)
+	}
+	p.CloseWrite()
+	if err := p.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A child whose output nobody reads any more is told when it writes.
+func TestCloseReadEndsAWriter(t *testing.T) {
+	p := start(t, shell("while echo more; do :; done 2>/dev/null"))
+	p.CloseRead()
+	p.CloseRead()
+	ended := make(chan struct{})
+	go func() { p.Wait(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the child writes on")
+	}
+	if n, err := p.Read(make([]byte, 100)); n != 0 || err != io.EOF {
+		t.Errorf("read %d bytes, %v, want %v", n, err, io.EOF)
+	}
+}
+
+// StderrTo gets what the child writes, byte for byte.
+func TestStderrTo(t *testing.T) {
+	var got strings.Builder
+	c := shell("printf 'one\\ntwo' >&2")
+	c.StderrTo = &got
+	p := start(t, c)
+	if err := errors.Join(p.Wait(), p.Stop()); err != nil { // Stop waits for the pipes
+		t.Fatal(err)
+	}
+	if got.String() != "one\ntwo" {
+		t.Errorf("got %q", got.String())
+	}
+}
+
+func TestDirErrorNamesTheDirectory(t *testing.T) {
+	err := &proc.DirError{Dir: "/nowhere", Err: syscall.ENOENT}
+	if want := "working directory /nowhere: no such file or directory"; err.Error() != want || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

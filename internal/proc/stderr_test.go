@@ -36,6 +36,7 @@ func TestLines(t *testing.T) {
 		{"none", nil, nil},
 		{"chunks and lines differ", []string{"o", "ne\ntw", "o\n"}, []string{"one", "two"}},
 		{"line ends", []string{"a\r\n\nb\rc\n"}, []string{"a", "", "b\rc"}},
+		{"half a character at the end", []string{"a\xc3\n"}, []string{"a\ufffd"}},
 		{"no end", []string{"a\nb"}, []string{"a", "b"}},
 		{"as long as can be", []string{long[:maxLine], "\nnext\n"}, []string{long[:maxLine], "next"}},
 		{"long", []string{long, long, "\nnext\n"}, []string{long[:maxLine] + more(3*maxLine), "next"}},
@@ -90,6 +91,9 @@ func TestSlowCallback(t *testing.T) {
 				if got, want := int(calls.Load()), test.most+1; got != want {
 					t.Errorf("calls: got %d, want %d", got, want)
 				}
+				if n := strings.Count(logged.String(), "callback is slow"); n != 1 {
+					t.Errorf("told %d times that lines are dropped, want once:\n%s", n, logged)
+				}
 				if !strings.Contains(logged.String(), "count=5") {
 					t.Errorf("log does not count 5 dropped lines:\n%s", logged)
 				}
@@ -99,6 +103,20 @@ func TestSlowCallback(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A callback that does what it should is not worth a word in the log.
+func TestQuietCallback(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logged, log := logBuffer()
+		l := newLineQueue(func(string) {}, secret.FromEnv(nil), log)
+		l.write([]byte("one\ntwo\n"))
+		l.end()
+		synctest.Wait()
+		if logged.Len() > 0 {
+			t.Errorf("logged %s", logged)
+		}
+	})
 }
 
 func TestPanickingCallback(t *testing.T) {
