@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -128,7 +129,7 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		return []string{unescape(p.Value)}
 	case *syntax.SglQuoted:
 		if p.Dollar && strings.Contains(p.Value, `\`) {
-			return []string{string(anyText)} // an escape can spell anything
+			return []string{e.escaped(p.Value)}
 		}
 		return []string{p.Value}
 	case *syntax.DblQuoted:
@@ -140,8 +141,12 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 			return []string{string(anyName)}
 		}
 		return []string{string(anyText)}
+	case *syntax.CmdSubst:
+		if e.values != nil && printsDirectory(p) {
+			return []string{"~+"}
+		}
 	case *syntax.ProcSubst:
-		return []string{"/dev/fd/" + string(anyText)}
+		return []string{"/dev/fd/" + string(anyName)}
 	case *syntax.ExtGlob:
 		return []string{string(anyName)}
 	case *syntax.BraceExp:
@@ -156,6 +161,38 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 	}
 	return []string{string(unknown(quoted))}
 }
+
+// printsDirectory reports whether a substitution is the directory that the shell
+// is in.
+func printsDirectory(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 {
+		return false
+	}
+	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
+}
+
+// escaped is a text with escapes, which can spell anything. For the names of
+// files those are read that consist of digits.
+func (e expander) escaped(text string) string {
+	decoded := numberEscape.ReplaceAllStringFunc(text, func(escape string) string {
+		digits, base := escape[1:], 8
+		if digits[0] == 'x' {
+			digits, base = digits[1:], 16
+		}
+		n, err := strconv.ParseUint(digits, base, 7)
+		if err != nil || n < ' ' || n == '\\' {
+			return escape
+		}
+		return string(rune(n))
+	})
+	if e.values == nil || strings.Contains(decoded, `\`) {
+		return string(anyText)
+	}
+	return decoded
+}
+
+var numberEscape = regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)
 
 // manyNames reports whether a value may be more than one name.
 func manyNames(value string) bool {
@@ -193,9 +230,13 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	}
 	all := e.values[p.Param.Value]
 	switch {
+	case p.Exp == nil && !quoted:
+		all = wildcards(all)
 	case p.Exp == nil:
 	case p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
 		all = append(e.parts(p.Exp.Word.Parts, quoted), string(unknown(quoted)))
+	case p.Param.Value == "HOME" || p.Param.Value == "PWD" || p.Param.Value == "OLDPWD":
+		all = nil
 	case len(all) > 0 && !slices.ContainsFunc(all, manyNames): // a part of a name
 		all = []string{string(anyName)}
 	default:
@@ -205,6 +246,18 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 		all = []string{string(unknown(quoted))}
 	}
 	return all
+}
+
+// wildcards are values outside of quotes: the shell looks for files that fit.
+func wildcards(values []string) []string {
+	if !slices.ContainsFunc(values, func(v string) bool { return strings.ContainsAny(v, "*?[") }) {
+		return values
+	}
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = unescape(strings.ReplaceAll(v, `\`, `\\`))
+	}
+	return list
 }
 
 // unescape reads a text outside of quotes.

@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // name notes the words of a command that may name files, and the directories
@@ -15,11 +12,24 @@ func (s *script) name(words []string) {
 	if len(words) == 0 {
 		return
 	}
-	writes := slices.ContainsFunc(words, func(w string) bool { return listed(writers, base(w)) })
-	opens := listed(readers, base(words[0]))
+	program, at := s.program(words)
+	writes := slices.ContainsFunc(words, func(w string) bool { return listed(writers, base(w)) }) ||
+		program == "find" && slices.ContainsFunc(words, findWrites.MatchString)
+	opens := listed(readers, program) || listed(changers, program)
 	for i, word := range words {
 		if i > 0 || strings.Contains(word, "/") {
-			s.files = append(s.files, shellFile{word, writes, opens && i > 0 && !strings.HasPrefix(word, "-")})
+			output := i > 0 && (outputOption.MatchString(words[i-1]) || outputOption.MatchString(word))
+			operand := i > at && !strings.HasPrefix(word, "-")
+			s.files = append(s.files, shellFile{word, writes || output, opens && operand || output})
+			if _, value, ok := strings.Cut(word, "="); ok && (output || program == "dd") {
+				s.files = append(s.files, shellFile{value, writes || output, true})
+			}
+			if at := strings.IndexFunc(word, isSpreadOrText); at == 0 || at > 0 && word[0] == '-' {
+				s.blind = s.blind || writes
+				if output {
+					s.files = append(s.files, shellFile{word[at:], true, true})
+				}
+			}
 		}
 		for _, option := range [...]string{"-C", "--directory", "--chdir", "--cwd", "--prefix", "--work-tree"} {
 			if word == option && i+1 < len(words) {
@@ -29,14 +39,63 @@ func (s *script) name(words []string) {
 			}
 		}
 	}
+	if slices.ContainsFunc(words, func(w string) bool { return listOption(program).MatchString(w) }) {
+		s.files = append(s.files, shellFile{string(anyText), writes, true})
+	}
+	s.search(words)
 	switch base(words[0]) {
 	case "cd", "pushd", "builtin", "command":
 		for _, word := range words[1:] {
 			s.enter(word)
 		}
+		if len(words) == 1 {
+			s.enter("~")
+		}
 	case "popd":
 		s.enter(string(anyText))
+	case "ln", "cp", "link", "mv", "rsync":
+		s.link(words)
 	}
+}
+
+// program is the one that a command comes down to, and where it stands: what a
+// starter starts, if that is one whose operands are files.
+func (s *script) program(words []string) (name string, at int) {
+	name = base(words[0])
+	if _, starts := starters[name]; !starts {
+		return name, 0
+	}
+	for i, word := range words[1:] {
+		if inner := base(word); listed(readers, inner) || listed(changers, inner) {
+			return inner, i + 1
+		}
+	}
+	return name, 0
+}
+
+func isSpreadOrText(r rune) bool { return r == anyText || r == anyWords }
+
+var (
+	// outputOption is an option that a file to write follows, or is joined to.
+	outputOption = regexp.MustCompile(`^(-[a-zA-Z]*o|-O|--?out|-fprint(0|f)?$|-fls$)`)
+	// findWrites are the actions of find that change files.
+	findWrites = regexp.MustCompile(`^-(delete|fprint|fls)`)
+
+	namesInFile = regexp.MustCompile(`^--files0?-f`)
+	namesForTar = regexp.MustCompile(`^(-T|--files-f|-[a-zA-Z]*T$)`)
+	always      = regexp.MustCompile(``)
+)
+
+// listOption finds the arguments by which a program takes names of files from
+// what it reads.
+func listOption(program string) *regexp.Regexp {
+	switch program {
+	case "tar", "bsdtar":
+		return namesForTar
+	case "cpio":
+		return always
+	}
+	return namesInFile
 }
 
 // enter notes a directory that commands may run in.
@@ -46,6 +105,13 @@ func (s *script) enter(dir string) {
 	}
 	if len(s.dirs) < maxValues {
 		s.dirs = append(s.dirs, dir)
+	}
+}
+
+// mention notes a value that may be the name of a file.
+func (s *script) mention(value string, writes bool) {
+	if static(value) {
+		s.files = append(s.files, shellFile{name: value, writes: writes})
 	}
 }
 
@@ -76,150 +142,6 @@ func (s *script) writes(name string, words []string, open bool) {
 // renamed are options that give other names to what is unpacked.
 var renamed = regexp.MustCompile(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)
 
-// How many files a command may name, and how much work they may be, before it
-// is too much to look at, and denied.
-const (
-	maxFiles  = 4096
-	maxEffort = 1 << 20
-)
-
-// deniesFiles reports whether one of the words of a command names a file that
-// a rule for Read or Edit denies.
-func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
-	if !r.hasContent("Read", "Edit") {
-		return false
-	}
-	dirs := r.directories(req, s.dirs)
-	effort := maxEffort
-	seen := make(map[shellFile]bool)
-	for _, f := range s.files {
-		if seen[f] {
-			continue
-		}
-		if seen[f] = true; len(seen) > maxFiles || r.deniesFile(f, dirs, s.dots, &effort) {
-			return true
-		}
-	}
-	return false
-}
-
-// directories are those that a command may run in: the one that it starts in,
-// the project, and what cd leads to from each of them.
-func (r *Rules) directories(req *permission.Request, entered []string) []string {
-	dirs := []string{r.dir(req)}
-	if r.root != dirs[0] {
-		dirs = append(dirs, r.root)
-	}
-	for range min(len(entered), 3) { // as often as it is likely to matter
-		for _, to := range entered {
-			for _, from := range slices.Clone(dirs) {
-				for _, dir := range r.places([]string{from}, to) {
-					if !slices.Contains(dirs, dir) && len(dirs) < maxValues {
-						dirs = append(dirs, dir)
-					}
-				}
-			}
-		}
-	}
-	if len(entered) > 3 || len(dirs) >= maxValues {
-		dirs = append(dirs, string(anyText))
-	}
-	return dirs
-}
-
-func (r *Rules) deniesFile(f shellFile, dirs []string, dots bool, effort *int) bool {
-	if whollyUnknown(f.name) {
-		// It could be any file. That counts where it is certainly one.
-		return f.opens && slices.ContainsFunc(r.rules, func(rule rule) bool {
-			return rule.paths != nil && (rule.ToolName == "Read" || f.writes)
-		})
-	}
-	var paths, somewhere [][]step
-	for _, p := range meanings(f.name, f.opens) {
-		for _, abs := range r.places(dirs, p) {
-			if !spend(effort, len(abs)/4+16) { // for links and steps
-				return true
-			}
-			if strings.HasPrefix(abs, string(anyText)) && !f.opens {
-				somewhere = append(somewhere, wordSteps(abs, dots))
-				continue
-			}
-			paths = append(paths, wordSteps(abs, dots))
-			if static(abs) {
-				if real, err := resolve(abs); err == nil && real != abs {
-					paths = append(paths, literal(real))
-				}
-			}
-		}
-	}
-	return slices.ContainsFunc(r.rules, func(rule rule) bool {
-		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
-			return false
-		}
-		fits := func(p []step) bool { return rule.paths.match(r.root, r.home(), p, true, broad, effort) }
-		// A name in a directory that nobody knows may be every file of a
-		// directory, but not every file of a name.
-		return slices.ContainsFunc(paths, fits) || !rule.paths.anchored && slices.ContainsFunc(somewhere, fits)
-	})
-}
-
-// whollyUnknown reports whether nothing of a word is known.
-func whollyUnknown(word string) bool {
-	return word != "" && strings.Trim(word, string(anyText)+string(anyWords)) == ""
-}
-
-// places are the absolute paths that a word may mean, from each of the
-// directories.
-func (r *Rules) places(dirs []string, p string) []string {
-	first, rest, _ := strings.Cut(p, "/")
-	switch {
-	case first == "~" || first == "$HOME" || first == "${HOME}":
-		return []string{cleaned(r.home() + "/" + rest)}
-	case first == "~+" || first == "$PWD":
-		p = "./" + rest
-	case account.MatchString(first): // the home of somebody, or where the shell was
-		return []string{string(anyText) + cleaned("/"+rest)}
-	case strings.HasPrefix(p, "/"):
-		abs := cleaned(p)
-		if parts := strings.SplitN(abs, "/", 5); len(parts) == 5 && (parts[1] == "proc" || parts[1] == "dev" && parts[2] == "fd") {
-			return []string{abs, string(anyText) + "/" + parts[4]} // through a link of a process
-		}
-		return []string{abs}
-	case strings.HasPrefix(p, string(anyText)), strings.HasPrefix(p, string(anyWords)):
-		return []string{string(anyText) + cleaned("/" + strings.TrimLeft(p, string(anyText)+string(anyWords)))[1:], p}
-	}
-	var all []string
-	for _, dir := range dirs {
-		all = append(all, cleaned(filepath.ToSlash(dir)+"/"+p))
-	}
-	return all
-}
-
-var account = regexp.MustCompile(`^~[A-Za-z0-9_.+-]*$`)
-
-// cleaned is path.Clean for a path that may have unknown parts: what goes up
-// from one of them may lead anywhere.
-func cleaned(p string) string {
-	var names []string
-	for name := range strings.SplitSeq(p, "/") {
-		switch name {
-		case "", ".":
-		case "..":
-			if n := len(names); n > 0 && static(names[n-1]) {
-				names = names[:n-1]
-			} else if n > 0 {
-				names[n-1] = string(anyText)
-			}
-		default:
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 && strings.HasPrefix(names[0], string(anyText)) && !strings.HasPrefix(p, "/") {
-		return strings.Join(names, "/")
-	}
-	return "/" + strings.Join(names, "/")
-}
-
 // meanings are the paths that a word may hold: the whole of it, the value of
 // an option, what follows a colon, and what stands behind a cluster of options.
 // A text with blanks that is not wholly known is a path only where a file is
@@ -230,8 +152,9 @@ func meanings(word string, opens bool) []string {
 	}
 	var list []string
 	add := func(p string) {
-		// What is not known at the end of a word is the end of a name.
-		if n := len(p) - len(string(anyText)); n > 0 && isUnknown([]rune(p[n:])[0]) {
+		// What is not known at the end of a word is the end of a name; where a
+		// file is opened, it may be all of the name.
+		if n := len(p) - len(string(anyText)); n > 0 && !opens && isUnknown([]rune(p[n:])[0]) {
 			p = p[:n] + string(anyName)
 		}
 		text := !opens && !static(p) && strings.ContainsAny(p, " \t\n")

@@ -13,6 +13,7 @@ import (
 // Texts that are made to keep a reader busy are decided in time, and within a
 // stack that a program can spare.
 func TestHostileCommands(t *testing.T) {
+	t.Parallel()
 	defer debug.SetMaxStack(debug.SetMaxStack(256 << 20))
 	const size = 24 << 10
 	rules := policy.MustRules("Bash(touch:*)", "Bash(a* -p *)", "Read(.env)", "Edit(/x/**)")
@@ -26,7 +27,7 @@ func TestHostileCommands(t *testing.T) {
 			begin := time.Now()
 			deny := decided(t, rules.Deny("no"), bash(command))
 			allow := decided(t, rules.Allow(), bash(command))
-			if took := time.Since(begin); took > 5*time.Second {
+			if took := time.Since(begin); took > 20*time.Second {
 				t.Errorf("%.20q… takes %v", command, took)
 			}
 			if allow == permission.BehaviorAllow && deny != permission.BehaviorDeny {

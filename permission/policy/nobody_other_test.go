@@ -4,4 +4,4 @@ package policy_test
 
 import "os/exec"
 
-func nobody(*exec.Cmd) error { return nil }
+func nobody(*exec.Cmd, string) error { return nil }

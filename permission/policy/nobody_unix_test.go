@@ -12,13 +12,13 @@ import (
 
 // nobody takes the rights of root from a command: a spelling that hits more than
 // it should must not reach the system. The directory becomes its own.
-func nobody(cmd *exec.Cmd) error {
+func nobody(cmd *exec.Cmd, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
 	const id = 65534
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: id, Gid: id}}
-	return filepath.WalkDir(cmd.Dir, func(path string, _ fs.DirEntry, err error) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -2,16 +2,11 @@ package policy_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
@@ -19,29 +14,49 @@ import (
 
 // TestShellNumbers measures what SECURITY.md publishes, and holds it there:
 //
-//	go test ./permission/policy -run TestShellNumbers -v
+//	go test ./permission/policy -run Numbers -v
 func TestShellNumbers(t *testing.T) {
+	t.Parallel()
 	texts := append(spellings(), lines(t, "attacks.txt")...)
 	effective, passed := deniedInBash(t, texts)
 	list, alarms := falseAlarms(t)
-	published := fmt.Sprintf("Of %d spellings of a denied command %d pass; of %d ordinary commands %d are denied by mistake.",
-		len(texts), passed, len(list), len(alarms))
 	t.Logf("%d of the spellings have the effect in this bash", effective)
 	t.Logf("denied by mistake:\n%s", strings.Join(alarms, "\n"))
-	t.Log(published)
 	if effective < len(texts)*3/4 {
 		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(texts))
 	}
 	if 100*len(alarms) > 3*len(list) {
 		t.Errorf("%d of %d ordinary commands are denied, want at most 3 %%", len(alarms), len(list))
 	}
+	published(t, fmt.Sprintf("Of %d spellings of a denied command %d pass; of %d ordinary commands %d are denied by mistake.",
+		len(texts), passed, len(list), len(alarms)))
+}
+
+// published checks that SECURITY.md says what was measured.
+func published(t *testing.T, sentence string) {
+	t.Helper()
+	t.Log(sentence)
 	text, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(text, []byte(published)) {
-		t.Errorf("SECURITY.md does not say: %s", published)
+	if !bytes.Contains(text, []byte(sentence)) {
+		t.Errorf("SECURITY.md does not say: %s", sentence)
 	}
+}
+
+// removing finds out which texts remove a file.
+var removing = trial[bool]{
+	prepare: func(dir string, _ int, _ string) error {
+		if err := os.WriteFile(filepath.Join(dir, "other"), []byte("x\n"), 0o600); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, "victim"), nil, 0o600)
+	},
+	happened: func(dir string, _ []byte) bool {
+		_, err := os.Stat(filepath.Join(dir, "victim"))
+		return err != nil
+	},
 }
 
 // deniedInBash runs every spelling of "rm victim" in bash. None that removes the
@@ -49,15 +64,7 @@ func TestShellNumbers(t *testing.T) {
 // else.
 func deniedInBash(t *testing.T, texts []string) (effective, passed int) {
 	t.Helper()
-	gone := effects(t, texts, func(dir string) error {
-		if err := os.WriteFile(filepath.Join(dir, "other"), []byte("x\n"), 0o600); err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(dir, "victim"), nil, 0o600)
-	}, func(dir string, _ []byte) bool {
-		_, err := os.Stat(filepath.Join(dir, "victim"))
-		return err != nil
-	})
+	gone := removing.effects(t, texts)
 	deny := policy.MustRules("Bash(rm:*)").Deny("no")
 	allow := policy.MustRules(everything()...).Allow()
 	for i, text := range texts {
@@ -114,66 +121,4 @@ func lines(t *testing.T, name string) (list []string) {
 		list = append(list, strings.ReplaceAll(strings.TrimSuffix(line, "\n"), "␤", "\n"))
 	}
 	return list
-}
-
-// effects runs every text in a bash of its own, in a directory of its own, and
-// reports what happened there.
-func effects[T any](t *testing.T, texts []string, prepare func(dir string) error, happened func(dir string, out []byte) T) []T {
-	t.Helper()
-	shell, err := exec.LookPath("bash")
-	if err != nil || runtime.GOOS == "windows" {
-		t.Skip("needs bash")
-	}
-	base := t.TempDir()
-	if err := os.Chmod(filepath.Dir(base), 0o711); err != nil { // for nobody
-		t.Fatal(err)
-	}
-	results := make([]T, len(texts))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range 4 {
-		wg.Go(func() {
-			for i := range next {
-				dir, err := os.MkdirTemp(base, "")
-				if err == nil {
-					err = prepare(dir)
-				}
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				out, err := inBash(t.Context(), shell, dir, texts[i])
-				if err != nil {
-					t.Error(err)
-					continue
-				}
-				results[i] = happened(dir, out)
-				_ = os.RemoveAll(dir)
-			}
-		})
-	}
-	for i := range texts {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	return results
-}
-
-// inBash runs a text without a terminal, an input or an environment of ours,
-// nor as root, and returns what it prints.
-func inBash(ctx context.Context, shell, dir, text string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, shell, "-c", text)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/local/bin", "HOME=" + dir, "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := nobody(cmd); err != nil {
-		return nil, err
-	}
-	_ = cmd.Run() // it may fail in many ways; what counts is what it did
-	return out.Bytes(), nil
 }

@@ -114,13 +114,25 @@ func (s step) repeats() bool { return s.kind == stepName || s.kind == stepText }
 // literal text it is whether the other pattern fits it. It takes what it needs
 // of the effort, and is broad when nothing is left of it; nil is without bounds.
 func overlap(a, b []step, effort *int) bool {
+	// What both begin with is read only once. This is where most paths differ.
+	for len(a) > 0 && len(b) > 0 && a[0].kind == stepChar && b[0].kind == stepChar {
+		if a[0].char != b[0].char {
+			return !spend(effort, 1)
+		}
+		a, b = a[1:], b[1:]
+	}
 	type state struct{ i, j int }
-	seen := map[state]bool{}
-	todo := []state{{0, 0}}
+	width := len(b) + 1
+	seen := make([]uint64, ((len(a)+1)*width+63)/64) // a bit for each state
+	todo := make([]state, 1, 64)
+	if !spend(effort, len(seen)) {
+		return true
+	}
 	visit := func(i, j int) {
-		if s := (state{i, j}); !seen[s] {
-			seen[s] = true
-			todo = append(todo, s)
+		at := i*width + j
+		if bit := uint64(1) << (at % 64); seen[at/64]&bit == 0 {
+			seen[at/64] |= bit
+			todo = append(todo, state{i, j})
 		}
 	}
 	for len(todo) > 0 {

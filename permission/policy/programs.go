@@ -150,10 +150,12 @@ func special(name string) bool {
 	return starts || interprets || listed(shells, name) || listed(otherShells, name) || listed(evaluators, name)
 }
 
-// Programs that change the files they are given, that show what is in them, and
-// that make a file out of another one or of what they read.
+// Programs that change files they are given; that show what is in them; whose
+// operands are all files that they change; and that make a file out of another
+// one or of what they read.
 const (
-	writers = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort chmod chown chgrp tar unzip gzip gunzip bzip2 xz zstd zip git curl wget scp sponge mktemp mkfifo rename prettier gofmt goimports black jq yq "
-	readers = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln scp rsync dd install source . sort uniq cut paste rev fold diff cmp comm tee "
-	makers  = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename sort uniq xxd openssl strip objcopy patchelf iconv gunzip unxz bunzip2 unzip ar "
+	writers  = " touch mkdir rm rmdir unlink shred mv cp ln install rsync tee truncate dd split csplit sed perl ed ex vi vim nano emacs patch sort uniq xxd chmod chown chgrp tar bsdtar cpio ar zip unzip gzip gunzip bzip2 xz zstd git curl wget scp sponge mktemp mkfifo mknod link rename prettier gofmt goimports black jq yq flock script sqlite3 "
+	readers  = " cat head tail tac nl od xxd hexdump base64 base32 strings less more cp mv ln link scp rsync dd install source . sort uniq cut paste rev fold fmt pr expand unexpand join column look tsort shuf diff diff3 sdiff cmp comm tee tar bsdtar zip gzip bzip2 xz zstd zcat bzcat xzcat split csplit ar "
+	changers = " rm rmdir unlink shred touch truncate chmod chown chgrp mkdir mkfifo mknod tee dd gzip bzip2 xz zstd "
+	makers   = " split csplit cp mv ln install tee dd link rsync scp sponge mkfifo curl wget patch rename sort uniq xxd openssl strip objcopy patchelf iconv gunzip unxz bunzip2 unzip ar "
 )

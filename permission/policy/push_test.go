@@ -13,13 +13,14 @@ import (
 // Spellings of a command with a subcommand: each is run in a repository of its
 // own, and none that reaches the remote one may pass a rule that denies pushing.
 func TestPushSpellings(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("needs git")
 	}
 	template := t.TempDir()
 	for _, args := range [][]string{
-		{"init", "-q", "."}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.org"}, {"commit", "-q", "--allow-empty", "-m", "x"},
-		{"init", "-q", "--bare", "r.git"}, {"remote", "add", "origin", "./r.git"},
+		{"init", "-q", "--template=", "."}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.org"}, {"commit", "-q", "--allow-empty", "-m", "x"},
+		{"init", "-q", "--template=", "--bare", "r.git"}, {"remote", "add", "origin", "./r.git"},
 	} {
 		setup := exec.Command("git", args...)
 		setup.Dir = template
@@ -29,12 +30,14 @@ func TestPushSpellings(t *testing.T) {
 		}
 	}
 	texts := lines(t, "pushes.txt")
-	pushed := effects(t, texts, func(dir string) error {
-		return os.CopyFS(dir, os.DirFS(template))
-	}, func(dir string, _ []byte) bool {
-		refs, _ := filepath.Glob(filepath.Join(dir, "r.git", "refs", "heads", "*"))
-		return len(refs) > 0
-	})
+	pushing := trial[bool]{
+		prepare: func(dir string, _ int, _ string) error { return os.CopyFS(dir, os.DirFS(template)) },
+		happened: func(dir string, _ []byte) bool {
+			refs, _ := filepath.Glob(filepath.Join(dir, "r.git", "refs", "heads", "*"))
+			return len(refs) > 0
+		},
+	}
+	pushed := pushing.effects(t, texts)
 	deny := policy.MustRules("Bash(git push:*)").Deny("no")
 	effective := 0
 	for i, text := range texts {

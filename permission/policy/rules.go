@@ -55,11 +55,14 @@ import (
 //
 // Rules for Read deny commands that name such a file. Rules for Edit deny
 // commands that name it to a well-known program that writes, or redirect to
-// it. Wildcards, braces, variables with known values and cd count. An address
-// that programs read in different ways is denied by every rule for hosts.
+// it. Wildcards, braces, cd, links that the command makes first, variables with
+// known values and what find and xargs hand on count. A name that is not known
+// before the command runs counts for programs that are known to open it. An
+// address that programs read in different ways is denied by every rule for
+// hosts.
 //
 // Deny does not see what a program does, such as what a script written earlier
-// does, or which files a search finds.
+// does, or which files a search or a copy of a directory above finds.
 //
 // No rule sees a file that a prompt names as @path, because the CLI reads it
 // without asking. Set Options.VerbatimPrompts, or use claude.EscapePrompt. The

@@ -425,7 +425,9 @@ func (s *script) interpret(lang language, words []string, in input) {
 		if !static(code) || lang.starts == nil || lang.starts(code) {
 			s.fail("code for %s that may start anything", name)
 		}
-		s.pieces = s.pieces || awkWrites.MatchString(code) && listed(languages[0].names, name)
+		if awkWrites.MatchString(code) && listed(languages[0].names, name) {
+			s.pieces, s.blind = true, true
+		}
 	}
 	have := false
 	for i := 1; i < len(words); i++ {
@@ -463,7 +465,9 @@ func (s *script) interpret(lang language, words []string, in input) {
 		case !have && lang.first && w != "--":
 			check(w)
 			have = true
-		case !have && w != "--" && !isStdin(w):
+		case !have && isStdin(w):
+			i = len(words) // the rest are arguments of what it reads
+		case !have && w != "--":
 			s.runFile(w)
 			return
 		case name == "perl" && (!static(w) || strings.Contains(w, "|")):

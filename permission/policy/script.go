@@ -24,6 +24,11 @@ type script struct {
 	commands []command
 	files    []shellFile
 	dirs     []string // that commands may run in: the targets of cd and its kin
+	links    []link   // that commands make
+	homes    []string // other values of HOME
+	lists    []string // names that a pipe hands on; nil if nobody knows them
+	texted   []string // here-documents, which may list files
+	blind    bool     // a program that writes is given a name that nobody knows
 	// unread says why the text cannot be known before it runs; empty if it can.
 	unread string
 
@@ -57,11 +62,15 @@ type shellFile struct {
 
 // readScript reads a text for the shell.
 func readScript(text string) *script {
-	s := &script{left: maxWork, texts: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}}}
+	s := &script{left: maxWork, texts: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}}
 	s.dots = strings.Contains(strings.ToLower(text), "glob")
 	s.guarded(text)
+	made := make(map[string]bool, len(s.made))
+	for _, name := range s.made {
+		made[name] = true
+	}
 	for _, name := range s.ran {
-		if slices.Contains(s.made, name) || s.pieces && s.scripts {
+		if made[name] || s.pieces && s.scripts {
 			s.fail("%s is written and run", name)
 		}
 	}
@@ -98,6 +107,12 @@ func (s *script) spend(n int) bool {
 // [reserved] has the second.
 var continuedComment = regexp.MustCompile("(?m)(^|[\\s;|&()<>`{}])#[^\n]*\\\\$")
 
+// continuesComment reports whether a comment ends with a backslash. It asks the
+// expression, which is slow, only where there may be one.
+func continuesComment(text string) bool {
+	return (strings.Contains(text, "\\\n") || strings.HasSuffix(text, "\\")) && continuedComment.MatchString(text)
+}
+
 // numberedElement is a redirection such as {a[x]}>file, which evaluates x.
 var numberedElement = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}[<>]`)
 
@@ -113,10 +128,10 @@ func (s *script) read(text string) {
 	case tooDeep(text):
 		s.fail("nested too deeply")
 		return
-	case continuedComment.MatchString(text):
+	case continuesComment(text):
 		s.fail("a comment that ends with a backslash")
 		return
-	case numberedElement.MatchString(text):
+	case strings.Contains(text, "]}") && numberedElement.MatchString(text):
 		s.fail("the number of a redirection goes to an element")
 		return
 	}
@@ -248,10 +263,12 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	to := len(s.commands)
 	told := s.told
 	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return listed(" echo printf ", base(c.words[0])) })
+	lists := s.lists
+	s.lists = listedBy(s.commands[from:to])
 	s.piped++
 	s.walk(n.Y)
 	s.piped--
-	s.told = told
+	s.told, s.lists = told, lists
 	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
 		for i := range s.commands[from:to] {
 			s.commands[from+i].open = true
@@ -266,9 +283,14 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	for _, r := range stmt.Redirs {
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			in.add(expander{}.parts(r.Hdoc.Parts, true)...)
+			texts := expander{}.parts(r.Hdoc.Parts, true)
+			in.add(texts...)
+			s.texted = append(s.texted, texts...)
 		case syntax.WordHdoc:
 			in.add(expander{}.text(r.Word))
+			for _, value := range files.word(r.Word) {
+				s.mention(value, false)
+			}
 		case syntax.DplIn, syntax.DplOut:
 			if r.Op == syntax.DplIn {
 				in.other = true
@@ -278,6 +300,9 @@ func (s *script) statement(stmt *syntax.Stmt) {
 			writes := r.Op != syntax.RdrIn && r.Op != syntax.DplIn
 			for _, name := range files.word(r.Word) {
 				s.files = append(s.files, shellFile{name, writes, true})
+				if r.N != nil && r.Op == syntax.RdrIn { // it may be a directory, with a number from now on
+					s.enter(name)
+				}
 			}
 			if writes && r.Op != syntax.DplOut {
 				for _, name := range files.word(r.Word) {
@@ -292,8 +317,14 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	if !ok || len(call.Args) == 0 {
 		return
 	}
+	program, _ := literalText(call.Args[0])
 	for _, assign := range call.Assigns {
 		s.variable(assign, true)
+		if assign.Value != nil && listed(writers, base(program)) {
+			for _, value := range files.word(assign.Value) {
+				s.mention(value, true)
+			}
+		}
 	}
 	if _, ok := literalText(call.Args[0]); !ok && !plainBraces(call.Args[0]) {
 		s.fail("the name of a command is not known before it runs")

@@ -117,9 +117,12 @@ func openWords(words []string) [][]string {
 	return [][]string{all, bare}
 }
 
-func unquoted(text string) string {
-	return strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(text)
-}
+func unquoted(text string) string { return quoteMarks.Replace(text) }
+
+var (
+	quoteMarks = strings.NewReplacer(`"`, "", "'", "", `\`, "")
+	ruleQuotes = strings.NewReplacer(`'`, "", `"`, "")
+)
 
 // pieces cuts a text where a program that runs it might cut.
 func pieces(text string) []string {
@@ -130,7 +133,7 @@ func pieces(text string) []string {
 
 // ruleWords are the words of a rule, without quotes where it has any.
 func ruleWords(content string) []string {
-	return strings.Fields(strings.NewReplacer(`'`, "", `"`, "").Replace(content))
+	return strings.Fields(ruleQuotes.Replace(content))
 }
 
 // fitsWords reports whether a command is one that a rule names: its program,

@@ -45,7 +45,7 @@ func plainCommands(text string) (commands []plainCommand, ok bool) {
 			commands, ok = nil, false
 		}
 	}()
-	if len(text) > maxScript || strings.ContainsFunc(text, strange) || tooDeep(text) || continuedComment.MatchString(text) {
+	if len(text) > maxScript || strings.ContainsFunc(text, strange) || tooDeep(text) || continuesComment(text) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")

@@ -100,6 +100,24 @@ func (s *script) assign(a *syntax.Assign) {
 		s.arithmetic(a.Index)
 	}
 	s.variable(a, false)
+	e := expander{values: s.vars}
+	for _, value := range e.word(a.Value) {
+		s.mention(value, false)
+		switch a.Name.Value {
+		case "HOME":
+			s.homes = append(s.homes, value)
+			s.enter(value)
+		case "OLDPWD", "PWD", "CDPATH", "TMPDIR":
+			s.enter(value)
+		}
+	}
+	if a.Array != nil {
+		for _, elem := range a.Array.Elems {
+			for _, value := range e.word(elem.Value) {
+				s.mention(value, false)
+			}
+		}
+	}
 }
 
 // Variables that shells and programs run, or read as code.
@@ -210,6 +228,11 @@ func (s *script) param(p *syntax.ParamExp) {
 	}
 	if p.Excl && p.Names == 0 && p.Param != nil && !s.numeric(p.Param.Value) {
 		s.fail("${!%s} is the value of another variable", p.Param.Value)
+	}
+	if p.Repl != nil && p.Repl.With != nil {
+		for _, value := range (expander{values: s.vars}).word(p.Repl.With) {
+			s.mention(value, false)
+		}
 	}
 	if p.Exp != nil && p.Exp.Op == syntax.OtherParamOps {
 		s.fail("the value of a variable is expanded again")

@@ -1,0 +1,93 @@
+package policy_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// trial is how texts are run, to see what they do: each in a shell and a
+// directory of its own.
+type trial[T any] struct {
+	shell []string // bash -c if there is none
+	cwd   string   // below the directory
+	home  string   // below the directory
+	// prepare fills the directory of text i, and may look at it before it runs.
+	prepare func(dir string, i int, text string) error
+	// happened looks at the directory afterwards, and at what was printed.
+	happened func(dir string, out []byte) T
+}
+
+// effects runs every text and reports what it did. In a text «DIR» is its
+// directory. Most texts wait for others, so many run at once.
+func (tr trial[T]) effects(t *testing.T, texts []string) []T {
+	t.Helper()
+	if tr.shell == nil {
+		tr.shell = []string{"bash", "-c"}
+	}
+	shell, err := exec.LookPath(tr.shell[0])
+	if err != nil || runtime.GOOS == "windows" {
+		t.Skipf("needs %s", tr.shell[0])
+	}
+	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(base), 0o711); err != nil { // for nobody
+		t.Fatal(err)
+	}
+	results := make([]T, len(texts))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() {
+			for i := range next {
+				dir, err := os.MkdirTemp(base, "")
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				text := strings.ReplaceAll(texts[i], "«DIR»", dir)
+				if err = tr.prepare(dir, i, text); err != nil {
+					t.Error(err)
+					continue
+				}
+				out, err := tr.run(t.Context(), shell, dir, text)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				results[i] = tr.happened(dir, out)
+				_ = os.RemoveAll(dir)
+			}
+		})
+	}
+	for i := range texts {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+// run runs a text without a terminal, an input or an environment of ours, nor
+// as root, and returns what it prints.
+func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, shell, append(tr.shell[1:len(tr.shell):len(tr.shell)], text)...)
+	cmd.Dir = filepath.Join(dir, tr.cwd)
+	cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/local/bin", "HOME=" + filepath.Join(dir, tr.home), "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+	cmd.WaitDelay = time.Second
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := nobody(cmd, dir); err != nil {
+		return nil, err
+	}
+	_ = cmd.Run() // it may fail in many ways; what counts is what it did
+	return out.Bytes(), nil
+}

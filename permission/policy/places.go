@@ -1,0 +1,327 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// How many files a command may name, and how much work they may be, before it
+// is too much to look at, and denied.
+const (
+	maxFiles  = 4096
+	maxEffort = 1 << 20
+)
+
+// surroundings decide which file a word means.
+type surroundings struct {
+	rules  *Rules
+	dirs   []string // that commands may run in
+	homes  []string // that a tilde may stand for
+	links  []link
+	dots   bool // a star may stand for a dot
+	blind  bool // every file may be written
+	effort *int
+}
+
+// link is a name that a command gives to another file.
+type link struct {
+	name    string
+	targets []string
+}
+
+// link notes the links that a command makes. Which of its operands is the link
+// does not matter.
+func (s *script) link(words []string) {
+	if base(words[0]) != "ln" && !slices.ContainsFunc(words, symbolic.MatchString) {
+		return
+	}
+	names := operands(words)
+	for i, name := range names {
+		targets := slices.Delete(slices.Clone(names), i, i+1)
+		if len(targets) == 0 {
+			targets = names // ln -s target makes a link of that name
+		}
+		if len(s.links) < maxValues {
+			s.links = append(s.links, link{name[strings.LastIndexByte(name, '/')+1:], targets})
+		}
+	}
+}
+
+var symbolic = regexp.MustCompile(`^(-[a-zA-Z]*s|--symbolic)`)
+
+// deniesFiles reports whether one of the words of a command names a file that
+// a rule for Read or Edit denies.
+func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
+	if !r.hasContent("Read", "Edit") {
+		return false
+	}
+	effort := maxEffort
+	around := surroundings{rules: r, dirs: []string{r.dir(req)}, homes: append([]string{r.home()}, s.homes...), links: s.links, dots: s.dots, blind: s.blind, effort: &effort}
+	if r.root != around.dirs[0] {
+		around.dirs = append(around.dirs, r.root)
+	}
+	around.enter(s.dirs)
+	if s.blind {
+		for _, text := range s.texted {
+			s.mention(text, true)
+		}
+	}
+	seen := make(map[shellFile]bool)
+	for _, f := range s.files {
+		if seen[f] {
+			continue
+		}
+		if seen[f] = true; len(seen) > maxFiles || around.denies(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// enter adds what cd leads to from each of the directories: the one that the
+// command starts in and the project.
+func (a *surroundings) enter(entered []string) {
+	for range min(len(entered), 3) { // as often as it is likely to matter
+		for _, to := range entered {
+			for _, dir := range a.places(to) {
+				if !slices.Contains(a.dirs, dir) && len(a.dirs) < maxValues {
+					a.dirs = append(a.dirs, dir)
+				}
+			}
+		}
+	}
+	if len(entered) > 3 || len(a.dirs) >= maxValues {
+		a.dirs = append(a.dirs, string(anyText))
+	}
+}
+
+// denies reports whether a rule denies a file.
+func (a *surroundings) denies(f shellFile) bool {
+	f.writes = f.writes || a.blind
+	if whollyUnknown(f.name) {
+		// It could be any file. That counts where it is certainly one.
+		return f.opens && slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
+			return rule.paths != nil && (rule.ToolName == "Read" || f.writes)
+		})
+	}
+	var paths, somewhere [][]step
+	for _, p := range meanings(f.name, f.opens) {
+		for _, abs := range a.places(p) {
+			if !spend(a.effort, len(abs)/4+16) { // for links and steps
+				return true
+			}
+			if strings.HasPrefix(abs, string(anyText)) && !f.opens {
+				somewhere = append(somewhere, wordSteps(abs, a.dots))
+				continue
+			}
+			paths = append(paths, wordSteps(abs, a.dots))
+		}
+	}
+	return slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
+		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
+			return false
+		}
+		fits := func(p []step) bool {
+			return rule.paths.match(a.rules.root, a.rules.home(), p, true, broad, a.effort)
+		}
+		// A name in a directory that nobody knows may be every file of a
+		// directory, but not every file of a name.
+		return slices.ContainsFunc(paths, fits) || !rule.paths.anchored && slices.ContainsFunc(somewhere, fits)
+	})
+}
+
+// whollyUnknown reports whether nothing of a word is known.
+func whollyUnknown(word string) bool {
+	return word != "" && strings.Trim(word, string(anyText)+string(anyWords)) == ""
+}
+
+// places are the absolute paths that a word may mean, in all readings: as text,
+// by links that a command makes, and by those that are there.
+func (a *surroundings) places(p string) []string {
+	var all []string
+	add := func(abs string) {
+		if !slices.Contains(all, abs) {
+			all = append(all, abs)
+		}
+	}
+	for _, raw := range a.linked(a.absolute(p), 3) {
+		abs := cleaned(raw)
+		add(abs)
+		if strings.Contains(raw, "/proc/") {
+			for _, led := range a.processes(raw) {
+				add(led)
+			}
+		}
+		if !filepath.IsAbs(raw) {
+			continue
+		}
+		found := []string{raw}
+		if !static(raw) {
+			found = a.onDisk(raw)
+		}
+		for _, path := range found {
+			if real, err := resolve(path); err == nil {
+				add(filepath.ToSlash(real))
+			}
+		}
+	}
+	return all
+}
+
+// absolute are the absolute paths that a word may mean from each of the
+// directories, with the dots that are in it.
+func (a *surroundings) absolute(p string) []string {
+	first, rest, _ := strings.Cut(p, "/")
+	bases := a.dirs
+	switch {
+	case first == "~" || first == "$HOME" || first == "${HOME}":
+		bases, p = nil, rest
+		for _, home := range a.homes {
+			if home != "~" && !strings.HasPrefix(home, "~/") {
+				bases = append(bases, home)
+			}
+		}
+	case first == "~+" || first == "$PWD":
+		p = rest
+	case visited.MatchString(first): // where the shell was
+		bases, p = append(slices.Clone(bases), string(anyText)), rest
+	case account.MatchString(first): // the home of somebody
+		return []string{string(anyText) + "/" + rest}
+	case strings.HasPrefix(p, "/"):
+		return []string{devices.ReplaceAllString(p, "/proc/self/fd")}
+	case strings.HasPrefix(p, string(anyText)), strings.HasPrefix(p, string(anyWords)):
+		return []string{string(anyText) + cleaned("/" + strings.TrimLeft(p, string(anyText)+string(anyWords)))[1:], p}
+	}
+	var all []string
+	for _, dir := range bases {
+		all = append(all, filepath.ToSlash(dir)+"/"+p)
+	}
+	return all
+}
+
+var (
+	account = regexp.MustCompile(`^~[A-Za-z0-9_.+-]*$`)
+	visited = regexp.MustCompile(`^~([+-][0-9]*|[0-9]+)$`)
+	devices = regexp.MustCompile(`^/+dev/+(\./+)*fd`)
+)
+
+// linked adds the readings of paths that lead through a link which a command
+// makes.
+func (a *surroundings) linked(paths []string, depth int) []string {
+	if len(a.links) == 0 || depth == 0 {
+		return paths
+	}
+	var more []string
+	for _, path := range paths {
+		names := strings.Split(path, "/")
+		for i, name := range names {
+			for _, l := range a.links {
+				if name == "" || l.name != name || !spend(a.effort, 64) || len(more) > maxValues {
+					continue
+				}
+				rest := strings.Join(names[i+1:], "/")
+				for _, target := range l.targets {
+					to := target + "/" + rest
+					more = append(more, a.absolute(to)...)
+					if !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~") {
+						more = append(more, strings.Join(names[:i], "/")+"/"+to)
+					}
+				}
+			}
+		}
+	}
+	if len(more) == 0 {
+		return paths
+	}
+	return slices.Concat(paths, a.linked(more, depth-1))
+}
+
+// process is a link of a process: to the directory it runs in, to the root, or
+// to a file that it has opened.
+var process = regexp.MustCompile(`^/proc/[^/]+(?:/task/[^/]+)?/(?:([^/]+)|fd/[^/]+)$`)
+
+// processes are the places that a path through a link of a process leads to.
+func (a *surroundings) processes(raw string) (all []string) {
+	names := strings.Split(raw, "/")
+	for i, name := range names {
+		m := process.FindStringSubmatch(cleaned(strings.Join(names[:i+1], "/")))
+		if m == nil || name == ".." || m[1] == "fd" {
+			continue
+		}
+		below := strings.Join(names[i+1:], "/")
+		switch {
+		case m[1] == "" && below == "": // a file that is open already
+		case m[1] == "root":
+			all = append(all, cleaned("/"+below))
+		case m[1] == "" || m[1] == "cwd" || !static(m[1]):
+			all = append(all, cleaned(string(anyText)+"/"+below))
+			for _, dir := range a.dirs {
+				all = append(all, cleaned(filepath.ToSlash(dir)+"/"+below))
+			}
+		}
+	}
+	return all
+}
+
+// maxListed is how many files are looked at for one word with wildcards.
+const maxListed = 1024
+
+// onDisk are the files that fit a path with wildcards, and are there.
+func (a *surroundings) onDisk(path string) []string {
+	if strings.ContainsFunc(path, isSpreadOrText) {
+		return nil
+	}
+	list, looked := []string{"/"}, 0
+	for name := range strings.SplitSeq(path, "/") {
+		if name == "" {
+			continue
+		}
+		var next []string
+		for _, dir := range list {
+			if static(name) {
+				next = append(next, strings.TrimSuffix(dir, "/")+"/"+name)
+				continue
+			}
+			entries, _ := os.ReadDir(dir)
+			for _, entry := range entries {
+				if looked++; looked > maxListed || !spend(a.effort, 4) {
+					return nil
+				}
+				if overlap(literal(entry.Name()), wordSteps(name, a.dots), a.effort) {
+					next = append(next, strings.TrimSuffix(dir, "/")+"/"+entry.Name())
+				}
+			}
+		}
+		list = next
+	}
+	return list
+}
+
+// cleaned is path.Clean for a path that may have unknown parts: what goes up
+// from one of them may lead anywhere.
+func cleaned(p string) string {
+	var names []string
+	lost := !strings.HasPrefix(p, "/")
+	for name := range strings.SplitSeq(p, "/") {
+		switch name {
+		case "", ".":
+		case "..":
+			if n := len(names); n > 0 && strings.ContainsFunc(names[n-1], isSpreadOrText) {
+				names, lost = []string{string(anyText)}, true
+			} else if n > 0 {
+				names = names[:n-1]
+			}
+		default:
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 && strings.HasPrefix(names[0], string(anyText)) && lost {
+		return strings.Join(names, "/")
+	}
+	return "/" + strings.Join(names, "/")
+}

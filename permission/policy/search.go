@@ -1,0 +1,141 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// search notes the files that a command finds and hands to another program:
+// find with an action, and xargs. What is known of them is where the search
+// begins, and sometimes how their names look.
+func (s *script) search(words []string) {
+	switch base(words[0]) {
+	case "find", "fd":
+		at := slices.IndexFunc(words, func(w string) bool { return execution.MatchString(w) || findWrites.MatchString(w) })
+		if at < 0 {
+			return
+		}
+		inner := words[at+1:]
+		deletes := slices.ContainsFunc(words, func(w string) bool { return w == "-delete" })
+		s.handed(inner, found(words[:at]), deletes)
+	case "xargs", "gxargs":
+		at := slices.IndexFunc(words[1:], func(w string) bool {
+			return listed(readers, base(w)) || listed(changers, base(w)) || listed(shells, base(w))
+		})
+		if at < 0 {
+			return
+		}
+		names := s.lists
+		if names == nil {
+			names = []string{string(anyText)}
+		}
+		inner := words[at+1:]
+		if mark := replaced(words[:at+1]); mark != "" {
+			for _, word := range inner[1:] {
+				if strings.Contains(word, mark) && word != mark {
+					s.handed(inner, []string{strings.ReplaceAll(word, mark, string(anyText))}, false)
+				}
+			}
+		}
+		s.handed(inner, names, false)
+	}
+}
+
+// handed notes the files that a program is started with.
+func (s *script) handed(inner, names []string, deletes bool) {
+	does := func(list string) bool {
+		return slices.ContainsFunc(inner, func(w string) bool { return listed(list, base(w)) })
+	}
+	opens := does(readers) || does(changers) || does(shells) || deletes
+	if !opens {
+		return
+	}
+	for _, name := range names {
+		s.files = append(s.files, shellFile{name, deletes || does(writers), true})
+	}
+}
+
+// found are the files that find may find: below each place where it begins,
+// with the names that it is told, as long as it is told in a simple way.
+func found(words []string) []string {
+	var places, patterns []string
+	simple := true
+	for i := 1; i < len(words); i++ {
+		switch w := words[i]; {
+		case w == "-name" && i+1 < len(words):
+			i++
+			patterns = append(patterns, unescape(words[i]))
+		case listed(" -o -or ! -not , -path -wholename -regex -iname -ipath -iregex ", w) || !static(w):
+			simple = false
+		case strings.HasPrefix(w, "-"):
+		case len(patterns) == 0 && (i == 1 || !strings.HasPrefix(words[i-1], "-")):
+			places = append(places, strings.TrimSuffix(w, "/"))
+		}
+	}
+	if len(places) == 0 {
+		places = []string{"."}
+	}
+	var all []string
+	for _, place := range places {
+		if !simple || len(patterns) != 1 {
+			all = append(all, place+"/"+string(anyText))
+			continue
+		}
+		name := closeSets(patterns[0])
+		all = append(all, place+"/"+name, place+"/"+string(anyText)+"/"+name)
+	}
+	return all
+}
+
+// listedBy are the names that a pipe hands on: those of one search, which other
+// programs may have sorted. It is nil if nobody knows.
+func listedBy(commands []command) []string {
+	var names []string
+	for _, c := range commands {
+		switch name := base(c.words[0]); {
+		case name == "find" && names == nil:
+			names = found(c.words)
+		case name == "git" && names == nil && len(c.words) > 1 && c.words[1] == "ls-files":
+			for _, word := range c.words[2:] {
+				if pattern := closeSets(unescape(word)); !strings.HasPrefix(word, "-") {
+					names = append(names, pattern, string(anyText)+"/"+pattern)
+				}
+			}
+			if names == nil {
+				return nil
+			}
+		case listed(" grep rg ", name) && names == nil && listsFiles(c.words):
+			// The first operand is the pattern; the others are where to look.
+			for _, place := range operands(c.words)[1:] {
+				names = append(names, place, strings.TrimSuffix(place, "/")+"/"+string(anyText))
+			}
+			if names == nil {
+				return nil
+			}
+		case name == "ls" && names == nil && len(operands(c.words)) > 0:
+			names = operands(c.words)
+		case listed(" sort head tail uniq shuf ", name) && names != nil:
+		case name == "grep" && names != nil && len(operands(c.words)) == 1:
+		default:
+			return nil
+		}
+	}
+	return names
+}
+
+// listsFiles reports whether a search prints the names of files.
+func listsFiles(words []string) bool {
+	return len(operands(words)) > 0 && slices.ContainsFunc(words, func(w string) bool {
+		return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.ContainsAny(w, "lL") || w == "--files-with-matches"
+	})
+}
+
+// operands are the words of a command that are no options.
+func operands(words []string) (list []string) {
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "-") {
+			list = append(list, w)
+		}
+	}
+	return list
+}
