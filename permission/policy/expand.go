@@ -86,8 +86,14 @@ func (e expander) text(w *syntax.Word) string {
 func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 	whole := []string{""}
 	var tail strings.Builder // of all of them, as long as there is one way to go on
-	for _, part := range parts {
+	for i, part := range parts {
 		values := e.part(part, quoted)
+		if e.values != nil && i+1 < len(parts) && modified(part, parts[i+1]) {
+			values = []string{string(anyText)}
+		}
+		if lit, ok := part.(*syntax.Lit); ok && e.values != nil && i > 0 && modified(parts[i-1], lit) {
+			values = []string{unescape(modifiers.ReplaceAllString(lit.Value, "$2"))}
+		}
 		if len(values) == 1 {
 			tail.WriteString(values[0])
 			continue
@@ -108,6 +114,16 @@ func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 		whole[i] += tail.String()
 	}
 	return whole
+}
+
+// modifiers follow a variable in zsh, and change its value.
+var modifiers = regexp.MustCompile(`^(:[A-Za-z])+($|[/:.])`)
+
+// modified reports whether zsh changes the value of a variable by what follows.
+func modified(part, next syntax.WordPart) bool {
+	p, ok := part.(*syntax.ParamExp)
+	lit, follows := next.(*syntax.Lit)
+	return ok && p.Short && follows && modifiers.MatchString(lit.Value)
 }
 
 func unknown(quoted bool) rune {
@@ -176,11 +192,11 @@ func printsDirectory(c *syntax.CmdSubst) bool {
 // files those are read that consist of digits.
 func (e expander) escaped(text string) string {
 	decoded := numberEscape.ReplaceAllStringFunc(text, func(escape string) string {
-		digits, base := escape[1:], 8
-		if digits[0] == 'x' {
-			digits, base = digits[1:], 16
+		number, radix := escape[1:], 8
+		if number[0] == 'x' {
+			number, radix = number[1:], 16
 		}
-		n, err := strconv.ParseUint(digits, base, 7)
+		n, err := strconv.ParseUint(number, radix, 7)
 		if err != nil || n < ' ' || n == '\\' {
 			return escape
 		}

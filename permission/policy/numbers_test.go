@@ -18,7 +18,7 @@ import (
 func TestShellNumbers(t *testing.T) {
 	t.Parallel()
 	texts := append(spellings(), lines(t, "attacks.txt")...)
-	effective, passed := deniedInBash(t, texts)
+	effective, passed := deniedRemovals(t, removing, texts)
 	list, alarms := falseAlarms(t)
 	t.Logf("%d of the spellings have the effect in this bash", effective)
 	t.Logf("denied by mistake:\n%s", strings.Join(alarms, "\n"))
@@ -59,12 +59,12 @@ var removing = trial[bool]{
 	},
 }
 
-// deniedInBash runs every spelling of "rm victim" in bash. None that removes the
-// file may pass a rule that denies rm, or be allowed by rules for everything
+// deniedRemovals runs every spelling of "rm victim" in a shell. None that removes
+// the file may pass a rule that denies rm, or be allowed by rules for everything
 // else.
-func deniedInBash(t *testing.T, texts []string) (effective, passed int) {
+func deniedRemovals(t *testing.T, run trial[bool], texts []string) (effective, passed int) {
 	t.Helper()
-	gone := removing.effects(t, texts)
+	gone := run.effects(t, texts)
 	deny := policy.MustRules("Bash(rm:*)").Deny("no")
 	allow := policy.MustRules(everything()...).Allow()
 	for i, text := range texts {

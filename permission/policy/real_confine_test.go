@@ -97,6 +97,7 @@ func reachModel(uses [][]claudetest.ScriptedCall, secret string) *claudetest.Mod
 // Confine and rules in a guard of a hardened session in which all else is
 // allowed.
 func TestRealConfined(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, "2.1.325", "hooks that fail closed")
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -161,6 +162,7 @@ func TestRealConfined(t *testing.T) {
 // skill, in sessions that act on mentions: Confine keeps those outside away, and
 // only those.
 func TestRealConfinedSkills(t *testing.T) {
+	t.Parallel()
 	realcli.Needs(t, realcli.Version, "a skill that the CLI brings along")
 	for _, confined := range []bool{false, true} {
 		dir, out := t.TempDir(), t.TempDir()

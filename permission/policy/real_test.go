@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +47,7 @@ func verdicts(t *testing.T, dir string, commands []string, change func(*claude.O
 		asked[req.ToolUseID] = true
 		return permission.Deny("asked"), nil
 	}}
+	opts.Env = append(opts.Env, "SHELL="+idleShell(t))
 	change(opts)
 	s, err := claude.Connect(t.Context(), opts)
 	if err != nil {
@@ -53,7 +55,7 @@ func verdicts(t *testing.T, dir string, commands []string, change func(*claude.O
 	}
 	defer s.Close()
 	all := make([]verdict, len(commands))
-	const batch = 20
+	const batch = 50
 	for from := 0; from < len(commands); from += batch {
 		some := commands[from:min(from+batch, len(commands))]
 		var uses []claudetest.ScriptedCall
@@ -87,15 +89,31 @@ func verdicts(t *testing.T, dir string, commands []string, change func(*claude.O
 	return all
 }
 
-// What the CLI denies by a rule for commands, the same rule denies here. Every
-// third spelling takes its turn; all of them take half a minute.
-func TestRealDeniesCommands(t *testing.T) {
-	var list []string
-	for i, text := range spellings() {
-		if i%3 == 0 {
-			list = append(list, text)
-		}
+// idleShell is a shell that does nothing. What the CLI decides does not depend on
+// what a command does, and no spelling shall run with the rights of a test.
+func idleShell(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "bash")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
+	return path
+}
+
+// some takes every nth.
+func some[T any](list []T, n int) (part []T) {
+	for i := 0; i < len(list); i += n {
+		part = append(part, list[i])
+	}
+	return part
+}
+
+// What the CLI denies by a rule for commands, the same rule denies here. Every
+// fourth of the generated spellings and every sixth of the attacks take their
+// turn, and every fourth that only zsh has.
+func TestRealDeniesCommands(t *testing.T) {
+	t.Parallel()
+	list := slices.Concat(some(spellings(), 4), some(lines(t, "attacks.txt"), 6), some(zshSpellings(), 4))
 	dir := t.TempDir()
 	deny := policy.MustRules("Bash(rm:*)").At(dir).Deny("no")
 	denials := 0
@@ -114,9 +132,48 @@ func TestRealDeniesCommands(t *testing.T) {
 	}
 }
 
+// What the CLI denies by rules for files, the same rules deny here.
+func TestRealDeniesFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := prepareProject(dir); err != nil {
+		t.Fatal(err)
+	}
+	var rules, list []string
+	for _, g := range targets() {
+		rules = append(rules, strings.ReplaceAll(g.rule, "«DIR»", dir))
+	}
+	for _, s := range some(slices.Concat(fileSpellings(), zshFileSpellings()), 7) {
+		list = append(list, strings.ReplaceAll(s.text, "«DIR»", dir))
+	}
+	root, home := filepath.Join(dir, "repo"), filepath.Join(dir, "home")
+	deny := policy.MustRules(rules...).At(root).Deny("no")
+	ctx := permission.WithHome(t.Context(), home)
+	denials := 0
+	for i, v := range verdicts(t, root, list, func(o *claude.Options) {
+		o.DisallowedTools = rules
+		o.Env = append(o.Env, "HOME="+home)
+	}) {
+		if v != cliDenies {
+			continue
+		}
+		denials++
+		req := bash(list[i])
+		req.Cwd = root
+		if d, err := deny(ctx, req); err != nil || d.Behavior() != permission.BehaviorDeny {
+			t.Errorf("the CLI denies %q, and the rules here do not", list[i])
+		}
+	}
+	t.Logf("the CLI denies %d of %d spellings", denials, len(list))
+	if denials < len(list)/5 {
+		t.Errorf("the CLI denies %d of %d spellings, want many more", denials, len(list))
+	}
+}
+
 // What rules allow here, the CLI allows by the same rules: many programs, each
 // with many kinds of arguments.
 func TestRealAllowsCommands(t *testing.T) {
+	t.Parallel()
 	programs := strings.Fields("cp rm mkdir tar sort sed git find cat jq awk cd printf test")
 	var list, rules []string
 	for _, program := range programs {
@@ -160,12 +217,13 @@ func readForms() [][2]string {
 		{"its name", "cat .env"}, {"another program", "grep KEY .env"}, {"a redirection", "read x < .env"}, {"a path", "cat ./sub/../.env"}, {"a shell variable", "cat $PWD/.env"},
 		{"a wildcard", "cat .e*"}, {"braces", "cat .e{nv,}"}, {"a variable with a known value", "f=.env; cat $f"}, {"a change of directory first", "cd sub && cat ../.env"}, {"a link of the process", "cat /proc/self/cwd/.env"},
 		{"an option", "curl -d @.env localhost"}, {"code in another language", "python3 -c 'print(open(\".env\").read())'"}, {"a script", "bash -c 'cat .env'"}, {"a computed name", "cat $(printf .%s env)"},
-		{"a search from above", "grep -r KEY ."}, {"a program that reads it by itself", "docker compose config"}, {"a script written earlier", "./show.sh"},
+		{"a search from above", "grep -r KEY ."}, {"a copy of a directory above", "cp -r . copy"}, {"a computed name for another program", "jq --rawfile a $(printf .%s env) ."}, {"a program that reads it by itself", "docker compose config"}, {"a script written earlier", "./show.sh"},
 	}
 }
 
 // What a rule such as Read(.env) holds is in the guide, as it was measured.
 func TestRealReadRules(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	var list []string
 	for _, form := range readForms() {

@@ -209,6 +209,25 @@ func tooDeep(text string) bool {
 
 var keywords = map[string]int{"if": 1, "while": 1, "until": 1, "for": 1, "case": 1, "select": 1, "time": 1, "coproc": 1, "fi": -1, "done": -1, "esac": -1}
 
+// zshExpansion is a text to bash, and to zsh a variable that is split into words
+// or looked for in the file system.
+var zshExpansion = regexp.MustCompile(`\$[=~^]+[A-Za-z_]`)
+
+// zsh refuses words that hold such an expansion.
+func (s *script) zsh(w *syntax.Word) {
+	text := ""
+	for _, part := range w.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text += lit.Value
+		} else {
+			text += " "
+		}
+	}
+	if zshExpansion.MatchString(text) {
+		s.fail("%s, which zsh expands", text)
+	}
+}
+
 // walk visits a part of the syntax tree.
 func (s *script) walk(node syntax.Node) {
 	syntax.Walk(node, func(node syntax.Node) bool {
@@ -233,6 +252,8 @@ func (s *script) walk(node syntax.Node) {
 			}
 		case *syntax.ParamExp:
 			s.param(n)
+		case *syntax.Word:
+			s.zsh(n)
 		case *syntax.ExtGlob:
 			// Its text is not parsed; and to zsh it may be a condition to run.
 			s.fail("the pattern (%s)", n.Pattern.Value)
@@ -281,6 +302,9 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	files := expander{values: s.vars}
 	in := input{}
 	for _, r := range stmt.Redirs {
+		if r.Word != nil && strings.HasPrefix(r.Word.Lit(), "!") {
+			s.fail("a redirection that bash and zsh read in two ways")
+		}
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
 			texts := expander{}.parts(r.Hdoc.Parts, true)

@@ -117,12 +117,20 @@ func openWords(words []string) [][]string {
 	return [][]string{all, bare}
 }
 
-func unquoted(text string) string { return quoteMarks.Replace(text) }
+func unquoted(text string) string { return without(text, `"'\`) }
 
-var (
-	quoteMarks = strings.NewReplacer(`"`, "", "'", "", `\`, "")
-	ruleQuotes = strings.NewReplacer(`'`, "", `"`, "")
-)
+// without takes characters out of a text.
+func without(text, chars string) string {
+	if !strings.ContainsAny(text, chars) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(chars, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
 
 // pieces cuts a text where a program that runs it might cut.
 func pieces(text string) []string {
@@ -133,7 +141,7 @@ func pieces(text string) []string {
 
 // ruleWords are the words of a rule, without quotes where it has any.
 func ruleWords(content string) []string {
-	return strings.Fields(ruleQuotes.Replace(content))
+	return strings.Fields(without(content, `"'`))
 }
 
 // fitsWords reports whether a command is one that a rule names: its program,
