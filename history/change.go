@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // Rename changes the title of a session. A live CLI picks it up.
@@ -86,16 +87,25 @@ func (h *History) archive(ctx context.Context, id string, on bool) error {
 	})
 }
 
-// replace writes a file whole or not at all.
+// replace writes a file whole or not at all, also if others write it at the same
+// time.
 func replace(r *os.Root, folder, name string, data []byte) error {
 	if err := r.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	next := path.Join(folder, "."+name+".next")
-	if err := r.WriteFile(next, data, 0o600); err != nil {
+	next := path.Join(folder, "."+name+"."+uuid.New())
+	f, err := r.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
 		return err
 	}
-	return r.Rename(next, path.Join(folder, name))
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = r.Rename(next, path.Join(folder, name))
+	}
+	if err != nil {
+		_ = r.Remove(next)
+	}
+	return err
 }
 
 // Removed is what Delete has removed.

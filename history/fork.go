@@ -61,7 +61,7 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 	if o.Title == "" {
 		var e edges
 		o.Title = "Forked session (fork)"
-		if info, ok := e.read(r, p); ok {
+		if info, err := e.read(r, p); err == nil {
 			o.Title = info.Title + " (fork)"
 		}
 	}
@@ -83,7 +83,7 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 
 // copy opens the two files and makes sure that the new one is on disk.
 func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do func(*bufio.Writer, *os.File) error) error {
-	in, err := r.Open(p.file())
+	in, _, err := open(r, p.file())
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do
 
 // writeCopy writes the entries, then the notes that the CLI needs to resume, then
 // the title.
-func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcript.Copy, kept []transcript.Entry, title string) error {
+func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcript.Copy, kept []*transcript.Entry, title string) error {
 	put := func(line []byte) {
 		out.Write(line)
 		out.WriteByte('\n')
@@ -107,7 +107,7 @@ func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcrip
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		e := &kept[i]
+		e := kept[i]
 		text := make([]byte, e.Len)
 		if _, err := in.ReadAt(text, e.Pos); err != nil {
 			return errors.Join(ErrChanged, err)
@@ -118,7 +118,7 @@ func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcrip
 		}
 		line, err := c.Entry(text, e, now)
 		if err != nil {
-			return err
+			return errors.Join(ErrChanged, err)
 		}
 		if line != nil {
 			put(line)

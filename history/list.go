@@ -109,9 +109,9 @@ func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(Se
 		if seen[p.id] {
 			continue
 		}
-		info, ok := e.read(r, p)
-		if !ok || !q.wants(&info) {
-			continue
+		info, err := e.read(r, p)
+		if err != nil || !q.wants(&info) {
+			continue // nothing to show, or closed to us: the others are still there
 		}
 		seen[p.id] = true
 		if passed < q.Offset {
@@ -178,9 +178,8 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err error) {
 	err = h.with(id, func(r *os.Root, found []place) error {
 		var e edges
-		var ok bool
-		if info, ok = e.read(r, found[0]); !ok {
-			return fmt.Errorf("claude: history: session %s: %w", id, ErrEmpty)
+		if info, err = e.read(r, found[0]); err != nil {
+			return fmt.Errorf("claude: history: session %s: %w", id, err)
 		}
 		return context.Cause(ctx)
 	})
@@ -190,24 +189,24 @@ func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err er
 // edges are the buffers for the two ends of a file.
 type edges struct{ head, tail [transcript.Edge]byte }
 
-// read returns what a listing says of a session; it reports false for one that
-// is not to be listed.
-func (e *edges) read(r *os.Root, p place) (SessionInfo, bool) {
-	f, err := r.Open(p.file())
+// read returns what a listing says of a session, [ErrEmpty] for one that is not
+// to be listed.
+func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
+	f, _, err := open(r, p.file())
 	if err != nil {
-		return SessionInfo{}, false
+		return SessionInfo{}, err
 	}
 	defer f.Close()
 	n, err := f.ReadAt(e.head[:], 0)
 	if err != nil && err != io.EOF {
-		return SessionInfo{}, false
+		return SessionInfo{}, err
 	}
 	head := e.head[:n]
 	tail := head
 	if size := p.info.Size(); size > transcript.Edge {
 		n, err := f.ReadAt(e.tail[:], size-transcript.Edge)
 		if err != nil && err != io.EOF {
-			return SessionInfo{}, false
+			return SessionInfo{}, err
 		}
 		tail = e.tail[:n]
 		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
@@ -216,13 +215,13 @@ func (e *edges) read(r *os.Root, p place) (SessionInfo, bool) {
 	}
 	l := transcript.List(head, tail, customTitle(r, p))
 	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && continued(r, p, l.ContinuedIn) {
-		return SessionInfo{}, false
+		return SessionInfo{}, ErrEmpty
 	}
 	return SessionInfo{
 		ID: p.id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag,
 		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
 		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(), CostUSD: l.Cost,
-	}, true
+	}, nil
 }
 
 // continued reports whether the session that continues this one is there.
@@ -239,7 +238,7 @@ const maxNote = 64 << 10
 
 // readNote decodes a small file beside a transcript.
 func readNote(r *os.Root, name string, v any) bool {
-	f, err := r.Open(name)
+	f, _, err := open(r, name)
 	if err != nil {
 		return false
 	}

@@ -75,8 +75,8 @@ func recordedAs(r *os.Root, project, name string) bool {
 			return false
 		}
 		var e edges
-		got, ok := e.read(r, place{id, project, info})
-		return ok && transcript.ProjectName(got.Dir) == name
+		got, err := e.read(r, place{id, project, info})
+		return err == nil && transcript.ProjectName(got.Dir) == name
 	})
 }
 

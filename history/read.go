@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"time"
@@ -25,7 +26,7 @@ type Transcript struct {
 	file    string
 	project string
 	index   *transcript.Index
-	entries []transcript.Entry
+	entries []*transcript.Entry
 	parent  string // of a sub-agent: the call it works for
 	agent   bool
 }
@@ -75,7 +76,7 @@ func (h *History) Read(ctx context.Context, id string) (t *Transcript, err error
 
 // read indexes a file.
 func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcript, error) {
-	f, err := r.Open(file)
+	f, _, err := open(r, file)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (t *Transcript) shown(e *transcript.Entry, p Page) bool {
 func (t *Transcript) Len() int {
 	n := 0
 	for i := range t.entries {
-		if t.shown(&t.entries[i], Page{}) {
+		if t.shown(t.entries[i], Page{}) {
 			n++
 		}
 	}
@@ -128,7 +129,7 @@ func (t *Transcript) Len() int {
 func (t *Transcript) Prompts() int {
 	n := 0
 	for i := range t.entries {
-		if e := &t.entries[i]; t.shown(e, Page{}) && e.Kind != transcript.Assistant && len(e.Results) == 0 && !e.Summary {
+		if e := t.entries[i]; t.shown(e, Page{}) && e.Kind != transcript.Assistant && len(e.Results) == 0 && !e.Summary {
 			n++
 		}
 	}
@@ -152,19 +153,7 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 			count++
 			return true
 		}
-		for line, err := range t.lines(ctx, wanted) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			m, err := t.decode(line)
-			if err != nil {
-				err = fmt.Errorf("claude: history: session %s: %w", t.ID, err)
-			}
-			if !yield(m, err) || err != nil {
-				return
-			}
-		}
+		t.decodeAll(t.lines(ctx, wanted), yield)
 	}
 }
 
@@ -173,17 +162,21 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for line, err := range t.lines(ctx, func(*transcript.Entry) bool { return true }) {
-			if !yield(line.text, err) {
+			if err == nil && !line.Wrote(line.text) {
+				line.text, err = nil, t.changed(nil)
+			}
+			if !yield(line.text, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-// line is an entry with its bytes.
+// line is an entry with its bytes, or why there is none.
 type line struct {
 	*transcript.Entry
 	text []byte
+	err  error
 }
 
 // lines reads the entries that are wanted from the file.
@@ -195,14 +188,14 @@ func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) b
 			return
 		}
 		defer r.Close()
-		f, err := r.Open(t.file)
+		f, _, err := open(r, t.file)
 		if err != nil {
 			yield(line{}, fmt.Errorf("claude: history: session %s %w: %w", t.ID, ErrNotFound, err))
 			return
 		}
 		defer f.Close()
-		for i := range t.entries {
-			e := &t.entries[i]
+		w := window{from: f}
+		for _, e := range t.entries {
 			if ctx.Err() != nil {
 				yield(line{}, context.Cause(ctx))
 				return
@@ -210,37 +203,52 @@ func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) b
 			if !wanted(e) {
 				continue
 			}
-			text := make([]byte, e.Len)
-			if _, err := f.ReadAt(text, e.Pos); err != nil || len(text) == 0 || text[0] != '{' {
-				yield(line{}, fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err)))
+			text, err := w.read(e.Pos, e.Len)
+			if err != nil || len(text) == 0 || text[0] != '{' {
+				yield(line{}, t.changed(err))
 				return
 			}
-			if !yield(line{e, text}, nil) {
+			if !yield(line{e, text, nil}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// decode makes a message of a line.
-func (t *Transcript) decode(l line) (*StoredMessage, error) {
-	var speech []byte
-	id := l.UUID
-	if l.Kind == transcript.Attachment {
-		speech = transcript.Prompt(l.text, l.Entry)
-		id = l.Queued
-	} else {
-		var err error
-		if speech, err = transcript.Speech(l.text, t.parent); err != nil {
+// changed is the error for a file that is not what it was when it was indexed.
+func (t *Transcript) changed(err error) error {
+	return fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err))
+}
+
+// window reads pieces that follow each other with few calls. Pieces of one call
+// share its memory.
+type window struct {
+	from io.ReaderAt
+	pos  int64
+	buf  []byte
+}
+
+// windowSize is how much a window reads at once. It is small, because whoever
+// keeps one piece keeps all.
+const windowSize = 32 << 10
+
+// read returns n bytes from pos on.
+func (w *window) read(pos int64, n int) ([]byte, error) {
+	if n > windowSize/2 {
+		text := make([]byte, n)
+		_, err := w.from.ReadAt(text, pos)
+		return text, err
+	}
+	if pos < w.pos || pos+int64(n) > w.pos+int64(len(w.buf)) {
+		buf := make([]byte, windowSize)
+		got, err := w.from.ReadAt(buf, pos)
+		w.pos, w.buf = pos, buf[:got]
+		if got < n {
 			return nil, err
 		}
 	}
-	m, err := message.Decode(speech)
-	if m == nil {
-		return nil, err
-	}
-	when, _ := time.Parse(time.RFC3339, l.Time) // a message without a time is still one
-	return &StoredMessage{Message: m, UUID: id, Time: when, Summary: l.Summary, Entry: l.text}, nil
+	i := int(pos - w.pos)
+	return w.buf[i : i+n : i+n], nil
 }
 
 // Standing is how far a prompt got, according to the transcript.

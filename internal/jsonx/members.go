@@ -16,9 +16,10 @@ var ErrNotObject = errors.New("not a JSON object")
 // It checks the structure of the top level only; values are delimited by their
 // brackets and quotes, and a value's own errors surface when it is decoded.
 type Members struct {
-	data []byte
-	pos  int
-	n    int // members seen
+	data  []byte
+	pos   int
+	n     int  // members or elements seen
+	inner bool // it is a value of another one
 }
 
 // Walk starts at the opening brace of an object.
@@ -35,36 +36,104 @@ func Walk(data []byte) (Members, error) {
 // Next returns the next member: its name unescaped, its value as written.
 // After the last one, and the end of the data behind it, name is nil.
 func (m *Members) Next() (name, value []byte, err error) {
+	if name, err = m.Name(); name == nil {
+		return nil, nil, err
+	}
+	value, err = m.Value()
+	if err != nil {
+		return nil, nil, err
+	}
+	return name, value, nil
+}
+
+// Name returns the name of the next member, unescaped, or nil after the last
+// one. The value must be read next, with Value, or member by member between
+// Enter and Leave.
+func (m *Members) Name() (name []byte, err error) {
 	m.blanks()
 	if m.peek() == '}' {
 		m.pos++
-		if m.blanks(); m.pos != len(m.data) {
-			return nil, nil, m.bad("text after the object")
+		if m.inner {
+			return nil, nil
 		}
-		return nil, nil, nil
+		if m.blanks(); m.pos != len(m.data) {
+			return nil, m.bad("text after the object")
+		}
+		return nil, nil
 	}
 	if m.n > 0 {
 		if m.peek() != ',' {
-			return nil, nil, m.bad("comma expected")
+			return nil, m.bad("comma expected")
 		}
 		m.pos++
 		m.blanks()
 	}
 	m.n++
 	if name, err = m.name(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.blanks()
 	if m.peek() != ':' {
-		return nil, nil, m.bad("colon expected")
+		return nil, m.bad("colon expected")
 	}
 	m.pos++
 	m.blanks()
+	return name, nil
+}
+
+// Value returns the value that comes next, as written.
+func (m *Members) Value() ([]byte, error) {
 	start := m.pos
 	if err := m.skip(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return name, m.data[start:m.pos], nil
+	return m.data[start:m.pos], nil
+}
+
+// Pos returns where in the data the value begins that comes next.
+func (m *Members) Pos() int { return m.pos }
+
+// ValueTo is Value for one whose end is known from another walk. It fails if no
+// value can end there.
+func (m *Members) ValueTo(end int) ([]byte, error) {
+	if end <= m.pos || end >= len(m.data) || m.data[end] != ',' && m.data[end] != '}' {
+		return nil, m.bad("value does not end where it should")
+	}
+	start := m.pos
+	m.pos = end
+	return m.data[start:end], nil
+}
+
+// Enter walks the object or array that comes next, in the same pass; open is
+// its bracket. It reports false, and nothing was read, if something else comes.
+// When the inner one has been read to its end, Leave continues behind it.
+func (m *Members) Enter(open byte) (inner Members, ok bool) {
+	if m.peek() != open {
+		return Members{}, false
+	}
+	return Members{data: m.data, pos: m.pos + 1, inner: true}, true
+}
+
+// Leave continues behind an object or array that was entered.
+func (m *Members) Leave(inner *Members) { m.pos = inner.pos }
+
+// More reports whether another element of an array follows. It must be read
+// next, with Value, or between Enter and Leave.
+func (m *Members) More() (bool, error) {
+	m.blanks()
+	if m.peek() == ']' {
+		m.pos++
+		return false, nil
+	}
+	if m.n > 0 {
+		if m.peek() != ',' {
+			return false, m.bad("comma expected")
+		}
+		m.pos++
+		m.blanks()
+	}
+	m.n++
+	return true, nil
 }
 
 func (m *Members) name() ([]byte, error) {
@@ -166,21 +235,26 @@ func (m *Members) text() (plain bool, err error) {
 func closingQuote(data []byte, i int) (end int, plain bool) {
 	begin := i
 	plain = true
-	for i+8 <= len(data) && i-begin < longRun {
-		w := binary.LittleEndian.Uint64(data[i:])
-		mark := has(w, '"') | has(w, '\\')
-		if mark == 0 {
-			i += 8
-			continue
-		}
-		i += bits.TrailingZeros64(mark) / 8
-		if data[i] == '"' {
-			return i, plain
-		}
-		plain = false
-		i += 2
-	}
 	for i < len(data) {
+		near := i + longRun
+		for i+8 <= len(data) && i < near {
+			w := binary.LittleEndian.Uint64(data[i:])
+			mark := has(w, '"') | has(w, '\\')
+			if mark == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(mark) / 8
+			if data[i] == '"' {
+				return i, plain
+			}
+			plain = false
+			i += 2
+			near = i + longRun // where one is escaped there are others
+		}
+		if i >= len(data) {
+			break
+		}
 		n := bytes.IndexByte(data[i:], '"')
 		if n < 0 {
 			break
@@ -189,12 +263,14 @@ func closingQuote(data []byte, i int) (end int, plain bool) {
 		if !escaped(data[begin:i]) {
 			return i, plain && bytes.IndexByte(data[begin:i], '\\') < 0
 		}
+		plain = false
 		i++
 	}
 	return -1, false
 }
 
-// longRun is from where on it pays to look for quotes only.
+// longRun is from where on it pays to look for quotes only, as long as none of
+// them is escaped.
 const longRun = 64
 
 // escaped reports whether what follows a piece of text is escaped by it: it

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // Bounds of a Scanner. What goes past them is left to Unmarshal.
@@ -389,10 +388,7 @@ func (s *Scanner) Skip() []byte {
 	begin := s.pos
 	switch c {
 	case '"':
-		plain, ascii := s.string()
-		if value := s.data[begin:min(s.pos, len(s.data))]; !s.failed && (!plain && !escapesSound(value) || !ascii && !utf8.Valid(value)) {
-			s.failed = true
-		}
+		s.skipText()
 	case '{':
 		if s.depth++; s.depth > scanDepth {
 			s.failed = true

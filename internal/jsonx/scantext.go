@@ -138,34 +138,83 @@ func (s *Scanner) string() (plain, ascii bool) {
 	}
 }
 
-// special finds the next quote or backslash from i on; the end of the data, or
-// a place behind it, if there is none.
-func special(data []byte, i int) int {
-	for ; i+8 <= len(data); i += 8 {
-		w := binary.LittleEndian.Uint64(data[i:])
-		if mark := has(w, '"') | has(w, '\\'); mark != 0 {
-			return i + bits.TrailingZeros64(mark)/8
+// skipText moves past a string whose escapes and characters must be sound.
+func (s *Scanner) skipText() {
+	begin := s.pos
+	ascii := true
+	for i := s.pos + 1; !s.failed; {
+		end, c, only := run(s.data, i)
+		ascii = ascii && only
+		switch c {
+		case '"':
+			s.pos = end + 1
+			s.failed = !ascii && !utf8.Valid(s.data[begin:s.pos])
+			return
+		case '\\':
+			_, n := escape(s.data[end:])
+			s.failed = n == 0
+			i = end + n
+		default:
+			s.failed = true
 		}
 	}
-	for ; i < len(data); i++ {
-		if data[i] == '"' || data[i] == '\\' {
-			break
-		}
-	}
-	return i
 }
 
-// unescape reads a string with escapes, from its begin on. It moves eight
-// characters at a time to a page, whether they mean themselves or not, and then
-// looks how far they did.
+// unescape reads a string with escapes, from its begin on, a page at a time.
 func (s *Scanner) unescape(begin int) string {
-	var page [1 << 11]byte
+	var p textPage
+	var long strings.Builder // for what does not fit on a page
+	ascii := true
+	for i := begin; ; {
+		end, only := p.fill(s.data, i)
+		ascii = ascii && only
+		if end < 0 {
+			s.failed = true
+			return ""
+		}
+		if p.done {
+			s.pos = end
+			break
+		}
+		if long.Len() == 0 {
+			long.Grow(p.n + s.likely(end) - end)
+		}
+		long.Write(p.text[:p.n])
+		i = end
+	}
+	if long.Len() == 0 {
+		if !ascii && !utf8.Valid(p.text[:p.n]) {
+			s.failed = true
+			return ""
+		}
+		return s.keep(p.text[:p.n])
+	}
+	long.Write(p.text[:p.n])
+	if !ascii && !utf8.ValidString(long.String()) {
+		s.failed = true
+		return ""
+	}
+	return long.String()
+}
+
+// textPage holds a piece of a text whose escapes are resolved.
+type textPage struct {
+	text [1 << 11]byte
+	n    int  // how much of it
+	done bool // the closing quote was read
+}
+
+// fill resolves the escapes of data from i on until the page is full, and
+// returns how far that was; -1 if the text cannot be read. It moves eight
+// characters at a time to the page, whether they mean themselves or not, and
+// then looks how far they did.
+func (p *textPage) fill(data []byte, i int) (end int, ascii bool) {
 	var high uint64
-	data, i, n := s.data, begin, 0
-	for n <= len(page)-16 {
+	n := 0
+	for n <= len(p.text)-16 {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
-			binary.LittleEndian.PutUint64(page[n:], w)
+			binary.LittleEndian.PutUint64(p.text[n:], w)
 			mark := odd(w)
 			if mark == 0 {
 				high |= w
@@ -177,65 +226,28 @@ func (s *Scanner) unescape(begin int) string {
 			i, n = i+plain, n+plain
 		} else if i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= 0x20 {
 			high |= uint64(data[i])
-			page[n] = data[i]
+			p.text[n] = data[i]
 			i, n = i+1, n+1
 			continue
 		}
 		switch {
 		case i < len(data) && data[i] == '"':
-			if high&eachHigh != 0 && !utf8.Valid(page[:n]) {
-				s.failed = true
-				return ""
-			}
-			s.pos = i + 1
-			return s.keep(page[:n])
+			p.n, p.done = n, true
+			return i + 1, high&eachHigh == 0
 		case i+1 < len(data) && data[i] == '\\' && simple[data[i+1]] != 0:
-			page[n] = simple[data[i+1]]
+			p.text[n] = simple[data[i+1]]
 			i, n = i+2, n+1
 		default:
 			r, size := escape(data[min(i, len(data)):])
 			if size == 0 {
-				s.failed = true
-				return ""
+				return -1, false
 			}
-			n += utf8.EncodeRune(page[n:], r)
+			n += utf8.EncodeRune(p.text[n:], r)
 			i += size
 		}
 	}
-	return s.unescapeOn(page[:n], i, high&eachHigh == 0)
-}
-
-// unescapeOn is unescape for a string that is longer than a page, which holds
-// nothing but ASCII or not. The rest is moved from one escape to the next.
-func (s *Scanner) unescapeOn(page []byte, begin int, ascii bool) string {
-	var out strings.Builder
-	out.Grow(len(page) + s.likely(begin) - begin)
-	out.Write(page)
-	for {
-		end, c, only := run(s.data, begin)
-		out.Write(s.data[begin:end])
-		ascii = ascii && only
-		switch c {
-		case '"':
-			if !ascii && !utf8.ValidString(out.String()) {
-				s.failed = true
-				return ""
-			}
-			s.pos = end + 1
-			return out.String()
-		case '\\':
-			r, n := escape(s.data[end:])
-			if n == 0 {
-				s.failed = true
-				return ""
-			}
-			out.WriteRune(r)
-			begin = end + n
-		default:
-			s.failed = true
-			return ""
-		}
-	}
+	p.n = n
+	return i, high&eachHigh == 0
 }
 
 // simple holds what the escapes of two characters mean.
@@ -254,19 +266,6 @@ func (s *Scanner) likely(i int) int {
 		}
 		i++
 	}
-}
-
-// escapesSound reports whether all escapes of a string can be read, which
-// stands there with its quotes.
-func escapesSound(quoted []byte) bool {
-	for i := special(quoted, 1); i < len(quoted)-1; i = special(quoted, i) {
-		_, n := escape(quoted[i:])
-		if n == 0 {
-			return false
-		}
-		i += n
-	}
-	return true
 }
 
 // escape reads the escape that text begins with, and how long it is; 0 for one

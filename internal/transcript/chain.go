@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 )
 
 // MaxEntries is how many entries of a conversation an index takes.
@@ -18,15 +19,19 @@ var ErrTooLarge = errors.New("transcript has too many entries")
 type Index struct {
 	Skipped int // lines that could not be read
 
-	entries  []Entry
+	entries  []*Entry
+	room     []Entry         // for the next ones
 	at       map[string]int  // by uuid
 	absorbed map[string]bool // queued prompts that a turn took in
+	answer   string          // the last id of a message
+	texts    strings.Builder // short texts, one after the other
+	lists    []string        // lists of one text each
 }
 
 // Add takes the next line of the file, which begins at pos. The index keeps no
 // part of it.
 func (x *Index) Add(pos int64, line []byte) error {
-	e, err := Parse(line)
+	e, err := x.parse(line)
 	if err != nil {
 		x.Skipped++
 		return nil
@@ -42,7 +47,7 @@ func (x *Index) Add(pos int64, line []byte) error {
 	}
 	e.Pos = pos
 	if i, again := x.at[e.UUID]; again {
-		x.entries[i] = e // what was written last counts
+		*x.entries[i] = e.Entry // what was written last counts
 		return nil
 	}
 	if len(x.entries) == MaxEntries {
@@ -52,7 +57,11 @@ func (x *Index) Add(pos int64, line []byte) error {
 		x.at = make(map[string]int)
 	}
 	x.at[e.UUID] = len(x.entries)
-	x.entries = append(x.entries, e)
+	if len(x.room) == cap(x.room) {
+		x.room = make([]Entry, 0, min(64+len(x.entries), 1024))
+	}
+	x.room = append(x.room, e.Entry)
+	x.entries = append(x.entries, &x.room[len(x.room)-1])
 	return nil
 }
 
@@ -77,12 +86,29 @@ func (x *Index) links() *tree {
 			t.parent[i] = p
 		}
 	}
-	for i := range x.entries {
-		if k := x.entries[i].kept; k != nil {
-			t.move(k)
-		}
+	for _, k := range x.compactions() {
+		t.move(k)
 	}
 	return t
+}
+
+// maxMoves bounds how many entries are looked at to move what compactions
+// preserved. A session of a year stays far below it; a file made to be slow
+// does not.
+const maxMoves = 1 << 28
+
+// compactions returns what compactions preserved, of very many the last ones.
+func (x *Index) compactions() []*kept {
+	var all []*kept
+	for _, e := range x.entries {
+		if e.kept != nil {
+			all = append(all, e.kept)
+		}
+	}
+	if most := maxMoves / max(len(x.entries), 1); len(all) > most {
+		all = all[len(all)-most:]
+	}
+	return all
 }
 
 // move hangs what a compaction preserved under its anchor, the summary, and what
@@ -143,7 +169,7 @@ func (t *tree) segment(head, tail string) []int {
 // ends where it would turn in a circle.
 func (t *tree) up(i int, last func(int) bool) []int {
 	var path []int
-	seen := make(map[int]bool)
+	seen := make([]bool, len(t.entries))
 	for i != none && !seen[i] {
 		seen[i] = true
 		path = append(path, i)
@@ -163,14 +189,14 @@ func mainline(e *Entry) bool { return !e.Sidechain && !e.Team && e.Kind != Progr
 func (t *tree) leaf() int {
 	followed := make([]bool, len(t.entries))
 	for i := range t.entries {
-		if p := t.parent[i]; p != none && mainline(&t.entries[i]) {
+		if p := t.parent[i]; p != none && mainline(t.entries[i]) {
 			followed[p] = true
 		}
 	}
 	spoken := t.spoken()
 	best := none
 	for i := len(t.entries) - 1; i >= 0; i-- {
-		e := &t.entries[i]
+		e := t.entries[i]
 		if followed[i] || !mainline(e) {
 			continue
 		}
@@ -224,7 +250,7 @@ func (t *tree) spoken() []bool {
 // Conversation returns the entries that the CLI would continue, in their order,
 // among them system lines and attachments. Entry.Visible says which are shown as
 // messages; IsPrompt which attachments are.
-func (x *Index) Conversation() []Entry {
+func (x *Index) Conversation() []*Entry {
 	t := x.links()
 	end := t.leaf()
 	if end == none {
@@ -236,7 +262,7 @@ func (x *Index) Conversation() []Entry {
 }
 
 // Thread returns the entries of a sub-agent's file: the path to its last message.
-func (x *Index) Thread() []Entry {
+func (x *Index) Thread() []*Entry {
 	for i := len(x.entries) - 1; i >= 0; i-- {
 		if k := x.entries[i].Kind; k == User || k == Assistant {
 			t := x.links()
@@ -248,8 +274,8 @@ func (x *Index) Thread() []Entry {
 	return nil
 }
 
-func (x *Index) collect(path []int) []Entry {
-	out := make([]Entry, len(path))
+func (x *Index) collect(path []int) []*Entry {
+	out := make([]*Entry, len(path))
 	for i, j := range path {
 		out[i] = x.entries[j]
 	}
@@ -266,14 +292,14 @@ func (x *Index) IsPrompt(e *Entry) bool {
 // for each block, parallel calls get their results each under its own, and the
 // path continues from one of them.
 func (t *tree) beside(path []int) []int {
-	on := make(map[int]bool, len(path))
-	last := make(map[string]int)   // of each answer: its last line on the path
-	answer := make(map[int]string) // by line
+	on := make([]bool, len(t.entries))
+	own := make([]bool, len(t.entries)) // lines of an answer that is on the path
+	last := make(map[string]int)        // of each answer: its last line on the path
 	for _, i := range path {
 		on[i] = true
-		if e := &t.entries[i]; e.Kind == Assistant && e.MessageID != "" {
+		if e := t.entries[i]; e.Kind == Assistant && e.MessageID != "" {
 			last[e.MessageID] = i
-			answer[i] = e.MessageID
+			own[i] = true
 		}
 	}
 	if len(last) == 0 {
@@ -281,8 +307,7 @@ func (t *tree) beside(path []int) []int {
 	}
 	extra := make(map[int][]int) // by the line they follow
 	calls := make(map[string]string)
-	for i := range t.entries {
-		e := &t.entries[i]
+	for i, e := range t.entries {
 		if e.Kind != Assistant || e.Sidechain {
 			continue
 		}
@@ -291,19 +316,18 @@ func (t *tree) beside(path []int) []int {
 			continue
 		}
 		if !on[i] {
-			answer[i] = e.MessageID
+			own[i] = true
 			extra[home] = append(extra[home], i)
 		}
 		for _, id := range e.Calls {
 			calls[id] = e.MessageID
 		}
 	}
-	for i := range t.entries {
-		e := &t.entries[i]
+	for i, e := range t.entries {
 		if on[i] || e.Kind != User || len(e.Results) == 0 || e.Sidechain {
 			continue
 		}
-		if id := t.answers(i, answer, calls); id != "" {
+		if id := t.answers(i, own, calls); id != "" {
 			extra[last[id]] = append(extra[last[id]], i)
 		}
 	}
@@ -314,20 +338,20 @@ func (t *tree) beside(path []int) []int {
 	for _, i := range path {
 		out = append(out, i)
 		more := extra[i]
-		slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(t.entries[a].Time, t.entries[b].Time) })
+		slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(t.entries[a].nanos, t.entries[b].nanos) })
 		out = append(out, more...)
 	}
 	return out
 }
 
 // answers returns the answer whose calls a result belongs to, "" for none.
-func (t *tree) answers(i int, answer map[int]string, calls map[string]string) string {
-	if p := t.parent[i]; p != none && answer[p] != "" {
-		return answer[p]
+func (t *tree) answers(i int, own []bool, calls map[string]string) string {
+	if p := t.parent[i]; p != none && own[p] {
+		return t.entries[p].MessageID
 	}
-	e := &t.entries[i]
-	if p, ok := t.at[e.Source]; ok && answer[p] != "" {
-		return answer[p]
+	e := t.entries[i]
+	if p, ok := t.at[e.Source]; ok && own[p] {
+		return t.entries[p].MessageID
 	}
 	for _, id := range e.Results {
 		if calls[id] != "" {

@@ -79,7 +79,7 @@ func index(t testing.TB, file []byte) *Index {
 	return x
 }
 
-func idsOf(list []Entry) string {
+func idsOf(list []*Entry) string {
 	var ids []string
 	for _, e := range list {
 		ids = append(ids, e.UUID)
@@ -132,7 +132,7 @@ func TestPromptsInMidTurn(t *testing.T) {
 	x := index(t, write("user:a call:b<a!m+t done:c<b+t took:p late:l<c+p late:k<l+q said:d<k"))
 	var prompts []string
 	for _, e := range x.Conversation() {
-		if x.IsPrompt(&e) {
+		if x.IsPrompt(e) {
 			prompts = append(prompts, e.Queued)
 		}
 	}
@@ -212,7 +212,7 @@ func TestCopy(t *testing.T) {
 	x := index(t, []byte(strings.Join(lines, "\n")))
 	n := 0
 	newID := func() string { n++; return fmt.Sprintf("new-%d", n) }
-	kept := []Entry{x.entries[0], x.entries[1], x.entries[2]}
+	kept := []*Entry{x.entries[0], x.entries[1], x.entries[2]}
 	c := x.NewCopy(from, to, kept, newID)
 	want := []string{
 		`{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"new-1","sessionId":"` + to + `","message":{"role":"user","content":"see \u00e9 ` + a + `"},"timestamp":"old","forkedFrom":{"sessionId":"` + from + `","messageUuid":"` + a + `"}}`,
@@ -224,7 +224,7 @@ func TestCopy(t *testing.T) {
 		if i == 2 {
 			now = "now"
 		}
-		got, err := c.Entry([]byte(line), &kept[i], now)
+		got, err := c.Entry([]byte(line), kept[i], now)
 		if err != nil || string(got) != want[i] {
 			t.Errorf("line %d: %v\n got %s\nwant %s", i, err, got, want[i])
 		}
@@ -279,9 +279,46 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
+// What a copy leaves out is passed once, however many hang below it, also where
+// it leads in a circle.
+func TestCopyPassesOnce(t *testing.T) {
+	for _, script := range []string{"user:a<none user:b<a user:c<b user:d<c", "user:a<d user:b<a user:c<b user:d<c"} {
+		c := index(t, write(script)).NewCopy("from", "to", nil, nil)
+		if to := c.parent("d"); to != "" {
+			t.Errorf("%s: the parent is %q", script, to)
+		}
+		for id, parent := range c.parents {
+			if parent != "" {
+				t.Errorf("%s: from %s to %s again", script, id, parent)
+			}
+		}
+	}
+}
+
+// A file with compactions without end, each of which moves what the one before has
+// moved, is read in bounded time.
+func TestHostileCompactions(t *testing.T) {
+	const n = 60_000
+	var file bytes.Buffer
+	file.WriteString(`{"type":"user","uuid":"u0","parentUuid":null,"message":{"role":"user","content":"x"}}` + "\n")
+	for i := 1; i < n; i++ {
+		fmt.Fprintf(&file, `{"type":"system","subtype":"compact_boundary","uuid":"b%[1]d","parentUuid":"u0","compactMetadata":{"preservedMessages":{"anchorUuid":"u%[2]d","uuids":["u%[1]d"]}}}`+"\n", i, i-1)
+		fmt.Fprintf(&file, `{"type":"user","uuid":"u%d","parentUuid":"u0","message":{"role":"user","content":"x"}}`+"\n", i)
+	}
+	x := index(t, file.Bytes())
+	moved := x.compactions()
+	if steps := len(moved) * x.Len(); steps == 0 || steps > maxMoves {
+		t.Errorf("%d steps, at most %d are allowed", steps, maxMoves)
+	}
+	if last := moved[len(moved)-1]; last.uuids[0] != fmt.Sprint("u", n-1) {
+		t.Errorf("the last one that counts preserved %q", last.uuids)
+	}
+	x.Conversation()
+}
+
 func TestTooManyEntries(t *testing.T) {
 	x := new(Index)
-	x.entries = make([]Entry, MaxEntries)
+	x.entries = make([]*Entry, MaxEntries)
 	if err := x.Add(0, write("user:a")); err != ErrTooLarge {
 		t.Errorf("Add = %v", err)
 	}
@@ -315,7 +352,7 @@ func FuzzConversation(f *testing.F) {
 			}
 			seen[e.Pos] = true
 			if e.Visible() {
-				if _, err := Speech(file[e.Pos:e.Pos+int64(e.Len)], ""); err != nil {
+				if _, err := Speech(file[e.Pos:e.Pos+int64(e.Len)], e, ""); err != nil {
 					t.Fatalf("a line that was read cannot be read again: %v", err)
 				}
 			}
@@ -330,7 +367,7 @@ func FuzzConversation(f *testing.F) {
 		c := x.NewCopy("from", "to", kept, func() string { n++; return fmt.Sprintf("copy-%d", n) })
 		var copied bytes.Buffer
 		for i := range kept {
-			e := &kept[i]
+			e := kept[i]
 			line, err := c.Entry(file[e.Pos:e.Pos+int64(e.Len)], e, "")
 			if err != nil {
 				t.Fatal(err)

@@ -20,14 +20,14 @@ var (
 // "", and what a compaction left behind before it. Unless deferred is set the
 // copy ends before a call that a hook has put off: two sessions would ask for the
 // same call, and both would run it.
-func (x *Index) Cut(upTo string, deferred bool) ([]Entry, error) {
+func (x *Index) Cut(upTo string, deferred bool) ([]*Entry, error) {
 	conversation := x.Conversation()
-	if !slices.ContainsFunc(conversation, func(e Entry) bool { return e.Kind == User || e.Kind == Assistant }) {
+	if !slices.ContainsFunc(conversation, func(e *Entry) bool { return e.Kind == User || e.Kind == Assistant }) {
 		return nil, ErrEmpty
 	}
 	begin := conversation[0].Pos
 	if upTo != "" {
-		i := slices.IndexFunc(conversation, func(e Entry) bool { return e.UUID == upTo || e.Queued == upTo })
+		i := slices.IndexFunc(conversation, func(e *Entry) bool { return e.UUID == upTo || e.Queued == upTo })
 		if i < 0 {
 			return nil, fmt.Errorf("%w: %s", ErrNoMessage, upTo)
 		}
@@ -43,9 +43,9 @@ func (x *Index) Cut(upTo string, deferred bool) ([]Entry, error) {
 	for i := range conversation {
 		kept[conversation[i].UUID] = true
 	}
-	var out []Entry
+	var out []*Entry
 	for _, e := range x.entries {
-		if kept[e.UUID] || e.Pos < begin && mainline(&e) {
+		if kept[e.UUID] || e.Pos < begin && mainline(e) {
 			out = append(out, e)
 		}
 	}
@@ -54,7 +54,7 @@ func (x *Index) Cut(upTo string, deferred bool) ([]Entry, error) {
 
 // beforeDeferral cuts a conversation before the answer that made a call which is
 // put off and has no result.
-func beforeDeferral(conversation []Entry) []Entry {
+func beforeDeferral(conversation []*Entry) []*Entry {
 	answered := make(map[string]bool)
 	for i := range conversation {
 		for _, id := range conversation[i].Results {
@@ -66,12 +66,12 @@ func beforeDeferral(conversation []Entry) []Entry {
 		if id == "" || answered[id] {
 			continue
 		}
-		call := slices.IndexFunc(conversation, func(e Entry) bool { return slices.Contains(e.Calls, id) })
+		call := slices.IndexFunc(conversation, func(e *Entry) bool { return slices.Contains(e.Calls, id) })
 		if call < 0 {
 			return conversation[:i]
 		}
 		answer := conversation[call].MessageID
-		return conversation[:slices.IndexFunc(conversation, func(e Entry) bool {
+		return conversation[:slices.IndexFunc(conversation, func(e *Entry) bool {
 			return slices.Contains(e.Calls, id) || answer != "" && e.MessageID == answer
 		})]
 	}
@@ -87,7 +87,7 @@ type Copy struct {
 }
 
 // NewCopy prepares a copy of the entries of an index that Cut returned.
-func (x *Index) NewCopy(from, to string, kept []Entry, newID func() string) *Copy {
+func (x *Index) NewCopy(from, to string, kept []*Entry, newID func() string) *Copy {
 	c := &Copy{From: from, To: to, ids: make(map[string]string, len(kept)), parents: make(map[string]string)}
 	for i := range kept {
 		if kept[i].Kind != Progress {
@@ -95,7 +95,7 @@ func (x *Index) NewCopy(from, to string, kept []Entry, newID func() string) *Cop
 		}
 	}
 	for i := range x.entries {
-		if e := &x.entries[i]; c.ids[e.UUID] == "" {
+		if e := x.entries[i]; c.ids[e.UUID] == "" {
 			c.parents[e.UUID] = e.Parent
 		}
 	}
@@ -103,15 +103,22 @@ func (x *Index) NewCopy(from, to string, kept []Entry, newID func() string) *Cop
 }
 
 // parent returns the new id of an entry, or of the nearest one above it that is
-// copied; "" if there is none.
+// copied; "" if there is none. What it had to pass is passed at once next time.
 func (c *Copy) parent(id string) string {
-	for range len(c.parents) + 1 {
-		if to := c.ids[id]; to != "" || id == "" {
-			return to
-		}
+	var passed []string
+	seen := make(map[string]bool)
+	for id != "" && c.ids[id] == "" && !seen[id] { // they may lead in a circle
+		seen[id] = true
+		passed = append(passed, id)
 		id = c.parents[id]
 	}
-	return "" // a circle
+	if c.ids[id] == "" {
+		id = ""
+	}
+	for _, p := range passed {
+		c.parents[p] = id
+	}
+	return c.ids[id]
 }
 
 // Entry rewrites a line of the conversation. A new time is given to the last one
@@ -119,6 +126,9 @@ func (c *Copy) parent(id string) string {
 func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 	if c.ids[e.UUID] == "" {
 		return nil, nil
+	}
+	if !e.Wrote(line) {
+		return nil, ErrLine
 	}
 	out, err := c.rewrite(line, func(name string, value []byte) ([]byte, bool) {
 		switch name {
@@ -155,7 +165,7 @@ func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 func (c *Copy) Note(line []byte) []byte {
 	switch note(line) {
 	case "queue-operation":
-		if e, err := Parse(line); err != nil || e.absorbed == "" {
+		if e, err := new(Index).parse(line); err != nil || e.absorbed == "" {
 			return nil // it only says that a prompt came and went
 		}
 	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":

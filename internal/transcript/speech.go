@@ -24,10 +24,10 @@ var spoken = [...]struct{ entry, message string }{
 	{"requestId", "request_id"},
 }
 
-// Speech writes an entry as the CLI says it on its stream, so that one decoder
-// serves both. Parent is the call that a sub-agent works for, "" in the main
-// conversation.
-func Speech(line []byte, parent string) ([]byte, error) {
+// Speech writes the line of an entry as the CLI says it on its stream, so that
+// one decoder serves both. Parent is the call that a sub-agent works for, "" in
+// the main conversation. A line that is not the entry's is an error.
+func Speech(line []byte, e *Entry, parent string) ([]byte, error) {
 	m, err := jsonx.Walk(line)
 	if err != nil {
 		return nil, err
@@ -39,13 +39,18 @@ func Speech(line []byte, parent string) ([]byte, error) {
 	} else {
 		out = jsonx.AppendText(out, parent)
 	}
+	same := false
 	for {
-		name, value, err := m.Next()
+		name, err := m.Name()
 		if err != nil {
 			return nil, err
 		}
 		if name == nil {
-			return append(out, '}'), nil
+			break
+		}
+		value, err := e.value(&m)
+		if err != nil {
+			return nil, err
 		}
 		for _, s := range spoken {
 			if s.entry == string(name) {
@@ -54,13 +59,36 @@ func Speech(line []byte, parent string) ([]byte, error) {
 				break
 			}
 		}
+		if string(name) == "uuid" {
+			same = jsonx.Text(value) == e.UUID
+		}
 	}
+	if !same {
+		return nil, ErrLine
+	}
+	return append(out, '}'), nil
 }
+
+// Wrote reports whether a line is still that of the entry.
+func (e *Entry) Wrote(line []byte) bool { return jsonx.Text(jsonx.Member(line, "uuid")) == e.UUID }
+
+// value reads the next value of the entry's line.
+func (e *Entry) value(m *jsonx.Members) ([]byte, error) {
+	for _, s := range e.long {
+		if s.end > 0 && int(s.begin) == m.Pos() {
+			return m.ValueTo(int(s.end))
+		}
+	}
+	return m.Value()
+}
+
+// PromptType is the type of what Prompt writes.
+const PromptType = "user"
 
 // Prompt writes a prompt that was sent in mid-turn as a message of the user. It
 // stands in an attachment.
 func Prompt(line []byte, e *Entry) []byte {
-	out := append([]byte(nil), `{"type":"user","parent_tool_use_id":null,"uuid":`...)
+	out := append([]byte(nil), `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
 	out = jsonx.AppendText(out, e.Queued)
 	for _, s := range [...]struct{ entry, message string }{{"sessionId", "session_id"}, {"timestamp", "timestamp"}} {
 		if v := jsonx.Member(line, s.entry); v != nil {

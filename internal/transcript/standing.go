@@ -13,7 +13,7 @@ const (
 
 // Of returns how far a prompt got, and the calls of its turn that have no
 // result. A prompt is found by its own id, also if it was sent in mid-turn.
-func Of(conversation []Entry, prompt string) (s Standing, open []string) {
+func Of(conversation []*Entry, prompt string) (s Standing, open []string) {
 	i := len(conversation) - 1
 	for i >= 0 && conversation[i].UUID != prompt && conversation[i].Queued != prompt {
 		i--
@@ -26,7 +26,7 @@ func Of(conversation []Entry, prompt string) (s Standing, open []string) {
 	var last *Entry
 	answered := make(map[string]bool)
 	for j := range turn {
-		e := &turn[j]
+		e := turn[j]
 		if e.Kind == User && len(e.Results) == 0 && e.Visible() && !e.Summary {
 			turn = turn[:j] // the next prompt
 			break
@@ -36,7 +36,7 @@ func Of(conversation []Entry, prompt string) (s Standing, open []string) {
 		}
 	}
 	for j := range turn {
-		e := &turn[j]
+		e := turn[j]
 		for _, id := range e.Calls {
 			if !answered[id] {
 				open = append(open, id)

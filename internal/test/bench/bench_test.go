@@ -29,34 +29,45 @@ func TestMain(m *testing.M) {
 // whether the program works.
 func TestMeasure(t *testing.T) {
 	npm.Need(t, officialsdk.Package())
-	b := &bench{rounds: 1, divide: 1000}
-	closeAll, err := b.open(t.Context(), "../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := b.measure(t.Context(), regexp.MustCompile(""), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := closeAll(); err != nil {
-		t.Error(err)
-	}
-	for _, r := range rows {
-		if r.Ours == nil || *r.Ours <= 0 && !strings.HasPrefix(r.Case, "idle") && !strings.HasPrefix(r.Case, "start") {
-			t.Errorf("%s was not measured", r.Case)
+	b := &bench{root: "../../..", rounds: 1, divide: 1000}
+	text := ""
+	for _, p := range parts() {
+		m, err := p.measure(t.Context(), b, regexp.MustCompile(""), false)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	verdicts := judge(rows)
-	for _, v := range verdicts {
-		if v.got == "" {
-			t.Errorf("%q was not judged", v.text)
+		for _, r := range m.rows {
+			if r.Ours == nil || *r.Ours <= 0 && !strings.HasPrefix(r.Case, "idle") && !strings.HasPrefix(r.Case, "start") {
+				t.Errorf("%s was not measured", r.Case)
+			}
 		}
+		for _, v := range m.verdicts {
+			if v.got == "" {
+				t.Errorf("%q was not judged", v.text)
+			}
+		}
+		text = page(text, m)
 	}
-	text := page(rows, verdicts, "0.10")
-	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 4 goroutines |", officialsdk.Version} {
+	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 4 goroutines |", "| and under 32 MiB |", officialsdk.Version} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q on the page", want)
 		}
+	}
+}
+
+// A part that is measured again leaves the others on the page as they are.
+func TestPage(t *testing.T) {
+	list := parts()
+	text := ""
+	for i, p := range list {
+		text = page(text, &measured{part: p, load: fmt.Sprint("load ", i)})
+	}
+	again := page(text, &measured{part: list[0], load: "load 0"})
+	if again != text {
+		t.Errorf("the page has changed:\n%s\nit was\n%s", again, text)
+	}
+	if n := strings.Count(text, "| load before | load"); n != len(list) {
+		t.Errorf("%d sections, want %d:\n%s", n, len(list), text)
 	}
 }
 
@@ -90,7 +101,7 @@ func TestJudge(t *testing.T) {
 		{Case: "idle session in process, bytes", Ours: new(1000.0)},
 	}
 	words := make(map[string]string)
-	for _, v := range judge(rows) {
+	for _, v := range judge(sessionPromises(), rows) {
 		words[v.text] = v.word()
 	}
 	for text, want := range map[string]string{
@@ -104,7 +115,7 @@ func TestJudge(t *testing.T) {
 			t.Errorf("%s: %s, want %s", text, words[text], want)
 		}
 	}
-	if !broken(judge(rows)) || broken(judge(rows[2:])) {
+	if !broken(judge(sessionPromises(), rows)) || broken(judge(sessionPromises(), rows[2:])) {
 		t.Error("broken promises are not told from kept ones")
 	}
 }

@@ -46,6 +46,7 @@ func ratio(a, b *float64) *float64 {
 
 // bench holds the clients and how much is to be done.
 type bench struct {
+	root   string // of the module
 	tracks []track
 	rounds int
 	divide int // what is measured less of: 1 for everything
@@ -69,7 +70,8 @@ type group struct {
 	run  func(context.Context, *bench) ([]row, error)
 }
 
-func groups() []group {
+// sessionGroups measure live sessions.
+func sessionGroups() []group {
 	return []group{
 		stream("small delta, 250 B", "delta", 100000),
 		stream("assistant message, 2 KB", "assistant", 30000),

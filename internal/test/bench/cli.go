@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// playVariable makes the program a fake CLI.
+// playVariable makes the program a fake CLI, or what else its value says.
 const playVariable = "CLAUDE_AGENT_GO_BENCH_CLI"
 
 // fake is the fake CLI. It does one thing at a time and waits for nothing but
@@ -28,8 +28,11 @@ type fake struct {
 	mcp  bool   // the MCP server was greeted
 }
 
-// play is the fake CLI's main.
+// play is the main of the program when it is started again.
 func play() error {
+	if os.Getenv(playVariable) == playHistory {
+		return readHistory(os.Args[1:])
+	}
 	f := &fake{in: bufio.NewReaderSize(os.Stdin, 64<<10), out: os.Stdout}
 	for {
 		line, err := f.in.ReadBytes('\n')

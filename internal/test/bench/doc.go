@@ -2,6 +2,7 @@
 // against what the machine allows.
 //
 //	go run ./internal/test/bench                              # everything, as a table
+//	go run ./internal/test/bench -only history                # one part: sessions on disk
 //	go run ./internal/test/bench -run permission              # some cases
 //	go run ./internal/test/bench -json                        # one object for each case
 //	go run ./internal/test/bench -quick                       # rough, for a look while working
@@ -18,6 +19,9 @@
 // Streams are timed by the client, from the prompt to the result. Round trips
 // are timed by the fake CLI, from its request to the reply, for all clients
 // with the same clock.
+//
+// Sessions on disk are read by a process for each round, which reports its time
+// and its peak memory.
 //
 // # The limits
 //

@@ -34,24 +34,24 @@ var errBroken = errors.New("not every promise holds")
 
 func run(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON object for each case")
-	only := flag.String("run", "", "measure only the cases whose name matches this expression")
+	only := flag.String("only", "", "measure only this part: sessions or history")
+	cases := flag.String("run", "", "measure only the cases whose name matches this expression")
 	quick := flag.Bool("quick", false, "measure less, and do not judge")
-	write := flag.String("write", "", "write the page to this file")
+	write := flag.String("write", "", "write the page to this file; with -only, only that part of it")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process to this file")
 	flag.Parse()
-	match, err := regexp.Compile(*only)
+	match, err := regexp.Compile(*cases)
 	if err != nil {
 		return err
 	}
-	b := &bench{rounds: 11, divide: 1}
+	chosen, err := choose(*only)
+	if err != nil {
+		return err
+	}
+	b := &bench{root: ".", rounds: 11, divide: 1}
 	if *quick {
 		b.rounds, b.divide = 5, 10
 	}
-	closeAll, err := b.open(ctx, ".")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeAll()) }()
 	if *profile != "" {
 		f, err := os.Create(*profile)
 		if err != nil {
@@ -63,35 +63,37 @@ func run(ctx context.Context) (err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	load := loadAverage()
-	rows, err := b.measure(ctx, match, *asJSON)
-	if err != nil {
-		return err
-	}
-	verdicts := judge(rows)
-	if !*asJSON {
-		fmt.Print(table(rows), "\n", summary(verdicts))
-	}
-	if *write != "" {
-		if err := os.WriteFile(*write, []byte(page(rows, verdicts, load)), 0o644); err != nil {
+	bad := false
+	for _, p := range chosen {
+		m, err := p.measure(ctx, b, match, *asJSON)
+		if err != nil {
 			return err
 		}
+		if !*asJSON {
+			fmt.Print(table(m.rows), "\n", summary(m.verdicts))
+		}
+		if *write != "" {
+			if err := m.write(*write); err != nil {
+				return err
+			}
+		}
+		bad = bad || broken(m.verdicts)
 	}
-	if !*quick && broken(verdicts) {
+	if !*quick && bad {
 		return errBroken
 	}
 	return nil
 }
 
-// open starts the clients, from the root of the module. The CLI that they use
-// is this program.
-func (b *bench) open(ctx context.Context, root string) (closeAll func() error, err error) {
+// open starts the clients of live sessions. The CLI that they use is this
+// program.
+func (b *bench) open(ctx context.Context) (closeAll func() error, err error) {
 	cli, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	b.tracks = []track{{trackOurs, newOurs(cli)}}
-	ts, err := newTypeScript(ctx, root, cli)
+	ts, err := newTypeScript(ctx, b.root, cli)
 	if err == nil {
 		b.tracks = append(b.tracks, track{trackTS, ts})
 	} else {
@@ -108,9 +110,9 @@ func (b *bench) open(ctx context.Context, root string) (closeAll func() error, e
 }
 
 // measure runs the groups that match and prints their rows as JSON as they come, if asked to.
-func (b *bench) measure(ctx context.Context, match *regexp.Regexp, asJSON bool) ([]row, error) {
+func (b *bench) measure(ctx context.Context, groups []group, match *regexp.Regexp, asJSON bool) ([]row, error) {
 	var all []row
-	for _, g := range groups() {
+	for _, g := range groups {
 		if !match.MatchString(g.name) {
 			continue
 		}

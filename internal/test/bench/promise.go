@@ -63,7 +63,8 @@ func below(text, name, unit string, of func(row) *float64, most float64) promise
 	}}
 }
 
-func promises() []promise {
+// sessionPromises are about live sessions.
+func sessionPromises() []promise {
 	value := func(r row) *float64 { return r.Ours }
 	return []promise{
 		faster("small deltas at least 3× as fast as the TypeScript SDK", "small delta, 250 B (limit: split)", 3),
@@ -85,6 +86,48 @@ func promises() []promise {
 	}
 }
 
+// historyPromises are about sessions on disk.
+func historyPromises() []promise {
+	list := fmt.Sprintf("list %d sessions", listedSessions)
+	read := "read a transcript of"
+	value := func(r row) *float64 { return r.Ours }
+	return []promise{
+		faster(fmt.Sprintf("listing %d sessions of %d KB at least 20× as fast as the TypeScript SDK", listedSessions, listedBytes/1000), list, 20),
+		below("and under 32 MiB", list+" of 145 KB, peak memory", "bytes", value, 32<<20),
+		flatMemory("and flat in memory from a tenth of them", list+" of 145 KB"),
+		faster(fmt.Sprintf("reading a transcript of %d MB at least 3×", readBytes/1_000_000), read, 3),
+		{fmt.Sprintf("and ten times the transcript needs less than %.1f of the difference in memory", leanest), lean},
+	}
+}
+
+// swell is by how much the memory of a process may grow with ten times the
+// sessions: their names and times, and what the runtime rounds up to.
+const swell = 1.5
+
+func flatMemory(text, name string) promise {
+	return promise{text, func(find func(string) row) (string, bool) {
+		r := ratio(find(name+", peak memory").Ours, find(name+" but a tenth").Ours)
+		if r == nil {
+			return "", false
+		}
+		return times(r), *r <= swell
+	}}
+}
+
+// leanest is how much of a transcript may be in memory when it is read: some
+// hundred bytes about each message, and what the collector has not yet taken.
+const leanest = 0.5
+
+func lean(find func(string) row) (string, bool) {
+	const name = "read a transcript of 50 MB"
+	large, small := find(name+", peak memory").Ours, find(name+" but a tenth").Ours
+	if large == nil || small == nil {
+		return "", false
+	}
+	share := (*large - *small) / (readBytes * 0.9)
+	return fmt.Sprintf("%.2f", share), share < leanest
+}
+
 // steep is by how much the cost of a message may seem to grow: what is noise
 // on a busy machine. Work that grew with the session would show as a multiple.
 const steep = 1.25
@@ -98,8 +141,8 @@ func flat(find func(string) row) (string, bool) {
 	return times(r), *r <= steep
 }
 
-// judge looks at all promises.
-func judge(rows []row) []verdict {
+// judge looks at promises.
+func judge(promises []promise, rows []row) []verdict {
 	find := func(name string) row {
 		for _, r := range rows {
 			if strings.HasPrefix(r.Case, name) {
@@ -109,7 +152,7 @@ func judge(rows []row) []verdict {
 		return row{}
 	}
 	var all []verdict
-	for _, p := range promises() {
+	for _, p := range promises {
 		got, ok := p.kept(find)
 		all = append(all, verdict{p.text, got, ok})
 	}

@@ -1,0 +1,8 @@
+//go:build unix
+
+package history
+
+import "syscall"
+
+// noWait opens a file at once, also if it is a pipe that nobody writes to.
+const noWait = syscall.O_NONBLOCK
