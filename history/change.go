@@ -38,6 +38,9 @@ func (h *History) Tag(ctx context.Context, id, tag string) error {
 // made, so that what a CLI writes at the same time stays whole, and a session
 // that is deleted stays deleted.
 func (h *History) append(ctx context.Context, id string, line []byte) error {
+	if h.in != nil {
+		return h.in.append(ctx, id, line)
+	}
 	return h.with(id, func(r *os.Root, found []place) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -68,6 +71,9 @@ func (h *History) Archive(ctx context.Context, id string) error { return h.archi
 func (h *History) Unarchive(ctx context.Context, id string) error { return h.archive(ctx, id, false) }
 
 func (h *History) archive(ctx context.Context, id string, on bool) error {
+	if h.in != nil {
+		return h.in.append(ctx, id, transcript.Archived(id, on, time.Now()))
+	}
 	note, err := json.Marshal(archivedNote{Archived: on, At: time.Now().UTC().Truncate(time.Millisecond), By: "sdk"})
 	if err != nil {
 		return err
@@ -110,7 +116,8 @@ func replace(r *os.Root, folder, name string, data []byte) error {
 
 // Removed is what Delete has removed.
 type Removed struct {
-	// Paths are the files and folders, relative to the configuration directory.
+	// Paths are the files and folders, relative to the configuration directory;
+	// in a store they are keys.
 	Paths []string
 	Files int
 	Bytes int64
@@ -122,6 +129,9 @@ type Removed struct {
 // still there and you can call Delete again. A CLI that has the session open
 // may write it again.
 func (h *History) Delete(ctx context.Context, id string) (removed Removed, err error) {
+	if h.in != nil {
+		return h.in.delete(ctx, id)
+	}
 	err = h.with(id, func(r *os.Root, found []place) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -32,6 +32,11 @@
 // new session. Delete removes a session with everything that belongs to it and
 // returns what that was.
 //
+// # In a store
+//
+// In returns the history of a project in a store, with the same methods, types
+// and errors. Transcripts are loaded whole.
+//
 // # Trust
 //
 // Ids must be UUIDs, and no symbolic link leads out of the configuration

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"path"
 	"time"
@@ -31,21 +33,32 @@ type ForkOptions struct {
 // returns its id. The original is unchanged. The transcripts of subagents and
 // the copies of files for rewinding are not copied.
 func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork string, err error) {
+	if h.in != nil {
+		fork, err = h.in.fork(ctx, id, o)
+		return fork, forkError(id, o, err)
+	}
 	err = h.with(id, func(r *os.Root, found []place) error {
 		fork, err = h.fork(ctx, r, found[0], o)
-		switch {
-		case errors.Is(err, transcript.ErrNoMessage):
-			err = fmt.Errorf("%w: message %s", ErrNotFound, o.UpTo)
-		case errors.Is(err, transcript.ErrEmpty):
-			err = ErrEmpty
-		}
-		if err != nil {
-			return fmt.Errorf("claude: history: fork session %s: %w", id, err)
-		}
-		return nil
+		return forkError(id, o, err)
 	})
 	return fork, err
 }
+
+// forkError is an error of Fork, in the words of this package.
+func forkError(id string, o ForkOptions, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, transcript.ErrNoMessage):
+		err = fmt.Errorf("%w: message %s", ErrNotFound, o.UpTo)
+	case errors.Is(err, transcript.ErrEmpty):
+		err = ErrEmpty
+	}
+	return fmt.Errorf("claude: history: fork session %s: %w", id, err)
+}
+
+// defaultForkTitle is the title of a copy of a session without one.
+const defaultForkTitle = "Forked session (fork)"
 
 // fork writes the copy beside the original, under a name that nobody reads, and
 // gives it its name when it is whole.
@@ -60,7 +73,7 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 	}
 	if o.Title == "" {
 		var e edges
-		o.Title = "Forked session (fork)"
+		o.Title = defaultForkTitle
 		if info, err := e.read(r, p); err == nil {
 			o.Title = info.Title + " (fork)"
 		}
@@ -69,7 +82,10 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 	next := path.Join("projects", p.project, "."+to.id+".next")
 	c := t.index.NewCopy(p.id, to.id, kept, uuid.New)
 	err = h.copy(ctx, r, p, next, func(out *bufio.Writer, lines *os.File) error {
-		return writeCopy(ctx, out, lines, c, kept, o.Title)
+		return writeCopy(ctx, func(line []byte) {
+			out.Write(line)
+			out.WriteByte('\n')
+		}, lines, c, kept, o.Title)
 	})
 	if err == nil {
 		err = r.Rename(next, to.file())
@@ -98,11 +114,7 @@ func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do
 
 // writeCopy writes the entries, then the notes that the CLI needs to resume, then
 // the title.
-func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcript.Copy, kept []*transcript.Entry, title string) error {
-	put := func(line []byte) {
-		out.Write(line)
-		out.WriteByte('\n')
-	}
+func writeCopy(ctx context.Context, put func(line []byte), in io.ReaderAt, c *transcript.Copy, kept []*transcript.Entry, title string) error {
 	for i := range kept {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -124,10 +136,7 @@ func writeCopy(ctx context.Context, out *bufio.Writer, in *os.File, c *transcrip
 			put(line)
 		}
 	}
-	if _, err := in.Seek(0, 0); err != nil {
-		return err
-	}
-	for line, err := range transcript.Lines(in) {
+	for line, err := range transcript.Lines(io.NewSectionReader(in, 0, math.MaxInt64)) {
 		if err != nil {
 			return err
 		}

@@ -25,6 +25,7 @@ var (
 // goroutine, even while a CLI works on the same sessions.
 type History struct {
 	config string
+	in     *stored // if it is in a store
 }
 
 // Disk returns the history in a configuration directory of the CLI. If dir is

@@ -66,7 +66,7 @@ type SessionInfo struct {
 	Entrypoint  string // what began the session, such as "cli" or "sdk-go"
 	Created     time.Time
 	Modified    time.Time
-	Size        int64 // of the transcript in bytes
+	Size        int64 // of the transcript in bytes; 0 if a store did not say
 	// CostUSD is what the session has cost, as the CLI recorded it when its
 	// last process ended. A process that was killed recorded nothing.
 	CostUSD float64
@@ -77,6 +77,10 @@ type SessionInfo struct {
 // that were continued in another session are skipped; an error ends the list.
 func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
+		if h.in != nil {
+			h.in.list(ctx, q, yield)
+			return
+		}
 		r, err := h.root()
 		if errors.Is(err, fs.ErrNotExist) {
 			return
@@ -176,6 +180,9 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 
 // Info returns what a listing says about one session.
 func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err error) {
+	if h.in != nil {
+		return h.in.info(ctx, id)
+	}
 	err = h.with(id, func(r *os.Root, found []place) error {
 		var e edges
 		if info, err = e.read(r, found[0]); err != nil {

@@ -20,16 +20,9 @@ import (
 // of returns which folders hold the sessions of a working directory, and of the
 // worktrees of its repository if they are wanted.
 func of(ctx context.Context, dir string, worktrees bool) (keep func(project string, r *os.Root) bool, err error) {
-	dir, err = filepath.Abs(dir)
+	dirs, err := directories(ctx, dir, worktrees)
 	if err != nil {
-		return nil, fmt.Errorf("claude: history: %w", err)
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // a directory that is gone may still have sessions
-	}
-	dirs := []string{dir}
-	if worktrees {
-		dirs = append(dirs, worktreesOf(ctx, dir)...)
+		return nil, err
 	}
 	names := make(map[string]bool)
 	prefixes := make(map[string]string)
@@ -55,6 +48,23 @@ func of(ctx context.Context, dir string, worktrees bool) (keep func(project stri
 		}
 		return false
 	}, nil
+}
+
+// directories returns a working directory as the CLI writes it, and the other
+// worktrees of its repository if they are wanted.
+func directories(ctx context.Context, dir string, worktrees bool) ([]string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("claude: history: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // a directory that is gone may still have sessions
+	}
+	dirs := []string{dir}
+	if worktrees {
+		dirs = append(dirs, worktreesOf(ctx, dir)...)
+	}
+	return dirs, nil
 }
 
 // recordedAs reports whether a session of a folder was begun in a directory of

@@ -15,16 +15,15 @@ import (
 )
 
 // Transcript is a conversation as it was when it was read. It may be used from
-// any goroutine. The messages stay in the file: each loop reads them from
-// there.
+// any goroutine. On disk the messages stay in the file: each loop reads them
+// from there.
 type Transcript struct {
 	ID string
 	// Skipped is how many lines of the file could not be read.
 	Skipped int
 
-	history *History
-	file    string
-	project string
+	open    func() (from io.ReaderAt, closeIt func(), err error)
+	subs    subagentSource
 	index   *transcript.Index
 	entries []*transcript.Entry
 	parent  string // of a sub-agent: the call it works for
@@ -59,12 +58,15 @@ type Page struct {
 // Read reads the conversation of a session: the one that the CLI would
 // continue.
 func (h *History) Read(ctx context.Context, id string) (t *Transcript, err error) {
+	if h.in != nil {
+		return h.in.read(ctx, id)
+	}
 	err = h.with(id, func(r *os.Root, found []place) error {
 		t, err = h.read(ctx, r, found[0].file())
 		if err != nil {
 			return fmt.Errorf("claude: history: session %s: %w", id, err)
 		}
-		t.ID, t.project = id, found[0].project
+		t.ID, t.subs = id, diskSubagents{h, found[0]}
 		t.entries = t.index.Conversation()
 		return nil
 	})
@@ -81,7 +83,7 @@ func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcrip
 		return nil, err
 	}
 	defer f.Close()
-	t := &Transcript{history: h, file: file, index: new(transcript.Index)}
+	t := &Transcript{index: new(transcript.Index), open: func() (io.ReaderAt, func(), error) { return h.reopen(file) }}
 	for line, err := range transcript.Lines(f) {
 		switch {
 		case err != nil:
@@ -98,6 +100,19 @@ func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcrip
 	}
 	t.Skipped = t.index.Skipped
 	return t, nil
+}
+
+// reopen opens a file again that was indexed.
+func (h *History) reopen(file string) (io.ReaderAt, func(), error) {
+	r, err := h.root()
+	if err != nil {
+		return nil, nil, err
+	}
+	f, _, err := open(r, file)
+	if err != nil {
+		return nil, nil, errors.Join(err, r.Close())
+	}
+	return f, func() { f.Close(); r.Close() }, nil
 }
 
 // shown reports whether an entry is a message on a page.
@@ -182,18 +197,12 @@ type line struct {
 // lines reads the entries that are wanted from the file.
 func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) bool) iter.Seq2[line, error] {
 	return func(yield func(line, error) bool) {
-		r, err := t.history.root()
-		if err != nil {
-			yield(line{}, err)
-			return
-		}
-		defer r.Close()
-		f, _, err := open(r, t.file)
+		f, closeIt, err := t.open()
 		if err != nil {
 			yield(line{}, fmt.Errorf("claude: history: session %s %w: %w", t.ID, ErrNotFound, err))
 			return
 		}
-		defer f.Close()
+		defer closeIt()
 		w := window{from: f}
 		for _, e := range t.entries {
 			if ctx.Err() != nil {

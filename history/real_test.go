@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"os/exec"
@@ -23,6 +24,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // workshop is the real CLI with a scripted model, and a configuration directory
@@ -505,5 +507,66 @@ func TestRealForkBeforeDeferral(t *testing.T) {
 		if copied.Len() != want {
 			t.Errorf("with KeepDeferred %v the fork has %d messages, want %d", keep, copied.Len(), want)
 		}
+	}
+}
+
+// A session whose transcript is kept in a store is the same there as on disk, and
+// the real CLI resumes what is there after everything that can be changed was.
+func TestRealInStore(t *testing.T) {
+	w := newWorkshop(t)
+	dir := w.dir(t, "work")
+	kept := store.Memory()
+	in := func(o *claude.Options) { o.Store = &claude.StoreOptions{Store: kept, Project: "tenant"} }
+	id := w.session(t, dir, in, func(s *claude.Session) {
+		w.ask(t, s, "Have it looked at", claudetest.UseTool("Agent", map[string]any{
+			"description": "look", "prompt": "Look at it", "subagent_type": "general-purpose", "run_in_background": false,
+		}), claudetest.Say("I looked"), claudetest.Say("It was looked at"))
+		w.ask(t, s, "And again", claudetest.Say("No need"))
+	})
+	h := history.In(kept, "tenant")
+	here, err := h.Read(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, err := history.Disk(w.config).Read(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, "messages", said(t, here), said(t, there))
+	a, errA := here.Subagents(t.Context())
+	b, errB := there.Subagents(t.Context())
+	if errA != nil || errB != nil || len(a) != 1 || len(b) != 1 || a[0].ID != b[0].ID || a[0].Type != b[0].Type || a[0].ToolUseID != b[0].ToolUseID {
+		t.Errorf("sub-agents %+v, %v; on disk %+v, %v", a, errA, b, errB)
+	}
+	if err := errors.Join(h.Rename(t.Context(), id, "Looked at"), h.Tag(t.Context(), id, "seen"), h.Archive(t.Context(), id)); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := h.Fork(t.Context(), id, history.ForkOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(transcriptOf(t, w.config, id))
+	for _, id := range []string{id, fork} {
+		var text []byte
+		for e, err := range kept.Load(t.Context(), store.Key{Project: "tenant", Session: id}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = append(append(text, e...), '\n')
+		}
+		if err := os.WriteFile(filepath.Join(folder, id+".jsonl"), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		w.session(t, dir, func(o *claude.Options) { o.Resume = id }, func(s *claude.Session) {
+			w.ask(t, s, "Are you there?", claudetest.Say("Yes"))
+		})
+		calls := w.model.Calls()
+		if n := len(calls[len(calls)-1].Messages); n < 5 {
+			t.Errorf("session %s: the model was told %d messages", id, n)
+		}
+	}
+	info, err := h.Info(t.Context(), id)
+	if err != nil || info.Title != "Looked at" || info.Tag != "seen" || !info.Archived {
+		t.Errorf("in the store: %+v, %v", info, err)
 	}
 }

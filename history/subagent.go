@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 
@@ -35,27 +34,66 @@ type agentNote struct {
 // maxAgents bounds how many sub-agents of a session are listed.
 const maxAgents = 10_000
 
+// take takes over what the note says.
+func (a *SubagentInfo) take(note *agentNote) {
+	a.Type, a.Description, a.ToolUseID = note.Type, note.Description, note.ToolUseID
+	a.Parent, a.Finished = note.Parent, note.Finished
+}
+
+// subagentSource is where the transcripts of a session's sub-agents are.
+type subagentSource interface {
+	subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error)
+	subagent(ctx context.Context, t *Transcript, a SubagentInfo) (*Transcript, error)
+}
+
 // Subagents lists the subagents of the session, including those of workflows.
 func (t *Transcript) Subagents(ctx context.Context) ([]SubagentInfo, error) {
-	r, err := t.history.root()
+	return t.subs.subagents(ctx, t)
+}
+
+// Subagent reads the transcript of a subagent: everything it was told and
+// said.
+func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, error) {
+	agents, err := t.subs.subagents(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range agents {
+		if a.ID != id {
+			continue
+		}
+		own, err := t.subs.subagent(ctx, t, a)
+		if err != nil {
+			return nil, fmt.Errorf("claude: history: session %s: sub-agent %s: %w", t.ID, id, err)
+		}
+		own.ID, own.subs, own.parent, own.agent = t.ID, t.subs, a.ToolUseID, true
+		own.entries = own.index.Thread()
+		return own, nil
+	}
+	return nil, fmt.Errorf("claude: history: session %s: sub-agent %q %w", t.ID, id, ErrNotFound)
+}
+
+// diskSubagents are the sub-agents of a session on disk.
+type diskSubagents struct {
+	history *History
+	place   place
+}
+
+func (d diskSubagents) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
+	r, err := d.history.root()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	return t.subagents(ctx, r)
-}
-
-func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]SubagentInfo, error) {
-	top := path.Join("projects", t.project, t.ID, "subagents")
 	var agents []SubagentInfo
-	err := fs.WalkDir(r.FS(), top, func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(r.FS(), path.Join(d.place.folder(), "subagents"), func(name string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
 			return nil //nolint // not there, or not ours to read: the others count
 		}
-		id, ok := strings.CutPrefix(entry.Name(), "agent-")
+		id, ok := strings.CutPrefix(entry.Name(), agentPrefix)
 		if !ok || !entry.Type().IsRegular() || len(agents) == maxAgents {
 			return nil
 		}
@@ -65,8 +103,7 @@ func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]SubagentInfo,
 		a := SubagentInfo{ID: id, file: name}
 		var note agentNote
 		if readNote(r, strings.TrimSuffix(name, ".jsonl")+".meta.json", &note) {
-			a.Type, a.Description, a.ToolUseID = note.Type, note.Description, note.ToolUseID
-			a.Parent, a.Finished = note.Parent, note.Finished
+			a.take(&note)
 		}
 		agents = append(agents, a)
 		return nil
@@ -77,29 +114,11 @@ func (t *Transcript) subagents(ctx context.Context, r *os.Root) ([]SubagentInfo,
 	return agents, nil
 }
 
-// Subagent reads the transcript of a subagent: everything it was told and
-// said.
-func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, error) {
-	r, err := t.history.root()
+func (d diskSubagents) subagent(ctx context.Context, _ *Transcript, a SubagentInfo) (*Transcript, error) {
+	r, err := d.history.root()
 	if err != nil {
 		return nil, err
 	}
 	defer r.Close()
-	agents, err := t.subagents(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range agents {
-		if a.ID != id {
-			continue
-		}
-		own, err := t.history.read(ctx, r, a.file)
-		if err != nil {
-			return nil, fmt.Errorf("claude: history: session %s: sub-agent %s: %w", t.ID, id, err)
-		}
-		own.ID, own.project, own.parent, own.agent = t.ID, t.project, a.ToolUseID, true
-		own.entries = own.index.Thread()
-		return own, nil
-	}
-	return nil, fmt.Errorf("claude: history: session %s: sub-agent %q %w", t.ID, id, ErrNotFound)
+	return d.history.read(ctx, r, a.file)
 }

@@ -26,6 +26,8 @@ type Fold struct {
 	Notes map[string]string `json:"notes,omitempty"`
 	// Prompted is when a person last said something.
 	Prompted time.Time `json:"prompted,omitzero"`
+	// Last is when anything was last said.
+	Last time.Time `json:"last,omitzero"`
 }
 
 // Add takes the next line of the transcript. A line that cannot be read is passed
@@ -42,8 +44,13 @@ func (f *Fold) Add(line []byte) {
 		return
 	}
 	delete(f.Notes, "continued-in") // something was said after it
-	if f.Created.IsZero() {
-		f.Created = l.time()
+	if t := l.time(); !t.IsZero() {
+		if f.Created.IsZero() {
+			f.Created = t
+		}
+		if t.After(f.Last) {
+			f.Last = t
+		}
 	}
 	f.Dir = first(f.Dir, l.dir)
 	f.Entrypoint = first(f.Entrypoint, l.entrypoint)
@@ -89,6 +96,13 @@ func (f *Fold) addNote(kind string, line []byte) bool {
 		return true
 	}
 	return false
+}
+
+// Archived reports whether the session is archived. A prompt that came later
+// takes it out again.
+func (f *Fold) Archived() bool {
+	at, err := time.Parse(time.RFC3339, f.Notes[archivedKind])
+	return err == nil && !f.Prompted.After(at)
 }
 
 // Listing returns what a list shows.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
@@ -246,6 +247,25 @@ func Title(session, title string) []byte {
 func Tag(session, tag string) []byte {
 	return noteLine("tag", "tag", tag, session)
 }
+
+// archivedKind is the type of the line that marks a session in a store as
+// archived. On disk the mark is a file beside the transcript, which a store does
+// not have; the CLI passes over lines of a type that it does not know.
+const archivedKind = "archived"
+
+// Archived returns the line that marks a session as archived, or takes the mark
+// away.
+func Archived(session string, on bool, now time.Time) []byte {
+	at := ""
+	if on {
+		at = now.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	return noteLine(archivedKind, "archivedAt", at, session)
+}
+
+// IsAgentNote reports whether a line says what a sub-agent is. On disk that is a
+// file beside its transcript.
+func IsAgentNote(line []byte) bool { return note(line) == "agent_metadata" }
 
 // noteLine writes a compact line: the CLI does not find a session whose lines
 // have blanks.

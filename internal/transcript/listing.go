@@ -113,6 +113,7 @@ var noted = [...]struct{ kind, member string }{
 	{"summary", "summary"},
 	{"continued-in", "continuedInSessionId"},
 	{"cost-state", "totalCostUSD"},
+	{archivedKind, "archivedAt"},
 }
 
 // readNotes reads the lines that are noted. Lines of the conversation, by far the

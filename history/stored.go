@@ -1,0 +1,340 @@
+package history
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// In returns the history of a project in a store, with the same methods and
+// errors as that on disk. A transcript is loaded whole when it is read and stays
+// in memory. A method needs what it uses of the store: List a [store.Lister] or
+// [store.Summarizer], Subagents a [store.SubLister], Delete a [store.Deleter];
+// without it the error matches [errors.ErrUnsupported].
+//
+// Writes carry no lease. A session that runs elsewhere keeps its lease, and sees
+// a new title when it is resumed.
+func In(s store.Store, project string) *History {
+	return &History{in: &stored{s, project}}
+}
+
+// stored is the sessions of a project in a store.
+type stored struct {
+	store   store.Store
+	project string
+}
+
+func (s *stored) key(id string) store.Key { return store.Key{Project: s.project, Session: id} }
+
+// check refuses what cannot be a session before the store is asked.
+func (s *stored) check(id string) error {
+	if !uuid.Valid(id) {
+		return fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)
+	}
+	return s.key(id).Check()
+}
+
+// fail is an error of the store, in the words of this package.
+func (s *stored) fail(id string, err error) error {
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrDeleted) {
+		return fmt.Errorf("claude: history: session %s %w: %w", id, ErrNotFound, err)
+	}
+	return fmt.Errorf("claude: history: session %s: %w", id, err)
+}
+
+// unsupported is the error for what the store cannot do.
+func (s *stored) unsupported(what string) error {
+	return fmt.Errorf("claude: history: the store %T cannot %s: %w", s.store, what, errors.ErrUnsupported)
+}
+
+// list lists the sessions, from summaries if the store keeps them.
+func (s *stored) list(ctx context.Context, q Query, yield func(SessionInfo, error) bool) {
+	keep := func(string) bool { return true }
+	if q.Dir != "" {
+		dirs, err := directories(ctx, q.Dir, !q.SkipWorktrees)
+		if err != nil {
+			yield(SessionInfo{}, err)
+			return
+		}
+		keep = func(dir string) bool { return slices.Contains(dirs, filepath.Clean(dir)) }
+	}
+	passed, listed := 0, 0
+	for info, err := range s.infos(ctx) {
+		if err != nil {
+			yield(SessionInfo{}, err)
+			return
+		}
+		if !keep(info.Dir) || !q.wants(&info) {
+			continue
+		}
+		if passed < q.Offset {
+			passed++
+			continue
+		}
+		listed++
+		if !yield(info, nil) || q.Limit > 0 && listed == q.Limit {
+			return
+		}
+	}
+}
+
+// infos yields all sessions that have something to show.
+func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
+	return func(yield func(SessionInfo, error) bool) {
+		if by, ok := s.store.(store.Summarizer); ok {
+			for sum, err := range by.Summaries(ctx, s.project) {
+				if err != nil {
+					yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))
+					return
+				}
+				var f transcript.Fold
+				if json.Unmarshal(sum.Data, &f) != nil {
+					continue // of a version that is not ours
+				}
+				if info, ok := s.folded(ctx, &f, sum.Session, sum.Modified); ok && !yield(info, nil) {
+					return
+				}
+			}
+			return
+		}
+		by, ok := s.store.(store.Lister)
+		if !ok {
+			yield(SessionInfo{}, s.unsupported("list sessions"))
+			return
+		}
+		for session, err := range by.List(ctx, s.project) {
+			if err != nil {
+				yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))
+				return
+			}
+			info, err := s.info(ctx, session.ID)
+			if errors.Is(err, ErrEmpty) || errors.Is(err, ErrNotFound) {
+				continue
+			}
+			info.Modified = session.Modified
+			if !yield(info, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// folded returns what a list shows of a session; false if that is nothing.
+func (s *stored) folded(ctx context.Context, f *transcript.Fold, id string, modified time.Time) (SessionInfo, bool) {
+	l := f.Listing()
+	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && l.ContinuedIn != id && s.exists(ctx, l.ContinuedIn) == nil {
+		return SessionInfo{}, false
+	}
+	return SessionInfo{
+		ID: id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag, Archived: f.Archived(),
+		Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint, Created: l.Created, Modified: modified, CostUSD: l.Cost,
+	}, true
+}
+
+// info loads a session and returns what a list shows of it. A store does not say
+// when a single session was modified, so that is when something was last said.
+func (s *stored) info(ctx context.Context, id string) (SessionInfo, error) {
+	if err := s.check(id); err != nil {
+		return SessionInfo{}, err
+	}
+	var f transcript.Fold
+	size := int64(0)
+	for e, err := range s.store.Load(ctx, s.key(id)) {
+		if err != nil {
+			return SessionInfo{}, s.fail(id, err)
+		}
+		f.Add(e)
+		size += int64(len(e)) + 1
+	}
+	info, ok := s.folded(ctx, &f, id, f.Last)
+	if !ok {
+		return SessionInfo{}, fmt.Errorf("claude: history: session %s: %w", id, ErrEmpty)
+	}
+	info.Size = size
+	return info, nil
+}
+
+// load reads a transcript of the store into memory.
+func (s *stored) load(ctx context.Context, k store.Key) (*Transcript, error) {
+	var text bytes.Buffer
+	t := &Transcript{index: new(transcript.Index), subs: s, ID: k.Session}
+	for e, err := range s.store.Load(ctx, k) {
+		if err != nil {
+			return nil, s.fail(k.Session, err)
+		}
+		if err := t.index.Add(int64(text.Len()), e); err != nil {
+			return nil, s.fail(k.Session, err)
+		}
+		text.Write(e)
+		text.WriteByte('\n')
+	}
+	t.Skipped = t.index.Skipped
+	all := bytes.NewReader(text.Bytes())
+	t.open = func() (io.ReaderAt, func(), error) { return all, func() {}, nil }
+	return t, nil
+}
+
+func (s *stored) read(ctx context.Context, id string) (*Transcript, error) {
+	if err := s.check(id); err != nil {
+		return nil, err
+	}
+	t, err := s.load(ctx, s.key(id))
+	if err != nil {
+		return nil, err
+	}
+	t.entries = t.index.Conversation()
+	return t, nil
+}
+
+// exists returns an error if there is no such session.
+func (s *stored) exists(ctx context.Context, id string) error {
+	if err := s.check(id); err != nil {
+		return err
+	}
+	for _, err := range s.store.Load(ctx, s.key(id)) {
+		if err != nil {
+			return s.fail(id, err)
+		}
+		break
+	}
+	return nil
+}
+
+// append adds lines to a session that exists.
+func (s *stored) append(ctx context.Context, id string, lines ...[]byte) error {
+	if err := s.exists(ctx, id); err != nil {
+		return err
+	}
+	return s.put(ctx, id, lines)
+}
+
+func (s *stored) put(ctx context.Context, id string, lines [][]byte) error {
+	b := store.Batch{ID: store.NewBatchID()}
+	for _, line := range lines {
+		b.Entries = append(b.Entries, store.Entry(line))
+	}
+	if err := s.store.Append(ctx, s.key(id), b); err != nil {
+		return s.fail(id, err)
+	}
+	return nil
+}
+
+// delete removes a session and returns what there was.
+func (s *stored) delete(ctx context.Context, id string) (removed Removed, err error) {
+	if err := s.exists(ctx, id); err != nil {
+		return removed, err
+	}
+	by, ok := s.store.(store.Deleter)
+	if !ok {
+		return removed, s.unsupported("delete sessions")
+	}
+	keys := []store.Key{s.key(id)}
+	if list, ok := s.store.(store.SubLister); ok {
+		for sub, err := range list.ListSubs(ctx, s.project, id) {
+			if err != nil {
+				return removed, s.fail(id, err)
+			}
+			keys = append(keys, store.Key{Project: s.project, Session: id, Sub: sub})
+		}
+	}
+	for _, k := range keys {
+		for e, err := range s.store.Load(ctx, k) {
+			if err != nil {
+				return removed, s.fail(id, err)
+			}
+			removed.Bytes += int64(len(e)) + 1
+		}
+	}
+	if err := by.Delete(ctx, s.key(id), store.Fence{}); err != nil {
+		return Removed{}, s.fail(id, err)
+	}
+	for _, k := range keys {
+		removed.Paths = append(removed.Paths, k.String())
+	}
+	removed.Files = len(keys)
+	return removed, nil
+}
+
+// fork copies a conversation into a new session of the store, in one batch.
+func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, error) {
+	t, err := s.read(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	kept, err := t.index.Cut(o.UpTo, o.KeepDeferred)
+	if err != nil {
+		return "", err
+	}
+	if o.Title == "" {
+		o.Title = defaultForkTitle
+		if info, err := s.info(ctx, id); err == nil {
+			o.Title = info.Title + " (fork)"
+		}
+	}
+	in, closeIn, err := t.open()
+	if err != nil {
+		return "", err
+	}
+	defer closeIn()
+	to := uuid.New()
+	var lines [][]byte
+	c := t.index.NewCopy(id, to, kept, uuid.New)
+	err = writeCopy(ctx, func(line []byte) { lines = append(lines, bytes.Clone(line)) }, in, c, kept, o.Title)
+	if err != nil {
+		return "", err
+	}
+	return to, s.put(ctx, to, lines)
+}
+
+// agentPrefix is what the name of a sub-agent's transcript begins with.
+const agentPrefix = "agent-"
+
+// subagents lists the sub-agents of a session. What is known of one stands in its
+// own transcript, where the last line of that kind counts.
+func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
+	list, ok := s.store.(store.SubLister)
+	if !ok {
+		return nil, s.unsupported("list sub-agents")
+	}
+	var agents []SubagentInfo
+	for sub, err := range list.ListSubs(ctx, s.project, t.ID) {
+		if err != nil {
+			return nil, s.fail(t.ID, err)
+		}
+		id, ok := strings.CutPrefix(path.Base(sub), agentPrefix)
+		if !ok || !strings.HasPrefix(sub, "subagents/") || !transcript.ValidAgent(id) || len(agents) == maxAgents {
+			continue
+		}
+		a := SubagentInfo{ID: id, file: sub}
+		for e, err := range s.store.Load(ctx, store.Key{Project: s.project, Session: t.ID, Sub: sub}) {
+			if err != nil {
+				return nil, s.fail(t.ID, err)
+			}
+			if transcript.IsAgentNote(e) {
+				var note agentNote
+				if json.Unmarshal(e, &note) == nil {
+					a.take(&note)
+				}
+			}
+		}
+		agents = append(agents, a)
+	}
+	return agents, nil
+}
+
+func (s *stored) subagent(ctx context.Context, t *Transcript, a SubagentInfo) (*Transcript, error) {
+	return s.load(ctx, store.Key{Project: s.project, Session: t.ID, Sub: a.file})
+}
