@@ -22,6 +22,7 @@ type sessionsCommand struct {
 	Fork      sessionsFork      `cmd:"" help:"Copy a conversation, whole or up to a message, into a new session."`
 	Delete    sessionsDelete    `cmd:"" help:"Delete a session for good."`
 	Resume    sessionsResume    `cmd:"" help:"Continue a session with a prompt; without an id you choose one."`
+	Import    sessionsImport    `cmd:"" help:"Put into a store what a session could not store: the journal that its error named."`
 }
 
 // history is that of the environment of this program.
