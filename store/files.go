@@ -126,13 +126,13 @@ func (s *FileStore) Append(ctx context.Context, k Key, b Batch) error {
 		}
 		return nil
 	}
-	if len(b.Entries) == 0 {
-		return deleted()
+	if err := deleted(); err != nil || len(b.Entries) == 0 {
+		return err
 	}
 	name := transcriptFile(k)
 	commits, err := s.lockCommits(ctx, r, name)
 	if err != nil {
-		return err
+		return cmp.Or(deleted(), err) // whose folder may be gone by now
 	}
 	defer commits.Close()
 	if err := deleted(); err != nil {

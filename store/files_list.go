@@ -248,8 +248,19 @@ func (s *FileStore) Delete(ctx context.Context, k Key, f Fence) error {
 			return err
 		}
 	}
-	if err := r.RemoveAll(name); err != nil {
-		return fail(err)
+	// An append that began before may make files there once more, before it finds
+	// that the session was deleted.
+	for {
+		err := r.RemoveAll(name)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) { // the folder is not empty
+			return fail(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return fail(err)
+		}
 	}
 	s.forget(name)
 	return s.syncFolder(r, path.Dir(name))
