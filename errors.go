@@ -57,11 +57,11 @@ var (
 	// ErrNotFound means that no CLI was found.
 	ErrNotFound = errors.New("the Claude Code CLI was not found")
 	// ErrNoSession means that no session has the id in Options.Resume, in this
-	// working directory and for this user.
+	// working directory and for this user, or in the store.
 	ErrNoSession = errors.New("there is no such session")
-	// ErrStore means that the store could not be used: it did not answer, or
-	// another owner has the session (then the error is also a
-	// *store.HeldError).
+	// ErrStore means that the store could not be used: it did not answer, what
+	// it has of the session is damaged, or another owner has the session (then
+	// the error is also a *store.HeldError).
 	ErrStore = errors.New("the store could not be used")
 	// ErrSpawn means that the CLI could not be started.
 	ErrSpawn = errors.New("could not start the CLI")

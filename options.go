@@ -177,7 +177,9 @@ type Options struct {
 	// Title is the title of a new session. Empty: the CLI chooses one.
 	Title string
 	// Store keeps the transcript of the session in a store while it runs, so
-	// that it survives this machine. Nil: only the CLI keeps it, on disk.
+	// that it survives this machine. Resume, Continue, ForkSession and ResumeAt
+	// then take the session from the store, whatever directory, home and
+	// machine it was begun in. Nil: only the CLI keeps it, on disk.
 	Store *StoreOptions
 	// FileCheckpointing keeps old versions of files for Session.RewindFiles.
 	FileCheckpointing bool

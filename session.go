@@ -131,6 +131,9 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	o.warn()
+	if err := o.findStored(ctx); err != nil {
+		return nil, err
+	}
 	p, err := newPlan(o, use.onePrompt)
 	if err != nil {
 		return nil, err
@@ -217,6 +220,9 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	}
 	if s.strict() {
 		s.inbox.Mark = s.mirror.Count
+	}
+	if err := s.restore(ctx); err != nil {
+		return err
 	}
 	s.conn, err = startCLI(ctx, s.opts, s.plan)
 	return err

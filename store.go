@@ -20,6 +20,14 @@ import (
 // see [Options.Store]. Everything the CLI writes to its transcripts, also those
 // of subagents, is stored as it comes. A batch that cannot be stored is tried
 // again until the session is over, in the same order.
+//
+// A session that is resumed is written from the store into a temporary directory,
+// with a copy of the user's settings and credentials, without the refresh token.
+// The CLI that is started must be able to read it. It is the CLI's configuration
+// directory (CLAUDE_CONFIG_DIR) and is removed when the session is over. What is
+// in the user's own directory besides, such as skills, agents and plugins, is not
+// there. On macOS the CLI may keep credentials in the Keychain, which are not
+// copied; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
 type StoreOptions struct {
 	// Store is the store. It is needed.
 	Store store.Store
@@ -106,8 +114,9 @@ func (o *Options) checkStore() *OptionError {
 		return &OptionError{"Store.GiveUp", fmt.Sprintf("%v is negative (NoTimeout takes the bound away)", s.GiveUp)}
 	case o.NoPersistence:
 		return &OptionError{"Store", "NoPersistence is set too: without a transcript there is nothing to store"}
-	case o.Resume != "" || o.Continue:
-		return &OptionError{"Store", "a session cannot be resumed from a store yet"}
+	}
+	if _, ok := s.Store.(store.Lister); o.Continue && !ok {
+		return &OptionError{"Continue", "needs a store that lists its sessions (store.Lister)"}
 	}
 	if err := store.CheckProject(s.Project); err != nil {
 		return &OptionError{"Store.Project", err.Error()}

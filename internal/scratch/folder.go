@@ -5,11 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 const (
 	prefix   = "claude-session-"
 	lockName = "lock"
+
+	removeRetries = 4
+	removePause   = 50 * time.Millisecond
 )
 
 // Folder is a temporary folder that is made at the first write. The zero value
@@ -19,12 +23,19 @@ type Folder struct {
 	lock *os.File // held until Remove
 }
 
+// Dir makes a folder inside that only this user can look into.
+func (f *Folder) Dir(name string) (path string, err error) {
+	if err := f.open(); err != nil {
+		return "", err
+	}
+	path = filepath.Join(f.dir, name)
+	return path, os.Mkdir(path, 0o700)
+}
+
 // Write puts data into a new file that only this user can read.
 func (f *Folder) Write(name string, data []byte) (path string, err error) {
-	if f.dir == "" {
-		if err := f.open(); err != nil {
-			return "", err
-		}
+	if err := f.open(); err != nil {
+		return "", err
 	}
 	path = filepath.Join(f.dir, name)
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -35,8 +46,12 @@ func (f *Folder) Write(name string, data []byte) (path string, err error) {
 	return path, errors.Join(err, file.Close())
 }
 
-// open makes the folder, after a sweep of those that nobody owns any more.
+// open makes the folder, if it is not there, after a sweep of those that nobody
+// owns any more.
 func (f *Folder) open() (err error) {
+	if f.dir != "" {
+		return nil
+	}
 	sweep(os.TempDir())
 	if f.dir, err = os.MkdirTemp("", prefix); err != nil {
 		return err
@@ -55,7 +70,15 @@ func (f *Folder) Remove() error {
 		err = f.lock.Close() // first: Windows removes no open file
 		f.lock = nil
 	}
-	return errors.Join(err, os.RemoveAll(f.dir))
+	removed := os.RemoveAll(f.dir)
+	for range removeRetries { // what the owner has started may write a last time
+		if removed == nil {
+			break
+		}
+		time.Sleep(removePause)
+		removed = os.RemoveAll(f.dir)
+	}
+	return errors.Join(err, removed)
 }
 
 // sweep removes the folders of owners that died. What cannot be removed is

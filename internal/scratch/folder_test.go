@@ -47,6 +47,9 @@ func TestFolder(t *testing.T) {
 	if _, err := f.Write("a.json", nil); err == nil {
 		t.Error("a file was written twice")
 	}
+	if dir, err := f.Dir("config"); err != nil || os.WriteFile(filepath.Join(dir, "x"), nil, 0o600) != nil {
+		t.Errorf("Dir = %q, %v", dir, err)
+	}
 	if runtime.GOOS != "windows" {
 		err := filepath.WalkDir(tmp, func(path string, d fs.DirEntry, err error) error {
 			info, statErr := os.Lstat(path)

@@ -19,7 +19,7 @@ func layers() [][]string {
 		{"control", "permission/policy"},
 		{"message", "hook"},
 		{"internal/wire", "internal/operation", "history"},
-		{"internal/peer", "internal/inbox", "internal/mirror"},
+		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/inspect", "internal/tee"},
