@@ -1,19 +1,26 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -171,4 +178,179 @@ func TestRealAbort(t *testing.T) {
 	if err := s.Wait(); !errors.Is(err, enough) {
 		t.Errorf("Wait = %v", err)
 	}
+}
+
+// unsteady is a store that can be taken down.
+type unsteady struct {
+	*store.MemoryStore
+	down atomic.Bool
+}
+
+func (u *unsteady) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	if u.down.Load() {
+		return errors.New("connection refused")
+	}
+	return u.MemoryStore.Append(ctx, k, b)
+}
+
+// A store that is down for a while in the middle of a session costs nothing but
+// time: a strict session waits with its answer, another one does not.
+func TestRealStoreDown(t *testing.T) {
+	for _, flush := range []store.Flush{store.Strict, store.Eventually} {
+		t.Run(flush.String(), func(t *testing.T) {
+			r, mem := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three")))
+			u := &unsteady{MemoryStore: mem}
+			r.opts.Store.Store, r.opts.Store.Flush = u, flush
+			s := r.connect(t)
+			if _, err := s.Ask(t.Context(), "first"); err != nil {
+				t.Fatal(err)
+			}
+			u.down.Store(true)
+			const away = time.Second
+			begin := time.Now()
+			back := time.AfterFunc(away, func() { u.down.Store(false) })
+			defer back.Stop()
+			if _, err := s.Ask(t.Context(), "second"); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begin); flush == store.Strict && took < away {
+				t.Errorf("the answer came after %v, the store was back after %v", took, away)
+			} else if flush == store.Eventually && !u.down.Load() {
+				t.Logf("the turn itself took %v", took)
+			}
+			if _, err := s.Ask(t.Context(), "third"); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			r.wantSame(t, mem)
+			if left, _ := os.ReadDir(r.opts.Store.Journal); len(left) > 0 {
+				t.Errorf("%v is left", left)
+			}
+		})
+	}
+}
+
+// A store that is gone for good loses nothing: the error names the journal,
+// which has what the store lacks.
+func TestRealStoreGone(t *testing.T) {
+	r, mem := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two")))
+	u := &unsteady{MemoryStore: mem}
+	r.opts.Store.Store, r.opts.Store.GiveUp = u, time.Second
+	r.opts.Timeouts.Flush = time.Second
+	s, err := claude.Connect(t.Context(), r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ask(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	u.down.Store(true)
+	res, err := s.Ask(t.Context(), "second")
+	if res == nil || res.Text != "two" || !errors.Is(err, store.ErrNotStored) {
+		t.Errorf("Ask = %v, %v; want an answer that is not stored", res, err)
+	}
+	missing, ok := errors.AsType[*store.NotStoredError](s.Close())
+	if !ok || missing.Journal == "" {
+		t.Fatalf("Close = %v", missing)
+	}
+	u.down.Store(false)
+	if _, err := store.ImportJournal(t.Context(), u, missing.Journal, store.Fence{}); err != nil {
+		t.Error(err)
+	}
+	r.wantSame(t, mem)
+}
+
+// An owner that is suspended for longer than its lease lasts stores nothing when
+// it wakes up, and ends.
+func TestRealSuspendedOwner(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing suspends a process on Windows")
+	}
+	release := make(chan struct{})
+	r, _ := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two").Hold(release)))
+	dir := t.TempDir()
+	host := exec.Command(os.Args[0])
+	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=owner", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir,
+		"HOST_ENV="+strings.Join(r.opts.Env, "\x1f"), "HOST_STORE="+dir, "HOST_JOURNAL="+t.TempDir(), leak.Mark())
+	out, err := host.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewScanner(out)
+	said.Scan()
+	key := store.Key{Project: "tenant-7", Session: said.Text()}
+	said.Scan() // it asks a second time
+	if err := suspend(host.Process); err != nil {
+		t.Fatal(err)
+	}
+	files := store.Files(dir)
+	for {
+		_, err := files.Acquire(t.Context(), key.Project, key.Session, "another", time.Minute)
+		if err == nil {
+			break
+		}
+		if held, ok := errors.AsType[*store.HeldError](err); !ok || held.Owner != "the first" {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+	before := count(t, files, key)
+	close(release)
+	if err := wake(host.Process); err != nil {
+		t.Fatal(err)
+	}
+	for said.Scan() {
+		if text := said.Text(); text != "lost" {
+			t.Errorf("the owner says %q", text)
+		}
+	}
+	if err := host.Wait(); err != nil {
+		t.Error(err)
+	}
+	if after := count(t, files, key); after != before || before == 0 {
+		t.Errorf("%d entries before it woke up, %d after", before, after)
+	}
+}
+
+func count(t *testing.T, s store.Store, k store.Key) (n int) {
+	t.Helper()
+	for _, err := range s.Load(t.Context(), k) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	return n
+}
+
+// playOwner has a session with a short lease, and says what becomes of it.
+func playOwner() {
+	ctx := context.Background()
+	s, err := claude.Connect(ctx, &claude.Options{
+		CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
+		Store: &claude.StoreOptions{Store: store.Files(os.Getenv("HOST_STORE")), Project: "tenant-7", Owner: "the first",
+			TTL: 2 * time.Second, Journal: os.Getenv("HOST_JOURNAL")},
+	})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	if _, err := s.Ask(ctx, "first"); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println(s.ID())
+	if _, err := s.Send(ctx, "second"); err != nil {
+		fmt.Println(err)
+	}
+	fmt.Println("sent")
+	if err := s.Wait(); !errors.Is(err, store.ErrLeaseLost) {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("lost")
 }

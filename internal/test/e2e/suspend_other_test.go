@@ -1,0 +1,12 @@
+//go:build !unix
+
+package e2e
+
+import (
+	"errors"
+	"os"
+)
+
+func suspend(*os.Process) error { return errors.ErrUnsupported }
+
+func wake(*os.Process) error { return errors.ErrUnsupported }
