@@ -261,23 +261,28 @@ var uninherited = [...]string{
 // registerHooks puts the hooks into the handshake, under ids.
 func (o *Options) registerHooks(p *plan) {
 	for i, h := range o.Hooks {
-		id := fmt.Sprintf("hook_%d", i)
-		p.hooks[id] = h
-		m := control.HookMatcher{CallbackIDs: []string{id}}
-		if h.Matcher != "" {
-			m.Matcher = &h.Matcher
-		}
-		if h.Timeout > 0 {
-			m.Timeout = (h.Timeout + hookMargin).Seconds()
-		}
-		if o.failsClosed(h) || o.undecided(h) && h.Event.Gate() {
-			m.OnFailure = "block" // for failures that only the CLI sees
-		}
-		if p.init.Hooks == nil {
-			p.init.Hooks = make(map[string][]control.HookMatcher)
-		}
-		p.init.Hooks[string(h.Event)] = append(p.init.Hooks[string(h.Event)], m)
+		p.register(fmt.Sprintf("hook_%d", i), h, o.failsClosed(h) || o.undecided(h) && h.Event.Gate())
 	}
+}
+
+// register puts a hook into the handshake, under an id. One that blocks does so
+// also for failures that only the CLI sees.
+func (p *plan) register(id string, h hook.Hook, blocks bool) {
+	p.hooks[id] = h
+	m := control.HookMatcher{CallbackIDs: []string{id}}
+	if h.Matcher != "" {
+		m.Matcher = &h.Matcher
+	}
+	if h.Timeout > 0 {
+		m.Timeout = (h.Timeout + hookMargin).Seconds()
+	}
+	if blocks {
+		m.OnFailure = "block"
+	}
+	if p.init.Hooks == nil {
+		p.init.Hooks = make(map[string][]control.HookMatcher)
+	}
+	p.init.Hooks[string(h.Event)] = append(p.init.Hooks[string(h.Event)], m)
 }
 
 func (o *Options) failsClosed(h hook.Hook) bool {

@@ -214,7 +214,9 @@ var optionTable = [...]option{
 	{field: "Title", at: func(o *Options) any { return &o.Title }, since: late,
 		handshake: func(o *Options, p *plan) { p.init.Title = o.Title }},
 	{field: "Store", at: func(o *Options) any { return &o.Store }, since: since{"2.1.96", "2.1.97"},
-		args: func(o *Options, _ *plan, a *arguments) { a.on("--session-mirror", o.Store != nil) }},
+		args:      func(o *Options, _ *plan, a *arguments) { a.on("--session-mirror", o.Store != nil) },
+		when:      func(o *Options) bool { return o.Store.leases() },
+		handshake: func(o *Options, p *plan) { o.Store.registerFence(p) }},
 	{field: "FileCheckpointing", at: func(o *Options) any { return &o.FileCheckpointing }, since: since{"2.0.0", "2.0.77"},
 		env: func(*Options) (string, string) { return "CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "true" }},
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/inbox"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/mirror"
@@ -41,8 +42,9 @@ type StoreOptions struct {
 	// Fence is the fence of a lease that you have acquired, and renew, yourself.
 	// Zero: the session has its own lease, under its id, if the store is a
 	// [store.Leaser]. Connect then fails with [store.ErrLeased] if another
-	// owner has the session; the [*store.HeldError] names it. A session that
-	// loses its lease stores nothing more and is aborted with
+	// owner has the session; the [*store.HeldError] names it. No tool call
+	// begins while it is in doubt whether the lease is still ours, and a
+	// session that has lost it stores nothing more and is aborted with
 	// [store.ErrLeaseLost].
 	Fence store.Fence
 	// Owner names the owner of the lease, for people to read. Empty: the name
@@ -134,6 +136,33 @@ func (o *Options) checkStore() *OptionError {
 
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
+
+// leases reports whether the session has its own lease.
+func (o *StoreOptions) leases() bool {
+	if o == nil || !o.Fence.IsZero() {
+		return false
+	}
+	_, ok := o.Store.(store.Leaser)
+	return ok
+}
+
+// registerFence adds a hook that lets no tool begin while it is in doubt whether
+// the session is still ours. A fence keeps a lost owner from writing to the
+// store, but not from writing anywhere else; and an owner that stands still
+// answers no hook.
+func (o *StoreOptions) registerFence(p *plan) {
+	if o.leases() {
+		p.register("fence", hook.PreToolUse("", fence).FailClosed(), true)
+	}
+}
+
+// fence waits until the lease is surely ours.
+func fence(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+	if err := SessionFrom(ctx).mirror.Owned(ctx); err != nil {
+		return hook.DenyTool("This session may have another owner: " + err.Error()), nil
+	}
+	return nil, nil
+}
 
 // openMirror makes the mirror of a session that is about to start, and takes
 // the session's lease. It returns nil if there is no store.

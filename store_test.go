@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -298,6 +299,33 @@ func TestStoreLeaseLost(t *testing.T) {
 		if after := stored(t, u, mainKey); !slices.Equal(before, after) {
 			t.Errorf("stored %q after the lease was lost", after[len(before):])
 		}
+	})
+}
+
+// No tool begins while it is in doubt who has the session.
+func TestStoreFence(t *testing.T) {
+	var answer wire.Frame
+	bubble(t, func(c *cli) {
+		c.greet()
+		<-time.After(29 * time.Second)
+		c.say(`{"type":"control_request","request_id":"u-1","request":{"subtype":"hook_callback","callback_id":"fence","tool_use_id":"c","input":{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}}}}`)
+		answer, _ = c.hear()
+		c.idle()
+	}, func(t *testing.T, o *claude.Options) {
+		u := &unsteady{MemoryStore: store.Memory()}
+		o.Store = &claude.StoreOptions{Store: u, Project: mainKey.Project, Journal: t.TempDir()}
+		s := connect(t, o)
+		u.down.Store(true)
+		pass(40 * time.Second)
+		if answer.Type != "" {
+			t.Errorf("answered %s although the lease was not renewed", answer.Line)
+		}
+		u.down.Store(false)
+		pass(10 * time.Second)
+		if !strings.Contains(string(answer.Line), `"success"`) || strings.Contains(string(answer.Line), "deny") {
+			t.Errorf("answered %s", answer.Line)
+		}
+		finish(t, s)
 	})
 }
 

@@ -64,8 +64,9 @@ func (l *leases) all() []*held {
 }
 
 // renewAll renews the leases three times in their time to live, and more often
-// when that fails, until ctx ends. It calls lost for one that is gone.
-func (l *leases) renewAll(ctx context.Context, lost func(error)) {
+// when that fails, until ctx ends. It calls renewed after each round, and lost
+// for one that is gone.
+func (l *leases) renewAll(ctx context.Context, renewed func(), lost func(error)) {
 	t := time.NewTicker(l.cfg.TTL / 3)
 	defer t.Stop()
 	for {
@@ -86,6 +87,7 @@ func (l *leases) renewAll(ctx context.Context, lost func(error)) {
 				period = l.cfg.TTL / 10
 			}
 		}
+		renewed()
 		t.Reset(period)
 	}
 }

@@ -89,7 +89,7 @@ func (m *Mirror) Start() {
 	m.mu.Unlock()
 	go m.run()
 	if m.leases != nil {
-		go m.leases.renewAll(m.calls, m.lost)
+		go m.leases.renewAll(m.calls, m.renewed, m.lost)
 	}
 }
 
@@ -102,9 +102,19 @@ func (m *Mirror) Acquire(ctx context.Context, session string) error {
 	return err
 }
 
-// Owns reports whether nobody else can have a session that this mirror stores:
-// every lease was renewed in time.
-func (m *Mirror) Owns() bool { return m.leases == nil || m.leases.sure() }
+// Owned waits until nobody else can have a session that this mirror stores:
+// every lease was renewed in time. It returns the error that has ended the
+// mirror, or that of ctx.
+func (m *Mirror) Owned(ctx context.Context) error {
+	return m.await(ctx, func() (bool, error) { return m.leases == nil || m.leases.sure(), nil })
+}
+
+// renewed wakes those who wait for a lease.
+func (m *Mirror) renewed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell()
+}
 
 // Put queues a frame, which it keeps.
 func (m *Mirror) Put(line []byte) {
@@ -132,18 +142,26 @@ func (m *Mirror) Count() uint64 {
 // [*store.NotStoredError] if the store takes nothing for too long, the error
 // that has ended the mirror, or that of ctx.
 func (m *Mirror) Wait(ctx context.Context, count uint64) error {
+	return m.await(ctx, func() (bool, error) {
+		if m.stored >= count || m.gaveUp == nil {
+			return m.stored >= count, nil
+		}
+		return false, m.gaveUp
+	})
+}
+
+// await blocks until ready says so, or fails. It is called with the lock held,
+// whenever tell was.
+func (m *Mirror) await(ctx context.Context, ready func() (bool, error)) error {
 	for {
 		m.mu.Lock()
-		switch {
-		case m.stored >= count:
+		ok, err := ready()
+		if !ok && m.ended != nil {
+			err = m.ended
+		}
+		if ok || err != nil {
 			m.mu.Unlock()
-			return nil
-		case m.ended != nil:
-			defer m.mu.Unlock()
-			return m.ended
-		case m.gaveUp != nil:
-			defer m.mu.Unlock()
-			return m.gaveUp
+			return err
 		}
 		if m.changed == nil {
 			m.changed = make(chan struct{})

@@ -294,13 +294,12 @@ func TestLeaseLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			m.Start()
-			if !m.Owns() {
-				t.Error("a lease that was just acquired is in doubt")
+			if err := m.Owned(t.Context()); err != nil {
+				t.Errorf("a lease that was just acquired is in doubt: %v", err)
 			}
 			<-time.After(28 * time.Second)
-			if m.Owns() {
-				t.Error("a lease that could not be renewed is not in doubt")
-			}
+			doubt := make(chan error, 1)
+			go func() { doubt <- m.Owned(t.Context()) }()
 			<-time.After(32 * time.Second)
 			if _, err := s.Acquire(t.Context(), "p", session, "another", time.Minute); err != nil {
 				t.Fatal(err)
@@ -317,6 +316,9 @@ func TestLeaseLost(t *testing.T) {
 			<-time.After(10 * time.Second)
 			if !errors.Is(lost, store.ErrLeaseLost) {
 				t.Errorf("lost: %v", lost)
+			}
+			if err := <-doubt; !errors.Is(err, store.ErrLeaseLost) {
+				t.Errorf("a lease that could not be renewed: %v", err)
 			}
 			err := m.Close(t.Context())
 			if missing, ok := errors.AsType[*store.NotStoredError](err); ok != says || says && (missing.Journal == "" || !errors.Is(err, store.ErrLeaseLost)) {
