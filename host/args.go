@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,7 @@ var ErrVersion = errors.New("host: the version was asked for")
 // all that take one, and variadic those of them that take what follows too.
 var (
 	switches = []string{"verbose", "print", "p", "debug", "continue", "c", "strict-mcp-config",
-		"no-session-persistence", "include-hook-events", "await-initialize", "session-mirror", "bare",
+		"no-session-persistence", "include-hook-events", "await-initialize", "bare",
 		"managed-settings-in-initialize", "prompt-suggestions", "debug-to-stderr"}
 	valued = []string{"agent", "agents", "fallback-model", "betas", "thinking", "max-thinking-tokens", "thinking-display",
 		"effort", "max-budget-usd", "task-budget", "settings", "managed-settings", "setting-sources", "plugin-dir",
@@ -38,6 +39,7 @@ type flags struct {
 	Options
 	format string
 	fork   bool
+	mirror bool
 }
 
 // ParseArgs parses the command line of the CLI, without the program, and its
@@ -122,6 +124,8 @@ func (f *flags) set(name string) bool {
 		f.PartialMessages = true
 	case "forward-subagent-text":
 		f.ForwardSubagentText = true
+	case "session-mirror":
+		f.mirror = true
 	case "replay-user-messages":
 		f.ReplayUserMessages = true
 	case "allow-dangerously-skip-permissions":
@@ -176,11 +180,24 @@ func (f *flags) value(name, value string) (err error) {
 }
 
 func (f *flags) environ(env []string) {
+	home, config := "/", ""
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
+		switch name {
+		case "HOME", "USERPROFILE":
+			home = value
+		case "CLAUDE_CONFIG_DIR":
+			config = value
+		}
 		if name == "CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS" || name == "CLAUDE_CODE_SDK_READS_SESSION_STATE" {
 			f.StateEvents = f.StateEvents || value == "1" || value == "true"
 		}
+	}
+	if f.mirror {
+		if config == "" {
+			config = filepath.Join(home, ".claude")
+		}
+		f.MirrorTo = filepath.Join(config, "projects")
 	}
 }
 

@@ -98,6 +98,10 @@ type Options struct {
 	ForwardSubagentText bool
 	// ReplayUserMessages echoes prompts.
 	ReplayUserMessages bool
+	// MirrorTo is the directory of the CLI's transcripts, if the client wants
+	// them repeated in transcript_mirror frames. The host writes no files: the
+	// frames name those that the CLI would have written.
+	MirrorTo string
 	// StateEvents reports to the client whether the session is idle, running
 	// or waiting for an answer.
 	StateEvents bool

@@ -41,6 +41,7 @@ type session struct {
 	input      chan struct{} // closed when the client has closed its side
 	wake       chan struct{} // one slot: the queue has changed
 	servers    *servers
+	mirror     mirror
 
 	mu         sync.Mutex
 	id         string
@@ -138,6 +139,7 @@ func unlimited() peer.Limits {
 func (s *session) serve() error {
 	defer s.background.Wait()
 	defer s.cancel(nil)
+	defer s.mirrorEnd()
 	defer s.peer.Close(errEnded)
 	s.servers.set(s.opts.SDKServers)
 	s.peer.Serve(s.reader, s.ended)
@@ -248,7 +250,11 @@ func (s *session) emit(m message.Message) error {
 	if err != nil {
 		return fmt.Errorf("host: encode message: %w", err)
 	}
-	return s.write(line)
+	err = s.write(line)
+	if message.SubagentOf(m).ToolUseID == "" { // Turn.Emit has repeated the others
+		s.mirrorMessage(m, "")
+	}
+	return err
 }
 
 // write writes a line. A stream that cannot be written ends the session, and

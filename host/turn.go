@@ -147,8 +147,12 @@ func (t *Turn) EditResult(edit func(*message.Result)) {
 // Assistant and user lines sent by a subagent name the subagent. The text of a
 // subagent in the foreground is not sent unless the client wants it.
 func (t *Turn) Emit(m message.Message) error {
-	if t.sub != nil && !t.sub.sign(m, t.s.forwards()) {
-		return nil
+	if t.sub != nil {
+		sent := t.sub.sign(m, t.s.forwards())
+		t.s.mirrorMessage(m, t.sub.ID)
+		if !sent {
+			return nil
+		}
 	}
 	return t.s.emit(m)
 }
@@ -263,6 +267,7 @@ func (s *session) run(t *Turn) {
 		s.awaitTasks()
 	}
 	_ = s.emit(r)
+	s.mirrorResult(t)
 	for _, q := range t.prompts {
 		s.lifecycle(q, final)
 	}
@@ -288,6 +293,7 @@ func (t *Turn) play(ctx context.Context) error {
 	if err != nil || blocked {
 		return err
 	}
+	s.mirrorPrompts(t)
 	if t.prompts[0].isNotification() {
 		return t.converse(ctx)
 	}

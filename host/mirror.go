@@ -1,0 +1,165 @@
+package host
+
+import (
+	"cmp"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// mirror repeats to the client what the CLI would have written to its
+// transcripts: frames of their own, in the order of each file, and those of a
+// turn before its result.
+type mirror struct {
+	mu   sync.Mutex
+	last map[string]string // the last line of a chain, by file
+}
+
+// mirroredLine is a line of a conversation in a transcript.
+type mirroredLine struct {
+	ParentUUID  *string         `json:"parentUuid"`
+	IsSidechain bool            `json:"isSidechain"`
+	AgentID     string          `json:"agentId,omitzero"`
+	Type        string          `json:"type"`
+	Message     json.RawMessage `json:"message"`
+	UUID        string          `json:"uuid"`
+	Timestamp   time.Time       `json:"timestamp"`
+	UserType    string          `json:"userType"`
+	Entrypoint  string          `json:"entrypoint"`
+	Cwd         string          `json:"cwd"`
+	SessionID   string          `json:"sessionId"`
+	Version     string          `json:"version"`
+}
+
+// mirrorFrame is what the client gets.
+type mirrorFrame struct {
+	Type     string            `json:"type"`
+	FilePath string            `json:"filePath"`
+	Entries  []json.RawMessage `json:"entries"`
+}
+
+// mirrorMessage repeats a line of the conversation, or of a subagent's.
+func (s *session) mirrorMessage(m message.Message, agent string) {
+	if s.opts.MirrorTo == "" {
+		return
+	}
+	switch m := m.(type) {
+	case *message.Assistant:
+	case *message.User:
+		if m.IsReplay {
+			return
+		}
+	default:
+		return
+	}
+	h := m.Head()
+	if h.UUID == "" {
+		h.UUID = uuid.New()
+	}
+	encoded, err := jsonx.Marshal(m)
+	if err != nil {
+		return // and so it is not sent
+	}
+	line := mirroredLine{
+		IsSidechain: agent != "", AgentID: agent, Type: jsonx.Text(jsonx.Member(encoded, "type")),
+		Message: jsonx.Member(encoded, "message"), UUID: h.UUID, Timestamp: time.Now().UTC().Truncate(time.Millisecond),
+		UserType: "external", Entrypoint: "sdk-go", Cwd: s.opts.Cwd, SessionID: s.sessionID(), Version: s.opts.Info.CLIVersion,
+	}
+	file := s.transcriptFile(agent)
+	s.mirror.mu.Lock()
+	defer s.mirror.mu.Unlock()
+	if parent := s.mirror.last[file]; parent != "" {
+		line.ParentUUID = &parent
+	}
+	if s.mirror.last == nil {
+		s.mirror.last = make(map[string]string)
+	}
+	s.mirror.last[file] = h.UUID
+	s.mirrorEntries(file, line)
+}
+
+// transcriptFile is where the CLI would keep a transcript.
+func (s *session) transcriptFile(agent string) string {
+	path := filepath.Join(s.opts.MirrorTo, transcript.ProjectName(cmp.Or(s.opts.Cwd, "/")), s.sessionID())
+	if agent != "" {
+		path = filepath.Join(path, "subagents", "agent-"+agent)
+	}
+	return path + ".jsonl"
+}
+
+// mirrorEntries writes a frame.
+func (s *session) mirrorEntries(file string, entries ...any) {
+	f := mirrorFrame{Type: "transcript_mirror", FilePath: file}
+	for _, e := range entries {
+		line, err := jsonx.Marshal(e)
+		if err != nil {
+			return
+		}
+		f.Entries = append(f.Entries, line)
+	}
+	if line, err := jsonx.Marshal(f); err == nil {
+		_ = s.write(line) // a broken stream ends the session by itself
+	}
+}
+
+// mirrorPrompts repeats the prompts of a turn, with their way through the queue.
+func (s *session) mirrorPrompts(t *Turn) {
+	if s.opts.MirrorTo == "" {
+		return
+	}
+	for _, q := range t.prompts {
+		if q.isNotification() {
+			continue
+		}
+		for _, op := range []string{"enqueue", "dequeue"} {
+			s.mirrorEntries(s.transcriptFile(""), map[string]any{
+				"type": "queue-operation", "operation": op, "timestamp": time.Now().UTC(), "sessionId": s.sessionID(),
+			})
+		}
+		s.mirrorMessage(&message.User{Header: message.Header{UUID: q.UUID}, Content: q.Content, Plain: q.Plain}, "")
+	}
+}
+
+// mirrorResult repeats what the CLI writes after the result of a turn.
+func (s *session) mirrorResult(t *Turn) {
+	if s.opts.MirrorTo == "" {
+		return
+	}
+	file := s.transcriptFile("")
+	s.mirror.mu.Lock()
+	leaf := s.mirror.last[file]
+	s.mirror.mu.Unlock()
+	s.mirrorEntries(file, map[string]any{
+		"type": "last-prompt", "lastPrompt": shortened(t.Text()), "leafUuid": leaf, "sessionId": s.sessionID(),
+	})
+}
+
+// shortened is a prompt as a list shows it.
+func shortened(text string) string {
+	const most = 200
+	text = strings.ReplaceAll(text, "\n", " ")
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return text
+}
+
+// mirrorEnd repeats what the CLI writes when it exits.
+func (s *session) mirrorEnd() {
+	if s.opts.MirrorTo == "" {
+		return
+	}
+	s.mu.Lock()
+	cost := s.cost
+	s.mu.Unlock()
+	s.mirrorEntries(s.transcriptFile(""), map[string]any{
+		"type": "cost-state", "sessionId": s.sessionID(), "totalCostUSD": cost,
+	})
+}
