@@ -33,8 +33,8 @@ type Info struct {
 	CurrentModel string `json:"current_model,omitzero"`
 	// PermissionMode is the permission mode in use.
 	PermissionMode permission.Mode `json:"current_permission_mode,omitzero"`
-	// SessionState is "idle", "running" or "requires_action".
-	SessionState string `json:"session_state,omitzero"`
+	// Activity is what the CLI was doing when it answered.
+	Activity Activity `json:"session_state,omitzero"`
 	// Capabilities names optional abilities of the protocol; see [Info.Has].
 	Capabilities []string `json:"capabilities,omitzero"`
 	// SupportedCommands are the control operations that an older peer lists.

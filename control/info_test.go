@@ -43,7 +43,7 @@ func TestInfo(t *testing.T) {
 		PID:                    17745,
 		CLIVersion:             "2.1.325",
 		PermissionMode:         permission.ModeDefault,
-		SessionState:           "idle",
+		Activity:               "idle",
 		Capabilities:           []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"},
 		HooksApplied:           new(true),
 		HookOnFailureSupported: true,

@@ -128,8 +128,9 @@ type AgentDefinition struct {
 	OmitClaudeMD bool `json:"omitClaudeMd,omitzero"`
 	// Memory is "user", "project" or "local".
 	Memory string `json:"memory,omitzero"`
-	// Effort is an [Effort], or a number.
-	Effort any `json:"effort,omitzero"`
+	// Effort is how hard the agent works: a level such as "high", or a number
+	// in digits.
+	Effort Effort `json:"effort,omitzero"`
 	// PermissionMode is the agent's permission mode.
 	PermissionMode permission.Mode `json:"permissionMode,omitzero"`
 	// CriticalSystemReminder is repeated to the agent. The CLI calls it

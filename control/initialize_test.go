@@ -36,6 +36,8 @@ func TestInitialize(t *testing.T) {
 			InitialPrompt: "i", MaxTurns: 3, AutoCompactWindow: 4, Background: true, OmitClaudeMD: true, Memory: "user", Effort: "high",
 			PermissionMode: permission.ModePlan, CriticalSystemReminder: "c",
 		}}}, `{"agents":{"a":{"description":"d","prompt":"p","tools":[],"disallowedTools":["Bash"],"model":"inherit","mcpServers":["x"],"skills":["s"],"initialPrompt":"i","maxTurns":3,"autoCompactWindow":4,"background":true,"omitClaudeMd":true,"memory":"user","effort":"high","permissionMode":"plan","criticalSystemReminder_EXPERIMENTAL":"c"}}}`},
+		{"effort in digits", control.Initialize{Agents: map[string]control.AgentDefinition{"a": {Effort: "40"}, "b": {Effort: "040"}}},
+			`{"agents":{"a":{"description":"","prompt":"","effort":40},"b":{"description":"","prompt":"","effort":"040"}}}`},
 		{"the rest", control.Initialize{
 			JSONSchema: raw(`{"type":"object"}`), AppendSystemPrompt: "a", AppendSubagentSystemPrompt: "b", SystemPromptSnapshot: raw(`true`),
 			ExcludeDynamicSections: true, PlanModeInstructions: "p", ToolAliases: map[string]string{"A": "B"}, Title: "t",

@@ -243,9 +243,9 @@ func (s *session) info() *control.Info {
 		info.Account.TokenSource = "none"
 	}
 	info.PermissionMode, info.HookOnFailureSupported = s.mode, true
-	info.SessionState = string(message.ActivityIdle)
+	info.Activity = message.ActivityIdle
 	if s.turn != nil {
-		info.SessionState = string(message.ActivityRunning)
+		info.Activity = message.ActivityRunning
 	}
 	if info.Capabilities == nil {
 		info.Capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"}

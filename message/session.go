@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -25,8 +26,9 @@ func (m SessionState) MarshalJSON() ([]byte, error) {
 	return encode(&m.Header, typeSystem, "session_state_changed", (*plain)(&m))
 }
 
-// Activity is the state of a session.
-type Activity string
+// Activity is the state of a session. It is an alias for the type in package
+// control, which the reply to the handshake also uses.
+type Activity = control.Activity
 
 // The states of a session. The set is open.
 const (

@@ -143,7 +143,7 @@ func TestRealAgentIsCallable(t *testing.T) {
 		return claudetest.UseTool("Agent", map[string]any{"subagent_type": "shepherd", "description": "count", "prompt": "Count.", "run_in_background": false})
 	})
 	r := startReal(t, model)
-	r.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "You count sheep."}}
+	r.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep", Prompt: "You count sheep.", Effort: "40"}}
 	r.opts.ForwardSubagentText = true
 	heard, forwarded := "", ""
 	for msg, err := range claude.Query(t.Context(), "How many sheep?", r.opts) {

@@ -1,0 +1,5 @@
+package control
+
+// Activity is what a CLI is doing, such as "idle" or "running". The set is
+// open; package message has constants for the states that the CLI knows.
+type Activity string
