@@ -57,8 +57,8 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 }
 
 // invoke runs a callback and answers with what it says, or by its failure
-// policy when it fails, panics, ends its goroutine or takes too long. Whoever
-// answers first counts; a callback that is late talks to nobody.
+// policy when it fails, panics, ends its goroutine or takes too long. The
+// first answer counts; a callback that is late talks to nobody.
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String()}
 	s.trace.callbackStarted(t)
@@ -87,7 +87,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 			reply, err = json.RawMessage(noOpinion), nil
 		}
 		t.Err = err
-		if s.trace != nil || s.log.Enabled(ctx, slog.LevelDebug) { // the clock costs, too
+		if s.trace != nil || s.log.Enabled(ctx, slog.LevelDebug) { // the clock also costs
 			t.Duration = time.Since(begin)
 		}
 		s.settle(ctx, in, cb, reply, t)
@@ -101,7 +101,7 @@ func (s *Session) expire(cb *callback) {
 	err := fmt.Errorf("the callback %w after %v", ErrTimeout, cb.timeout)
 	late := in.Pending()
 	in.CancelContext(err) // before the write, which may take its time
-	if late {             // whoever answers now: the callback itself may, when its context ends
+	if late {             // whatever answers now: the callback itself may, when its context ends
 		s.log.Warn("callback timed out", "subtype", in.Subtype, "name", cb.name, "request_id", in.ID.String(), "timeout", cb.timeout)
 	}
 	s.failed(in, cb, err)
@@ -119,7 +119,7 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 		s.log.Log(ctx, level, "callback failed", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "error", t.Err)
 	} else {
 		answered = s.reply(in, cb, reply)
-		if s.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated all the same
+		if s.log.Enabled(ctx, slog.LevelDebug) { // asked first: the arguments would be allocated anyway
 			s.log.Debug("callback done", "subtype", in.Subtype, "name", cb.name, "request_id", t.RequestID, "duration", t.Duration)
 		}
 	}

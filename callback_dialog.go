@@ -10,7 +10,7 @@ import (
 )
 
 // elicitationCallback passes the question of an MCP server on. A question that
-// nobody answers, for whatever reason, is declined: the server goes on without
+// nobody answers, for whatever reason, is declined: the server continues without
 // the answer, and the session with it.
 func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	e := &control.Elicitation{RequestID: in.ID.String()}

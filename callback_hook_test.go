@@ -48,10 +48,10 @@ func TestUnknownHookID(t *testing.T) {
 	tests := map[string]struct {
 		input, want string
 	}{
-		"its event":          {`{"hook_event_name":"PreToolUse"}`, `"permissionDecision":"deny"`},
-		"another event":      {`{"hook_event_name":"Stop"}`, `"response":{"continue":true}`},
-		"no event":           {`{}`, `"permissionDecision":"deny"`},
-		"input is no object": {`7`, `"permissionDecision":"deny"`},
+		"its event":                   {`{"hook_event_name":"PreToolUse"}`, `"permissionDecision":"deny"`},
+		"another event":               {`{"hook_event_name":"Stop"}`, `"response":{"continue":true}`},
+		"no event":                    {`{}`, `"permissionDecision":"deny"`},
+		"input that is not an object": {`7`, `"permissionDecision":"deny"`},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // The JSON-RPC errors that the session itself answers with. They stand inside
 // a success reply: an error reply makes the CLI give the whole server up.
 const (
-	rpcInvalid   = -32600 // the message is no JSON-RPC
+	rpcInvalid   = -32600 // the message is not JSON-RPC
 	rpcUnknown   = -32601 // no such server
 	rpcInternal  = -32603 // the server failed
 	rpcCancelled = -32800 // the CLI took the call back
@@ -33,9 +33,9 @@ const (
 var (
 	errMCPCancelled = errors.New("the call was cancelled")
 	errMCPInFlight  = errors.New("a request with this id is already in flight")
-	errMCPAmbiguous = errors.New("the message is no JSON, or repeats a name")
+	errMCPAmbiguous = errors.New("the message is not JSON, or repeats a name")
 	errMCPSilent    = errors.New("the server gave no response")
-	errMCPGarbage   = errors.New("the server gave a response that is no JSON")
+	errMCPGarbage   = errors.New("the server gave a response that is not JSON")
 	errMCPGone      = errors.New("the MCP server was taken out of the session")
 )
 
@@ -209,7 +209,7 @@ func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, err
 	if server == nil {
 		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
 	}
-	// The server's context is the parent: only then has the call's ended, too,
+	// The server's context is the parent: only then has the call's also ended,
 	// when Close is called.
 	request := ctx
 	ctx, cancel := context.WithCancelCause(server.ctx)
@@ -271,7 +271,7 @@ func (h *mcpHub) done(m *mcpMessage) {
 }
 
 // checked refuses a response that would end the CLI: it dies of a line that is
-// no JSON.
+// not JSON.
 func (m *mcpMessage) checked(response json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(response) == 0:

@@ -49,11 +49,11 @@ func TestMCPAnswers(t *testing.T) {
 		{"not JSON-RPC", "x", `[1]`, nil,
 			`{"mcp_response":{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"not a JSON-RPC message"}}}`},
 		{"method twice", "x", `{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/call"}`, nil,
-			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is not JSON, or repeats a name"}}}`},
 		{"argument twice", "x", `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"arguments":{"a":1,"\u0061":2}}}`, nil,
-			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is not JSON, or repeats a name"}}}`},
 		{"server twice", "x", `{"jsonrpc":"2.0","id":3,"method":"ping"},"server_name":"y"`, nil,
-			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is no JSON, or repeats a name"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,"message":"the message is not JSON, or repeats a name"}}}`},
 		{"error", "x", `{"jsonrpc":"2.0","id":4,"method":"tools/call"}`,
 			func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				return nil, errors.New("it \"broke\"")
@@ -75,7 +75,7 @@ func TestMCPAnswers(t *testing.T) {
 			func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				return json.RawMessage(`{"id":6,"result":NaN}`), nil
 			},
-			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server gave a response that is no JSON"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server gave a response that is not JSON"}}}`},
 		{"line breaks", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 				return harness.AnswerTo(m, "{\n\"a\": \"\\n\"\n}"), nil
@@ -306,7 +306,7 @@ func TestMCPPush(t *testing.T) {
 	})
 }
 
-// Cancelling works also when every place for callbacks is taken.
+// Cancelling works even when every place for callbacks is taken.
 func TestMCPCancelAtCapacity(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()
@@ -535,7 +535,7 @@ func (s *watchedServer) Close() error {
 }
 
 // When a connection is closed its contexts have ended, also that of a server
-// that is taken out of a session that goes on.
+// that is taken out of a session that continues.
 func TestMCPCloseAfterContexts(t *testing.T) {
 	for _, how := range []string{"removed", "replaced", "session"} {
 		t.Run(how, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestRequestsThatLackAField(t *testing.T) {
 				}
 				finish(t, s)
 				if faults != 1 {
-					t.Errorf("%s, %s: told of it %d times, want once", line, form, faults)
+					t.Errorf("%s, %s: reported %d times, want once", line, form, faults)
 				}
 			})
 		}
@@ -184,7 +184,7 @@ func TestPermissionRequestIsComplete(t *testing.T) {
 }
 
 // A tool call is decided on by the whole of its request. What stands behind the
-// body is no part of it; what could be read in two ways is refused.
+// body is not part of it; what could be read in two ways is refused.
 func TestGateLines(t *testing.T) {
 	const allow, deny = `"behavior":"allow"`, `deny`
 	const usual = `"tool_use_id":"toolu_1"}}`
@@ -267,7 +267,7 @@ const requestHook = `{"type":"control_request","request_id":"h-1","request":{"su
 
 // When the permission callback decides first, the hooks for the same tool call
 // are told so, those that run and those that the CLI calls only then. Their
-// answer is no opinion, whatever they fail with.
+// answer counts as no opinion, whatever they fail with.
 func TestCallbackOvertakesHook(t *testing.T) {
 	for _, order := range []string{"hook first", "hook last"} {
 		t.Run(order, func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestCallbackOvertakesHook(t *testing.T) {
 // A tool call that is asked about once more, as the CLI does after a hook has
 // changed its input, is undecided again: its hooks run.
 func TestCallAskedAboutAgain(t *testing.T) {
-	for range 50 { // the CLI may be faster than whoever has answered
+	for range 50 { // the CLI may be faster than the one that has answered
 		askAgain(t)
 	}
 }

@@ -137,7 +137,7 @@ func TestCallbackTimeoutWhileNothingIsRead(t *testing.T) {
 
 // TestUnknownRequests lets a program answer what this package does not know.
 func TestUnknownRequests(t *testing.T) {
-	var replies chan string // made inside the bubble, so that time goes on
+	var replies chan string // made inside the bubble, so that time passes
 	play := func(c *cli) {
 		c.greet()
 		for i, subtype := range []string{"new_thing", "no_thing", "bad_thing", "mad_thing", "slow_thing", "unheard_of"} {

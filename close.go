@@ -15,7 +15,7 @@ import (
 )
 
 // How long the end of a session may take, step by step. A child process keeps
-// within bounds of its own; these hold a Conn of the user's that does not.
+// within bounds of its own; these hold for a user's Conn that does not.
 const (
 	readBound        = 5 * time.Second  // from the exit to the end of the output
 	exitBound        = 5 * time.Second  // from the end of the output to the exit
@@ -54,7 +54,7 @@ func (s *Session) outputEnded(err error) {
 
 // lastLine delivers what the output has ended with if nothing but its line feed
 // is missing: it is a whole object, and the CLI exited with code 0. Then there
-// was no error. One that was cut off in the middle may look whole, too, so an
+// was not an error. One that was cut off may also look whole, so an
 // exit of any other kind stays an error.
 func (s *Session) lastLine(err error) error {
 	cut, ok := errors.AsType[*ndjson.TruncatedError](err)
@@ -183,7 +183,7 @@ func (s *Session) closeInput() {
 	}
 }
 
-// finish settles how the session ended and tells everybody who waits. The
+// finish settles how the session ended and wakes everybody waiting. The
 // stop ladder, if it was taken, has ended before. Who comes second goes: a
 // lock would be held over waits.
 func (s *Session) finish() {

@@ -246,7 +246,7 @@ func TestCLIThatTakesNoInput(t *testing.T) {
 	}
 }
 
-// hasty is a Transport whose Conn tells of the end of the output together with
+// hasty is a Transport whose Conn reports the end of the output together with
 // the result, as an io.Reader may, while the process runs on.
 type hasty struct{ double }
 
@@ -265,14 +265,14 @@ func (c hastyConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What was read is handed out at once, also when nothing more will be read.
+// What was read is handed out at once, even when nothing more will be read.
 func TestResultWithTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := connect(t, &claude.Options{Logger: harness.Logger(t), Transport: &hasty{double{t: t, play: func(c *cli) {
 			c.greet()
 			id := c.prompt()
 			c.begin(id)
-			pass(time.Second) // so that whoever reads messages waits
+			pass(time.Second) // so that the reader of messages waits
 			c.result("Hello.", id)
 			<-c.stopped
 		}}}})
@@ -417,7 +417,7 @@ func (c *notingConn) Stop() error {
 }
 
 // At the end of its stdin a CLI takes a question that is open for denied. So it
-// is stopped before, also when no turn runs, as when an agent in the background
+// is stopped before, even when no turn runs, as when an agent in the background
 // asks.
 func TestCloseWhileAsked(t *testing.T) {
 	for _, idle := range []bool{false, true} {
@@ -518,7 +518,7 @@ func TestResultAfterClose(t *testing.T) {
 }
 
 // A query whose last open request is settled without a callback that returns
-// ends all the same.
+// ends anyway.
 func TestQueryEndsWithItsLastRequest(t *testing.T) {
 	const (
 		withdrawn = `{"type":"control_cancel_request","request_id":"u-1"}`

@@ -84,7 +84,7 @@ func (s *Session) handshake(ctx context.Context) error {
 	return err
 }
 
-// probed goes on waiting while a silent CLI is asked for its version.
+// probed keeps waiting while a silent CLI is asked for its version.
 func (s *Session) probed(ctx context.Context, answered <-chan error, timeout <-chan time.Time) error {
 	asking, cancel := context.WithCancel(ctx)
 	probe, ended := make(chan string, 1), make(chan struct{})
@@ -225,7 +225,7 @@ func saidNoSession(exit *ProcessError) bool {
 }
 
 // unknownFlag explains the exit of a CLI that does not know one of its flags:
-// one of ours means that it is too old, one of ExtraArgs is the user's. It is
+// an unknown flag from us means that it is too old, one of ExtraArgs is the user's. It is
 // nil for any other exit.
 func (s *Session) unknownFlag(exit *ProcessError) error {
 	flag, said := s.flagComplaint(exit)

@@ -103,7 +103,7 @@ func failedResult(f wire.Frame) *message.Result {
 	return nil
 }
 
-// Fault takes a line that is no frame.
+// Fault takes a line that is not a frame.
 func (d dispatcher) Fault(line []byte, err error) {
 	if d.mirror != nil && wire.IsMirror(line) {
 		d.mirror.Lose(err)

@@ -257,7 +257,7 @@ func nonNil(errs ...error) []error {
 // errorText is the text of an error: its parts in their order, each thing once.
 // What the CLI says often comes two ways, on stderr and in a result.
 func errorText(parts ...string) string {
-	// Errors inside of others begin with the name, too, also those of
+	// Errors inside others also begin with the name, including those of
 	// errors.Join.
 	inner := strings.NewReplacer(": claude: ", ": ", "\nclaude: ", ": ")
 	text := "claude"
@@ -290,7 +290,7 @@ func unsaid(output, text string) string {
 	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
-// What an error says of sessions that could have been meant: how many, how much
+// What an error says about sessions that could have been meant: how many, how much
 // of a title, and for how long they are looked for.
 const (
 	nearbySessions = 3

@@ -50,7 +50,7 @@ ask() {
 	echo '{"type":"control_request","request_id":"r2","request":{"subtype":"hook_callback","callback_id":"hook_0","tool_use_id":"t2","input":{"hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{}}}}'
 	show
 }
-show() { # tells what the answer was
+show() { # says what the answer was
 	read -r line || exit 0
 	case $line in
 	*'no shell here'*) echo '{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"(no shell) "}]}}' ;;
@@ -150,7 +150,7 @@ func ExampleConnect() {
 				fmt.Print(m.Text())
 			}
 		}
-		return s.SetModel(ctx, "sonnet") // any time, also while messages are unread
+		return s.SetModel(ctx, "sonnet") // any time, even while messages are unread
 	}()
 	if err != nil {
 		fmt.Println(err)

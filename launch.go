@@ -75,7 +75,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 }
 
 // needsControl reports whether something works only over the control channel:
-// callbacks, and what the handshake carries. A system prompt of the user's is
+// callbacks, and what the handshake carries. A user's system prompt is
 // such a thing because it does not belong on a command line, and so is what an
 // old CLI ignores, because the handshake shows its version.
 func (o *Options) needsControl() bool {
@@ -178,7 +178,7 @@ func inTwoWords(name, value string) []string {
 // environ returns the CLI's environment. Two variables are taken out that end
 // a child before it begins: NODE_OPTIONS of a debugger, and the mark by which
 // older CLIs refuse to run inside themselves. What this process would merely
-// hand down is taken out, too, if it is of uninherited; who wants it for the
+// hand down is also taken out if it is in uninherited; anyone who wants it for the
 // CLI says so in Env.
 func (o *Options) environ() []string {
 	env, drop := o.Env, []string{"NODE_OPTIONS", "CLAUDECODE"}
@@ -315,7 +315,7 @@ func (o *Options) strictest(event hook.Event) hook.Hook {
 }
 
 // secrets collects what the files of a session say in confidence: headers, and
-// values under names that tell of a key or a token.
+// values under names that suggest a key or a token.
 func (p *plan) secrets() []string {
 	found := make(map[string]bool)
 	for _, text := range append(slices.Collect(maps.Values(p.outside)), p.settings, p.init.ManagedSettings) {
@@ -333,7 +333,7 @@ func collectSecrets(value any, telling bool, found map[string]bool) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			collectSecrets(inner, telling || secret.Tells(name), found)
+			collectSecrets(inner, telling || secret.IsSecretName(name), found)
 		}
 	case []any:
 		for _, inner := range v {

@@ -37,7 +37,7 @@ func reparse(t *testing.T, args []string) map[string][]string {
 	for i := 0; i < len(args); i++ {
 		name, value, joined := strings.Cut(args[i], "=")
 		if !strings.HasPrefix(name, "--") {
-			t.Errorf("%q is no flag: it would be read as a prompt", args[i])
+			t.Errorf("%q is not a flag: it would be read as a prompt", args[i])
 		}
 		if !joined && (name == "--settings" || name == "--setting-sources") && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
 			i++

@@ -157,7 +157,7 @@ func same(t *testing.T, what string, got map[string]any, text string) {
 	}
 }
 
-// silent are options that a CLI is not told of when it starts, and the tests
+// silent are options that a CLI does not learn about when it starts, and the tests
 // that show what they do.
 func silent() map[string]string {
 	return map[string]string{
@@ -183,7 +183,7 @@ func silent() map[string]string {
 }
 
 // TestEveryOptionHasItsEffect wants a test for each option that the CLI is not
-// told of when it starts. TestOptionsGoWhereTheTableSays has the others, with
+// told when it starts. TestOptionsGoWhereTheTableSays has the others, with
 // Sandbox as one; here each of its fields is taken out of the goldens that set
 // it, and one of them must come out differently, or be refused.
 func TestEveryOptionHasItsEffect(t *testing.T) {
@@ -200,7 +200,7 @@ func TestEveryOptionHasItsEffect(t *testing.T) {
 		}
 	}
 	for path := range shown {
-		t.Errorf("%s is no option that the CLI is not told of", path)
+		t.Errorf("%s is not an option that the CLI never learns about", path)
 	}
 	for _, path := range fieldPaths(reflect.TypeFor[claude.Options](), "") {
 		if strings.HasPrefix(path, "Sandbox.") && !hasEffect(t, path) {

@@ -51,7 +51,7 @@ func TestFloodOfGarbage(t *testing.T) {
 }
 
 // Text glued to a reply costs that reply: the operation ends by its timeout,
-// and the session goes on.
+// and the session continues.
 func TestGluedReply(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()
@@ -312,7 +312,7 @@ func TestFloodBeforeThePromptIsRead(t *testing.T) {
 }
 
 // A loop that does nothing but read gets everything, although the CLI writes
-// faster and more than may wait; and control goes on meanwhile.
+// faster and more than may wait; and control continues meanwhile.
 func TestFloodOfDeltas(t *testing.T) {
 	const n = 3000
 	play := func(c *cli) {
@@ -387,7 +387,7 @@ func TestBigOptionsStayOffTheCommandLine(t *testing.T) {
 	}
 }
 
-// However the CLI treats an interrupt, whoever waits comes to an end.
+// However the CLI treats an interrupt, every waiter comes to an end.
 func TestInterruptPaths(t *testing.T) {
 	tests := map[string]struct {
 		play func(c *cli, id string)

@@ -17,7 +17,7 @@ import (
 )
 
 // TestLogLevels holds at which level a session reports what: what is wrong with
-// the other side or ends something at ERROR, what goes on but should be looked
+// the other side or ends something at ERROR, what continues but should be looked
 // at at WARN, and the ordinary at DEBUG.
 func TestLogLevels(t *testing.T) {
 	answer := func(d permission.Decision, err error) func(*claude.Options) {
@@ -245,7 +245,7 @@ func TestLogLevelsOfTheEnd(t *testing.T) {
 				book := keepLog(o)
 				s := connect(t, o)
 				s.Wait()
-				synctest.Wait() // whoever stops the CLI reports last
+				synctest.Wait() // the one that stops the CLI reports last
 				if got := book.String(); !strings.Contains(got, tt.want) {
 					t.Errorf("log:\n%swant %s", got, tt.want)
 				}
@@ -255,7 +255,7 @@ func TestLogLevelsOfTheEnd(t *testing.T) {
 }
 
 // A message that lacks what it cannot be without is reported by the path of that,
-// and delivered all the same.
+// and delivered anyway.
 func TestMessagesThatLackAField(t *testing.T) {
 	lines := map[string]string{
 		`{"type":"assistant","uuid":"a"}`:                "message: assistant: message is missing",

@@ -217,7 +217,7 @@ func checkMCPServer(name string, server MCPServer) string {
 		return ""
 	}
 	if server.MCPType() == "sdk" {
-		return "is of type sdk, but is no MCPHandler"
+		return "is of type sdk, but is not an MCPHandler"
 	}
 	config, err := mcpConfig(server)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// brim is a CLI without a process that tells when all it said was read.
+// brim is a CLI without a process that reports when all it said was read.
 type brim struct {
 	loop
 	text    []byte

@@ -68,7 +68,7 @@ func (s *Session) SetMCPServers(ctx context.Context, servers MCPServers) (*contr
 		}
 		outside[name] = config
 	}
-	// The CLI knows a server of ours by its name alone: another one under the
+	// The CLI knows an in-process server by its name alone: another one under the
 	// same name is a new one to it only if the old one has gone before.
 	before := new(control.MCPSetResult)
 	if replaced := s.mcp.replaced(inside); len(replaced) > 0 {

@@ -82,13 +82,13 @@ func TestSetMCPServers(t *testing.T) {
 			t.Error(err)
 		}
 		if err := s.ReconnectMCPServer(t.Context(), "docs"); err == nil {
-			t.Error("a refusal was no error")
+			t.Error("a refusal was not an error")
 		}
 		finish(t, s)
 	})
 }
 
-// A CLI that is told of a new server shakes hands with it at once, also when
+// A CLI that learns about a new server shakes hands with it at once, even when
 // another one has to be taken out before it can be replaced.
 func TestSetMCPServersKnowsNewOnesFirst(t *testing.T) {
 	play := func(c *cli) {

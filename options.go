@@ -384,8 +384,8 @@ func (o *Options) clone() *Options {
 }
 
 // callback is the bound of a callback that the CLI waits for, without a person
-// behind it. Where there may be one, Callback is the bound as it is: zero is
-// none.
+// behind it. Where there may be one, Callback is the bound as it is: zero means
+// no limit.
 func (t Timeouts) callback() time.Duration {
 	return cmp.Or(t.Callback, 60*time.Second)
 }

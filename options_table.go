@@ -202,7 +202,7 @@ var optionTable = [...]option{
 		handshake: func(_ *Options, p *plan) { p.init.SDKMCPServers = slices.Sorted(maps.Keys(p.inside)) }},
 	{field: "StrictMCPConfig", at: func(o *Options) any { return &o.StrictMCPConfig }, flag: "--strict-mcp-config"},
 
-	// Sessions. The id is known before the first turn, also when nobody chose it.
+	// Sessions. The id is known before the first turn, even when nobody chose it.
 	{field: "SessionID", at: func(o *Options) any { return &o.SessionID },
 		args: func(_ *Options, p *plan, a *arguments) { a.value("--session-id", p.sessionID) }},
 	{field: "Resume", at: func(o *Options) any { return &o.Resume }, flag: "--resume", with: "SessionID"},
@@ -263,7 +263,7 @@ var optionTable = [...]option{
 		},
 		check: func(o *Options) string {
 			if o.MaxRetries < NoRetries {
-				return fmt.Sprintf("%d is negative (NoRetries is none)", o.MaxRetries)
+				return fmt.Sprintf("%d is negative (NoRetries means none)", o.MaxRetries)
 			}
 			return ""
 		}},
@@ -360,7 +360,7 @@ func (r *option) onCommandLine() bool { return r.flag != "" || r.args != nil || 
 // ignored reports whether a CLI that is too old for it says nothing about it.
 func (r *option) ignored() bool { return r.handshake != nil || !r.onCommandLine() }
 
-// inUse yields the rows of the options that are set, where what they say of the
+// inUse yields the rows of the options that are set, where what they say about the
 // control channel and of versions counts.
 func (o *Options) inUse() iter.Seq[*option] {
 	return func(yield func(*option) bool) {

@@ -54,7 +54,7 @@ type pooled struct {
 	taken   chan struct{} // closed when it is no longer the pool's
 }
 
-// start is what became of starting a session.
+// start is the outcome of starting a session.
 type start struct {
 	session *Session
 	err     error
@@ -130,7 +130,7 @@ func (p *Pool) Get(ctx context.Context) (*Session, error) {
 	}
 }
 
-// take returns a session that is ready, or the place of one who waits for it.
+// take returns a session that is ready, or a place in the queue for one.
 func (p *Pool) take() (*Session, chan start, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *Pool) Ready() int {
 	return len(p.idle)
 }
 
-// refill starts what is missing. After a failure only those who wait are
+// refill starts what is missing. After a failure only waiting callers are
 // served until the pause is over. The pool must be locked.
 func (p *Pool) refill() {
 	missing := p.size + len(p.waiters) - len(p.idle) - p.starting
@@ -217,7 +217,7 @@ func (p *Pool) started(got start) {
 	}
 }
 
-// keep hands a session to whoever waits, or puts it aside. The pool must be
+// keep hands a session to a waiting caller, or puts it aside. The pool must be
 // locked.
 func (p *Pool) keep(s *Session) {
 	switch {
@@ -232,7 +232,7 @@ func (p *Pool) keep(s *Session) {
 	}
 }
 
-// answer gives the one who has waited longest what became of a start. The
+// answer gives the caller that has waited longest the outcome of a start. The
 // pool must be locked.
 func (p *Pool) answer(got start) {
 	p.waiters[0] <- got // one slot, and used once

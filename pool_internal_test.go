@@ -71,7 +71,7 @@ func TestPoolGetGivesUpTooLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// Nothing is started while one who waits is served by hand.
+			// Nothing is started while a waiting caller is served by hand.
 			p.mu.Lock()
 			starting := p.starting
 			p.starting = 100

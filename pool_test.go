@@ -177,7 +177,7 @@ func TestPoolBacksOff(t *testing.T) {
 		if _, err := p.Get(t.Context()); !errors.Is(err, boom) {
 			t.Errorf("Get = %v, want the error of the start", err)
 		}
-		f.want(t, "with one who waits", p, 0, 3, 13)
+		f.want(t, "with one waiting", p, 0, 3, 13)
 		pass(time.Hour)
 		if n := f.started.Load(); n > 13+3*70 {
 			t.Errorf("%d starts within an hour, want at most one try a minute", n)

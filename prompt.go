@@ -58,7 +58,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	}
 	if err := s.peer.Send(ctx, line); err != nil {
 		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
-			s.abandon(own.UUID, false) // it may stand on the stream all the same
+			s.abandon(own.UUID, false) // it may be on the stream anyway
 		} else {
 			s.inbox.Unsent(own.UUID)
 			s.freeID(own.UUID)

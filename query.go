@@ -80,7 +80,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 		s.Close()
 		return nil, err
 	}
-	// A CLI that has ended already says why on its output: go on and read it.
+	// A CLI that has ended already says why on its output: read it.
 	s.mu.Lock()
 	s.prompted = true
 	s.mu.Unlock()

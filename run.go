@@ -80,7 +80,7 @@ func (s *Session) run(ctx context.Context, e *exchange, prompt *message.User) it
 	}
 }
 
-// decode turns a frame into a message. A frame that is no message is reported
+// decode turns a frame into a message. A frame that is not a message is reported
 // and skipped; one with odd fields is reported and delivered.
 func (s *Session) decode(it *inbox.Item) message.Message {
 	m, err := message.DecodeAs(it.Frame.Type, it.Frame.Subtype, it.Frame.Line)
@@ -142,7 +142,7 @@ func (s *Session) Messages(ctx context.Context) iter.Seq2[message.Message, error
 type reader interface {
 	// next waits for a frame. Its error ends the reading.
 	next(context.Context) (inbox.Item, error)
-	// take makes a message of a frame, nil if it is none, and says whether it
+	// take makes a message of a frame, nil if there is none, and says whether it
 	// was the last to be read.
 	take(*inbox.Item) (msg message.Message, last bool)
 }
@@ -175,7 +175,7 @@ func (r everything) take(it *inbox.Item) (msg message.Message, last bool) {
 	return r.session.decode(it), false
 }
 
-// noteRetry keeps what the CLI last said of a call of the API that it repeats,
+// noteRetry keeps what the CLI last said about a call of the API that it repeats,
 // until the call gets through. It belongs to the reader of the stream.
 func (s *Session) noteRetry(m message.Message) {
 	switch m := m.(type) {
@@ -203,7 +203,7 @@ func (s *Session) withRetries(err error) error {
 	return fmt.Errorf("%w: the API has failed %d times (%s)", err, r.Attempt, why)
 }
 
-// exchange is a prompt and what has come of it.
+// exchange is a prompt and its answer so far.
 type exchange struct {
 	session   *Session
 	id        string

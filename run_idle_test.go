@@ -102,7 +102,7 @@ func TestRunUntilIdle(t *testing.T) {
 	})
 }
 
-// The last result is the answer also when it fails, or when only the first did.
+// The last result is the answer even when it fails, or when only the first did.
 func TestAskWhenAnAgentsTurnFails(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()
@@ -354,7 +354,7 @@ func TestMinimalCLI(t *testing.T) {
 			}
 		}
 		if _, err := s.Ask(t.Context(), "go"); err == nil {
-			t.Error("a failed result is no error")
+			t.Error("a failed result is not an error")
 		}
 		finish(t, s)
 	})
@@ -369,7 +369,7 @@ func TestMinimalCLI(t *testing.T) {
 	})
 }
 
-// A turn that answers another prompt too goes on when the loop of one is left.
+// A turn that also answers another prompt continues when the loop of one is left.
 func TestLeavingRunSparesAnotherPrompt(t *testing.T) {
 	play := func(c *cli) {
 		c.greet()

@@ -479,7 +479,7 @@ func TestSlowReader(t *testing.T) {
 		if err := s.SetModel(t.Context(), "opus"); err != nil {
 			t.Errorf("SetModel while partial messages are unread: %v", err)
 		}
-		s.Send(t.Context(), "go on")
+		s.Send(t.Context(), "continue")
 		if err := s.Wait(); !errors.Is(err, claude.ErrSlow) {
 			t.Errorf("Wait = %v", err)
 		}
@@ -489,7 +489,7 @@ func TestSlowReader(t *testing.T) {
 	})
 }
 
-// The pipe is full and the CLI takes its time to end: who waits to write hears
+// The pipe is full and the CLI takes its time to end: a call waiting to write hears
 // at once that the session was closed.
 func TestCloseWhileWritesAreBlocked(t *testing.T) {
 	play := func(c *cli) {

@@ -16,7 +16,7 @@ import (
 
 // A matcher or a rule for a tool that does not exist is silent for ever, so the
 // names are compared with the tools that the CLI lists at the beginning of a
-// turn. That names are unknown is no error: tools come and go with versions.
+// turn. Unknown names are not an error: tools come and go with versions.
 
 // toolNames are what the options say about tools: names, and matchers that are
 // regular expressions. Patterns of rules, such as mcp__*, are left out.

@@ -161,7 +161,7 @@ func (tr *tracer) wait() {
 	<-done
 }
 
-// run tells what is queued until the end. A function of the user's that ends
+// run reports what is queued until the end. A user's function that ends
 // its goroutine is followed by another run.
 func (tr *tracer) run(done chan struct{}) {
 	over := false

@@ -165,7 +165,7 @@ func TestChildThatIgnoresEverything(t *testing.T) {
 }
 
 // What a CLI leaves behind that ends in good order is gone when Close returns,
-// also if it takes no hint.
+// even if it takes no hint.
 func TestChildLeavesNothing(t *testing.T) {
 	for name, holds := range map[string]string{"with its output": "yes", "without": ""} {
 		t.Run(name, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestChildStartErrors(t *testing.T) {
 		{"silence", "silent", func(o *claude.Options) { o.Timeouts.Initialize = 100 * time.Millisecond }, is(claude.ErrInitializeTimeout), "100ms"},
 		{"silence of an old version", "silent", nil, is(claude.ErrUnsupportedVersion), "1.0.40"},
 		{"refused, and left behind", "quitter", nil, is(claude.ErrInitializeRefused), "no thanks"},
-		{"unknown flag of ours", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id"},
+		{"unknown flag from us", "old", nil, is(claude.ErrUnsupportedVersion), "--session-id"},
 		{"missing program", "crash", func(o *claude.Options) { o.CLIPath = missing }, is(claude.ErrNotFound), missing},
 		{"not a program", "crash", func(o *claude.Options) { o.CLIPath = file }, is(claude.ErrSpawn), file},
 		{"nothing in PATH", "crash", func(o *claude.Options) { o.CLIPath = ""; o.Env = []string{"PATH=" + t.TempDir()} }, is(claude.ErrNotFound), "claude"},

@@ -81,7 +81,7 @@ func numberProblem(n float64) string {
 	return ""
 }
 
-// textProblem says what is wrong with a text; an empty one is none.
+// textProblem says what is wrong with a text; an empty one has no problem.
 func (r *option) textProblem(text string) string {
 	if text == "" {
 		return ""
@@ -160,11 +160,11 @@ func (o *Options) checkSession() *OptionError {
 	case o.ResumeDropsTurn != "" && o.ResumeAt == "":
 		return &OptionError{"ResumeDropsTurn", "needs ResumeAt"}
 	case o.SessionID != "" && !uuid.Valid(o.SessionID):
-		return &OptionError{"SessionID", fmt.Sprintf("%q is no UUID", o.SessionID)}
+		return &OptionError{"SessionID", fmt.Sprintf("%q is not a UUID", o.SessionID)}
 	case o.Resume != "" && !uuid.Valid(o.Resume):
 		// The CLI also takes titles and paths of files here. An id that came
 		// from a request must not become one.
-		return &OptionError{"Resume", fmt.Sprintf("%q is no UUID", o.Resume)}
+		return &OptionError{"Resume", fmt.Sprintf("%q is not a UUID", o.Resume)}
 	case o.SessionID != "" && resumes && !o.ForkSession:
 		return &OptionError{"SessionID", "a resumed session keeps its id unless ForkSession is set"}
 	}
@@ -241,7 +241,7 @@ func (o *Options) checkAgents() *OptionError {
 		}
 	}
 	if o.ProjectConfigRoot != "" && !filepath.IsAbs(o.ProjectConfigRoot) {
-		return &OptionError{"ProjectConfigRoot", "is no absolute path"}
+		return &OptionError{"ProjectConfigRoot", "is not an absolute path"}
 	}
 	return nil
 }

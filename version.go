@@ -147,7 +147,7 @@ func (o *Options) checkInstalled(p *plan) error {
 	return nil
 }
 
-// flagSince is a version that knows a flag of ours.
+// flagSince is a version that knows one of our flags.
 func flagSince(flag string) string {
 	if flag == awaitFlag {
 		return sinceAwait.has

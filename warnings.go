@@ -26,7 +26,7 @@ func (o *Options) checkAsking() *OptionError {
 	case len(o.DialogKinds) > 0 && o.OnUserDialog == nil:
 		return &OptionError{"DialogKinds", "needs OnUserDialog"}
 	case o.OnUserDialog != nil && len(o.DialogKinds) == 0:
-		return &OptionError{"OnUserDialog", "needs DialogKinds: the CLI shows only dialogs of kinds it was told of"}
+		return &OptionError{"OnUserDialog", "needs DialogKinds: the CLI shows only dialogs of the kinds it is given"}
 	}
 	for subtype, f := range o.Requests {
 		switch {
@@ -69,7 +69,7 @@ func (o *Options) checkRules() *OptionError {
 	}
 	for _, name := range o.Skills {
 		if _, err := permission.ParseRule("Skill(" + name + ")"); err != nil || strings.ContainsAny(name, "()") {
-			return &OptionError{"Skills", fmt.Sprintf("%q is no name of a skill", name)}
+			return &OptionError{"Skills", fmt.Sprintf("%q is not the name of a skill", name)}
 		}
 	}
 	return nil

@@ -165,7 +165,7 @@ func (a *agent) call(t *host.Turn, b block) host.Call {
 	return c
 }
 
-// runner is what a tool does: what the call says, what the script says of the
+// runner is what a tool does: what the call says, what the script says about the
 // tool, what the tool does by itself. Nil: a tool of a server in the client.
 func (a *agent) runner(t *host.Turn, id string, b block) host.RunFunc {
 	if b.output != nil {
@@ -377,7 +377,7 @@ func resultBlocks(calls []host.Call, outputs []host.ToolOutput) message.Content 
 	return blocks
 }
 
-// resultsOf is what the model is told of its calls.
+// resultsOf is what the model reads about its calls.
 func resultsOf(calls []host.Call, outputs []host.ToolOutput) []ToolResult {
 	raw, err := jsonx.Marshal(resultBlocks(calls, outputs))
 	if err != nil {

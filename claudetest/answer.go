@@ -13,7 +13,7 @@ import (
 )
 
 // Default chunking: enough pieces to look like a stream, few enough that a
-// text of many megabytes is no flood of events.
+// text of many megabytes does not become a flood of events.
 const (
 	maxPieces    = 64 // about: pieces end at whole characters
 	minPieceSize = 16
@@ -90,7 +90,7 @@ func (a *answer) stream() {
 	_ = ok && a.event(delta) && a.event(bareEvent{"message_stop"})
 }
 
-// block streams one content block and reports whether to go on.
+// block streams one content block and reports whether to continue.
 func (a *answer) block(index int, b block) bool {
 	if !a.event(blockStart{"content_block_start", index, b.encode(false)}) {
 		return false

@@ -99,7 +99,7 @@ type content struct {
 	Content   json.RawMessage `json:"content"`
 }
 
-// newCall reads a request. The error means that the body is no JSON object.
+// newCall reads a request. The error means that the body is not a JSON object.
 func newCall(ctx context.Context, header http.Header, body []byte) (*ModelCall, error) {
 	var req request
 	if err := jsonx.Unmarshal(body, &req); err != nil && !jsonx.Mismatch(err) {
@@ -164,7 +164,7 @@ func toolResults(raw json.RawMessage) []ToolResult {
 	return results
 }
 
-// isSide tells the CLI's own errands from its conversations. What was
+// isSide recognises the CLI's own errands. What was
 // seen of versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and 2.1.325:
 //
 //   - Conversations offer tools, unless the user switched all of them off.

@@ -91,7 +91,7 @@ func Exec(path string, args []string) (code int, err error) {
 	return playProcess(s, args), nil
 }
 
-// isTranscript tells a recording from a script: its first line is an entry.
+// isTranscript recognises a recording: its first line is an entry.
 func isTranscript(data []byte) bool {
 	first, _, _ := bytes.Cut(bytes.TrimSpace(data), []byte{'\n'})
 	return jsonx.Member(first, "dir") != nil

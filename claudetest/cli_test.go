@@ -274,7 +274,7 @@ func TestCLIEndFaults(t *testing.T) {
 }
 
 // A CLI whose output nobody reads, and one whose agent ignores its context, can
-// be stopped all the same.
+// be stopped anyway.
 func TestCLIStop(t *testing.T) {
 	launch := &claude.Launch{Args: []string{"--output-format=stream-json"}}
 	const prompt = `{"type":"user","message":{"role":"user","content":"hi"}}` + "\n"

@@ -141,7 +141,7 @@ func TestRanIsTrue(t *testing.T) {
 	}
 }
 
-// A client that goes away while it is asked has allowed nothing, also when the
+// A client that goes away while it is asked has allowed nothing, even when the
 // session is cut off before its result.
 func TestUnansweredDidNotRun(t *testing.T) {
 	session := `{"dir":"out","t_ms":0,"msg":{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}}

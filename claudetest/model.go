@@ -293,7 +293,7 @@ func writeError(w http.ResponseWriter, f *failure) {
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	data, err := jsonx.Marshal(v)
-	if err != nil { // only a raw tool input can fail: it is no JSON
+	if err != nil { // only a raw tool input can fail: it is not JSON
 		data, _ = json.Marshal(newErrorBody(&failure{kind: "api_error", message: err.Error()}))
 		status = http.StatusInternalServerError
 	}

@@ -277,7 +277,7 @@ func TestWhole(t *testing.T) {
 	if string(got) != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, name := range []string{"error in the middle", "input that is no JSON"} {
+	for _, name := range []string{"error in the middle", "input that is not JSON"} {
 		if resp := post(t.Context(), t, url+"/v1/messages", body(false, "hi")); resp.StatusCode != 500 {
 			t.Errorf("%s: status %d, want 500", name, resp.StatusCode)
 		}

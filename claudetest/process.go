@@ -89,8 +89,8 @@ var builtin = []string{"Task", "Bash", "Edit", "Glob", "Grep", "Read", "Write", 
 // readOnly are the tools that need no permission.
 var readOnly = []string{"Read", "Glob", "Grep", "LS", "TodoWrite", "StructuredOutput", agentTool, "Task"}
 
-// complete puts what the script says of the CLI under what the command line
-// says of it.
+// complete puts what the script says about the CLI under what the command line
+// says about it.
 func (s *Script) complete(o *host.Options, p *process) {
 	base := s.Options
 	dirs := append(slices.Clone(base.Init.AdditionalDirectories), o.Init.AdditionalDirectories...)

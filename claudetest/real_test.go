@@ -146,7 +146,7 @@ func TestRealWithoutTools(t *testing.T) {
 	m := claudetest.NewModel(claudetest.Say("plain"))
 	cmd, stderr := command(t.Context(), t, m, "--tools=", "--model=haiku")
 	if got := result(t, run(t, m, cmd, stderr, userLine("hi"))); got.Result != "plain" {
-		t.Errorf("result = %+v, want the scripted reply also without tools on a small model", got)
+		t.Errorf("result = %+v, want the scripted reply even without tools on a small model", got)
 	}
 }
 

@@ -219,7 +219,7 @@ func (p *player) leftOver() error {
 	return &Difference{Line: len(p.r.entries) + 1, Got: extra[0], Problem: "a reply that the recording does not have"}
 }
 
-// note takes what the recording says of the process.
+// note takes what the recording says about the process.
 func (p *player) note(msg json.RawMessage) {
 	var m struct {
 		Code *int `json:"exit_code"`
@@ -325,7 +325,7 @@ func (p *player) keepReply(line json.RawMessage) bool {
 	return true
 }
 
-// next returns the next line that is no reply, nil at the end of the input.
+// next returns the next line that is not a reply, nil at the end of the input.
 func (p *player) next(n int, want json.RawMessage) (json.RawMessage, error) {
 	for {
 		line, err := p.read(n, want)

@@ -113,7 +113,7 @@ func TestReplayDifferences(t *testing.T) {
 	})
 }
 
-// A request that is answered twice is a difference, also when both answers come
+// A request that is answered twice is a difference, even when both answers come
 // before one is due.
 func TestReplaySecondReply(t *testing.T) {
 	const (

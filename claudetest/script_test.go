@@ -95,7 +95,7 @@ func TestParseRepliesErrors(t *testing.T) {
 		{"misspelt in usage", `[{"usage":{"tokens":1}}]`, "reply 1: usage.tokens: no such field"},
 		{"failure without status", `[{"fail":{"type":"x"}}]`, "reply 1: fail.status: missing"},
 		{"failure without type", `[{"fail":{"status":500}}]`, "reply 1: fail.type: missing"},
-		{"failure that is none", `[{"fail":{"status":200,"type":"x"}}]`, "reply 1: fail.status: want 400 to 599, not 200"},
+		{"failure with a status of success", `[{"fail":{"status":200,"type":"x"}}]`, "reply 1: fail.status: want 400 to 599, not 200"},
 		{"failure with content", `[{"say":"x","fail":{"status":500,"type":"x"}}]`, "reply 1: fail: a failing reply has no content"},
 		{"error event without type", `[{"cut_with":{}}]`, "reply 1: cut_with.type: missing"},
 	}

@@ -81,7 +81,7 @@ func ParseScript(data []byte) (*Script, error) {
 
 func (s *Script) parseObject(data []byte) error {
 	if !jsonx.Valid(data) {
-		return errors.New("it is no JSON")
+		return errors.New("it is not JSON")
 	}
 	o := openObject("script", data)
 	var replies json.RawMessage
@@ -114,7 +114,7 @@ func (s *Script) parseObject(data []byte) error {
 	o.take("grandchild", &s.Grandchild)
 	s.SlowRead = time.Duration(slow) * time.Millisecond
 	if m := s.Options.Mode; m != "" && !m.Valid() {
-		o.fail("mode", fmt.Errorf("%q is no permission mode", m))
+		o.fail("mode", fmt.Errorf("%q is not a permission mode", m))
 	}
 	var faults []json.RawMessage
 	o.take("faults", &faults)
@@ -145,7 +145,7 @@ func parseFault(o *object) Fault {
 		f.Exit = &code
 	}
 	if f.Signal != "" && signalNumber(f.Signal) == 0 {
-		o.fail("signal", fmt.Errorf("%q is no signal", f.Signal))
+		o.fail("signal", fmt.Errorf("%q is not a signal", f.Signal))
 	}
 	return f
 }
@@ -248,7 +248,7 @@ func (s *Script) addSection(sec section, joined bool) (thinking bool, err error)
 			input = json.RawMessage("{}")
 		}
 		if !jsonx.Valid(input) {
-			return false, errors.New("the input is no JSON")
+			return false, errors.New("the input is not JSON")
 		}
 		r = UseTool(arg, input)
 	case verb == "output" && arg == "":

@@ -168,7 +168,7 @@ func TestSessionsChunked(t *testing.T) {
 	}
 }
 
-// shape tells lines apart by their members, not their values: two lines of one
+// shape distinguishes lines by their members, not their values: two lines of one
 // shape are the same test.
 func shape(v any) string {
 	switch v := v.(type) {

@@ -83,7 +83,7 @@ func (t *toolUses) question(r wire.Request) {
 		Callback  string    `json:"callback_id"`
 		Input     hook.Base `json:"input"`
 	}
-	_ = jsonx.Unmarshal(r.Body, &q) // the input of a tool is no hook's
+	_ = jsonx.Unmarshal(r.Body, &q) // the input of a tool is not that of a hook
 	use := t.byID[q.ToolUseID]
 	switch {
 	case use == nil:

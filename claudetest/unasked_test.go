@@ -43,7 +43,7 @@ func TestRealUnasked(t *testing.T) {
 	}
 }
 
-// refusals are what a session says of calls that it refuses, without ids.
+// refusals are what a session says about calls that it refuses, without ids.
 func refusals(t *testing.T, dir string, o *claude.Options) (said []string) {
 	t.Helper()
 	names := make(map[string]string) // of tools by the ids of their calls

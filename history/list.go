@@ -196,7 +196,7 @@ func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err er
 // edges are the buffers for the two ends of a file.
 type edges struct{ head, tail [transcript.Edge]byte }
 
-// read returns what a listing says of a session, [ErrEmpty] for one that is not
+// read returns what a listing says about a session, or [ErrEmpty] for one that is not
 // to be listed.
 func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
 	f, _, err := open(r, p.file())

@@ -183,7 +183,7 @@ func (w *workshop) worktree(t *testing.T, ids map[string]string) {
 	ids["side"] = w.session(t, other, nil, func(s *claude.Session) { w.ask(t, s, "On the side", claudetest.Say("yes")) })
 }
 
-// official is what the official SDK says of the same files.
+// official is what the official SDK says about the same files.
 type official struct {
 	Sessions []officialInfo
 	Dirs     map[string][]string
@@ -351,7 +351,7 @@ func compareMessages(t *testing.T, h *history.History, id, name string, want off
 	}
 }
 
-// said writes the messages of a transcript, one a line.
+// said writes the messages of a transcript, one per line.
 func said(t *testing.T, tr *history.Transcript) []string {
 	t.Helper()
 	var out []string

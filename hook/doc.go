@@ -33,10 +33,10 @@
 //	UserPromptExpansion  command     PromptOutput             block, context
 //	MessageDisplay       -           DisplayOutput            other text
 //	Notification         type        ContextOutput            context
-//	Stop                 -           StopOutput               block = go on, context
+//	Stop                 -           StopOutput               block = continue, context
 //	StopFailure          error       none
 //	SubagentStart        agent type  ContextOutput            context
-//	SubagentStop         agent type  StopOutput               block = go on, context
+//	SubagentStop         agent type  StopOutput               block = continue, context
 //	TeammateIdle         -           GateOutput               block
 //	TaskCreated          -           GateOutput               block
 //	TaskCompleted        -           GateOutput               block

@@ -26,7 +26,7 @@ func callWith(t *testing.T, ctx context.Context, h hook.Hook, input, toolUseID s
 	}
 	reply, err := hook.Encode(out)
 	if err == nil && !jsonx.Valid(reply) {
-		t.Errorf("reply is no JSON: %s", reply)
+		t.Errorf("reply is not JSON: %s", reply)
 	}
 	return string(reply), err
 }

@@ -166,8 +166,8 @@ var table = [...]EventInfo{
 	},
 	{
 		Event: EventStop, Input: reflect.TypeFor[StopInput](), Output: reflect.TypeFor[StopOutput](),
-		Effect: "block = go on, context",
-		Closed: "the model goes on", refuse: block, Since: "1.0.85",
+		Effect: "block = continue, context",
+		Closed: "the model continues", refuse: block, Since: "1.0.85",
 	},
 	{
 		Event: EventStopFailure, Input: reflect.TypeFor[StopFailureInput](),
@@ -181,8 +181,8 @@ var table = [...]EventInfo{
 	},
 	{
 		Event: EventSubagentStop, Input: reflect.TypeFor[SubagentStopInput](), Output: reflect.TypeFor[StopOutput](),
-		Subject: "agent type", Effect: "block = go on, context",
-		Closed: "the model goes on", refuse: block, Since: "1.0.85",
+		Subject: "agent type", Effect: "block = continue, context",
+		Closed: "the model continues", refuse: block, Since: "1.0.85",
 	},
 	{
 		Event: EventTeammateIdle, Input: reflect.TypeFor[TeammateIdleInput](), Output: reflect.TypeFor[GateOutput](),

@@ -32,8 +32,8 @@ const (
 	//	ElicitationResult    the server is told "decline"
 	//	UserPromptSubmit     the model does not get the prompt
 	//	UserPromptExpansion  the model does not get the prompt
-	//	Stop                 the model goes on
-	//	SubagentStop         the model goes on
+	//	Stop                 the model continues
+	//	SubagentStop         the model continues
 	//	TeammateIdle         the teammate stays at work
 	//	TaskCreated          the task is not created
 	//	TaskCompleted        the task stays open

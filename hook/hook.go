@@ -124,7 +124,7 @@ func observe[I any, PI inputOf[I]](event Event, matcher string, fn func(context.
 }
 
 // decode reads an input. A field of an unexpected kind stays zero; an error is
-// text that is no JSON object, and an object that could be read in two ways.
+// text that is not a JSON object, and an object that could be read in two ways.
 func decode[I any, PI inputOf[I]](event Event, raw json.RawMessage, toolUseID string) (PI, error) {
 	in := PI(new(I))
 	if fast, ok := any(in).(scanned); ok {

@@ -188,7 +188,7 @@ func declarations(t *testing.T) declared {
 	return d
 }
 
-// What the table says of an event is what its constructor does.
+// What the table says about an event is what its constructor does.
 func TestConstructors(t *testing.T) {
 	tests := eventTests()
 	table := hook.Events()

@@ -34,7 +34,7 @@ type Answer struct {
 	calls []*Call
 	text  strings.Builder
 	first bool
-	begun bool // the client was told of the answer
+	begun bool // the client knows about the answer
 	err   error
 }
 

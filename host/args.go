@@ -115,7 +115,7 @@ func (f *flags) values(name string, given []string) error {
 	return nil
 }
 
-// set takes a flag without a value, false if it is none that matters.
+// set takes a flag without a value, false if the flag does not matter.
 func (f *flags) set(name string) bool {
 	switch name {
 	case "fork-session":
@@ -147,7 +147,7 @@ func (f *flags) value(name, value string) (err error) {
 		f.Model = value
 	case "permission-mode":
 		if f.Mode = permission.Mode(value); !f.Mode.Valid() {
-			return fmt.Errorf("%q is no mode", value)
+			return fmt.Errorf("%q is not a mode", value)
 		}
 		f.AllowBypass = f.AllowBypass || f.Mode == permission.ModeBypassPermissions
 	case "permission-prompt-tool":

@@ -217,7 +217,7 @@ func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) 
 	return info, nil
 }
 
-// info is what the session says of itself.
+// info is what the session says about itself.
 func (s *session) info() *control.Info {
 	info := s.opts.Info
 	s.mu.Lock()

@@ -27,7 +27,7 @@ func clock(ctx context.Context, t *host.Turn) error {
 	return t.Say(ctx, "It is "+out.Content.Text()+".")
 }
 
-// An agent that is no Claude, driven by the SDK as if it were. In a program of
+// An agent that is not Claude, driven by the SDK as if it were. In a program of
 // its own, host.Serve would connect it to standard input and output.
 func ExampleServe() {
 	agent := claudetest.NewHost(host.AgentFunc(clock), nil)

@@ -50,7 +50,7 @@ func newHookSet(request []byte) (hookSet, error) {
 		for _, m := range matchers {
 			pattern, isText := m.Matcher.(string)
 			if m.Matcher != nil && !isText {
-				return nil, fmt.Errorf("invalid hooks: matcher of %s is no text", event)
+				return nil, fmt.Errorf("invalid hooks: matcher of %s is not a string", event)
 			}
 			for _, id := range m.CallbackIDs {
 				set[hook.Event(event)] = append(set[hook.Event(event)], registered{
@@ -134,7 +134,7 @@ type HookOutcome struct {
 	// Context is what the model should know.
 	Context []string
 
-	closed  string // why the event may not go on: a gate that did not answer
+	closed  string // why the event may not continue: a gate that did not answer
 	denied  bool   // and that counts as a denial
 	notices []message.Message
 }
@@ -238,7 +238,7 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage) hookReply {
 	r := hookReply{id: cb.id, block: cb.block}
 	payload, err := s.call(ctx, peer.Call{
-		Subtype: "hook_callback", Timeout: cb.timeout, AwaitCancelNotice: true, // the turn goes on when the client knows
+		Subtype: "hook_callback", Timeout: cb.timeout, AwaitCancelNotice: true, // the turn continues when the client knows
 		Payload: struct {
 			ID        string          `json:"callback_id"`
 			Input     json.RawMessage `json:"input"`

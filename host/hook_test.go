@@ -225,7 +225,7 @@ func TestHookTimeout(t *testing.T) {
 	})
 }
 
-// The client reads that a hook is no longer awaited before it reads what came of
+// The client reads that a hook is no longer awaited before it reads the outcome of
 // that.
 func TestHookTimeoutIsToldFirst(t *testing.T) {
 	for range 100 {
@@ -289,13 +289,13 @@ func TestStopHooks(t *testing.T) {
 			if strings.Contains(f.raw, `"stop_hook_active":true`) {
 				c.reply(f, `{}`)
 			} else {
-				c.reply(f, `{"decision":"block","reason":"go on"}`)
+				c.reply(f, `{"decision":"block","reason":"continue"}`)
 			}
 		})
 		c.register("Stop", "")
 		c.prompt("hi", "")
-		c.want("init default", "assistant text: hi", "? hook_callback cb", "assistant text: go on+hi", "? hook_callback cb",
-			`result success completed "go on+hi" turns=1`)
+		c.want("init default", "assistant text: hi", "? hook_callback cb", "assistant text: continue+hi", "? hook_callback cb",
+			`result success completed "continue+hi" turns=1`)
 		c.on(answers(`{"continue":false}`))
 		c.prompt("hi", "")
 		if got := c.settle(); !strings.Contains(got, "stop_hook_prevented") {

@@ -71,7 +71,7 @@ func (r *hookReply) read(event hook.Event, payload json.RawMessage) {
 	r.foreign = !r.invalid && r.specific.Event != "" && r.specific.Event != string(event)
 }
 
-// waits reports whether the event does not go on when a callback is silent.
+// waits reports whether the event does not continue when a callback is silent.
 func waits(event hook.Event) bool {
 	info, _ := event.Info()
 	return info.Waits
@@ -87,7 +87,7 @@ func (r *hookReply) merge(event hook.Event, out *HookOutcome) {
 		out.closed = string(event) + " hook did not answer in time. Nothing was done."
 		return
 	case r.silent:
-		out.notices = append(out.notices, notice(event, "the client did not answer; the session went on without it.", message.LevelNotice))
+		out.notices = append(out.notices, notice(event, "the client did not answer; the session continued without it.", message.LevelNotice))
 		return
 	case r.invalid:
 		what := "treated as empty."
@@ -141,7 +141,7 @@ func (r *hookReply) mergeSpecific(out *HookOutcome) {
 	}
 	if len(f.Permission) > 0 {
 		var d permission.Decision
-		// A decision that cannot be read is no opinion.
+		// A decision that cannot be read counts as no opinion.
 		if jsonx.Unmarshal(f.Permission, &d) == nil && (out.Permission.Behavior() == "" || d.Behavior() == permission.BehaviorDeny) {
 			out.Permission = d
 		}

@@ -20,7 +20,7 @@ var echo = host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 	return t.Say(ctx, strings.Join(append(t.Notes(), t.Text()), "+"))
 })
 
-// writer calls the tool Write and reports what became of it.
+// writer calls the tool Write and reports what happened to it.
 var writer = host.AgentFunc(func(ctx context.Context, t *host.Turn) error {
 	out, err := t.UseTool(ctx, "Write", map[string]string{"file_path": "/repo/a", "content": t.Text()},
 		func(_ context.Context, in json.RawMessage) (host.ToolOutput, error) {
@@ -293,7 +293,7 @@ func TestOperations(t *testing.T) {
 			{"rewind_files", `"user_message_id":"u"`, "! r file rewinding is not enabled"},
 			{"mcp_status", "", `= r {"mcpServers":[]}`},
 			{"get_binary_version", "", `= r {"version":"2.1.325"}`},
-			{"initialize", `"hooks":{"PreToolUse":[{"matcher":5,"hookCallbackIds":["a"]}]}`, "! r invalid hooks: matcher of PreToolUse is no text"},
+			{"initialize", `"hooks":{"PreToolUse":[{"matcher":5,"hookCallbackIds":["a"]}]}`, "! r invalid hooks: matcher of PreToolUse is not a string"},
 			{"initialize", `"hooks":{"Bogus":[{"hookCallbackIds":["a"]}]}`, "= r {"},
 		} {
 			c.request("r", tt.subtype, tt.members)

@@ -189,7 +189,7 @@ func (sv *server) greet(ctx context.Context, s *session) error {
 	var about struct {
 		ServerInfo control.MCPServerInfo `json:"serverInfo"`
 	}
-	_ = jsonx.Unmarshal(hello, &about) // a server without a name is one all the same
+	_ = jsonx.Unmarshal(hello, &about) // a server may have no name
 	sv.mu.Lock()
 	sv.info = about.ServerInfo
 	sv.mu.Unlock()
@@ -317,7 +317,7 @@ func (t *Turn) CallMCP(ctx context.Context, name, method string, params any) (js
 func (t *Turn) MCPTools() []string { return t.s.servers.tools() }
 
 // readOnly reports whether a server says that a tool of it changes nothing. The
-// CLI runs such tools at the same time, but asks about them all the same.
+// CLI runs such tools at the same time, but asks about them anyway.
 func (v *servers) readOnly(full string) bool {
 	name, tool, _ := splitMCP(full)
 	sv := v.find(name)
@@ -334,7 +334,7 @@ func (v *servers) readOnly(full string) bool {
 	return false
 }
 
-// runner runs a tool on the server that its name tells.
+// runner runs a tool on the server that its name contains.
 func (v *servers) runner(c *Call) RunFunc {
 	name, tool, _ := splitMCP(c.Name)
 	sv := v.find(name)

@@ -158,7 +158,7 @@ func suggestions(c *Call) []permission.Update {
 	return []permission.Update{permission.AllowRule(c.Name, "", permission.ToLocalSettings)}
 }
 
-// invalidDecision is what the model reads when the client's answer is none.
+// invalidDecision is what the model reads when the client's answer is not valid.
 const invalidDecision = "The client's permission callback returned an invalid result: " +
 	"it must allow, or deny with a message."
 
@@ -209,7 +209,7 @@ func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Dec
 		case a.final:
 			return a.d, a.err
 		case a.err == nil && a.d.Behavior() != "":
-			if t.s.opts.PromptTool { // the turn goes on when the client knows
+			if t.s.opts.PromptTool { // the turn continues when the client knows
 				withdraw()
 				<-answers
 			}
@@ -248,8 +248,8 @@ func (s *session) canUseTool(ctx context.Context, req *permission.Request, writt
 	return readDecision(payload), nil
 }
 
-// readDecision checks a reply as the CLI does: what is no decision denies, and
-// so does a denial without a message.
+// readDecision checks a reply as the CLI does: what is not a decision denies,
+// as does a denial without a message.
 func readDecision(payload json.RawMessage) permission.Decision {
 	var d permission.Decision
 	var f struct {

@@ -228,7 +228,7 @@ func TestPermissionDenyAndStop(t *testing.T) {
 		c.on(func(c *client, f frame) { c.reply(f, `{"behavior":"allow"}`) })
 		c.prompt("hi", "")
 		if got := verdict(c.settle()); got != ran {
-			t.Errorf("the session did not go on: %s", got)
+			t.Errorf("the session did not continue: %s", got)
 		}
 	})
 }

@@ -116,7 +116,7 @@ func policyKnows(r permission.Rule) bool {
 	return err == nil
 }
 
-// ruled returns what the rules say of a call: a denial goes before a question,
+// ruled returns what the rules say about a call: a denial goes before a question,
 // a question before an allowance. Empty: nothing.
 func (s *session) ruled(ctx context.Context, c *Call) permission.Behavior {
 	req := c.Request

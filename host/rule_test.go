@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// attempt lets an agent call a tool under options and says what became of it:
+// attempt lets an agent call a tool under options and says what happened to it:
 // ran, asked or denied.
 func attempt(t *testing.T, o host.Options, tool string, input map[string]string, readOnly bool) string {
 	t.Helper()

@@ -82,7 +82,7 @@ type queued struct {
 	announced chan struct{} // closed when the client was told that it waits
 }
 
-// isNotification reports whether nobody has sent it: it tells that a sub-agent
+// isNotification reports whether nobody has sent it: it reports that a sub-agent
 // has ended.
 func (q *queued) isNotification() bool { return q.ended != nil }
 
@@ -166,7 +166,7 @@ func (s *session) serve() error {
 }
 
 // ended is called when the client has closed its side. Requests that came
-// before the end are still answered; whoever waits for the client learns that
+// before the end are still answered; everyone waiting for the client learns that
 // nothing will come.
 func (s *session) ended(err error) {
 	err = s.lastLine(err)
@@ -310,7 +310,7 @@ type dispatcher struct{ *session }
 
 var _ peer.Handler = dispatcher{}
 
-// Message takes a frame that is no control frame. The CLI ignores all but user
+// Message takes a frame that is not a control frame. The CLI ignores all but user
 // messages.
 func (d dispatcher) Message(f wire.Frame) {
 	if f.Type != "user" {
@@ -331,7 +331,7 @@ func prompt(f wire.Frame) (*message.User, error) {
 		var b struct {
 			Role string `json:"role"`
 		}
-		_ = jsonx.Unmarshal(body, &b) // what is no object has no role
+		_ = jsonx.Unmarshal(body, &b) // what is not an object has no role
 		if b.Role != "user" {
 			return nil, fmt.Errorf("message role %q, want \"user\"", b.Role)
 		}
@@ -443,9 +443,9 @@ func (s *session) await(before <-chan struct{}) {
 	}
 }
 
-// Fault takes a line that is no frame. What is no JSON ends the session, as it
-// ends the CLI, and so does a line over the limit, which would be missed; JSON
-// that is no object is ignored, and a reply that cannot be read. Of requests,
+// Fault takes a line that is not a frame. What is not JSON ends the session, as it
+// ends the CLI; a line over the limit, which would be missed, also does. JSON
+// that is not an object is ignored, and a reply that cannot be read. Of requests,
 // one without a request is as bad as no JSON, one without an id is served.
 func (d dispatcher) Fault(line []byte, err error) {
 	if missing, ok := errors.AsType[*wire.MissingError](err); ok {

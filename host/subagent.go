@@ -289,7 +289,7 @@ func doing(use *message.ToolUseBlock) string {
 	return verb + " " + path[strings.LastIndex(path, "/")+1:]
 }
 
-// launched is what the model is told of an agent in the background.
+// launched is what the model reads about an agent in the background.
 func (sub *subagent) launched(model string) ToolOutput {
 	return agentOutput("The agent is at work in the background. You will be told when it is done.\nagentId: "+sub.ID, map[string]any{
 		"isAsync": true, "status": "async_launched", "agentId": sub.ID, "description": sub.Description,
@@ -297,7 +297,7 @@ func (sub *subagent) launched(model string) ToolOutput {
 	})
 }
 
-// report is what the model is told of an agent that it has waited for.
+// report is what the model reads about an agent that it has waited for.
 func (sub *subagent) report(text, model string) ToolOutput {
 	usage := sub.taskUsage()
 	sub.mu.Lock()

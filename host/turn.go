@@ -35,7 +35,7 @@ type Turn struct {
 	lines     int  // user lines, each of which the CLI counts as a turn
 	named     bool // the first answer has named the prompts
 	replayed  bool // the prompts were echoed
-	objected  bool // a Stop hook made the agent go on
+	objected  bool // a Stop hook made the agent continue
 	text      string
 	stop      string
 	notes     []string
@@ -404,7 +404,7 @@ func (t *Turn) submit(ctx context.Context) (notices []message.Message, blocked b
 	return notices, true, nil
 }
 
-// stopping asks the Stop hooks; again says that the agent has to go on.
+// stopping asks the Stop hooks; again says that the agent has to continue.
 func (t *Turn) stopping(ctx context.Context) (again bool, err error) {
 	t.mu.Lock()
 	extra := struct {

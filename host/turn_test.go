@@ -93,7 +93,7 @@ func TestServeEndsWhileNobodyReads(t *testing.T) {
 						t.Errorf("Serve = %v, want the cause", err)
 					}
 				case <-time.After(time.Hour):
-					t.Error("Serve goes on after the end of its context")
+					t.Error("Serve continues after the end of its context")
 				}
 			})
 		})

@@ -67,7 +67,7 @@ func (c Content) MarshalJSON() ([]byte, error) {
 }
 
 // What a list may hold. The CLI writes a few blocks, and lists inside of blocks
-// for results of tools only; a list beyond these bounds is no content.
+// for results of tools only; a list beyond these bounds is not content.
 const (
 	maxBlocks  = 10_000
 	maxNesting = 4

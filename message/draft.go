@@ -72,7 +72,7 @@ func (d *Draft) Add(m Message) bool {
 	return false
 }
 
-// maxParts bounds the blocks of one answer: an index is no size to trust.
+// maxParts bounds the blocks of one answer: an index is not a size to trust.
 const maxParts = 10000
 
 func (d *Draft) start(e *StreamEvent) bool {

@@ -29,7 +29,7 @@ func (r *fastReader) content() Content {
 		}
 		out = append(out, b)
 	}
-	return out[:len(out):len(out)] // whoever appends gets a list of their own
+	return out[:len(out):len(out)] // appending makes a new list
 }
 
 // wireContent is content that remembers whether it was a string.
@@ -268,14 +268,14 @@ func (r *fastReader) assistantBody(m *Assistant) {
 	}
 }
 
-// outcomeLine is a User and what the CLI says of its one tool result, in one
+// outcomeLine is a User and what the CLI says about its one tool result, in one
 // allocation.
 type outcomeLine struct {
 	User
 	metas [1]ToolResultMeta
 }
 
-// metas reads what is said of tool results, into the room that there is.
+// metas reads what is said about tool results, into the room that there is.
 func (r *fastReader) metas(list []ToolResultMeta) []ToolResultMeta {
 	if r.Null() {
 		return nil

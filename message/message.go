@@ -42,7 +42,7 @@ func (h *Header) Head() *Header { return h }
 // Decode decodes one line of output. The names type and subtype may appear
 // anywhere in it. Decode keeps raw in the message without copying.
 //
-// Text that is not JSON gives a nil message and an error. So does a user
+// Text that is not JSON gives a nil message and an error, as does a user
 // message, an answer or a piece of one whose type could be read in two ways. A
 // field of an unexpected kind gives a message with everything that fits, and
 // an error that names the field.
@@ -71,7 +71,7 @@ func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	m := newMessage(typ, subtype)
 	var err error
 	switch typ {
-	case typeStream, typeAssistant, typeUser: // may have been told by how they begin
+	case typeStream, typeAssistant, typeUser: // may have been recognised by how they begin
 		err = jsonx.Envelope().Check(raw)
 	}
 	if err == nil {

@@ -140,7 +140,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`{"type":"x","deep":{"a":1,"a":2}}`, `{"type":"assistant","message":{"content":[{"type":"text","text":7},]}}`,
 	} {
 		if m, err := message.Decode([]byte(in)); m != nil || err == nil || jsonx.Mismatch(err) {
-			t.Errorf("Decode(%q) = %v, %v, want no message and an error that is no mismatch", in, m, err)
+			t.Errorf("Decode(%q) = %v, %v, want no message and an error that is not a mismatch", in, m, err)
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestDecodeOddJSON(t *testing.T) {
 	}
 }
 
-// A reader may tell the frequent messages by how they begin: what could be read
+// A reader may recognise frequent messages by how they begin: what could be read
 // in two ways is refused here.
 func TestDecodeAsIsStrict(t *testing.T) {
 	for typ, line := range map[string]string{

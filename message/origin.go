@@ -60,8 +60,8 @@ func (o Origin) MarshalJSON() ([]byte, error) {
 // wireTime is a point in time in the form of ISO 8601, as JavaScript writes it.
 type wireTime struct{ time.Time }
 
-// UnmarshalJSON accepts any string. One that is no time is left in the raw line
-// only: a clock that cannot be read is no reason to report a broken message.
+// UnmarshalJSON accepts any string. One that is not a time is left in the raw line
+// only: a clock that cannot be read does not make a message broken.
 func (t *wireTime) UnmarshalJSON(data []byte) error {
 	var s string
 	if err := jsonx.Unmarshal(data, &s); err != nil {

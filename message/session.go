@@ -197,7 +197,7 @@ func (m CommandLifecycle) MarshalJSON() ([]byte, error) {
 type CommandState string
 
 // The states of a user message. The set is open. The last four are final. A
-// message that had started gets its [Result] just before its final state, also
+// message that had started gets its [Result] just before its final state, even
 // when that is [CommandCancelled]; one that had not started gets no result.
 const (
 	CommandQueued    CommandState = "queued"

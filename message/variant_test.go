@@ -181,8 +181,8 @@ var notices = []variant{
 		&message.AuthStatus{Header: header("auth_status"), IsAuthenticating: true, Output: []string{"o"}, Error: "e"},
 	},
 	{
-		`{"type":"prompt_suggestion","uuid":"u","session_id":"s","suggestion":"go on"}`,
-		&message.PromptSuggestion{Header: header("prompt_suggestion"), Suggestion: "go on"},
+		`{"type":"prompt_suggestion","uuid":"u","session_id":"s","suggestion":"continue"}`,
+		&message.PromptSuggestion{Header: header("prompt_suggestion"), Suggestion: "continue"},
 	},
 	{
 		`{"type":"conversation_reset","uuid":"u","session_id":"s","new_conversation_id":"n","trigger":"clear","user_message_uuid":"p","timestamp":"2026-11-14T23:46:41.692Z"}`,

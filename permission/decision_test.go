@@ -89,7 +89,7 @@ func TestReplyRefuses(t *testing.T) {
 		{"raw with a repeated name", permission.AllowWith(json.RawMessage(`{"a":1,"a":2}`)), `{}`},
 		{"cannot be encoded", permission.AllowWith(func() {}), `{}`},
 		{"emptied", permission.AllowWith(struct{}{}), `{"command":"rm"}`},
-		{"original is no JSON", permission.Allow(), `{"a":`},
+		{"original is not JSON", permission.Allow(), `{"a":`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -168,7 +168,7 @@ func (a *Answers) input() (json.RawMessage, error) {
 }
 
 // object files each answer under the question's text. The text is copied as
-// JSON: decoding and encoding would change text that is no valid Unicode, and
+// JSON: decoding and encoding would change text that is not valid Unicode, and
 // the CLI would no longer find the answer.
 func (a *Answers) object() (json.RawMessage, error) {
 	var in struct {

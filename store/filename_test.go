@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Every name has a file name of its own, also where case does not count, and the
+// Every name has a file name of its own, even where case does not count, and the
 // way back leads to it.
 func FuzzFileName(f *testing.F) {
 	for _, name := range []string{"a", "A", "con", "CON", "nul.x", "a.b", "x@y+z=1:2,3~4", strings.Repeat("Z", maxName)} {

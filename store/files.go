@@ -162,7 +162,7 @@ func (s *FileStore) appendLocked(r *os.Root, name string, commits *os.File, b Ba
 		t.synced = true
 	}
 	if _, again := t.batches[b.ID]; again {
-		// Whoever stored it may have died before it was on the disk.
+		// The process that stored it may have died before it was on the disk.
 		return cmp.Or(s.sync(data), s.sync(commits))
 	}
 	// What this batch adds is noted when it is stored, or not at all.
@@ -225,7 +225,7 @@ func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*
 			f.Close()
 			return nil, fmt.Errorf("claude: store: to lock %s: %w", name+commitsEnd, err)
 		}
-		// Whoever had the lock may have removed the file.
+		// The last holder of the lock may have removed the file.
 		mine, err := f.Stat()
 		there, err2 := r.Stat(name + commitsEnd)
 		if err == nil && err2 == nil && os.SameFile(mine, there) {

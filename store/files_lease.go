@@ -14,7 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/filelock"
 )
 
-// leaseFile is what is kept of a lease, also when nobody has it: the next token
+// leaseFile is what is kept of a lease, even when nobody has it: the next token
 // must be higher.
 type leaseFile struct {
 	Owner string    `json:"owner"`

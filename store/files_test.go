@@ -76,7 +76,7 @@ func TestFilesSurviveKills(t *testing.T) {
 			last := make(chan int, 1)
 			many := rand.IntN(30)
 			go func() {
-				defer func() { enough <- struct{}{} }() // also if it fails
+				defer func() { enough <- struct{}{} }() // even if it fails
 				n := -1
 				for in := bufio.NewScanner(out); in.Scan(); {
 					if _, err := fmt.Sscan(in.Text(), &n); err != nil {

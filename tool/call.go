@@ -86,7 +86,7 @@ func failed(err error) *mcp.CallToolResult {
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
 }
 
-// outcome is what became of a function.
+// outcome is what happened to a function.
 type outcome struct {
 	out any
 	err error

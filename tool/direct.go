@@ -11,7 +11,7 @@ import (
 
 // Most of what a server does is to be called, while a model waits. The way of
 // a call through the MCP SDK leads over three goroutines and decodes and
-// encodes everything several times. So a usual call of a tool of ours is served
+// encodes everything several times. So a usual call of one of our own tools is served
 // here, in the goroutine that brings it, with the same handler and the session
 // of the MCP SDK; a call with anything unusual about it takes the long way.
 // TestDirect holds the two together.
@@ -24,7 +24,7 @@ type usualCall struct {
 	meta      mcp.Meta
 }
 
-// scan reads a message. It reports false for one that is no usual call.
+// scan reads a message. It reports false for one that is not a usual call.
 func (c *usualCall) scan(message json.RawMessage) bool {
 	var s jsonx.Scanner
 	s.Start(message)
@@ -49,7 +49,7 @@ func (c *usualCall) scan(message json.RawMessage) bool {
 	return s.End() && call && c.name != "" && usualID(c.id)
 }
 
-// usualID tells ids that every reader reads in the same way.
+// usualID recognises ids that every reader reads in the same way.
 func usualID(id json.RawMessage) bool {
 	if len(id) == 0 || len(id) > 64 {
 		return false
@@ -96,7 +96,7 @@ func (c *usualCall) metadata(s *jsonx.Scanner) {
 		case s.Peek() == '"':
 			c.meta[key] = s.Text()
 		case s.Peek() == 'n':
-			s.Fail() // null is no token, and no number
+			s.Fail() // null is neither a token nor a number
 		default:
 			c.meta[key] = s.Float()
 		}

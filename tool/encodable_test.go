@@ -131,7 +131,7 @@ func TestNilServer(t *testing.T) {
 	}
 }
 
-// A stack of one call is no part of the failure of another: that goes to the
+// A stack of one call is not part of the failure of another: that goes to the
 // model.
 func TestFaultsAreOnlyLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -257,8 +257,8 @@ func TestRealToolsChangeWhileRunning(t *testing.T) {
 	}
 }
 
-// What a tool returns may be huge, broken or no number, and the session goes
-// on.
+// What a tool returns may be huge, broken or not a number, and the session
+// continues.
 func TestRealOddResults(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "long results in a file")
 	r := realCLI(t, tool.NewServer(

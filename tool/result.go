@@ -110,7 +110,7 @@ func (r *Result) encode() (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	if data[0] != '{' {
-		return nil, fmt.Errorf("the structured content is no JSON object but %s", data[:min(len(data), 20)])
+		return nil, fmt.Errorf("the structured content is not a JSON object but %s", data[:min(len(data), 20)])
 	}
 	result.StructuredContent = data
 	if len(result.Content) == 0 {
@@ -119,7 +119,7 @@ func (r *Result) encode() (*mcp.CallToolResult, error) {
 	return result, nil
 }
 
-// marshal encodes a value of the user's for a model to read: < stays <.
+// marshal encodes a user's value for a model to read: < stays <.
 // A panic in a method of it is an error.
 func marshal(v any) (data json.RawMessage, err error) {
 	defer func() {

@@ -28,7 +28,7 @@ type Server struct {
 func NewServer(tools ...*Tool) *Server {
 	server := mcp.NewServer(&mcp.Implementation{Name: "claude-agent-go", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{
-			Tools: &mcp.ToolCapabilities{ListChanged: true}, // also when there is none yet
+			Tools: &mcp.ToolCapabilities{ListChanged: true}, // even when there is none yet
 		},
 	})
 	s := &Server{mounted: mount(server), tools: make(map[string]*Tool)}

@@ -120,7 +120,7 @@ func TestResults(t *testing.T) {
 		"bad UTF-8":         `{"content":[{"type":"text","text":"a\ufffdb"}]}`,
 		"nil result":        `{"content":[]}`,
 		"result":            `{"content":[{"type":"text","text":"see"},{"type":"image","mimeType":"image/png","data":"iVA="},{"type":"resource","resource":{"uri":"db://1","mimeType":"text/plain","text":"row"}}],"structuredContent":{"x":2}}`,
-		"structured number": `{"content":[{"type":"text","text":"the structured content is no JSON object but 7"}],"isError":true}`,
+		"structured number": `{"content":[{"type":"text","text":"the structured content is not a JSON object but 7"}],"isError":true}`,
 		"sdk":               `{"content":[{"type":"text","text":"c"}]}`,
 	}
 	for name, one := range tools {
@@ -269,8 +269,8 @@ func TestUnusableTools(t *testing.T) {
 		"is nil":                   tool.NewServer(nil),
 		"the function is nil":      tool.NewServer(tool.New("a", "", none)),
 		"another one of this name": tool.NewServer(tool.New("a", "", f), tool.New("a", "", f)),
-		`tool "n": int is no JSON object: use a struct or a map`: tool.NewServer(tool.New("n", "", func(context.Context, int) (string, error) { return "", nil })),
-		`field C: chan int cannot be JSON`:                       tool.NewServer(tool.New("c", "", func(context.Context, struct{ C chan int }) (string, error) { return "", nil })),
+		`tool "n": int is not a JSON object: use a struct or a map`: tool.NewServer(tool.New("n", "", func(context.Context, int) (string, error) { return "", nil })),
+		`field C: chan int cannot be JSON`:                          tool.NewServer(tool.New("c", "", func(context.Context, struct{ C chan int }) (string, error) { return "", nil })),
 	} {
 		_, err := claude.Connect(t.Context(), &claude.Options{MCPServers: claude.MCPServers{"x": server}, CLIPath: "/nowhere"})
 		if bad, ok := errors.AsType[*claude.OptionError](err); !ok || bad.Field != `MCPServers["x"]` || !strings.Contains(bad.Problem, want) {

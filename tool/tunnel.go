@@ -50,7 +50,7 @@ func (t *tunnel) deliver(ctx context.Context, msg jsonrpc.Message) error {
 	}
 }
 
-// call gives the server a request and waits for its response, also after ctx
+// call gives the server a request and waits for its response, even after ctx
 // has ended: the server is told, and until it answers the call is not over.
 func (t *tunnel) call(ctx context.Context, req *jsonrpc.Request) (*jsonrpc.Response, error) {
 	id := req.ID.Raw()
@@ -177,7 +177,7 @@ func (t *tunnel) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// Write takes what the MCP SDK has for the CLI: responses for those who wait,
+// Write takes what the MCP SDK has for the CLI: responses for waiting callers,
 // everything else goes out of the server's own accord.
 func (t *tunnel) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if response, ok := msg.(*jsonrpc.Response); ok {

@@ -119,7 +119,7 @@ func (a *asker) choices(req *permission.Request, edited bool) (ask, letters stri
 	return "Allow? [y once, n no, e edit] ", "y, n or e"
 }
 
-// unknown says that an answer is none of those that were asked for.
+// unknown says that an answer is not one of the choices.
 func (a *asker) unknown(answer, want string) {
 	text := "Type " + want + "."
 	if answer != "" {

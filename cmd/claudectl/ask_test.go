@@ -152,7 +152,7 @@ func TestAskGivenUp(t *testing.T) {
 	if _, err := a.decide(ctx, bash("make")); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
-	if _, err := w.Write([]byte("y\n")); err != nil { // it is read by whoever waited
+	if _, err := w.Write([]byte("y\n")); err != nil { // the one waiting reads it
 		t.Fatal(err)
 	}
 	late := <-a.keys.lines

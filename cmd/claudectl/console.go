@@ -43,7 +43,7 @@ func (c *console) variable(name string) string {
 	return ""
 }
 
-// printf writes text of ours to standard output. Strings of others must have
+// printf writes our own text to standard output. Strings of others must have
 // gone through clean or line.
 func (c *console) printf(format string, args ...any) {
 	fmt.Fprintf(c.stdout, format, args...)

@@ -149,7 +149,7 @@ func (d *demoCommand) turn(ctx context.Context, view *demoView, session *claude.
 			pieces++
 			if pieces == limit {
 				view.say("interrupt", "that is enough")
-				go func() { _, _ = session.Interrupt(ctx) }() // the result tells whether it worked
+				go func() { _, _ = session.Interrupt(ctx) }() // the result says whether it worked
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// A CLI that tells of a tool call twice ends no program.
+// A CLI that reports a tool call twice does not end the program.
 func TestDemoCallTwice(t *testing.T) {
 	var stdout bytes.Buffer
 	view := newDemoView(newConsole(t.Context(), nil, &stdout, nil, nil))

@@ -60,7 +60,7 @@ func (v *demoView) gap() {
 	}
 }
 
-// label is what stands in front of a line.
+// label comes before a line.
 func (v *demoView) label(who string) string {
 	text := fmt.Sprintf("%10s  ", who)
 	if v.colour {
@@ -133,7 +133,7 @@ func (v *demoView) shown(id string) chan struct{} {
 	return v.called[id]
 }
 
-// announce says that a tool call was shown. A CLI may tell of one twice.
+// announce says that a tool call was shown. A CLI may report one twice.
 func (v *demoView) announce(id string) {
 	shown := v.shown(id)
 	select {

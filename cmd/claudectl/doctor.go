@@ -206,7 +206,7 @@ func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped b
 }
 
 // checkStop ends the session and looks for what is left of its processes. One
-// of them is a helper of ours that does not end by itself.
+// of them is a helper that we started and that does not end by itself.
 func checkStop(session *claude.Session, m mark) finding {
 	before := m.processes()
 	began := time.Now()

@@ -113,7 +113,7 @@ func codeOfStart(err *claude.StartError) exitCode {
 	return exitStart
 }
 
-// codeOfResult tells limits and interrupts from other errors of a turn.
+// codeOfResult separates limits and interrupts from other errors of a turn.
 func codeOfResult(r *message.Result) exitCode {
 	switch r.TerminalReason {
 	case message.EndAbortedStreaming, message.EndAbortedTools:

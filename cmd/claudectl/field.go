@@ -64,7 +64,7 @@ func (f *field) heading() string {
 	return text
 }
 
-// options returns what can be chosen, nil if the field is no choice.
+// options returns what can be chosen, nil if the field is not a choice.
 func (f *field) options() []fieldOption {
 	s := f.selection
 	if f.Type == "array" {

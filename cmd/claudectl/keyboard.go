@@ -10,7 +10,7 @@ import (
 )
 
 // keyboard reads lines that a person types. It reads only when asked to, because
-// a line that was typed before a question is no answer to it. It is for one
+// a line that was typed before a question does not answer it. It is for one
 // goroutine at a time.
 type keyboard struct {
 	stream io.Reader
@@ -42,7 +42,7 @@ func (k *keyboard) forget() {
 	}
 }
 
-// line waits for a line. When the context ends first, the read goes on and its
+// line waits for a line. When the context ends first, the read continues and its
 // line is that of the next call, unless forget is called between.
 func (k *keyboard) line(ctx context.Context) (string, error) {
 	if !k.begun {

@@ -48,7 +48,7 @@ type commands struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
 	c := newConsole(ctx, stdin, stdout, stderr, env)
 	var line commands
-	answered := false // by help or version, which ask to exit and let the parser go on
+	answered := false // by help or version, which ask to exit and let the parser continue
 	parser, err := newParser(&line, c, kong.Exit(func(int) { answered = true }))
 	if err != nil {
 		return c.fail(err)
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // theirs marks what follows the script of fake as the command line of the CLI:
-// its flags are not ours, also if they have the same names.
+// its flags are not ours, even if they have the same names.
 func theirs(args []string) []string {
 	if len(args) < 3 || args[0] != "fake" || strings.HasPrefix(args[1], "-") || args[2] == "--" {
 		return args

@@ -20,7 +20,7 @@ func (o *output) Write(b []byte) (int, error) {
 	n, err := o.stream.Write(b)
 	switch {
 	case errors.Is(err, syscall.EPIPE):
-		o.end(&failure{code: exitPipe}) // as with "| head", which is no fault
+		o.end(&failure{code: exitPipe}) // as with "| head", which is not an error
 	case err != nil:
 		o.end(&failure{exitFailed, fmt.Errorf("standard output: %w", err)})
 	}

@@ -93,7 +93,7 @@ func TestDemoEnded(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			_ = cmd.Wait() // the code tells
+			_ = cmd.Wait() // the exit code is what counts
 			if got := cmd.ProcessState.ExitCode(); got != int(test.code) {
 				t.Errorf("%v, want exit code %d; stderr %q", cmd.ProcessState, test.code, stderr.String())
 			}
@@ -125,7 +125,7 @@ func TestRunInterruptedJSON(t *testing.T) {
 	}
 	for lines.Scan() {
 	}
-	_ = cmd.Wait() // the code tells
+	_ = cmd.Wait() // the exit code is what counts
 	want := `{"error":"interrupted","exit_code":130}` + "\n"
 	if code := cmd.ProcessState.ExitCode(); code != int(exitInterrupted) || stderr.String() != want {
 		t.Errorf("exit code %d, stderr %q, want %d and %q", code, stderr.String(), exitInterrupted, want)

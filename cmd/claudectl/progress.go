@@ -18,7 +18,7 @@ const (
 	costEvery = 3 * time.Second
 )
 
-// progress is what the live line says of a turn. It is safe for concurrent use.
+// progress is what the live line says about a turn. It is safe for concurrent use.
 type progress struct {
 	began time.Time
 
@@ -50,7 +50,7 @@ func (p *progress) add(m message.Message) {
 	}
 }
 
-// count takes the tokens of an answer, which is told of several times.
+// count takes the tokens of an answer, which is reported several times.
 func (p *progress) count(answer string, tokens int) {
 	if answer != p.answer {
 		p.tokens += p.writing

@@ -139,7 +139,7 @@ func (w *window) enter(text string) {
 // was shown.
 func (w *window) exit() (int, string) {
 	w.t.Helper()
-	_ = w.cmd.Wait() // the code tells
+	_ = w.cmd.Wait() // the exit code is what counts
 	<-w.done
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -321,7 +321,7 @@ func TestTerminalCtrlC(t *testing.T) {
 	})
 }
 
-// The live line is cut to the width of the window, also when that changes, and
+// The live line is cut to the width of the window, even when that changes, and
 // there are no colours for those who want none.
 func TestTerminalLiveLine(t *testing.T) {
 	script := `[{"use": [{"name": "mcp__a_server_with_a_long_name__and_a_tool_with_a_long_name", "input": {}}]}]`

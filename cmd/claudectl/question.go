@@ -49,7 +49,7 @@ func (a *asker) option(n int, label, description string) {
 	a.say(a.c.line(text))
 }
 
-// choices reads an answer as numbers of options, nil if it is none.
+// choices reads an answer as numbers of options, nil if it is something else.
 func choices(text string, options int, several bool) []int {
 	var chosen []int
 	for part := range strings.SplitSeq(text, ",") {

@@ -18,7 +18,7 @@ import (
 // recordCommand is "claudectl record".
 type recordCommand struct {
 	Output   string   `short:"o" placeholder:"FILE" complete:"file" help:"Where to write the recording. A file that exists is kept: the name gets a number. By default session-TIME.ndjson here."`
-	Wrapper  string   `placeholder:"FILE" complete:"file" help:"Start nothing, but write a script to FILE that records whoever starts it."`
+	Wrapper  string   `placeholder:"FILE" complete:"file" help:"Start nothing, but write a script to FILE that records every session it is started for."`
 	NoRedact bool     `help:"Do not hide secrets in the recording."`
 	Command  []string `arg:"" passthrough:"" help:"The CLI and its arguments."`
 }
@@ -79,7 +79,8 @@ func (r *recordCommand) Run(c *console) error {
 	return nil
 }
 
-// say tells a person where the recording is, and everybody if it is not whole.
+// say reports to a person where the recording is, and to everybody if it is not
+// whole.
 // Nothing else may be added to standard error, which is the CLI's.
 func (r *recordCommand) say(c *console, name string, result *tee.Result) {
 	switch {
@@ -131,7 +132,7 @@ func (r *recordCommand) writeWrapper(c *console) error {
 	if name == "" {
 		name = "session.ndjson"
 	}
-	// Whoever starts the script may do so elsewhere.
+	// The script may be started elsewhere.
 	if name, err = filepath.Abs(name); err != nil {
 		return err
 	}

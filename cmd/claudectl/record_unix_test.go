@@ -87,7 +87,7 @@ func TestRecord(t *testing.T) {
 	if err != nil || !strings.Contains(string(data), `"msg":{"n":1}`) || !strings.Contains(string(data), `{"stderr":"oops"}`) || !strings.Contains(string(data), `{"exit_code":9}`) {
 		t.Errorf("%s, %v", data, err)
 	}
-	// An option of the command is not one of ours, and a signal is one.
+	// An option of the command is not ours, and a signal is one.
 	if got := invoke(t, "", "record", "-o", file, "sh", "-c", "echo --help; kill -TERM $$"); got.code != 143 || got.stdout != "--help\n" {
 		t.Errorf("%+v, want 143", got)
 	}

@@ -131,7 +131,7 @@ func (r *renderer) showCall(call *message.ToolCall) {
 	r.note(style, text)
 }
 
-// note shows a line of ours that may hold text of others.
+// note shows our own line, which may hold text of others.
 func (r *renderer) note(style, text string) {
 	if !r.quiet {
 		r.s.note(r.s.style(style, r.c.line(text)))

@@ -24,7 +24,7 @@ func whole(id, text string) string {
 
 const stops = `{"type":"stream_event","event":{"type":"content_block_stop","index":0}}`
 
-// Every answer is shown once, and whole, also when pieces of another one came
+// Every answer is shown once, and whole, even when pieces of another one came
 // before it.
 func TestRenderPieces(t *testing.T) {
 	const broke = "the answer broke off there, and begins anew\n"

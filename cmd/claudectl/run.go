@@ -155,7 +155,7 @@ func (r *runCommand) prompt(c *console) (string, error) {
 			return "", &failure{exitInput, fmt.Errorf("standard input: %w", err)}
 		}
 		if len(data) > promptLimit {
-			return "", &failure{exitFormat, errors.New("standard input: more than 32 MiB, which is no prompt")}
+			return "", &failure{exitFormat, errors.New("standard input: more than 32 MiB, which is too long for a prompt")}
 		}
 		text = string(data)
 	}
@@ -229,7 +229,7 @@ func readSchema(path string) (json.RawMessage, error) {
 	var object map[string]json.RawMessage
 	switch err := json.Unmarshal(data, &object); {
 	case err != nil && json.Valid(data), err == nil && object == nil:
-		return nil, &failure{exitFormat, fmt.Errorf("%s: no JSON Schema: it is no object", path)}
+		return nil, &failure{exitFormat, fmt.Errorf("%s: not a JSON Schema: it is not an object", path)}
 	case err != nil:
 		return nil, &failure{exitFormat, fmt.Errorf("%s: no JSON Schema: %w", path, err)}
 	}

@@ -73,7 +73,7 @@ func TestRunPiped(t *testing.T) {
 		last := ""
 		for line := range strings.Lines(got.stdout) {
 			if !json.Valid([]byte(line)) {
-				t.Errorf("%q is no JSON", line)
+				t.Errorf("%q is not JSON", line)
 			}
 			last = line
 		}
@@ -86,8 +86,8 @@ func TestRunPiped(t *testing.T) {
 	})
 }
 
-// A secret is hidden also where a line is cut inside it, and where only the name
-// of the member tells.
+// A secret is hidden even where a line is cut inside it, and where only the name
+// of the member gives it away.
 func TestRunHides(t *testing.T) {
 	long := strings.Repeat("x", briefWidth-10)
 	cli := fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "`+long+` the-secret-of-tests"}}, {"name": "mcp__a__b", "input": {"password": "swordfish"}}]}, "Done."]`)
@@ -155,7 +155,7 @@ func TestBadInput(t *testing.T) {
 		{"broken recording", []string{"fake", path("broken.ndjson")}, exitFormat, "line 2"},
 		{"missing schema", []string{"run", "--schema", path("none"), "x"}, exitInput, "no such file"},
 		{"broken schema", []string{"run", "--schema", path("plain"), "x"}, exitFormat, "no JSON Schema"},
-		{"schema that is a list", []string{"run", "--schema", path("broken.json"), "x"}, exitFormat, "it is no object"},
+		{"schema that is a list", []string{"run", "--schema", path("broken.json"), "x"}, exitFormat, "it is not an object"},
 		{"unknown CLI", []string{"run", "--cli", path("none"), "x"}, exitNotFound, "not found"},
 		{"no CLI", []string{"run", "--cli", "claude-of-tests", "x"}, exitNotFound, "or name it in --cli"},
 		{"not executable", []string{"run", "--cli", path("plain"), "x"}, exitStart, "not an executable"},

@@ -77,7 +77,7 @@ func (s *screen) print(do func()) {
 	do()
 }
 
-// tell writes text at once, also while a question is open: it is for the
+// tell writes text at once, even while a question is open: it is for the
 // question itself.
 func (s *screen) tell(text string) {
 	s.mu.Lock()
@@ -124,7 +124,7 @@ func (s *screen) lend(lent bool) {
 
 // lateKeys is how long a key may have been pressed for the program that had the
 // terminal. Its signal goes to both at once: that program may have ended by it
-// before we are told of it.
+// before we learn about it.
 const lateKeys = time.Second
 
 func (s *screen) isLent() bool {

@@ -42,7 +42,7 @@ func (v *verdicts) watch(decide permission.Func) permission.Func {
 	}
 }
 
-// add takes what a message says of calls that were denied without a question: by
+// add takes what a message says about calls that were denied without a question: by
 // a rule, a mode or a hook.
 func (v *verdicts) add(m message.Message) {
 	v.mu.Lock()

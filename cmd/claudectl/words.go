@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inspect"
 )
 
-// optionFlags names the flag that sets an option of the SDK. Whoever uses this
+// optionFlags names the flag that sets an option of the SDK. Anyone who uses this
 // program knows flags, and not fields of Go.
 var optionFlags = map[string]string{
 	"AddDirs":         "--add-dir",

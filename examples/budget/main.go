@@ -35,7 +35,7 @@ func run(ctx context.Context, w io.Writer, prompts []string, limit float64, cli 
 	for _, prompt := range prompts {
 		res, err := s.Ask(ctx, prompt)
 		if res != nil {
-			spent.Add(res) // what fails costs, too
+			spent.Add(res) // a failed turn also costs
 			fmt.Fprintf(w, "%s: $%.2f, in total $%.2f\n", prompt, spent.TurnUSD, spent.TotalUSD)
 		}
 		if failed, ok := errors.AsType[*claude.ResultError](err); ok {
@@ -51,7 +51,7 @@ func run(ctx context.Context, w io.Writer, prompts []string, limit float64, cli 
 	return nil
 }
 
-// explain says what ended a turn. Subtype tells limits from other failures.
+// explain says what ended a turn: Subtype separates limits from other failures.
 func explain(res *message.Result) error {
 	switch res.Subtype {
 	case message.ResultErrorMaxBudget:

@@ -34,7 +34,7 @@ func run(ctx context.Context, in io.Reader, w io.Writer, cli claude.Transport) e
 			return err
 		}
 	}
-	fmt.Fprintf(w, "\nGo on later with Options{Resume: %q}.\n", s.ID())
+	fmt.Fprintf(w, "\nContinue later with Options{Resume: %q}.\n", s.ID())
 	return lines.Err()
 }
 

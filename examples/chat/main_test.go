@@ -16,7 +16,7 @@ func TestChat(t *testing.T) {
 	if err := run(t.Context(), in, &out, cli); err != nil {
 		t.Fatal(err)
 	}
-	want := "> scripted was asked: I am Ada.\n> \n> opus was asked: Who am I?\n> \nGo on later with"
+	want := "> scripted was asked: I am Ada.\n> \n> opus was asked: Who am I?\n> \nContinue later with"
 	if got := out.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

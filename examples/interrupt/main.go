@@ -36,7 +36,7 @@ func stop(ctx context.Context, s *claude.Session, w io.Writer) error {
 	for msg, err := range s.Run(ctx, "Count to a thousand, in words") {
 		if failed, ok := errors.AsType[*claude.ResultError](err); ok {
 			fmt.Fprintln(w, "ended:", failed.Result.TerminalReason)
-			return nil // the session goes on
+			return nil // the session continues
 		} else if err != nil {
 			return err
 		}

@@ -27,7 +27,7 @@ func newServer(cli claude.Transport) http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux) // other sites may not post here
 }
 
-// ask runs the prompt in the body. When the page goes away, so does the CLI.
+// ask runs the prompt in the body. When the page goes away, the CLI ends.
 func (s *server) ask(w http.ResponseWriter, r *http.Request) {
 	prompt, ok := body(w, r)
 	if !ok {

@@ -35,7 +35,8 @@ type conversations struct {
 // conversation by its id.
 type key struct{ user, id string }
 
-// conversation is one that is awake. Whoever has set busy owns the session.
+// conversation is one that is awake. The request that has set busy owns the
+// session.
 type conversation struct {
 	busy    bool
 	session *claude.Session // nil until it is started

@@ -40,7 +40,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// A failure of the API is no reason to try again here: the CLI already has.
+// Don't try again here when the API fails: the CLI already has.
 func TestOverloaded(t *testing.T) {
 	cli := claudetest.New(claudetest.Fail(529, "overloaded_error", "Overloaded").Forever())
 	_, err := summarize(t.Context(), "go.mod", claude.Options{Transport: cli})

@@ -38,7 +38,8 @@ type Receipt struct {
 	Left int `json:"left"`
 }
 
-// Sell is a tool. An error is no accident: the model reads it and goes on.
+// Sell is a tool. An error is an answer as well: the model reads it and
+// continues.
 func (s *Shop) Sell(_ context.Context, in Order) (Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

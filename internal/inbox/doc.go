@@ -4,7 +4,7 @@
 //
 // # Turns are not sends
 //
-// Every prompt carries an id of ours. A turn begins with system/init and ends
+// Every prompt carries an id that we chose. A turn begins with system/init and ends
 // with its result; the frames in between belong to it by position. A result
 // ends the prompts it names: several when the CLI merged them into one turn,
 // none for a turn that a background task started. A prompt can also end without

@@ -65,7 +65,7 @@ const (
 	Answered       // it was answered before, in another process
 )
 
-// Ends tells whether and how a prompt ends with the frame.
+// Ends says whether and how a prompt ends with the frame.
 func (it *Item) Ends(id string) End {
 	if it.end != nil && slices.ContainsFunc(it.end.prompts, func(p *prompt) bool { return p.id == id }) {
 		return it.end.how

@@ -200,7 +200,7 @@ func TestTurns(t *testing.T) {
 			"init; abandoned x in standing 2; init; result ends y"},
 		{"abandoned while queued behind another turn", "send:x life:x=queued init: say:bg drop:x say:bg2 result: life:x=cancelled say:after",
 			"abandoned x in standing 0; init; bg; bg2; result; after"},
-		{"abandoned while queued, starts all the same", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
+		{"abandoned while queued, starts anyway", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
 			"abandoned x in standing 0; begun; after"},
 		{"abandoned while queued, starts, and is told of twice", "send:x life:x=queued drop:x init:x life:x=started result:x",
 			"abandoned x in standing 0; begun"},

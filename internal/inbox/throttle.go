@@ -9,7 +9,7 @@ const throttleTimeout = 5 * time.Millisecond
 // that is at work. Without it a reader that is faster than the program's loop
 // would pass the bound although the loop never stops to read: partial messages
 // would be dropped, or the session would end. A consumer that takes nothing is
-// not waited for again until it does: control goes on whatever the program
+// not waited for again until it does: control continues whatever the program
 // does.
 func (b *Inbox) Throttle() {
 	if !b.readerIsAhead() {

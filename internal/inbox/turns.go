@@ -32,7 +32,7 @@ type turn struct {
 }
 
 // discarded reports whether nobody wants the turn's frames any more. A turn
-// that has no prompt of ours is everybody's.
+// that answers none of our prompts is everybody's.
 func (t *turn) discarded() bool {
 	return t != nil && len(t.prompts) > 0 && !slices.ContainsFunc(t.prompts, (*prompt).wanted)
 }

@@ -37,11 +37,11 @@ func word(w string) string {
 func TestIdle(t *testing.T) {
 	tests := []struct{ name, script string }{
 		{"no agent", "state:running init:x result:x| state:idle"},
-		{"no agent, nothing said of states", "init:x result:x|"},
+		{"no agent, nothing said about states", "init:x result:x|"},
 		{"a shell command", "state:running init:x tasks:bash result:x| state:idle tasks: state:running init: result: state:idle"},
 		{"one agent", "state:running init:x tasks:agent result:x tasks: init: result: state:idle|"},
 		{"ended before the result", "state:running init:x tasks:agent tasks: result:x init: result: state:idle|"},
-		{"ended before the result, which told of it", "state:running init:x tasks:agent tasks: result:x state:idle|"},
+		{"ended before the result, which reported it", "state:running init:x tasks:agent tasks: result:x state:idle|"},
 		{"three agents", "state:running init:x tasks:agent+agent+agent result:x tasks:agent init: result: tasks: init: result: init: result: state:idle|"},
 		{"a workflow and a shell command", "state:running init:x tasks:workflow+bash result:x tasks:bash init: result: state:idle|"},
 		{"an agent asks", "state:running init:x tasks:agent result:x state:requires_action state:running tasks: init: result: state:idle|"},
@@ -49,8 +49,8 @@ func TestIdle(t *testing.T) {
 		{"an agent of an earlier prompt", "state:running tasks:agent init:x result:x tasks: init: result: state:idle|"},
 		{"listed before the first state", "tasks:agent state:running init:x result:x tasks: init: result: state:idle|"},
 		{"idle, although an agent is listed", "state:running init:x tasks:agent result:x state:idle|"},
-		{"one agent, nothing said of states", "init:x tasks:agent result:x tasks:|"},
-		{"answered, nothing said of states", "init:x tasks:agent result:x init: tasks: result:|"},
+		{"one agent, nothing said about states", "init:x tasks:agent result:x tasks:|"},
+		{"answered, nothing said about states", "init:x tasks:agent result:x init: tasks: result:|"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package inspect reads the recording of a session and tells what happened in
+// Package inspect reads the recording of a session and shows what happened in
 // it: who said what and when, which request was answered how fast, which was
 // not, what a turn cost, and what in it this module does not know.
 //

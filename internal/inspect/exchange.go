@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Outcome is what became of a request.
+// Outcome is what happened to a request.
 type Outcome string
 
 // The outcomes of a request.

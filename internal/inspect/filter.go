@@ -20,7 +20,7 @@ type Filter struct {
 	Turn int
 	// Text stands somewhere in the frame; case does not count.
 	Text string
-	// Errors wants frames that are, or tell of, an error: among them requests
+	// Errors wants frames that are, or report, an error: among them requests
 	// that nobody answered.
 	Errors bool
 }

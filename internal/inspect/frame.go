@@ -57,9 +57,9 @@ type Frame struct {
 	LatencyMS *float64 `json:"latency_ms,omitzero"`
 	// Unknown lists the members that the typed decoders do not know.
 	Unknown []string `json:"unknown,omitzero"`
-	// Msg is the message without secrets, nil for a line that is no JSON.
+	// Msg is the message without secrets, nil for a line that is not JSON.
 	Msg json.RawMessage `json:"msg,omitzero"`
-	// Text is the beginning of a line that is no JSON.
+	// Text is the beginning of a line that is not JSON.
 	Text string `json:"text,omitzero"`
 }
 

@@ -180,7 +180,7 @@ func (v *viewer) cut(format string, args ...any) {
 	v.cuts = append(v.cuts, fmt.Sprintf(format, args...))
 }
 
-// take returns as much of a text as may be shown, and what to say of the rest.
+// take returns as much of a text as may be shown, and what to say about the rest.
 func (v *viewer) take(text string) (shown, cut string) {
 	shown = head(text, max(min(v.limits.Text, v.left), 0))
 	v.left -= len(shown)

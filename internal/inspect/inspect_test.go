@@ -191,7 +191,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// A file that is no recording is one error that says why.
+// A file that is not a recording is one error that says why.
 func TestNoRecording(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                  "not a recording: it is empty",
@@ -314,7 +314,7 @@ func TestFilter(t *testing.T) {
 	rep := recorded(t, "g01_control_requests")
 	rep.Keep(inspect.Filter{Errors: true})
 	if !slices.ContainsFunc(rep.Frames, func(f *inspect.Frame) bool { return f.RequestID == "req_23" }) {
-		t.Error("a request that nobody answered is no error")
+		t.Error("a request that nobody answered is not an error")
 	}
 }
 

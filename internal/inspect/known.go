@@ -45,7 +45,7 @@ type verdict int
 const (
 	unseen  verdict = iota
 	unknown         // nobody decodes it
-	opaque          // kept as it is: whatever stands in it is nobody's business
+	opaque          // kept as it is: what is in it is not looked at
 	object          // an object whose members are known or not
 	table           // an object whose names are free
 	list

@@ -17,7 +17,7 @@ func markdown(text string) template.HTML {
 	for m.at < len(m.lines) {
 		m.block()
 	}
-	return template.HTML(m.out.String()) // only escaped text and tags of ours
+	return template.HTML(m.out.String()) // only escaped text and our own tags
 }
 
 type markdownWriter struct {

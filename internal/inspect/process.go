@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// aboutProcess is what recorders say of the process. One line may say several
+// aboutProcess is what recorders say about the process. One line may say several
 // of these: some recorders write the exit code and all of stderr together.
 type aboutProcess struct {
 	Args []string `json:"argv"`
@@ -18,7 +18,7 @@ type aboutProcess struct {
 	Lost   int64           `json:"lost_bytes"`
 }
 
-// process takes what is said of the process itself.
+// process takes what is said about the process itself.
 func (b *builder) process(f *Frame) {
 	var said aboutProcess
 	_ = jsonx.Unmarshal(f.Msg, &said) // whatever fits

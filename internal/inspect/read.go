@@ -22,7 +22,7 @@ type Options struct {
 	// Source names the recording in the report.
 	Source string
 	// Secrets are hidden, besides those that are known by form and by name.
-	// [Read] adds what the recording itself tells to be secret.
+	// [Read] adds what the recording itself marks as secret.
 	Secrets *secret.Set
 	// ShowSecrets hides nothing.
 	ShowSecrets bool
@@ -30,7 +30,7 @@ type Options struct {
 	Compare bool
 }
 
-// FormatError says that a file is no recording.
+// FormatError says that a file is not a recording.
 type FormatError struct {
 	Line int
 	Err  error

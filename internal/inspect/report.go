@@ -4,7 +4,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Report is what a recording tells.
+// Report is what a recording shows.
 type Report struct {
 	// Title is that of the session, or else its first prompt.
 	Title string `json:"title,omitzero"`
@@ -38,11 +38,11 @@ type Summary struct {
 	Args []string `json:"argv,omitzero"`
 	// ExitCode is nil when the recording does not tell.
 	ExitCode *int `json:"exit_code,omitzero"`
-	// Exit says how the process ended, also where there is no code.
+	// Exit says how the process ended, even where there is no code.
 	Exit string `json:"exit,omitzero"`
 	// ModelNames are all models that were named, the first one first.
 	ModelNames []string `json:"model_names,omitzero"`
-	// Version, Model, Cwd and SessionID are what the CLI said of itself.
+	// Version, Model, Cwd and SessionID are what the CLI said about itself.
 	Version   string `json:"version,omitzero"`
 	Model     string `json:"model,omitzero"`
 	Cwd       string `json:"cwd,omitzero"`
@@ -62,7 +62,7 @@ type Summary struct {
 	Cancelled   int `json:"cancelled"`
 	FailedCalls int `json:"requests_failed"`
 
-	// CostUSD, Tokens and ModelCalls are what the results tell of.
+	// CostUSD, Tokens and ModelCalls are what the results report.
 	CostUSD    float64           `json:"cost_usd"`
 	Tokens     Tokens            `json:"tokens"`
 	ModelCalls int               `json:"model_calls"`

@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// Survey is what many recordings hold that this build does not know. It tells
+// Survey is what many recordings hold that this build does not know. It shows
 // when the CLI has grown, and nothing of what was said: it has names, no values.
 type Survey struct {
 	// Recordings and Lines are how many were read.

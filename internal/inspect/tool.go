@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// Tool is a tool call, what was asked about it and what came of it.
+// Tool is a tool call, what was asked about it and how it ended.
 type Tool struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`

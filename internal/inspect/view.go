@@ -24,7 +24,7 @@ type itemView struct {
 	Kind             ItemKind
 	Class            Kind // for filters
 	Line, Turn       int
-	Suffix           string // tells items of one line apart
+	Suffix           string // distinguishes items of one line
 	Dir              claudetest.Dir
 	Clock            string
 	Agent            string

@@ -88,7 +88,7 @@ func TestFindings(t *testing.T) {
 		last = at
 	}
 	if !strings.Contains(page, "<title>Fix it.</title>") {
-		t.Error("without a title the first prompt is none")
+		t.Error("without a title the first prompt is missing")
 	}
 	all, err := inspect.Read(bytes.NewReader(sample(t)), nil)
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 
 // A gate decides about a value that somebody else acts on. Readers of JSON
 // differ: some take the first of two equal names and some the last, and some do
-// not tell "path" from "PATH". So what a gate reads must have one meaning for
+// not distinguish "path" and "PATH". So what a gate reads must have one meaning for
 // all of them.
 
 // Unambiguous refuses a value in which an object, at any level, has a name twice
-// or two names that differ only in case. What is no JSON is refused, too.
+// or two names that differ only in case. What is not JSON is also refused.
 func Unambiguous(data []byte) error {
 	var s Scanner
 	s.Start(data)
@@ -85,7 +85,7 @@ func fold(text string) string {
 	}, text)
 }
 
-// UnmarshalExact decodes a value of the user's into v as encoding/json does,
+// UnmarshalExact decodes a user's value into v as encoding/json does,
 // with two differences: names match exactly, and a value that readers could
 // disagree about is refused. That is one with a repeated name or with names that
 // differ only in case, and one with a name that encoding/json would take for

@@ -112,7 +112,7 @@ func TestUnmarshalExact(t *testing.T) {
 		t.Errorf("what is there already becomes %+v, %v", kept, err)
 	}
 	if err := jsonx.UnmarshalExact([]byte(`{}`), target{}); err == nil {
-		t.Error("decoded into a value that is no pointer")
+		t.Error("decoded into a value that is not a pointer")
 	}
 	var anything map[string]any
 	if err := jsonx.UnmarshalExact([]byte(`{"PATH":"a","b":1}`), &anything); err != nil || len(anything) != 2 {

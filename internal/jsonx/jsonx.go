@@ -37,14 +37,14 @@ func Marshal(v any) ([]byte, error) {
 
 // Unmarshal decodes data into v. When a field does not fit its Go type, every
 // field that does fit is still filled and the error names the one that did
-// not; [Mismatch] tells such an error from text that is no JSON at all.
+// not; [Mismatch] separates such an error from text that is not JSON at all.
 func Unmarshal(data []byte, v any) error {
 	err := UnmarshalWhole(data, v)
 	if !Mismatch(err) {
 		return err
 	}
-	// The first attempt stops at the first mismatch. The legacy semantics go
-	// on; they cost about twice the time, so they are the second attempt only.
+	// The first attempt stops at the first mismatch. The legacy semantics
+	// continue; they cost about twice the time, so they are the second attempt only.
 	return json.Unmarshal(data, v,
 		jsontext.AllowInvalidUTF8(true),
 		jsonv1.ReportErrorsWithLegacySemantics(true))
@@ -90,7 +90,7 @@ func AppendText(b []byte, text string) []byte {
 	for i := range len(text) {
 		if c := text[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			quoted, err := jsontext.AppendQuote(b, text)
-			if err != nil { // it holds bytes that are no UTF-8
+			if err != nil { // it holds bytes that are not UTF-8
 				quoted, _ = jsontext.AppendQuote(b, strings.ToValidUTF8(text, "\ufffd"))
 			}
 			return quoted

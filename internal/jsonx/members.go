@@ -216,7 +216,7 @@ const (
 
 var bracket = [256]byte{'"': quote, '{': opening, '[': opening, '}': closing, ']': closing}
 
-// text moves past a string. It tells whether there are no escapes in it.
+// text moves past a string. It reports whether there are no escapes in it.
 func (m *Members) text() (plain bool, err error) {
 	if m.peek() != '"' {
 		return false, m.bad("string expected")
@@ -230,8 +230,8 @@ func (m *Members) text() (plain bool, err error) {
 }
 
 // closingQuote finds the end of a string from i on, -1 if there is none, and
-// tells whether there are no escapes before it. What is escaped is looked at by
-// whoever reads the value.
+// reports whether there are no escapes before it. What is escaped is looked at by
+// the reader of the value.
 func closingQuote(data []byte, i int) (end int, plain bool) {
 	begin := i
 	plain = true

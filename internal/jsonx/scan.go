@@ -14,7 +14,7 @@ const (
 	scanSize  = 1 << 30
 )
 
-// Short texts of one input share an allocation. It is small, because whoever
+// Short texts of one input share an allocation. It is small, because anyone who
 // keeps one of them keeps all.
 const (
 	shortText  = 96
@@ -28,7 +28,7 @@ const (
 // names that differ only in case, broken UTF-8 and stray characters are among
 // the unusual.
 //
-// Methods of a Scanner that has failed return zero values; OK tells. What they
+// Methods of a Scanner that has failed return zero values; see OK. What they
 // return of the data's texts are copies.
 type Scanner struct {
 	data   []byte

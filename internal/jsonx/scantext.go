@@ -90,7 +90,7 @@ func odd(w uint64) uint64 {
 }
 
 // run finds the next character from i on that does not mean itself: a quote, a
-// backslash or a control character; 0 at the end of the data. It tells whether
+// backslash or a control character; 0 at the end of the data. It reports whether
 // there is nothing but ASCII before it.
 func run(data []byte, i int) (end int, c byte, ascii bool) {
 	var high uint64
@@ -113,7 +113,7 @@ func run(data []byte, i int) (end int, c byte, ascii bool) {
 	return i, 0, false
 }
 
-// string moves past a string. It tells whether there are no escapes in it, and
+// string moves past a string. It reports whether there are no escapes in it, and
 // nothing but ASCII. Control characters are not allowed.
 func (s *Scanner) string() (plain, ascii bool) {
 	if s.failed || s.byte() != '"' {
@@ -269,7 +269,7 @@ func (s *Scanner) likely(i int) int {
 }
 
 // escape reads the escape that text begins with, and how long it is; 0 for one
-// that is no escape, or half of a pair.
+// that is not an escape, or half of a pair.
 func escape(text []byte) (r rune, n int) {
 	if len(text) < 2 {
 		return 0, 0

@@ -53,7 +53,7 @@ func (s *Strict) Note(name []byte) error {
 	return nil
 }
 
-// Check takes all names of an object. What is no object is refused, too.
+// Check takes all names of an object. What is not an object is also refused.
 func (s Strict) Check(object []byte) error {
 	m, err := Walk(object)
 	for err == nil {

@@ -2,7 +2,7 @@ package jsonx
 
 import "bytes"
 
-// Place says where a text or a number stands in its JSON.
+// Place says where a text or a number is in its JSON.
 type Place struct {
 	// Name says that the text is the name of a member.
 	Name bool

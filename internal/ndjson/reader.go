@@ -34,7 +34,7 @@ const (
 const DefaultLimit = 64 << 20
 
 // TooLongError reports a line over the limit. The Reader has drained it
-// without keeping it; the next call goes on with the line after it. Its text
+// without keeping it; the next call continues with the line after it. Its text
 // holds nothing of the line, which may be confidential; Head does.
 type TooLongError struct {
 	Size int64  // whole length of the line
@@ -46,7 +46,7 @@ func (e *TooLongError) Error() string {
 }
 
 // TruncatedError reports that the stream ended in the middle of a line, or with
-// a line that lacks nothing but its line feed: only whoever knows how the stream
+// a line that lacks nothing but its line feed: only a caller that knows how the stream
 // ended, and what a line may hold, can tell.
 type TruncatedError struct {
 	Size int64
@@ -69,8 +69,8 @@ type Reader struct {
 	// come at once they share the buffer instead of being copied, and all memory that was read with them lives
 	// as long as one of them does: at most twice their own length, see Retained.
 	ShortLived func(line []byte) bool
-	// BeforeRead, if set, is called before each read of the stream: whoever was to
-	// be told of the lines so far should be told now, because the next may be
+	// BeforeRead, if set, is called before each read of the stream: anyone
+	// waiting for the lines so far should get them now, because the next may be
 	// long in coming.
 	BeforeRead func()
 

@@ -10,7 +10,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/ndjson"
 )
 
-// short tells the lines that tests share.
+// short recognises the lines that tests share.
 func short(line []byte) bool { return len(line) < 1000 }
 
 // numbered are lines of a size, each with its number at both ends.
@@ -92,7 +92,7 @@ func (m *mixed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What lines retain is what Retained says, also when little of each read is kept.
+// What lines retain is what Retained says, even when little of each read is kept.
 func TestReaderRetained(t *testing.T) {
 	long := func(n int) []byte { return append(bytes.Repeat([]byte("x"), n), '\n') }
 	few, _ := numbered(0, 1, 250)

@@ -45,7 +45,7 @@ func NewWriter(dst io.Writer) *Writer {
 // owns line from then on.
 //
 // When ctx ends first, Write returns its cause: together with ErrNotBegun if
-// nothing was written; otherwise the one call goes on, and the line is written
+// nothing was written; otherwise the one call continues, and the line is written
 // whole or kills the stream. After a failed or short write the stream is dead, because the peer
 // may have half a line, and every later Write returns that error.
 func (w *Writer) Write(ctx context.Context, line []byte) error {

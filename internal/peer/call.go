@@ -55,7 +55,7 @@ type Call struct {
 	AwaitCancelNotice bool          // the cancel notice stands on the stream before Call returns
 }
 
-// errOwnTimeout is the cause by which a call's own limit is told from its
+// errOwnTimeout is the cause by which a call's own limit is distinguished from its
 // caller's deadline.
 var errOwnTimeout = errors.New("call timed out")
 
@@ -214,7 +214,7 @@ func (p *Peer) deliverReply(f wire.Frame) {
 	case own && n < issued:
 		p.cfg.Log.Debug("late reply dropped", "request_id", r.ID.String())
 	case !own && p.cfg.EchoesReplies:
-		p.cfg.Log.Debug("reply of ours came back", "request_id", r.ID.String())
+		p.cfg.Log.Debug("our own reply came back", "request_id", r.ID.String())
 	default:
 		p.cfg.Log.Warn("orphan reply dropped", "request_id", r.ID.String())
 	}

@@ -11,7 +11,7 @@
 //
 // Each incoming request is handled in a goroutine that does nothing else, with
 // a context that ends when the request is cancelled by the other side or the
-// peer closes. It is answered at most once, whoever is first: the handler, a
+// peer closes. It is answered at most once, by the first of: the handler, a
 // timer of the handler's, a cancel (which forbids any answer), or the close.
 //
 // Callers of [Peer.Call] write from their own goroutine and wait for the

@@ -112,9 +112,9 @@ func TestIDsOfTheTwoSidesAreApart(t *testing.T) {
 		far.send(request("req_0", "theirs"))
 		synctest.Wait()
 		if n := far.peer.Unanswered(); n != 1 {
-			t.Fatalf("%d unanswered requests, want 1: the id of a call of ours is free for theirs", n)
+			t.Fatalf("%d unanswered requests, want 1: the id of our call is free for theirs", n)
 		}
-		far.send(cancelled("req_0")) // of theirs
+		far.send(cancelled("req_0")) // their request
 		if err := <-ended; !errors.Is(err, peer.ErrCancelled) {
 			t.Errorf("cause = %v", err)
 		}

@@ -55,7 +55,7 @@ func (in *Incoming) answer(line []byte) (first bool) {
 	}
 	in.peer.update(func(s *state) { s.replying-- })
 	in.peer.cfg.OnSettled()
-	return true // also if the stream broke: there is no other
+	return true // even if the stream broke: there is no other
 }
 
 // Claim takes the right to answer, if nobody has. It is for the writer, when the

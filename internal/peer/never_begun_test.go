@@ -11,7 +11,7 @@ import (
 )
 
 // A call of which nothing was written, because another line took the stream for
-// too long or its payload is no JSON, leaves room for the next.
+// too long or its payload is not JSON, leaves room for the next.
 func TestCallNeverBegunLeavesItsPlace(t *testing.T) {
 	bubble(t, peer.Config{Limits: peer.Limits{Pending: 2}}, func(t *testing.T, far *otherSide) {
 		first := far.call(t.Context(), peer.Call{Subtype: "first"}) // it waits for us to read
@@ -25,7 +25,7 @@ func TestCallNeverBegunLeavesItsPlace(t *testing.T) {
 				t.Errorf("a call that was never begun: %v", got.err)
 			}
 			if _, err := far.peer.Call(t.Context(), peer.Call{Subtype: "odd", Payload: 1}); err == nil || errors.Is(err, peer.ErrTooManyCalls) {
-				t.Errorf("a call with a payload that is no object: %v", err)
+				t.Errorf("a call with a payload that is not an object: %v", err)
 			}
 		}
 		far.expect(request("req_0", "first"))

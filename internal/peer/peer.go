@@ -35,7 +35,7 @@ func (l Limits) withDefaults() Limits {
 // Handler is what a side of the protocol does with what it receives. Message,
 // Accept and Fault are called by the reader and must return at once.
 type Handler interface {
-	// Message takes a frame that is no control frame.
+	// Message takes a frame that is not a control frame.
 	Message(wire.Frame)
 	// Accept sees each incoming request before it is handled.
 	Accept(wire.Request)
@@ -45,7 +45,7 @@ type Handler interface {
 	// Refuse answers a request that may not run because too many are running.
 	// It runs no user code.
 	Refuse(*Incoming)
-	// Fault takes a line that is no frame.
+	// Fault takes a line that is not a frame.
 	Fault(line []byte, err error)
 }
 
@@ -186,7 +186,7 @@ func (p *Peer) route(line []byte, held int) (j job, ok bool) {
 	return j, false
 }
 
-// rejectOversized reports a dropped line. A request whose id stands in the head is
+// rejectOversized reports a dropped line. A request whose id is in the head is
 // answered, so that the other side does not wait for ever.
 func (p *Peer) rejectOversized(long *ndjson.TooLongError) {
 	p.cfg.Handler.Fault(long.Head, long)

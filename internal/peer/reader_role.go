@@ -10,12 +10,12 @@ import (
 )
 
 // readerRole is passed between the goroutines that read and handle requests:
-// reading is a role, not a goroutine. Whoever has read a request passes it on and
+// reading is a role, not a goroutine. A goroutine that has read a request passes it on and
 // then handles the request itself. So the reader runs no foreign code, and yet a
 // request is handled at once, where it is at hand; to pass it to another goroutine
 // and to wait for that would take longer than most callbacks do.
 //
-// Whoever is done waits for the role, but only one does: a second one is not
+// A goroutine that is done waits for the role, but only one does: a second one is not
 // needed.
 type readerRole struct {
 	reader  *ndjson.Reader
@@ -88,11 +88,11 @@ func (p *Peer) read() (j job, ok bool, err error) {
 	}
 }
 
-// passReaderRole gives the role of the reader to whoever waits for it, or to a new
+// passReaderRole gives the role of the reader to the goroutine waiting for it, or to a new
 // goroutine.
 func (p *Peer) passReaderRole() {
 	if p.role.waiting.CompareAndSwap(true, false) {
-		p.role.handoff <- struct{}{} // never blocks: whoever ends the waiting has the room
+		p.role.handoff <- struct{}{} // never blocks: the room belongs to the one that ends the waiting
 		return
 	}
 	go p.serve()

@@ -14,7 +14,7 @@ import (
 )
 
 // Requests that come one after the other are handled by the same two
-// goroutines, and reading goes on while any number of them is handled.
+// goroutines, and reading continues while any number of them is handled.
 func TestReadingContinues(t *testing.T) {
 	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		release := make(chan struct{})
@@ -44,7 +44,7 @@ func TestReadingContinues(t *testing.T) {
 }
 
 // The peer may be closed in the moment in which the role of the reader is passed
-// on: somebody reads on to the end all the same.
+// on: somebody reads on to the end anyway.
 func TestCloseWhileReaderRoleIsPassed(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {

@@ -40,7 +40,7 @@
 // # Ending
 //
 // The polite way comes first and belongs to the caller: [Process.CloseWrite],
-// then some patience. [Process.Stop] goes on from there: SIGTERM to the group,
+// then some patience. [Process.Stop] continues from there: SIGTERM to the group,
 // [Command.Term] of patience, SIGKILL to the group. The order matters. The CLI
 // runs shell commands in sessions of their own, out of reach of a group signal;
 // newer ones end them when they handle SIGTERM, and none does when it is killed.
@@ -51,7 +51,7 @@
 // and SIGKILL after [Command.Drain]. Only then is the child collected, so that
 // its number cannot belong to anybody else meanwhile.
 //
-// Every child is reaped, also when nobody calls [Process.Wait].
+// Every child is reaped, even when nobody calls [Process.Wait].
 //
 // # Goroutines
 //

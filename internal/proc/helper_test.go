@@ -138,7 +138,7 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 	}
 }
 
-// eventually looks again and again until ok, for states that no event tells.
+// eventually looks again and again until ok, for states that no event reports.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(20 * time.Second)

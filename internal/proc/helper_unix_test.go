@@ -125,7 +125,7 @@ func spawn(mode string, how ...spawnOption) int {
 	return cmd.Process.Pid
 }
 
-// starve lets Start run out of descriptors and says what became of it.
+// starve lets Start run out of descriptors and says what happened.
 func starve() {
 	count := func() int {
 		open, _ := os.ReadDir("/proc/self/fd")

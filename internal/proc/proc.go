@@ -63,7 +63,7 @@ type Command struct {
 	// Term is the time from SIGTERM to SIGKILL. Kill bounds the wait after
 	// SIGKILL. Drain is the patience with what the child leaves behind: for
 	// processes from SIGTERM to SIGKILL, and for pipes that somebody else still
-	// holds open. Zero is the default; a negative value is no patience.
+	// holds open. Zero is the default; a negative value means no patience.
 	Term, Kill, Drain time.Duration
 }
 

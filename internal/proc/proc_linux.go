@@ -33,7 +33,7 @@ func awaitExit(pid int) bool {
 // endLeftovers ends what is left of the child's group, and what carries its mark in
 // whatever session: SIGTERM, and SIGKILL to what is there when the patience is
 // over. The child has exited and is not collected, so the group is still its
-// own. It reports false when something is left when the bound is over, too.
+// own. It reports false when something is still left after the bound.
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	rest := leftovers{}
 	defer rest.release()

@@ -337,7 +337,7 @@ func zombies(t *testing.T) []string {
 // However many start at once, a child has nothing open but its own three
 // pipes.
 func TestChildrenInheritNothing(t *testing.T) {
-	// What the test got from whoever ran it, its children get too.
+	// What the test inherited, its children inherit as well.
 	inherited := make(map[string]bool)
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -55,7 +55,7 @@ func (p *Process) closePipes() {
 	deadline := time.Now().Add(p.drain)
 	p.stderr.SetReadDeadline(deadline)
 	p.in.abandon()
-	// First the log: whoever waits for the end may take the logger away.
+	// First the log: a caller waiting for the end may take the logger away.
 	p.log.Debug("process exited", "pid", p.PID(), "state", p.state.String())
 	close(p.done)
 

@@ -75,7 +75,7 @@ func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
 	case err != nil:
 		return nil, err
 	case target.Ref != "":
-		return nil, fmt.Errorf("%q is no definition", target.Ref)
+		return nil, fmt.Errorf("%q is not a definition", target.Ref)
 	case target == s:
 		return s, nil
 	}
@@ -379,7 +379,7 @@ func enumerate(s *jsonschema.Schema, values []string) error {
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return fmt.Errorf("enum value %q is no number", value)
+			return fmt.Errorf("enum value %q is not a number", value)
 		}
 		s.Enum = append(s.Enum, n)
 	}

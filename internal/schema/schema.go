@@ -37,18 +37,18 @@ func ForObject(t reflect.Type) (*Schema, error) {
 		root.Type = "object"
 	}
 	if root.Type != "object" {
-		return nil, fmt.Errorf("%v is no JSON object: use a struct or a map", t)
+		return nil, fmt.Errorf("%v is not a JSON object: use a struct or a map", t)
 	}
 	return finish(root)
 }
 
-// wrapper is the one property of an object that stands for a value that is no
-// object.
+// wrapper is the one property of an object that stands for a value that is not
+// an object.
 const wrapper = "value"
 
 // ForAnswer returns the schema of a type for a structured answer, which must
-// be an object: wrapped says that the value stands in the property "value" of
-// one because it is none itself.
+// be an object: wrapped says that the value is in the property "value" of
+// one because it is not an object itself.
 func ForAnswer(t reflect.Type) (s *Schema, wrapped bool, err error) {
 	root, err := infer(t)
 	if err != nil {

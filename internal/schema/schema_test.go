@@ -146,7 +146,7 @@ func TestRefused(t *testing.T) {
 		"func() cannot be JSON":                             struct{ F func() }{},
 		"has keys that cannot be text":                      map[[2]int]string{},
 		"unexpected end of JSON input":                      broken{},
-		"is no number": struct {
+		"is not a number": struct {
 			A int `enum:"x"`
 		}{},
 		"an enum tag needs": struct {

@@ -6,7 +6,7 @@
 // that is killed cannot remove anything. So a folder also holds a file that its
 // owner keeps locked: the system frees the lock when the owner dies, and the
 // next Folder that the same user makes on the machine removes every folder of
-// theirs whose lock is free. Where there are no such locks, on Windows, an open file cannot be
+// that user whose lock is free. Where there are no such locks, on Windows, an open file cannot be
 // removed, which comes to the same.
 //
 // The lock, and not a process number, says who is alive: containers that share

@@ -35,7 +35,7 @@ func abandoned(dir string) bool {
 	if info, err := os.Lstat(dir); err != nil || !private(info) {
 		return false
 	}
-	// Whoever put something else in its place must not make us wait or follow.
+	// Something else in its place must not make us wait or follow.
 	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return false

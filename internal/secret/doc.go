@@ -1,10 +1,10 @@
 // Package secret knows what must not be shown: keys, tokens and passwords.
 //
 // A [Set] holds secrets that somebody named, among them the values of
-// environment variables whose names tell that they are secret ([Tells]). Besides,
+// environment variables whose names say so ([IsSecretName]). Besides,
 // some secrets are known by their form: API keys, bearer tokens, private keys,
-// and what stands after NAME= where NAME tells. Wherever one is found, [Mask]
-// stands in its place.
+// and what follows NAME= where NAME says so. Wherever one is found, [Mask]
+// replaces it.
 //
 // There are six ways to look for them, because texts differ:
 //
@@ -14,7 +14,7 @@
 //   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
 //     escaped, and knows members by their names: the password in
 //     {"password":"..."} has no form. Names of members and numbers are looked
-//     at, too.
+//     at as well.
 //   - [Set.Head] and [Set.HeadJSON] take what is to be cut, and leave no part of
 //     a secret in front of the cut.
 //   - A [Stream] takes text that comes in pieces, and holds back what may be the

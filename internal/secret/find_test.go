@@ -62,8 +62,8 @@ func hidden(text string, values []string) string {
 	return out.String()
 }
 
-// A cut leaves nothing of a secret, wherever it falls, and whatever it is that
-// tells the secret.
+// A cut leaves nothing of a secret, wherever it falls, and however the secret is
+// recognised.
 func TestHead(t *testing.T) {
 	s := secret.FromEnv([]string{"A_KEY=canary-0123456789"})
 	for _, tt := range []struct{ name, text, secret string }{
@@ -89,7 +89,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Of JSON the names tell, too, also in front of a cut.
+// In JSON the names also mark secrets, even before a cut.
 func TestHeadJSON(t *testing.T) {
 	s := secret.FromEnv([]string{"A_KEY=canary-0123456789"})
 	line := `{"apiKey":"abc","n":["canary-0123456789"],"secret":12345,"password":"fish","end":"` + strings.Repeat("y", 100) + `"}`

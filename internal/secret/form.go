@@ -21,8 +21,8 @@ type form struct {
 	shape  *regexp.Regexp
 }
 
-// knownForms are the kinds whose form says enough. "Bearer authentication" is no
-// secret: what stands in the place of one has no digits and is short.
+// knownForms are the kinds whose form says enough. "Bearer authentication" is not
+// a secret: what takes the place of one has no digits and is short.
 var knownForms = [...]form{
 	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z.~+/=-]{7,}[0-9][\w.~+/=-]*|[a-z.~+/=-]{0,6}[0-9][\w.~+/=-]{4,})`)},
 	{"uthorization", regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:basic|token|digest) +([\w.~+/=-]{8,})`)},
@@ -38,11 +38,11 @@ var knownForms = [...]form{
 // assignment is a variable that is set in a text, as a shell does.
 var assignment = regexp.MustCompile(`\b([A-Za-z_][A-Za-z0-9_]*)=("[^"\n]{8,}"|'[^'\n]{8,}'|[^\s"'$;&|)]{8,})`)
 
-// quotedMember is a member of JSON, or of something like it, that stands inside
-// of a text, however often its quotes are escaped there.
+// quotedMember is a member of JSON, or of something like it, inside
+// a text, however often its quotes are escaped there.
 var quotedMember = regexp.MustCompile(`["']([A-Za-z_][\w-]*)\\*["']\s*:\s*\\*["']([^"'\\]{8,})\\*["']`)
 
-// memberSpans returns the values of members whose names tell.
+// memberSpans returns the values of members with secret names.
 func memberSpans(text []byte) []span {
 	if plain(text) || bytes.IndexByte(text, ':') < 0 {
 		return nil
@@ -52,7 +52,7 @@ func memberSpans(text []byte) []span {
 		name := string(text[m[2]:m[3]])
 		// Variables are in capitals and headers have dashes; other names are
 		// those of any JSON, which counts tokens too.
-		if memberTells(name) || Tells(name) && (name == strings.ToUpper(name) || strings.Contains(name, "-")) {
+		if isSecretMember(name) || IsSecretName(name) && (name == strings.ToUpper(name) || strings.Contains(name, "-")) {
 			all = append(all, span{m[4], m[5]})
 		}
 	}
@@ -101,7 +101,7 @@ func assignedSpans(text []byte) []span {
 	}
 	var all []span
 	for _, m := range assignment.FindAllSubmatchIndex(text, -1) {
-		if name := string(text[m[2]:m[3]]); Tells(name) && !strings.HasPrefix(string(text[m[4]:m[5]]), Mask) {
+		if name := string(text[m[2]:m[3]]); IsSecretName(name) && !strings.HasPrefix(string(text[m[4]:m[5]]), Mask) {
 			all = append(all, span{m[4], m[5]})
 		}
 	}

@@ -56,7 +56,7 @@ func telling(at jsonx.Place) bool {
 	if at.Member == "" {
 		return false
 	}
-	return memberTells(at.Member) || holdsVariables(at.Parent) && Tells(at.Member)
+	return isSecretMember(at.Member) || holdsVariables(at.Parent) && IsSecretName(at.Member)
 }
 
 // said returns what a text or a number of JSON says.
@@ -86,7 +86,7 @@ func replace(text, said []byte, secrets []span) []byte {
 	return quoted
 }
 
-// spellings are a secret as it is, and as it stands in JSON that is itself a
+// spellings are a secret as it is, and as it is written in JSON that is itself a
 // text: encoders differ in what they escape.
 func spellings(secret string) []string {
 	all := []string{secret}

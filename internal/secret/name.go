@@ -2,10 +2,10 @@ package secret
 
 import "strings"
 
-// Tells reports whether the name of a variable, a member or a header says that
+// IsSecretName reports whether the name of a variable, a member or a header says that
 // its value is not for everybody: by one of its parts, so that API_KEY and
 // X-Auth-Token do and GIT_AUTHOR_NAME does not.
-func Tells(name string) bool {
+func IsSecretName(name string) bool {
 	for part := range strings.FieldsFuncSeq(strings.ToUpper(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' }) {
 		if strings.Contains(part, "AUTH") && !strings.Contains(part, "AUTHOR") || part == "AUTHORIZATION" {
 			return true
@@ -19,10 +19,10 @@ func Tells(name string) bool {
 	return false
 }
 
-// memberTells is Tells for the name of a member of any JSON. The protocol counts
+// isSecretMember is IsSecretName for the name of a member of any JSON. The protocol counts
 // tokens and names the sources of keys, so only names that stand for the secret
 // itself count.
-func memberTells(name string) bool {
+func isSecretMember(name string) bool {
 	plain := strings.Map(func(r rune) rune {
 		switch {
 		case r == '_' || r == '-' || r == '.':
@@ -46,7 +46,7 @@ func memberTells(name string) bool {
 }
 
 // holdsVariables reports whether the members of an object with this name are
-// variables or headers, whose names tell.
+// variables or headers, whose names say what they are.
 func holdsVariables(name string) bool {
 	switch strings.ToLower(name) {
 	case "env", "environment", "headers":

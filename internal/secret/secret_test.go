@@ -48,14 +48,14 @@ func TestTail(t *testing.T) {
 	}
 }
 
-func TestTells(t *testing.T) {
+func TestIsSecretName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ANTHROPIC_API_KEY": true, "GITHUB_TOKEN": true, "my_password": true, "X-Api-Key": true, "Authorization": true,
 		"CLAUDE_CODE_OAUTH_TOKEN": true, "AWS_SECRET_ACCESS_KEY": true, "ANTHROPIC_CUSTOM_HEADERS": true, "Set-Cookie": true,
 		"GIT_AUTHOR_NAME": false, "PATH": false, "HOME": false, "": false, "LANG": false,
 	} {
-		if got := secret.Tells(name); got != want {
-			t.Errorf("Tells(%q) = %v", name, got)
+		if got := secret.IsSecretName(name); got != want {
+			t.Errorf("IsSecretName(%q) = %v", name, got)
 		}
 	}
 }

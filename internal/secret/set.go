@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Mask stands in the place of a secret.
+	// Mask replaces a secret.
 	Mask = "[redacted]"
 
 	// minValue is the length from which the value of a variable is worth
@@ -33,11 +33,11 @@ type Set struct {
 }
 
 // FromEnv returns a Set with the values of the variables, in the form of
-// os.Environ, whose names tell that they are secret.
+// os.Environ, whose names say that they are secret.
 func FromEnv(env []string) *Set {
 	var s Set
 	for _, entry := range env {
-		if name, value, _ := strings.Cut(entry, "="); Tells(name) {
+		if name, value, _ := strings.Cut(entry, "="); IsSecretName(name) {
 			s.AddValues(value)
 		}
 	}
@@ -139,7 +139,7 @@ func (s *Set) Tail(b []byte) string {
 const cutMargin = 64 << 10
 
 // Head returns the beginning of a text, n bytes at most, without its secrets. One
-// that the cut would leave a part of is hidden, too.
+// that the cut would leave a part of is also hidden.
 func (s *Set) Head(text []byte, n int) string {
 	n = min(n, len(text))
 	seen := text[:min(len(text), n+max(cutMargin, s.Longest()))]

@@ -35,7 +35,7 @@ func (t *Stream) show(n int) string {
 }
 
 // open returns how many bytes at the end of text may be the beginning of a
-// secret that goes on, or an API key whose end is not seen.
+// secret that continues, or an API key whose end is not seen.
 func (s *Set) open(text []byte) int {
 	n := beginningAtEnd(text, []byte(keyPrefix))
 	if i := bytes.LastIndex(text, []byte(keyPrefix)); i >= 0 && !bytes.ContainsFunc(text[i:], func(c rune) bool { return c > 0x7f || !isKeyByte(byte(c)) }) {

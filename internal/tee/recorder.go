@@ -233,7 +233,7 @@ func (r *recorder) flush(e event, l *line) {
 }
 
 // head is the beginning of a line of text. Secrets are hidden before it is cut,
-// because a part of one is none that could be found.
+// because a part of one could not be found.
 func (r *recorder) head(data []byte) string {
 	if r.secrets == nil {
 		return string(data[:min(len(data), headSize)])

@@ -92,7 +92,7 @@ func TestKilledTee(t *testing.T) {
 	}
 }
 
-// A child that closes its input is passed on to whoever writes, and a reader
+// A child that closes its input is passed on to the writer, and a reader
 // that goes away to the child.
 func TestEnds(t *testing.T) {
 	r := start(t, "deaf")
@@ -106,7 +106,7 @@ func TestEnds(t *testing.T) {
 			break
 		}
 		if time.Since(begun) > time.Minute {
-			t.Fatal("writes go on although the child has closed its input")
+			t.Fatal("writes continue although the child has closed its input")
 		}
 	}
 	r.out.Close()

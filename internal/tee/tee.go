@@ -79,7 +79,7 @@ const chunk = 64 << 10
 func (s *Session) passIn(p *proc.Process, rec *recorder) {
 	to := &tap{rec: rec, dir: claudetest.DirIn, next: p}
 	if _, err := io.CopyBuffer(to, onlyReader{s.Stdin}, make([]byte, chunk)); err != nil {
-		// The child wants no more: whoever writes to us is to know.
+		// The child wants no more: our writer should know.
 		closeIfPossible(s.Stdin)
 	}
 	rec.end(claudetest.DirIn)

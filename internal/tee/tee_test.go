@@ -121,7 +121,7 @@ func start(t *testing.T, what string) *run {
 
 // code waits for the end and returns the exit code.
 func (r *run) code() int {
-	_ = r.Wait() // the state tells more
+	_ = r.Wait() // the state says more
 	return r.ProcessState.ExitCode()
 }
 
@@ -175,7 +175,7 @@ func TestBytes(t *testing.T) {
 }
 
 // Lines of both directions are written down with their times; the end of the
-// input is passed on while the output goes on; secrets stay out.
+// input is passed on while the output continues; secrets stay out.
 func TestRecording(t *testing.T) {
 	r := start(t, "ask")
 	out := bufio.NewReader(r.out)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What is no terminal is none, whatever it is instead.
+// Nothing but a terminal counts as one.
 func TestIs(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

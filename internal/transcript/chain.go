@@ -283,7 +283,7 @@ func (x *Index) collect(path []int) []*Entry {
 }
 
 // IsPrompt reports whether an entry is a prompt that was sent in mid-turn and
-// that a turn took in. It stands in an attachment, under the id Queued.
+// that a turn took in. It is in an attachment, under the id Queued.
 func (x *Index) IsPrompt(e *Entry) bool {
 	return e.Queued != "" && x.absorbed[e.Queued]
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A fold says of a session what the edges of its file say, however it was cut
+// A fold says about a session what the edges of its file say, however it was cut
 // into batches and kept in between.
 func TestFold(t *testing.T) {
 	user := func(text string) string {

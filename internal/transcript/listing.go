@@ -14,7 +14,7 @@ import (
 // Edge is how much of the beginning and of the end of a file a listing reads.
 const Edge = 64 << 10
 
-// Listing is what a list of sessions says of one. It is read from the edges of
+// Listing is what a list of sessions says about one. It is read from the edges of
 // the file, so it costs the same for a session of any length.
 type Listing struct {
 	Title       string // given by a person, or made by the CLI

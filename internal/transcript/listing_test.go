@@ -52,7 +52,7 @@ func TestList(t *testing.T) {
 		t.Errorf("listed as %+v", l)
 	}
 	if l := List(nil, []byte(`{"type":"continued-in","continuedInSessionId":"next"}`+"\n"+user(`"More"`)), ""); l.ContinuedIn != "" {
-		t.Error("a session that went on is said to be continued elsewhere")
+		t.Error("a session that continued is said to be continued elsewhere")
 	}
 	if l := List(nil, []byte(`{"type":"tag","tag":"x"}`+"\n"+`{"type":"tag","tag":""}`), ""); l.Tag != "" {
 		t.Errorf("a tag that was taken away: %q", l.Tag)

@@ -86,7 +86,7 @@ func (e *Entry) value(m *jsonx.Members) ([]byte, error) {
 const PromptType = "user"
 
 // Prompt writes a prompt that was sent in mid-turn as a message of the user. It
-// stands in an attachment.
+// is in an attachment.
 func Prompt(line []byte, e *Entry) []byte {
 	out := append([]byte(nil), `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
 	out = jsonx.AppendText(out, e.Queued)

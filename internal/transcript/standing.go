@@ -12,7 +12,7 @@ const (
 )
 
 // Of returns how far a prompt got, and the calls of its turn that have no
-// result. A prompt is found by its own id, also if it was sent in mid-turn.
+// result. A prompt is found by its own id, even if it was sent in mid-turn.
 func Of(conversation []*Entry, prompt string) (s Standing, open []string) {
 	i := len(conversation) - 1
 	for i >= 0 && conversation[i].UUID != prompt && conversation[i].Queued != prompt {

@@ -19,7 +19,7 @@ var toolCallRequests = [...]struct{ begin, subtype string }{
 // Classify is Parse for a reader that wants to know where a line goes, and nothing
 // else. It recognizes frequent messages, and the requests that a tool call
 // waits for, by their first bytes.
-// Whoever decodes them refuses what Parse would have refused: a message with
+// Their decoders refuse what Parse would have refused: a message with
 // [jsonx.Envelope], the body of a request with [jsonx.Body], after
 // [Request.Reparse] if it cannot be read.
 func Classify(line []byte) (Frame, error) {
@@ -34,7 +34,7 @@ func Classify(line []byte) (Frame, error) {
 	return Parse(line)
 }
 
-// IsPartialMessage tells pieces of an answer, which are soon forgotten.
+// IsPartialMessage recognises pieces of an answer, which are soon forgotten.
 func IsPartialMessage(line []byte) bool { return hasPrefix(line, frequentMessages[0].begin) }
 
 // IsMirror tells lines that repeat a piece of a transcript. They may be cut off.
@@ -51,7 +51,7 @@ const (
 )
 
 // toolCallRequest reads a request as the CLI writes it: a type, a simple id, and a body to
-// the end of the line. With another member behind it the body is no JSON.
+// the end of the line. With another member behind it the body is not JSON.
 func toolCallRequest(line []byte) (f Frame, ok bool) {
 	if !hasPrefix(line, requestBegin) || string(line[len(line)-2:]) != "}}" {
 		return f, false
@@ -75,7 +75,7 @@ func toolCallRequest(line []byte) (f Frame, ok bool) {
 	return f, false
 }
 
-// isPlainID tells ids that stand for themselves.
+// isPlainID recognises ids that stand for themselves.
 func isPlainID(id []byte) bool {
 	for _, c := range id {
 		if c <= ' ' || c == '\\' || c > '~' {

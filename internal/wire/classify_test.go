@@ -69,7 +69,7 @@ var classifiedLines = []string{
 	strings.Replace(permissionLine, `"r-1"`, `""`, 1),
 	strings.Replace(permissionLine, `"r-1"`, `7`, 1),
 	strings.Replace(permissionLine, `"r-1"`, `"\u0031"`, 1),
-	strings.Replace(permissionLine, `"r-1"`, `"r-1\"`, 1), // an answer to it would be no JSON
+	strings.Replace(permissionLine, `"r-1"`, `"r-1\"`, 1), // an answer to it would not be JSON
 	strings.Replace(permissionLine, `"r-1"`, `"r\"-1"`, 1),
 	strings.Replace(permissionLine, `"r-1"`, `"é"`, 1),
 	strings.Replace(permissionLine, `"r-1"`, "\"r\t1\"", 1),

@@ -140,7 +140,7 @@ func (f Frame) request() (id, body []byte, err error) {
 
 // UntypedID returns the id of a line that has one but no type, "" for all others
 // and for what is evidently a reply. Messages have a type, so it was meant as a
-// request, and whoever wrote it may wait for an answer.
+// request, and its writer may wait for an answer.
 func (f Frame) UntypedID() ID {
 	if f.Type != "" || jsonx.Present(f.memberAt(f.responseSpan, "response")) {
 		return ""

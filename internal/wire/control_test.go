@@ -40,7 +40,7 @@ func TestRequest(t *testing.T) {
 		{"numeric id", `{"type":"control_request","request_id":7,"request":{"subtype":"x"}}`, "7", "x", "", `{"subtype":"x"}`, "7"},
 		{"no id", `{"type":"control_request","request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
 		{"null id", `{"type":"control_request","request_id":null,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
-		{"id that is no JSON", `{"type":"control_request","request_id":abc,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
+		{"id that is not JSON", `{"type":"control_request","request_id":abc,"request":{"subtype":"x"}}`, "", "", "request_id", "", ""},
 		{"no request", `{"type":"control_request","request_id":"u-1"}`, `"u-1"`, "", "request", "", "u-1"},
 		{"request that is not an object", `{"type":"control_request","request_id":"u-1","request":"x"}`, `"u-1"`, "", "request.subtype", `"x"`, "u-1"},
 		{"no subtype", `{"type":"control_request","request_id":"u-1","request":{}}`, `"u-1"`, "", "request.subtype", "{}", "u-1"},
@@ -182,7 +182,7 @@ func TestEncode(t *testing.T) {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
 		if !jsonx.Valid([]byte(got)) {
-			t.Errorf("%s is no JSON", got)
+			t.Errorf("%s is not JSON", got)
 		}
 	}
 }

@@ -4,7 +4,7 @@
 // A line becomes a [Frame] by one walk over the members of its top-level
 // object; nothing inside them is decoded. What a frame carries is decoded
 // later and elsewhere: messages by package message in the consumer's
-// goroutine, control payloads by whoever serves or awaits them.
+// goroutine, control payloads by the code that serves or awaits them.
 //
 // # Frames
 //
@@ -22,5 +22,5 @@
 // "error" (a success). The order of members carries no meaning: "type" often
 // comes last. A frame whose envelope names are repeated or differ only in case
 // is refused, because two readers could disagree about what it says: by Parse,
-// or, of lines that Classify recognizes by their first bytes, by whoever decodes them.
+// or, of lines that Classify recognizes by their first bytes, by their decoders.
 package wire

@@ -30,7 +30,7 @@ type Frame struct {
 	requestSubtype                    string // the subtype of a request that Classify recognized by its first bytes
 }
 
-// span is where a member stands in the line. The zero value does not know.
+// span is where a member is in the line. The zero value does not know.
 type span struct{ begin, end int32 }
 
 // spanOf returns the place of a value that was cut out of a line.
@@ -50,7 +50,7 @@ func (f Frame) memberAt(s span, name string) []byte {
 	return f.Line[s.begin:s.end]
 }
 
-// Parse classifies a line. It fails when the line is no JSON object or when
+// Parse classifies a line. It fails when the line is not a JSON object or when
 // its envelope could be read in two ways.
 func Parse(line []byte) (Frame, error) {
 	f := Frame{Line: line}

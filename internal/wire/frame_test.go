@@ -97,7 +97,7 @@ func FuzzParse(f *testing.F) {
 		frame.Prompts()
 		var all map[string]json.RawMessage
 		if jsonx.Unmarshal(line, &all) != nil || all == nil || !utf8.Valid(line) {
-			return // the decoder replaces what is no UTF-8, the walk keeps it
+			return // the decoder replaces what is not UTF-8, the walk keeps it
 		}
 		if err != nil {
 			if strings.Contains(err.Error(), "case variant") {
@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkControlFrame holds what stands inside of control frames against a full decode.
+// checkControlFrame holds what is inside control frames against a full decode.
 func checkControlFrame(t *testing.T, f wire.Frame) {
 	var body struct {
 		Subtype string          `json:"subtype"`

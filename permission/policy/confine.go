@@ -67,7 +67,7 @@ func Confine(dirs ...string) permission.Func {
 }
 
 // touched lists the paths of a call. The pattern of a search is a path too,
-// as far as it is no pattern.
+// up to the first pattern.
 func touched(tool *fileTool, req *permission.Request) ([]string, error) {
 	p, err := tool.path(req)
 	if err != nil {

@@ -44,7 +44,7 @@ func (e expander) word(w *syntax.Word) []string {
 	for i, v := range values {
 		values[i] = closeSets(v)
 	}
-	if len(values) > 1 { // what braces leave empty is no word
+	if len(values) > 1 { // what braces leave empty is not a word
 		values = slices.DeleteFunc(values, func(v string) bool { return v == "" })
 	}
 	return values

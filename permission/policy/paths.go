@@ -55,7 +55,7 @@ func (t *fileTool) path(req *permission.Request) (string, error) {
 		}
 		return p, nil
 	}
-	return "", errors.New("policy: a path that is no text")
+	return "", errors.New("policy: a path that is not a string")
 }
 
 // located turns the path of a call into an absolute one. The CLI expands a

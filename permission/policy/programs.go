@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What is known of programs stands in these tables. A program that is in none
+// These tables hold what is known about programs. A program that is in none
 // of them may run its arguments: a denied command that stands among them, or
 // inside one of them, counts.
 

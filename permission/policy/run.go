@@ -176,7 +176,7 @@ func (s *script) tool(name string, words []string, in input) {
 }
 
 // compile reads the sources of a compiler: a program that is built of what was
-// written a moment before is written, too.
+// written a moment before is also written.
 func (s *script) compile(words []string) {
 	for _, word := range words[1:] {
 		switch {

@@ -175,7 +175,7 @@ func joined(text string) string {
 
 // tooDeep reports whether brackets or keywords are nested so deeply that the
 // parser would need too much time or too large a stack. It looks at the text
-// only: what stands in quotes counts, too.
+// only: what is in quotes also counts.
 func tooDeep(text string) bool {
 	depth, begins := 0, true
 	for i := 0; i < len(text); i++ {

@@ -181,7 +181,7 @@ func allStatic(words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !static(w) })
 }
 
-// findWord returns where the next word that is no option, nor the value of one,
+// findWord returns where the next word that is not an option, nor the value of one,
 // may be w; -1 if nowhere.
 func findWord(w string, words []string, from int, effort *int) int {
 	for i := from; i < len(words); i++ {

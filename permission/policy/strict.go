@@ -186,7 +186,7 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 		}
 	}
 	for i, word := range c.words[1:] {
-		// What stands in quotes would be expanded if they were lost.
+		// What is in quotes would be expanded if they were lost.
 		expands := listed(pathPrograms, name) && strings.ContainsAny(word, "$`") || listed(writers, name) && listed(pathPrograms, name) && strings.ContainsAny(word, "*?[]{}") ||
 			name == "find" && strings.ContainsAny(word, "*?[]") && !findPattern.MatchString(c.words[i])
 		if expands || word == "" && listed(pathPrograms, name) || actions[name] != nil && actions[name].MatchString(word) {

@@ -148,7 +148,7 @@ func names(s *subject) {
 	}
 }
 
-// badKeys wants keys that are none to be refused before anything is touched.
+// badKeys wants invalid keys to be refused before anything is touched.
 func badKeys(s *subject) {
 	good := s.session()
 	keys := map[string]store.Key{

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(playVariable) != "" { // this program is the fake CLI, too
+	if os.Getenv(playVariable) != "" { // this program is also the fake CLI
 		if err := play(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -116,6 +116,6 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	if !broken(judge(sessionPromises(), rows)) || broken(judge(sessionPromises(), rows[2:])) {
-		t.Error("broken promises are not told from kept ones")
+		t.Error("broken promises look like kept ones")
 	}
 }

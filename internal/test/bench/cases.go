@@ -21,7 +21,7 @@ const (
 	trackCheck = "check"
 )
 
-// row is a case and what came of it. The ratios are ours divided by the other;
+// row is a case and its outcome. The ratios are ours divided by the other;
 // what was not measured is nil.
 type row struct {
 	Case        string   `json:"case"`

@@ -16,7 +16,7 @@ import (
 // raw is a limit: the pipe without an SDK.
 type raw struct {
 	cli   string
-	check bool // whether each line is valid JSON, too
+	check bool // also check that each line is valid JSON
 	pipe  *pipe
 }
 

@@ -51,7 +51,7 @@ func newTypeScript(ctx context.Context, root, cli string) (*typescript, error) {
 	return &typescript{cmd, in, bufio.NewReader(out)}, nil
 }
 
-// answer is what the client says of a command.
+// answer is what the client says about a command.
 type answer struct {
 	NS       int64
 	Messages int

@@ -292,7 +292,7 @@ func (b *Browser) Screenshot(t T, path string) {
 	}
 }
 
-// Complaints are errors of the page, and loads of anything but files of ours.
+// Complaints are errors of the page, and loads of anything but our own files.
 func (b *Browser) Complaints() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -23,7 +23,7 @@ func page(t *testing.T, text string) string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// The harness sees what is wrong with a page, also where the page forbids
+// The harness sees what is wrong with a page, even where the page forbids
 // scripts, and finds nothing wrong with a good one.
 func TestBrowser(t *testing.T) {
 	b := browser.Open(t)

@@ -79,7 +79,7 @@ func (c *fakeCLI) serve(f wire.Frame) {
 			<-time.After(time.Millisecond)
 		}
 		if os.Getenv("CHAOS_ENDLESS") != "" {
-			return // the turn goes on for ever
+			return // the turn never ends
 		}
 		c.endShells()
 		c.say(`{"type":"result","subtype":"success","result":"done","user_message_uuids":[%q]}`, id)

@@ -34,7 +34,7 @@ func (c counts) String() string {
 	return fmt.Sprintf("%d goroutines, %d descriptors, %.1f MiB heap", c.goroutines, c.files, float64(c.heap)/(1<<20))
 }
 
-// slack is how much more heap is no growth: caches of the runtime and pools.
+// slack is how much more heap does not count as growth: caches of the runtime and pools.
 const slack = 4 << 20
 
 // settle waits until no more is held than before. What was told to end needs a
@@ -103,7 +103,7 @@ func marked(prefix string) []process {
 }
 
 // parent reads the parent's number: the second field after the name, which
-// stands in parentheses.
+// is in parentheses.
 func parent(dir string) int {
 	stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
 	_, rest, _ := bytes.Cut(stat, []byte(") "))

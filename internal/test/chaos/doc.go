@@ -25,5 +25,5 @@
 // each with a process; a thousand are open at once. The heap, goroutines and
 // descriptors must not grow with any of it.
 //
-// Both need Linux, where /proc tells what is there. Neither is part of go test.
+// Both need Linux, where /proc shows what is there. Neither is part of go test.
 package main

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// roleVariable tells a process of this program what to play.
+// roleVariable says what a process of this program plays.
 const roleVariable = "CHAOS_ROLE"
 
 func main() {

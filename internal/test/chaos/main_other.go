@@ -8,6 +8,6 @@ import (
 )
 
 func main() {
-	fmt.Println("chaos needs Linux: /proc tells there what is left")
+	fmt.Println("chaos needs Linux: /proc shows what is left there")
 	os.Exit(1)
 }

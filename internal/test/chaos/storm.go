@@ -134,7 +134,7 @@ func (st *storm) session(ctx context.Context, n int, real bool) {
 	what := fate
 	if real {
 		if fate == "nothing" {
-			fate = "close" // its shell would go on for too long
+			fate = "close" // its shell would run for too long
 		}
 		what = "real: " + fate
 	}

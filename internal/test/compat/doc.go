@@ -9,5 +9,5 @@
 //
 // Each version that is not in .cache yet is a download. A feature counts when
 // its effect was seen: a call that came, a line that was written, a reply that
-// was no refusal.
+// was not a refusal.
 package main

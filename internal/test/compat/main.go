@@ -57,7 +57,7 @@ func run(ctx context.Context, versions []string) error {
 	return os.WriteFile(filepath.Join("docs", "compatibility.md"), []byte(page), 0o644)
 }
 
-// runSuite writes the page also when tests have failed, for it shows them.
+// runSuite writes the page even when tests have failed, because it shows them.
 func runSuite(ctx context.Context, versions []string) error {
 	write := len(versions) == 0
 	if write {

@@ -97,7 +97,7 @@ func asks(set func(*claude.Options)) func(context.Context, *bench) (bool, error)
 	}
 }
 
-// connects sees a turn of a session, and what came of it.
+// connects sees a turn of a session, and its outcome.
 func connects(check func(*claude.Session, []message.Message) bool) func(context.Context, *bench) (bool, error) {
 	return func(ctx context.Context, b *bench) (bool, error) {
 		s, err := claude.Connect(ctx, b.opts)

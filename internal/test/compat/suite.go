@@ -47,7 +47,7 @@ func suite(ctx context.Context, versions []string) (page string, err error) {
 	return renderSuite(versions, all), errors.Join(broken...)
 }
 
-// runTests runs the tests on one version. Tests that fail are no error.
+// runTests runs the tests on one version. Tests that fail are not an error.
 func runTests(ctx context.Context, version string) (map[string]string, error) {
 	// One package at a time: old CLIs start slowly, and some tests are held to
 	// the time they take.
@@ -71,7 +71,7 @@ func runTests(ctx context.Context, version string) (map[string]string, error) {
 	return outcomes, err
 }
 
-// progress shows the ends of tests to whoever waits.
+// progress shows the ends of tests to a waiting person.
 type progress struct{ version string }
 
 func (p progress) Write(events []byte) (int, error) {
@@ -85,7 +85,7 @@ func (p progress) Write(events []byte) (int, error) {
 	return len(events), nil
 }
 
-// readEvents reads what go test -json says of tests, by package and name. A test
+// readEvents reads what go test -json says about tests, by package and name. A test
 // that was skipped for another reason than the version has failed here.
 func readEvents(r io.Reader) (map[string]string, error) {
 	outcomes := make(map[string]string)

@@ -72,7 +72,7 @@ func read(path string) (session, error) {
 			return s, fmt.Errorf("%s: %w", path, err)
 		}
 		switch {
-		case bytes.HasPrefix(entry.Msg, []byte(`{"_`)): // what was no JSON, and the end
+		case bytes.HasPrefix(entry.Msg, []byte(`{"_`)): // what was not JSON, and the end
 		case entry.Dir == "in":
 			s.in = append(s.in, string(entry.Msg))
 		case entry.Dir == "out":
@@ -133,7 +133,7 @@ func keepShortest(all map[string]string, key, value string) {
 	}
 }
 
-// envelope is as much of a frame as tells its kind.
+// envelope is as much of a frame as shows its kind.
 type envelope struct {
 	Type    string `json:"type"`
 	Subtype string `json:"subtype"`

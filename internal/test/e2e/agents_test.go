@@ -67,7 +67,7 @@ func agentCall(prompt string) claudetest.ScriptedCall {
 	return claudetest.ScriptedCall{Name: "Agent", Input: map[string]any{"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}}
 }
 
-// heard counts the ends of agents that the model was told of.
+// heard counts the ends of agents that the model learned about.
 func heard(c *claudetest.ModelCall) int {
 	return strings.Count(string(c.Raw), "</task-notification>")
 }
@@ -101,7 +101,7 @@ func ways(t *testing.T, r *real) map[string]func(prompt string) (string, error) 
 		"Session.Ask": func(prompt string) (string, error) {
 			s := r.connect(t)
 			answer, err := text(s.Ask(t.Context(), prompt))
-			// The session goes on, and the next answer is its own.
+			// The session continues, and the next answer is its own.
 			if next, err := text(s.Ask(t.Context(), "thanks")); err != nil || next == placeholder {
 				t.Errorf("next Ask = %q, %v", next, err)
 			}

@@ -84,7 +84,7 @@ func TestRealMaxRetries(t *testing.T) {
 			}
 		}
 		if n := len(r.calls()); told != want || n != want+1 {
-			t.Errorf("MaxRetries %d: %d retries told of, %d calls", retries, told, n)
+			t.Errorf("MaxRetries %d: %d retries reported, %d calls", retries, told, n)
 		}
 	}
 	r := realCLI(t, claudetest.Say("late").After(time.Minute).Forever())
@@ -124,7 +124,7 @@ func TestRealTimeoutTellsOfRetries(t *testing.T) {
 	}
 }
 
-// An interrupt is told from other failures, in an answer and in a tool.
+// An interrupt differs from other failures, in an answer and in a tool.
 func TestRealInterrupted(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "1.0.128", "PartialMessages")

@@ -233,7 +233,7 @@ func TestRealPerTaskStop(t *testing.T) {
 	}
 }
 
-// send sends a prompt, and leaves what comes of it unread.
+// send sends a prompt, and leaves the answer unread.
 func send(t *testing.T, s *claude.Session, prompt string) {
 	t.Helper()
 	if _, err := s.Send(t.Context(), prompt); err != nil {
@@ -258,7 +258,7 @@ func until[M message.Message](t *testing.T, s *claude.Session) M {
 	return *new(M)
 }
 
-// TestRealResumeAt goes on after the first of two turns.
+// TestRealResumeAt continues after the first of two turns.
 func TestRealResumeAt(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "dropping a turn")

@@ -154,11 +154,11 @@ func TestRealFailClosedEvents(t *testing.T) {
 	}
 	c.turn(t, hook.EventStop, "hello")
 	if len(c.seen) != 2 || !c.told(broken) {
-		t.Errorf("Stop: %d calls of the model, want it to go on", len(c.seen))
+		t.Errorf("Stop: %d calls of the model, want it to continue", len(c.seen))
 	}
 	c.turn(t, hook.EventSubagentStop, "delegate")
 	if len(c.seen) != 4 || c.last.Text != "done" {
-		t.Errorf("SubagentStop: %d calls of the model, want the subagent to go on; result %q", len(c.seen), c.last.Text)
+		t.Errorf("SubagentStop: %d calls of the model, want the subagent to continue; result %q", len(c.seen), c.last.Text)
 	}
 	c.turn(t, hook.EventPreCompact, "/compact")
 	if len(c.seen) != 0 || !strings.Contains(c.last.Text, "blocked") {

@@ -55,7 +55,7 @@ func gates() []string {
 
 // TestRealGateMatrix lets every gate fail in every way, with both policies and
 // with none, on the real CLI, and looks whether the tool or the prompt ran. What a CLI does
-// not send by itself (an input that is none, an id that nobody knows, more
+// not send by itself (an input that is not valid, an id that nobody knows, more
 // requests than there is room for) is made of what it does send on its way in.
 func TestRealGateMatrix(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func wantRun(gate string, policy hook.FailurePolicy, failure string) bool {
 	switch {
 	case gate == gateCanUseTool, failure == byCancelling, failure == byClosing:
 		return false
-	case failure == byZero: // no opinion, which is no failure
+	case failure == byZero: // no opinion, which is not a failure
 		return true
 	}
 	return policy == hook.FailOpen || policy == 0 && failure == byError
@@ -202,7 +202,7 @@ func newGateRun(t *testing.T, gate string, policy hook.FailurePolicy) *gateRun {
 		o.PermissionMode = permission.ModeAcceptEdits
 		o.Hooks = []hook.Hook{hook.Raw(hook.EventUserPromptSubmit, "", func(ctx context.Context, raw json.RawMessage, _ string) (json.RawMessage, error) {
 			if !json.Valid(raw) || raw[0] != '{' {
-				return nil, errors.New("the input is no object")
+				return nil, errors.New("the input is not an object")
 			}
 			err := m.fail(ctx)
 			switch m.failure.Load() {
@@ -354,7 +354,7 @@ func (m *gateRun) edit(line []byte) [][]byte {
 	return [][]byte{edited}
 }
 
-// cell runs one cell and returns what became of it.
+// cell runs one cell and returns its outcome.
 func (m *gateRun) cell(t *testing.T, failure string) string {
 	t.Helper()
 	m.mu.Lock()

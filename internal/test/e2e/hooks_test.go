@@ -24,7 +24,7 @@ func TestRealHookHelpers(t *testing.T) {
 	turn := ""
 	pre := map[string]*hook.PreToolUseOutput{
 		"deny":    hook.DenyTool("keep off"),
-		"allow":   hook.AllowTool("go on"),
+		"allow":   hook.AllowTool("continue"),
 		"ask":     hook.AskTool("is that so?"),
 		"defer":   hook.DeferTool(),
 		"rewrite": hook.RewriteInput(map[string]string{"file_path": file("rewrite"), "content": "rewritten"}),
@@ -106,7 +106,7 @@ func TestRealHookHelpers(t *testing.T) {
 	if o := run("async", w("async"), done); o.file != "written" || len(o.asked) != 1 {
 		t.Errorf("Async: file %q, asked %d times", o.file, len(o.asked))
 	}
-	// The tool runs all the same; to keep it from that there is DenyTool.
+	// The tool runs anyway; DenyTool would stop it.
 	if o := run("stop", w("stop")); o.file != "written" || o.res.TerminalReason != message.EndHookStopped || len(o.calls) != 1 {
 		t.Errorf("StopRun before a tool: file %q, ended by %s", o.file, o.res.TerminalReason)
 	}

@@ -104,7 +104,7 @@ func (m *mentioning) acts(t *testing.T, s *claude.Session, i int, p mention, cha
 	return strings.Contains(heard, secret)
 }
 
-// quoted is text as it stands inside of JSON.
+// quoted is text as it is inside JSON.
 func quoted(text string) string {
 	raw, _ := json.Marshal(text)
 	return string(raw[1 : len(raw)-1])
@@ -241,7 +241,7 @@ func TestRealSkillArguments(t *testing.T) {
 }
 
 // TestRealHardenedNeedsVerbatimPrompts starts the preset on a CLI that reads
-// mentions whatever it is told: it is refused, also where nothing else needs a
+// mentions whatever it is told: it is refused, even where nothing else needs a
 // handshake.
 func TestRealHardenedNeedsVerbatimPrompts(t *testing.T) {
 	t.Parallel()
@@ -264,7 +264,7 @@ func TestRealHardenedNeedsVerbatimPrompts(t *testing.T) {
 }
 
 // TestRealMentionsAndRules shows the one gate that a mention meets: deny rules
-// of the CLI itself about the path. A rule for the whole tool is none of those.
+// of the CLI itself about the path. A rule for the whole tool does not count.
 func TestRealMentionsAndRules(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, realcli.Version, "a mention that rules hold")

@@ -17,7 +17,7 @@ import (
 // A request that loses a field on its way is refused, and the CLI takes the
 // error reply for a no: it denies the tool, and blocks where a hook that fails
 // closed was meant to be asked. The rest of the line stays as the CLI wrote it,
-// so that it is told by how it begins.
+// so that it is recognised by how it begins.
 func TestRealMissingFields(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "hooks that fail closed")

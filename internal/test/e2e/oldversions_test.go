@@ -75,7 +75,7 @@ func TestRealOldVersions(t *testing.T) {
 			}
 			defer s.Close()
 			for _, want := range []string{"two", "three", "four"} {
-				if res, err := s.Ask(t.Context(), "go on"); err != nil || res.Text != want {
+				if res, err := s.Ask(t.Context(), "continue"); err != nil || res.Text != want {
 					t.Errorf("Session.Ask = %+v, %v, want %s", res, err, want)
 				}
 			}
@@ -162,7 +162,7 @@ func TestRealOldVersionRefused(t *testing.T) {
 
 // TestRealOldAsk asks old CLIs, in a query without a handshake, for flags that
 // they lack: the SDK says so before it starts them, and is right, as the CLI
-// shows that is started all the same.
+// shows that is started anyway.
 func TestRealOldAsk(t *testing.T) {
 	for name, tt := range map[string]struct {
 		version string

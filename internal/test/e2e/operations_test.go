@@ -130,8 +130,8 @@ func TestRealControlOperations(t *testing.T) {
 	if len(s.Info().Agents) == 0 || len(s.Commands()) == 0 || s.Info().Account.APIKeySource == "" {
 		t.Errorf("info: %d agents, %d commands, account %+v", len(s.Info().Agents), len(s.Commands()), s.Info().Account)
 	}
-	refused(t, "CallMCPTool on a server of ours", second(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
-	refused(t, "ReadMCPResource on a server of ours", second(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
+	refused(t, "CallMCPTool on an in-process server", second(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
+	refused(t, "ReadMCPResource on an in-process server", second(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
 	refused(t, "ReadFile outside", second(s.ReadFile(t.Context(), "/etc/shadow", 0)))
 	refused(t, "ReadTaskOutput of nothing", second(s.ReadTaskOutput(t.Context(), "unknown")))
 	if err := s.End(t.Context(), "test"); err != nil {

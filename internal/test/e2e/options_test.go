@@ -182,7 +182,7 @@ func TestRealLimitsStop(t *testing.T) {
 			r := realCLI(t, claudetest.UseTool("Bash", map[string]string{"command": "true"}).Forever())
 			r.opts.AllowedTools = []string{"Bash"}
 			tt.set(r.opts)
-			res, err := claude.Ask(t.Context(), "go on", r.opts)
+			res, err := claude.Ask(t.Context(), "continue", r.opts)
 			if _, ok := errors.AsType[*claude.ResultError](err); !ok || res.Subtype != tt.want {
 				t.Errorf("result %+v, %v, want %s", res, err, tt.want)
 			}

@@ -35,7 +35,7 @@ func TestRealAskAs(t *testing.T) {
 	}
 }
 
-// A type that is no object is wrapped on its way, over both ways: the command
+// A type that is not an object is wrapped on its way, over both ways: the command
 // line, and the handshake alone.
 func TestRealAskAsList(t *testing.T) {
 	t.Parallel()

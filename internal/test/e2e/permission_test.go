@@ -47,7 +47,7 @@ func (r *real) lastResult(t *testing.T) claudetest.ToolResult {
 	return claudetest.ToolResult{}
 }
 
-// The hook and the callback are asked together. Whoever answers first decides;
+// The hook and the callback are asked together. The first answer decides;
 // the other one's context ends.
 func TestRealHookAndCallbackRace(t *testing.T) {
 	t.Parallel()
@@ -296,7 +296,7 @@ func TestRealRememberedRules(t *testing.T) {
 	}
 }
 
-// A changed input is what runs, whoever changes it.
+// A changed input is what runs, no matter who changed it.
 func TestRealChangedInput(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a decision of a PermissionRequest hook")

@@ -202,7 +202,7 @@ func TestRealLeavingRun(t *testing.T) {
 }
 
 // CLIs up to 2.1.0 leave their shells behind when they are asked to end; nothing
-// of them is there all the same.
+// of them is there anyway.
 func TestRealCloseWhileBashRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

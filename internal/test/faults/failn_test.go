@@ -34,7 +34,7 @@ var (
 	anyFaults      = []string{"context ends", "closed", "killed"}
 	startFaults    = []string{"start error"}
 	callbackFaults = []string{"error", "panic", "goexit", "hang"}
-	// These are none: everything must go as if nothing had happened.
+	// These are not failures: everything must go as if nothing had happened.
 	harmless = []string{"late", "empty read", "garbage", "byte by byte"}
 )
 
@@ -101,7 +101,7 @@ type labConn struct {
 	single bool // of the reader: one byte at a time from now on
 }
 
-// meanwhile lets something happen that is no failure of the connection.
+// meanwhile lets something happen that is not a failure of the connection.
 func (c *labConn) meanwhile() {
 	if !c.lab.due(anyFaults, &c.lab.both) {
 		return

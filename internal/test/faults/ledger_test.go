@@ -10,7 +10,7 @@ import (
 
 const root = "../../.."
 
-// TestLedger fails on a name that is no test any more, on an entry that is
+// TestLedger fails on a name that is no longer a test, on an entry that is
 // missing, and on a page that was not written again.
 func TestLedger(t *testing.T) {
 	page, problems, err := write(root)

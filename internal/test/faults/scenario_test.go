@@ -173,7 +173,7 @@ func twoTurns(ctx context.Context, l *lab) (string, error) {
 	defer s.Close()
 	var texts []string
 	for range 2 {
-		r, err := s.Ask(ctx, "go on")
+		r, err := s.Ask(ctx, "continue")
 		if err != nil {
 			return "", err
 		}

@@ -213,7 +213,7 @@ func (w *world) withdrawn(a *simAsk) {
 	defer w.mu.Unlock()
 	w.gone[a.id] = true
 	if a.ctx != nil && a.ctx.Err() == nil {
-		w.wrong = append(w.wrong, a.id+" is withdrawn, but its context goes on")
+		w.wrong = append(w.wrong, a.id+" is withdrawn, but its context continues")
 	}
 }
 

@@ -121,7 +121,7 @@ func (w *world) echo(ctx context.Context, s *claude.Session, word, op string) er
 	case err == nil && (op == "refuse" || reply.Word != word):
 		w.fault("%s %s got the reply %q", op, word, reply.Word)
 	case err != nil && refused == nil:
-		w.fault("%s %s: %v is no ControlError", op, word, err)
+		w.fault("%s %s: %v is not a ControlError", op, word, err)
 	case err != nil && refused.Err == nil && (op != "refuse" || refused.Message != word):
 		w.fault("%s %s was refused: %v", op, word, err)
 	}

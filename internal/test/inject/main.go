@@ -20,7 +20,7 @@ const page = "docs/seeded.md"
 
 func main() {
 	write := flag.Bool("write", false, "write "+page)
-	only := flag.String("only", "", "a pattern for the names of bugs; the page keeps what it says of the others")
+	only := flag.String("only", "", "a pattern for the names of bugs; the page keeps what it says about the others")
 	limit := flag.Duration("limit", 20*time.Minute, "give up after this time")
 	flag.Parse()
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
@@ -87,7 +87,7 @@ func run(ctx context.Context, only string, write bool) error {
 	return nil
 }
 
-// finding is what became of a bug.
+// finding is what happened to a bug.
 type finding struct {
 	bug
 	by string // the test that failed, "" if none did
@@ -195,7 +195,7 @@ func copyModule(from, to string) error {
 
 var row = regexp.MustCompile("(?m)^\\| (\\S+) \\|.*\\| `(\\w+)` \\|$")
 
-// findings reads what a page says of each bug, for bugs that are not tried now.
+// findings reads what a page says about each bug, for bugs that are not tried now.
 func findings(path string) map[string]string {
 	text, _ := os.ReadFile(path) // without a page nothing is known
 	by := make(map[string]string)

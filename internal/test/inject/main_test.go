@@ -26,7 +26,7 @@ func TestBugsFit(t *testing.T) {
 			t.Error(err)
 		}
 		if b.old == b.new || b.what == "" {
-			t.Errorf("%s is no bug", b.name)
+			t.Errorf("%s is not a bug", b.name)
 		}
 		row := "| " + b.name + " | " + b.what + " | `" + b.place() + "` | `Test"
 		if fuzz := strings.Replace(row, "`Test", "`Fuzz", 1); !strings.Contains(string(text), row) && !strings.Contains(string(text), fuzz) {

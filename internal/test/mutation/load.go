@@ -33,7 +33,7 @@ type file struct {
 	ast  *ast.File
 }
 
-// listed is what go list says of a package.
+// listed is what go list says about a package.
 type listed struct {
 	ImportPath string
 	Name       string

@@ -203,7 +203,7 @@ func chosen(all []*mutant, o options, known map[string]*verdict) []*trial {
 	return out
 }
 
-// trial is one mutant and what became of it.
+// trial is one mutant and its outcome.
 type trial struct {
 	*mutant
 	*verdict        // of someone who has looked at it, and then no test is tried

@@ -34,7 +34,7 @@ func (m *mutant) key() string {
 	return key
 }
 
-// rank is where a mutant stands in a sample: anywhere, but always there.
+// rank is where a mutant is in a sample: anywhere, but always there.
 func (m *mutant) rank() uint32 {
 	h := fnv.New32a()
 	fmt.Fprint(h, m.file.ast.Name.Name, m.key())

@@ -23,7 +23,7 @@ const npmGrace = 5 * time.Second
 type cache struct{ dir string }
 
 // moduleCache is the cache of the module that the working directory is in.
-// Nested modules share it: the search goes on up to the go.mod of this module.
+// Nested modules share it: the search continues up to the go.mod of this module.
 func moduleCache() (cache, error) {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -79,7 +79,7 @@ func validVersion(version string) bool {
 
 func (c cache) install(ctx context.Context, version string, log io.Writer) (string, error) {
 	if !validVersion(version) {
-		return "", fmt.Errorf("install Claude Code: %q is no version", version)
+		return "", fmt.Errorf("install Claude Code: %q is not a version", version)
 	}
 	if path, ok := c.find(version); ok {
 		return path, nil

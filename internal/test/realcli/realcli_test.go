@@ -132,9 +132,9 @@ func TestInstallErrors(t *testing.T) {
 	}{
 		{"no such version", "9.9.9", "missing", []string{"9.9.9", "ETARGET @anthropic-ai/claude-code-" + platform(), "ETARGET @anthropic-ai/claude-code\n"}},
 		{"package without a CLI", "2.1.9", "install README.md", []string{"2.1.9", "holds no CLI"}},
-		{"path as version", "../1.0.0", nativeOnly, []string{"is no version"}},
-		{"option as version", "--global", nativeOnly, []string{"is no version"}},
-		{"no version", "", nativeOnly, []string{"is no version"}},
+		{"path as version", "../1.0.0", nativeOnly, []string{"is not a version"}},
+		{"option as version", "--global", nativeOnly, []string{"is not a version"}},
+		{"no version", "", nativeOnly, []string{"is not a version"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestInstallConcurrently(t *testing.T) {
 // TestSweep meets the remains of installers that were killed.
 func TestSweep(t *testing.T) {
 	if !exclusive {
-		t.Skip("nobody can tell remains from work in progress here")
+		t.Skip("remains look like work in progress here")
 	}
 	fakeNPM(t, nativeOnly)
 	c := cache{filepath.Join(t.TempDir(), "no [pattern")}
@@ -218,7 +218,7 @@ func TestInstallCancelled(t *testing.T) {
 	dir := t.TempDir()
 	started := filepath.Join(dir, "started")
 	fakeNPM(t, `mkfifo '`+dir+`/never'; echo x > '`+started+`'; exec cat '`+dir+`/never'`)
-	// The fake opens a fifo that nobody writes to, and tells by another.
+	// The fake opens a fifo that nobody writes to, and reports by another.
 	if err := exec.Command("mkfifo", started).Run(); err != nil {
 		t.Skip("no mkfifo: ", err)
 	}
@@ -379,7 +379,7 @@ func TestEnvFindsNode(t *testing.T) {
 	}
 	t.Setenv("PATH", dir+string(filepath.ListSeparator)+"/opt/other")
 	if got := searchPath(); !strings.HasPrefix(got, dir+":") || strings.Contains(got, "/opt/other") {
-		t.Errorf("PATH = %s, want node's folder first and nothing else of ours", got)
+		t.Errorf("PATH = %s, want node's folder first and nothing else of this process", got)
 	}
 }
 

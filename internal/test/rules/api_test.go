@@ -58,7 +58,7 @@ func apiRules() []rule {
 			"host/h.go":       source("package host", "type Options struct{}", "type Usage int"),
 			"internal/x/x.go": source("package x", "type Task struct{}"),
 		},
-		want: []string{"type Usage stands in claude, control, host"},
+		want: []string{"type Usage is in claude, control, host"},
 	}}
 }
 
@@ -93,7 +93,7 @@ func checkTypeNames(m *module) (complaints []string) {
 	}
 	for name, dirs := range homes {
 		if _, shared := sharedNames()[name]; len(dirs) > 1 && !shared {
-			complaints = append(complaints, fmt.Sprintf("type %s stands in %s: merge them if they mean the same, else rename", name, strings.Join(dirs, ", ")))
+			complaints = append(complaints, fmt.Sprintf("type %s is in %s: merge them if they mean the same, else rename", name, strings.Join(dirs, ", ")))
 		}
 	}
 	slices.Sort(complaints)

@@ -123,7 +123,7 @@ func checkLinks(m *module) []string {
 	return complaints
 }
 
-// prose calls fn with the lines of all documents that are no code.
+// prose calls fn with the lines of all documents that are not code.
 func (m *module) prose(fn func(name string, n int, line string)) {
 	for _, name := range m.documents() {
 		text, err := fs.ReadFile(m.fsys, name)
@@ -162,7 +162,7 @@ func checkNames(m *module) []string {
 			pkg, first, member := form[1], form[2], form[3]
 			shown := strings.Trim(strings.Join(form[1:], "."), ".")
 			if pkg == "" && !known["claude."+first] {
-				continue // not a name of ours
+				continue // not one of our names
 			}
 			if pkg == "" {
 				pkg = "claude"

@@ -16,7 +16,7 @@ func namedRules() []rule {
 		name:  "promises name tests",
 		check: checkNamed,
 		bad: fstest.MapFS{
-			"SECURITY.md":    source("# Security", "It holds: `TestThere`, `FuzzThere`.", "So does this: `TestGone`, `FuzzGone`."),
+			"SECURITY.md":    source("# Security", "It holds: `TestThere`, `FuzzThere`.", "This also holds: `TestGone`, `FuzzGone`."),
 			"docs/seeded.md": source("| a bug | `TestLost` |"),
 			"a_test.go":      source("package claude", "func TestThere() {}", "func FuzzThere() {}", "func (t) TestGone() {}"),
 			"b.go":           source("package claude", "func TestGone() {}"),

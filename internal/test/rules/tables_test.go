@@ -108,7 +108,7 @@ func tableRules() []rule {
 		bad: fstest.MapFS{
 			"docs/a.md":       source("<!-- table hook events -->", "| event |", "|---|", "| `hook.Gone` |", "Text.", "<!-- table nothing -->"),
 			"hook/doc.go":     source("// Package hook has", "//", "//\tevent       matcher  output  effect", "//\tPreToolUse  tool     none", "//", "// events.", "package hook"),
-			"hook/failure.go": source("package hook", "", "const (", "\t// FailClosed blocks:", "\t//", "\t//\tevent  effect", "\t//\tStop   goes on", "\tFailClosed = 1", ")"),
+			"hook/failure.go": source("package hook", "", "const (", "\t// FailClosed blocks:", "\t//", "\t//\tevent  effect", "\t//\tStop   continues", "\tFailClosed = 1", ")"),
 		},
 		want: []string{"docs/a.md:1: differs from the table of the source", "docs/a.md:6: there is no table nothing",
 			"hook/doc.go:3: differs from the table of the source", "hook/failure.go: no table with the head event, what a block does"},
