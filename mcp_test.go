@@ -99,12 +99,12 @@ func TestMCPConfigFile(t *testing.T) {
 func TestMCPServerOptions(t *testing.T) {
 	var none *harness.MCPServer
 	for name, server := range map[string]claude.MCPServer{
-		"is nil":        none,
-		"has no URL":    claude.HTTPServer{},
-		"has no comman": claude.StdioServer{},
-		"no MCPHandler": badKind{},
-		"broken schema": checkedServer{},
-		"JSON object":   numberServer(1),
+		"is nil":            none,
+		"has no URL":        claude.HTTPServer{},
+		"has no comman":     claude.StdioServer{},
+		"not an MCPHandler": badKind{},
+		"broken schema":     checkedServer{},
+		"JSON object":       numberServer(1),
 	} {
 		_, err := claude.Connect(t.Context(), &claude.Options{MCPServers: claude.MCPServers{"x": server}, Transport: noStart{}})
 		bad, ok := errors.AsType[*claude.OptionError](err)

@@ -122,7 +122,7 @@ func (endless) Read(b []byte) (int, error) { return len(b), nil }
 func TestRunEndlessPrompt(t *testing.T) {
 	var stderr bytes.Buffer
 	code := run(t.Context(), []string{"run"}, endless{}, io.Discard, &stderr, nil)
-	if code != int(exitFormat) || !strings.Contains(stderr.String(), "no prompt") {
+	if code != int(exitFormat) || !strings.Contains(stderr.String(), "too long for a prompt") {
 		t.Errorf("exit code %d, stderr %q, want %d and a word", code, stderr.String(), exitFormat)
 	}
 }
