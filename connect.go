@@ -310,7 +310,7 @@ var (
 // the command line before the CLI can be asked for its version, so what is
 // installed must tell; if it does not, the flag is added too, since a newer CLI
 // does nothing worse than to write one more line for each prompt. What a
-// Transport of the user's starts is not known and gets what Options say.
+// user's Transport starts is not known and gets what Options say.
 func (p *plan) askForEchoes(o *Options, use use) {
 	if o.Transport != nil || o.ReplayUserMessages || hasFlag(p.args, echoFlag) {
 		return

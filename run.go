@@ -57,7 +57,7 @@ func (s *Session) RunUntilIdle(ctx context.Context, prompt string) iter.Seq2[mes
 	return s.run(ctx, &exchange{session: s, untilIdle: true}, message.NewUser(message.Text(prompt)))
 }
 
-// run is a prompt with what comes of it.
+// run is a prompt with its answer.
 func (s *Session) run(ctx context.Context, e *exchange, prompt *message.User) iter.Seq2[message.Message, error] {
 	var used atomic.Bool
 	return func(yield func(message.Message, error) bool) {

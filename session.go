@@ -41,8 +41,8 @@ type Session struct {
 	mcp   *mcpHub
 	files *scratch.Folder
 	// mirror stores the transcript, nil without a store. barrier is what the
-	// reader of the stream waits for, 0 if it does not, and notStored what has
-	// become of the last wait; that one belongs to the reader.
+	// reader of the stream waits for, 0 if it does not, and notStored the
+	// outcome of the last wait; that one belongs to the reader.
 	mirror    *mirror.Mirror
 	barrier   atomic.Uint64
 	notStored error

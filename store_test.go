@@ -330,7 +330,7 @@ func TestStoreFence(t *testing.T) {
 }
 
 // Frames that pile up behind a result that waits do not end the session: that
-// is not the fault of whoever reads.
+// is not the fault of the reader.
 func TestStoreBarrierIsNotSlowness(t *testing.T) {
 	const n = 200
 	bubble(t, func(c *cli) {

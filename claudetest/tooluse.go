@@ -129,7 +129,7 @@ func (t *toolUses) answer(r wire.Response) {
 }
 
 // settle takes an answer to the question whether a call may run. The first one
-// counts; one that is no decision denies.
+// counts; one that is not a decision denies.
 func (t *toolUses) settle(use *ToolUse, b permission.Behavior) {
 	if !t.settled[use] {
 		t.settled[use] = true
@@ -148,7 +148,7 @@ func (t *toolUses) withdraw(id wire.ID) {
 	}
 }
 
-// message takes what a message says of calls.
+// message takes what a message says about calls.
 func (t *toolUses) message(f wire.Frame) {
 	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
 	switch m := m.(type) {

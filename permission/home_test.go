@@ -15,7 +15,7 @@ func TestHomeInContext(t *testing.T) {
 	if dir, ok := permission.HomeFrom(ctx); !ok || dir != "/home/cli" {
 		t.Errorf("home %q, %v", dir, ok)
 	}
-	// The inner one counts, also if it is empty.
+	// The inner one counts, even if it is empty.
 	if dir, ok := permission.HomeFrom(permission.WithHome(ctx, "")); !ok || dir != "" {
 		t.Errorf("home %q, %v", dir, ok)
 	}

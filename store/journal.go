@@ -47,7 +47,7 @@ func (e *NotStoredError) Unwrap() []error { return []error{ErrNotStored, e.Err} 
 // Journal is a file for batches that a store does not take at the moment. Each
 // batch is on disk when Append returns. It must not be used concurrently.
 //
-// The file has a line of JSON for each batch, followed by its entries, one a
+// The file has a line of JSON for each batch, followed by its entries, one per
 // line, as the CLI wrote them.
 type Journal struct{ file *os.File }
 

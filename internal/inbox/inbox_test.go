@@ -202,7 +202,7 @@ func TestTurns(t *testing.T) {
 			"abandoned x in standing 0; init; bg; bg2; result; after"},
 		{"abandoned while queued, starts anyway", "send:x life:x=queued drop:x life:x=started init:x say:a result:x say:after",
 			"abandoned x in standing 0; begun; after"},
-		{"abandoned while queued, starts, and is told of twice", "send:x life:x=queued drop:x init:x life:x=started result:x",
+		{"abandoned while queued, starts, and is reported twice", "send:x life:x=queued drop:x init:x life:x=started result:x",
 			"abandoned x in standing 0; begun"},
 		{"abandoned while queued, starts without a word before", "send:x life:x=queued drop:x init:x result:x",
 			"abandoned x in standing 0; begun"},

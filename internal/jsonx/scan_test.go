@@ -101,7 +101,7 @@ func skimmed(t *testing.T, data []byte) {
 	}
 }
 
-// Texts of many lengths, with escapes everywhere: also where a page of the scanner
+// Texts of many lengths, with escapes everywhere: even where a page of the scanner
 // (2 KiB) ends.
 func TestScannerLongText(t *testing.T) {
 	for _, part := range []string{`\n`, `a\"`, `\u00e9é`, `\ud83d\ude00abc`, `plain text, \\`} {

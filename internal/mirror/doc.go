@@ -17,10 +17,10 @@
 //
 // # Barriers
 //
-// Frames are counted. Whoever must not go on before something is stored asks
+// Frames are counted. Code that must not continue before something is stored asks
 // for the count and calls [Mirror.Wait] with it. The wait ends with an error
 // when the store has taken nothing for as long as Config.GiveUp says; the
-// mirror goes on trying all the same, until it is closed.
+// mirror keeps trying anyway, until it is closed.
 //
 // # Leases
 //

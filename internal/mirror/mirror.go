@@ -20,7 +20,7 @@ type Config struct {
 	// Owner and TTL are those of the mirror's own leases.
 	Owner string
 	TTL   time.Duration
-	// GiveUp is for how long the store may take nothing before those who wait
+	// GiveUp is for how long the store may take nothing before waiting callers
 	// are told. Negative: for ever.
 	GiveUp time.Duration
 	// Journals is the directory of journals.
@@ -176,7 +176,7 @@ func (m *Mirror) await(ctx context.Context, ready func() (bool, error)) error {
 	}
 }
 
-// tell wakes those who wait. The lock is held.
+// tell wakes the waiters. The lock is held.
 func (m *Mirror) tell() {
 	if m.changed != nil {
 		close(m.changed)
@@ -352,7 +352,7 @@ func (m *Mirror) sleep(d time.Duration) {
 	}
 }
 
-// giveUp tells those who wait that the store has taken nothing for too long.
+// giveUp reports to the waiters that the store has taken nothing for too long.
 func (m *Mirror) giveUp() {
 	m.work.Lock()
 	b := m.queue.first()

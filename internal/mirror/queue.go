@@ -117,7 +117,7 @@ func (q *queue) dropJournal() error {
 	return j.Remove()
 }
 
-// closeJournal leaves the journal to whoever imports it.
+// closeJournal leaves the journal to the process that imports it.
 func (q *queue) closeJournal() {
 	if q.journal != nil {
 		_ = q.journal.Close() // every batch in it is on disk

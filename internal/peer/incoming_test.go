@@ -267,7 +267,7 @@ func TestRouteLastLine(t *testing.T) {
 	})
 }
 
-// Whoever makes the peer may say where lines go.
+// The maker of a peer may say where lines go.
 func TestClassifyOfTheConfig(t *testing.T) {
 	odd := errors.New("odd line")
 	cfg := peer.Config{Classify: func(line []byte) (wire.Frame, error) { return wire.Frame{Line: line}, odd }}

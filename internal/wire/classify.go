@@ -37,7 +37,7 @@ func Classify(line []byte) (Frame, error) {
 // IsPartialMessage recognises pieces of an answer, which are soon forgotten.
 func IsPartialMessage(line []byte) bool { return hasPrefix(line, frequentMessages[0].begin) }
 
-// IsMirror tells lines that repeat a piece of a transcript. They may be cut off.
+// IsMirror recognises lines that repeat a piece of a transcript. They may be cut off.
 func IsMirror(line []byte) bool { return hasPrefix(line, frequentMessages[3].begin) }
 
 func hasPrefix(line []byte, text string) bool {

@@ -85,7 +85,7 @@ func (e expander) text(w *syntax.Word) string {
 
 func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 	whole := []string{""}
-	var tail strings.Builder // of all of them, as long as there is one way to go on
+	var tail strings.Builder // of all of them, as long as there is one way to continue
 	for i, part := range parts {
 		values := e.part(part, quoted)
 		if e.values != nil && i+1 < len(parts) && modified(part, parts[i+1]) {

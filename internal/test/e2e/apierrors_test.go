@@ -70,7 +70,7 @@ func TestRealAPIErrors(t *testing.T) {
 // variable of the environment.
 func TestRealMaxRetries(t *testing.T) {
 	t.Parallel()
-	realcli.Needs(t, "2.1.325", "telling of retries")
+	realcli.Needs(t, "2.1.325", "reports of retries")
 	for _, retries := range []int{claude.NoRetries, 2} {
 		r := realCLI(t, claudetest.Fail(529, "overloaded_error", "Overloaded").Forever())
 		r.opts.Env = append(r.opts.Env, "CLAUDE_CODE_MAX_RETRIES=7")
@@ -96,10 +96,10 @@ func TestRealMaxRetries(t *testing.T) {
 	}
 }
 
-// Whoever runs out of time while the CLI tries again and again learns of it.
-func TestRealTimeoutTellsOfRetries(t *testing.T) {
+// A caller that runs out of time while the CLI retries learns about it.
+func TestRealTimeoutMentionsRetries(t *testing.T) {
 	t.Parallel()
-	realcli.Needs(t, "2.1.325", "telling of retries")
+	realcli.Needs(t, "2.1.325", "reports of retries")
 	for name, ask := range map[string]func(t *testing.T, ctx context.Context, r *real) error{
 		"Ask":         func(t *testing.T, ctx context.Context, r *real) error { return second(claude.Ask(ctx, "hi", r.opts)) },
 		"Session.Ask": func(t *testing.T, ctx context.Context, r *real) error { return second(r.connect(t).Ask(ctx, "hi")) },

@@ -62,7 +62,7 @@ func TestRealGateMatrix(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	var mu sync.Mutex
 	outcomes := map[string]string{}
-	t.Cleanup(func() { t.Logf("what became of the tool or the prompt\n%s", gateTable(outcomes)) })
+	t.Cleanup(func() { t.Logf("what happened to the tool or the prompt\n%s", gateTable(outcomes)) })
 	for _, gate := range gates() {
 		for _, policy := range gatePolicies() {
 			if gate == gateCanUseTool && policy != hook.FailClosed {

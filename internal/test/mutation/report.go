@@ -15,7 +15,7 @@ const page = "docs/mutation.md"
 // wanted is the share of mutants that the tests must catch.
 const wanted = 0.9
 
-// verdict is what someone says of a mutant that no test catches.
+// verdict is what someone says about a mutant that no test catches.
 type verdict struct {
 	equivalent bool // it changes nothing that anyone could see, so it does not count
 	reason     string
@@ -151,7 +151,7 @@ func (f *finding) section() string {
 	return b.String()
 }
 
-// render makes the page. It keeps what the old one says of packages that were
+// render makes the page. It keeps what the old one says about packages that were
 // not tried this time.
 func render(all []*finding, old string) string {
 	rows, sections := make(map[string]string), make(map[string]string)
