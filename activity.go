@@ -87,7 +87,7 @@ func (s *Session) doing() Activity {
 // doing, from any goroutine.
 func (s *Session) noteActivity() { s.activity.look(s) }
 
-// activityLog knows when a session became idle or busy, and wakes those who wait for
+// activityLog knows when a session became idle or busy, and wakes those waiting for
 // it.
 type activityLog struct {
 	mu      sync.Mutex

@@ -96,7 +96,7 @@ func TestActivity(t *testing.T) {
 	})
 }
 
-// A session that goes on with a deferred call is not idle before its result. It
+// A session that continues with a deferred call is not idle before its result. It
 // is not ended as if it were, either: at the end of its stdin the CLI would take
 // the call for denied.
 func TestActivityOfReplay(t *testing.T) {

@@ -242,7 +242,7 @@ func (s *Session) unknownFlag(exit *ProcessError) error {
 	return nil
 }
 
-// flagComplaint finds the flag that a CLI has not known, and what it said of that;
+// flagComplaint finds the flag that a CLI has not known, and what it said about that;
 // "" if it has ended for another reason.
 func (s *Session) flagComplaint(exit *ProcessError) (flag, said string) {
 	if s.start.messageSeen.Load() { // a CLI that has said something has taken its flags

@@ -239,7 +239,7 @@ func checkMCPServer(name string, server MCPServer) string {
 // command line.
 //
 // In a session that is resumed the servers of this process are there as well: to
-// a deferred call that the CLI goes on with, one that only the handshake names
+// a deferred call that the CLI continues, one that only the handshake names
 // does not yet exist.
 func (p *plan) writeMCPConfig(files *scratch.Folder) error {
 	servers := p.outside

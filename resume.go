@@ -17,7 +17,7 @@ import (
 const awaitFlag = "--await-initialize"
 
 // When the CLI learnt to wait, and when to defer a call. A CLI that cannot defer
-// has nothing to go on with.
+// has nothing to continue.
 var (
 	sinceAwait = since{"2.1.260", "2.1.265"}
 	sinceDefer = since{has: "2.1.89"}
@@ -70,6 +70,6 @@ func (o *Options) unguarded(h *hook.Hook, version string) error {
 	if o.Continue {
 		field = "Continue"
 	}
-	return &OptionError{field, fmt.Sprintf("with a hook of %s the CLI must be %s or newer, this one is %s: older ones may go on with a tool call before the hook is registered",
+	return &OptionError{field, fmt.Sprintf("with a hook of %s the CLI must be %s or newer, this one is %s: older ones may continue with a tool call before the hook is registered",
 		h.Event, sinceAwait.has, cmp.Or(version, "older"))}
 }

@@ -288,7 +288,7 @@ func (t *turns) closeTurn(ends []*prompt, how End) *ending {
 }
 
 // noteUnasked follows a prompt that is not ours. When a session is resumed the
-// CLI gives itself one to go on with a deferred call. That call comes before the
+// CLI gives itself one to continue with a deferred call. That call comes before the
 // init of the turn.
 func (t *turns) noteUnasked(id, state string) {
 	switch {

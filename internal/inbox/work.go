@@ -44,7 +44,7 @@ func (w *work) hasAgents() bool { return slices.ContainsFunc(w.tasks, task.isAge
 // Activity is what the CLI is doing, as far as its frames tell.
 type Activity struct {
 	Turn      bool // a turn runs, or the CLI says that it is not idle
-	Replaying bool // the CLI goes on with what a session that was resumed left
+	Replaying bool // the CLI continues what a session that was resumed left
 	Queued    int  // prompts whose turn has not begun
 	Agents    int  // background agents and workflows that work or are not yet answered
 	Shells    int  // shell commands in the background

@@ -106,7 +106,7 @@ func TestRealTimeoutMentionsRetries(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The time is over when the CLI tries for the third time, long after
-			// it has told of the second.
+			// it has reported the second.
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
 			var calls atomic.Int32

@@ -177,9 +177,9 @@ func TestRealAnsweredBefore(t *testing.T) {
 	}
 }
 
-// The id of a session is right or unknown, also while it is reset.
+// The id of a session is right or unknown, even while it is reset.
 func TestRealIDAfterClear(t *testing.T) {
-	realcli.Needs(t, "2.1.325", "telling of a reset")
+	realcli.Needs(t, "2.1.325", "reports of a reset")
 	r := realCLI(t, claudetest.Say("one"), claudetest.Say("two"))
 	s := r.connect(t)
 	if _, err := s.Ask(t.Context(), "hello"); err != nil {
