@@ -252,8 +252,8 @@ func TestSendToDeadCLI(t *testing.T) {
 	}
 }
 
-// A prompt that its sender gave up while it was written may reach the CLI all the
-// same: then its turn is ended, because nobody wants the answer.
+// A prompt that its sender gave up while it was written may reach the CLI
+// anyway: then its turn is ended, because nobody wants the answer.
 func TestPromptGivenUpOnItsWay(t *testing.T) {
 	interrupted := false
 	play := func(c *cli) {
@@ -276,7 +276,7 @@ func TestPromptGivenUpOnItsWay(t *testing.T) {
 		<-time.After(3 * time.Second)
 		finish(t, s)
 		if !interrupted {
-			t.Error("the turn of a prompt that was given up went on")
+			t.Error("the turn of a prompt that was given up continued")
 		}
 	})
 }

@@ -41,7 +41,7 @@ type GoneError struct {
 	Successor string // the question to decide instead, if it was superseded
 }
 
-// Error says what became of the question.
+// Error says what happened to the question.
 func (e *GoneError) Error() string {
 	if e.Successor != "" {
 		return fmt.Sprintf("claude: approval: question %s was replaced by %s", e.ID, e.Successor)

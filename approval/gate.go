@@ -36,7 +36,7 @@ type Options struct {
 const (
 	defaultPatience = 2 * time.Minute
 	// margin is how long the CLI waits for a hook beyond the gate's patience:
-	// enough to write the deferral down. Without a time limit of ours the CLI
+	// enough to write the deferral down. Without our time limit the CLI
 	// has its own, which denies the call.
 	margin = 30 * time.Second
 	// storing limits what is written after the question's own context has

@@ -290,7 +290,7 @@ func TestGateParked(t *testing.T) {
 	})
 }
 
-// An interrupt withdraws the question; whoever decides later learns so.
+// An interrupt withdraws the question; a later decision learns so.
 func TestGateInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := guard(t, store.Memory(), approval.Options{}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))

@@ -256,7 +256,7 @@ func (qs *Questions) scan(ctx context.Context) iter.Seq2[version, error] {
 }
 
 // read decodes a record. A question whose time is over ends here: nobody
-// watches the clock for that, whoever sees it first writes it down, and wakes
+// watches the clock for that, the first to see it writes it down, and wakes
 // nobody.
 func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) {
 	v := version{revision: r.Revision}

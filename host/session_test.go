@@ -54,7 +54,7 @@ func TestReportsOfASession(t *testing.T) {
 	})
 }
 
-// Every message names the session it belongs to, whatever the options say of
+// Every message names the session it belongs to, whatever the options say about
 // the first one.
 func TestEveryMessageNamesItsSession(t *testing.T) {
 	o := &host.Options{SessionID: "s-1", StateEvents: true, Init: message.Init{Header: message.Header{SessionID: "other", UUID: "fixed"}}}
@@ -240,7 +240,7 @@ func TestCommandWithoutApproval(t *testing.T) {
 }
 
 // A server that has not answered is pending: nothing is known of it, it is not
-// asked again, and its answers are no questions.
+// asked again, and its answers are not questions.
 func TestServerThatIsSilent(t *testing.T) {
 	bubble(t, echo, &host.Options{SessionID: "s-1", SDKServers: []string{"a"}}, func(c *client) {
 		synctest.Wait()

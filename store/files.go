@@ -207,7 +207,7 @@ func (t *known) add(uuids map[string]struct{}, batch string) {
 }
 
 // firstCommit returns the line with which the life of a transcript begins. Its id
-// tells the transcript from one that was deleted and had the same name, perhaps
+// distinguishes the transcript from one that was deleted and had the same name, perhaps
 // even the same inode.
 func firstCommit(end int) string { return fmt.Sprintf("%d %s\n", end, rand.Text()) }
 
@@ -238,8 +238,8 @@ func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*
 	}
 }
 
-// adopt writes the first commit if there is none. It comes before any data of
-// ours, so data without it was put there by hand: all whole lines count. The
+// adopt writes the first commit if there is none. It comes before our
+// own data, so data without it was put there by hand: all whole lines count. The
 // commits are locked.
 func (s *FileStore) adopt(commits, data *os.File) error {
 	info, err := commits.Stat()

@@ -111,7 +111,7 @@ func TestMountedCallIsCancelled(t *testing.T) {
 				t.Error(err)
 			}
 		default:
-			t.Error("the server goes on with a call that nobody waits for")
+			t.Error("the server continues with a call that nobody waits for")
 		}
 		l.conn.Close()
 		<-done

@@ -44,7 +44,7 @@ func TestRetiredSessionEndsWithItsCalls(t *testing.T) {
 	}
 }
 
-// Whoever brings a message that the server does not take can give up.
+// A goroutine that brings a message that the server does not take can give up.
 func TestDeliverGivesUp(t *testing.T) {
 	why := errors.New("gave up")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -74,7 +74,7 @@ func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 	return results
 }
 
-// run runs a text without a terminal, an input or an environment of ours, nor
+// run runs a text without a terminal, an input or our environment, nor
 // as root, and returns what it prints.
 func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

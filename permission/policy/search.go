@@ -130,7 +130,7 @@ func listsFiles(words []string) bool {
 	})
 }
 
-// operands are the words of a command that are no options.
+// operands are the words of a command that are not options.
 func operands(words []string) (list []string) {
 	for _, w := range words[1:] {
 		if !strings.HasPrefix(w, "-") {

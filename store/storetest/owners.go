@@ -122,7 +122,7 @@ func ownerStopped(s *subject, paused bool, last int) {
 		s.t.Fatal(err)
 	}
 	resume(cmd.Process)
-	_, _ = io.WriteString(in, "go on\n") // if it waits for that
+	_, _ = io.WriteString(in, "continue\n") // if it waits for that
 	said := ""
 	for out.Scan() {
 		said = out.Text()

@@ -25,7 +25,7 @@ type approvals struct {
 	inbox *approval.Questions
 }
 
-// newApprovals makes a model that makes one call, and says what became of it.
+// newApprovals makes a model that makes one call, and says what happened to it.
 func newApprovals(t *testing.T, call claudetest.Reply) *approvals {
 	t.Helper()
 	realcli.Needs(t, "2.1.325", "approvals that outlive a process")

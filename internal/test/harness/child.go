@@ -13,7 +13,7 @@ import (
 type Child struct {
 	io.Reader // what the SDK reads; tests may put something in between
 	io.WriteCloser
-	Stdout  io.ReadCloser // of the process; whoever reads it closes it
+	Stdout  io.ReadCloser // of the process; its reader closes it
 	Process *os.Process
 
 	done chan struct{}

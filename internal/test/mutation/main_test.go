@@ -204,7 +204,7 @@ func TestRateLeavesOutEquivalentMutants(t *testing.T) {
 	}
 }
 
-// The page has every target, and says of each that its tests are good enough.
+// The page has every target, and says about each that its tests are good enough.
 func TestPageShowsGoodTests(t *testing.T) {
 	text, err := os.ReadFile("../../../docs/mutation.md")
 	if err != nil {
