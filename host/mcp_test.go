@@ -195,7 +195,7 @@ func TestParseArgs(t *testing.T) {
 		"--bogus=1":                    "unknown option '--bogus'",
 		"--model":                      "argument missing",
 		"--output-format=json":         "stream-json",
-		"--permission-mode=bogus":      "no mode",
+		"--permission-mode=bogus":      "not a mode",
 		"--version":                    "version",
 		"--mcp-config /does/not/exist": "no such file",
 	} {
