@@ -65,7 +65,7 @@ func TestParseScriptErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", " \n", "it is empty"},
 		{"prose", "hello there", "neither JSON nor an archive"},
-		{"broken JSON", `{"replies":`, "no JSON"},
+		{"broken JSON", `{"replies":`, "not JSON"},
 		{"misspelt", `{"reply":[]}`, "reply: no such field"},
 		{"bad reply", `{"replies":["a",{"said":"x"}]}`, "reply 2: said: no such field"},
 		{"bad list", `[7]`, "reply 1: want an object"},
