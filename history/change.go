@@ -93,8 +93,8 @@ func (h *History) archive(ctx context.Context, id string, on bool) error {
 	})
 }
 
-// replace writes a file whole or not at all, also if others write it at the same
-// time.
+// replace writes a file whole or not at all, even when others write it at the
+// same time.
 func replace(r *os.Root, folder, name string, data []byte) error {
 	if err := r.MkdirAll(folder, 0o700); err != nil {
 		return err

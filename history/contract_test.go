@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A home is a place that can hold sessions: what history says of them must not
+// A home is a place that can hold sessions: what history says about them must not
 // depend on it.
 type home struct {
 	name string

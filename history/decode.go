@@ -47,7 +47,7 @@ func (t *Transcript) decodeAll(lines iter.Seq2[line, error], yield func(*StoredM
 			<-b.done
 		}
 	}()
-	// first yields what became of the oldest batch.
+	// first yields the outcome of the oldest batch.
 	first := func() bool {
 		b := running[0]
 		running = running[1:]

@@ -4,5 +4,5 @@ package history
 
 import "syscall"
 
-// noWait opens a file at once, also if it is a pipe that nobody writes to.
+// noWait opens a file at once, even when it is a pipe that nobody writes to.
 const noWait = syscall.O_NONBLOCK

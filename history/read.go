@@ -237,8 +237,8 @@ type window struct {
 	buf  []byte
 }
 
-// windowSize is how much a window reads at once. It is small, because whoever
-// keeps one piece keeps all.
+// windowSize is how much a window reads at once. It is small, because
+// keeping one piece keeps all of it.
 const windowSize = 32 << 10
 
 // read returns n bytes from pos on.

@@ -302,7 +302,7 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 // agentPrefix is what the name of a sub-agent's transcript begins with.
 const agentPrefix = "agent-"
 
-// subagents lists the sub-agents of a session. What is known of one stands in its
+// subagents lists the sub-agents of a session. What is known about one is in its
 // own transcript, where the last line of that kind counts.
 func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
 	list, ok := s.store.(store.SubLister)

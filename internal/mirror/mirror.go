@@ -109,7 +109,7 @@ func (m *Mirror) Owned(ctx context.Context) error {
 	return m.await(ctx, func() (bool, error) { return m.leases == nil || m.leases.sure(), nil })
 }
 
-// renewed wakes those who wait for a lease.
+// renewed wakes everyone waiting for a lease.
 func (m *Mirror) renewed() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -282,7 +282,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// What a copy leaves out is passed once, however many hang below it, also where
+// What a copy leaves out is passed once, however many hang below it, even when
 // it leads in a circle.
 func TestCopyPassesOnce(t *testing.T) {
 	for _, script := range []string{"user:a<none user:b<a user:c<b user:d<c", "user:a<d user:b<a user:c<b user:d<c"} {

@@ -56,8 +56,8 @@ type Entry struct {
 	long [2]span
 }
 
-// span is where in a line one of its long members has its value. Whoever reads
-// the line again need not look for the end.
+// span is where in a line one of its long members has its value. A second
+// reader of the line need not look for the end.
 type span struct{ begin, end int32 }
 
 // Time returns when the entry was written; zero if it is not known.

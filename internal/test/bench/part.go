@@ -44,7 +44,7 @@ func choose(name string) ([]part, error) {
 	return nil, fmt.Errorf("there is no part %q: choose from %s", name, strings.Join(names, ", "))
 }
 
-// measured is a part and what came of it.
+// measured is a part and its figures.
 type measured struct {
 	part     part
 	load     string // of the machine before

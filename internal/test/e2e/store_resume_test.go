@@ -64,7 +64,7 @@ func killWhenStored(t *testing.T, dir string, s store.Store, id string, pid int)
 }
 
 // cacheMark is what the CLI puts into the last messages of a request for the
-// cache. It moves on with each request and is no part of what is said.
+// cache. It moves on with each request and is not part of what is said.
 var cacheMark = regexp.MustCompile(`,"cache_control":\{[^{}]*\}`)
 
 // said returns the messages of a request, byte for byte but for cache marks.
@@ -83,7 +83,7 @@ func said(t *testing.T, c *claudetest.ModelCall) []string {
 	return all
 }
 
-// A session whose CLI was killed in mid-turn goes on from its store, under
+// A session whose CLI was killed in mid-turn continues from its store, under
 // another home and working directory. The model hears all of it again, byte for
 // byte; subagents, the compaction and the name are there; and nothing is left.
 func TestRealResumeFromStore(t *testing.T) {
@@ -138,7 +138,7 @@ func TestRealResumeFromStore(t *testing.T) {
 			if s.ID() != id {
 				t.Errorf("the id is %q, want %q", s.ID(), id)
 			}
-			if _, err := s.Ask(t.Context(), "go on"); err != nil {
+			if _, err := s.Ask(t.Context(), "carry on"); err != nil {
 				t.Fatal(err)
 			}
 			calls = r.calls()
@@ -149,7 +149,7 @@ func TestRealResumeFromStore(t *testing.T) {
 					break
 				}
 			}
-			if rest := strings.Join(after[min(len(before), len(after)):], "\n"); !strings.Contains(rest, "interrupted") || !strings.Contains(rest, "go on") {
+			if rest := strings.Join(after[min(len(before), len(after)):], "\n"); !strings.Contains(rest, "interrupted") || !strings.Contains(rest, "carry on") {
 				t.Errorf("after what was said before, the model heard:\n%s", rest)
 			}
 			r.wantRestored(t, tmp, id)
@@ -160,7 +160,7 @@ func TestRealResumeFromStore(t *testing.T) {
 				t.Errorf("%v is left", left)
 			}
 			if _, err := os.Stat(filepath.Join(r.home, ".claude", "projects")); err == nil {
-				t.Error("the session was written to the home, too")
+				t.Error("the session was also written to the home")
 			}
 
 			// And once more, by another way in, with what the second process said.
@@ -170,7 +170,7 @@ func TestRealResumeFromStore(t *testing.T) {
 				t.Errorf("continued: %+v, %v", res, err)
 			}
 			calls = r.calls()
-			if last := strings.Join(said(t, calls[len(calls)-1]), "\n"); !strings.Contains(last, "go on") || !strings.Contains(last, "be killed") {
+			if last := strings.Join(said(t, calls[len(calls)-1]), "\n"); !strings.Contains(last, "carry on") || !strings.Contains(last, "be killed") {
 				t.Errorf("the model heard:\n%s", last)
 			}
 		})
