@@ -26,7 +26,7 @@ type Options struct {
 	Patience time.Duration
 	// Lifetime is how long a question can be decided. 0 means without end.
 	Lifetime time.Duration
-	// Deciders may decide. Empty: anyone who has the inbox.
+	// Deciders are the people who may decide. Empty means everyone.
 	Deciders []string
 	// Repeatable reports whether a call may run again if it is not known
 	// whether it ran before. Nil: no call may.
@@ -78,8 +78,9 @@ type Gate struct {
 	park     sync.Once
 	mu       sync.Mutex
 	session  *claude.Session
-	deferred string         // the id of the call that was deferred
-	waiting  sync.WaitGroup // calls that wait for a person
+	deferred string        // the id of the call that was deferred
+	waiting  int           // calls that wait for a person
+	none     chan struct{} // closed when none waits any longer; nil if nobody looks
 }
 
 // NewGate makes the gate of a session. The fence proves that this process owns
@@ -122,20 +123,42 @@ func (g *Gate) Attach(s *claude.Session) {
 
 // Park ends all waiting: a call that can be deferred is, every other is denied.
 // From then on a call that needs a person is not waited for. Park returns when
-// the answers were given; read the session until its result before you close
+// all of them are answered; read the session until its result before you close
 // it. Without Park, Close would make the CLI record a refusal that nobody gave.
 func (g *Gate) Park(ctx context.Context) error {
 	g.park.Do(func() { close(g.parked) })
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		g.waiting.Wait()
-	}()
+	g.mu.Lock()
+	if g.waiting == 0 {
+		g.mu.Unlock()
+		return nil
+	}
+	if g.none == nil {
+		g.none = make(chan struct{})
+	}
+	none := g.none
+	g.mu.Unlock()
 	select {
-	case <-done:
+	case <-none:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+}
+
+// enter counts a call that waits for a person.
+func (g *Gate) enter() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waiting++
+}
+
+// exit counts it as answered.
+func (g *Gate) exit() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.waiting--; g.waiting == 0 && g.none != nil {
+		close(g.none)
+		g.none = nil
 	}
 }
 
@@ -149,6 +172,9 @@ func (g *Gate) Deferred() (id string, ok bool) {
 	return idOf(g.conversation, g.deferred), true
 }
 
+// anotherWaits is what the model reads about calls beside a deferred one.
+const anotherWaits = "Another call of this answer waits for a person. Repeat this call when that one has its result."
+
 // before is the hook before every call.
 func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 	if in.ToolName == "" || in.ToolUseID == "" {
@@ -157,7 +183,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	// The CLI runs the other calls of an answer although one of them was
 	// deferred, and keeps the marker of the last one only.
 	if g.closed(in.ToolUseID) {
-		return hook.DenyTool("Another call of this answer waits for a person. Repeat this call when that one has its result."), nil
+		return hook.DenyTool(anotherWaits), nil
 	}
 	reason, needed := "", true
 	if g.opts.Needs != nil {
@@ -201,7 +227,7 @@ func output(d permission.Decision) *hook.PreToolUseOutput {
 // CLI's rules and these leave to a person. Such a call cannot be deferred.
 func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.Decision, error) {
 	if g.closed(r.ToolUseID) {
-		return permission.Deny("Another call of this answer waits for a person. Repeat this call when that one has its result."), nil
+		return permission.Deny(anotherWaits), nil
 	}
 	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID)
 	q.Reason = r.Reason
@@ -234,8 +260,8 @@ var errDeferred = errors.New("deferred")
 
 // ask asks a person and waits for the decision.
 func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
-	g.waiting.Add(1)
-	defer g.waiting.Done()
+	g.enter()
+	defer g.exit()
 	q, err := g.inbox.Ask(ctx, q, g.fence)
 	if err != nil {
 		return permission.Decision{}, err

@@ -377,3 +377,37 @@ func TestGateInstall(t *testing.T) {
 		t.Errorf("%+v, %d hooks, callbacks wait %v", before, len(o.Hooks), o.Timeouts.Callback)
 	}
 }
+
+// Park gives up with its context, and may be called while calls come and go.
+func TestGateParkIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		g := guard(t, slow{store.Memory(), release}, approval.Options{Patience: time.Hour}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
+		defer g.Close()
+		if err := g.gate.Park(t.Context()); err != nil {
+			t.Errorf("nobody waits: %v", err)
+		}
+		results := g.start()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := g.gate.Park(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the store does not answer: %v", err)
+		}
+		close(release)
+		if err := g.gate.Park(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-results
+	})
+}
+
+// slow is a store that answers when it is released.
+type slow struct {
+	store.Records
+	release <-chan struct{}
+}
+
+func (s slow) Now(ctx context.Context) (time.Time, error) {
+	<-s.release
+	return s.Records.Now(ctx)
+}

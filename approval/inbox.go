@@ -23,8 +23,9 @@ type Inbox interface {
 	// order.
 	List(ctx context.Context, f Filter) iter.Seq2[Question, error]
 	// Watch yields the questions that the filter selects, and from then on
-	// each one that appears or changes, until ctx ends or the loop is left. A
-	// question that no longer matches is yielded once more as it is now.
+	// each one that appears or changes, until ctx ends, the store fails or the
+	// loop is left. A question that stops matching is yielded once more as it
+	// is now.
 	Watch(ctx context.Context, f Filter) iter.Seq2[Question, error]
 	// Decide takes a decision and returns the question. Of several decisions
 	// the first counts: a later one gets a [*DecidedError], but the same

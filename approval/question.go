@@ -42,7 +42,7 @@ type Question struct {
 	Plan     string `json:"plan,omitzero"`
 	PlanPath string `json:"planPath,omitzero"`
 
-	// Deciders may decide. Empty: anyone who has the inbox.
+	// Deciders are the people who may decide. Empty means everyone.
 	Deciders []string `json:"deciders,omitempty"`
 	// Lifetime is how long the question can be decided, counted by the clock
 	// of the store from when it is asked. 0 means without end. It is not

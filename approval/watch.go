@@ -20,11 +20,15 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 					yield(Question{}, err)
 					return
 				}
-				revision, yielded := seen[v.ID]
 				present[v.ID] = true
-				if matches := f.matches(&v.Question); yielded && revision == v.revision || !yielded && !matches {
+				revision, yielded := seen[v.ID]
+				matches := f.matches(&v.Question)
+				if yielded && revision == v.revision || !yielded && !matches {
 					continue
-				} else if seen[v.ID] = v.revision; !matches {
+				}
+				if matches {
+					seen[v.ID] = v.revision
+				} else {
 					delete(seen, v.ID)
 				}
 				if !yield(v.Question, nil) {
