@@ -6,10 +6,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,15 +20,6 @@ import (
 // SIGTERM and a new start, and only its user can continue it.
 func TestRealRestart(t *testing.T) {
 	realcli.Needs(t, "2.1.299", "a hardened session")
-	cli := realcli.Need(t, realcli.Tested())
-	bin := t.TempDir()
-	program := filepath.Join(bin, "service")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if err := os.Symlink(cli, filepath.Join(bin, "claude")); err != nil {
-		t.Fatal(err)
-	}
 	model := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		return claudetest.Say(fmt.Sprintf("%s; knows of the cat: %t", c.Prompt, strings.Contains(string(c.Raw), "My cat is Mo.")))
 	})
@@ -40,8 +29,7 @@ func TestRealRestart(t *testing.T) {
 	}
 	defer model.Close()
 	env, home := realcli.Env(t, url)
-	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "PATH=") })
-	env[i] = "PATH=" + bin + string(filepath.ListSeparator) + strings.TrimPrefix(env[i], "PATH=")
+	program, env := realcli.Program(t, env)
 	env = append(env, "SERVICE_TOKENS=ada:a,bob:b")
 
 	address, stop := startService(t, program, home, env)
