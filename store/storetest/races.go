@@ -307,17 +307,24 @@ func oldOwnerChangesNothing(s *subject) {
 	k := s.session()
 	rk := store.RecordKey{Project: s.project, Kind: "state", Name: "a"}
 	first := s.acquire(l, "me", short)
-	var wg sync.WaitGroup
+	var wg, wrote sync.WaitGroup // wrote: each of the writers, once
+	wrote.Add(1)
 	wg.Go(func() {
+		once := sync.OnceFunc(wrote.Done)
+		defer once()
 		for i := 0; ; i++ {
 			if err := s.Append(s.t.Context(), k, fenced(first, line(fmt.Sprint(i)))); err != nil {
 				s.wantsLost("Append", err)
 				return
 			}
+			once()
 		}
 	})
 	if hasRecords {
+		wrote.Add(1)
 		wg.Go(func() {
+			once := sync.OnceFunc(wrote.Done)
+			defer once()
 			for rev := int64(0); ; {
 				next, err := r.PutRecord(s.t.Context(), rk, nil, rev, first.Fence)
 				if err != nil {
@@ -325,9 +332,11 @@ func oldOwnerChangesNothing(s *subject) {
 					return
 				}
 				rev = next
+				once()
 			}
 		})
 	}
+	wrote.Wait()
 	other := s.again()
 	s.takeOver(other.(store.Leaser), "you")
 	entries := collect(s.t, other.Load(s.t.Context(), k))
