@@ -119,7 +119,7 @@ func waited(c <-chan struct{}, d time.Duration) bool {
 // shutdown ends the session because of cause. It does not wait.
 func (s *Session) shutdown(cause error) {
 	s.life.shutdown.Do(func() {
-		idle := !s.inbox.Busy() && s.peer.Unanswered() == 0
+		idle := !s.inbox.Busy() && s.peer.Undecided() == 0
 		s.mu.Lock()
 		s.life.stopCause = cause
 		idle = idle && s.life.state >= StateRunning
@@ -135,6 +135,9 @@ func (s *Session) shutdown(cause error) {
 // end of stdin it would finish its turn, take a question that is open for one
 // that was denied, and call the model with that.
 func (s *Session) runStopLadder(idle bool) {
+	// The CLI may have read an answer and ended its turn before we know that the
+	// answer is written. One that stays on its way is not read.
+	idle = idle && waited(s.peer.Written(), inputBound)
 	if !idle {
 		s.stop()
 	}

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -448,6 +449,64 @@ func TestCloseWhileAsked(t *testing.T) {
 			}
 			if n.steps[0] != "Stop" {
 				t.Errorf("idle %v: the CLI was ended by %q, want it stopped first", idle, n.steps)
+			}
+		})
+	}
+}
+
+// slowReply is a Transport on which writing an answer takes longer than the CLI
+// needs to read it.
+type slowReply struct {
+	noting
+	release chan struct{}
+}
+
+type slowReplyConn struct {
+	claude.Conn
+	release chan struct{}
+}
+
+func (r *slowReply) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	c, err := r.noting.Start(ctx, launch)
+	return &slowReplyConn{c, r.release}, err
+}
+
+func (c *slowReplyConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if bytes.Contains(p, []byte(`"control_response"`)) {
+		<-c.release
+	}
+	return n, err
+}
+
+// A CLI that has ended its turn is not stopped because its last answer is still
+// being written. One that does not take the answer is.
+func TestCloseAfterAnswer(t *testing.T) {
+	for _, taken := range []bool{true, false} {
+		play := func(c *cli) {
+			c.greet()
+			id := c.prompt()
+			c.begin(id)
+			c.say("%s", bashRequest)
+			c.hear()
+			c.result("done", id)
+			c.hear()
+		}
+		bubble(t, play, func(t *testing.T, o *claude.Options) {
+			r := &slowReply{noting{double: *o.Transport.(*double)}, make(chan struct{})}
+			o.Transport = r
+			o.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+				return permission.Allow(), nil
+			}
+			s := connect(t, o)
+			if err := harness.LastError(s.Run(t.Context(), "work")); err != nil {
+				t.Error(err)
+			}
+			writes := map[bool]time.Duration{true: time.Millisecond, false: time.Minute}[taken]
+			time.AfterFunc(writes, func() { close(r.release) })
+			finish(t, s)
+			if want := map[bool]string{true: "CloseWrite", false: "Stop"}[taken]; r.steps[0] != want {
+				t.Errorf("taken %v: the CLI was ended by %q, want %s first", taken, r.steps, want)
 			}
 		})
 	}

@@ -54,6 +54,7 @@ func newWindow(t *testing.T) *window {
 	}
 	t.Cleanup(func() { slave.Close() })
 	w := &window{t: t, master: master, slave: slave, news: make(chan struct{}, 1), done: make(chan struct{})}
+	w.keepOutput()
 	w.resize(80)
 	go w.listen()
 	return w
@@ -77,6 +78,17 @@ func ioctl(t *testing.T, f *os.File, request uintptr, arg unsafe.Pointer) {
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, f.Fd(), request, uintptr(arg)); errno != 0 {
 		t.Fatal(errno)
 	}
+}
+
+// keepOutput keeps Ctrl-C from dropping what the program has just written: a
+// terminal empties its queues after it has sent the signal, so that a program
+// which answers at once would not be seen.
+func (w *window) keepOutput() {
+	w.t.Helper()
+	var modes syscall.Termios
+	ioctl(w.t, w.slave, syscall.TCGETS, unsafe.Pointer(&modes))
+	modes.Lflag |= syscall.NOFLSH
+	ioctl(w.t, w.slave, syscall.TCSETS, unsafe.Pointer(&modes))
 }
 
 // resize changes the width of the window.

@@ -53,7 +53,13 @@ func (in *Incoming) answer(line []byte) (first bool) {
 	if errors.Is(err, ndjson.ErrNotBegun) || errors.Is(err, ndjson.ErrLineBreak) {
 		return false
 	}
-	in.peer.update(func(s *state) { s.replying-- })
+	in.peer.update(func(s *state) {
+		s.replying--
+		if s.replying == 0 && s.written != nil {
+			close(s.written)
+			s.written = nil
+		}
+	})
 	in.peer.cfg.OnSettled()
 	return true // even if the stream broke: there is no other
 }

@@ -102,6 +102,7 @@ type state struct {
 	nextID   uint64
 	incoming map[wire.ID]*Incoming // not yet answered, cancelled or closed
 	replying int                   // answers on their way out
+	written  chan struct{}         // if somebody waits: closed when replying is 0
 	running  int                   // handlers that have not returned
 	cause    error                 // set once, by Close
 }
@@ -245,6 +246,28 @@ func (p *Peer) Running() (n int) {
 func (p *Peer) Unanswered() (n int) {
 	p.update(func(s *state) { n = len(s.incoming) + s.replying })
 	return n
+}
+
+// Undecided returns how many incoming requests nobody has begun to answer.
+func (p *Peer) Undecided() (n int) {
+	p.update(func(s *state) { n = len(s.incoming) })
+	return n
+}
+
+// Written returns a channel that is closed once no answer is on its way out.
+func (p *Peer) Written() <-chan struct{} {
+	written := make(chan struct{})
+	p.update(func(s *state) {
+		switch {
+		case s.replying == 0:
+			close(written)
+		case s.written == nil:
+			s.written = written
+		default:
+			written = s.written
+		}
+	})
+	return written
 }
 
 // Wait blocks until every request is handled and every notice is written.
