@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -37,6 +38,7 @@ func (l *lockedBuffer) String() string {
 // time is over.
 func TestRealOrdinaryUseLogsNoWarning(t *testing.T) {
 	t.Parallel()
+	realcli.Needs(t, realcli.Version, "a CLI that names its capabilities")
 	var log lockedBuffer
 	hold := make(chan struct{})
 	defer close(hold)
