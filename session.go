@@ -312,3 +312,171 @@ func (s *Session) setState(to State) {
 		s.log.Debug("session state", "from", from.String(), "to", to.String())
 	}
 }
+
+// dispatcher is the session as the engine sees it: where frames go.
+type dispatcher struct{ *Session }
+
+var _ peer.Handler = dispatcher{}
+
+// Message takes a frame from the reader.
+func (d dispatcher) Message(f wire.Frame) {
+	if f.Type == mirror.FrameType && d.mirror != nil {
+		d.mirror.Put(f.Line)
+		return
+	}
+	if f.Type == "result" && d.wasCutOff() {
+		// Whatever it says, the CLI did not get to the end of its work.
+		d.log.Debug("result of a turn that was cut off dropped")
+		return
+	}
+	d.note(f)
+	effect, err := d.inbox.Put(f)
+	if effect.Dropping {
+		d.log.Warn("messages are not read: partial ones are dropped", "dropped", d.inbox.Dropped())
+		d.trace.diagnostic(Diagnostic{Err: errDropping})
+	}
+	if effect.StartsAbandoned {
+		resume := d.halt()
+		go func() { // an abandoned prompt began anyway
+			defer resume()
+			d.interruptQuietly()
+		}()
+	}
+	if f.Type == "result" {
+		d.sendHeld()
+	}
+	if err != nil {
+		d.log.Warn("messages are not read: the session ends", "dropped", d.inbox.Dropped())
+		d.shutdown(ErrSlow)
+	}
+	switch f.Type {
+	case "system", "result", "command_lifecycle":
+		d.noteActivity()
+	}
+	d.endInput()
+}
+
+// errDropping is the diagnostic for partial messages that nobody reads.
+var errDropping = errors.New("messages are not read in time: partial ones are dropped")
+
+// note keeps what the session itself needs from a frame.
+func (s *Session) note(f wire.Frame) {
+	if !s.start.messageSeen.Load() {
+		s.start.messageSeen.Store(true)
+	}
+	switch f.Type {
+	case "system", "conversation_reset", "result":
+	default:
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case f.Type == "system" && f.Subtype == "init":
+		s.inTurn, s.start.earlyResult = true, nil
+		s.checkTools(f.Line)
+		if id := f.Text("session_id"); id != "" {
+			s.id = id
+		}
+	case f.Type == "system" && f.Subtype == "commands_changed":
+		m, err := message.DecodeAs(f.Type, f.Subtype, f.Line)
+		if changed, ok := m.(*message.CommandsChanged); ok && err == nil {
+			s.commands = changed.Commands
+		}
+	case f.Type == "conversation_reset":
+		s.id = "" // its new_conversation_id is not the new one's: the next init has that
+	case f.Type == "result":
+		if !s.inTurn && len(f.Prompts()) == 0 {
+			s.start.earlyResult = failedResult(f)
+		}
+		s.inTurn = false
+	}
+}
+
+// failedResult decodes a result that is an error: a CLI that cannot start says
+// why in one before it exits.
+func failedResult(f wire.Frame) *message.Result {
+	m, _ := message.DecodeAs(f.Type, f.Subtype, f.Line)
+	if r, ok := m.(*message.Result); ok && r.Failed() {
+		return r
+	}
+	return nil
+}
+
+// Fault takes a line that is not a frame.
+func (d dispatcher) Fault(line []byte, err error) {
+	if d.mirror != nil && wire.IsMirror(line) {
+		d.mirror.Lose(err)
+	}
+	d.diagnose(line, err)
+}
+
+// Accept sees requests of the CLI as they arrive. Those that only a CLI sends
+// which has taken our handshake confirm it; ordinary messages never do.
+func (d dispatcher) Accept(req wire.Request) {
+	d.noteActivity()
+	switch req.Subtype {
+	case "mcp_message":
+		d.mcp.accept(req)
+		if d.plan.resumes {
+			return // the servers were on the command line, too
+		}
+	case "hook_callback", "can_use_tool":
+	default:
+		return
+	}
+	d.mu.Lock()
+	first := d.life.state < StateRunning && !d.start.confirmed
+	d.start.confirmed = d.start.confirmed || first
+	d.mu.Unlock()
+	if first {
+		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
+		d.inbox.Ready()
+		d.setState(StateRunning)
+		d.peer.Open()
+	}
+}
+
+// settled is told that a request of the CLI awaits nothing more.
+func (s *Session) settled() {
+	s.noteActivity()
+	s.endInput()
+}
+
+// Request answers a request of the CLI, off the reader.
+func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
+	if cb := d.callback(in); cb != nil {
+		d.invoke(ctx, in, cb)
+		return
+	}
+	d.log.Warn("request of an unknown kind refused", "subtype", in.Subtype, "request_id", in.ID.String())
+	in.Fail(&wire.ReplyError{
+		Message: "Unsupported control request subtype: " + in.Subtype,
+		Code:    "unsupported_request",
+	})
+}
+
+// Refuse answers a request for which there is no room, as if its callback had
+// failed.
+func (d dispatcher) Refuse(in *peer.Incoming) {
+	if cb := d.callback(in); cb != nil {
+		d.failed(in, cb, errCapacity)
+	}
+}
+
+// endInput closes stdin of a one-shot session once nothing needs it any more:
+// the prompt has its result, no turn and no background agent runs, and no
+// request awaits an answer. It is called after everything that can bring that
+// about.
+func (s *Session) endInput() {
+	if !s.oneShot || s.plan.oneWay {
+		return
+	}
+	s.mu.Lock()
+	open := s.prompted && !s.life.cutOff // the stop ladder has it then
+	s.mu.Unlock()
+	if !open || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
+		return
+	}
+	s.inputEnd.Do(func() { go s.closeInput() })
+}

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -77,5 +79,103 @@ func TestOptionWarnings(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestUnknownTools compares names in matchers and rules with the list of the
+// CLI: what it does not have is logged once, with the nearest name, when all
+// servers are connected.
+func TestUnknownTools(t *testing.T) {
+	const tools = `"tools":["Bash","Read","Write","mcp__docs__search"]`
+	for name, tt := range map[string]struct {
+		matchers, rules []string
+		lists           []string // of one turn each
+		want            []string // in the log; none: nothing is logged
+	}{
+		"known":           {[]string{"Bash|Read", "mcp__docs__search", "mcp__.*", "^(Read|Write)$", ""}, []string{"Bash(ls:*)", "mcp__docs", "mcp__*", "Glob"}, []string{tools}, nil},
+		"a typing error":  {[]string{"Bahs"}, nil, []string{tools}, []string{"Bahs", "nearest=[Bash]"}},
+		"a rule":          {nil, []string{"Wirte"}, []string{tools}, []string{"Wirte", "nearest=[Write]"}},
+		"a tool of MCP":   {[]string{"mcp__docs__serach"}, nil, []string{tools}, []string{"mcp__docs__search]"}},
+		"a pattern":       {[]string{"^mcp__dosc__.*$"}, nil, []string{tools}, []string{"^mcp__dosc__.*$"}},
+		"new in the CLI":  {[]string{"Brandnew"}, nil, []string{`"tools":["Brandnew"]`}, nil},
+		"once":            {[]string{"Bahs"}, nil, []string{tools, tools}, []string{"Bahs"}},
+		"not yet there":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`}, nil},
+		"there at last":   {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, `"tools":["mcp__late__x"]`}, nil},
+		"not there later": {[]string{"mcp__late__x"}, nil, []string{tools + `,"mcp_servers":[{"name":"late","status":"pending"}]`, tools}, []string{"mcp__late__x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			bubble(t, func(c *cli) {
+				c.greet()
+				for _, list := range tt.lists {
+					c.prompt()
+					c.say(`{"type":"system","subtype":"init","session_id":"s-1",%s}`, list)
+					c.result("done")
+				}
+				c.idle()
+			}, func(t *testing.T, o *claude.Options) {
+				o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+				o.AllowedTools = tt.rules
+				for _, m := range tt.matchers {
+					h := noHook()
+					h.Event, h.Matcher = hook.EventPreToolUse, m
+					o.Hooks = append(o.Hooks, h)
+				}
+				s := connect(t, o)
+				for range tt.lists {
+					if _, err := s.Ask(t.Context(), "go"); err != nil {
+						t.Error(err)
+					}
+				}
+				finish(t, s)
+			})
+			n := strings.Count(log.String(), "does not have")
+			if want := min(len(tt.want), 1); n != want {
+				t.Errorf("%d lines, want %d: %s", n, want, log.String())
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(log.String(), want) {
+					t.Errorf("the log lacks %s: %s", want, log.String())
+				}
+			}
+		})
+	}
+}
+
+func TestMatchers(t *testing.T) {
+	for matcher, want := range map[string]string{ // what the error says; empty: none
+		"": "", "*": "", "Bash": "", "Write|Edit": "", "Write, Edit": "", "Bash.*": "", "^(Read|Write)$": "", "mcp__files__read": "", "mcp__(a|b)__.*": "",
+		"Notebook(Edit|Read)": "", "^(?!Bash)": "", "MyTool": "", "Task|Agent": "",
+		"Bash(rm:*)": "is a rule", "Read(./x)": "is a rule", "Bash()": "is a rule",
+		"bash": "the tool is Bash", "Read|WRITE": "the tool is Write", "webfetch": "the tool is WebFetch",
+		"(": "not a regular expression", "Bash[": "not a regular expression", "*.go": "not a regular expression",
+	} {
+		h := noHook()
+		h.Event, h.Matcher = hook.EventPreToolUse, matcher
+		_, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}, OutputSchema: json.RawMessage(`7`)})
+		bad, ok := err.(*claude.OptionError)
+		switch {
+		case !ok:
+			t.Errorf("%q: %v", matcher, err)
+		case want == "" && bad.Field == "Hooks[0]", want != "" && (bad.Field != "Hooks[0]" || !strings.Contains(bad.Error(), want)):
+			t.Errorf("%q: %v, want %q", matcher, err, want)
+		}
+	}
+	h := hook.SessionStart("clear", nil)
+	h.Func, h.Matcher = noHook().Func, "skill"
+	if _, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}, OutputSchema: json.RawMessage(`7`)}); strings.Contains(err.Error(), "Hooks") {
+		t.Errorf("the matcher of another event: %v", err)
+	}
+}
+
+func TestRulesInAnotherCase(t *testing.T) {
+	for _, o := range []claude.Options{
+		{AllowedTools: []string{"read"}}, {DisallowedTools: []string{"bash(rm:*)"}}, {DisallowedTools: []string{"Bash(:*)"}}, {DisallowedTools: []string{"Bash(rm:)"}}, {DisallowedTools: []string{"Bash(rm:* x)"}}, {DisallowedTools: []string{`Bash("rm x")`}},
+		{DisallowedTools: []string{"Read(.env:*)"}}, {DisallowedTools: []string{"Read(!.env)"}}, {DisallowedTools: []string{"Write(.env)"}}, {AllowedTools: []string{"Agent(rev*)"}}, {AllowedTools: []string{"WebFetch(go.dev)"}},
+	} {
+		o.Transport = unstarted{t}
+		if _, err := claude.Connect(t.Context(), &o); err == nil || !strings.Contains(err.Error(), "never applies") {
+			t.Errorf("%q, %q: %v", o.AllowedTools, o.DisallowedTools, err)
+		}
 	}
 }
