@@ -36,6 +36,7 @@ func apart() map[string][]string {
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
 		"internal/test/e2e":             nil,
+		"internal/test/gate":            nil,
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
 		"internal/test/leak":            nil,
 		"internal/test/mutation":        nil,

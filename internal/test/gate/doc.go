@@ -1,0 +1,16 @@
+// Command gate runs all tests of the repository and judges them. It is the last
+// step of .ci/run:
+//
+//	go run ./internal/test/gate
+//
+// A suite passes if no test fails, none is skipped, and tests have met the real
+// CLI. The program prints the packages that passed, the output of what did not,
+// and last of all how many tests passed, failed and were skipped.
+//
+// A machine that runs everything at once can make a test fail that has nothing to
+// say about the code. If only a few tests failed, each of them is run again alone,
+// three times. If it passes every time, the suite passes, and the output calls the
+// test unsteady. That is a bug of the test, or a rare one of the code: mend it
+// next. A data race, a test binary that died, and a test that fails alone as well
+// are never forgiven.
+package main

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// testID names a test; the test "" of a package is the package itself.
+type testID struct{ pkg, name string }
+
+func (id testID) String() string { return strings.TrimSpace(id.pkg + " " + id.name) }
+
+// top is the test that id is a part of.
+func (id testID) top() testID {
+	name, _, _ := strings.Cut(id.name, "/")
+	return testID{id.pkg, name}
+}
+
+// results is what the events of go test say.
+type results struct {
+	outcome map[testID]string   // run, pass, fail or skip
+	output  map[testID][]string // of what has not passed
+	of      map[string]run      // by package
+	ok      []string            // the lines of the packages that passed
+	build   []string            // what compilers complain about
+	raced   bool                // the race detector has found something
+	stderr  bytes.Buffer        // of go test itself
+	broken  []error             // commands that failed for no reason the events give
+}
+
+func newResults() *results {
+	return &results{outcome: make(map[testID]string), output: make(map[testID][]string), of: make(map[string]run)}
+}
+
+// read reads the events of r.
+func (res *results) read(events io.Reader, r run) error {
+	lines := bufio.NewReader(events)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			if err := res.event(line, r); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (res *results) event(line []byte, r run) error {
+	var e struct{ Action, Package, Test, Output string }
+	if err := json.Unmarshal(line, &e); err != nil {
+		return fmt.Errorf("go test -json wrote %q: %w", line, err)
+	}
+	id := testID{e.Package, e.Test}
+	switch e.Action {
+	case "start":
+		res.of[e.Package] = r
+		res.outcome[id] = "run"
+	case "run", "pass", "fail", "skip":
+		res.outcome[id] = e.Action
+		if e.Action == "pass" {
+			delete(res.output, id)
+		}
+		if e.Action == "pass" && e.Test == "" {
+			res.settle(e.Package)
+		}
+	case "output":
+		if strings.Contains(e.Output, "WARNING: DATA RACE") {
+			res.raced = true
+		}
+		if e.Test == "" && strings.HasPrefix(e.Output, "ok  ") {
+			res.ok = append(res.ok, e.Output)
+		}
+		res.output[id] = append(res.output[id], e.Output)
+	case "build-output":
+		res.build = append(res.build, e.Output)
+	}
+	return nil
+}
+
+// settle ends the tests of a package that passed: a test whose last line was lost
+// among other output has passed with its package.
+func (res *results) settle(pkg string) {
+	for _, id := range res.tests("run") {
+		if id.pkg == pkg {
+			res.outcome[id] = "pass"
+		}
+	}
+}
+
+// add adds what another command said.
+func (res *results) add(other *results) {
+	maps.Copy(res.outcome, other.outcome)
+	maps.Copy(res.output, other.output)
+	maps.Copy(res.of, other.of)
+	res.ok = append(res.ok, other.ok...)
+	res.build = append(res.build, other.build...)
+	res.raced = res.raced || other.raced
+	res.stderr.Write(other.stderr.Bytes())
+	res.broken = append(res.broken, other.broken...)
+}
+
+// explained reports whether a package has failed: go test then exits with 1.
+func (res *results) explained() bool {
+	return slices.Contains(slices.Collect(maps.Values(res.outcome)), "fail") || len(res.build) > 0
+}
+
+// tests returns the tests, with their parts, that ended so, in order. A test that
+// never ended, "run", was taken along when its binary died.
+func (res *results) tests(outcome string) []testID {
+	var ids []testID
+	for id, got := range res.outcome {
+		if id.name != "" && got == outcome {
+			ids = append(ids, id)
+		}
+	}
+	return sorted(ids)
+}
+
+// failed returns the tests that failed, without their parts.
+func (res *results) failed() []testID {
+	return slices.DeleteFunc(res.tests("fail"), func(id testID) bool { return id != id.top() })
+}
+
+// died returns the packages that failed for another reason than a failed test:
+// they were not built, or their binary panicked, was killed or refused to end
+// well. Only a binary that has run all of its tests says FAIL by itself.
+func (res *results) died() []testID {
+	var ids []testID
+	for id, outcome := range res.outcome {
+		if id.name != "" || outcome == "pass" || outcome == "skip" { // skip: it has no tests
+			continue
+		}
+		ofPackage := func(other testID) bool { return other.pkg == id.pkg }
+		if !slices.Contains(res.output[id], "FAIL\n") || !slices.ContainsFunc(res.failed(), ofPackage) || slices.ContainsFunc(res.tests("run"), ofPackage) {
+			ids = append(ids, id)
+		}
+	}
+	return sorted(ids)
+}
+
+func sorted(ids []testID) []testID {
+	slices.SortFunc(ids, func(a, b testID) int { return strings.Compare(a.String(), b.String()) })
+	return ids
+}
