@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -325,6 +326,10 @@ func (o *Options) checkRules() *OptionError {
 			if why := neverApplies(parsed); why != "" {
 				return &OptionError{list.field, fmt.Sprintf("the CLI never applies %q: %s", rule, why)}
 			}
+			if meant := o.meantFromRoot(parsed); meant != "" {
+				return &OptionError{list.field, fmt.Sprintf("%q is about a file of the working directory: write %s for %s",
+					rule, permission.Rule{ToolName: parsed.ToolName, RuleContent: "/" + meant}, meant)}
+			}
 			if cut(rule) {
 				return &OptionError{list.field, fmt.Sprintf("the CLI would cut %q in two: use a pattern in place of the parentheses", rule)}
 			}
@@ -336,6 +341,25 @@ func (o *Options) checkRules() *OptionError {
 		}
 	}
 	return nil
+}
+
+// meantFromRoot returns the path of a rule such as Read(/etc/passwd), which the
+// CLI counts from its working directory, if the first name of it is one at the
+// root of the file system and not one in the working directory. It returns ""
+// for any other rule.
+func (o *Options) meantFromRoot(r permission.Rule) string {
+	path, ok := strings.CutPrefix(r.RuleContent, "/")
+	first, _, _ := strings.Cut(path, "/")
+	if !ok || first == "" || strings.ContainsAny(first, "*?[") || r.ToolName != "Read" && r.ToolName != "Edit" {
+		return ""
+	}
+	if _, err := os.Lstat(filepath.Join(o.Cwd, first)); err == nil {
+		return ""
+	}
+	if _, err := os.Lstat("/" + first); err != nil {
+		return ""
+	}
+	return r.RuleContent
 }
 
 // neverApplies says why the CLI takes a rule and never applies it, "" if it does
@@ -565,11 +589,14 @@ func matchesTools(e hook.Event) bool {
 	return info.Subject == hook.SubjectTool
 }
 
-// checkMatcher refuses a matcher with which a hook would never be called. It
-// returns what is wrong, "" for nothing.
+// checkMatcher refuses a matcher with which a hook would never be called, or
+// called for everything. It returns what is wrong, "" for nothing.
 func checkMatcher(h hook.Hook) string {
 	if h.Matcher == "" || h.Matcher == "*" {
 		return ""
+	}
+	if info, known := h.Event.Info(); known && info.Subject == "" {
+		return fmt.Sprintf("the matcher %q is ignored by the CLI: %s has none", h.Matcher, h.Event)
 	}
 	if plainMatcher.MatchString(h.Matcher) {
 		if !matchesTools(h.Event) {

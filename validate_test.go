@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
@@ -166,6 +169,10 @@ func TestMatchers(t *testing.T) {
 	if _, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}, OutputSchema: json.RawMessage(`7`)}); strings.Contains(err.Error(), "Hooks") {
 		t.Errorf("the matcher of another event: %v", err)
 	}
+	h.Event = hook.EventUserPromptSubmit
+	if _, err := claude.Connect(t.Context(), &claude.Options{Transport: unstarted{t}, Hooks: []hook.Hook{h}}); err == nil || !strings.Contains(err.Error(), "UserPromptSubmit has none") {
+		t.Errorf("a matcher where there is none: %v", err)
+	}
 }
 
 func TestRulesInAnotherCase(t *testing.T) {
@@ -176,6 +183,30 @@ func TestRulesInAnotherCase(t *testing.T) {
 		o.Transport = unstarted{t}
 		if _, err := claude.Connect(t.Context(), &o); err == nil || !strings.Contains(err.Error(), "never applies") {
 			t.Errorf("%q, %q: %v", o.AllowedTools, o.DisallowedTools, err)
+		}
+	}
+}
+
+// A path with one slash belongs to the working directory. Where that is hardly
+// what was meant, a rule that guards nothing would start without a word.
+func TestRulesMeantFromRoot(t *testing.T) {
+	cwd := t.TempDir()
+	if err := os.Mkdir(filepath.Join(cwd, "usr"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for rule, refused := range map[string]bool{
+		"Read(/tmp/secret)": true, "Edit(/tmp/**)": true,
+		"Read(//tmp/secret)": false, "Read(/usr/x)": false, "Read(/src/x)": false, "Read(/**)": false, "Read(tmp/x)": false, "Bash(/bin/ls)": false,
+	} {
+		for _, o := range []claude.Options{{AllowedTools: []string{rule}}, {DisallowedTools: []string{rule}}} {
+			o.Cwd, o.Transport = cwd, claudetest.New()
+			s, err := claude.Connect(t.Context(), &o)
+			if got := err != nil && strings.Contains(err.Error(), "write "+rule[:4]+"(//tmp/"); got != refused {
+				t.Errorf("%s: %v", rule, err)
+			}
+			if err == nil {
+				s.Close()
+			}
 		}
 	}
 }

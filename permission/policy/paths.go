@@ -163,6 +163,7 @@ func (r *Rules) home() string {
 // pathPattern is a pattern of gitignore with a place to count from.
 type pathPattern struct {
 	from     string // "/", "~" or "": the project
+	slash    bool   // one slash at the front, then a name: many mean the root
 	anchored bool   // to its place, and not in any directory
 	whole    []step
 	// below is the directory of a pattern that covers all of it, nil if the
@@ -181,6 +182,9 @@ func newPathPattern(content string) (*pathPattern, error) {
 		p.from, content = "~", content[1:]
 	case strings.HasPrefix(content, "./"):
 		content = content[1:]
+	default:
+		first, _, _ := strings.Cut(strings.TrimPrefix(content, "/"), "/")
+		p.slash = strings.HasPrefix(content, "/") && !strings.ContainsAny(first, "*?[")
 	}
 	// A slash at the front or in the middle ties the pattern to its place.
 	var front []step
@@ -291,6 +295,11 @@ func (p *pathPattern) match(root, home string, abs []step, search bool, how read
 	if p.matchFrom(base, abs, search, how, effort) {
 		return true
 	}
+	// Read(/etc/passwd) is about etc/passwd of the project. Denying also takes it
+	// as it was written.
+	if how == broad && p.slash && p.matchFrom("/", abs, search, how, effort) {
+		return true
+	}
 	// A place may be a link itself; the path then counts from where it leads.
 	real, err := resolve(base)
 	return err == nil && real != base && p.matchFrom(real, abs, search, how, effort)
@@ -298,7 +307,7 @@ func (p *pathPattern) match(root, home string, abs []step, search bool, how read
 
 func (p *pathPattern) matchFrom(base string, abs []step, search bool, how reading, effort *int) bool {
 	front := literal(strings.TrimSuffix(filepath.ToSlash(base), "/") + "/")
-	if p.from == "/" && runtime.GOOS == "windows" {
+	if base == "/" && runtime.GOOS == "windows" {
 		front = []step{{kind: stepText}, {char: '/'}} // whatever the volume
 	}
 	fits := func(steps []step) bool {

@@ -25,7 +25,7 @@ import (
 //	Read(docs/*.md)         the same for all tools that read
 //	Read(*.pem)             files of that name in any directory
 //	Edit(~/notes/**)        below the home directory of the CLI: HOME of Options.Env
-//	Edit(//tmp/**)          below the root of the file system
+//	Edit(//tmp/**)          below the root of the file system, with two slashes
 //	WebFetch(domain:go.dev) a host; also domain:*.go.dev
 //	Agent(reviewer)         a kind of subagent
 //
@@ -52,6 +52,10 @@ import (
 // the text cannot be understood: a name made by an expansion, a script piped
 // into a shell, code that may start anything. Rules for Bash also deny the
 // commands of Monitor.
+//
+// A path with one slash at its front belongs to the project, as with the CLI.
+// [Rules.Deny] takes Read(/etc/passwd) for the file /etc/passwd as well, because
+// that is what most people mean.
 //
 // Rules for Read deny commands that name such a file. Rules for Edit deny
 // commands that name it to a well-known program that writes, or redirect to

@@ -227,6 +227,8 @@ func TestPathRules(t *testing.T) {
 		{`Edit(/lit\*)`, "Write", root + "/lit*", true, true},
 		{`Edit(/lit\*)`, "Write", root + "/litx", false, false},
 		{"Read(/sub/**)", "Read", root + "/sub/a", true, true},
+		{"Read(/etc/passwd)", "Read", "/etc/passwd", false, true}, // meant so, written otherwise
+		{"Read(/**)", "Read", "/etc/passwd", false, false},
 		{"Read(/sub/**)", "Grep", root + "/sub", true, true},
 		{"Read(/sub/**)", "Grep", root, false, false},
 		{"Read(/sub/**)", "Write", root + "/sub/a", false, false},

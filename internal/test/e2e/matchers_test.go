@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,6 +45,59 @@ func TestRealMatchers(t *testing.T) {
 		if called[matcher] != fits {
 			t.Errorf("%q: the hook was called: %v", matcher, called[matcher])
 		}
+	}
+}
+
+// TestRealMatcherOfNothing shows that the CLI ignores the matcher of an event
+// that has nothing to compare it with. Options refuse it; settings do not.
+func TestRealMatcherOfNothing(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "1.0.128", "hooks in settings")
+	mark := filepath.Join(t.TempDir(), "called")
+	r := realCLI(t, claudetest.Say("done"))
+	r.opts.Settings = map[string]any{"hooks": map[string]any{"UserPromptSubmit": []any{
+		map[string]any{"matcher": "never", "hooks": []any{map[string]any{"type": "command", "command": "touch " + mark}}},
+	}}}
+	if _, err := claude.Ask(t.Context(), "hello", r.opts); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Errorf("the hook was not called: %v", err)
+	}
+}
+
+// TestRealPathsOfRules shows where the CLI counts the path of a rule from: the
+// working directory, unless it begins with two slashes.
+func TestRealPathsOfRules(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	first, _, _ := strings.Cut(strings.TrimPrefix(filepath.ToSlash(dir), "/"), "/")
+	for rule, denied := range map[string]bool{
+		"Read(" + secret + ")":  false,
+		"Read(/" + secret + ")": true,
+		"Read(/inside)":         true,
+	} {
+		t.Run(rule, func(t *testing.T) {
+			path := secret
+			r := realCLI(t)
+			if rule == "Read(/inside)" {
+				path = filepath.Join(r.opts.Cwd, "inside")
+			}
+			r.model.Add(claudetest.UseTool("Read", map[string]string{"file_path": path}), claudetest.Say("done"))
+			// With such a folder in the working directory the options take the rule.
+			if err := errors.Join(os.WriteFile(path, []byte("42"), 0o600), os.Mkdir(filepath.Join(r.opts.Cwd, first), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			r.opts.AddDirs, r.opts.DisallowedTools = []string{dir}, []string{rule}
+			res, err := claude.Ask(t.Context(), "read", r.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(res.PermissionDenials) > 0; got != denied {
+				t.Errorf("denied: %v, want %v", got, denied)
+			}
+		})
 	}
 }
 
