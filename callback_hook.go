@@ -114,7 +114,7 @@ func (b *hookBody) missing() error {
 // unusual about it.
 func (b *hookBody) decode(raw []byte) error {
 	var s jsonx.Scanner
-	body := jsonx.Body()
+	body := jsonx.BodyNames()
 	s.Start(raw)
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
@@ -126,7 +126,7 @@ func (b *hookBody) decode(raw []byte) error {
 		case "tool_use_id":
 			b.ToolUseID = s.Text()
 		default:
-			if body.Note(name) != nil {
+			if body.Add(name) != nil {
 				s.Fail()
 			}
 			s.Skip()
@@ -136,7 +136,7 @@ func (b *hookBody) decode(raw []byte) error {
 		return nil
 	}
 	*b = hookBody{}
-	if err := jsonx.StrictNames(hookNames).Check(raw); err != nil {
+	if err := jsonx.CheckNames(hookNames).Check(raw); err != nil {
 		return err
 	}
 	if err := jsonx.Unambiguous(raw); err != nil {

@@ -251,10 +251,10 @@ func (m *mcpMessage) ambiguous() error {
 	if !jsonx.Valid(m.in.Body) {
 		return errMCPAmbiguous
 	}
-	if err := jsonx.StrictNames(mcpNames).Check(m.in.Body); err != nil {
+	if err := jsonx.CheckNames(mcpNames).Check(m.in.Body); err != nil {
 		return err
 	}
-	return jsonx.StrictNames(rpcNames).Check(m.raw)
+	return jsonx.CheckNames(rpcNames).Check(m.raw)
 }
 
 // done forgets a call.

@@ -64,7 +64,7 @@ func (b *Base) read(s *jsonx.Scanner, name []byte) bool {
 	case "prompt_id":
 		b.PromptID = s.Text()
 	case "permission_mode":
-		b.PermissionMode = permission.Mode(s.Known("default"))
+		b.PermissionMode = permission.Mode(s.KnownText("default"))
 	case "agent_id":
 		b.AgentID = s.Text()
 	case "agent_type":
@@ -72,7 +72,7 @@ func (b *Base) read(s *jsonx.Scanner, name []byte) bool {
 	case "effort":
 		b.Effort.read(s)
 	case "hook_event_name":
-		b.HookEventName = Event(s.Known(string(EventPreToolUse), string(EventPostToolUse)))
+		b.HookEventName = Event(s.KnownText(string(EventPreToolUse), string(EventPostToolUse)))
 	default:
 		return false
 	}

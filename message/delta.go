@@ -14,7 +14,7 @@ func fastDelta(raw []byte) *StreamEvent {
 	var r fastReader
 	m := new(deltaEvent)
 	r.Start(raw)
-	o := r.Rest()
+	o := r.RestOfObject()
 	if !r.usualDelta(m) {
 		r.Start(raw)
 		o = r.Object()
@@ -22,7 +22,7 @@ func fastDelta(raw []byte) *StreamEvent {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			if m.Type != "" || !r.Is(typeStream) {
+			if m.Type != "" || !r.TextIs(typeStream) {
 				return nil
 			}
 			m.Type = typeStream
@@ -41,7 +41,7 @@ func fastDelta(raw []byte) *StreamEvent {
 		case "parent_tool_use_id":
 			m.ParentToolUseID = r.Text()
 		case "thinking_display":
-			m.ThinkingDisplay = r.Known("updates")
+			m.ThinkingDisplay = r.KnownText("updates")
 		default: // the first event of an answer has more to say
 			return nil
 		}
@@ -61,26 +61,26 @@ const (
 // usualDelta reads a delta up to the end of its event, if it is written to the
 // letter as the CLI writes it. Otherwise m is left as it was.
 func (r *fastReader) usualDelta(m *deltaEvent) bool {
-	if !r.Literally(deltaBegin) {
+	if !r.SkipLiteral(deltaBegin) {
 		return false
 	}
 	mark := r.Mark()
-	if !r.Literally(deltaIndex) {
+	if !r.SkipLiteral(deltaIndex) {
 		return false
 	}
 	index := r.Int()
 	var delta Delta
 	switch {
-	case r.Literally(`,"delta":{"type":"text_delta","text":`):
+	case r.SkipLiteral(`,"delta":{"type":"text_delta","text":`):
 		delta.Type, delta.Text = DeltaText, r.Text()
-	case r.Literally(`,"delta":{"type":"input_json_delta","partial_json":`):
+	case r.SkipLiteral(`,"delta":{"type":"input_json_delta","partial_json":`):
 		delta.Type, delta.PartialJSON = DeltaInputJSON, r.Text()
-	case r.Literally(`,"delta":{"type":"thinking_delta","thinking":`):
+	case r.SkipLiteral(`,"delta":{"type":"thinking_delta","thinking":`):
 		delta.Type, delta.Thinking = DeltaThinking, r.Text()
 	default:
 		return false
 	}
-	if !r.Literally(`}}`) {
+	if !r.SkipLiteral(`}}`) {
 		return false
 	}
 	m.Type, m.Event = typeStream, json.RawMessage(r.Since(mark))
@@ -94,7 +94,7 @@ func (r *fastReader) event(m *deltaEvent) bool {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			if !r.Is(string(EventBlockDelta)) {
+			if !r.TextIs(string(EventBlockDelta)) {
 				return false
 			}
 			m.EventType = EventBlockDelta
@@ -116,7 +116,7 @@ func (r *fastReader) delta(d *Delta) {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			d.Type = r.Known(DeltaText, DeltaThinking, DeltaInputJSON)
+			d.Type = r.KnownText(DeltaText, DeltaThinking, DeltaInputJSON)
 		case "text":
 			d.Text = r.Text()
 		case "thinking":

@@ -47,7 +47,7 @@ func fastDecode(typ string, raw []byte) Message {
 func (r *fastReader) header(h *Header, name []byte) bool {
 	switch string(name) {
 	case "type":
-		h.Type = r.Known(typeAssistant, typeUser, typeResult)
+		h.Type = r.KnownText(typeAssistant, typeUser, typeResult)
 	case "subtype":
 		h.Subtype = r.Text()
 	case "uuid":
@@ -63,7 +63,7 @@ func (r *fastReader) header(h *Header, name []byte) bool {
 // other reads past a member that has no meaning here. One that could be taken
 // for a part of the envelope is left to the general way, which refuses it.
 func (r *fastReader) other(name []byte) {
-	if envelope := jsonx.Envelope(); envelope.Note(name) != nil {
+	if envelope := jsonx.EnvelopeNames(); envelope.Add(name) != nil {
 		r.Fail()
 	}
 	r.Skip()
@@ -148,7 +148,7 @@ func (r *fastReader) usage(u *Usage) {
 			r.numbers(number{"web_search_requests", &u.ServerToolUse.WebSearchRequests},
 				number{"web_fetch_requests", &u.ServerToolUse.WebFetchRequests})
 		case "service_tier":
-			u.ServiceTier = r.Known("standard")
+			u.ServiceTier = r.KnownText("standard")
 		case "inference_geo":
 			u.InferenceGeo = r.Text()
 		case "speed":

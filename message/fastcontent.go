@@ -45,7 +45,7 @@ func (r *fastReader) block() Block {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			w.Type = r.Known(blockText, blockToolUse, blockToolResult, blockThinking)
+			w.Type = r.KnownText(blockText, blockToolUse, blockToolResult, blockThinking)
 		case "text":
 			w.Text = r.Text()
 		case "citations":
@@ -221,7 +221,7 @@ func (r *fastReader) aside(m *Assistant, name []byte) bool {
 	case "refused_message_id":
 		m.RefusedMessageID = r.Text()
 	case "thinking_display":
-		m.ThinkingDisplay = r.Known("updates")
+		m.ThinkingDisplay = r.KnownText("updates")
 	case "thinking_duration_ms":
 		m.ThinkingDurationMS = r.Float()
 	case "local_command_source":
@@ -247,7 +247,7 @@ func (r *fastReader) assistantBody(m *Assistant) {
 		case "content":
 			m.Content = r.content()
 		case "stop_reason":
-			m.StopReason = r.Known("end_turn", "tool_use")
+			m.StopReason = r.KnownText("end_turn", "tool_use")
 		case "stop_sequence":
 			m.StopSequence = r.Text()
 		case "usage":
@@ -261,7 +261,7 @@ func (r *fastReader) assistantBody(m *Assistant) {
 		case "diagnostics":
 			m.Diagnostics = r.present()
 		case "type", "role":
-			r.Known("message", typeAssistant)
+			r.KnownText("message", typeAssistant)
 		default:
 			r.Skip()
 		}
@@ -400,7 +400,7 @@ func (r *fastReader) userBody(m *User) bool {
 			c := r.wireContent()
 			m.Content, m.Plain = c.Content, c.plain
 		case "role":
-			r.Known(typeUser)
+			r.KnownText(typeUser)
 		default:
 			r.Skip()
 		}

@@ -72,7 +72,7 @@ func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 	var err error
 	switch typ {
 	case typeStream, typeAssistant, typeUser: // may have been recognised by how they begin
-		err = jsonx.Envelope().Check(raw)
+		err = jsonx.EnvelopeNames().Check(raw)
 	}
 	if err == nil {
 		err = m.decode(raw)

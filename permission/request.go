@@ -102,7 +102,7 @@ func (r *Request) UnmarshalJSON(data []byte) error {
 
 // decode is the general way to read a request, which keeps raw in it.
 func (r *Request) decode(raw json.RawMessage) error {
-	if err := jsonx.Body().Check(raw); err != nil && !errors.Is(err, jsonx.ErrNotObject) {
+	if err := jsonx.BodyNames().Check(raw); err != nil && !errors.Is(err, jsonx.ErrNotObject) {
 		return err
 	}
 	if err := jsonx.Unambiguous(raw); err != nil {

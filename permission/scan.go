@@ -16,7 +16,7 @@ func (r *Request) scan(raw json.RawMessage) bool {
 	var s jsonx.Scanner
 	s.Start(raw)
 	f := Request{RequestID: r.RequestID, Cwd: r.Cwd, Raw: raw}
-	body := jsonx.Body()
+	body := jsonx.BodyNames()
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
 		switch string(name) {
@@ -61,7 +61,7 @@ func (r *Request) scan(raw json.RawMessage) bool {
 				return false
 			}
 		default:
-			if body.Note(name) != nil {
+			if body.Add(name) != nil {
 				return false
 			}
 			s.Skip()

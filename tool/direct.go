@@ -33,13 +33,13 @@ func (c *usualCall) scan(message json.RawMessage) bool {
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
 		switch string(name) {
 		case "method":
-			call = s.Is("tools/call")
+			call = s.TextIs("tools/call")
 		case "id":
 			c.id = s.Skip()
 		case "params":
 			c.params(&s)
 		case "jsonrpc":
-			if !s.Is("2.0") {
+			if !s.TextIs("2.0") {
 				s.Fail()
 			}
 		default:

@@ -71,7 +71,7 @@ func (r *recordCommand) Run(c *console) error {
 	r.say(c, file.Name(), result)
 	if result.Signal != nil && c.stdin == os.Stdin { // only a process of its own may die so
 		stop()
-		tee.Die(result.Signal)
+		tee.DieBySignal(result.Signal)
 	}
 	if result.Code != 0 {
 		return &failure{code: exitCode(result.Code)}

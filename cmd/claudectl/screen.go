@@ -35,7 +35,7 @@ func newScreen(c *console) *screen {
 	return &screen{
 		out: c.stdout, notes: c.stderr,
 		colour: coloured(c, c.stderr),
-		live:   terminal.Obeys(c.stderr) && c.variable("TERM") != "dumb",
+		live:   terminal.SupportsEscapes(c.stderr) && c.variable("TERM") != "dumb",
 		shared: terminal.Is(c.stderr) && terminal.Is(c.stdout.stream),
 	}
 }
@@ -200,5 +200,5 @@ func paint(code, text string) string { return "\x1b[" + code + "m" + text + "\x1
 
 // coloured reports whether a stream is to be coloured.
 func coloured(c *console, stream any) bool {
-	return terminal.Obeys(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
+	return terminal.SupportsEscapes(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
 }

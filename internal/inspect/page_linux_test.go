@@ -68,7 +68,7 @@ func testContent(t *testing.T, b *browser.Browser, address string) {
 	} {
 		b.Want(t, expression, want)
 	}
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 func testSearch(t *testing.T, b *browser.Browser, address string) {
@@ -100,7 +100,7 @@ func testSearch(t *testing.T, b *browser.Browser, address string) {
 		b.Load(t, address+hash)
 		b.Want(t, want, true)
 	}
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 func testPlaces(t *testing.T, b *browser.Browser, address string) {
@@ -117,7 +117,7 @@ func testPlaces(t *testing.T, b *browser.Browser, address string) {
 	b.Load(t, address+"#q=nothing-like-it")
 	b.Eval(t, `location.hash = "#turn1"`)
 	b.Want(t, `new Promise(done => setTimeout(() => done(document.getElementById("turn1").hidden), 50))`, false)
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 func testKeys(t *testing.T, b *browser.Browser, address string) {
@@ -148,7 +148,7 @@ func testKeys(t *testing.T, b *browser.Browser, address string) {
 	b.Want(t, `document.documentElement.dataset.theme ?? "system"`, "system")
 	b.Press("?")
 	b.Want(t, `document.getElementById("keys").open`, true)
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 // lowContrast lists texts that are hard to read against their background.
@@ -200,7 +200,7 @@ func testLooks(t *testing.T, b *browser.Browser, address string) {
 		}
 	}
 	b.Resize(1280, 1180, "light")
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 // Bars whose text is hard to read on them.
@@ -235,7 +235,7 @@ func testForms(t *testing.T, b *browser.Browser) {
 		}
 	}
 	b.Resize(1280, 1180, "light")
-	b.Quiet(t)
+	b.NoComplaints(t)
 }
 
 // Whatever can be used has a name for those who cannot see it.
@@ -277,7 +277,7 @@ func testHostilePage(t *testing.T, b *browser.Browser) {
 	b.Want(t, `[...document.querySelectorAll("a")].every(a => a.getAttribute("href").startsWith("#"))`, true)
 	b.Want(t, `document.querySelector(".item.prompt .text").textContent.includes("<script>window.pwned=1</script>")`, true)
 	b.Want(t, `[...document.querySelectorAll("details")].map(d => d.open = true) && typeof window.pwned`, "undefined")
-	b.Quiet(t)
+	b.NoComplaints(t)
 	// The policy holds even if a text would get out.
 	b.Eval(t, `document.body.append(Object.assign(document.createElement("script"), { textContent: "window.pwned = 1" }))`)
 	b.Want(t, `typeof window.pwned`, "undefined")
@@ -289,5 +289,5 @@ func testLargePage(t *testing.T, b *browser.Browser) {
 	b.Want(t, `document.querySelectorAll(".frame").length`, 5000)
 	b.Want(t, `document.querySelector(".cuts").textContent.includes("5001 of 10001 frames are not listed")`, true)
 	b.Want(t, `(() => { const q = document.getElementById("q"); q.value = "number 4321 "; q.dispatchEvent(new Event("input", { bubbles: true })); return new Promise(done => setTimeout(() => done(document.querySelectorAll(".frame:not([hidden])").length), 500)) })()`, 1)
-	b.Quiet(t)
+	b.NoComplaints(t)
 }

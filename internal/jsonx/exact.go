@@ -27,11 +27,11 @@ func Unambiguous(data []byte) error {
 	if s.Skip(); s.End() {
 		return nil
 	}
-	return unambiguous(data)
+	return unambiguousSlow(data)
 }
 
-// unambiguous is Unambiguous for a value with anything unusual about it.
-func unambiguous(data []byte) error {
+// unambiguousSlow is Unambiguous for a value with anything unusual about it.
+func unambiguousSlow(data []byte) error {
 	dec := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	var open []map[string]string // names as they were written, by their folded form
 	for {
@@ -60,10 +60,10 @@ func unambiguous(data []byte) error {
 			continue
 		}
 		name := token.String()
-		if before, twice := names[fold(name)]; twice {
+		if before, twice := names[foldCase(name)]; twice {
 			return ambiguous(before, name)
 		}
-		names[fold(name)] = name
+		names[foldCase(name)] = name
 	}
 }
 
@@ -74,8 +74,8 @@ func ambiguous(before, name string) error {
 	return fmt.Errorf("members %q and %q differ only in case", before, name)
 }
 
-// fold makes texts equal that strings.EqualFold calls equal.
-func fold(text string) string {
+// foldCase makes texts equal that strings.EqualFold calls equal.
+func foldCase(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
@@ -105,7 +105,7 @@ func UnmarshalExact(data []byte, v any) error {
 		}
 		target.SetZero()
 	}
-	if !caseless(data, target.Type()) {
+	if !dependsOnCase(data, target.Type()) {
 		return unmarshalUser(data, v, json.RejectUnknownMembers(false))
 	}
 	m, err := Walk(data)
@@ -115,16 +115,16 @@ func UnmarshalExact(data []byte, v any) error {
 			break
 		}
 		member := append(AppendText([]byte("{"), string(name)), ':')
-		if caseless(append(append(member, value...), '}'), target.Type()) {
+		if dependsOnCase(append(append(member, value...), '}'), target.Type()) {
 			return fmt.Errorf("member %q, or one inside of it, differs from the name of a field only in case: a json tag says which is meant", name)
 		}
 	}
 	return errors.New("the name of a member differs from that of a field only in case: a json tag says which is meant")
 }
 
-// caseless reports whether a value of that type depends on whether readers care
+// dependsOnCase reports whether a value of that type depends on whether readers care
 // about the case of names.
-func caseless(data []byte, t reflect.Type) bool {
+func dependsOnCase(data []byte, t reflect.Type) bool {
 	one, other := reflect.New(t).Interface(), reflect.New(t).Interface()
 	err := unmarshalUser(data, one, json.MatchCaseInsensitiveNames(false))
 	otherErr := unmarshalUser(data, other, json.MatchCaseInsensitiveNames(true))

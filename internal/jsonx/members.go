@@ -239,7 +239,7 @@ func closingQuote(data []byte, i int) (end int, plain bool) {
 		near := i + longRun
 		for i+8 <= len(data) && i < near {
 			w := binary.LittleEndian.Uint64(data[i:])
-			mark := has(w, '"') | has(w, '\\')
+			mark := equalBytes(w, '"') | equalBytes(w, '\\')
 			if mark == 0 {
 				i += 8
 				continue

@@ -73,11 +73,11 @@ func (s *Scanner) Peek() byte {
 	if s.pos < len(s.data) && s.data[s.pos] > ' ' {
 		return s.data[s.pos]
 	}
-	return s.peekOn()
+	return s.peekSlow()
 }
 
-// peekOn is Peek where there are blanks, or the end.
-func (s *Scanner) peekOn() byte {
+// peekSlow is Peek where there are blanks, or the end.
+func (s *Scanner) peekSlow() byte {
 	for s.pos < len(s.data) {
 		c := s.data[s.pos]
 		if !blank(c) {
@@ -104,9 +104,9 @@ func (s *Scanner) Object() Object {
 	return Object{base: s.count}
 }
 
-// Literally reads text if it stands there next, to the letter. Members that are
+// SkipLiteral reads text if it stands there next, to the letter. Members that are
 // read in this way are not seen by Next.
-func (s *Scanner) Literally(text string) bool {
+func (s *Scanner) SkipLiteral(text string) bool {
 	rest := s.data[s.pos:]
 	if s.failed || len(rest) < len(text) || string(rest[:len(text)]) != text {
 		return false
@@ -115,8 +115,8 @@ func (s *Scanner) Literally(text string) bool {
 	return true
 }
 
-// Rest is Object for one whose beginning was read already, a member at least.
-func (s *Scanner) Rest() Object { return Object{base: s.count, begun: true} }
+// RestOfObject is Object for one whose beginning was read already, a member at least.
+func (s *Scanner) RestOfObject() Object { return Object{base: s.count, begun: true} }
 
 // Next returns the name of the next member, whose value is to be read next;
 // nil at the end of the object.
@@ -129,29 +129,29 @@ func (s *Scanner) Next(o *Object) (name []byte) {
 		i++
 	}
 	if i+8 >= len(data) || data[i] != '"' || i == s.pos && o.begun {
-		return s.nextOn(o)
+		return s.nextSlow(o)
 	}
 	begin := i + 1
 	for i = begin; i+8 < len(data); i += 8 {
 		w := binary.LittleEndian.Uint64(data[i:])
-		if mark := odd(w) | w&eachHigh; mark != 0 {
+		if mark := specialBytes(w) | w&eachHigh; mark != 0 {
 			i += bits.TrailingZeros64(mark) / 8
 			break
 		}
 	}
 	if i+1 >= len(data) || data[i] != '"' || data[i+1] != ':' {
-		return s.nextOn(o)
+		return s.nextSlow(o)
 	}
 	o.begun = true
 	s.pos = i + 2
 	name = data[begin:i]
-	s.note(o, begin, name)
+	s.addName(o, begin, name)
 	return name
 }
 
-// nextOn is Next where there are blanks, or the end of the object or of the
+// nextSlow is Next where there are blanks, or the end of the object or of the
 // data is near.
-func (s *Scanner) nextOn(o *Object) (name []byte) {
+func (s *Scanner) nextSlow(o *Object) (name []byte) {
 	c := s.Peek()
 	if c == '}' {
 		s.pos++
@@ -172,23 +172,23 @@ func (s *Scanner) nextOn(o *Object) (name []byte) {
 		return nil
 	}
 	begin := s.pos + 1
-	end, c, ascii := run(s.data, begin)
+	end, c, ascii := plainRun(s.data, begin)
 	if c != '"' || !ascii {
 		s.failed = true
 		return nil
 	}
 	name = s.data[begin:end]
 	s.pos = end + 1
-	s.note(o, begin, name)
+	s.addName(o, begin, name)
 	if !s.take(':') {
 		return nil
 	}
 	return name
 }
 
-// note keeps a name and fails if the object has it already, or one that differs
+// addName keeps a name and fails if the object has it already, or one that differs
 // only in case.
-func (s *Scanner) note(o *Object, begin int, name []byte) {
+func (s *Scanner) addName(o *Object, begin int, name []byte) {
 	if s.count == len(s.names) {
 		s.failed = true
 		return

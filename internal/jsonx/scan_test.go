@@ -84,7 +84,7 @@ func skimmed(t *testing.T, data []byte) {
 			slow func() (any, error)
 		}{
 			{"text", func(s *jsonx.Scanner) any { return s.Text() }, slowly[string](in)},
-			{"known", func(s *jsonx.Scanner) any { return s.Known("abc", "a", "") }, slowly[string](in)},
+			{"known", func(s *jsonx.Scanner) any { return s.KnownText("abc", "a", "") }, slowly[string](in)},
 			{"int", func(s *jsonx.Scanner) any { return s.Int() }, slowly[int](in)},
 			{"float", func(s *jsonx.Scanner) any { return s.Float() }, slowly[float64](in)},
 			{"bool", func(s *jsonx.Scanner) any { return s.Bool() }, slowly[bool](in)},

@@ -17,7 +17,7 @@ func (s *Scanner) Text() string {
 		return ""
 	}
 	begin := s.pos + 1
-	end, c, ascii := run(s.data, begin)
+	end, c, ascii := plainRun(s.data, begin)
 	switch {
 	case c == '\\':
 		return s.unescape(begin)
@@ -43,9 +43,9 @@ func (s *Scanner) keep(text []byte) string {
 	return s.short.String()[begin:]
 }
 
-// Known is Text for a string that is most often one of a few, which then need
+// KnownText is Text for a string that is most often one of a few, which then need
 // not be made.
-func (s *Scanner) Known(words ...string) string {
+func (s *Scanner) KnownText(words ...string) string {
 	if s.Peek() == '"' && !s.failed {
 		rest := s.data[s.pos+1:]
 		for _, word := range words {
@@ -58,8 +58,8 @@ func (s *Scanner) Known(words ...string) string {
 	return s.Text()
 }
 
-// Is reads a string and reports whether it is want, which needs no escapes.
-func (s *Scanner) Is(want string) bool {
+// TextIs reads a string and reports whether it is want, which needs no escapes.
+func (s *Scanner) TextIs(want string) bool {
 	s.Peek()
 	begin := s.pos + 1
 	if plain, ascii := s.string(); s.failed || !plain || !ascii {
@@ -75,28 +75,28 @@ const (
 	eachHigh = 0x8080808080808080
 )
 
-// has marks the bytes of w that are c. Above the first mark there may be false
+// equalBytes marks the bytes of w that are c. Above the first mark there may be false
 // ones.
-func has(w uint64, c byte) uint64 {
+func equalBytes(w uint64, c byte) uint64 {
 	x := w ^ eachOne*uint64(c)
 	return (x - eachOne) &^ x & eachHigh
 }
 
-// odd marks the bytes of w that do not mean themselves in a string: quotes,
+// specialBytes marks the bytes of w that do not mean themselves in a string: quotes,
 // backslashes and control characters. Above the first mark there may be false
 // ones.
-func odd(w uint64) uint64 {
-	return has(w, '"') | has(w, '\\') | (w-eachOne*0x20)&^w&eachHigh
+func specialBytes(w uint64) uint64 {
+	return equalBytes(w, '"') | equalBytes(w, '\\') | (w-eachOne*0x20)&^w&eachHigh
 }
 
-// run finds the next character from i on that does not mean itself: a quote, a
+// plainRun finds the next character from i on that does not mean itself: a quote, a
 // backslash or a control character; 0 at the end of the data. It reports whether
 // there is nothing but ASCII before it.
-func run(data []byte, i int) (end int, c byte, ascii bool) {
+func plainRun(data []byte, i int) (end int, c byte, ascii bool) {
 	var high uint64
 	for i+8 <= len(data) {
 		w := binary.LittleEndian.Uint64(data[i:])
-		if mark := odd(w); mark != 0 {
+		if mark := specialBytes(w); mark != 0 {
 			n := bits.TrailingZeros64(mark) / 8
 			high |= w & (1<<(n*8) - 1)
 			return i + n, data[i+n], high&eachHigh == 0
@@ -122,7 +122,7 @@ func (s *Scanner) string() (plain, ascii bool) {
 	}
 	plain, ascii = true, true
 	for i := s.pos + 1; ; {
-		end, c, only := run(s.data, i)
+		end, c, only := plainRun(s.data, i)
 		ascii = ascii && only
 		switch c {
 		case '"':
@@ -143,7 +143,7 @@ func (s *Scanner) skipText() {
 	begin := s.pos
 	ascii := true
 	for i := s.pos + 1; !s.failed; {
-		end, c, only := run(s.data, i)
+		end, c, only := plainRun(s.data, i)
 		ascii = ascii && only
 		switch c {
 		case '"':
@@ -162,7 +162,7 @@ func (s *Scanner) skipText() {
 
 // unescape reads a string with escapes, from its begin on, a page at a time.
 func (s *Scanner) unescape(begin int) string {
-	var p textPage
+	var p textBuffer
 	var long strings.Builder // for what does not fit on a page
 	ascii := true
 	for i := begin; ; {
@@ -177,7 +177,7 @@ func (s *Scanner) unescape(begin int) string {
 			break
 		}
 		if long.Len() == 0 {
-			long.Grow(p.n + s.likely(end) - end)
+			long.Grow(p.n + s.guessEnd(end) - end)
 		}
 		long.Write(p.text[:p.n])
 		i = end
@@ -197,8 +197,8 @@ func (s *Scanner) unescape(begin int) string {
 	return long.String()
 }
 
-// textPage holds a piece of a text whose escapes are resolved.
-type textPage struct {
+// textBuffer holds a piece of a text whose escapes are resolved.
+type textBuffer struct {
 	text [1 << 11]byte
 	n    int  // how much of it
 	done bool // the closing quote was read
@@ -208,14 +208,14 @@ type textPage struct {
 // returns how far that was; -1 if the text cannot be read. It moves eight
 // characters at a time to the page, whether they mean themselves or not, and
 // then looks how far they did.
-func (p *textPage) fill(data []byte, i int) (end int, ascii bool) {
+func (p *textBuffer) fill(data []byte, i int) (end int, ascii bool) {
 	var high uint64
 	n := 0
 	for n <= len(p.text)-16 {
 		if i+8 <= len(data) {
 			w := binary.LittleEndian.Uint64(data[i:])
 			binary.LittleEndian.PutUint64(p.text[n:], w)
-			mark := odd(w)
+			mark := specialBytes(w)
 			if mark == 0 {
 				high |= w
 				i, n = i+8, n+8
@@ -234,8 +234,8 @@ func (p *textPage) fill(data []byte, i int) (end int, ascii bool) {
 		case i < len(data) && data[i] == '"':
 			p.n, p.done = n, true
 			return i + 1, high&eachHigh == 0
-		case i+1 < len(data) && data[i] == '\\' && simple[data[i+1]] != 0:
-			p.text[n] = simple[data[i+1]]
+		case i+1 < len(data) && data[i] == '\\' && simpleEscapes[data[i+1]] != 0:
+			p.text[n] = simpleEscapes[data[i+1]]
 			i, n = i+2, n+1
 		default:
 			r, size := escape(data[min(i, len(data)):])
@@ -250,12 +250,12 @@ func (p *textPage) fill(data []byte, i int) (end int, ascii bool) {
 	return i, high&eachHigh == 0
 }
 
-// simple holds what the escapes of two characters mean.
-var simple = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+// simpleEscapes holds what the escapes of two characters mean.
+var simpleEscapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// likely guesses where a string ends, so that it is allocated once: at the next
+// guessEnd guesses where a string ends, so that it is allocated once: at the next
 // quote that has no backslash before it.
-func (s *Scanner) likely(i int) int {
+func (s *Scanner) guessEnd(i int) int {
 	for {
 		n := bytes.IndexByte(s.data[i:], '"')
 		if n < 0 {
@@ -274,7 +274,7 @@ func escape(text []byte) (r rune, n int) {
 	if len(text) < 2 {
 		return 0, 0
 	}
-	if c := simple[text[1]]; text[0] == '\\' && c != 0 {
+	if c := simpleEscapes[text[1]]; text[0] == '\\' && c != 0 {
 		return rune(c), 2
 	}
 	if text[0] == '\\' && text[1] == 'u' {
@@ -284,7 +284,7 @@ func escape(text []byte) (r rune, n int) {
 }
 
 func unicodeEscape(text []byte) (r rune, n int) {
-	first, ok := hex(text)
+	first, ok := hexDigits(text)
 	if !ok {
 		return 0, 0
 	}
@@ -294,15 +294,15 @@ func unicodeEscape(text []byte) (r rune, n int) {
 	if first >= 0xdc00 || len(text) < 12 || text[6] != '\\' || text[7] != 'u' {
 		return 0, 0
 	}
-	second, ok := hex(text[6:])
+	second, ok := hexDigits(text[6:])
 	if !ok || second < 0xdc00 || second > 0xdfff {
 		return 0, 0
 	}
 	return (first-0xd800)<<10 | (second - 0xdc00) + 0x10000, 12
 }
 
-// hex reads the digits of an escape such as \u00e9.
-func hex(text []byte) (r rune, ok bool) {
+// hexDigits reads the digits of an escape such as \u00e9.
+func hexDigits(text []byte) (r rune, ok bool) {
 	if len(text) < 6 {
 		return 0, false
 	}

@@ -23,28 +23,28 @@ func Explain(err error) error {
 		return err
 	}
 	got, _, _ := strings.Cut(wrong.Value, " ") // "number 1.5" of a number that is too big
-	text := "is " + article(got)
+	text := "is " + withArticle(got)
 	if want := kindName(wrong.Type); want != "" && want != got {
-		text += ", want " + article(want)
+		text += ", want " + withArticle(want)
 	} else if want == "number" {
 		text = strings.TrimPrefix(wrong.Value, "number ") + " is out of range"
 	}
 	if wrong.Field != "" {
 		text = wrong.Field + ": " + text
 	}
-	return &misfit{text, err}
+	return &typeMismatch{text, err}
 }
 
-// misfit is a mismatch in plain words.
-type misfit struct {
+// typeMismatch is a mismatch in plain words.
+type typeMismatch struct {
 	text string
 	err  error
 }
 
-func (e *misfit) Error() string { return e.text }
-func (e *misfit) Unwrap() error { return e.err }
+func (e *typeMismatch) Error() string { return e.text }
+func (e *typeMismatch) Unwrap() error { return e.err }
 
-func article(noun string) string {
+func withArticle(noun string) string {
 	if noun != "" && strings.ContainsRune("aeio", rune(noun[0])) {
 		return "an " + noun
 	}

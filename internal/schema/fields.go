@@ -24,7 +24,7 @@ type field struct {
 // are several, none does.
 func fields(t reflect.Type) []field {
 	byName := make(map[string][]field)
-	for _, f := range collect(t, nil, false, nil) {
+	for _, f := range candidates(t, nil, false, nil) {
 		byName[f.name] = append(byName[f.name], f)
 	}
 	var all []field
@@ -51,9 +51,9 @@ func compareBool(a, b bool) int {
 	return -1
 }
 
-// collect returns every candidate. optional says that they hang behind a
+// candidates returns every candidate. optional says that they hang behind a
 // pointer; above are the structs around t.
-func collect(t reflect.Type, index []int, optional bool, above []reflect.Type) []field {
+func candidates(t reflect.Type, index []int, optional bool, above []reflect.Type) []field {
 	if slices.Contains(above, t) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func collect(t reflect.Type, index []int, optional bool, above []reflect.Type) [
 			inner = inner.Elem()
 		}
 		if f.Anonymous && tag == "" && inner.Kind() == reflect.Struct {
-			all = append(all, collect(inner, here, optional || f.Type.Kind() == reflect.Pointer, above)...)
+			all = append(all, candidates(inner, here, optional || f.Type.Kind() == reflect.Pointer, above)...)
 			continue
 		}
 		if !f.IsExported() {

@@ -23,17 +23,19 @@ func (circular) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"$ref":"#/definitions/a","definitions":{"a":{"$ref":"#/definitions/b"},"b":{"$ref":"#/definitions/a"}}}`)
 }
 
-type selfish struct{}
+type selfReferring struct{}
 
-func (selfish) JSONSchema() json.RawMessage { return json.RawMessage(`{"$ref":"#"}`) }
+func (selfReferring) JSONSchema() json.RawMessage { return json.RawMessage(`{"$ref":"#"}`) }
 
-type lost struct{}
+type danglingRef struct{}
 
-func (lost) JSONSchema() json.RawMessage { return json.RawMessage(`{"$ref":"#/definitions/gone"}`) }
+func (danglingRef) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"$ref":"#/definitions/gone"}`)
+}
 
-type abroad struct{}
+type externalRef struct{}
 
-func (abroad) JSONSchema() json.RawMessage {
+func (externalRef) JSONSchema() json.RawMessage {
 	return json.RawMessage(`{"$ref":"https://example.com/schema"}`)
 }
 
@@ -92,16 +94,16 @@ type pong *ping
 
 func TestRefusedWithoutEnd(t *testing.T) {
 	for want, typ := range map[string]reflect.Type{
-		"nothing but itself":             reflect.TypeFor[loop](),
-		"ping points to":                 reflect.TypeFor[ping](),
-		"field L: schema.loop points":    reflect.TypeFor[struct{ L loop }](),
-		"elements: *schema.pong points":  reflect.TypeFor[[]*pong](),
-		`"#/definitions/b" is nothing`:   reflect.TypeFor[circular](),
-		`"#/definitions/selfish" is`:     reflect.TypeFor[selfish](),
-		"JSONSchema of schema.lost":      reflect.TypeFor[struct{ L lost }](),
-		"JSONSchema of schema.abroad":    reflect.TypeFor[abroad](),
-		"error is an interface with":     reflect.TypeFor[error](),
-		"field S: fmt.Stringer is an in": reflect.TypeFor[struct{ S fmt.Stringer }](),
+		"nothing but itself":               reflect.TypeFor[loop](),
+		"ping points to":                   reflect.TypeFor[ping](),
+		"field L: schema.loop points":      reflect.TypeFor[struct{ L loop }](),
+		"elements: *schema.pong points":    reflect.TypeFor[[]*pong](),
+		`"#/definitions/b" is nothing`:     reflect.TypeFor[circular](),
+		`"#/definitions/selfReferring" is`: reflect.TypeFor[selfReferring](),
+		"JSONSchema of schema.danglingRef": reflect.TypeFor[struct{ L danglingRef }](),
+		"JSONSchema of schema.externalRef": reflect.TypeFor[externalRef](),
+		"error is an interface with":       reflect.TypeFor[error](),
+		"field S: fmt.Stringer is an in":   reflect.TypeFor[struct{ S fmt.Stringer }](),
 		`field Q: the option "string"`: reflect.TypeFor[struct {
 			Q string `json:",string"`
 		}](),

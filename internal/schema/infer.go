@@ -57,7 +57,7 @@ func infer(t reflect.Type) (*jsonschema.Schema, error) {
 // root returns the schema of the whole. It is spelt out: what reads it looks
 // for its type, not for a reference.
 func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
-	t, err := pointee(t)
+	t, err := dereference(t)
 	if err != nil {
 		return nil, err
 	}
@@ -66,11 +66,11 @@ func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(in.definitions)) {
-		if _, err := in.follow(in.definitions[name]); err != nil {
+		if _, err := in.resolveRef(in.definitions[name]); err != nil {
 			return nil, err
 		}
 	}
-	target, err := in.follow(s)
+	target, err := in.resolveRef(s)
 	switch {
 	case err != nil:
 		return nil, err
@@ -82,9 +82,9 @@ func (in *inference) root(t reflect.Type) (*jsonschema.Schema, error) {
 	return target.CloneSchemas(), nil
 }
 
-// follow returns what a chain of references ends in, which may be a reference
+// resolveRef returns what a chain of references ends in, which may be a reference
 // into a definition.
-func (in *inference) follow(s *jsonschema.Schema) (*jsonschema.Schema, error) {
+func (in *inference) resolveRef(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	first := s.Ref
 	for range len(in.definitions) + 1 {
 		target := in.definitions[strings.TrimPrefix(s.Ref, definitionPath)]
@@ -96,8 +96,8 @@ func (in *inference) follow(s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	return nil, fmt.Errorf("%q is nothing but itself", first)
 }
 
-// pointee returns what a chain of pointers points to.
-func pointee(t reflect.Type) (reflect.Type, error) {
+// dereference returns what a chain of pointers points to.
+func dereference(t reflect.Type) (reflect.Type, error) {
 	seen := make(map[reflect.Type]bool)
 	for at := t; ; at = at.Elem() {
 		switch {
@@ -112,9 +112,9 @@ func pointee(t reflect.Type) (reflect.Type, error) {
 
 const definitionPath = "#/definitions/"
 
-// described reports whether a type has a schema of its own. What a pointer has
+// hasOwnSchema reports whether a type has a schema of its own. What a pointer has
 // is what it points to has.
-func described(t reflect.Type) bool {
+func hasOwnSchema(t reflect.Type) bool {
 	return t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(describedType)
 }
 
@@ -149,13 +149,13 @@ func (in *inference) name(t reflect.Type) string {
 	if name, ok := in.names[t]; ok {
 		return name
 	}
-	name := in.free(t.Name())
+	name := in.uniqueName(t.Name())
 	in.names[t] = name
 	return name
 }
 
-// free returns a name like the wanted one that no definition has.
-func (in *inference) free(wanted string) string {
+// uniqueName returns a name like the wanted one that no definition has.
+func (in *inference) uniqueName(wanted string) string {
 	base := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
 			return r
@@ -174,8 +174,8 @@ func (in *inference) free(wanted string) string {
 const timePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`
 
 func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
-	if described(t) {
-		return in.describe(t)
+	if hasOwnSchema(t) {
+		return in.embedOwnSchema(t)
 	}
 	switch t {
 	case timeType:
@@ -213,7 +213,7 @@ func (in *inference) build(t reflect.Type) (*jsonschema.Schema, error) {
 		}
 		return &jsonschema.Schema{}, nil
 	case reflect.Pointer:
-		if _, err := pointee(t); err != nil {
+		if _, err := dereference(t); err != nil {
 			return nil, err
 		}
 		s, err := in.schema(t.Elem())
@@ -276,7 +276,7 @@ func (in *inference) dictionary(t reflect.Type) (*jsonschema.Schema, error) {
 		return nil, fmt.Errorf("values: %w", err)
 	}
 	s := &jsonschema.Schema{Type: "object"}
-	if !anything(values) {
+	if !isEmpty(values) {
 		s.AdditionalProperties = values
 	}
 	return s, nil
@@ -286,7 +286,7 @@ func (in *inference) object(t reflect.Type) (*jsonschema.Schema, error) {
 	s := &jsonschema.Schema{
 		Type:                 "object",
 		Properties:           make(map[string]*jsonschema.Schema),
-		AdditionalProperties: nothing(),
+		AdditionalProperties: falseSchema(),
 	}
 	for _, f := range fields(t) {
 		property, err := in.property(f)
@@ -344,7 +344,7 @@ func quoted(t reflect.Type, s *jsonschema.Schema) (*jsonschema.Schema, error) {
 	default:
 		return s, nil // encoding/json ignores it
 	}
-	if pointer := reflect.PointerTo(scalar); described(scalar) || pointer.Implements(decoderType) || pointer.Implements(textType) {
+	if pointer := reflect.PointerTo(scalar); hasOwnSchema(scalar) || pointer.Implements(decoderType) || pointer.Implements(textType) {
 		return nil, fmt.Errorf(`the option "string" is for plain values, and %v has methods of its own`, scalar)
 	}
 	text := &jsonschema.Schema{Type: "string", Description: s.Description}
@@ -392,7 +392,7 @@ func enumerate(s *jsonschema.Schema, values []string) error {
 // nullable returns a schema that null fits too.
 func nullable(s *jsonschema.Schema) *jsonschema.Schema {
 	switch {
-	case anything(s):
+	case isEmpty(s):
 		return s
 	case s.Type != "" && s.Enum == nil && s.Const == nil:
 		s.Types, s.Type = []string{s.Type, "null"}, ""

@@ -11,10 +11,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// describe returns the schema that a type gives of itself. There it is a
+// embedOwnSchema returns the schema that a type gives of itself. There it is a
 // document, here a part of one: its definitions move to those of the whole,
 // and its references follow them.
-func (in *inference) describe(t reflect.Type) (*jsonschema.Schema, error) {
+func (in *inference) embedOwnSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	if s, ok := in.own[t]; ok {
 		return s.CloneSchemas(), nil
 	}
@@ -29,7 +29,7 @@ func (in *inference) describe(t reflect.Type) (*jsonschema.Schema, error) {
 	s.Definitions, s.Defs = nil, nil
 	moved := make(map[string]string)
 	for _, name := range slices.Sorted(maps.Keys(local)) {
-		moved[name] = in.free(name)
+		moved[name] = in.uniqueName(name)
 		in.definitions[moved[name]] = local[name]
 	}
 	move := func(ref string) (string, error) {
@@ -48,7 +48,7 @@ func (in *inference) describe(t reflect.Type) (*jsonschema.Schema, error) {
 		return definitionPath + moved[name], nil
 	}
 	for _, part := range append(slices.Collect(maps.Values(local)), s) {
-		if err := redirect(part, move); err != nil {
+		if err := rewriteRefs(part, move); err != nil {
 			return nil, err
 		}
 	}
@@ -71,8 +71,8 @@ func ownSchema(t reflect.Type) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// redirect changes the references in a schema.
-func redirect(s *jsonschema.Schema, move func(string) (string, error)) (err error) {
+// rewriteRefs changes the references in a schema.
+func rewriteRefs(s *jsonschema.Schema, move func(string) (string, error)) (err error) {
 	if s == nil {
 		return nil
 	}
@@ -93,7 +93,7 @@ func redirect(s *jsonschema.Schema, move func(string) (string, error)) (err erro
 			inner = slices.Collect(maps.Values(v))
 		}
 		for _, one := range inner {
-			if err := redirect(one, move); err != nil {
+			if err := rewriteRefs(one, move); err != nil {
 				return err
 			}
 		}

@@ -22,7 +22,7 @@ func For(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	return finish(root)
+	return newSchema(root)
 }
 
 // ForObject returns the schema of a type that must be an object, for the
@@ -33,13 +33,13 @@ func ForObject(t reflect.Type) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if anything(root) {
+	if isEmpty(root) {
 		root.Type = "object"
 	}
 	if root.Type != "object" {
 		return nil, fmt.Errorf("%v is not a JSON object: use a struct or a map", t)
 	}
-	return finish(root)
+	return newSchema(root)
 }
 
 // wrapper is the one property of an object that stands for a value that is not
@@ -62,11 +62,11 @@ func ForAnswer(t reflect.Type) (s *Schema, wrapped bool, err error) {
 			Type:                 "object",
 			Properties:           map[string]*jsonschema.Schema{wrapper: root},
 			Required:             []string{wrapper},
-			AdditionalProperties: nothing(),
+			AdditionalProperties: falseSchema(),
 			Definitions:          definitions,
 		}
 	}
-	s, err = finish(root)
+	s, err = newSchema(root)
 	return s, wrapped, err
 }
 
@@ -102,14 +102,14 @@ func resolve(root *jsonschema.Schema) (*jsonschema.Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkEnd(root); err != nil {
+	if err := checkRecursion(root); err != nil {
 		return nil, err
 	}
 	return resolved, nil
 }
 
-// finish resolves an inferred schema and encodes it.
-func finish(root *jsonschema.Schema) (*Schema, error) {
+// newSchema resolves an inferred schema and encodes it.
+func newSchema(root *jsonschema.Schema) (*Schema, error) {
 	resolved, err := resolve(root)
 	if err != nil {
 		return nil, err
@@ -146,11 +146,11 @@ func (s *Schema) Validate(data json.RawMessage) error {
 	return nil
 }
 
-// nothing is the schema that no value fits.
-func nothing() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
+// falseSchema is the schema that no value fits.
+func falseSchema() *jsonschema.Schema { return &jsonschema.Schema{Not: &jsonschema.Schema{}} }
 
-// anything reports whether a schema says nothing.
-func anything(s *jsonschema.Schema) bool {
+// isEmpty reports whether a schema says nothing.
+func isEmpty(s *jsonschema.Schema) bool {
 	return s.Type == "" && s.Types == nil && s.Ref == "" && s.AnyOf == nil && s.AllOf == nil &&
 		s.OneOf == nil && s.Enum == nil && s.Const == nil && s.Not == nil
 }

@@ -14,16 +14,16 @@ import (
 func (s *Set) JSON(line []byte) []byte {
 	var names map[string]bool // that have a mask
 	return jsonx.MapScalars(line, func(value []byte, at jsonx.Place) []byte {
-		said, ok := said(value)
+		said, ok := decodeScalar(value)
 		switch {
-		case !ok, telling(at) && len(said) > 0, at.Number && len(s.valueSpans(said)) > 0:
+		case !ok, secretByPlace(at) && len(said) > 0, at.Number && len(s.valueSpans(said)) > 0:
 			return []byte(`"` + Mask + `"`)
 		case at.Number:
 			return value
 		case !at.Name:
-			return replace(value, said, s.spans(said))
+			return maskJSON(value, said, s.spans(said))
 		}
-		name := replace(value, said, s.spans(said))
+		name := maskJSON(value, said, s.spans(said))
 		if !bytes.Contains(name, []byte(Mask)) {
 			return name
 		}
@@ -44,23 +44,23 @@ func (s *Set) JSON(line []byte) []byte {
 // JSON, and adds their values, so that they are hidden elsewhere too.
 func (s *Set) Learn(line []byte) {
 	jsonx.MapScalars(line, func(value []byte, at jsonx.Place) []byte {
-		if said, ok := said(value); ok && telling(at) {
+		if said, ok := decodeScalar(value); ok && secretByPlace(at) {
 			s.learn(string(said))
 		}
 		return value
 	})
 }
 
-// telling reports whether a text is secret because of where it stands.
-func telling(at jsonx.Place) bool {
+// secretByPlace reports whether a text is secret because of where it stands.
+func secretByPlace(at jsonx.Place) bool {
 	if at.Member == "" {
 		return false
 	}
 	return isSecretMember(at.Member) || holdsVariables(at.Parent) && IsSecretName(at.Member)
 }
 
-// said returns what a text or a number of JSON says.
-func said(text []byte) ([]byte, bool) {
+// decodeScalar returns what a text or a number of JSON says.
+func decodeScalar(text []byte) ([]byte, bool) {
 	if text[0] != '"' {
 		return text, true
 	}
@@ -74,12 +74,12 @@ func said(text []byte) ([]byte, bool) {
 	return []byte(s), true
 }
 
-// replace returns text as it is, or without its secrets if there are any.
-func replace(text, said []byte, secrets []span) []byte {
+// maskJSON returns text as it is, or without its secrets if there are any.
+func maskJSON(text, said []byte, secrets []span) []byte {
 	if len(secrets) == 0 {
 		return text
 	}
-	quoted, err := jsonx.Marshal(string(cover(said, secrets)))
+	quoted, err := jsonx.Marshal(string(maskSpans(said, secrets)))
 	if err != nil {
 		return []byte(`"` + Mask + `"`)
 	}

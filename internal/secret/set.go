@@ -29,7 +29,7 @@ type Set struct {
 	values  [][]byte
 	has     map[string]bool
 	longest int
-	finder  atomic.Pointer[finder] // of all values, nil until it is needed
+	matcher atomic.Pointer[matcher] // of all values, nil until it is needed
 }
 
 // FromEnv returns a Set with the values of the variables, in the form of
@@ -85,7 +85,7 @@ func (s *Set) add(text string) {
 		s.has[spelling] = true
 		s.values = append(s.values, []byte(spelling))
 		s.longest = max(s.longest, len(spelling))
-		s.finder.Store(nil)
+		s.matcher.Store(nil)
 	}
 }
 
@@ -99,7 +99,7 @@ func (s *Set) Longest() int {
 
 // Hide returns text without its secrets.
 func (s *Set) Hide(text string) string {
-	return string(cover([]byte(text), s.spans([]byte(text))))
+	return string(maskSpans([]byte(text), s.spans([]byte(text))))
 }
 
 // HideWords is Hide for text that somebody has to judge, such as a command. What
@@ -108,20 +108,20 @@ func (s *Set) Hide(text string) string {
 // seen, and those in KEY=command; $KEY.
 func (s *Set) HideWords(text string) string {
 	all := s.valueSpans([]byte(text))
-	for _, sp := range shapeSpans([]byte(text)) {
-		if !strings.ContainsFunc(text[sp.start:sp.end], isNoWord) {
+	for _, sp := range patternSpans([]byte(text)) {
+		if !strings.ContainsFunc(text[sp.start:sp.end], isNotWord) {
 			all = append(all, sp)
 		}
 	}
-	return string(cover([]byte(text), merge(all)))
+	return string(maskSpans([]byte(text), merge(all)))
 }
 
-func isNoWord(r rune) bool {
+func isNotWord(r rune) bool {
 	return r >= utf8.RuneSelf || !isKeyByte(byte(r)) && !strings.ContainsRune(".~+/=", r)
 }
 
-// known returns the secrets that are known by their value.
-func (s *Set) known() [][]byte {
+// knownValues returns the secrets that are known by their value.
+func (s *Set) knownValues() [][]byte {
 	if s == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (s *Set) known() [][]byte {
 // Tail returns b, which may end inside a secret, as valid text without its
 // secrets.
 func (s *Set) Tail(b []byte) string {
-	return strings.ToValidUTF8(string(cover(b, s.tailSpans(b))), string(utf8.RuneError))
+	return strings.ToValidUTF8(string(maskSpans(b, s.tailSpans(b))), string(utf8.RuneError))
 }
 
 // cutMargin is how far behind a cut is looked for the end of a secret that
@@ -149,7 +149,7 @@ func (s *Set) Head(text []byte, n int) string {
 			before = append(before, span{sp.start, min(sp.end, n)})
 		}
 	}
-	return strings.ToValidUTF8(string(cover(text[:n], before)), string(utf8.RuneError))
+	return strings.ToValidUTF8(string(maskSpans(text[:n], before)), string(utf8.RuneError))
 }
 
 // HeadJSON is Head for JSON, whole or broken.
@@ -189,8 +189,8 @@ func (s *Set) AfterCut(b []byte) int {
 // tailSpans are the secrets in b, and the beginning of one at its end.
 func (s *Set) tailSpans(b []byte) []span {
 	all := s.spans(b)
-	for _, value := range s.known() {
-		if n := beginningAtEnd(b, value); n >= minPart {
+	for _, value := range s.knownValues() {
+		if n := prefixAtEnd(b, value); n >= minPart {
 			all = append(all, span{len(b) - n, len(b)})
 		}
 	}
@@ -202,7 +202,7 @@ type span struct{ start, end int }
 
 // spans returns the secrets in text, in order and merged where they overlap.
 func (s *Set) spans(text []byte) []span {
-	return merge(slices.Concat(s.valueSpans(text), shapeSpans(text), memberSpans(text), assignedSpans(text)))
+	return merge(slices.Concat(s.valueSpans(text), patternSpans(text), memberSpans(text), assignedSpans(text)))
 }
 
 // merge sorts spans and joins those that overlap or touch.
@@ -219,8 +219,8 @@ func merge(all []span) []span {
 	return merged
 }
 
-// cover puts the mask over spans.
-func cover(text []byte, secrets []span) []byte {
+// maskSpans puts the mask over spans.
+func maskSpans(text []byte, secrets []span) []byte {
 	if len(secrets) == 0 {
 		return text
 	}
@@ -233,9 +233,9 @@ func cover(text []byte, secrets []span) []byte {
 	return append(out, text[at:]...)
 }
 
-// beginningAtEnd returns how many bytes at the end of text are the beginning of
+// prefixAtEnd returns how many bytes at the end of text are the beginning of
 // secret, as happens when a write was cut short.
-func beginningAtEnd(text, secret []byte) int {
+func prefixAtEnd(text, secret []byte) int {
 	for n := min(len(secret)-1, len(text)); n > 0; n-- {
 		if bytes.HasSuffix(text, secret[:n]) {
 			return n

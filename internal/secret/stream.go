@@ -16,7 +16,7 @@ func NewStream(s *Set) *Stream { return &Stream{set: s} }
 // Next takes a piece and returns what can be shown now.
 func (t *Stream) Next(piece string) string {
 	t.held = append(t.held, piece...)
-	n := len(t.held) - t.set.open(t.held)
+	n := len(t.held) - t.set.openSuffix(t.held)
 	for _, s := range t.set.spans(t.held) {
 		if s.start < n && n < s.end { // what ends one secret may begin another
 			n = s.start
@@ -29,20 +29,20 @@ func (t *Stream) Next(piece string) string {
 func (t *Stream) Rest() string { return t.show(len(t.held)) }
 
 func (t *Stream) show(n int) string {
-	text := string(cover(t.held[:n], t.set.spans(t.held[:n])))
+	text := string(maskSpans(t.held[:n], t.set.spans(t.held[:n])))
 	t.held = append(t.held[:0], t.held[n:]...)
 	return text
 }
 
-// open returns how many bytes at the end of text may be the beginning of a
+// openSuffix returns how many bytes at the end of text may be the beginning of a
 // secret that continues, or an API key whose end is not seen.
-func (s *Set) open(text []byte) int {
-	n := beginningAtEnd(text, []byte(keyPrefix))
+func (s *Set) openSuffix(text []byte) int {
+	n := prefixAtEnd(text, []byte(keyPrefix))
 	if i := bytes.LastIndex(text, []byte(keyPrefix)); i >= 0 && !bytes.ContainsFunc(text[i:], func(c rune) bool { return c > 0x7f || !isKeyByte(byte(c)) }) {
 		n = max(n, len(text)-i)
 	}
-	for _, value := range s.known() {
-		n = max(n, beginningAtEnd(text, value))
+	for _, value := range s.knownValues() {
+		n = max(n, prefixAtEnd(text, value))
 	}
 	return n
 }

@@ -20,8 +20,8 @@ const (
 	// maxWaiting bounds the bytes that wait for the disk.
 	maxWaiting = 64 << 20
 
-	// patience is how long the end waits for a disk that takes nothing.
-	patience = 5 * time.Second
+	// closeTimeout is how long the end waits for a disk that takes nothing.
+	closeTimeout = 5 * time.Second
 
 	// headSize is how much of a line is kept that is too long.
 	headSize = 64 << 10
@@ -63,14 +63,14 @@ type recorder struct {
 	// For the goroutine that writes.
 	lines map[claudetest.Dir]*line
 	err   error
-	all   int64 // bytes that were left out
+	lost  int64 // bytes that were left out
 }
 
 // line is the line of a stream that is not complete yet.
 type line struct {
-	data []byte
-	size int
-	torn bool // its beginning is missing
+	data      []byte
+	size      int
+	truncated bool // its beginning is missing
 }
 
 func newRecorder(w io.Writer, secrets *secret.Set) *recorder {
@@ -84,8 +84,8 @@ func newRecorder(w io.Writer, secrets *secret.Set) *recorder {
 // start starts to write.
 func (r *recorder) start() { go r.run() }
 
-// note takes bytes of a stream. It keeps a copy.
-func (r *recorder) note(dir claudetest.Dir, b []byte) {
+// record takes bytes of a stream. It keeps a copy.
+func (r *recorder) record(dir claudetest.Dir, b []byte) {
 	if len(b) > 0 {
 		r.add(event{dir: dir, data: bytes.Clone(b)})
 	}
@@ -146,7 +146,7 @@ func (r *recorder) close() error {
 	for before := int64(-1); ; {
 		select {
 		case <-r.done:
-		case <-time.After(patience):
+		case <-time.After(closeTimeout):
 			now := r.written.Load()
 			if now != before {
 				before = now
@@ -156,8 +156,8 @@ func (r *recorder) close() error {
 		}
 		break
 	}
-	if r.err == nil && r.all > 0 {
-		return fmt.Errorf("%w: %d bytes are missing", errSlow, r.all)
+	if r.err == nil && r.lost > 0 {
+		return fmt.Errorf("%w: %d bytes are missing", errSlow, r.lost)
 	}
 	return r.err
 }
@@ -171,7 +171,7 @@ func (r *recorder) run() {
 		r.waiting = nil
 		r.mu.Unlock()
 		for _, e := range events {
-			r.take(e)
+			r.handle(e)
 			r.mu.Lock()
 			r.size -= len(e.data)
 			r.mu.Unlock()
@@ -182,13 +182,13 @@ func (r *recorder) run() {
 	}
 }
 
-// take writes what an event completes.
-func (r *recorder) take(e event) {
+// handle writes what an event completes.
+func (r *recorder) handle(e event) {
 	l := r.lines[e.dir]
 	switch {
 	case e.lost > 0:
-		r.all += e.lost
-		l.torn, l.data, l.size = true, nil, 0
+		r.lost += e.lost
+		l.truncated, l.data, l.size = true, nil, 0
 		r.write(e.at, claudetest.DirMeta, fmt.Appendf(nil, `{"lost_bytes":%d,"dir":%q}`, e.lost, e.dir))
 	case e.end:
 		r.flush(e, l)
@@ -201,7 +201,7 @@ func (r *recorder) take(e event) {
 		for data := e.data; len(data) > 0; {
 			part, rest, whole := bytes.Cut(data, []byte("\n"))
 			l.size += len(part)
-			if room := ndjson.DefaultLimit - len(l.data); room > 0 && !l.torn {
+			if room := ndjson.DefaultLimit - len(l.data); room > 0 && !l.truncated {
 				l.data = append(l.data, part[:min(len(part), room)]...)
 			}
 			if whole {
@@ -214,7 +214,7 @@ func (r *recorder) take(e event) {
 
 // flush writes a line that is complete.
 func (r *recorder) flush(e event, l *line) {
-	data, size, torn := bytes.TrimSuffix(l.data, []byte("\r")), l.size, l.torn
+	data, size, torn := bytes.TrimSuffix(l.data, []byte("\r")), l.size, l.truncated
 	*l = line{}
 	if torn || len(bytes.TrimSpace(data)) == 0 {
 		return

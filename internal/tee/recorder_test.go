@@ -14,21 +14,21 @@ import (
 	"github.com/claude-agent-go/claude/internal/secret"
 )
 
-// slow is a disk that takes nothing until it is let go.
-type slow struct {
+// slowWriter is a disk that takes nothing until it is let go.
+type slowWriter struct {
 	mu    sync.Mutex
 	gate  chan struct{}
 	bytes bytes.Buffer
 }
 
-func (s *slow) Write(b []byte) (int, error) {
+func (s *slowWriter) Write(b []byte) (int, error) {
 	<-s.gate
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes.Write(b)
 }
 
-func (s *slow) String() string {
+func (s *slowWriter) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.bytes.String()
@@ -38,19 +38,19 @@ func (s *slow) String() string {
 // no half line is written down.
 func TestSlowDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disk := &slow{gate: make(chan struct{})}
+		disk := &slowWriter{gate: make(chan struct{})}
 		r := newRecorder(disk, nil)
 		r.limit = 40
 		r.start()
-		r.note(claudetest.DirOut, []byte("{\"n\":1}\n{\"n\":"))
+		r.record(claudetest.DirOut, []byte("{\"n\":1}\n{\"n\":"))
 		synctest.Wait() // the disk is at it
-		r.note(claudetest.DirOut, []byte("2}\n{\"n\":3}\n"))
-		r.note(claudetest.DirOut, []byte(strings.Repeat("x", 100)))
-		r.note(claudetest.DirOut, []byte(strings.Repeat("y", 100)))
-		r.note(claudetest.DirIn, []byte("{}\n"))
+		r.record(claudetest.DirOut, []byte("2}\n{\"n\":3}\n"))
+		r.record(claudetest.DirOut, []byte(strings.Repeat("x", 100)))
+		r.record(claudetest.DirOut, []byte(strings.Repeat("y", 100)))
+		r.record(claudetest.DirIn, []byte("{}\n"))
 		close(disk.gate)
 		synctest.Wait()
-		r.note(claudetest.DirOut, []byte("rest of a torn line\n{\"n\":4}\n"))
+		r.record(claudetest.DirOut, []byte("rest of a torn line\n{\"n\":4}\n"))
 		err := r.close()
 		if err == nil || !strings.Contains(err.Error(), "200 bytes are missing") {
 			t.Errorf("error %v", err)
@@ -71,12 +71,12 @@ func TestSlowDisk(t *testing.T) {
 // A disk that never answers delays the end for a while, not for ever.
 func TestDeadDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		disk := &slow{gate: make(chan struct{})}
+		disk := &slowWriter{gate: make(chan struct{})}
 		r := newRecorder(disk, nil)
 		r.start()
 		r.argv([]string{"claude"})
 		begun := time.Now()
-		if err := r.close(); err != errSlow || time.Since(begun) != 2*patience {
+		if err := r.close(); err != errSlow || time.Since(begun) != 2*closeTimeout {
 			t.Errorf("error %v after %v", err, time.Since(begun))
 		}
 		close(disk.gate)
@@ -89,7 +89,7 @@ func BenchmarkRecorder(b *testing.B) {
 	r := newRecorder(io.Discard, new(secret.Set))
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
-		r.take(event{dir: claudetest.DirOut, data: data})
+		r.handle(event{dir: claudetest.DirOut, data: data})
 	}
 }
 
@@ -98,11 +98,11 @@ func TestLines(t *testing.T) {
 	r := newRecorder(&out, nil)
 	r.start()
 	for _, b := range []string{"\r\n\n", "plain\r\n", `{"a":1}`} {
-		r.note(claudetest.DirOut, []byte(b))
+		r.record(claudetest.DirOut, []byte(b))
 	}
-	r.note(dirStderr, []byte("oops\nunfinished"))
+	r.record(dirStderr, []byte("oops\nunfinished"))
 	r.end(claudetest.DirOut)
-	r.note(claudetest.DirIn, []byte("a\xff\n"))
+	r.record(claudetest.DirIn, []byte("a\xff\n"))
 	r.end(claudetest.DirIn)
 	r.exit(&Result{Code: 1})
 	if err := r.close(); err != nil {
@@ -129,9 +129,9 @@ func TestLongLine(t *testing.T) {
 	r.start()
 	piece := bytes.Repeat([]byte("x"), 1<<20)
 	for range 65 {
-		r.take(event{dir: claudetest.DirOut, data: piece})
+		r.handle(event{dir: claudetest.DirOut, data: piece})
 	}
-	r.take(event{dir: claudetest.DirOut, data: []byte("\n{}\n")})
+	r.handle(event{dir: claudetest.DirOut, data: []byte("\n{}\n")})
 	if err := r.close(); err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +163,8 @@ func TestSecretsInOddPlaces(t *testing.T) {
 			var out bytes.Buffer
 			r := newRecorder(&out, secret.FromEnv([]string{"A_KEY=" + key, "A_PASSWORD=" + pin}))
 			r.start()
-			r.take(event{dir: tt.dir, data: []byte(tt.line + "\n")})
-			r.take(event{dir: claudetest.DirOut, data: []byte(`{"after":true}` + "\n")})
+			r.handle(event{dir: tt.dir, data: []byte(tt.line + "\n")})
+			r.handle(event{dir: claudetest.DirOut, data: []byte(`{"after":true}` + "\n")})
 			if err := r.close(); err != nil {
 				t.Fatal(err)
 			}

@@ -17,5 +17,5 @@ func Signals() (signals <-chan os.Signal, stop func()) {
 // outcome returns how a process ended.
 func outcome(state *os.ProcessState) (code int, sig os.Signal) { return state.ExitCode(), nil }
 
-// Die does nothing: processes end by exit codes here.
-func Die(os.Signal) {}
+// DieBySignal does nothing: processes end by exit codes here.
+func DieBySignal(os.Signal) {}

@@ -27,9 +27,9 @@ func outcome(state *os.ProcessState) (code int, sig os.Signal) {
 	return state.ExitCode(), nil
 }
 
-// Die ends this process by a signal, as the child has ended. It returns if the
+// DieBySignal ends this process by a signal, as the child has ended. It returns if the
 // signal does not end it.
-func Die(sig os.Signal) {
+func DieBySignal(sig os.Signal) {
 	number, ok := sig.(syscall.Signal)
 	if !ok {
 		return

@@ -129,6 +129,6 @@ type tap struct {
 
 func (t *tap) Write(b []byte) (int, error) {
 	// Noted first: a reply must not be in the recording before its request.
-	t.rec.note(t.dir, b)
+	t.rec.record(t.dir, b)
 	return t.next.Write(b)
 }

@@ -49,7 +49,11 @@ func TestMain(m *testing.M) {
 
 // wrapper is the tee as a process. It runs this binary.
 func wrapper(path string) int {
-	file, err := os.Create(path)
+	// A CLI that is slow to answer is started once more, to ask for its version.
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		file, err = os.Create(path + ".version")
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 99
@@ -65,7 +69,7 @@ func wrapper(path string) int {
 		return 98
 	}
 	if r.Signal != nil {
-		tee.Die(r.Signal)
+		tee.DieBySignal(r.Signal)
 	}
 	return r.Code
 }

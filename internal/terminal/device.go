@@ -10,7 +10,7 @@ func Width(stream any) (columns int, ok bool) {
 	if !isFile {
 		return 0, false
 	}
-	columns, ok = size(f)
+	columns, ok = width(f)
 	if ok && columns == 0 { // a serial line does not know
 		columns = 80
 	}
@@ -23,11 +23,11 @@ func Is(stream any) bool {
 	return ok
 }
 
-// Obeys reports whether a stream is connected to a terminal that obeys escape
+// SupportsEscapes reports whether a stream is connected to a terminal that obeys escape
 // sequences, as old consoles of Windows do not.
-func Obeys(stream any) bool {
+func SupportsEscapes(stream any) bool {
 	f, ok := stream.(*os.File)
-	return ok && Is(f) && obeys(f)
+	return ok && Is(f) && supportsEscapes(f)
 }
 
 // DropInput forgets what was typed at a terminal and not yet read, so that an
@@ -35,6 +35,6 @@ func Obeys(stream any) bool {
 // possible.
 func DropInput(stream any) {
 	if f, ok := stream.(*os.File); ok {
-		drop(f)
+		dropInput(f)
 	}
 }

@@ -11,7 +11,7 @@ const (
 	fread     = 1
 )
 
-func drop(f *os.File) {
+func dropInput(f *os.File) {
 	queue := int32(fread)
 	ioctl(f, tiocflush, uintptr(unsafe.Pointer(&queue)))
 }

@@ -9,4 +9,4 @@ const (
 	tciflush = 0
 )
 
-func drop(f *os.File) { ioctl(f, tcflsh, tciflush) }
+func dropInput(f *os.File) { ioctl(f, tcflsh, tciflush) }

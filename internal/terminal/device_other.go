@@ -4,8 +4,8 @@ package terminal
 
 import "os"
 
-func size(*os.File) (columns int, ok bool) { return 0, false }
+func width(*os.File) (columns int, ok bool) { return 0, false }
 
-func obeys(*os.File) bool { return false }
+func supportsEscapes(*os.File) bool { return false }
 
-func drop(*os.File) {}
+func dropInput(*os.File) {}

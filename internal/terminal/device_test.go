@@ -23,7 +23,7 @@ func TestIs(t *testing.T) {
 		if columns, ok := Width(stream); ok || columns != 0 {
 			t.Errorf("%s: %d columns, %v, want no terminal", name, columns, ok)
 		}
-		if Obeys(stream) {
+		if SupportsEscapes(stream) {
 			t.Errorf("%s: obeys sequences, want no terminal", name)
 		}
 		DropInput(stream) // does nothing, and in particular does not fail

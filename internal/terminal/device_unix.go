@@ -22,9 +22,9 @@ func ioctl(f *os.File, request, arg uintptr) bool {
 	return err == nil && done
 }
 
-func obeys(*os.File) bool { return true }
+func supportsEscapes(*os.File) bool { return true }
 
-func size(f *os.File) (columns int, ok bool) {
+func width(f *os.File) (columns int, ok bool) {
 	var dimensions struct{ rows, columns, width, height uint16 }
 	ok = ioctl(f, syscall.TIOCGWINSZ, uintptr(unsafe.Pointer(&dimensions)))
 	return int(dimensions.columns), ok

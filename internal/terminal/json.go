@@ -10,14 +10,14 @@ import (
 // escapes of JSON. It still says the same: where JSON allows such characters at
 // all, they stand inside of texts.
 func JSON(line []byte) []byte {
-	if firstUnsafe(string(line), spared) < 0 {
+	if firstUnsafe(string(line), isJSONSpace) < 0 {
 		return line
 	}
 	var out []byte
 	for i := 0; i < len(line); {
 		r, size := utf8.DecodeRune(line[i:])
 		switch high, low := utf16.EncodeRune(r); {
-		case safe(r, size) || spared(r):
+		case safe(r, size) || isJSONSpace(r):
 			out = append(out, line[i:i+size]...)
 		case high != utf8.RuneError:
 			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
@@ -29,5 +29,5 @@ func JSON(line []byte) []byte {
 	return out
 }
 
-// spared reports whether JSON puts a control character between values.
-func spared(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }
+// isJSONSpace reports whether JSON puts a control character between values.
+func isJSONSpace(r rune) bool { return r == '\n' || r == '\t' || r == '\r' }

@@ -18,7 +18,7 @@ func classified(line []byte) (f wire.Frame, r wire.Request, ok bool) {
 	}
 	switch f.Type {
 	case "stream_event", "assistant", "user":
-		return f, r, jsonx.Envelope().Check(line) == nil
+		return f, r, jsonx.EnvelopeNames().Check(line) == nil
 	case wire.TypeRequest:
 		if r, err = f.Request(); err != nil {
 			return f, r, false
@@ -28,7 +28,7 @@ func classified(line []byte) (f wire.Frame, r wire.Request, ok bool) {
 	return f, r, true
 }
 
-func isSoundBody(body []byte) bool { return jsonx.Valid(body) && jsonx.Body().Check(body) == nil }
+func isSoundBody(body []byte) bool { return jsonx.Valid(body) && jsonx.BodyNames().Check(body) == nil }
 
 // parsed reads a line as Parse does.
 func parsed(line []byte) (f wire.Frame, r wire.Request, ok bool) {

@@ -58,7 +58,7 @@ func Parse(line []byte) (Frame, error) {
 	if err != nil {
 		return f, err
 	}
-	envelope := jsonx.Envelope()
+	envelope := jsonx.EnvelopeNames()
 	for {
 		name, value, err := m.Next()
 		if err != nil {
@@ -67,7 +67,7 @@ func Parse(line []byte) (Frame, error) {
 		if name == nil {
 			return f, nil
 		}
-		if err := envelope.Note(name); err != nil {
+		if err := envelope.Add(name); err != nil {
 			return f, err
 		}
 		switch string(name) {
@@ -93,13 +93,13 @@ func uniqueMembers(obj []byte, names []string, values [][]byte) error {
 	if errors.Is(err, jsonx.ErrNotObject) {
 		return nil
 	}
-	strict := jsonx.StrictNames(names)
+	unique := jsonx.CheckNames(names)
 	for err == nil {
 		var name, value []byte
 		if name, value, err = m.Next(); name == nil {
 			break
 		}
-		if err = strict.Note(name); err != nil {
+		if err = unique.Add(name); err != nil {
 			break
 		}
 		if i := slices.Index(names, string(name)); i >= 0 {

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// track is a client with a name and what it takes part in.
-type track struct {
-	name string
-	lane lane
+// contender is a client with a name and what it takes part in.
+type contender struct {
+	name   string
+	client client
 }
 
-// The names of tracks.
+// The names of contenders.
 const (
-	trackOurs  = "ours"
-	trackTS    = "ts"
-	trackSplit = "split"
-	trackCheck = "check"
+	nameOurs       = "ours"
+	nameTypeScript = "ts"
+	nameSplit      = "split"
+	nameCheck      = "check"
 )
 
 // row is a case and its outcome. The ratios are ours divided by the other;
@@ -46,16 +46,16 @@ func ratio(a, b *float64) *float64 {
 
 // bench holds the clients and how much is to be done.
 type bench struct {
-	root   string // of the module
-	tracks []track
-	rounds int
-	divide int // what is measured less of: 1 for everything
+	root       string // of the module
+	contenders []contender
+	rounds     int
+	divide     int // what is measured less of: 1 for everything
 }
 
-func (b *bench) lane(name string) lane {
-	for _, t := range b.tracks {
+func (b *bench) client(name string) client {
+	for _, t := range b.contenders {
 		if t.name == name {
-			return t.lane
+			return t.client
 		}
 	}
 	return nil
@@ -73,13 +73,13 @@ type group struct {
 // sessionGroups measure live sessions.
 func sessionGroups() []group {
 	return []group{
-		stream("small delta, 250 B", "delta", 100000),
-		stream("assistant message, 2 KB", "assistant", 30000),
-		stream("tool result, 100 KB", "100KB", 400),
-		stream("tool result, 10 MB", "10MB", 6),
-		trips("permission", "permission"),
-		trips("hook", "hook"),
-		trips("MCP tool call", "mcp"),
+		streamCase("small delta, 250 B", "delta", 100000),
+		streamCase("assistant message, 2 KB", "assistant", 30000),
+		streamCase("tool result, 100 KB", "100KB", 400),
+		streamCase("tool result, 10 MB", "10MB", 6),
+		roundTrips("permission", "permission"),
+		roundTrips("hook", "hook"),
+		roundTrips("MCP tool call", "mcp"),
 		{"start", start},
 		{"idle session", idle},
 		{"sessions at once", many},
@@ -87,17 +87,17 @@ func sessionGroups() []group {
 	}
 }
 
-// interleave measures every track in turn, rounds times, after one round to
-// warm up. A prompt of "" leaves a track out.
-func (b *bench) interleave(ctx context.Context, rounds, n int, prompt func(track) string) (map[string][]sample, error) {
+// interleave measures every contender in turn, rounds times, after one round to
+// warm up. A prompt of "" leaves a contender out.
+func (b *bench) interleave(ctx context.Context, rounds, n int, prompt func(contender) string) (map[string][]sample, error) {
 	samples := make(map[string][]sample)
 	for i := range rounds + 1 {
-		for _, t := range b.tracks {
+		for _, t := range b.contenders {
 			p := prompt(t)
 			if p == "" {
 				continue
 			}
-			s, err := t.lane.round(ctx, fmt.Sprintf("%s %d", p, n))
+			s, err := t.client.round(ctx, fmt.Sprintf("%s %d", p, n))
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}
@@ -121,30 +121,30 @@ func median(samples []sample, of func(sample) float64) *float64 {
 	for i, s := range samples {
 		values[i] = of(s)
 	}
-	return middle(values)
+	return medianOf(values)
 }
 
-func middle(values []float64) *float64 {
+func medianOf(values []float64) *float64 {
 	slices.Sort(values)
 	return new(values[len(values)/2])
 }
 
-// stream measures n messages in a row, in nanoseconds for each.
-func stream(name, prompt string, n int) group {
+// streamCase measures n messages in a row, in nanoseconds for each.
+func streamCase(name, prompt string, n int) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
 		n := b.scale(n)
-		samples, err := b.interleave(ctx, b.rounds, n, func(track) string { return prompt })
+		samples, err := b.interleave(ctx, b.rounds, n, func(contender) string { return prompt })
 		if err != nil {
 			return nil, err
 		}
 		each := func(s sample) float64 { return float64(s.wall) / float64(n) }
 		split := row{
 			Case: name + " (limit: split), ns",
-			Ours: median(samples[trackOurs], each), TS: median(samples[trackTS], each), Limit: median(samples[trackSplit], each),
-			Allocs: median(samples[trackOurs], func(s sample) float64 { return s.allocs / float64(n) }),
+			Ours: median(samples[nameOurs], each), TS: median(samples[nameTypeScript], each), Limit: median(samples[nameSplit], each),
+			Allocs: median(samples[nameOurs], func(s sample) float64 { return s.allocs / float64(n) }),
 		}
 		check := split
-		check.Case, check.Limit = name+" (limit: check), ns", median(samples[trackCheck], each)
+		check.Case, check.Limit = name+" (limit: check), ns", median(samples[nameCheck], each)
 		return []row{split, check}, nil
 	}}
 }
@@ -154,15 +154,15 @@ func stream(name, prompt string, n int) group {
 // threads of both sides.
 const tripRounds = 5
 
-// trips measures requests of the CLI, one after the other, in nanoseconds.
-func trips(name, prompt string) group {
+// roundTrips measures requests of the CLI, one after the other, in nanoseconds.
+func roundTrips(name, prompt string) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
 		n := b.scale(1000)
-		samples, err := b.interleave(ctx, tripRounds*b.rounds, n, func(t track) string {
+		samples, err := b.interleave(ctx, tripRounds*b.rounds, n, func(t contender) string {
 			switch t.name {
-			case trackSplit:
+			case nameSplit:
 				return echoPrefix + prompt
-			case trackCheck:
+			case nameCheck:
 				return ""
 			}
 			return prompt
@@ -180,8 +180,8 @@ func trips(name, prompt string) group {
 		} {
 			rows = append(rows, row{
 				Case: fmt.Sprintf("%s round trip (limit: echo), %s, ns", name, q.name),
-				Ours: median(samples[trackOurs], q.of), TS: median(samples[trackTS], q.of), Limit: median(samples[trackSplit], q.of),
-				Allocs: median(samples[trackOurs], func(s sample) float64 { return s.allocs / float64(n) }),
+				Ours: median(samples[nameOurs], q.of), TS: median(samples[nameTypeScript], q.of), Limit: median(samples[nameSplit], q.of),
+				Allocs: median(samples[nameOurs], func(s sample) float64 { return s.allocs / float64(n) }),
 			})
 		}
 		return rows, nil
@@ -193,11 +193,11 @@ func trips(name, prompt string) group {
 func start(ctx context.Context, b *bench) ([]row, error) {
 	times := make(map[string][]float64)
 	for i := range b.scale(20) + 1 {
-		for _, t := range b.tracks {
-			if t.name == trackCheck {
+		for _, t := range b.contenders {
+			if t.name == nameCheck {
 				continue
 			}
-			d, err := t.lane.start(ctx)
+			d, err := t.client.start(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}
@@ -206,17 +206,17 @@ func start(ctx context.Context, b *bench) ([]row, error) {
 			}
 		}
 	}
-	limit := middle(times[trackSplit])
-	r := row{Case: "start to first message, without the CLI's own time (limit), ns", Limit: limit, Ours: new(*middle(times[trackOurs]) - *limit)}
-	if ts := times[trackTS]; ts != nil {
-		r.TS = new(*middle(ts) - *limit)
+	limit := medianOf(times[nameSplit])
+	r := row{Case: "start to first message, without the CLI's own time (limit), ns", Limit: limit, Ours: new(*medianOf(times[nameOurs]) - *limit)}
+	if ts := times[nameTypeScript]; ts != nil {
+		r.TS = new(*medianOf(ts) - *limit)
 	}
 	return []row{r}, nil
 }
 
 // idle measures sessions that wait.
 func idle(ctx context.Context, b *bench) ([]row, error) {
-	bytes, goroutines, err := footprint(ctx, b.scale(1000))
+	bytes, goroutines, err := memoryPerSession(ctx, b.scale(1000))
 	return []row{
 		{Case: "idle session in process, bytes", Ours: &bytes},
 		{Case: "idle session in process, goroutines", Ours: &goroutines},
@@ -231,7 +231,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		if b.divide > 10 { // a test
 			n = min(of, 10)
 		}
-		all, err := gather(ctx, n)
+		all, err := openSessions(ctx, n)
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
-		rows = append(rows, row{Case: fmt.Sprintf("%d sessions at once × (%d messages + %d callbacks), each, ns", of, manyMessages, manyCallbacks), Ours: middle(times)})
+		rows = append(rows, row{Case: fmt.Sprintf("%d sessions at once × (%d messages + %d callbacks), each, ns", of, manyMessages, manyCallbacks), Ours: medianOf(times)})
 	}
 	return rows, nil
 }
@@ -264,7 +264,7 @@ func growth(ctx context.Context, b *bench) ([]row, error) {
 		for i, l := range lengths {
 			n := min(l.n, 1e6/b.divide)
 			for range b.scale(l.rounds) {
-				s, err := b.lane(trackOurs).round(ctx, fmt.Sprintf("delta %d", n))
+				s, err := b.client(nameOurs).round(ctx, fmt.Sprintf("delta %d", n))
 				if err != nil {
 					return nil, err
 				}
@@ -277,7 +277,7 @@ func growth(ctx context.Context, b *bench) ([]row, error) {
 	}
 	rows := make([]row, len(lengths))
 	for i, l := range lengths {
-		rows[i] = row{Case: fmt.Sprintf("small delta in a turn of %d, ns", l.n), Ours: middle(times[i])}
+		rows[i] = row{Case: fmt.Sprintf("small delta in a turn of %d, ns", l.n), Ours: medianOf(times[i])}
 	}
 	return rows, nil
 }

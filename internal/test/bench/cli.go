@@ -42,7 +42,7 @@ func play() error {
 		if err != nil {
 			return err
 		}
-		if err := f.take(line); err != nil {
+		if err := f.handle(line); err != nil {
 			return err
 		}
 	}
@@ -53,8 +53,8 @@ func (f *fake) write(line []byte) error {
 	return err
 }
 
-// take serves a line that nobody waits for.
-func (f *fake) take(line []byte) error {
+// handle serves a line that nobody waits for.
+func (f *fake) handle(line []byte) error {
 	var frame struct {
 		Type      string          `json:"type"`
 		UUID      string          `json:"uuid"`
@@ -103,15 +103,15 @@ func (f *fake) turn(id, prompt string) error {
 	report := ""
 	switch kind {
 	case "delta":
-		err = f.blast(deltaLine(), n)
+		err = f.writeMany(deltaLine(), n)
 	case "assistant":
-		err = f.blast(assistantLine(), n)
+		err = f.writeMany(assistantLine(), n)
 	case "100KB":
-		err = f.blast(toolLine(100<<10), n)
+		err = f.writeMany(toolLine(100<<10), n)
 	case "10MB":
-		err = f.blast(toolLine(10<<20), n)
+		err = f.writeMany(toolLine(10<<20), n)
 	default:
-		report, err = f.trips(kind, n)
+		report, err = f.roundTrips(kind, n)
 	}
 	if err != nil {
 		return err
@@ -119,8 +119,8 @@ func (f *fake) turn(id, prompt string) error {
 	return f.write(resultLine(id, report))
 }
 
-// blast writes a line n times.
-func (f *fake) blast(line []byte, n int) error {
+// writeMany writes a line n times.
+func (f *fake) writeMany(line []byte, n int) error {
 	block, lines := chunk(line)
 	for ; n >= lines; n -= lines {
 		if err := f.write(block); err != nil {
@@ -130,9 +130,9 @@ func (f *fake) blast(line []byte, n int) error {
 	return f.write(block[:n*len(line)])
 }
 
-// trips makes n requests, one after the other, and reports how long the
+// roundTrips makes n requests, one after the other, and reports how long the
 // replies took: "median p99" in nanoseconds.
-func (f *fake) trips(kind string, n int) (string, error) {
+func (f *fake) roundTrips(kind string, n int) (string, error) {
 	if kind == "mcp" && !f.mcp {
 		f.mcp = true
 		for _, m := range []string{
@@ -141,7 +141,7 @@ func (f *fake) trips(kind string, n int) (string, error) {
 			`{"method":"tools/list","jsonrpc":"2.0","id":"l"}`,
 		} {
 			f.next++
-			if _, err := f.trip(fmt.Appendf(nil, mcpLine, strconv.Itoa(f.next), m), "result"); err != nil {
+			if _, err := f.roundTrip(fmt.Appendf(nil, mcpLine, strconv.Itoa(f.next), m), "result"); err != nil {
 				return "", err
 			}
 		}
@@ -153,7 +153,7 @@ func (f *fake) trips(kind string, n int) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if times[i], err = f.trip(line, want); err != nil {
+		if times[i], err = f.roundTrip(line, want); err != nil {
 			return "", err
 		}
 	}
@@ -184,8 +184,8 @@ func (f *fake) request(kind, id string) (line []byte, want string, err error) {
 // echoPrefix makes a kind of round trip one that is echoed.
 const echoPrefix = "echo-"
 
-// trip makes one request and checks its reply.
-func (f *fake) trip(line []byte, want string) (time.Duration, error) {
+// roundTrip makes one request and checks its reply.
+func (f *fake) roundTrip(line []byte, want string) (time.Duration, error) {
 	begin := time.Now()
 	if err := f.write(line); err != nil {
 		return 0, err

@@ -31,6 +31,6 @@
 //
 // # What must hold
 //
-// The program knows what is promised, prints for each promise whether it holds,
-// and exits with 1 if one does not. With -quick it only prints.
+// The program knows the goals, prints for each whether it is met,
+// and exits with 1 if one is not. With -quick it only prints.
 package main

@@ -69,10 +69,10 @@ func (d *diskCase) measure(ctx context.Context, b *bench, n int) ([]row, error) 
 			if values[0] == 0 {
 				continue // not measured on this system
 			}
-			switch v := middle(values); name {
-			case trackOurs:
+			switch v := medianOf(values); name {
+			case nameOurs:
 				r.Ours = v
-			case trackTS:
+			case nameTypeScript:
 				r.TS = v
 			}
 		}

@@ -38,7 +38,7 @@ func diskClients(ctx context.Context, root string) ([]diskClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients := []diskClient{{trackOurs, []string{self}, []string{playVariable + "=" + playHistory}}}
+	clients := []diskClient{{nameOurs, []string{self}, []string{playVariable + "=" + playHistory}}}
 	node, err := exec.LookPath("node")
 	if err != nil {
 		return clients, nil
@@ -48,7 +48,7 @@ func diskClients(ctx context.Context, root string) ([]diskClient, error) {
 		return nil, err
 	}
 	script := filepath.Join(root, "internal", "test", "bench", "history.mjs")
-	return append(clients, diskClient{trackTS, []string{node, script, officialsdk.Package().Path(modules, "sdk.mjs")}, []string{"NODE_ENV=production"}}), nil
+	return append(clients, diskClient{nameTypeScript, []string{node, script, officialsdk.Package().Path(modules, "sdk.mjs")}, []string{"NODE_ENV=production"}}), nil
 }
 
 // run starts the program for one operation on a configuration directory.

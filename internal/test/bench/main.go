@@ -30,7 +30,7 @@ func main() {
 	}
 }
 
-var errBroken = errors.New("not every promise holds")
+var errMissed = errors.New("not every goal is met")
 
 func run(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON object for each case")
@@ -77,10 +77,10 @@ func run(ctx context.Context) (err error) {
 				return err
 			}
 		}
-		bad = bad || broken(m.verdicts)
+		bad = bad || anyMissed(m.verdicts)
 	}
 	if !*quick && bad {
-		return errBroken
+		return errMissed
 	}
 	return nil
 }
@@ -92,18 +92,18 @@ func (b *bench) open(ctx context.Context) (closeAll func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b.tracks = []track{{trackOurs, newOurs(cli)}}
+	b.contenders = []contender{{nameOurs, newOurs(cli)}}
 	ts, err := newTypeScript(ctx, b.root, cli)
 	if err == nil {
-		b.tracks = append(b.tracks, track{trackTS, ts})
+		b.contenders = append(b.contenders, contender{nameTypeScript, ts})
 	} else {
 		fmt.Fprintln(os.Stderr, "without the TypeScript SDK, which needs node and npm:", err)
 	}
-	b.tracks = append(b.tracks, track{trackSplit, &raw{cli: cli}}, track{trackCheck, &raw{cli: cli, check: true}})
+	b.contenders = append(b.contenders, contender{nameSplit, &raw{cli: cli}}, contender{nameCheck, &raw{cli: cli, check: true}})
 	return func() error {
 		var errs []error
-		for _, t := range b.tracks {
-			errs = append(errs, t.lane.close())
+		for _, t := range b.contenders {
+			errs = append(errs, t.client.close())
 		}
 		return errors.Join(errs...)
 	}, nil

@@ -84,11 +84,11 @@ func (m *measured) section() string {
 | Go | %s |
 | official TypeScript SDK | %s |
 
-### What is promised of %s
+### Goals for %s
 
-| promise | measured | |
+| goal | measured | |
 |---|---|---|
-`, m.part.title, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, m.load, runtime.Version(), rival(), m.part.of)
+`, m.part.title, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, m.load, runtime.Version(), officialSDK(), m.part.of)
 	for _, v := range m.verdicts {
 		fmt.Fprintf(&out, "| %s | %s | %s |\n", v.text, v.got, v.word())
 	}
@@ -109,8 +109,8 @@ func loadAverage() string {
 	return "unknown"
 }
 
-// rival names the SDK that was raced.
-func rival() string {
+// officialSDK names the SDK that was raced.
+func officialSDK() string {
 	out, err := exec.Command("node", "--version").Output()
 	if err != nil {
 		return "not measured: node is missing"

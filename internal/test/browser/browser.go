@@ -134,7 +134,7 @@ func (b *Browser) read(r io.Reader) {
 			}
 			var m devtools
 			if json.Unmarshal(line, &m) == nil {
-				b.take(m)
+				b.handle(m)
 			}
 			rest = append([]byte(nil), after...)
 		}
@@ -151,7 +151,7 @@ func (b *Browser) read(r io.Reader) {
 	}
 }
 
-func (b *Browser) take(m devtools) {
+func (b *Browser) handle(m devtools) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if m.ID == 0 {
@@ -312,9 +312,9 @@ func (b *Browser) Complaints() []string {
 	return all
 }
 
-// Quiet checks that the browser has not complained since the last time it was
+// NoComplaints checks that the browser has not complained since the last time it was
 // asked.
-func (b *Browser) Quiet(t T) {
+func (b *Browser) NoComplaints(t T) {
 	t.Helper()
 	for _, c := range b.Complaints() {
 		t.Errorf("the browser complains: %s", c)

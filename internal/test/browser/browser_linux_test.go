@@ -33,7 +33,7 @@ func TestBrowser(t *testing.T) {
 		if got := b.Violations(t); len(got) > 0 {
 			t.Errorf("a good page has %q", got)
 		}
-		b.Quiet(t)
+		b.NoComplaints(t)
 	})
 	t.Run("bad", func(t *testing.T) {
 		b.Load(t, page(t, head+`<p style="color: #ccc; background: #fff">Pale.</p>

@@ -40,7 +40,7 @@ const slack = 4 << 20
 // settle waits until no more is held than before. What was told to end needs a
 // moment to be gone.
 func settle(before counts) (after counts, err error) {
-	ok := within(10*time.Second, func() bool {
+	ok := eventually(10*time.Second, func() bool {
 		after = count()
 		return after.goroutines <= before.goroutines && after.files <= before.files && after.heap <= before.heap+slack
 	})
@@ -50,8 +50,8 @@ func settle(before counts) (after counts, err error) {
 	return after, nil
 }
 
-// within looks at a condition until it holds, for a time.
-func within(d time.Duration, holds func() bool) bool {
+// eventually looks at a condition until it holds, for a time.
+func eventually(d time.Duration, holds func() bool) bool {
 	over := time.NewTimer(d)
 	defer over.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -73,9 +73,9 @@ type process struct {
 	role        string
 }
 
-// marked lists the processes whose environment has an entry that begins so,
+// markedProcesses lists the processes whose environment has an entry that begins so,
 // wherever they hang in the tree. Zombies have no environment.
-func marked(prefix string) []process {
+func markedProcesses(prefix string) []process {
 	var found []process
 	paths, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, path := range paths {

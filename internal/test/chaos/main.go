@@ -32,7 +32,7 @@ func main() {
 }
 
 func run() error {
-	sessions := flag.Int("sessions", 200, "how many sessions meet an accident")
+	sessions := flag.Int("sessions", 200, "how many sessions are closed, cancelled, killed or suspended")
 	soak := flag.Bool("soak", false, "run long and many sessions instead, without accidents")
 	scale := flag.Float64("scale", 1, "how much of the soak to run")
 	real := flag.Int("real", 8, "how many of the sessions use the real CLI, if it is installed")
@@ -62,5 +62,5 @@ func run() error {
 	if *soak {
 		return runSoak(ctx, *scale)
 	}
-	return runStorm(ctx, &storm{seed: *seed, mark: fmt.Sprintf("%d-%x", os.Getpid(), *seed), tmp: tmp, sessions: *sessions, real: *real})
+	return runStorm(ctx, &stormRun{seed: *seed, mark: fmt.Sprintf("%d-%x", os.Getpid(), *seed), tmp: tmp, sessions: *sessions, real: *real})
 }

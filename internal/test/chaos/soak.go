@@ -50,7 +50,7 @@ func runSoak(ctx context.Context, scale float64) error {
 // soakOne carries many messages and operations over one session. Its heap must
 // be after all of them what it was after the first tenth.
 func soakOne(ctx context.Context, messages, operations int) error {
-	s, err := claude.Connect(ctx, &claude.Options{Transport: talker{}})
+	s, err := claude.Connect(ctx, &claude.Options{Transport: talkingCLI{}})
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func soakMany(ctx context.Context, sessions int) error {
 	var wg sync.WaitGroup
 	for i := range sessions {
 		wg.Go(func() {
-			if open[i], errs[i] = claude.Connect(ctx, &claude.Options{Transport: talker{}}); errs[i] == nil {
+			if open[i], errs[i] = claude.Connect(ctx, &claude.Options{Transport: talkingCLI{}}); errs[i] == nil {
 				_, errs[i] = open[i].Ask(ctx, "10")
 			}
 		})

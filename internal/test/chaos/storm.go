@@ -27,8 +27,8 @@ const (
 	perHost      = 4 // sessions of a host that is killed
 )
 
-// storm is a run of sessions that meet accidents.
-type storm struct {
+// stormRun is a run of sessions that meet accidents.
+type stormRun struct {
 	seed     uint64
 	mark     string // of all processes of this run
 	tmp      string
@@ -36,17 +36,17 @@ type storm struct {
 	real     int
 	realCLI  *realCLI // nil: not installed
 
-	mu     sync.Mutex
-	fates  map[string]int
-	closes []time.Duration
-	errs   []error
+	mu      sync.Mutex
+	actions map[string]int
+	closes  []time.Duration
+	errs    []error
 }
 
-// fates are what can happen to a session.
-var fates = [...]string{"kill", "kill", "term", "suspend", "close", "cancel", "nothing"}
+// actions are what can happen to a session.
+var actions = [...]string{"kill", "kill", "term", "suspend", "close", "cancel", "nothing"}
 
-func runStorm(ctx context.Context, st *storm) error {
-	st.fates = make(map[string]int)
+func runStorm(ctx context.Context, st *stormRun) error {
+	st.actions = make(map[string]int)
 	if st.real > 0 {
 		var err error
 		if st.realCLI, err = newRealCLI(st.tmp); err != nil {
@@ -63,15 +63,15 @@ func runStorm(ctx context.Context, st *storm) error {
 	begin := time.Now()
 	st.all(ctx)
 	fmt.Printf("%d sessions, %d of them with the real CLI, in %v\n", st.sessions, st.real, time.Since(begin).Round(time.Millisecond))
-	for _, fate := range slices.Sorted(maps.Keys(st.fates)) {
-		fmt.Printf("  %-24s %d\n", fate, st.fates[fate])
+	for _, action := range slices.Sorted(maps.Keys(st.actions)) {
+		fmt.Printf("  %-24s %d\n", action, st.actions[action])
 	}
 	st.printCloses()
 	return errors.Join(append(st.errs, st.leftovers(ctx, before), context.Cause(ctx))...)
 }
 
 // all runs the sessions, some at once. Those in hosts come in groups.
-func (st *storm) all(ctx context.Context) {
+func (st *stormRun) all(ctx context.Context) {
 	places := make(chan struct{}, atOnce)
 	var wg sync.WaitGroup
 	start := func(f func()) {
@@ -100,17 +100,17 @@ func (st *storm) all(ctx context.Context) {
 	wg.Wait()
 }
 
-func (st *storm) note(what string, err error) {
+func (st *stormRun) count(what string, err error) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.fates[what]++
+	st.actions[what]++
 	if err != nil {
 		st.errs = append(st.errs, fmt.Errorf("%s: %w", what, err))
 	}
 }
 
 // options are those of the n-th session.
-func (st *storm) options(n int, real bool) *claude.Options {
+func (st *stormRun) options(n int, real bool) *claude.Options {
 	o := &claude.Options{
 		Settings:       map[string]any{"env": map[string]string{"SOME_TOKEN": "secret"}}, // a temporary file
 		PermissionMode: permission.ModeBypassPermissions,
@@ -127,93 +127,93 @@ func (st *storm) options(n int, real bool) *claude.Options {
 }
 
 // session runs one session in this process.
-func (st *storm) session(ctx context.Context, n int, real bool) {
+func (st *stormRun) session(ctx context.Context, n int, real bool) {
 	rng := rand.New(rand.NewPCG(st.seed, uint64(n)))
-	fate := fates[rng.IntN(len(fates))]
+	action := actions[rng.IntN(len(actions))]
 	delay := time.Duration(rng.IntN(80)) * time.Millisecond
-	what := fate
+	what := action
 	if real {
-		if fate == "nothing" {
-			fate = "close" // its shell would run for too long
+		if action == "nothing" {
+			action = "close" // its shell would run for too long
 		}
-		what = "real: " + fate
+		what = "real: " + action
 	}
 	if n < 0 {
-		fate, what = "nothing", "warm-up"
+		action, what = "nothing", "warm-up"
 	}
 	o := st.options(n, real)
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	s, err := claude.Connect(ctx, o)
 	if err != nil {
-		st.note(what, err)
+		st.count(what, err)
 		return
 	}
-	var accident sync.WaitGroup
-	accident.Go(func() {
+	var acted sync.WaitGroup
+	acted.Go(func() {
 		if real {
 			st.awaitShell(n)
 		}
 		<-time.After(delay)
-		st.happen(fate, n, s, cancel)
+		st.act(action, n, s, cancel)
 	})
 	for range s.Run(ctx, "work") {
 		// Whatever comes, and however it ends.
 	}
-	accident.Wait()
+	acted.Wait()
 	begin := time.Now()
 	err = s.Close()
 	took := time.Since(begin)
-	if err == nil && n >= 0 && !within(10*time.Second, func() bool { return len(marked(st.env(n))) == 0 }) {
-		err = fmt.Errorf("session %d left %v", n, marked(st.env(n)))
+	if err == nil && n >= 0 && !eventually(10*time.Second, func() bool { return len(markedProcesses(st.env(n))) == 0 }) {
+		err = fmt.Errorf("session %d left %v", n, markedProcesses(st.env(n)))
 	}
-	_ = s.Wait() // says what the accident was
-	st.note(what, err)
+	_ = s.Wait() // says what happened
+	st.count(what, err)
 	st.mu.Lock()
 	st.closes = append(st.closes, took)
 	st.mu.Unlock()
 }
 
 // env begins the entry that marks the processes of a session.
-func (st *storm) env(n int) string { return fmt.Sprintf("%s=%s-%d.", markVariable, st.mark, n) }
+func (st *stormRun) env(n int) string { return fmt.Sprintf("%s=%s-%d.", markVariable, st.mark, n) }
 
 // awaitShell waits until the real CLI runs its shell.
-func (st *storm) awaitShell(n int) {
-	within(20*time.Second, func() bool {
-		return slices.ContainsFunc(marked(st.env(n)), func(p process) bool { return strings.HasPrefix(p.command, "sleep ") })
+func (st *stormRun) awaitShell(n int) {
+	eventually(20*time.Second, func() bool {
+		return slices.ContainsFunc(markedProcesses(st.env(n)), func(p process) bool { return strings.HasPrefix(p.command, "sleep ") })
 	})
 }
 
-// happen lets the accident happen.
-func (st *storm) happen(fate string, n int, s *claude.Session, cancel context.CancelFunc) {
+// act does to a session what its action says.
+func (st *stormRun) act(action string, n int, s *claude.Session, cancel context.CancelFunc) {
 	signal := map[string]syscall.Signal{"kill": syscall.SIGKILL, "term": syscall.SIGTERM, "suspend": syscall.SIGSTOP}
-	switch fate {
+	switch action {
 	case "close":
 		_ = s.Close()
 	case "cancel":
 		cancel()
 	case "kill", "term", "suspend":
-		for _, p := range marked(st.env(n)) {
+		for _, p := range markedProcesses(st.env(n)) {
 			if p.parent == os.Getpid() { // the CLI itself
-				_ = syscall.Kill(p.pid, signal[fate]) // it may have ended
+				_ = syscall.Kill(p.pid, signal[action]) // it may have ended
 			}
 		}
-		if fate == "suspend" {
+		if action == "suspend" {
 			cancel() // nobody else would end it
 		}
 	}
 }
 
 // host runs sessions in a process of their own and kills it.
-func (st *storm) host(ctx context.Context, n, sessions int, real bool) {
+func (st *stormRun) host(ctx context.Context, n, sessions int, real bool) {
 	what := "host killed"
 	if real {
 		what = "real: host killed"
 	}
-	st.note(what, st.killHost(ctx, n, sessions, real))
+	st.count(what, st.killHost(ctx, n, sessions, real))
 }
 
-func (st *storm) killHost(ctx context.Context, n, sessions int, real bool) error {
+func (st *stormRun) killHost(ctx context.Context, n, sessions int, real bool) error {
 	rng := rand.New(rand.NewPCG(st.seed, uint64(n)))
 	o := st.options(n, real)
 	self, err := os.Executable()
@@ -240,8 +240,8 @@ func (st *storm) killHost(ctx context.Context, n, sessions int, real bool) error
 	if line != "ready\n" {
 		return fmt.Errorf("the host said %q, %v", line, readErr)
 	}
-	if !within(10*time.Second, func() bool { return len(marked(st.env(n))) == 0 }) {
-		return fmt.Errorf("host %d left %v", n, marked(st.env(n)))
+	if !eventually(10*time.Second, func() bool { return len(markedProcesses(st.env(n))) == 0 }) {
+		return fmt.Errorf("host %d left %v", n, markedProcesses(st.env(n)))
 	}
 	return err
 }
@@ -269,7 +269,7 @@ func playHost() {
 	select {}
 }
 
-func (st *storm) printCloses() {
+func (st *stormRun) printCloses() {
 	slices.Sort(st.closes)
 	if len(st.closes) > 0 {
 		at := func(q float64) time.Duration {
@@ -280,7 +280,7 @@ func (st *storm) printCloses() {
 }
 
 // leftovers counts what is left of everything.
-func (st *storm) leftovers(ctx context.Context, before counts) error {
+func (st *stormRun) leftovers(ctx context.Context, before counts) error {
 	// Files of killed hosts are removed by the next session that makes some.
 	abandoned := len(filesBelow(st.tmp))
 	st.session(ctx, -1, false)
@@ -288,7 +288,7 @@ func (st *storm) leftovers(ctx context.Context, before counts) error {
 		st.realCLI.close()
 	}
 	after, err := settle(before)
-	processes, files := marked(markVariable+"="+st.mark), filesBelow(st.tmp)
+	processes, files := markedProcesses(markVariable+"="+st.mark), filesBelow(st.tmp)
 	fmt.Printf("left: %d processes, %d files (%d before the sweep); %v, was %v\n", len(processes), len(files), abandoned, after, before)
 	if len(processes) > 0 {
 		err = errors.Join(err, fmt.Errorf("processes: %v", processes))

@@ -33,8 +33,8 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 			m.features[p.name] = "-"
 			continue
 		}
-		ok, err := try(ctx, path, p.run, p.replies...)
-		if errors.Is(err, errBench) || ctx.Err() != nil {
+		ok, err := runProbe(ctx, path, p.run, p.replies...)
+		if errors.Is(err, errPrepare) || ctx.Err() != nil {
 			return nil, errors.Join(err, ctx.Err())
 		}
 		m.features[p.name] = verdict(ok, err)
@@ -49,7 +49,7 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 		}
 		return m, nil
 	}
-	_, err := try(ctx, path, func(ctx context.Context, b *bench) (bool, error) {
+	_, err := runProbe(ctx, path, func(ctx context.Context, b *probeRun) (bool, error) {
 		b.opts.FileCheckpointing = true
 		s, err := claude.Connect(ctx, b.opts)
 		if err != nil {
@@ -59,15 +59,15 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 		if _, err := s.Ask(ctx, "hello"); err != nil {
 			return false, err
 		}
-		answered(ctx, s, m)
+		tryOperations(ctx, s, m)
 		return true, nil
 	})
 	return m, err
 }
 
-// answered sends all operations at once: a CLI that does not know one may never
+// tryOperations sends all operations at once: a CLI that does not know one may never
 // say so.
-func answered(ctx context.Context, s *claude.Session, m *measured) {
+func tryOperations(ctx context.Context, s *claude.Session, m *measured) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var mu sync.Mutex
@@ -97,50 +97,50 @@ func verdict(ok bool, err error) string {
 	return "-"
 }
 
-// bench is a CLI of its own for one probe.
-type bench struct {
+// probeRun is a CLI of its own for one probe.
+type probeRun struct {
 	model *claudetest.Model
 	dir   string
 	opts  *claude.Options
 }
 
-// errBench means that the probe could not even begin.
-var errBench = errors.New("could not prepare the probe")
+// errPrepare means that the probe could not even begin.
+var errPrepare = errors.New("could not prepare the probe")
 
-func try(ctx context.Context, path string, run func(context.Context, *bench) (bool, error), replies ...claudetest.Reply) (bool, error) {
+func runProbe(ctx context.Context, path string, run func(context.Context, *probeRun) (bool, error), replies ...claudetest.Reply) (bool, error) {
 	scratch, err := os.MkdirTemp("", "compat-")
 	if err != nil {
-		return false, errors.Join(errBench, err)
+		return false, errors.Join(errPrepare, err)
 	}
 	defer os.RemoveAll(scratch)
 	model := claudetest.NewModel(replies...)
 	url, err := model.Start()
 	if err != nil {
-		return false, errors.Join(errBench, err)
+		return false, errors.Join(errPrepare, err)
 	}
 	defer model.Close()
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	env, _ := realcli.Env(home{ctx, scratch}, url)
+	env, _ := realcli.Env(scratchTB{ctx, scratch}, url)
 	dir := filepath.Join(scratch, "work")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return false, errors.Join(errBench, err)
+		return false, errors.Join(errPrepare, err)
 	}
-	return run(ctx, &bench{model, dir, &claude.Options{
-		CLIPath: path, Env: env, Cwd: dir, Transport: bare{},
+	return run(ctx, &probeRun{model, dir, &claude.Options{
+		CLIPath: path, Env: env, Cwd: dir, Transport: plainTransport{},
 		Timeouts: claude.Timeouts{Initialize: 40 * time.Second, Rewind: 10 * time.Second, Control: 10 * time.Second},
 	}})
 }
 
-// home is what realcli.Env needs of a test.
-type home struct {
+// scratchTB is what realcli.Env needs of a test.
+type scratchTB struct {
 	ctx context.Context
 	dir string
 }
 
-func (home) Helper()                    {}
-func (h home) Context() context.Context { return h.ctx }
-func (h home) TempDir() string          { return h.dir }
-func (home) Skipf(string, ...any)       {}
+func (scratchTB) Helper()                    {}
+func (h scratchTB) Context() context.Context { return h.ctx }
+func (h scratchTB) TempDir() string          { return h.dir }
+func (scratchTB) Skipf(string, ...any)       {}
 
-func (home) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (scratchTB) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }

@@ -21,7 +21,7 @@ type probe struct {
 	name    string
 	session bool // needs the handshake
 	replies []claudetest.Reply
-	run     func(context.Context, *bench) (bool, error)
+	run     func(context.Context, *probeRun) (bool, error)
 }
 
 // connectProbe is the one without which no session can be measured.
@@ -30,19 +30,19 @@ const connectProbe = "`Connect` and turns"
 func probes() []probe {
 	touch := claudetest.UseTool("Bash", map[string]string{"command": "touch made", "description": "touch"})
 	return []probe{
-		{"`Ask` without callbacks", false, nil, asks(nil)},
-		{connectProbe, false, nil, connects(nil)},
-		{"the handshake names the version", true, nil, connects(func(s *claude.Session, _ []message.Message) bool { return s.Info().CLIVersion != "" })},
-		{"results name their prompts", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"`Ask` without callbacks", false, nil, asksWith(nil)},
+		{connectProbe, false, nil, connectsAnd(nil)},
+		{"the handshake names the version", true, nil, connectsAnd(func(s *claude.Session, _ []message.Message) bool { return s.Info().CLIVersion != "" })},
+		{"results name their prompts", true, nil, connectsAnd(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && len(r.Prompts) > 0 })
 		})},
-		{"results have a terminal reason", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"results have a terminal reason", true, nil, connectsAnd(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { r, ok := m.(*message.Result); return ok && r.TerminalReason != "" })
 		})},
-		{"prompts are followed through the queue", true, nil, connects(func(_ *claude.Session, all []message.Message) bool {
+		{"prompts are followed through the queue", true, nil, connectsAnd(func(_ *claude.Session, all []message.Message) bool {
 			return slices.ContainsFunc(all, func(m message.Message) bool { _, ok := m.(*message.CommandLifecycle); return ok })
 		})},
-		{"`Interrupt` has a receipt", true, nil, connects(func(s *claude.Session, _ []message.Message) bool {
+		{"`Interrupt` has a receipt", true, nil, connectsAnd(func(s *claude.Session, _ []message.Message) bool {
 			got, err := s.Interrupt(context.Background())
 			return err == nil && strings.Contains(string(got.Raw), "still_queued")
 		})},
@@ -58,37 +58,37 @@ func probes() []probe {
 		{"an empty `SystemPrompt` is empty in a session", true, nil, emptyPrompt},
 		{"`Agents`", true, nil, agents},
 		{"`AgentProgressSummaries`", true, nil, summaries},
-		{"`SessionID`", false, nil, asks(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
-		{"`Tools`", false, nil, asks(func(o *claude.Options) { o.Tools = []string{"Read"} })},
-		{"`SettingSources`", false, nil, asks(func(o *claude.Options) { o.SettingSources = []claude.SettingSource{} })},
-		{"`Settings`", false, nil, asks(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
-		{"`ManagedSettings`", true, nil, asks(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
-		{"`StrictMCPConfig`", false, nil, asks(func(o *claude.Options) { o.StrictMCPConfig = true })},
-		{"`NoPersistence`", false, nil, asks(func(o *claude.Options) { o.NoPersistence = true })},
-		{"`FallbackModel`", false, nil, asks(func(o *claude.Options) { o.FallbackModel = "haiku" })},
-		{"`Effort`", false, nil, asks(func(o *claude.Options) { o.Effort = "high" })},
-		{"`Thinking` with a mode", false, nil, asks(func(o *claude.Options) { o.Thinking.Mode = claude.ThinkingDisabled })},
-		{"`Thinking` with a budget", false, nil, asks(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000} })},
-		{"`Betas`", false, nil, asks(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
-		{"`MaxTurns`", false, nil, asks(func(o *claude.Options) { o.MaxTurns = 3 })},
-		{"`MaxBudgetUSD`", false, nil, asks(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
-		{"`TaskBudget`", false, nil, asks(func(o *claude.Options) { o.TaskBudget = 50000 })},
-		{"`Plugins`", false, nil, asks(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
-		{"`AllowBypassPermissions`", false, nil, asks(func(o *claude.Options) { o.AllowBypassPermissions = true })},
-		{"`PermissionPrompts`", false, nil, asks(func(o *claude.Options) { o.PermissionPrompts = claude.PermissionPromptsNone })},
-		{"`ProjectConfigRoot`", false, nil, asks(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
-		{"`PartialMessages`", false, nil, asks(func(o *claude.Options) { o.PartialMessages = true })},
-		{"`ReplayUserMessages`", false, nil, asks(func(o *claude.Options) { o.ReplayUserMessages = true })},
-		{"`HookEvents`", false, nil, asks(func(o *claude.Options) { o.HookEvents = true })},
-		{"`VerbatimPrompts`", true, nil, asks(func(o *claude.Options) { o.VerbatimPrompts = true })},
-		{"`DebugFile`", false, nil, asks(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
+		{"`SessionID`", false, nil, asksWith(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
+		{"`Tools`", false, nil, asksWith(func(o *claude.Options) { o.Tools = []string{"Read"} })},
+		{"`SettingSources`", false, nil, asksWith(func(o *claude.Options) { o.SettingSources = []claude.SettingSource{} })},
+		{"`Settings`", false, nil, asksWith(func(o *claude.Options) { o.Settings = map[string]any{"model": "sonnet"} })},
+		{"`ManagedSettings`", true, nil, asksWith(func(o *claude.Options) { o.ManagedSettings = map[string]any{} })},
+		{"`StrictMCPConfig`", false, nil, asksWith(func(o *claude.Options) { o.StrictMCPConfig = true })},
+		{"`NoPersistence`", false, nil, asksWith(func(o *claude.Options) { o.NoPersistence = true })},
+		{"`FallbackModel`", false, nil, asksWith(func(o *claude.Options) { o.FallbackModel = "haiku" })},
+		{"`Effort`", false, nil, asksWith(func(o *claude.Options) { o.Effort = "high" })},
+		{"`Thinking` with a mode", false, nil, asksWith(func(o *claude.Options) { o.Thinking.Mode = claude.ThinkingDisabled })},
+		{"`Thinking` with a budget", false, nil, asksWith(func(o *claude.Options) { o.Thinking = claude.Thinking{Mode: claude.ThinkingEnabled, Budget: 2000} })},
+		{"`Betas`", false, nil, asksWith(func(o *claude.Options) { o.Betas = []string{"context-1m-2025-08-07"} })},
+		{"`MaxTurns`", false, nil, asksWith(func(o *claude.Options) { o.MaxTurns = 3 })},
+		{"`MaxBudgetUSD`", false, nil, asksWith(func(o *claude.Options) { o.MaxBudgetUSD = 10 })},
+		{"`TaskBudget`", false, nil, asksWith(func(o *claude.Options) { o.TaskBudget = 50000 })},
+		{"`Plugins`", false, nil, asksWith(func(o *claude.Options) { o.Plugins = []control.PluginConfig{{Path: o.Cwd}} })},
+		{"`AllowBypassPermissions`", false, nil, asksWith(func(o *claude.Options) { o.AllowBypassPermissions = true })},
+		{"`PermissionPrompts`", false, nil, asksWith(func(o *claude.Options) { o.PermissionPrompts = claude.PermissionPromptsNone })},
+		{"`ProjectConfigRoot`", false, nil, asksWith(func(o *claude.Options) { o.ProjectConfigRoot = o.Cwd })},
+		{"`PartialMessages`", false, nil, asksWith(func(o *claude.Options) { o.PartialMessages = true })},
+		{"`ReplayUserMessages`", false, nil, asksWith(func(o *claude.Options) { o.ReplayUserMessages = true })},
+		{"`HookEvents`", false, nil, asksWith(func(o *claude.Options) { o.HookEvents = true })},
+		{"`VerbatimPrompts`", true, nil, asksWith(func(o *claude.Options) { o.VerbatimPrompts = true })},
+		{"`DebugFile`", false, nil, asksWith(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
 		{"`FileCheckpointing` and `RewindFiles`", true, nil, rewinds},
 	}
 }
 
-// asks sees a prompt answered with options set.
-func asks(set func(*claude.Options)) func(context.Context, *bench) (bool, error) {
-	return func(ctx context.Context, b *bench) (bool, error) {
+// asksWith sees a prompt answered with options set.
+func asksWith(set func(*claude.Options)) func(context.Context, *probeRun) (bool, error) {
+	return func(ctx context.Context, b *probeRun) (bool, error) {
 		if set != nil {
 			set(b.opts)
 		}
@@ -97,9 +97,9 @@ func asks(set func(*claude.Options)) func(context.Context, *bench) (bool, error)
 	}
 }
 
-// connects sees a turn of a session, and its outcome.
-func connects(check func(*claude.Session, []message.Message) bool) func(context.Context, *bench) (bool, error) {
-	return func(ctx context.Context, b *bench) (bool, error) {
+// connectsAnd sees a turn of a session, and its outcome.
+func connectsAnd(check func(*claude.Session, []message.Message) bool) func(context.Context, *probeRun) (bool, error) {
+	return func(ctx context.Context, b *probeRun) (bool, error) {
 		s, err := claude.Connect(ctx, b.opts)
 		if err != nil {
 			return false, err
@@ -118,7 +118,7 @@ func connects(check func(*claude.Session, []message.Message) bool) func(context.
 	}
 }
 
-func canUseTool(ctx context.Context, b *bench) (bool, error) {
+func canUseTool(ctx context.Context, b *probeRun) (bool, error) {
 	asked := false
 	b.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
 		asked = true
@@ -129,7 +129,7 @@ func canUseTool(ctx context.Context, b *bench) (bool, error) {
 	return asked && made == nil, err
 }
 
-func hooks(ctx context.Context, b *bench) (bool, error) {
+func hooks(ctx context.Context, b *probeRun) (bool, error) {
 	called := false
 	b.opts.PermissionMode = permission.ModeBypassPermissions
 	b.opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
@@ -143,8 +143,8 @@ func hooks(ctx context.Context, b *bench) (bool, error) {
 
 // rewrites sees a tool run with the input of a hook, asked for where the hook does
 // not allow it.
-func rewrites(decision hook.PermissionDecision) func(context.Context, *bench) (bool, error) {
-	return func(ctx context.Context, b *bench) (bool, error) {
+func rewrites(decision hook.PermissionDecision) func(context.Context, *probeRun) (bool, error) {
+	return func(ctx context.Context, b *probeRun) (bool, error) {
 		asked := false
 		b.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
 			asked = true
@@ -161,12 +161,12 @@ func rewrites(decision hook.PermissionDecision) func(context.Context, *bench) (b
 	}
 }
 
-func failClosed(ctx context.Context, b *bench) (bool, error) {
+func failClosed(ctx context.Context, b *probeRun) (bool, error) {
 	b.opts.Hooks = []hook.Hook{hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil }).FailClosed()}
-	return asks(nil)(ctx, b)
+	return asksWith(nil)(ctx, b)
 }
 
-func inProcess(ctx context.Context, b *bench) (bool, error) {
+func inProcess(ctx context.Context, b *probeRun) (bool, error) {
 	b.opts.MCPServers = claude.MCPServers{"echo": echo{}}
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
@@ -179,7 +179,7 @@ func inProcess(ctx context.Context, b *bench) (bool, error) {
 	return false, nil
 }
 
-func prompts(ctx context.Context, b *bench) (bool, error) {
+func prompts(ctx context.Context, b *probeRun) (bool, error) {
 	b.opts.SystemPrompt.Text = "You are a lighthouse."
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
@@ -191,13 +191,13 @@ func prompts(ctx context.Context, b *bench) (bool, error) {
 // words that the CLI always adds.
 const ownPrompt = 1000
 
-func emptyPrompt(ctx context.Context, b *bench) (bool, error) {
-	ok, err := connects(nil)(ctx, b)
+func emptyPrompt(ctx context.Context, b *probeRun) (bool, error) {
+	ok, err := connectsAnd(nil)(ctx, b)
 	long := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool { return !c.Side && len(c.System) > ownPrompt })
 	return ok && !long, err
 }
 
-func agents(ctx context.Context, b *bench) (bool, error) {
+func agents(ctx context.Context, b *probeRun) (bool, error) {
 	b.opts.Agents = map[string]claude.AgentDefinition{"shepherd": {Description: "counts sheep at night", Prompt: "Count."}}
 	if _, err := claude.Ask(ctx, "hello", b.opts); err != nil {
 		return false, err
@@ -209,7 +209,7 @@ func agents(ctx context.Context, b *bench) (bool, error) {
 
 // summaries lets a subagent work until the CLI has it summarised, which it does
 // every 30 s.
-func summaries(ctx context.Context, b *bench) (bool, error) {
+func summaries(ctx context.Context, b *probeRun) (bool, error) {
 	bash := func(command string) claudetest.Reply {
 		return claudetest.UseTool("Bash", map[string]string{"command": command, "description": "works"})
 	}
@@ -228,7 +228,7 @@ func summaries(ctx context.Context, b *bench) (bool, error) {
 	return false, nil
 }
 
-func rewinds(ctx context.Context, b *bench) (bool, error) {
+func rewinds(ctx context.Context, b *probeRun) (bool, error) {
 	file := filepath.Join(b.dir, "a.txt")
 	b.model.Add(claudetest.UseTool("Write", map[string]any{"file_path": file, "content": "new"}), claudetest.Say("done"))
 	b.opts.PermissionMode, b.opts.FileCheckpointing = permission.ModeAcceptEdits, true

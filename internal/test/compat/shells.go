@@ -17,7 +17,7 @@ import (
 
 // shells sees what becomes of a running shell when the CLI gets SIGTERM and
 // nobody cleans up after it: that is what happens when the host is killed.
-func shells(ctx context.Context, b *bench) (bool, error) {
+func shells(ctx context.Context, b *probeRun) (bool, error) {
 	started := filepath.Join(b.dir, "started")
 	b.model.Add(claudetest.UseTool("Bash", map[string]string{"command": "touch " + started + "; sleep 600", "description": "waits"}))
 	watched := &watchedTransport{}
@@ -32,7 +32,7 @@ func shells(ctx context.Context, b *bench) (bool, error) {
 	if _, err := s.Send(ctx, "wait"); err != nil {
 		return false, err
 	}
-	if !seen(ctx, func() bool { _, err := os.Stat(started); return err == nil }) {
+	if !eventually(ctx, func() bool { _, err := os.Stat(started); return err == nil }) {
 		return false, ctx.Err()
 	}
 	if err := watched.conn.Process.Signal(syscall.SIGTERM); err != nil {
@@ -41,17 +41,17 @@ func shells(ctx context.Context, b *bench) (bool, error) {
 	_ = watched.conn.Wait() // it says 143
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return seen(ctx, func() bool { return len(leak.Marked()) == 0 }), nil
+	return eventually(ctx, func() bool { return len(leak.Marked()) == 0 }), nil
 }
 
 // watchedTransport is bare, and keeps what it started.
 type watchedTransport struct {
-	bare
+	plainTransport
 	conn *conn
 }
 
 func (w *watchedTransport) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
-	c, err := w.bare.Start(ctx, l)
+	c, err := w.plainTransport.Start(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +59,8 @@ func (w *watchedTransport) Start(ctx context.Context, l *claude.Launch) (claude.
 	return c, nil
 }
 
-// seen looks again and again until something is there, or the context ends.
-func seen(ctx context.Context, there func() bool) bool {
+// eventually looks again and again until something is there, or the context ends.
+func eventually(ctx context.Context, there func() bool) bool {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !there() {

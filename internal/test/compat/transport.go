@@ -7,11 +7,11 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
-// bare starts the CLI without asking for its version, so that what is measured
+// plainTransport starts the CLI without asking for its version, so that what is measured
 // is the CLI and not what the SDK knows of it already.
-type bare struct{}
+type plainTransport struct{}
 
-func (bare) Start(_ context.Context, l *claude.Launch) (claude.Conn, error) {
+func (plainTransport) Start(_ context.Context, l *claude.Launch) (claude.Conn, error) {
 	child, err := harness.StartChild(l)
 	if err != nil {
 		return nil, err

@@ -47,9 +47,9 @@ func (d delegation) model() *claudetest.Model {
 			}
 			return claudetest.Say("forty-two").After(d.agent)
 		case strings.Contains(last, "structured-output-enforce"):
-			return claudetest.UseTool("StructuredOutput", map[string]any{"heard": heard(c)})
-		case heard(c) > 0:
-			return claudetest.Say(strings.TrimSpace(strings.Repeat("noted ", heard(c))))
+			return claudetest.UseTool("StructuredOutput", map[string]any{"heard": agentReports(c)})
+		case agentReports(c) > 0:
+			return claudetest.Say(strings.TrimSpace(strings.Repeat("noted ", agentReports(c))))
 		case len(c.ToolResults) > 0:
 			return claudetest.Say(placeholder).After(d.main)
 		case strings.Contains(c.Prompt, "delegate"):
@@ -67,13 +67,13 @@ func agentCall(prompt string) claudetest.ScriptedCall {
 	return claudetest.ScriptedCall{Name: "Agent", Input: map[string]any{"description": "look", "prompt": prompt, "subagent_type": "general-purpose"}}
 }
 
-// heard counts the ends of agents that the model learned about.
-func heard(c *claudetest.ModelCall) int {
+// agentReports counts the ends of agents that the model learned about.
+func agentReports(c *claudetest.ModelCall) int {
 	return strings.Count(string(c.Raw), "</task-notification>")
 }
 
-// ways are all ways to ask for an answer.
-func ways(t *testing.T, r *real) map[string]func(prompt string) (string, error) {
+// waysToAsk are all ways to ask for an answer.
+func waysToAsk(t *testing.T, r *real) map[string]func(prompt string) (string, error) {
 	text := func(res *message.Result, err error) (string, error) {
 		if res == nil {
 			return "", err
@@ -128,8 +128,8 @@ func TestRealBackgroundAgents(t *testing.T) {
 	session := []string{"Session.Ask"}
 	for name, tt := range map[string]struct {
 		delegation
-		want string
-		ways []string // none: all
+		want      string
+		waysToAsk []string // none: all
 	}{
 		"one":                          {delegation{agents: []string{"look: there"}, agent: some}, "noted", nil},
 		"one that ends before":         {delegation{agents: []string{"look: there"}, main: 2 * time.Second}, "noted", few},
@@ -140,8 +140,8 @@ func TestRealBackgroundAgents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := startReal(t, tt.model())
-			for how, ask := range ways(t, r) {
-				if tt.ways != nil && !slices.Contains(tt.ways, how) {
+			for how, ask := range waysToAsk(t, r) {
+				if tt.waysToAsk != nil && !slices.Contains(tt.waysToAsk, how) {
 					continue
 				}
 				if got, err := ask("delegate"); err != nil || got != tt.want {

@@ -101,8 +101,8 @@ func TestRealTimeoutMentionsRetries(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "reports of retries")
 	for name, ask := range map[string]func(t *testing.T, ctx context.Context, r *real) error{
-		"Ask":         func(t *testing.T, ctx context.Context, r *real) error { return second(claude.Ask(ctx, "hi", r.opts)) },
-		"Session.Ask": func(t *testing.T, ctx context.Context, r *real) error { return second(r.connect(t).Ask(ctx, "hi")) },
+		"Ask":         func(t *testing.T, ctx context.Context, r *real) error { return errorOf(claude.Ask(ctx, "hi", r.opts)) },
+		"Session.Ask": func(t *testing.T, ctx context.Context, r *real) error { return errorOf(r.connect(t).Ask(ctx, "hi")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The time is over when the CLI tries for the third time, long after

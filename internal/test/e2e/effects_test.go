@@ -199,9 +199,9 @@ func TestRealPerTaskStop(t *testing.T) {
 					t.Errorf("suggested %q", got)
 				}
 			}
-			appears(t, filepath.Join(r.dir, "counting"))
+			waitForFile(t, filepath.Join(r.dir, "counting"))
 			send(t, s, "work")
-			appears(t, filepath.Join(r.dir, "working"))
+			waitForFile(t, filepath.Join(r.dir, "working"))
 			if _, err := s.Interrupt(t.Context()); err != nil {
 				t.Fatal(err)
 			}

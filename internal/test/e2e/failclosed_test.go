@@ -129,8 +129,8 @@ func (c *closedRun) turn(t *testing.T, event hook.Event, prompt string) {
 	c.failing.Store(hook.Event(""))
 }
 
-// told reports whether the model has read a text in the last turn.
-func (c *closedRun) told(text string) bool {
+// modelWasTold reports whether the model has read a text in the last turn.
+func (c *closedRun) modelWasTold(text string) bool {
 	return slices.ContainsFunc(c.seen, func(call *claudetest.ModelCall) bool { return strings.Contains(string(call.Raw), text) })
 }
 
@@ -145,7 +145,7 @@ func TestRealFailClosedEvents(t *testing.T) {
 		t.Errorf("UserPromptExpansion: %d calls of the model, result %q", len(c.seen), c.last.Text)
 	}
 	c.turn(t, hook.EventPostToolUse, "write")
-	if !c.told(broken) || c.last.Text != "done" {
+	if !c.modelWasTold(broken) || c.last.Text != "done" {
 		t.Errorf("PostToolUse: the model was not told; result %q", c.last.Text)
 	}
 	c.turn(t, hook.EventPostToolBatch, "write")
@@ -153,7 +153,7 @@ func TestRealFailClosedEvents(t *testing.T) {
 		t.Errorf("PostToolBatch: %d calls, ended by %s", len(c.seen), c.last.TerminalReason)
 	}
 	c.turn(t, hook.EventStop, "hello")
-	if len(c.seen) != 2 || !c.told(broken) {
+	if len(c.seen) != 2 || !c.modelWasTold(broken) {
 		t.Errorf("Stop: %d calls of the model, want it to continue", len(c.seen))
 	}
 	c.turn(t, hook.EventSubagentStop, "delegate")

@@ -93,7 +93,7 @@ func (r *real) connect(t *testing.T) *claude.Session {
 	return s
 }
 
-func second[T any](_ T, err error) error { return err }
+func errorOf[T any](_ T, err error) error { return err }
 
 func allowAll(context.Context, *permission.Request) (permission.Decision, error) {
 	return permission.Allow(), nil

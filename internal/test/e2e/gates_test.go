@@ -138,7 +138,7 @@ type gateRun struct {
 	gate    string
 	policy  hook.FailurePolicy
 	session *claude.Session
-	wire    *tampering
+	wire    *tamperingTransport
 
 	failure  atomic.Value  // string: the cell
 	called   chan struct{} // the callback of the cell was called
@@ -158,7 +158,7 @@ func newGateRun(t *testing.T, gate string, policy hook.FailurePolicy) *gateRun {
 	m := &gateRun{gate: gate, policy: policy}
 	m.failure.Store("")
 	m.real = startReal(t, claudetest.NewModelFunc(m.reply))
-	m.wire = &tampering{edit: m.edit}
+	m.wire = &tamperingTransport{edit: m.edit}
 	o := m.opts
 	o.Transport = m.wire
 	o.HookFailure = policy
@@ -184,7 +184,7 @@ func newGateRun(t *testing.T, gate string, policy hook.FailurePolicy) *gateRun {
 			return &hook.PreToolUseOutput{}, err
 		})}
 	case string(hook.EventPermissionRequest):
-		o.CanUseTool = m.patient
+		o.CanUseTool = m.allowAfterHook
 		o.Hooks = []hook.Hook{hook.PermissionRequest("Write", func(ctx context.Context, _ *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
 			err := m.fail(ctx)
 			switch m.failure.Load() {
@@ -268,9 +268,9 @@ func (m *gateRun) permission(ctx context.Context, _ *permission.Request) (permis
 	return permission.Pass(), err
 }
 
-// patient allows what the hook leaves to it, once the hook was answered and
+// allowAfterHook allows what the hook leaves to it, once the hook was answered and
 // the CLI has had the time to act on it.
-func (m *gateRun) patient(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+func (m *gateRun) allowAfterHook(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
 	m.mu.Lock()
 	answered := m.answered
 	m.mu.Unlock()
@@ -416,13 +416,13 @@ func (m *gateRun) alive(t *testing.T, failure string) {
 	}
 }
 
-// tampering starts the CLI as a child process and lets the test edit what it
+// tamperingTransport starts the CLI as a child process and lets the test edit what it
 // says.
-type tampering struct {
+type tamperingTransport struct {
 	edit func(line []byte) [][]byte
 }
 
-func (w *tampering) Start(_ context.Context, launch *claude.Launch) (claude.Conn, error) {
+func (w *tamperingTransport) Start(_ context.Context, launch *claude.Launch) (claude.Conn, error) {
 	conn, err := harness.StartChild(launch)
 	if err != nil {
 		return nil, err

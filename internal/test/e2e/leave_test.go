@@ -32,7 +32,7 @@ func TestRealLeavingRunSparesAnotherPrompt(t *testing.T) {
 		switch m := msg.(type) {
 		case *message.Assistant:
 			if other == "" && len(m.ToolUses()) > 0 {
-				appears(t, started)
+				waitForFile(t, started)
 				if other, err = s.Send(t.Context(), "second"); err != nil {
 					t.Fatal(err)
 				}

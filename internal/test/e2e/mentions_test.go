@@ -97,7 +97,7 @@ func (m *mentioning) acts(t *testing.T, s *claude.Session, i int, p mention, cha
 		t.Errorf("%q: %d calls of the model", prompt, len(calls))
 		return true
 	}
-	heard := news(t, calls[0])
+	heard := newMessages(t, calls[0])
 	if !p.live && !strings.Contains(heard, quoted(prompt)) {
 		t.Errorf("the model did not hear %q:\n%s", prompt, heard)
 	}
@@ -110,8 +110,8 @@ func quoted(text string) string {
 	return string(raw[1 : len(raw)-1])
 }
 
-// news is what a call of the model has beyond the last answer.
-func news(t *testing.T, c *claudetest.ModelCall) string {
+// newMessages is what a call of the model has beyond the last answer.
+func newMessages(t *testing.T, c *claudetest.ModelCall) string {
 	t.Helper()
 	var body struct {
 		Messages []struct {
@@ -206,7 +206,7 @@ func TestRealMentionsInBlocks(t *testing.T) {
 				break
 			}
 		}
-		return strings.Contains(news(t, m.calls()[before]), "SECRET of the block")
+		return strings.Contains(newMessages(t, m.calls()[before]), "SECRET of the block")
 	}
 	same := func(text string) string { return text }
 	if !send(1, false, same) || send(2, true, same) || send(3, false, claude.EscapePrompt) {
@@ -230,7 +230,7 @@ func TestRealSkillArguments(t *testing.T) {
 		if _, err := claude.Ask(t.Context(), "draw", o); err != nil {
 			t.Fatal(err)
 		}
-		heard := news(t, r.calls()[1])
+		heard := newMessages(t, r.calls()[1])
 		if !strings.Contains(heard, "Launching skill: dataviz") {
 			t.Fatalf("the skill did not run: %s", heard)
 		}
@@ -283,7 +283,7 @@ func TestRealMentionsAndRules(t *testing.T) {
 		if _, err := claude.Ask(t.Context(), tt.prompt, m.opts); err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Contains(news(t, m.calls()[0]), tt.secret); got != tt.acts {
+		if got := strings.Contains(newMessages(t, m.calls()[0]), tt.secret); got != tt.acts {
 			t.Errorf("%s with the rule %s: the model saw it: %v", tt.prompt, tt.rule, got)
 		}
 	}

@@ -33,7 +33,7 @@ func TestRealMissingFields(t *testing.T) {
 			file := filepath.Join(r.dir, "a.txt")
 			r.model.Add(write(file, "x"), claudetest.Say("done"))
 			var lost, asked atomic.Int32
-			r.opts.Transport = &tampering{edit: func(line []byte) [][]byte {
+			r.opts.Transport = &tamperingTransport{edit: func(line []byte) [][]byte {
 				text := string(line)
 				if strings.Contains(text, `"subtype":"`+tt.subtype+`"`) && strings.Contains(text, `"control_request"`) {
 					lost.Add(1)

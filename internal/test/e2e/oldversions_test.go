@@ -101,14 +101,14 @@ var oldRounds = flag.Int("rounds", 35, "rounds of TestRealOldOrder with each ver
 func TestRealOldOrder(t *testing.T) {
 	for _, version := range oldVersions() {
 		t.Run(version, func(t *testing.T) {
-			opts := oldCLIWith(t, version, echoing())
+			opts := oldCLIWith(t, version, echoModel())
 			opts.AllowedTools = []string{"Bash"}
 			s, err := claude.Connect(t.Context(), opts)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if wrong := misuse(t, s, rand.New(rand.NewPCG(3, 4)), *oldRounds); wrong > 0 {
+			if wrong := misuseAtRandom(t, s, rand.New(rand.NewPCG(3, 4)), *oldRounds); wrong > 0 {
 				t.Errorf("%d of %d answers are wrong", wrong, *oldRounds)
 			}
 		})

@@ -130,10 +130,10 @@ func TestRealControlOperations(t *testing.T) {
 	if len(s.Info().Agents) == 0 || len(s.Commands()) == 0 || s.Info().Account.APIKeySource == "" {
 		t.Errorf("info: %d agents, %d commands, account %+v", len(s.Info().Agents), len(s.Commands()), s.Info().Account)
 	}
-	refused(t, "CallMCPTool on an in-process server", second(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
-	refused(t, "ReadMCPResource on an in-process server", second(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
-	refused(t, "ReadFile outside", second(s.ReadFile(t.Context(), "/etc/shadow", 0)))
-	refused(t, "ReadTaskOutput of nothing", second(s.ReadTaskOutput(t.Context(), "unknown")))
+	wantRefused(t, "CallMCPTool on an in-process server", errorOf(s.CallMCPTool(t.Context(), "mcp__clock__now", nil)))
+	wantRefused(t, "ReadMCPResource on an in-process server", errorOf(s.ReadMCPResource(t.Context(), "clock", "ui://a")))
+	wantRefused(t, "ReadFile outside", errorOf(s.ReadFile(t.Context(), "/etc/shadow", 0)))
+	wantRefused(t, "ReadTaskOutput of nothing", errorOf(s.ReadTaskOutput(t.Context(), "unknown")))
 	if err := s.End(t.Context(), "test"); err != nil {
 		t.Error(err)
 	}
@@ -143,7 +143,7 @@ func TestRealControlOperations(t *testing.T) {
 	}
 }
 
-func refused(t *testing.T, what string, err error) {
+func wantRefused(t *testing.T, what string, err error) {
 	t.Helper()
 	if failed, ok := errors.AsType[*claude.ControlError](err); !ok || failed.Message == "" {
 		t.Errorf("%s: error = %v, want a refusal", what, err)

@@ -99,8 +99,8 @@ func writePlugin(t *testing.T) string {
 	return dir
 }
 
-// first returns the init message of one prompt.
-func first(t *testing.T, o *claude.Options) *message.Init {
+// firstInit returns the init message of one prompt.
+func firstInit(t *testing.T, o *claude.Options) *message.Init {
 	t.Helper()
 	for msg, err := range claude.Query(t.Context(), "hello", o) {
 		if err != nil {
@@ -120,7 +120,7 @@ func TestRealPluginAndSkills(t *testing.T) {
 	r := realCLI(t)
 	r.opts.Plugins = []control.PluginConfig{{Path: writePlugin(t)}}
 	r.opts.Skills = []string{"box:greet"}
-	init := first(t, r.opts)
+	init := firstInit(t, r.opts)
 	if !slices.ContainsFunc(init.Plugins, func(p control.Plugin) bool { return p.Name == "box" }) {
 		t.Errorf("plugins %+v", init.Plugins)
 	}
@@ -196,7 +196,7 @@ func TestRealToolsAreRestricted(t *testing.T) {
 	r := realCLI(t)
 	r.opts.Tools = []string{"Read", "Bash"}
 	r.opts.DisallowedTools = []string{"Bash"}
-	if init := first(t, r.opts); !slices.Equal(init.Tools, []string{"Read"}) {
+	if init := firstInit(t, r.opts); !slices.Equal(init.Tools, []string{"Read"}) {
 		t.Errorf("tools %q", init.Tools)
 	}
 }

@@ -15,9 +15,9 @@ import (
 // numbered is a prompt that the model of TestRealOrder understands.
 var numbered = regexp.MustCompile(`(say|tool)-(\d+)`)
 
-// echoing returns a model that answers with the number of the last prompt it
+// echoModel returns a model that answers with the number of the last prompt it
 // was given, after a shell command if the prompt asks for one.
-func echoing() *claudetest.Model {
+func echoModel() *claudetest.Model {
 	return claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		all := numbered.FindAllSubmatch(c.Raw, -1)
 		if c.Side || len(all) == 0 {
@@ -31,10 +31,10 @@ func echoing() *claudetest.Model {
 	})
 }
 
-// misuse does at random what can bring the answers of a session out of step,
+// misuseAtRandom does at random what can bring the answers of a session out of step,
 // and after each round asks for an answer that must be its own. It returns how
 // many were not.
-func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong int) {
+func misuseAtRandom(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong int) {
 	t.Helper()
 	n := 0
 	prompt := func() string {
@@ -93,10 +93,10 @@ func misuse(t *testing.T, s *claude.Session, rng *rand.Rand, rounds int) (wrong 
 // Whatever was sent and given up before, an answer is that to its own prompt.
 func TestRealOrder(t *testing.T) {
 	t.Parallel()
-	r := startReal(t, echoing())
+	r := startReal(t, echoModel())
 	r.opts.AllowedTools = []string{"Bash"}
 	const rounds = 20
-	if wrong := misuse(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds); wrong > 0 {
+	if wrong := misuseAtRandom(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds); wrong > 0 {
 		t.Errorf("%d of %d answers are wrong", wrong, rounds)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// ruled runs tool calls in a session with rules and reports for each whether
+// runCalls runs tool calls in a session with rules and reports for each whether
 // the CLI asked about it, and the result that the model saw.
-func (r *real) ruled(t *testing.T, calls []*permission.Request, each func(req *permission.Request, asked bool, result string)) {
+func (r *real) runCalls(t *testing.T, calls []*permission.Request, each func(req *permission.Request, asked bool, result string)) {
 	t.Helper()
 	asked := false
 	r.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
@@ -84,7 +84,7 @@ func TestRealRulesAllow(t *testing.T) {
 			r.dir+"/a1/b/q.log", r.dir+"/deep/a", r.dir+"/y/deep/a", r.dir+"/one/b.x", r.dir+"/one/bb.x", r.dir+"/sub/../other/a", r.dir+"/out/a", outside+"/q.log",
 			r.dir+"/top/.git/hooks/pre-commit", r.dir+"/top/.claude/settings.json", r.dir+"/top/.mcp.json", r.dir+"/top/.bashrc", r.dir+"/top/a.",
 			r.dir+"/top/.npmrc", r.dir+"/top/.config/git/config", r.dir+"/top/.gitignore", r.dir+"/top/.env")...)
-	r.ruled(t, calls, func(req *permission.Request, asked bool, _ string) {
+	r.runCalls(t, calls, func(req *permission.Request, asked bool, _ string) {
 		d, err := rules.Allow()(permission.WithHome(t.Context(), r.home), req) // as a session says it
 		if err != nil {
 			t.Errorf("%s %s: %v", req.ToolName, req.Input, err)
@@ -134,7 +134,7 @@ func TestRealRulesDeny(t *testing.T) {
 		calls = append(calls, &permission.Request{ToolName: tool, Input: json.RawMessage(input)})
 	}
 	denials := 0
-	r.ruled(t, calls, func(req *permission.Request, asked bool, result string) {
+	r.runCalls(t, calls, func(req *permission.Request, asked bool, result string) {
 		d, err := rules.Deny("no")(t.Context(), req)
 		if err != nil {
 			t.Errorf("%s %s: %v", req.ToolName, req.Input, err)
@@ -176,7 +176,7 @@ func TestRealConfineBlanks(t *testing.T) {
 			calls = append(calls, &permission.Request{ToolName: tool, Input: input})
 		}
 	}
-	r.ruled(t, calls, func(req *permission.Request, _ bool, result string) {
+	r.runCalls(t, calls, func(req *permission.Request, _ bool, result string) {
 		if strings.Contains(result, "TOPSECRET") || strings.Contains(result, outside+"/secret\n") || !strings.Contains(result, "begins or ends with blanks") && !strings.Contains(result, "not below") {
 			t.Errorf("%s %s: the model saw %q", req.ToolName, req.Input, result)
 		}

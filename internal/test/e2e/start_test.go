@@ -21,15 +21,15 @@ import (
 
 // starts are the ways in.
 var starts = map[string]func(t *testing.T, o *claude.Options) error{
-	"Connect": func(t *testing.T, o *claude.Options) error { return second(claude.Connect(t.Context(), o)) },
-	"Ask":     func(t *testing.T, o *claude.Options) error { return second(claude.Ask(t.Context(), "hi", o)) },
+	"Connect": func(t *testing.T, o *claude.Options) error { return errorOf(claude.Connect(t.Context(), o)) },
+	"Ask":     func(t *testing.T, o *claude.Options) error { return errorOf(claude.Ask(t.Context(), "hi", o)) },
 	"Query": func(t *testing.T, o *claude.Options) error {
-		return second(harness.Collect(claude.Query(t.Context(), "hi", o)))
+		return errorOf(harness.Collect(claude.Query(t.Context(), "hi", o)))
 	},
 	"Ask with callbacks": func(t *testing.T, o *claude.Options) error {
 		own := *o
 		own.CanUseTool = allowAll
-		return second(claude.Ask(t.Context(), "hi", &own))
+		return errorOf(claude.Ask(t.Context(), "hi", &own))
 	},
 }
 
@@ -165,7 +165,7 @@ func TestRealHostDies(t *testing.T) {
 	if !lines.Scan() || lines.Text() != "connected" {
 		t.Errorf("the host said %q", lines.Text())
 	}
-	appears(t, started)
+	waitForFile(t, started)
 	if n := len(leak.MarkedBy(r.mark)); n < 2 {
 		t.Errorf("%d processes, want the CLI and its shell", n)
 	}

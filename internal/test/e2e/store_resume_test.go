@@ -19,9 +19,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// elsewhere moves to another machine, as far as the CLI can see: another home,
+// moveHome moves to another machine, as far as the CLI can see: another home,
 // another working directory.
-func (r *real) elsewhere(t *testing.T) {
+func (r *real) moveHome(t *testing.T) {
 	t.Helper()
 	env, home := realcli.Env(t, r.model.URL())
 	r.opts.Env, r.home, r.dir = append(env, r.mark), home, t.TempDir()
@@ -132,7 +132,7 @@ func TestRealResumeFromStore(t *testing.T) {
 			calls := r.calls()
 			before := said(t, calls[len(calls)-1])
 
-			r.elsewhere(t)
+			r.moveHome(t)
 			r.opts.Resume = id
 			s = r.connect(t)
 			if s.ID() != id {
@@ -164,7 +164,7 @@ func TestRealResumeFromStore(t *testing.T) {
 			}
 
 			// And once more, by another way in, with what the second process said.
-			r.elsewhere(t)
+			r.moveHome(t)
 			r.opts.Resume, r.opts.Continue = "", true
 			if res, err := claude.Ask(t.Context(), "the end", r.opts); err != nil || res.SessionID != id {
 				t.Errorf("continued: %+v, %v", res, err)
@@ -221,7 +221,7 @@ func TestRealForkFromStore(t *testing.T) {
 	}
 	key := store.Key{Project: "tenant-7", Session: id}
 	before := storedText(t, mem, key)
-	r.elsewhere(t)
+	r.moveHome(t)
 	r.opts.Resume, r.opts.ResumeAt, r.opts.ForkSession = id, answer, true
 	fork := r.connect(t)
 	key.Session = fork.ID()
@@ -248,7 +248,7 @@ func TestRealForkFromStore(t *testing.T) {
 	// The fork can be resumed, also from its middle, and then once more.
 	r.opts.Resume, r.opts.ForkSession = key.Session, false
 	for _, at := range []string{"", answer, ""} {
-		r.elsewhere(t)
+		r.moveHome(t)
 		r.opts.ResumeAt = at
 		if res, err := claude.Ask(t.Context(), "the fourth", r.opts); err != nil || res.SessionID != key.Session {
 			t.Errorf("the fork from %q: %+v, %v", at, res, err)

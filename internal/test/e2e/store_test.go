@@ -180,13 +180,13 @@ func TestRealAbort(t *testing.T) {
 	}
 }
 
-// unsteady is a store that can be taken down.
-type unsteady struct {
+// flakyStore is a store that can be taken down.
+type flakyStore struct {
 	*store.MemoryStore
 	down atomic.Bool
 }
 
-func (u *unsteady) Append(ctx context.Context, k store.Key, b store.Batch) error {
+func (u *flakyStore) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if u.down.Load() {
 		return errors.New("connection refused")
 	}
@@ -199,7 +199,7 @@ func TestRealStoreDown(t *testing.T) {
 	for _, flush := range []store.Flush{store.Strict, store.Eventually} {
 		t.Run(flush.String(), func(t *testing.T) {
 			r, mem := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three")))
-			u := &unsteady{MemoryStore: mem}
+			u := &flakyStore{MemoryStore: mem}
 			r.opts.Store.Store, r.opts.Store.Flush = u, flush
 			s := r.connect(t)
 			if _, err := s.Ask(t.Context(), "first"); err != nil {
@@ -236,7 +236,7 @@ func TestRealStoreDown(t *testing.T) {
 // which has what the store lacks.
 func TestRealStoreGone(t *testing.T) {
 	r, mem := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two")))
-	u := &unsteady{MemoryStore: mem}
+	u := &flakyStore{MemoryStore: mem}
 	r.opts.Store.Store, r.opts.Store.GiveUp = u, time.Second
 	r.opts.Timeouts.Flush = time.Second
 	s, err := claude.Connect(t.Context(), r.opts)

@@ -133,8 +133,8 @@ func shell(dir string) (reply claudetest.Reply, started string) {
 	return claudetest.UseTool("Bash", map[string]any{"command": "touch " + started + "; sleep 300", "timeout": 300_000}), started
 }
 
-// appears waits for a file; nothing announces it.
-func appears(t *testing.T, path string) {
+// waitForFile waits for a file; nothing announces it.
+func waitForFile(t *testing.T, path string) {
 	t.Helper()
 	deadline := time.NewTimer(20 * time.Second)
 	defer deadline.Stop()
@@ -160,7 +160,7 @@ func (r *real) work(t *testing.T, started string) (s *claude.Session, end func()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- harness.LastError(s.Run(ctx, "work")) }()
-	appears(t, started)
+	waitForFile(t, started)
 	return s, func() error { cancel(); return <-done }
 }
 
@@ -173,7 +173,7 @@ func TestRealInterruptMidTool(t *testing.T) {
 	s := r.connect(t)
 	done := make(chan error, 1)
 	go func() { done <- harness.LastError(s.Run(t.Context(), "work")) }()
-	appears(t, started)
+	waitForFile(t, started)
 	if _, err := s.Interrupt(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -242,7 +242,7 @@ func TestRealQueryLeftWhileBashRuns(t *testing.T) {
 					break
 				}
 				if m, ok := msg.(*message.Assistant); ok && len(m.ToolUses()) > 0 {
-					appears(t, started)
+					waitForFile(t, started)
 					if how == "break" {
 						break
 					}
@@ -320,7 +320,7 @@ func TestRealPromptDuringTool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	appears(t, started)
+	waitForFile(t, started)
 	var res *message.Result
 	for msg, err := range s.Run(t.Context(), "second") {
 		if err != nil {

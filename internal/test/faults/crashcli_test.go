@@ -87,7 +87,7 @@ func (c *crashCLI) signal(s syscall.Signal) {
 	<-time.After(10 * time.Minute) // it may arrive a moment later, at another thread
 }
 
-func (c *crashCLI) hear() {
+func (c *crashCLI) receive() {
 	c.next()
 	line, err := c.in.ReadBytes('\n')
 	if err != nil {
@@ -101,7 +101,7 @@ func (c *crashCLI) hear() {
 
 // expect hears a request with a subtype; what comes before it is answered.
 func (c *crashCLI) expect(subtype string) wire.ID {
-	c.hear()
+	c.receive()
 	r, err := c.last.Request()
 	if err != nil || r.Subtype != subtype {
 		panic(fmt.Sprintf("heard %s, want %s", c.last.Line, subtype))
@@ -114,8 +114,8 @@ func (c *crashCLI) say(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 }
 
-// halves says a line in two writes, with a step before each.
-func (c *crashCLI) halves(format string, args ...any) {
+// sayInHalves says a line in two writes, with a step before each.
+func (c *crashCLI) sayInHalves(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	c.next()
 	fmt.Print(line[:len(line)/2])
@@ -133,29 +133,29 @@ const promised = 24
 // play is the session: crashSteps steps.
 func (c *crashCLI) play() {
 	id := c.expect("initialize")
-	c.halves(`{"type":"control_response","response":{"subtype":"success","request_id":%s,"response":{"claude_code_version":"2.1.325"}}}`, string(id))
-	c.hear()
+	c.sayInHalves(`{"type":"control_response","response":{"subtype":"success","request_id":%s,"response":{"claude_code_version":"2.1.325"}}}`, string(id))
+	c.receive()
 	first := c.last.Text("uuid")
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":"queued"}`, first)
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":"started"}`, first)
 	c.say(`{"type":"system","subtype":"init","session_id":"s","user_message_uuids":[%q]}`, first)
 	c.say(`{"type":"stream_event","event":{"type":"ping"}}`)
 	c.say(`{"type":"control_request","request_id":"a","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"t"}}`)
-	c.hear()
+	c.receive()
 	c.say(`{"type":"control_request","request_id":"b","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{}},"tool_use_id":"t"}}`)
-	c.hear()
+	c.receive()
 	c.say(`{"type":"control_request","request_id":"c","request":{"subtype":"mcp_message","server_name":"x","message":{"jsonrpc":"2.0","id":1,"method":"tools/call"}}}`)
-	c.hear()
+	c.receive()
 	c.say(`{"type":"control_request","request_id":"d","request":{"subtype":"can_use_tool","tool_name":"Wait","input":{},"tool_use_id":"u"}}`)
 	c.say(`{"type":"control_cancel_request","request_id":"d"}`)
-	c.halves(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"hello"}]}}`)
+	c.sayInHalves(`{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"hello"}]}}`)
 	c.reply(c.expect("set_model"), "{}")
 	c.say(`{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_type":"local_agent"}]}`)
 	c.say(`{"type":"system","subtype":"background_tasks_changed","tasks":[]}`)
 	c.say(`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"ok"}]}}`)
 	c.say(`{"type":"result","subtype":"success","is_error":false,"result":"hello","user_message_uuids":[%q]}`, first)
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":"completed"}`, first)
-	c.hear()
+	c.receive()
 	second := c.last.Text("uuid")
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":"started"}`, second)
 	c.say(`{"type":"system","subtype":"init","session_id":"s","user_message_uuids":[%q]}`, second)
@@ -163,5 +163,5 @@ func (c *crashCLI) play() {
 	c.reply(c.expect("interrupt"), `{"still_queued":[]}`)
 	c.say(`{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","user_message_uuids":[%q]}`, second)
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":"completed"}`, second)
-	c.hear() // the end of stdin
+	c.receive() // the end of stdin
 }

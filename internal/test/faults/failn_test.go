@@ -18,9 +18,9 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// trouble is one fault: the at-th of the events that the kind is about fails,
+// injectedFault is one fault: the at-th of the events that the kind is about fails,
 // and with persistent those after it. With at 0 everything goes well.
-type trouble struct {
+type injectedFault struct {
 	kind       string
 	at         int64
 	persistent bool
@@ -38,14 +38,14 @@ var (
 	harmless = []string{"late", "empty read", "garbage", "byte by byte"}
 )
 
-// lab is one run of a scenario with one trouble.
-type lab struct {
-	trouble
+// faultRun is one run of a scenario with one fault.
+type faultRun struct {
+	injectedFault
 	opts   *claude.Options
 	cancel context.CancelFunc
 
-	reads, writes, both, starts, calls, harms atomic.Int64
-	ran                                       atomic.Int64 // tools of the scripted CLI
+	reads, writes, both, starts, calls, damages atomic.Int64
+	ran                                         atomic.Int64 // tools of the scripted CLI
 
 	mu      sync.Mutex
 	session *claude.Session // for a Close from outside
@@ -53,10 +53,10 @@ type lab struct {
 	inner   claude.Transport
 }
 
-var errTrouble = errors.New("trouble")
+var errInjected = errors.New("injected fault")
 
-// due counts an event and reports whether the trouble happens now.
-func (l *lab) due(kinds []string, n *atomic.Int64) bool {
+// isDue counts an event and reports whether the fault happens now.
+func (l *faultRun) isDue(kinds []string, n *atomic.Int64) bool {
 	count := n.Add(1)
 	for _, kind := range kinds {
 		if kind == l.kind && l.at > 0 && (count == l.at || l.persistent && count > l.at) {
@@ -66,12 +66,12 @@ func (l *lab) due(kinds []string, n *atomic.Int64) bool {
 	return false
 }
 
-// reached reports whether there were enough events for the trouble to happen.
-func (l *lab) reached() bool {
+// reached reports whether there were enough events for the fault to happen.
+func (l *faultRun) reached() bool {
 	for _, g := range []struct {
 		kinds []string
 		n     *atomic.Int64
-	}{{readFaults, &l.reads}, {writeFaults, &l.writes}, {anyFaults, &l.both}, {startFaults, &l.starts}, {callbackFaults, &l.calls}, {harmless, &l.harms}} {
+	}{{readFaults, &l.reads}, {writeFaults, &l.writes}, {anyFaults, &l.both}, {startFaults, &l.starts}, {callbackFaults, &l.calls}, {harmless, &l.damages}} {
 		for _, kind := range g.kinds {
 			if kind == l.kind {
 				return g.n.Load() >= l.at
@@ -81,19 +81,19 @@ func (l *lab) reached() bool {
 	return false
 }
 
-// Start makes the lab a Transport around that of the scenario.
-func (l *lab) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
-	if l.due(startFaults, &l.starts) {
-		return nil, errTrouble
+// Start makes the run a Transport around that of the scenario.
+func (l *faultRun) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
+	if l.isDue(startFaults, &l.starts) {
+		return nil, errInjected
 	}
 	c, err := l.inner.Start(ctx, launch)
-	return &labConn{Conn: c, lab: l, over: make(chan struct{})}, err
+	return &faultConn{Conn: c, run: l, over: make(chan struct{})}, err
 }
 
-// labConn is a connection on which things fail.
-type labConn struct {
+// faultConn is a connection on which things fail.
+type faultConn struct {
 	claude.Conn
-	lab  *lab
+	run  *faultRun
 	once sync.Once
 	over chan struct{} // closed by CloseWrite and Stop: ends what is stuck
 
@@ -101,50 +101,50 @@ type labConn struct {
 	single bool // of the reader: one byte at a time from now on
 }
 
-// meanwhile lets something happen that is not a failure of the connection.
-func (c *labConn) meanwhile() {
-	if !c.lab.due(anyFaults, &c.lab.both) {
+// disturb lets something happen that is not a failure of the connection.
+func (c *faultConn) disturb() {
+	if !c.run.isDue(anyFaults, &c.run.both) {
 		return
 	}
-	switch c.lab.kind {
+	switch c.run.kind {
 	case "context ends":
-		c.lab.cancel()
+		c.run.cancel()
 	case "closed":
-		c.lab.mu.Lock()
-		s := c.lab.session
-		c.lab.mu.Unlock()
+		c.run.mu.Lock()
+		s := c.run.session
+		c.run.mu.Unlock()
 		if s != nil {
-			c.lab.closes.Go(func() { _ = s.Close() })
+			c.run.closes.Go(func() { _ = s.Close() })
 		}
 	case "killed":
 		_ = c.Conn.Stop()
 	}
 }
 
-// harm does something to a read that the SDK must not mind.
-func (c *labConn) harm(p []byte) (n int, done bool) {
-	if c.inside || c.single || !c.lab.due(harmless, &c.lab.harms) {
+// damage does something to a read that the SDK must not mind.
+func (c *faultConn) damage(p []byte) (n int, done bool) {
+	if c.inside || c.single || !c.run.isDue(harmless, &c.run.damages) {
 		return 0, false
 	}
-	switch c.lab.kind {
+	switch c.run.kind {
 	case "late":
 		<-time.After(time.Second)
 	case "empty read":
 		return 0, true
 	case "garbage":
-		return copy(p, garbage[int(c.lab.at)%len(garbage)]+"\n"), true
+		return copy(p, garbage[int(c.run.at)%len(garbage)]+"\n"), true
 	case "byte by byte":
 		c.single = true
 	}
 	return 0, false
 }
 
-func (c *labConn) Read(p []byte) (int, error) {
-	c.meanwhile()
-	if n, done := c.harm(p); done {
+func (c *faultConn) Read(p []byte) (int, error) {
+	c.disturb()
+	if n, done := c.damage(p); done {
 		return n, nil
 	}
-	if !c.lab.due(readFaults, &c.lab.reads) {
+	if !c.run.isDue(readFaults, &c.run.reads) {
 		if c.single {
 			p = p[:1]
 		}
@@ -152,7 +152,7 @@ func (c *labConn) Read(p []byte) (int, error) {
 		c.inside = n > 0 && p[n-1] != '\n'
 		return n, err
 	}
-	switch c.lab.kind {
+	switch c.run.kind {
 	case "end of output":
 		return 0, io.EOF
 	case "cut output":
@@ -162,15 +162,15 @@ func (c *labConn) Read(p []byte) (int, error) {
 		<-c.over
 		return 0, io.EOF
 	}
-	return 0, errTrouble
+	return 0, errInjected
 }
 
-func (c *labConn) Write(p []byte) (int, error) {
-	c.meanwhile()
-	if !c.lab.due(writeFaults, &c.lab.writes) {
+func (c *faultConn) Write(p []byte) (int, error) {
+	c.disturb()
+	if !c.run.isDue(writeFaults, &c.run.writes) {
 		return c.Conn.Write(p)
 	}
-	switch c.lab.kind {
+	switch c.run.kind {
 	case "short write":
 		return c.Conn.Write(p[:len(p)/2])
 	case "stuck write":
@@ -180,39 +180,39 @@ func (c *labConn) Write(p []byte) (int, error) {
 	return 0, syscall.EPIPE
 }
 
-func (c *labConn) end() { c.once.Do(func() { close(c.over) }) }
+func (c *faultConn) end() { c.once.Do(func() { close(c.over) }) }
 
-func (c *labConn) CloseWrite() error {
-	if c.lab.kind == "stuck write" {
+func (c *faultConn) CloseWrite() error {
+	if c.run.kind == "stuck write" {
 		c.end()
 	}
 	return c.Conn.CloseWrite()
 }
 
-func (c *labConn) Stop() error {
+func (c *faultConn) Stop() error {
 	defer c.end()
 	return c.Conn.Stop()
 }
 
 // call is what callbacks of a scenario do first.
-func (l *lab) call(ctx context.Context) error {
-	if !l.due(callbackFaults, &l.calls) {
+func (l *faultRun) call(ctx context.Context) error {
+	if !l.isDue(callbackFaults, &l.calls) {
 		return nil
 	}
 	switch l.kind {
 	case "panic":
-		panic("trouble")
+		panic("injected fault")
 	case "goexit":
 		runtime.Goexit()
 	case "hang":
 		<-ctx.Done()
 		return nil // as if all were well
 	}
-	return errTrouble
+	return errInjected
 }
 
 // connect starts the session of a scenario.
-func (l *lab) connect(ctx context.Context) (*claude.Session, error) {
+func (l *faultRun) connect(ctx context.Context) (*claude.Session, error) {
 	s, err := claude.Connect(ctx, l.opts)
 	if err == nil {
 		l.mu.Lock()
@@ -222,7 +222,7 @@ func (l *lab) connect(ctx context.Context) (*claude.Session, error) {
 	return s, err
 }
 
-// TestFail runs every scenario with every trouble: the first event fails, then
+// TestFail runs every scenario with every fault: the first event fails, then
 // the second, and so on until nothing is left to fail; once for that event
 // alone and, where that differs, once for all from then on.
 func TestFail(t *testing.T) {
@@ -239,24 +239,24 @@ func TestFail(t *testing.T) {
 		})
 	}
 	each("nothing", func(t *testing.T, sc scenario) {
-		if got := attempt(t, sc, trouble{}); got.err != nil || got.text != sc.want {
-			t.Errorf("without trouble: %q, %v, want %q", got.text, got.err, sc.want)
+		if got := attempt(t, sc, injectedFault{}); got.err != nil || got.text != sc.want {
+			t.Errorf("without a fault: %q, %v, want %q", got.text, got.err, sc.want)
 		}
 	})
 	var injected int64
 	for _, kind := range slices.Concat(readFaults, writeFaults, anyFaults, startFaults, callbackFaults, harmless) {
 		each(kind, func(t *testing.T, sc scenario) {
-			injected += exhaust(t, sc, trouble{kind: kind})
+			injected += failEach(t, sc, injectedFault{kind: kind})
 			if slices.Contains(callbackFaults, kind) { // others are for good anyway
-				injected += exhaust(t, sc, trouble{kind: kind, persistent: true})
+				injected += failEach(t, sc, injectedFault{kind: kind, persistent: true})
 			}
 		})
 	}
 	t.Logf("%d faults injected", injected)
 }
 
-// exhaust tries a trouble at each event there is.
-func exhaust(t *testing.T, sc scenario, tr trouble) (injected int64) {
+// failEach tries a fault at each event there is.
+func failEach(t *testing.T, sc scenario, tr injectedFault) (injected int64) {
 	t.Helper()
 	for tr.at = 1; tr.at < 500; tr.at++ {
 		got := attempt(t, sc, tr)
@@ -294,7 +294,7 @@ type attemptOutcome struct {
 
 // attempt runs a scenario once, in a bubble: what is left running is a
 // deadlock, which panics.
-func attempt(t *testing.T, sc scenario, tr trouble) (got attemptOutcome) {
+func attempt(t *testing.T, sc scenario, tr injectedFault) (got attemptOutcome) {
 	t.Helper()
 	defer func() {
 		if v := recover(); v != nil {
@@ -305,7 +305,7 @@ func attempt(t *testing.T, sc scenario, tr trouble) (got attemptOutcome) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), turnBound) // a turn has no limit of its own
 		defer cancel()
-		l := &lab{trouble: tr, cancel: cancel, opts: &claude.Options{
+		l := &faultRun{injectedFault: tr, cancel: cancel, opts: &claude.Options{
 			SessionID: "00000000-0000-4000-8000-000000000001", Timeouts: claude.Timeouts{Callback: time.Minute},
 		}}
 		l.opts.Transport = l
@@ -314,14 +314,14 @@ func attempt(t *testing.T, sc scenario, tr trouble) (got attemptOutcome) {
 		got.took = time.Since(begin)
 		l.closes.Wait()
 		got.reached = tr.at > 0 && l.reached()
-		l.aftermath(t, tr)
+		l.checkAfter(t, tr)
 	})
 	return got
 }
 
-// aftermath is the common condition after every trouble: Close returns at once,
+// checkAfter is the common condition after every fault: Close returns at once,
 // again too, and Wait does.
-func (l *lab) aftermath(t *testing.T, tr trouble) {
+func (l *faultRun) checkAfter(t *testing.T, tr injectedFault) {
 	if l.session == nil {
 		return
 	}

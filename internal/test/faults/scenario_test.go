@@ -25,7 +25,7 @@ type scenario struct {
 	name     string
 	want     string
 	tolerant map[string]bool
-	run      func(context.Context, *lab) (string, error)
+	run      func(context.Context, *faultRun) (string, error)
 }
 
 // bound is how long a scenario may take.
@@ -57,7 +57,7 @@ func scenarios() []scenario {
 }
 
 // scripted makes a scripted CLI the far side.
-func (l *lab) scripted(s *claudetest.Script) {
+func (l *faultRun) scripted(s *claudetest.Script) {
 	s.Tools = map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
 		l.ran.Add(1)
 		return host.TextOutput("ok"), nil
@@ -65,9 +65,9 @@ func (l *lab) scripted(s *claudetest.Script) {
 	l.inner = claudetest.NewCLI(s)
 }
 
-func (l *lab) replies(r ...claudetest.Reply) { l.scripted(&claudetest.Script{Replies: r}) }
+func (l *faultRun) replies(r ...claudetest.Reply) { l.scripted(&claudetest.Script{Replies: r}) }
 
-func connectAndClose(ctx context.Context, l *lab) (string, error) {
+func connectAndClose(ctx context.Context, l *faultRun) (string, error) {
 	l.replies()
 	s, err := l.connect(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func connectAndClose(ctx context.Context, l *lab) (string, error) {
 	return s.State().String(), errors.Join(err, s.Wait())
 }
 
-func askOneWay(ctx context.Context, l *lab) (string, error) {
+func askOneWay(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	r, err := claude.Ask(ctx, "hi", l.opts)
 	if err != nil {
@@ -86,7 +86,7 @@ func askOneWay(ctx context.Context, l *lab) (string, error) {
 	return r.Text, nil
 }
 
-func queryAll(ctx context.Context, l *lab) (string, error) {
+func queryAll(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	var types []string
 	for m, err := range claude.Query(ctx, "hi", l.opts) {
@@ -100,7 +100,7 @@ func queryAll(ctx context.Context, l *lab) (string, error) {
 	return strings.Join(types, ","), nil
 }
 
-func queryLeft(ctx context.Context, l *lab) (string, error) {
+func queryLeft(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	l.opts.CanUseTool = l.allow
 	for m, err := range claude.Query(ctx, "hi", l.opts) {
@@ -115,17 +115,17 @@ func queryLeft(ctx context.Context, l *lab) (string, error) {
 }
 
 // allow is a permission callback that may fail.
-func (l *lab) allow(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+func (l *faultRun) allow(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
 	return permission.Allow(), l.call(ctx)
 }
 
 // bash is a script that runs a command and is done.
-func (l *lab) bash() {
+func (l *faultRun) bash() {
 	l.replies(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("done"))
 }
 
 // gated says how often the tool ran. A gate that failed must not have let it.
-func (l *lab) gated(text string, err error) (string, error) {
+func (l *faultRun) gated(text string, err error) (string, error) {
 	ran := l.ran.Load()
 	if calls := l.calls.Load(); ran > calls || ran == calls && l.at > 0 && l.at <= calls && slices.Contains(callbackFaults, l.kind) {
 		return "", nil // never want: the gate was passed
@@ -136,7 +136,7 @@ func (l *lab) gated(text string, err error) (string, error) {
 	return fmt.Sprintf("%s, ran %d", text, ran), nil
 }
 
-func askPermission(ctx context.Context, l *lab) (string, error) {
+func askPermission(ctx context.Context, l *faultRun) (string, error) {
 	l.bash()
 	l.opts.CanUseTool = l.allow
 	r, err := claude.Ask(ctx, "build", l.opts)
@@ -146,7 +146,7 @@ func askPermission(ctx context.Context, l *lab) (string, error) {
 	return l.gated(r.Text, nil)
 }
 
-func guarded(ctx context.Context, l *lab) (string, error) {
+func guarded(ctx context.Context, l *faultRun) (string, error) {
 	l.bash()
 	l.opts.HookFailure = hook.FailClosed
 	l.opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
@@ -164,7 +164,7 @@ func guarded(ctx context.Context, l *lab) (string, error) {
 	return l.gated(r.Text, nil)
 }
 
-func twoTurns(ctx context.Context, l *lab) (string, error) {
+func twoTurns(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("one"), claudetest.Say("two"))
 	s, err := l.connect(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func twoTurns(ctx context.Context, l *lab) (string, error) {
 	return strings.Join(texts, " "), nil
 }
 
-func turnLeft(ctx context.Context, l *lab) (string, error) {
+func turnLeft(ctx context.Context, l *faultRun) (string, error) {
 	release := make(chan struct{})
 	defer close(release)
 	l.replies(claudetest.Say("a long story").Chunks(3, 0).Hold(release), claudetest.Say("clean"))
@@ -207,7 +207,7 @@ func turnLeft(ctx context.Context, l *lab) (string, error) {
 	return r.Text, nil
 }
 
-func ownTool(ctx context.Context, l *lab) (string, error) {
+func ownTool(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.UseTool("mcp__x__add", map[string]int{"a": 1, "b": 2}), claudetest.Say("done"))
 	add := tool.New("add", "Add", func(ctx context.Context, in struct{ A, B float64 }) (float64, error) {
 		return in.A + in.B, l.call(ctx)
@@ -226,7 +226,7 @@ func ownTool(ctx context.Context, l *lab) (string, error) {
 	return r.Text, nil
 }
 
-func operations(ctx context.Context, l *lab) (string, error) {
+func operations(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	s, err := l.connect(ctx)
 	if err != nil {
@@ -256,7 +256,7 @@ func operations(ctx context.Context, l *lab) (string, error) {
 	return "", errors.New("no init")
 }
 
-func interrupted(ctx context.Context, l *lab) (string, error) {
+func interrupted(ctx context.Context, l *faultRun) (string, error) {
 	release := make(chan struct{})
 	defer close(release)
 	l.replies(claudetest.Say("a long story").Chunks(3, 0).Hold(release))
@@ -284,7 +284,7 @@ func interrupted(ctx context.Context, l *lab) (string, error) {
 	return "", errors.New("it went well")
 }
 
-func sentAhead(ctx context.Context, l *lab) (string, error) {
+func sentAhead(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("both"), claudetest.Say("both"))
 	s, err := l.connect(ctx)
 	if err != nil {
@@ -315,7 +315,7 @@ func sentAhead(ctx context.Context, l *lab) (string, error) {
 	return "", errors.New("the stream ended first")
 }
 
-func withFile(ctx context.Context, l *lab) (string, error) {
+func withFile(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	l.opts.MCPServers = claude.MCPServers{"far": claude.HTTPServer{URL: "http://127.0.0.1:1", Headers: map[string]string{"Authorization": "secret"}}}
 	l.opts.Trace = &claude.Trace{FrameRead: func([]byte) {}, StateChanged: func(_, _ claude.State) { _ = l.call(context.Background()) }}
@@ -329,7 +329,7 @@ func withFile(ctx context.Context, l *lab) (string, error) {
 	return r.Text, nil
 }
 
-func atOnce(ctx context.Context, l *lab) (string, error) {
+func atOnce(ctx context.Context, l *faultRun) (string, error) {
 	l.replies(claudetest.Say("hello"))
 	texts, errs := make([]string, 3), make([]error, 3)
 	done := make(chan struct{})
@@ -345,7 +345,7 @@ func atOnce(ctx context.Context, l *lab) (string, error) {
 	return strings.Join(texts, " "), errors.Join(errs...)
 }
 
-func askOnce(ctx context.Context, l *lab) (string, error) {
+func askOnce(ctx context.Context, l *faultRun) (string, error) {
 	r, err := claude.Ask(ctx, "hi", l.opts)
 	if err != nil {
 		return "", err

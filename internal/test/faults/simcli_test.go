@@ -70,8 +70,8 @@ func (c *simCLI) say(format string, args ...any) {
 	c.written += len(line)
 }
 
-// hear takes a line of the SDK and returns what is wrong with it.
-func (c *simCLI) hear(line []byte) string {
+// receive takes a line of the SDK and returns what is wrong with it.
+func (c *simCLI) receive(line []byte) string {
 	f, err := wire.Parse(line)
 	if err != nil {
 		return fmt.Sprintf("the SDK wrote %q: %v", line, err)
@@ -117,12 +117,12 @@ func (c *simCLI) prompt(f wire.Frame) string {
 	c.texts[id] = text
 	c.queue = append(c.queue, id)
 	if c.names {
-		c.life(id, "queued")
+		c.lifecycle(id, "queued")
 	}
 	return ""
 }
 
-func (c *simCLI) life(id, state string) {
+func (c *simCLI) lifecycle(id, state string) {
 	c.say(`{"type":"command_lifecycle","command_uuid":%q,"state":%q}`, id, state)
 }
 
@@ -141,7 +141,7 @@ func (c *simCLI) request(r wire.Request) {
 		id := jsonx.Text(jsonx.Member(r.Body, "message_uuid"))
 		if i := slices.Index(c.queue, id); i >= 0 {
 			c.queue = slices.Delete(c.queue, i, i+1)
-			c.life(id, "cancelled")
+			c.lifecycle(id, "cancelled")
 		}
 	}
 	c.requests = append(c.requests, r)
@@ -165,8 +165,8 @@ func (c *simCLI) answer(r wire.Response) string {
 	return fmt.Sprintf("an answer to nobody: %+v", r)
 }
 
-// settle notes which cancels the SDK has seen.
-func (c *simCLI) settle() []*simAsk {
+// unanswered notes which cancels the SDK has seen.
+func (c *simCLI) unanswered() []*simAsk {
 	var settled []*simAsk
 	for _, a := range c.asks {
 		if a.withdraw > 0 && !a.settled && a.withdraw <= c.delivered {
@@ -246,7 +246,7 @@ func (c *simCLI) inTurn(down bool) []move {
 			}})
 	}
 	if !c.names && t.echoed && len(c.queue) > 0 {
-		m = append(m, move{4, "fold", c.fold})
+		m = append(m, move{4, "fold", c.mergePrompt})
 	}
 	return m
 }
@@ -269,7 +269,7 @@ func (c *simCLI) begin(unasked bool) {
 	}
 	if c.names {
 		for _, id := range t.prompts {
-			c.life(id, "started")
+			c.lifecycle(id, "started")
 		}
 	}
 	c.turn = t
@@ -286,8 +286,8 @@ func (c *simCLI) echo(ids ...string) {
 	c.turn.echoed = true
 }
 
-// fold takes the next prompt into the turn that runs.
-func (c *simCLI) fold() {
+// mergePrompt takes the next prompt into the turn that runs.
+func (c *simCLI) mergePrompt() {
 	id := c.queue[0]
 	c.queue = slices.Clone(c.queue[1:])
 	c.turn.prompts = append(c.turn.prompts, id)
@@ -306,7 +306,7 @@ func (c *simCLI) result() {
 	c.say(`{"type":"result","subtype":"success","is_error":%t,"result":%q%s}`, c.turn.stopped, fmt.Sprintf("%d %s", c.said, c.label(c.turn)), c.named(c.turn))
 	if c.names {
 		for _, id := range c.turn.prompts {
-			c.life(id, "completed")
+			c.lifecycle(id, "completed")
 		}
 	}
 	c.turn = nil

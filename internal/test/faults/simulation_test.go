@@ -49,7 +49,7 @@ func TestSimulation(t *testing.T) {
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64) {
-	w := &world{seed: seed, rng: rand.New(rand.NewPCG(seed, 7))}
+	w := &simulation{seed: seed, rng: rand.New(rand.NewPCG(seed, 7))}
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./internal/test/faults -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -67,9 +67,9 @@ func simulate(t *testing.T, seed uint64) {
 	}
 }
 
-// world is one simulated session: the SDK, its users and their callbacks on
+// simulation is one simulated session: the SDK, its users and their callbacks on
 // one side, a CLI on the other, and in the middle the schedule.
-type world struct {
+type simulation struct {
 	seed       uint64
 	rng        *rand.Rand
 	pipe       *simPipe
@@ -101,23 +101,23 @@ type simOp struct {
 	over   atomic.Bool
 }
 
-func (w *world) fault(format string, args ...any) {
+func (w *simulation) fault(format string, args ...any) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
 }
 
-func (w *world) log(format string, args ...any) {
+func (w *simulation) log(format string, args ...any) {
 	w.history = append(w.history, fmt.Sprintf(format, args...))
 }
 
-func (w *world) readerBusy() bool {
+func (w *simulation) readerBusy() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.reader
 }
 
-func (w *world) setReader(on bool) {
+func (w *simulation) setReader(on bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.reader = on
@@ -125,7 +125,7 @@ func (w *world) setReader(on bool) {
 
 // begun sees each line of the SDK at the moment it is begun: no answer is,
 // after the SDK has seen the cancel.
-func (w *world) begun(line []byte) {
+func (w *simulation) begun(line []byte) {
 	f, err := wire.Parse(bytes.TrimSuffix(line, []byte("\n")))
 	if err != nil || f.Type != wire.TypeResponse {
 		return
@@ -140,8 +140,8 @@ func (w *world) begun(line []byte) {
 	}
 }
 
-// live is the life of the world, in a bubble.
-func (w *world) live() {
+// live runs the simulation, in a bubble.
+func (w *simulation) live() {
 	w.pipe = newSimPipe()
 	w.pipe.begun = w.begun
 	w.asks, w.gone = make(map[string]*simAsk), make(map[string]bool)
@@ -154,11 +154,11 @@ func (w *world) live() {
 	for range 25 + w.rng.IntN(50) {
 		w.step(true)
 	}
-	w.finale()
+	w.finish()
 }
 
 // connect brings the session up, with the schedule running.
-func (w *world) connect() bool {
+func (w *simulation) connect() bool {
 	type outcome struct {
 		s   *claude.Session
 		err error
@@ -186,9 +186,9 @@ func (w *world) connect() bool {
 }
 
 // step lets one thing happen. What has happened before has settled.
-func (w *world) step(users bool) {
+func (w *simulation) step(users bool) {
 	synctest.Wait()
-	for _, a := range w.cli.settle() {
+	for _, a := range w.cli.unanswered() {
 		w.withdrawn(a)
 	}
 	moves := w.moves(users)
@@ -208,7 +208,7 @@ func (w *world) step(users bool) {
 
 // withdrawn takes note that the SDK has seen a cancel. A callback that runs for
 // the request has been told.
-func (w *world) withdrawn(a *simAsk) {
+func (w *simulation) withdrawn(a *simAsk) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.gone[a.id] = true
@@ -220,22 +220,22 @@ func (w *world) withdrawn(a *simAsk) {
 // epoch is when time begins in a bubble.
 func epoch() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-func (w *world) moves(users bool) []move {
-	m := []move{{2, "time passes", w.pass}}
+func (w *simulation) moves(users bool) []move {
+	m := []move{{2, "time passes", w.advance}}
 	if len(w.cli.buf) > 0 {
 		m = append(m, move{12, "deliver", w.deliver})
 	} else if w.dead && !closed(w.pipe.done) {
 		m = append(m, move{50, "the end of the process", func() { w.pipe.exit(w.pipe.code) }})
 	}
 	if w.pipe.writing.Load() > 0 && !w.dead {
-		m = append(m, move{10, "take", w.take})
+		m = append(m, move{10, "take", w.readLine})
 	}
 	if !w.dead {
 		m = append(m, w.cli.moves(w.down || closed(w.pipe.shut))...)
 		if closed(w.pipe.stop) {
-			m = append(m, move{30, "the process obeys", func() { w.die(143, w.rng.IntN(2) == 0) }})
+			m = append(m, move{30, "the process obeys", func() { w.exitCLI(143, w.rng.IntN(2) == 0) }})
 		} else if closed(w.pipe.shut) {
-			m = append(m, move{5, "the process ends with its input", func() { w.die(0, false) }})
+			m = append(m, move{5, "the process ends with its input", func() { w.exitCLI(0, false) }})
 		}
 	}
 	w.sync()
@@ -254,7 +254,7 @@ func (w *world) moves(users bool) []move {
 }
 
 // sync makes the CLI's requests known to the callbacks.
-func (w *world) sync() {
+func (w *simulation) sync() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, a := range w.cli.asks[len(w.asks):] {
@@ -262,9 +262,9 @@ func (w *world) sync() {
 	}
 }
 
-// pass lets time go by. While the end of a dead process is on its way none
+// advance lets time go by. While the end of a dead process is on its way none
 // passes: pipes of a dead process are read at once.
-func (w *world) pass() {
+func (w *simulation) advance() {
 	if w.dead && !closed(w.pipe.done) {
 		return
 	}
@@ -274,7 +274,7 @@ func (w *world) pass() {
 
 // deliver hands a piece of what was written to the SDK, which must be waiting
 // for it whatever users, callbacks and writes are doing.
-func (w *world) deliver() {
+func (w *simulation) deliver() {
 	n := len(w.cli.buf)
 	if w.rng.IntN(3) == 0 {
 		n = 1 + w.rng.IntN(n)
@@ -292,33 +292,33 @@ func (w *world) deliver() {
 	}
 }
 
-// take takes a line that the SDK wants to write.
-func (w *world) take() {
+// readLine takes a line that the SDK wants to write.
+func (w *simulation) readLine() {
 	select {
 	case line := <-w.pipe.in:
 		w.log("         SDK: %s", bytes.TrimSpace(line))
-		if wrong := w.cli.hear(bytes.TrimSuffix(line, []byte("\n"))); wrong != "" {
+		if wrong := w.cli.receive(bytes.TrimSuffix(line, []byte("\n"))); wrong != "" {
 			w.fault("%s", wrong)
 		}
 	default: // it gave up
 	}
 }
 
-// die ends the process: what it has written may be cut off.
-func (w *world) die(code int, cut bool) {
+// exitCLI ends the process: what it has written may be cut off.
+func (w *simulation) exitCLI(code int, cut bool) {
 	w.dead, w.pipe.code = true, code
 	if cut && len(w.cli.buf) > 0 {
 		w.cli.buf = w.cli.buf[:w.rng.IntN(len(w.cli.buf))]
 	}
 }
 
-func (w *world) cancel() {
+func (w *simulation) cancel() {
 	op := w.ops[w.rng.IntN(len(w.ops))]
 	w.log("         of %s, over %v", op.name, op.over.Load())
 	op.cancel()
 }
 
-func (w *world) release() {
+func (w *simulation) release() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	i := w.rng.IntN(len(w.held))
@@ -326,7 +326,7 @@ func (w *world) release() {
 	w.held = append(w.held[:i], w.held[i+1:]...)
 }
 
-func (w *world) releaseAll() {
+func (w *simulation) releaseAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, c := range w.held {

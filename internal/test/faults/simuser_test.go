@@ -21,9 +21,9 @@ import (
 // callbackBound is the time that callbacks have.
 const callbackBound = 10 * time.Second
 
-// simOptions are those of the session: all gates are in the hands of the
-// world.
-func (w *world) options() *claude.Options {
+// options are those of the session: all gates are in the hands of the
+// simulation.
+func (w *simulation) options() *claude.Options {
 	o := &claude.Options{
 		Transport: w.pipe,
 		CanUseTool: func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
@@ -45,7 +45,7 @@ func (w *world) options() *claude.Options {
 }
 
 // simServer is an MCP server of the program.
-type simServer struct{ w *world }
+type simServer struct{ w *simulation }
 
 func (simServer) MCPType() string { return "sdk" }
 
@@ -65,7 +65,7 @@ func (simServer) Close() error { return nil }
 var errCallback = errors.New("it failed")
 
 // serve is user code that answers a request of the CLI, or does not.
-func (w *world) serve(ctx context.Context, id string) (err error) {
+func (w *simulation) serve(ctx context.Context, id string) (err error) {
 	w.mu.Lock()
 	a := w.asks[id]
 	a.started, a.ctx = true, ctx
@@ -111,7 +111,7 @@ func (w *world) serve(ctx context.Context, id string) (err error) {
 }
 
 // echo performs an operation and wants its own reply.
-func (w *world) echo(ctx context.Context, s *claude.Session, word, op string) error {
+func (w *simulation) echo(ctx context.Context, s *claude.Session, word, op string) error {
 	var reply struct {
 		Word string `json:"word"`
 	}
@@ -129,7 +129,7 @@ func (w *world) echo(ctx context.Context, s *claude.Session, word, op string) er
 }
 
 // start begins something that a user does with the session.
-func (w *world) start() {
+func (w *simulation) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	w.users++
 	word := fmt.Sprintf("u%d", w.users)
@@ -175,10 +175,10 @@ func (w *world) start() {
 // sentPrefix marks prompts that are sent and not run.
 const sentPrefix = "s"
 
-func (w *world) names() bool { return w.cli.names }
+func (w *simulation) names() bool { return w.cli.names }
 
 // run is one turn of a user, left after a number of messages if that is not 0.
-func (w *world) run(ctx context.Context, prompt string, leave int) {
+func (w *simulation) run(ctx context.Context, prompt string, leave int) {
 	n := 0
 	var last message.Message
 	for m, err := range w.session.Run(ctx, prompt) {
@@ -188,7 +188,7 @@ func (w *world) run(ctx context.Context, prompt string, leave int) {
 		}
 		n++
 		last = m
-		w.saw(m, prompt)
+		w.checkMessage(m, prompt)
 		if n == leave {
 			return
 		}
@@ -199,7 +199,7 @@ func (w *world) run(ctx context.Context, prompt string, leave int) {
 }
 
 // ended checks the error by which a run ended.
-func (w *world) ended(ctx context.Context, prompt string, last message.Message, err error) {
+func (w *simulation) ended(ctx context.Context, prompt string, last message.Message, err error) {
 	if failed, ok := errors.AsType[*claude.ResultError](err); ok {
 		if last != failed.Result || !slices.Contains(label(failed.Result.Text), prompt) {
 			w.fault("run %s failed with the result of another: %v", prompt, err)
@@ -220,9 +220,9 @@ func label(text string) []string {
 	return strings.FieldsFunc(strings.TrimSuffix(names, ">"), func(r rune) bool { return r == ',' })
 }
 
-// saw takes a message that reached a user. Numbers must rise; what was said
+// checkMessage takes a message that reached a user. Numbers must rise; what was said
 // for others must not come, unless anybody's is wanted (prompt "").
-func (w *world) saw(m message.Message, prompt string) {
+func (w *simulation) checkMessage(m message.Message, prompt string) {
 	var text string
 	switch m := m.(type) {
 	case *message.Assistant:

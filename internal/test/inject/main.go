@@ -40,12 +40,12 @@ func run(ctx context.Context, only string, write bool) error {
 	if err != nil {
 		return err
 	}
-	lab, err := os.MkdirTemp("", "seeded-")
+	dir, err := os.MkdirTemp("", "seeded-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(lab)
-	if err := copyModule(".", lab); err != nil {
+	defer os.RemoveAll(dir)
+	if err := copyModule(".", dir); err != nil {
 		return err
 	}
 	var found []finding
@@ -60,12 +60,12 @@ func run(ctx context.Context, only string, write bool) error {
 		}
 		tried++
 		if !sound[b.build] {
-			if got := test(ctx, lab, b.build, choices(all, b.build)); got.failed {
+			if got := test(ctx, dir, b.build, choices(all, b.build)); got.failed {
 				return fmt.Errorf("go test %s fails without a bug:\n%s", b.build, got.output)
 			}
 			sound[b.build] = true
 		}
-		f, err := seed(ctx, lab, b)
+		f, err := seed(ctx, dir, b)
 		if err != nil {
 			return err
 		}
@@ -101,15 +101,15 @@ func (f finding) verdict() string {
 }
 
 // seed puts one bug into the copy, runs its tests, and takes it out again.
-func seed(ctx context.Context, lab string, b bug) (finding, error) {
-	path, before, after, err := b.change(lab)
+func seed(ctx context.Context, dir string, b bug) (finding, error) {
+	path, before, after, err := b.change(dir)
 	if err != nil {
 		return finding{}, err
 	}
 	if err := os.WriteFile(path, after, 0o666); err != nil {
 		return finding{}, err
 	}
-	got := test(ctx, lab, b.build, b.run)
+	got := test(ctx, dir, b.build, b.run)
 	if err := os.WriteFile(path, before, 0o666); err != nil {
 		return finding{}, err
 	}
@@ -146,10 +146,10 @@ func choices(all []bug, build string) string {
 }
 
 // test runs tests in the copy. They never meet the real CLI there.
-func test(ctx context.Context, lab, build, run string) outcome {
+func test(ctx context.Context, dir, build, run string) outcome {
 	args := []string{"test", "-count=1", "-v", "-failfast", "-vet=off", "-timeout=60s", "-run=" + run}
 	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(build)...)...)
-	cmd.Dir = lab
+	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CI=")
 	text, err := cmd.CombinedOutput()
 	return judge(string(text), err != nil)

@@ -20,9 +20,9 @@ type TB interface {
 	Setenv(key, value string)
 }
 
-// patience is how long what has been told to end may take to be gone. It only
+// settleTime is how long what has been told to end may take to be gone. It only
 // matters when something is left.
-const patience = 10 * time.Second
+const settleTime = 10 * time.Second
 
 // Check compares what there is at the end of a test with what there is now. It
 // is called before other cleanups are registered, so that it looks after them.
@@ -31,20 +31,20 @@ func Check(t TB) {
 	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	warm()
-	before := take(dir)
+	warmUp()
+	before := measure(dir)
 	t.Cleanup(func() {
 		t.Helper()
-		if after := settle(dir, before, patience); !after.within(before) {
+		if after := settle(dir, before, settleTime); !after.within(before) {
 			buf := make([]byte, 1<<20)
 			t.Errorf("left behind: %v, there were %v\n%s", after, before, buf[:runtime.Stack(buf, true)])
 		}
 	})
 }
 
-// warm lets the runtime open the descriptors that it keeps from the first pipe
+// warmUp lets the runtime open the descriptors that it keeps from the first pipe
 // on.
-func warm() {
+func warmUp() {
 	if r, w, err := os.Pipe(); err == nil {
 		_, _ = r.Close(), w.Close() // nothing was written
 	}
@@ -52,7 +52,7 @@ func warm() {
 
 // settle waits until nothing is left of what was not there before.
 func settle(dir string, before usage, patience time.Duration) usage {
-	return await(func() usage { return take(dir) }, before, patience)
+	return await(func() usage { return measure(dir) }, before, patience)
 }
 
 // await looks again and again until there is no more than before, or no patience.
@@ -76,7 +76,7 @@ func await(look func() usage, before usage, patience time.Duration) (after usage
 // Main is [Check] for tests that run in parallel, which share goroutines,
 // descriptors and the folder for temporary files: it compares what there is after
 // all of them with what there was before. It takes the place of m.Run in TestMain.
-func Main(run func() int) (code int) { return checkAll(run, patience) }
+func Main(run func() int) (code int) { return checkAll(run, settleTime) }
 
 func checkAll(run func() int, patience time.Duration) (code int) {
 	dir, err := os.MkdirTemp("", "leak-")
@@ -88,8 +88,8 @@ func checkAll(run func() int, patience time.Duration) (code int) {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	warm()
-	before := take(dir)
+	warmUp()
+	before := measure(dir)
 	code = run()
 	if after := settle(dir, before, patience); !after.within(before) {
 		buf := make([]byte, 1<<20)
@@ -108,7 +108,7 @@ func Processes(t TB) (mark string) {
 	t.Cleanup(func() {
 		t.Helper()
 		left := func() usage { return usage{processes: MarkedBy(mark)} }
-		if after := await(left, usage{}, patience); len(after.processes) > 0 {
+		if after := await(left, usage{}, settleTime); len(after.processes) > 0 {
 			t.Errorf("left behind: processes %q", after.processes)
 		}
 	})
@@ -121,7 +121,7 @@ type usage struct {
 	processes, files        []string
 }
 
-func take(dir string) usage {
+func measure(dir string) usage {
 	// Where there is no such folder nothing is counted.
 	descriptors, _ := os.ReadDir("/proc/self/fd")
 	return usage{runtime.NumGoroutine(), len(descriptors), Marked(), filesOf(dir)}

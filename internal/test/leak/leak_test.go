@@ -13,7 +13,7 @@ import (
 func TestSettle(t *testing.T) {
 	Check(t) // nothing is left of this test itself
 	dir := t.TempDir()
-	before := take(dir)
+	before := measure(dir)
 	stop := make(chan struct{})
 	go func() { <-stop }()
 	file, err := os.Create(filepath.Join(dir, "claude-session-1"))
@@ -106,7 +106,7 @@ func TestFilesOfOddFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := take(dir).files; len(got) != 1 || got[0] != filepath.Join(dir, "claude-1") {
+	if got := measure(dir).files; len(got) != 1 || got[0] != filepath.Join(dir, "claude-1") {
 		t.Errorf("files %q", got)
 	}
 }

@@ -14,8 +14,8 @@
 // # One build for all mutants
 //
 // Building a test binary takes longer than running it. So all mutants of a
-// package are woven into its source at once, each behind a switch that the
-// environment sets, and the tests are built once. The woven source reaches the
+// package are put into its source at once, each behind a switch that the
+// environment sets, and the tests are built once. The changed source reaches the
 // compiler by go build's -overlay; no file of the module changes.
 //
 // The switches also note which of them a test reaches. A mutant is tried only on

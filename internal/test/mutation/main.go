@@ -106,32 +106,32 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 		return nil, errUnconfined
 	}
 	begin := time.Now()
-	lab, err := os.MkdirTemp("", "mutation-")
+	dir, err := os.MkdirTemp("", "mutation-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(lab)
+	defer os.RemoveAll(dir)
 	src, err := load(ctx, t.pkg)
 	if err != nil {
 		return nil, err
 	}
 	mutants := src.mutants()
-	overlay, err := src.weave(lab, mutants)
+	overlay, err := src.instrument(dir, mutants)
 	if err != nil {
 		return nil, err
 	}
 	f := &finding{target: t, total: len(mutants), tried: chosen(mutants, o, known[t.pkg]), accepted: known[t.pkg]}
 	fmt.Printf("%s: %d mutants, %d of them tried\n", t.pkg, len(mutants), len(f.tried))
-	m := recall(t.pkg)
+	m := loadResults(t.pkg)
 	for i, pkg := range t.tests {
 		if i > 0 && (o.own || len(f.survivors()) == 0) {
 			break
 		}
-		s, err := build(ctx, pkg, overlay, lab, outer)
+		s, err := build(ctx, pkg, overlay, dir, outer)
 		if err != nil {
 			return nil, err
 		}
-		broken, err := s.survey(ctx, lab, o.workers, o.slow)
+		broken, err := s.survey(ctx, dir, o.workers, o.slow)
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +140,7 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 		f.judge(ctx, s, o.workers, m)
 	}
 	f.took = time.Since(begin)
-	m.keep(f)
+	m.save(f)
 	if ctx.Err() != nil {
 		return nil, errors.Join(errors.New("not all mutants were tried"), ctx.Err())
 	}
@@ -151,7 +151,7 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 }
 
 // judge tries the tests of one package on the mutants that are left.
-func (f *finding) judge(ctx context.Context, s *suite, workers int, m memory) {
+func (f *finding) judge(ctx context.Context, s *suite, workers int, m resultCache) {
 	each(workers, f.survivors(), func(one *trial) {
 		if one.verdict == nil {
 			one.reached = one.reached || s.reaches(one.id)

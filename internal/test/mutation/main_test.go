@@ -113,7 +113,7 @@ func TestTestsRunConfined(t *testing.T) {
 
 func TestWovenKeepsLinesAndNesting(t *testing.T) {
 	text := []byte("f(a && b)")
-	got := string(woven(text, []*mutant{
+	got := string(instrumented(text, []*mutant{
 		{start: 2, end: 8, prefix: "<1 ", suffix: " 1>"},
 		{start: 2, end: 3, prefix: "<2 ", suffix: " 2>"},
 		{start: 2, end: 3, prefix: "<3 ", suffix: " 3>"},

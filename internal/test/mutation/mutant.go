@@ -19,7 +19,7 @@ type mutant struct {
 	text string // what it changes, on one line
 	nth  int    // counts the mutants of one function, change and text from 1
 
-	// The woven source has these around the changed text.
+	// The changed source has these around the changed text.
 	start, end     int
 	prefix, suffix string
 }

@@ -39,7 +39,7 @@ func documentRules() []rule {
 		want: []string{"a.md:1: there is no claude.Gone", "a.md:1: there is no Options.Gone", "a.md:1: there is no hook.Go", "a.md:2: there is no message.Result"},
 	}, {
 		name:  "error texts",
-		check: checkTroubles,
+		check: checkTroubleshooting,
 		bad: fstest.MapFS{
 			"a.go":         source("package claude", `var a = errors.New("claude: too busy")`, `var b = fmt.Sprintf("no version %s below %d here", x, y)`),
 			"a_test.go":    source("package claude", `var c = "only tested"`),
@@ -210,9 +210,9 @@ var (
 	verbForm    = regexp.MustCompile(`%[-+# 0]*\d*(?:\.\d+)?[a-zA-Z]`)
 )
 
-// checkTroubles holds the error texts of the guide to what the source can say.
+// checkTroubleshooting holds the error texts of the guide to what the source can say.
 // "…" stands for whatever is filled in.
-func checkTroubles(m *module) []string {
+func checkTroubleshooting(m *module) []string {
 	text, err := fs.ReadFile(m.fsys, troublesFile)
 	if err != nil {
 		return nil

@@ -27,9 +27,9 @@ func layers() [][]string {
 	}
 }
 
-// apart are packages outside the layers, with what they may import of the
+// separateLayers are packages outside the layers, with what they may import of the
 // module. Nobody but the tests may import them.
-func apart() map[string][]string {
+func separateLayers() map[string][]string {
 	return map[string][]string{
 		"internal/test/browser":         {"internal/test/npm"},
 		"internal/test/conformance":     nil,
@@ -49,8 +49,8 @@ func apart() map[string][]string {
 	}
 }
 
-// homes says which packages may import a third-party module.
-func homes() map[string][]string {
+// thirdPartyHomes says which packages may import a third-party module.
+func thirdPartyHomes() map[string][]string {
 	return map[string][]string{
 		"github.com/go-json-experiment/json":     {"internal/jsonx"},
 		"golang.org/x/sys":                       {"internal/proc", "internal/filelock"},
@@ -139,7 +139,7 @@ func checkThirdParties(m *module) []string {
 				continue
 			}
 			found := false
-			for mod, home := range homes() {
+			for mod, home := range thirdPartyHomes() {
 				if name != mod && !strings.HasPrefix(name, mod+"/") {
 					continue
 				}
@@ -170,7 +170,7 @@ func ownPackage(name string) (dir string, own bool) {
 }
 
 func known(dir string) bool {
-	_, isApart := apart()[dir]
+	_, isApart := separateLayers()[dir]
 	return isApart || layer(dir) >= 0
 }
 
@@ -185,9 +185,9 @@ func layer(dir string) int {
 }
 
 func mayImport(from, to string) bool {
-	if allowed, isApart := apart()[from]; isApart {
+	if allowed, isApart := separateLayers()[from]; isApart {
 		return slices.Contains(allowed, to)
 	}
-	_, isApart := apart()[to]
+	_, isApart := separateLayers()[to]
 	return !isApart && layer(to) < layer(from)
 }

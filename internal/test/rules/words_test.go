@@ -23,8 +23,8 @@ type wording struct {
 	instead string
 }
 
-// oddWordings are those that were the most frequent.
-func oddWordings() []wording {
+// clumsyWordings are those that were the most frequent.
+func clumsyWordings() []wording {
 	rows := []struct{ hints, odd, fine, instead string }{
 		{" no ", `(?:there (?:\w+ ){0,3})?\b(?:is|are|was|were|be|been) no \w+`, `^there |no (?:longer|more|less|fewer|better|different|match)$`, `"is not a …"`},
 		{" none", `(?:there (?:\w+ ){0,3})?\b(?:is|are|was|were) none\b`, `^there `, `"is not one", "is not valid"`},
@@ -104,7 +104,7 @@ func wordRules() []rule {
 // documents.
 func checkWords(m *module) []string {
 	var complaints []string
-	all := oddWordings()
+	all := clumsyWordings()
 	m.words(func(file string, line int, text string) {
 		for _, e := range wordingExceptions {
 			if e.file == file && strings.Contains(text, e.text) {

@@ -27,7 +27,7 @@ func Postgres(t T, major int) string {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := give(data); err != nil {
+	if err := chownToUser(data); err != nil {
 		t.Fatal(err)
 	}
 	run := func(name string, args ...string) *exec.Cmd {
@@ -77,7 +77,7 @@ func postgresFiles(t T, major int) (bin string, env []string) {
 			t.Fatal(err)
 		}
 	}
-	if err := give(dir); err != nil {
+	if err := chownToUser(dir); err != nil {
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "bin"), append(env, "LD_LIBRARY_PATH="+filepath.Join(dir, "lib"))

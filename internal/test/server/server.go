@@ -72,7 +72,7 @@ func start(t T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd, end: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = &p.out, &p.out
-	withUs(cmd)
+	dieWithParent(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -18,8 +18,8 @@ func asUser(cmd *exec.Cmd) {
 	}
 }
 
-// give makes a folder of a test, with all that is in it, that user's.
-func give(dir string) error {
+// chownToUser makes a folder of a test, with all that is in it, that user's.
+func chownToUser(dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -37,8 +37,8 @@ func give(dir string) error {
 	})
 }
 
-// withUs lets a server end when this process does, however that ends.
-func withUs(cmd *exec.Cmd) {
+// dieWithParent lets a server end when this process does, however that ends.
+func dieWithParent(cmd *exec.Cmd) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = new(syscall.SysProcAttr)
 	}

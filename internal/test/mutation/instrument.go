@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// switches is the file that the woven package gets besides: it holds the
+// switches is the file that the instrumented package gets besides: it holds the
 // switches, and notes the first time that each is reached.
 const switches = `
 
@@ -50,9 +50,9 @@ func mutantZero[T any](id int, v T) T {
 }
 `
 
-// weave writes the source with all mutants into dir, and the overlay that makes
+// instrument writes the source with all mutants into dir, and the overlay that makes
 // the compiler read it there.
-func (s *source) weave(dir string, all []*mutant) (overlay string, err error) {
+func (s *source) instrument(dir string, all []*mutant) (overlay string, err error) {
 	replace := make(map[string]string)
 	put := func(path string, text []byte) error {
 		to := filepath.Join(dir, filepath.Base(path))
@@ -66,7 +66,7 @@ func (s *source) weave(dir string, all []*mutant) (overlay string, err error) {
 				own = append(own, m)
 			}
 		}
-		if err := put(f.path, woven(f.text, own)); err != nil {
+		if err := put(f.path, instrumented(f.text, own)); err != nil {
 			return "", err
 		}
 	}
@@ -86,9 +86,9 @@ func (s *source) weave(dir string, all []*mutant) (overlay string, err error) {
 	return overlay, os.WriteFile(overlay, table, 0o666)
 }
 
-// woven puts the mutants into a text. Their ranges are those of a syntax tree,
+// instrumented puts the mutants into a text. Their ranges are those of a syntax tree,
 // so two either lie apart or one is inside the other. No line changes its number.
-func woven(text []byte, own []*mutant) []byte {
+func instrumented(text []byte, own []*mutant) []byte {
 	type piece struct {
 		at    int
 		open  bool

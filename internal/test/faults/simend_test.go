@@ -12,13 +12,13 @@ import (
 	"github.com/claude-agent-go/claude"
 )
 
-// closeBound is how long Close may take in a world whose process obeys.
+// closeBound is how long Close may take in a simulation whose process obeys.
 const closeBound = 30 * time.Second
 
-// finale ends the world in one of several ways and looks at what is left.
-func (w *world) finale() {
+// finish ends the simulation in one of several ways and looks at what is left.
+func (w *simulation) finish() {
 	how := [...]string{"settled", "settled", "closed", "exited", "cut", "cancelled"}[w.rng.IntN(6)]
-	w.log("finale: %s", how)
+	w.log("end: %s", how)
 	w.down = true
 	switch how {
 	case "settled":
@@ -33,7 +33,7 @@ func (w *world) finale() {
 		if w.dead {
 			break
 		}
-		w.die(w.rng.IntN(2), how == "cut")
+		w.exitCLI(w.rng.IntN(2), how == "cut")
 	case "cancelled":
 		for _, op := range w.ops {
 			op.cancel()
@@ -65,10 +65,10 @@ func (w *world) finale() {
 }
 
 // stuck reports whether nobody could read the rest, because a run still did.
-func (w *world) stuck() bool { return w.cli.delivered < w.cli.written }
+func (w *simulation) stuck() bool { return w.cli.delivered < w.cli.written }
 
 // rest reads what is left, once no run reads any more.
-func (w *world) rest() <-chan error {
+func (w *simulation) rest() <-chan error {
 	ended := make(chan error, 1)
 	go func() {
 		for w.readerBusy() {
@@ -79,7 +79,7 @@ func (w *world) rest() <-chan error {
 				ended <- err
 				return
 			}
-			w.saw(m, "")
+			w.checkMessage(m, "")
 		}
 		ended <- nil
 	}()
@@ -87,7 +87,7 @@ func (w *world) rest() <-chan error {
 }
 
 // until runs the schedule, with nothing new begun, until something is over.
-func (w *world) until(what string, over <-chan struct{}) {
+func (w *simulation) until(what string, over <-chan struct{}) {
 	begin := time.Now()
 	for {
 		synctest.Wait()
@@ -103,7 +103,7 @@ func (w *world) until(what string, over <-chan struct{}) {
 }
 
 // close closes the session, twice.
-func (w *world) close() {
+func (w *simulation) close() {
 	begin := time.Now()
 	over := make(chan struct{})
 	go func() {
@@ -123,7 +123,7 @@ func (w *world) close() {
 }
 
 // settle lets everything come to its end, with nothing new begun.
-func (w *world) settle() {
+func (w *simulation) settle() {
 	for range 5000 {
 		synctest.Wait()
 		w.releaseAll()
@@ -140,7 +140,7 @@ func (w *world) settle() {
 }
 
 // answered checks the answers: each request has one, and the right one.
-func (w *world) answered() {
+func (w *simulation) answered() {
 	if w.dead {
 		return
 	}
@@ -159,7 +159,7 @@ func (w *world) answered() {
 }
 
 // judge says what is wrong with an answer.
-func (w *world) judge(a *simAsk, got string) string {
+func (w *simulation) judge(a *simAsk, got string) string {
 	fine := a.returned && !a.late
 	failed := map[string]string{"permission": `"behavior":"deny"`, "hook": `{"continue":true}`, "mcp": `"error":{`}[a.kind]
 	if a.kind == "hook" && w.failClosed {

@@ -20,7 +20,7 @@ type Place struct {
 // does not end stays as it is.
 func MapScalars(line []byte, replace func(value []byte, at Place) []byte) []byte {
 	var out []byte
-	w := texts{replace: replace}
+	w := scalarMapper{replace: replace}
 	for {
 		begin := bytes.IndexByte(line, '"')
 		if begin < 0 {
@@ -47,8 +47,8 @@ func MapTexts(line []byte, replace func(text []byte, at Place) []byte) []byte {
 	})
 }
 
-// texts follows the brackets around texts.
-type texts struct {
+// scalarMapper follows the brackets around texts.
+type scalarMapper struct {
 	replace func(value []byte, at Place) []byte
 	open    []level
 	next    string // the member whose value comes next
@@ -62,7 +62,7 @@ type level struct {
 
 // between takes what stands between two texts, and appends it with its numbers
 // replaced.
-func (w *texts) between(out, between []byte) []byte {
+func (w *scalarMapper) between(out, between []byte) []byte {
 	for i := 0; i < len(between); i++ {
 		c := between[i]
 		if n := numberEnd(between[i:]); n > 0 {
@@ -104,7 +104,7 @@ func numberEnd(text []byte) int {
 }
 
 // member is the member whose value stands here.
-func (w *texts) member() string {
+func (w *scalarMapper) member() string {
 	if n := len(w.open); w.next == "" && n > 0 && w.open[n-1].list {
 		return w.open[n-1].member
 	}
@@ -112,7 +112,7 @@ func (w *texts) member() string {
 }
 
 // parent is the member whose object holds what stands here.
-func (w *texts) parent() string {
+func (w *scalarMapper) parent() string {
 	for i := len(w.open) - 1; i >= 0; i-- {
 		if !w.open[i].list {
 			return w.open[i].member
@@ -122,7 +122,7 @@ func (w *texts) parent() string {
 }
 
 // place says where a text stands, given what follows it.
-func (w *texts) place(text, rest []byte) Place {
+func (w *scalarMapper) place(text, rest []byte) Place {
 	at := Place{Parent: w.parent()}
 	if at.Name = bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); at.Name {
 		w.next = Text(text)

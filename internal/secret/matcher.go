@@ -2,13 +2,13 @@ package secret
 
 import "bytes"
 
-// few is how many values are looked for one after the other, which is faster
-// than a finder as long as there are not many.
-const few = 8
+// fewValues is how many values are looked for one after the other, which is faster
+// than a matcher as long as there are not many.
+const fewValues = 8
 
-// finder finds any of many values in a text, in one walk whatever their number
+// matcher finds any of many values in a text, in one walk whatever their number
 // (the automaton of Aho and Corasick). A recording may name thousands.
-type finder struct {
+type matcher struct {
 	root  [256]int32 // nodes of one byte
 	nodes []node     // the first is the root
 }
@@ -22,8 +22,8 @@ type node struct {
 	last           byte
 }
 
-func newFinder(values [][]byte) *finder {
-	f := &finder{nodes: make([]node, 1)}
+func newMatcher(values [][]byte) *matcher {
+	f := &matcher{nodes: make([]node, 1)}
 	for _, value := range values {
 		f.insert(value)
 	}
@@ -47,7 +47,7 @@ func newFinder(values [][]byte) *finder {
 	return f
 }
 
-func (f *finder) insert(value []byte) {
+func (f *matcher) insert(value []byte) {
 	at := int32(0)
 	for i, b := range value {
 		next := f.child(at, b)
@@ -67,7 +67,7 @@ func (f *finder) insert(value []byte) {
 }
 
 // child is the node that follows by a byte, 0 if there is none.
-func (f *finder) child(at int32, b byte) int32 {
+func (f *matcher) child(at int32, b byte) int32 {
 	if at == 0 {
 		return f.root[b]
 	}
@@ -80,7 +80,7 @@ func (f *finder) child(at int32, b byte) int32 {
 
 // step is the longest beginning that what was read so far ends with, after one
 // more byte.
-func (f *finder) step(at int32, b byte) int32 {
+func (f *matcher) step(at int32, b byte) int32 {
 	for {
 		if next := f.child(at, b); next != 0 {
 			return next
@@ -94,7 +94,7 @@ func (f *finder) step(at int32, b byte) int32 {
 
 // spans returns where values stand in text: for each end the longest, which
 // covers the others.
-func (f *finder) spans(text []byte) []span {
+func (f *matcher) spans(text []byte) []span {
 	var all []span
 	at := int32(0)
 	for i, b := range text {
@@ -111,8 +111,8 @@ func (s *Set) valueSpans(text []byte) []span {
 	if s == nil || len(text) == 0 {
 		return nil
 	}
-	if len(s.values) > few {
-		return s.find().spans(text)
+	if len(s.values) > fewValues {
+		return s.valueMatcher().spans(text)
 	}
 	var all []span
 	for _, value := range s.values {
@@ -128,13 +128,13 @@ func (s *Set) valueSpans(text []byte) []span {
 	return all
 }
 
-// find returns the finder of the values. It is made when it is first needed;
+// valueMatcher returns the matcher of the values. It is made when it is first needed;
 // two that are made at once are the same.
-func (s *Set) find() *finder {
-	if f := s.finder.Load(); f != nil {
+func (s *Set) valueMatcher() *matcher {
+	if f := s.matcher.Load(); f != nil {
 		return f
 	}
-	f := newFinder(s.values)
-	s.finder.Store(f)
+	f := newMatcher(s.values)
+	s.matcher.Store(f)
 	return f
 }

@@ -14,16 +14,16 @@ func isKeyByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
 }
 
-// form is how a kind of secret looks. A text without the needle has none, which
+// pattern is how a kind of secret looks. A text without the needle has none, which
 // is cheap to see. The last group of the expression is the secret.
-type form struct {
+type pattern struct {
 	needle string
-	shape  *regexp.Regexp
+	expr   *regexp.Regexp
 }
 
-// knownForms are the kinds whose form says enough. "Bearer authentication" is not
+// patterns are the kinds whose form says enough. "Bearer authentication" is not
 // a secret: what takes the place of one has no digits and is short.
-var knownForms = [...]form{
+var patterns = [...]pattern{
 	{"earer ", regexp.MustCompile(`(?i)\bbearer +([\w.~+/=-]{24,}|[a-z.~+/=-]{7,}[0-9][\w.~+/=-]*|[a-z.~+/=-]{0,6}[0-9][\w.~+/=-]{4,})`)},
 	{"uthorization", regexp.MustCompile(`(?i)authorization["']?\s*[:=]\s*["']?(?:basic|token|digest) +([\w.~+/=-]{8,})`)},
 	{"gh", regexp.MustCompile(`\b(gh[pousr]_\w{20,}|github_pat_\w{20,})`)},
@@ -44,7 +44,7 @@ var quotedMember = regexp.MustCompile(`["']([A-Za-z_][\w-]*)\\*["']\s*:\s*\\*["'
 
 // memberSpans returns the values of members with secret names.
 func memberSpans(text []byte) []span {
-	if plain(text) || bytes.IndexByte(text, ':') < 0 {
+	if cannotMatch(text) || bytes.IndexByte(text, ':') < 0 {
 		return nil
 	}
 	var all []span
@@ -59,14 +59,14 @@ func memberSpans(text []byte) []span {
 	return all
 }
 
-// plain reports whether a text is too plain for any form, as most are: names.
-func plain(text []byte) bool {
+// cannotMatch reports whether a text is too plain for any form, as most are: names.
+func cannotMatch(text []byte) bool {
 	return len(text) < len(keyPrefix) || len(text) < 24 && !bytes.ContainsAny(text, "-=: 0123456789")
 }
 
-// shapeSpans returns the secrets that are known by how they look.
-func shapeSpans(text []byte) []span {
-	if plain(text) {
+// patternSpans returns the secrets that are known by how they look.
+func patternSpans(text []byte) []span {
+	if cannotMatch(text) {
 		return nil
 	}
 	var all []span
@@ -82,11 +82,11 @@ func shapeSpans(text []byte) []span {
 		all = append(all, span{from + i, end})
 		from = end
 	}
-	for _, f := range knownForms {
+	for _, f := range patterns {
 		if !bytes.Contains(text, []byte(f.needle)) {
 			continue
 		}
-		for _, m := range f.shape.FindAllSubmatchIndex(text, -1) {
+		for _, m := range f.expr.FindAllSubmatchIndex(text, -1) {
 			all = append(all, span{m[len(m)-2], m[len(m)-1]})
 		}
 	}

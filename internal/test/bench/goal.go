@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// promise is something that the project says about itself.
-type promise struct {
+// goal is something that the project says about itself.
+type goal struct {
 	text string
-	// kept looks at the rows, by the beginning of their name, and says what
+	// met looks at the rows, by the beginning of their name, and says what
 	// was measured; "" if it was not.
-	kept func(find func(name string) row) (got string, ok bool)
+	met func(find func(name string) row) (got string, ok bool)
 }
 
-// verdict is a promise that was looked at.
+// verdict is a goal and what was measured.
 type verdict struct {
 	text, got string
 	ok        bool
@@ -30,9 +30,9 @@ func (v verdict) word() string {
 	return "**not met**"
 }
 
-// faster promises a ratio of the TypeScript SDK's time and ours.
-func faster(text, name string, least float64) promise {
-	return promise{text, func(find func(string) row) (string, bool) {
+// faster is a goal for the ratio of the TypeScript SDK's time and ours.
+func faster(text, name string, least float64) goal {
+	return goal{text, func(find func(string) row) (string, bool) {
 		r := ratio(find(name).TS, find(name).Ours)
 		if r == nil {
 			return "", false
@@ -41,9 +41,9 @@ func faster(text, name string, least float64) promise {
 	}}
 }
 
-// near promises a ratio of our time and the limit's.
-func near(text, name string, most float64) promise {
-	return promise{text, func(find func(string) row) (string, bool) {
+// nearLimit is a goal for the ratio of our time and the limit's.
+func nearLimit(text, name string, most float64) goal {
+	return goal{text, func(find func(string) row) (string, bool) {
 		r := ratio(find(name).Ours, find(name).Limit)
 		if r == nil {
 			return "", false
@@ -52,9 +52,9 @@ func near(text, name string, most float64) promise {
 	}}
 }
 
-// below promises a quantity.
-func below(text, name, unit string, of func(row) *float64, most float64) promise {
-	return promise{text, func(find func(string) row) (string, bool) {
+// below is a goal for a quantity.
+func below(text, name, unit string, of func(row) *float64, most float64) goal {
+	return goal{text, func(find func(string) row) (string, bool) {
 		v := of(find(name))
 		if v == nil {
 			return "", false
@@ -63,16 +63,16 @@ func below(text, name, unit string, of func(row) *float64, most float64) promise
 	}}
 }
 
-// sessionPromises are about live sessions.
-func sessionPromises() []promise {
+// sessionGoals are about live sessions.
+func sessionGoals() []goal {
 	value := func(r row) *float64 { return r.Ours }
-	return []promise{
+	return []goal{
 		faster("small deltas at least 3× as fast as the TypeScript SDK", "small delta, 250 B (limit: split)", 3),
 		below("and fewer than 6 allocations", "small delta, 250 B (limit: split)", "", func(r row) *float64 { return r.Allocs }, 5.99),
 		faster("assistant messages of 2 KB, blocks decoded, at least 2×", "assistant message", 2),
 		faster("tool results of 10 MB at least 1×", "tool result, 10 MB", 1),
-		near("permission round trip at most 1.6× the raw pipe, median", "permission round trip (limit: echo), median", 1.6),
-		near("hook round trip at most 1.6× the raw pipe, median", "hook round trip (limit: echo), median", 1.6),
+		nearLimit("permission round trip at most 1.6× the raw pipe, median", "permission round trip (limit: echo), median", 1.6),
+		nearLimit("hook round trip at most 1.6× the raw pipe, median", "hook round trip (limit: echo), median", 1.6),
 		faster("MCP tool call faster than the TypeScript SDK, median", "MCP tool call round trip (limit: echo), median", 1),
 		below("idle session in process under 64 KiB", "idle session in process, bytes", "bytes", value, 64<<10),
 		below("and at most 4 goroutines", "idle session in process, goroutines", "", value, 4),
@@ -82,67 +82,67 @@ func sessionPromises() []promise {
 			}
 			return "none lost", true // a loss ends the run with an error
 		}},
-		{"cost of a message flat from 10³ to 10⁶ messages", flat},
+		{"cost of a message flat from 10³ to 10⁶ messages", checkGrowth},
 	}
 }
 
-// historyPromises are about sessions on disk.
-func historyPromises() []promise {
+// historyGoals are about sessions on disk.
+func historyGoals() []goal {
 	list := fmt.Sprintf("list %d sessions", listedSessions)
 	read := "read a transcript of"
 	value := func(r row) *float64 { return r.Ours }
-	return []promise{
+	return []goal{
 		faster(fmt.Sprintf("listing %d sessions of %d KB at least 20× as fast as the TypeScript SDK", listedSessions, listedBytes/1000), list, 20),
 		below("and under 32 MiB", list+" of 145 KB, peak memory", "bytes", value, 32<<20),
 		flatMemory("and flat in memory from a tenth of them", list+" of 145 KB"),
 		faster(fmt.Sprintf("reading a transcript of %d MB at least 3×", readBytes/1_000_000), read, 3),
-		{fmt.Sprintf("and ten times the transcript needs less than %.1f of the difference in memory", leanest), lean},
+		{fmt.Sprintf("and ten times the transcript needs less than %.1f of the difference in memory", maxMemoryShare), checkMemoryShare},
 	}
 }
 
-// swell is by how much the memory of a process may grow with ten times the
+// maxMemoryGrowth is by how much the memory of a process may grow with ten times the
 // sessions: their names and times, and what the runtime rounds up to.
-const swell = 1.5
+const maxMemoryGrowth = 1.5
 
-func flatMemory(text, name string) promise {
-	return promise{text, func(find func(string) row) (string, bool) {
+func flatMemory(text, name string) goal {
+	return goal{text, func(find func(string) row) (string, bool) {
 		r := ratio(find(name+", peak memory").Ours, find(name+" but a tenth").Ours)
 		if r == nil {
 			return "", false
 		}
-		return times(r), *r <= swell
+		return times(r), *r <= maxMemoryGrowth
 	}}
 }
 
-// leanest is how much of a transcript may be in memory when it is read: some
+// maxMemoryShare is how much of a transcript may be in memory when it is read: some
 // hundred bytes about each message, and what the collector has not yet taken.
-const leanest = 0.5
+const maxMemoryShare = 0.5
 
-func lean(find func(string) row) (string, bool) {
+func checkMemoryShare(find func(string) row) (string, bool) {
 	const name = "read a transcript of 50 MB"
 	large, small := find(name+", peak memory").Ours, find(name+" but a tenth").Ours
 	if large == nil || small == nil {
 		return "", false
 	}
 	share := (*large - *small) / (readBytes * 0.9)
-	return fmt.Sprintf("%.2f", share), share < leanest
+	return fmt.Sprintf("%.2f", share), share < maxMemoryShare
 }
 
-// steep is by how much the cost of a message may seem to grow: what is noise
+// maxGrowth is by how much the cost of a message may seem to grow: what is noise
 // on a busy machine. Work that grew with the session would show as a multiple.
-const steep = 1.25
+const maxGrowth = 1.25
 
-func flat(find func(string) row) (string, bool) {
+func checkGrowth(find func(string) row) (string, bool) {
 	small, large := find("small delta in a turn of 1000,").Ours, find("small delta in a turn of 1000000,").Ours
 	r := ratio(large, small)
 	if r == nil {
 		return "", false
 	}
-	return times(r), *r <= steep
+	return times(r), *r <= maxGrowth
 }
 
-// judge looks at promises.
-func judge(promises []promise, rows []row) []verdict {
+// judge looks at goals.
+func judge(goals []goal, rows []row) []verdict {
 	find := func(name string) row {
 		for _, r := range rows {
 			if strings.HasPrefix(r.Case, name) {
@@ -152,15 +152,15 @@ func judge(promises []promise, rows []row) []verdict {
 		return row{}
 	}
 	var all []verdict
-	for _, p := range promises {
-		got, ok := p.kept(find)
+	for _, p := range goals {
+		got, ok := p.met(find)
 		all = append(all, verdict{p.text, got, ok})
 	}
 	return all
 }
 
-// broken reports whether a promise was measured and does not hold.
-func broken(verdicts []verdict) bool {
+// anyMissed reports whether a goal was measured and missed.
+func anyMissed(verdicts []verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v verdict) bool { return v.got != "" && !v.ok })
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lane is a client of the fake CLI: an SDK, or a limit.
-type lane interface {
+// client is a client of the fake CLI: an SDK, or a limit.
+type client interface {
 	// round asks for a round and waits for its result.
 	round(ctx context.Context, prompt string) (sample, error)
 	// start starts another CLI, waits for the first message of a turn, and

@@ -6,7 +6,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-func TestStrict(t *testing.T) {
+func TestNameCheck(t *testing.T) {
 	for line, want := range map[string]bool{
 		`{"type":"a","subtype":"b","request_id":"c","request":{},"response":{}}`: true,
 		`{"type":"a","x":{"Type":"b","type":"c","type":"d"}}`:                    true,
@@ -25,7 +25,7 @@ func TestStrict(t *testing.T) {
 		`["type"]`:                             false,
 		``:                                     false,
 	} {
-		if err := jsonx.Envelope().Check([]byte(line)); (err == nil) != want {
+		if err := jsonx.EnvelopeNames().Check([]byte(line)); (err == nil) != want {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

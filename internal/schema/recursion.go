@@ -12,10 +12,10 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// checkEnd refuses a schema that applies itself to the same value again, such
+// checkRecursion refuses a schema that applies itself to the same value again, such
 // as {"anyOf":[{"$ref":"#"}]}. Checking a value against it would never end, and
 // a stack that overflows ends the whole program.
-func checkEnd(root *jsonschema.Schema) error {
+func checkRecursion(root *jsonschema.Schema) error {
 	d := newDocument(root)
 	const visiting, done = 1, 2
 	state := make(map[*jsonschema.Schema]int)
@@ -28,7 +28,7 @@ func checkEnd(root *jsonschema.Schema) error {
 			return nil
 		}
 		state[s] = visiting
-		for _, next := range d.sameValue(s) {
+		for _, next := range d.inPlaceSchemas(s) {
 			if err := visit(next); err != nil {
 				return err
 			}
@@ -66,13 +66,13 @@ func newDocument(root *jsonschema.Schema) *document {
 		byURI:   make(map[string]*jsonschema.Schema),
 		dynamic: make(map[string][]*jsonschema.Schema),
 	}
-	d.enter(root, "", "", new(url.URL))
+	d.add(root, "", "", new(url.URL))
 	return d
 }
 
-// enter notes a schema and what is in it. Inside is its path from the nearest
+// add notes a schema and what is in it. Inside is its path from the nearest
 // schema around it that has an id.
-func (d *document) enter(s *jsonschema.Schema, path, inside string, base *url.URL) {
+func (d *document) add(s *jsonschema.Schema, path, inside string, base *url.URL) {
 	if s == nil {
 		return
 	}
@@ -89,8 +89,8 @@ func (d *document) enter(s *jsonschema.Schema, path, inside string, base *url.UR
 	if s.DynamicAnchor != "" {
 		d.dynamic[s.DynamicAnchor] = append(d.dynamic[s.DynamicAnchor], s)
 	}
-	for step, inner := range parts(s) {
-		d.enter(inner, path+step, inside+step, base)
+	for step, inner := range subschemas(s) {
+		d.add(inner, path+step, inside+step, base)
 	}
 }
 
@@ -101,9 +101,9 @@ func address(base *url.URL, fragment string) string {
 	return whole.String() + "#" + fragment
 }
 
-// sameValue returns the schemas that are applied to the value of s itself, not
+// inPlaceSchemas returns the schemas that are applied to the value of s itself, not
 // to something in it.
-func (d *document) sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
+func (d *document) inPlaceSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	next := slices.Concat(s.AllOf, s.AnyOf, s.OneOf, []*jsonschema.Schema{s.Not, s.If, s.Then, s.Else},
 		slices.Collect(maps.Values(s.DependentSchemas)), slices.Collect(maps.Values(s.DependencySchemas)))
 	for _, ref := range []string{s.Ref, s.DynamicRef} {
@@ -120,8 +120,8 @@ func (d *document) sameValue(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.DeleteFunc(next, func(s *jsonschema.Schema) bool { return s == nil })
 }
 
-// parts yields the schemas directly inside of one, with the step to them.
-func parts(s *jsonschema.Schema) map[string]*jsonschema.Schema {
+// subschemas yields the schemas directly inside of one, with the step to them.
+func subschemas(s *jsonschema.Schema) map[string]*jsonschema.Schema {
 	all := make(map[string]*jsonschema.Schema)
 	v := reflect.ValueOf(s).Elem()
 	for i := range v.NumField() {

@@ -12,28 +12,28 @@ var (
 	bodyNames     = []string{"subtype"}
 )
 
-// Strict watches over the names of an object. Some of them may occur once, in
+// NameCheck watches over the names of an object. Some of them may occur once, in
 // their own spelling only: an object that two readers could take for two things
 // is refused.
-type Strict struct {
+type NameCheck struct {
 	names []string
 	seen  uint8
 }
 
-// StrictNames returns a Strict for up to eight names in lower case. It keeps
+// CheckNames returns a NameCheck for up to eight names in lower case. It keeps
 // the list.
-func StrictNames(names []string) Strict { return Strict{names: names} }
+func CheckNames(names []string) NameCheck { return NameCheck{names: names} }
 
-// Envelope returns the Strict of a frame.
-func Envelope() Strict { return StrictNames(envelopeNames) }
+// EnvelopeNames returns the NameCheck of a frame.
+func EnvelopeNames() NameCheck { return CheckNames(envelopeNames) }
 
-// Body returns the Strict of a request's body.
-func Body() Strict { return StrictNames(bodyNames) }
+// BodyNames returns the NameCheck of a request's body.
+func BodyNames() NameCheck { return CheckNames(bodyNames) }
 
-// Note takes the next name of the object. It refuses one of the names that was
+// Add takes the next name of the object. It refuses one of the names that was
 // seen before, and what differs from one in case only. The long s and the Kelvin
 // sign count as cases of s and k: there are readers that take them so.
-func (s *Strict) Note(name []byte) error {
+func (s *NameCheck) Add(name []byte) error {
 	if len(name) == 0 {
 		return nil
 	}
@@ -54,14 +54,14 @@ func (s *Strict) Note(name []byte) error {
 }
 
 // Check takes all names of an object. What is not an object is also refused.
-func (s Strict) Check(object []byte) error {
+func (s NameCheck) Check(object []byte) error {
 	m, err := Walk(object)
 	for err == nil {
 		var name []byte
 		if name, _, err = m.Next(); name == nil {
 			break
 		}
-		err = s.Note(name)
+		err = s.Add(name)
 	}
 	return err
 }

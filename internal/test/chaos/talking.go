@@ -16,22 +16,22 @@ import (
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
-// talker is a CLI in this process: a prompt that is a number is answered with
+// talkingCLI is a CLI in this process: a prompt that is a number is answered with
 // so many messages.
-type talker struct{}
+type talkingCLI struct{}
 
-// talkerConn is the SDK's end of one.
-type talkerConn struct {
+// talkingConn is the SDK's end of one.
+type talkingConn struct {
 	io.Reader
 	io.WriteCloser
 	stop func()
 	done chan struct{}
 }
 
-func (talker) Start(context.Context, *claude.Launch) (claude.Conn, error) {
+func (talkingCLI) Start(context.Context, *claude.Launch) (claude.Conn, error) {
 	fromSDK, toCLI := io.Pipe()
 	fromCLI, toSDK := io.Pipe()
-	c := &talkerConn{
+	c := &talkingConn{
 		Reader: fromCLI, WriteCloser: toCLI, done: make(chan struct{}),
 		stop: sync.OnceFunc(func() { fromSDK.Close(); toSDK.Close() }),
 	}
@@ -43,9 +43,9 @@ func (talker) Start(context.Context, *claude.Launch) (claude.Conn, error) {
 	return c, nil
 }
 
-func (c *talkerConn) CloseWrite() error { return c.WriteCloser.Close() }
-func (c *talkerConn) Stop() error       { c.stop(); <-c.done; return nil }
-func (c *talkerConn) Wait() error       { <-c.done; return nil }
+func (c *talkingConn) CloseWrite() error { return c.WriteCloser.Close() }
+func (c *talkingConn) Stop() error       { c.stop(); <-c.done; return nil }
+func (c *talkingConn) Wait() error       { <-c.done; return nil }
 
 // talk answers until its input ends. What it cannot write nobody misses.
 func talk(in *ndjson.Reader, out *bufio.Writer) {

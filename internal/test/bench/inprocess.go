@@ -22,18 +22,18 @@ const (
 	manyCallbacks = 10
 )
 
-// inside is a Transport without a process and without goroutines: what the
+// inProcessCLI is a Transport without a process and without goroutines: what the
 // session writes is answered within Write, into a buffer that Read empties. So
 // what is counted belongs to the session.
-type inside struct{}
+type inProcessCLI struct{}
 
-func (inside) Start(context.Context, *claude.Launch) (claude.Conn, error) {
-	c := &insideConn{ended: make(chan struct{})}
+func (inProcessCLI) Start(context.Context, *claude.Launch) (claude.Conn, error) {
+	c := &inProcessConn{ended: make(chan struct{})}
 	c.ready.L = &c.mu
 	return c, nil
 }
 
-type insideConn struct {
+type inProcessConn struct {
 	mu      sync.Mutex
 	ready   sync.Cond
 	out     []byte
@@ -43,7 +43,7 @@ type insideConn struct {
 	ended   chan struct{}
 }
 
-func (c *insideConn) Read(p []byte) (int, error) {
+func (c *inProcessConn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for len(c.out) == 0 {
@@ -59,7 +59,7 @@ func (c *insideConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-func (c *insideConn) Write(line []byte) (int, error) {
+func (c *inProcessConn) Write(line []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -90,7 +90,7 @@ func field(line []byte, name string) string {
 	return string(value)
 }
 
-func (c *insideConn) CloseWrite() error {
+func (c *inProcessConn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.over {
@@ -101,25 +101,25 @@ func (c *insideConn) CloseWrite() error {
 	return nil
 }
 
-func (c *insideConn) Stop() error { return c.CloseWrite() }
+func (c *inProcessConn) Stop() error { return c.CloseWrite() }
 
-func (c *insideConn) Wait() error {
+func (c *inProcessConn) Wait() error {
 	<-c.ended
 	return nil
 }
 
-// crowd is a number of sessions in this process.
-type crowd []*claude.Session
+// sessions is a number of sessions in this process.
+type sessions []*claude.Session
 
-func gather(ctx context.Context, n int) (crowd, error) {
+func openSessions(ctx context.Context, n int) (sessions, error) {
 	opts := &claude.Options{
 		PartialMessages: true,
-		Transport:       inside{},
+		Transport:       inProcessCLI{},
 		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
 			return permission.Allow(), nil
 		},
 	}
-	all := make(crowd, 0, n)
+	all := make(sessions, 0, n)
 	for range n {
 		s, err := claude.Connect(ctx, opts)
 		if err != nil {
@@ -130,7 +130,7 @@ func gather(ctx context.Context, n int) (crowd, error) {
 	return all, nil
 }
 
-func (all crowd) close() error {
+func (all sessions) close() error {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, s := range all {
@@ -143,7 +143,7 @@ func (all crowd) close() error {
 // run lets every session have a turn, all at once, and fails if one of them
 // has lost something. The result of a turn comes only when all of its
 // callbacks were answered.
-func (all crowd) run(ctx context.Context) (time.Duration, error) {
+func (all sessions) run(ctx context.Context) (time.Duration, error) {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	begin := time.Now()
@@ -170,10 +170,10 @@ func turn(ctx context.Context, s *claude.Session) error {
 	return nil
 }
 
-// footprint is what a session costs that waits for its next prompt.
-func footprint(ctx context.Context, n int) (bytes, goroutines float64, err error) {
+// memoryPerSession is what a session costs that waits for its next prompt.
+func memoryPerSession(ctx context.Context, n int) (bytes, goroutines float64, err error) {
 	before, goroutinesBefore := usage()
-	all, err := gather(ctx, n)
+	all, err := openSessions(ctx, n)
 	if err != nil {
 		return 0, 0, err
 	}

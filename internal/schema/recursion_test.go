@@ -33,13 +33,13 @@ func TestSchemasWithoutEnd(t *testing.T) {
 	}
 }
 
-// turning describes itself by itself.
-type turning struct{}
+// endlessRef describes itself by itself.
+type endlessRef struct{}
 
-func (turning) JSONSchema() json.RawMessage { return json.RawMessage(`{"anyOf":[{"$ref":"#"}]}`) }
+func (endlessRef) JSONSchema() json.RawMessage { return json.RawMessage(`{"anyOf":[{"$ref":"#"}]}`) }
 
 func TestTypeWithoutEnd(t *testing.T) {
-	for _, typ := range []reflect.Type{reflect.TypeFor[turning](), reflect.TypeFor[struct{ T turning }]()} {
+	for _, typ := range []reflect.Type{reflect.TypeFor[endlessRef](), reflect.TypeFor[struct{ T endlessRef }]()} {
 		if _, err := For(typ); err == nil || !strings.Contains(err.Error(), "without end") {
 			t.Errorf("%v: %v", typ, err)
 		}
