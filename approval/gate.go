@@ -78,6 +78,7 @@ type Gate struct {
 	park     sync.Once
 	mu       sync.Mutex
 	session  *claude.Session
+	cwd      string        // of the CLI, as the last hook said
 	deferred string        // the id of the call that was deferred
 	waiting  int           // calls that wait for a person
 	none     chan struct{} // closed when none waits any longer; nil if nobody looks
@@ -92,7 +93,8 @@ func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate
 // Install adds the gate to the options of a session: a hook before every tool,
 // which blocks if it fails, hooks that notice how calls end, and a permission
 // callback unless there is one, because without it the CLI has neither
-// AskUserQuestion nor ExitPlanMode. It returns a [*claude.OptionError] for
+// AskUserQuestion nor ExitPlanMode. Unless OnElicitation is set, questions of
+// MCP servers come to the inbox too; see [Questions.Elicitations]. It returns a [*claude.OptionError] for
 // options under which the hooks would not be asked.
 func (g *Gate) Install(o *claude.Options) error {
 	for _, settings := range []map[string]any{o.Settings, o.ManagedSettings} {
@@ -104,11 +106,15 @@ func (g *Gate) Install(o *claude.Options) error {
 	// The first hook sees the call first; a later one cannot undo a denial.
 	o.Hooks = append([]hook.Hook{before}, o.Hooks...)
 	o.Hooks = append(o.Hooks, hook.PostToolUse("", g.ran), hook.PostToolUseFailure("", g.failed))
+	own := false
 	if o.CanUseTool == nil {
-		o.CanUseTool = g.permit
-		if o.Timeouts.Callback >= 0 && o.Timeouts.Callback < g.opts.patience()+margin {
-			o.Timeouts.Callback = g.opts.patience() + margin
-		}
+		o.CanUseTool, own = g.permit, true
+	}
+	if o.OnElicitation == nil {
+		o.OnElicitation, own = g.elicit, true
+	}
+	if own && o.Timeouts.Callback >= 0 && o.Timeouts.Callback < g.opts.patience()+margin {
+		o.Timeouts.Callback = g.opts.patience() + margin
 	}
 	return nil
 }
@@ -192,8 +198,9 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	if !needed {
 		return nil, nil
 	}
-	q := g.question(in.ToolName, in.ToolUseID, in.ToolInput, in.AgentID)
+	q := g.question(in.ToolName, in.ToolUseID, in.ToolInput, in.AgentID, g.at(in.Cwd))
 	q.Prompt, q.Reason = in.PromptID, reason
+	q.Suggestions = q.suggest(ctx, nil)
 	q.Repeatable = g.opts.Repeatable != nil && g.opts.Repeatable(in)
 	if in.ToolName == planTool {
 		q.Plan, q.PlanPath = newestPlan(in.TranscriptPath)
@@ -229,8 +236,9 @@ func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.De
 	if g.closed(r.ToolUseID) {
 		return permission.Deny(anotherWaits), nil
 	}
-	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID)
+	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID, g.at(r.Cwd))
 	q.Reason = r.Reason
+	q.Suggestions = q.suggest(ctx, r.Suggestions)
 	d, err := g.ask(ctx, q, false)
 	if err == nil && d.Behavior() == permission.BehaviorAllow {
 		if input, changed := d.Input(); changed {
@@ -240,11 +248,22 @@ func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.De
 	return d, err
 }
 
-func (g *Gate) question(tool, toolUseID string, input []byte, agent string) Question {
+func (g *Gate) question(tool, toolUseID string, input []byte, agent, cwd string) Question {
 	return Question{
 		Conversation: g.conversation, Tool: tool, ToolUseID: toolUseID, Input: input, Agent: agent,
-		Deciders: g.opts.Deciders, Lifetime: g.opts.Lifetime,
+		Cwd: cwd, Diff: diffOf(cwd, tool, input), Deciders: g.opts.Deciders, Lifetime: g.opts.Lifetime,
 	}
+}
+
+// at notes where the CLI works, and returns it. Only hooks say so; each call
+// passes one before its permission is asked for.
+func (g *Gate) at(cwd string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if cwd != "" {
+		g.cwd = cwd
+	}
+	return g.cwd
 }
 
 // closed reports whether another call was deferred: then no call may run before
@@ -262,8 +281,14 @@ var errDeferred = errors.New("deferred")
 func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	g.enter()
 	defer g.exit()
-	q, err := g.inbox.Ask(ctx, q, g.fence)
+	if q.HoldsProcess = !deferrable; q.HoldsProcess && (q.Lifetime == 0 || q.Lifetime > g.opts.patience()) {
+		q.Lifetime = g.opts.patience() // nobody can decide after that
+	}
+	answer, err := g.inbox.ruled(ctx, &q)
 	if err != nil {
+		return permission.Decision{}, err
+	}
+	if q, err = g.inbox.ask(ctx, q, answer, g.fence); err != nil {
 		return permission.Decision{}, err
 	}
 	patience := time.NewTimer(g.opts.patience())
@@ -276,10 +301,19 @@ func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission
 			return v.Decision, nil
 		}
 		if ctx.Err() != nil {
-			return permission.Decision{}, g.leave(ctx, q.ID)
+			return permission.Decision{}, g.leave(ctx, q)
 		}
 		if err != nil {
 			return permission.Decision{}, err
+		}
+		// The answer to another question may have made a rule for this one.
+		if answer, err := g.inbox.ruled(ctx, &q); err != nil {
+			return permission.Decision{}, err
+		} else if answer != nil {
+			if err := g.inbox.decideByRule(ctx, q.ID, *answer, g.fence); err != nil {
+				return permission.Decision{}, err
+			}
+			continue
 		}
 		if over {
 			return g.giveUp(ctx, q, deferrable)
@@ -349,17 +383,17 @@ func (g *Gate) undefer() {
 	g.deferred = ""
 }
 
-// leave ends the wait for a call that the CLI waits for no longer. Only if the
-// CLI withdrew it does nobody need the question anymore; after a crash or a
-// Close the call may be asked about again.
-func (g *Gate) leave(ctx context.Context, id string) error {
+// leave ends the wait for a call that the CLI waits for no longer. If the CLI
+// withdrew it, nobody needs the question anymore. After a crash or a Close the
+// call may be asked about again, unless it cannot be deferred.
+func (g *Gate) leave(ctx context.Context, q Question) error {
 	cause := context.Cause(ctx)
-	if !errors.Is(cause, peer.ErrCancelled) {
+	if !errors.Is(cause, peer.ErrCancelled) && !q.HoldsProcess {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	return errors.Join(cause, g.inbox.Withdraw(ctx, id, Withdrawn, "", g.fence))
+	return errors.Join(cause, g.inbox.Withdraw(ctx, q.ID, Withdrawn, "", g.fence))
 }
 
 // ran is the hook after a call that ran.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -66,6 +65,12 @@ func On(r store.Records, project string) *Questions {
 // predecessor asked. If that question has another input, Ask returns
 // [ErrChanged]. With a fence, Ask is refused in the same cases as an append.
 func (qs *Questions) Ask(ctx context.Context, q Question, f store.Fence) (Question, error) {
+	return qs.ask(ctx, q, nil, f)
+}
+
+// ask puts a question into the inbox. With an answer it is decided from the
+// start, and nobody is bothered.
+func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fence) (Question, error) {
 	if err := q.check(); err != nil {
 		return Question{}, err
 	}
@@ -79,6 +84,9 @@ func (qs *Questions) Ask(ctx context.Context, q Question, f store.Fence) (Questi
 		q.Deadline = now.Add(q.Lifetime)
 	}
 	q.Answer, q.Outcome, q.Ended, q.Successor = nil, "", time.Time{}, ""
+	if a != nil {
+		q.take(*a, now)
+	}
 	value, err := q.encode()
 	if err != nil {
 		return Question{}, err
@@ -170,10 +178,27 @@ func (qs *Questions) Decide(ctx context.Context, id string, a Answer) (Question,
 		case q.State != Open:
 			return &StateError{ID: id, State: q.State, Want: Decided}
 		}
-		a.At = now
-		q.State, q.Answer = Decided, &a
+		q.take(a, now)
 		return nil
 	})
+}
+
+// take takes an answer.
+func (q *Question) take(a Answer, now time.Time) {
+	a.At = now
+	q.State, q.Answer = Decided, &a
+}
+
+// decideByRule decides an open question as a rule says.
+func (qs *Questions) decideByRule(ctx context.Context, id string, a Answer, f store.Fence) error {
+	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
+		if q.State != Open {
+			return errUnchanged
+		}
+		q.take(a, now)
+		return nil
+	})
+	return err
 }
 
 func (a *Answer) check() error {
@@ -183,9 +208,10 @@ func (a *Answer) check() error {
 	case a.Decision.Behavior() == "":
 		return fmt.Errorf("%w: the answer neither allows nor denies", ErrInvalid)
 	}
+	a.Rule = "" // a person decides
 	for _, rule := range a.Always {
-		if _, err := permission.ParseRule(rule); err != nil {
-			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		if err := checkRule(rule, a.Decision.Behavior()); err != nil {
+			return err
 		}
 	}
 	// The record must hold the decision, and a changed input must be an object.

@@ -27,17 +27,29 @@ type Question struct {
 	Input     json.RawMessage `json:"input"`
 	// Digest identifies the input; see [Digest]. Ask sets it.
 	Digest string `json:"digest"`
+	// Cwd is the working directory of the CLI, if known.
+	Cwd string `json:"cwd,omitzero"`
 	// Agent is the id of the subagent that made the call; empty for the main
 	// thread. A subagent's call cannot be deferred: its process waits.
 	Agent string `json:"agent,omitzero"`
+	// HoldsProcess reports that the call cannot be deferred: a process waits
+	// for the decision, and the question ends when it has waited for long
+	// enough. So it is with calls of subagents, with questions of MCP servers
+	// and with calls that only the CLI's own rules put before a person. All
+	// others, even AskUserQuestion and ExitPlanMode, need no process.
+	HoldsProcess bool `json:"holdsProcess,omitzero"`
 	// Repeatable allows the call to run again if it is not known whether it
 	// ran before.
 	Repeatable bool `json:"repeatable,omitzero"`
 
 	// Reason says why a person is asked.
 	Reason string `json:"reason,omitzero"`
-	// Diff shows what an edit would change.
+	// Diff shows what an edit would change in the file as it was when the
+	// question was asked: a unified diff, cut if it is very long.
 	Diff string `json:"diff,omitzero"`
+	// Suggestions are rules under which calls like this one would not be asked
+	// about again, for [Answer.Always]. The first are the narrowest.
+	Suggestions []string `json:"suggestions,omitempty"`
 	// Plan is the text of the plan to approve, and PlanPath its file.
 	Plan     string `json:"plan,omitzero"`
 	PlanPath string `json:"planPath,omitzero"`
@@ -77,9 +89,15 @@ type Answer struct {
 	By string `json:"by"`
 	// Digest is the digest of the input that was shown to them.
 	Digest string `json:"digest"`
-	// Always are rules, such as "Bash(go test:*)", that the conversation
-	// should allow from now on without asking.
+	// Always are rules, such as "Bash(go test:*)", that become rules of the
+	// conversation: calls that fit them are decided in the same way from now
+	// on, without asking. A rule that denies wins. One that allows must be
+	// narrow: it cannot be about all commands, all files or several tools. The
+	// syntax is that of Rules in package permission/policy.
 	Always []string `json:"always,omitempty"`
+	// Rule is the rule of the conversation that gave this answer, if it was
+	// not a person. By is then who made the rule.
+	Rule string `json:"rule,omitzero"`
 	// At is when the inbox took the decision, by the clock of the store.
 	At time.Time `json:"at,omitzero"`
 }
@@ -112,13 +130,14 @@ func (s State) over() bool { return s == Settled || s == Gone }
 // Outcome says how a question ended.
 type Outcome string
 
-// The outcomes. The first four are of settled questions, the others of those
+// The outcomes. The first five are of settled questions, the others of those
 // that are gone.
 const (
 	Ran     Outcome = "ran"     // the tool ran
 	Failed  Outcome = "failed"  // the tool ran and returned an error
 	Denied  Outcome = "denied"  // the call was denied
 	Unknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
+	Allowed Outcome = "allowed" // the call was allowed, and nobody watched how it ended
 
 	Expired    Outcome = "expired"    // nobody decided in time
 	Withdrawn  Outcome = "withdrawn"  // the agent no longer asks
@@ -129,7 +148,7 @@ const (
 // state returns the state in which a question has the outcome.
 func (o Outcome) state() State {
 	switch o {
-	case Ran, Failed, Denied, Unknown:
+	case Ran, Failed, Denied, Unknown, Allowed:
 		return Settled
 	case Expired, Withdrawn, Superseded, Deleted:
 		return Gone
@@ -145,7 +164,7 @@ func (q *Question) MayDecide(by string) bool {
 // Request returns the question as the request of a permission callback, so that
 // everything that describes, checks or answers such requests works for it.
 func (q *Question) Request() *permission.Request {
-	return &permission.Request{ToolName: q.Tool, Input: q.Input, ToolUseID: q.ToolUseID, AgentID: q.Agent}
+	return &permission.Request{ToolName: q.Tool, Input: q.Input, ToolUseID: q.ToolUseID, AgentID: q.Agent, Cwd: q.Cwd}
 }
 
 // expired reports whether an open question can no longer be decided.

@@ -28,6 +28,11 @@ func (v *Verdict) Pending() bool { return v.Decision.Behavior() == "" }
 func (qs *Questions) Release(ctx context.Context, id string, f store.Fence) (Verdict, error) {
 	var d permission.Decision
 	q, err := qs.change(ctx, id, f, func(q *Question, now time.Time) (err error) {
+		if q.State == Decided && len(q.Answer.Always) > 0 {
+			if err := qs.learn(ctx, q, f); err != nil {
+				return err
+			}
+		}
 		d, err = q.release(now)
 		return err
 	})
@@ -67,7 +72,7 @@ func (q *Question) refusal() permission.Decision {
 		return q.Answer.Decision
 	case Unknown:
 		return permission.Deny("This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.")
-	case Ran, Failed:
+	case Ran, Failed, Allowed:
 		return permission.Deny("This call ran before. It is not run a second time.")
 	case Expired:
 		return permission.Deny("Nobody decided about this call in time. It was not refused; ask again if it is still needed.")
@@ -75,11 +80,12 @@ func (q *Question) refusal() permission.Decision {
 	return permission.Deny(fmt.Sprintf("The question about this call is over (%s). Ask again if it is still needed.", q.Outcome))
 }
 
-// Settle notes how a released call ended: [Ran], [Failed] or [Unknown]. The same
+// Settle notes how a released call ended: [Ran], [Failed], [Unknown] or, if
+// nobody can tell because nobody watches, [Allowed]. The same
 // outcome again is not an error; otherwise a question that is not released is a
 // [*StateError].
 func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
-	if o != Ran && o != Failed && o != Unknown {
+	if o != Ran && o != Failed && o != Unknown && o != Allowed {
 		return about(id, fmt.Errorf("%w: %q is not how a call ends", ErrInvalid, o))
 	}
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {

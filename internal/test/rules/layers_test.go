@@ -14,7 +14,7 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs"},
-		{"internal/secret", "internal/transcript", "internal/test/npm"},
+		{"internal/edit", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "permission/policy"},
 		{"message", "hook"},
