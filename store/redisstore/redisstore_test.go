@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/internal/test/server"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/redisstore"
@@ -29,17 +30,20 @@ func open(t testing.TB, url string) *redisstore.Store {
 func TestRedis(t *testing.T) {
 	url := server.Redis(t)
 	storetest.Run(t, storetest.Target{
-		Open:  func(t *testing.T) store.Store { return open(t, url) },
-		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
-		Process: func(*testing.T, store.Store) *exec.Cmd {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
-			return cmd
-		},
+		Open:    func(t *testing.T) store.Store { return open(t, url) },
+		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
+		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
 	})
 }
 
-// TestMain lets the test binary be the other process of the contract.
+// other is another process with a store of the same data.
+func other(url string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
+	return cmd
+}
+
+// TestMain lets the test binary be the other process of a test.
 func TestMain(m *testing.M) {
 	url := os.Getenv("STORE_TEST_OWN")
 	if url == "" {
@@ -49,6 +53,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
+	}
+	if realstore.Owner() {
+		os.Exit(realstore.Own(s))
 	}
 	os.Exit(storetest.Own(s))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
+	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/s3store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -21,26 +22,36 @@ import (
 func bucket(t testing.TB) *s3.Client { return newServer(t).client(false) }
 
 func TestS3(t *testing.T) {
-	srv := newServer(t)
-	open := func() store.Store { return s3store.New(srv.client(false), "agents", "pre/fix/") }
+	url := newServer(t).url
 	storetest.Run(t, storetest.Target{
-		Open:  func(*testing.T) store.Store { return open() },
-		Again: func(*testing.T, store.Store) store.Store { return open() },
-		Process: func(*testing.T, store.Store) *exec.Cmd {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+srv.url)
-			return cmd
-		},
+		Open:    func(*testing.T) store.Store { return at(url) },
+		Again:   func(*testing.T, store.Store) store.Store { return at(url) },
+		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
 	})
 }
 
-// TestMain lets the test binary be the other process of the contract.
+// at is the store of a server.
+func at(url string) *s3store.Store {
+	return s3store.New((&s3server{url: url}).client(false), "agents", "pre/fix/")
+}
+
+// other is another process with a store of the same data.
+func other(url string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
+	return cmd
+}
+
+// TestMain lets the test binary be the other process of a test.
 func TestMain(m *testing.M) {
 	url := os.Getenv("STORE_TEST_OWN")
 	if url == "" {
 		os.Exit(m.Run())
 	}
-	os.Exit(storetest.Own(s3store.New((&s3server{url: url}).client(false), "agents", "pre/fix/")))
+	if realstore.Owner() {
+		os.Exit(realstore.Own(at(url)))
+	}
+	os.Exit(storetest.Own(at(url)))
 }
 
 func key(n int) store.Key {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/realstore"
 	"github.com/claude-agent-go/claude/internal/test/server"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/sqlstore"
@@ -37,17 +38,20 @@ func open(t *testing.T, source string) *sqlstore.Store {
 // contract holds the store of a data source to the contract.
 func contract(t *testing.T, source string) {
 	storetest.Run(t, storetest.Target{
-		Open:  func(t *testing.T) store.Store { return open(t, source) },
-		Again: func(t *testing.T, _ store.Store) store.Store { return open(t, source) },
-		Process: func(*testing.T, store.Store) *exec.Cmd {
-			cmd := exec.Command(os.Args[0])
-			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+source)
-			return cmd
-		},
+		Open:    func(t *testing.T) store.Store { return open(t, source) },
+		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, source) },
+		Process: func(*testing.T, store.Store) *exec.Cmd { return other(source) },
 	})
 }
 
-// TestMain lets the test binary be the other process of the contract.
+// other is another process with a store of the same data.
+func other(source string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+source)
+	return cmd
+}
+
+// TestMain lets the test binary be the other process of a test.
 func TestMain(m *testing.M) {
 	source := os.Getenv("STORE_TEST_OWN")
 	if source == "" {
@@ -57,6 +61,9 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)
+	}
+	if realstore.Owner() {
+		os.Exit(realstore.Own(s))
 	}
 	os.Exit(storetest.Own(s))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -54,7 +55,24 @@ func run(ctx context.Context, versions []string) error {
 		_, err := fmt.Print(page)
 		return err
 	}
-	return os.WriteFile(filepath.Join("docs", "compatibility.md"), []byte(page), 0o644)
+	file := filepath.Join("docs", "compatibility.md")
+	old, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(file, []byte(keep(string(old), page)), 0o644)
+}
+
+// keep returns the new page with those sections of the old one that others have
+// written: the tests of the stores, whose drivers this program does not have.
+func keep(old, page string) string {
+	for i, section := range strings.Split(old, "\n## ") {
+		title, _, _ := strings.Cut(section, "\n")
+		if i > 0 && !strings.Contains(page, "\n## "+title+"\n") {
+			page = strings.TrimRight(page, "\n") + "\n\n## " + strings.TrimRight(section, "\n") + "\n"
+		}
+	}
+	return page
 }
 
 // runSuite writes the page even when tests have failed, because it shows them.

@@ -18,8 +18,6 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("CLAUDE_TEST_ROLE") {
 	case "host":
 		playHost()
-	case "owner":
-		playOwner()
 	case "mcp":
 		playMCP()
 	default:

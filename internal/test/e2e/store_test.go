@@ -1,16 +1,12 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +16,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/harness"
-	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -260,97 +255,4 @@ func TestRealStoreGone(t *testing.T) {
 		t.Error(err)
 	}
 	r.wantSame(t, mem)
-}
-
-// An owner that is suspended for longer than its lease lasts stores nothing when
-// it wakes up, and ends.
-func TestRealSuspendedOwner(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("nothing suspends a process on Windows")
-	}
-	release := make(chan struct{})
-	r, _ := mirrored(t, claudetest.NewModel(claudetest.Say("one"), claudetest.Say("two").Hold(release)))
-	dir := t.TempDir()
-	host := exec.Command(os.Args[0])
-	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=owner", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir,
-		"HOST_ENV="+strings.Join(r.opts.Env, "\x1f"), "HOST_STORE="+dir, "HOST_JOURNAL="+t.TempDir(), leak.Mark())
-	out, err := host.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := host.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewScanner(out)
-	said.Scan()
-	key := store.Key{Project: "tenant-7", Session: said.Text()}
-	said.Scan() // it asks a second time
-	if err := suspend(host.Process); err != nil {
-		t.Fatal(err)
-	}
-	files := store.Files(dir)
-	for {
-		_, err := files.Acquire(t.Context(), key.Project, key.Session, "another", time.Minute)
-		if err == nil {
-			break
-		}
-		if held, ok := errors.AsType[*store.HeldError](err); !ok || held.Owner != "the first" {
-			t.Fatal(err)
-		}
-		<-time.After(50 * time.Millisecond)
-	}
-	before := count(t, files, key)
-	close(release)
-	if err := wake(host.Process); err != nil {
-		t.Fatal(err)
-	}
-	for said.Scan() {
-		if text := said.Text(); text != "lost" {
-			t.Errorf("the owner says %q", text)
-		}
-	}
-	if err := host.Wait(); err != nil {
-		t.Error(err)
-	}
-	if after := count(t, files, key); after != before || before == 0 {
-		t.Errorf("%d entries before it woke up, %d after", before, after)
-	}
-}
-
-func count(t *testing.T, s store.Store, k store.Key) (n int) {
-	t.Helper()
-	for _, err := range s.Load(t.Context(), k) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	return n
-}
-
-// playOwner has a session with a short lease, and says what becomes of it.
-func playOwner() {
-	ctx := context.Background()
-	s, err := claude.Connect(ctx, &claude.Options{
-		CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
-		Store: &claude.StoreOptions{Store: store.Files(os.Getenv("HOST_STORE")), Project: "tenant-7", Owner: "the first",
-			TTL: 2 * time.Second, Journal: os.Getenv("HOST_JOURNAL")},
-	})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	if _, err := s.Ask(ctx, "first"); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println(s.ID())
-	if _, err := s.Send(ctx, "second"); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Println("sent")
-	if err := s.Wait(); !errors.Is(err, store.ErrLeaseLost) {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	fmt.Println("lost")
 }

@@ -43,6 +43,7 @@ func separateLayers() map[string][]string {
 		"internal/test/rules":           nil,
 		"internal/test/inject":          nil,
 		"internal/test/realcli":         nil,
+		"internal/test/realstore":       {".", "claudetest", "history", "internal/test/harness", "internal/test/leak", "internal/test/npm", "internal/test/realcli", "permission", "store"},
 		"internal/test/server":          {"internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
 		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/harness", "internal/test/leak", "internal/test/realcli", "message", "permission"},

@@ -1,0 +1,8 @@
+// Package realstore shows with the real CLI what a session in a store promises:
+// it continues on another machine, and an owner that has lost it writes nothing.
+// It takes any store, so that the modules of the adapters, which have drivers of
+// their own, can call it from their tests.
+//
+// Run with -versions, the tests that call [Resume] try every pinned version of
+// the CLI, and each writes its row of docs/compatibility.md.
+package realstore
