@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"os"
 	"strings"
@@ -91,13 +92,14 @@ type candidate struct{ value, about string }
 type completion struct {
 	c     *console
 	node  *kong.Node
-	args  int        // positional arguments so far
-	value *kong.Flag // the flag that waits for its value
-	split bool       // the shell takes "=" for a word of its own, as bash does
+	args  int               // positional arguments so far
+	value *kong.Flag        // the flag that waits for its value
+	given map[string]string // values of flags
+	split bool              // the shell takes "=" for a word of its own, as bash does
 }
 
 func newCompletion(c *console, root *kong.Node, split bool) *completion {
-	return &completion{c: c, node: root, split: split}
+	return &completion{c: c, node: root, given: make(map[string]string), split: split}
 }
 
 // candidates returns what fits the last word.
@@ -132,10 +134,14 @@ func (p *completion) take(word string) {
 	case p.split && word == "=":
 		return // between a flag and its value
 	case p.value != nil:
+		p.given[p.value.Name] = word
 		p.value = nil
 		return
 	case strings.HasPrefix(word, "-"):
-		if flag := p.flag(word); flag != nil && !flag.IsBool() && !flag.IsCounter() {
+		name, value, joined := strings.Cut(word, "=")
+		if flag := p.flag(name); flag != nil && joined {
+			p.given[flag.Name] = value
+		} else if flag != nil && !flag.IsBool() && !flag.IsCounter() {
 			p.value = flag
 		}
 		return
@@ -197,7 +203,7 @@ func (p *completion) commands(word string) []candidate {
 func (p *completion) values(value *kong.Value, word, before string) []candidate {
 	var all []candidate
 	switch value.Tag.Get("complete") {
-	case "file":
+	case "file", "dir":
 		return []candidate{{filesWanted, ""}}
 	case "mode":
 		for _, mode := range allModes {
@@ -205,7 +211,16 @@ func (p *completion) values(value *kong.Value, word, before string) []candidate 
 		}
 	case "session":
 		return p.sessions(history.Query{Archived: history.IncludeArchived}, word, before)
+	case "store-session":
+		found := p.stored(word, before)
+		if len(found) == 0 {
+			return []candidate{{filesWanted, ""}} // a journal
+		}
+		return found
 	case "session-here":
+		if p.given["store"] != "" {
+			return p.stored(word, before)
+		}
 		dir, err := os.Getwd()
 		if err != nil {
 			return nil
@@ -235,6 +250,19 @@ func (p *completion) sessions(q history.Query, word, before string) []candidate 
 	if err != nil {
 		return nil
 	}
+	return p.sessionsOf(h, q, word, before)
+}
+
+// stored is sessions for those in the store that a flag has named.
+func (p *completion) stored(word, before string) []candidate {
+	place := storePlace{p.given["store"], cmp.Or(p.given["project"], defaultProject)}
+	if place.Store == "" || place.there() != nil {
+		return nil
+	}
+	return p.sessionsOf(place.history(), history.Query{}, word, before)
+}
+
+func (p *completion) sessionsOf(h *history.History, q history.Query, word, before string) []candidate {
 	var found []candidate
 	word = strings.ToLower(word)
 	for info, err := range h.List(p.c.ctx, q) {

@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // runCommand is "claudectl run".
@@ -36,8 +37,11 @@ type runCommand struct {
 	MaxBudget float64 `placeholder:"USD" help:"What it may cost."`
 
 	Resume   string `placeholder:"ID" complete:"session-here" xor:"resume" help:"Continue a session."`
-	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory."`
+	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory, or of the project in the store."`
 	Fork     bool   `help:"Continue in a copy; the original session is unchanged."`
+
+	Store   string `placeholder:"DIR" complete:"dir" help:"Also keep the session in this directory, as of store.Files, and continue from there."`
+	Project string `default:"default" placeholder:"NAME" help:"The project in the store: a tenant, a repository, an environment."`
 
 	Stream bool `default:"true" negatable:"" help:"Show text as it is written. CLIs before 1.0.128 cannot."`
 	Quiet  bool `short:"q" help:"Show nothing but the answer."`
@@ -52,6 +56,10 @@ the answer.
 
 On a terminal you are asked before a tool does what no rule allows. Otherwise
 it is denied: name what may be done with --allow.
+
+With --store the session is kept in a directory as well. --resume and
+--continue then take it from there, under any home and working directory, and
+nobody else can continue it meanwhile.
 
 Ctrl-C interrupts the turn, a second one ends the program.`
 }
@@ -101,11 +109,20 @@ func (r *runCommand) resumeLine(id string) string {
 	if r.Cwd != "" {
 		words = append(words, "--cwd", shellQuoted(r.Cwd))
 	}
+	if r.Store != "" {
+		words = append(words, "--store", shellQuoted(r.Store))
+		if r.Project != defaultProject {
+			words = append(words, "--project", shellQuoted(r.Project))
+		}
+	}
 	if r.CLI != "" {
 		words = append(words, "--cli", shellQuoted(r.CLI))
 	}
 	return strings.Join(append(words, `"..."`), " ")
 }
+
+// defaultProject is the project in a store if none is named.
+const defaultProject = "default"
 
 // quiet reports whether only the answer is wanted.
 func (r *runCommand) quiet(c *console) bool { return r.Quiet || c.json }
@@ -175,6 +192,11 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 		Resume: r.Resume, Continue: r.Continue, ForkSession: r.Fork,
 		// A secret in pieces cannot be found in lines of JSON.
 		PartialMessages: r.Stream && r.Schema == "" && !c.json,
+	}
+	if r.Store != "" {
+		opts.Store = &claude.StoreOptions{Store: store.Files(r.Store), Project: r.Project}
+	} else if r.Project != defaultProject {
+		return nil, &failure{exitUsage, errors.New("--project is about a store: --store must be given as well")}
 	}
 	if r.Schema != "" {
 		schema, err := readSchema(r.Schema)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -22,11 +23,36 @@ type sessionsCommand struct {
 	Fork      sessionsFork      `cmd:"" help:"Copy a conversation, whole or up to a message, into a new session."`
 	Delete    sessionsDelete    `cmd:"" help:"Delete a session for good."`
 	Resume    sessionsResume    `cmd:"" help:"Continue a session with a prompt; without an id you choose one."`
-	Import    sessionsImport    `cmd:"" help:"Put into a store what a session could not store: the journal that its error named."`
+	Export    sessionsExport    `cmd:"" help:"Copy sessions from this disk into a store."`
+	Import    sessionsImport    `cmd:"" help:"Copy sessions from a store to this disk, or a journal into the store."`
 }
 
 // history is that of the environment of this program.
 func (c *console) history() (*history.History, error) {
+	dir, err := c.configDir()
+	if err != nil {
+		return nil, err
+	}
+	return history.Disk(dir), nil
+}
+
+// config opens the configuration directory of the CLI. With create it is made if
+// need be.
+func (c *console) config(create bool) (*os.Root, error) {
+	dir, err := c.configDir()
+	if err != nil {
+		return nil, err
+	}
+	if create {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenRoot(dir)
+}
+
+// configDir is the configuration directory of the CLI.
+func (c *console) configDir() (string, error) {
 	dir := c.variable("CLAUDE_CONFIG_DIR")
 	if dir == "" {
 		home := c.variable("HOME")
@@ -34,11 +60,23 @@ func (c *console) history() (*history.History, error) {
 			home = c.variable("USERPROFILE")
 		}
 		if home == "" {
-			return nil, &failure{exitInput, errors.New("there is no home directory: set HOME or CLAUDE_CONFIG_DIR")}
+			return "", &failure{exitInput, errors.New("there is no home directory: set HOME or CLAUDE_CONFIG_DIR")}
 		}
 		dir = filepath.Join(home, ".claude")
 	}
-	return history.Disk(dir), nil
+	return dir, nil
+}
+
+// workingDir is the directory as the CLI would name it when it runs there.
+func workingDir(dir string) string {
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // fewest is how many characters of an id name a session, if they name only one.

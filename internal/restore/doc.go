@@ -11,6 +11,12 @@
 // and the credentials without the refresh token. A token can be refreshed once; a
 // copy that did so would sign out the user.
 //
+// # Copies
+//
+// [Source.Copy] and [Source.Save] copy whole sessions between a store and the
+// configuration directory of a user, for people who begin to use a store, or
+// stop. Neither overwrites anything.
+//
 // # Trust
 //
 // A store may be damaged, or be written by others. Nothing is written outside of

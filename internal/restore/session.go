@@ -3,7 +3,6 @@ package restore
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -162,17 +161,34 @@ func (w *writer) check(e store.Entry, chain *order) error {
 }
 
 // metadata writes what the CLI keeps beside the transcript of a subagent. In the
-// mirror it is an entry.
+// mirror it is an entry, with a type in front of the same members.
 func (w *writer) metadata(e store.Entry, name string) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(e, &members); err != nil {
-		return err
-	}
-	delete(members, "type")
-	data, err := json.Marshal(members)
+	members, err := jsonx.Walk(e)
 	if err != nil {
 		return err
 	}
+	data := []byte{'{'}
+	for {
+		name, value, err := members.Next()
+		if err != nil {
+			return err
+		}
+		if name == nil {
+			break
+		}
+		if string(name) == "type" {
+			continue
+		}
+		if len(data) > 1 {
+			data = append(data, ',')
+		}
+		quoted, err := jsonx.Marshal(string(name))
+		if err != nil {
+			return err
+		}
+		data = append(append(append(data, quoted...), ':'), value...)
+	}
+	data = append(data, '}')
 	return w.root.WriteFile(name, data, 0o600)
 }
 

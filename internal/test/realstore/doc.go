@@ -3,6 +3,6 @@
 // It takes any store, so that the modules of the adapters, which have drivers of
 // their own, can call it from their tests.
 //
-// Run with -versions, the tests that call [Resume] try every pinned version of
+// With STORE_VERSIONS set, the tests that call [Resume] try every pinned version of
 // the CLI, and each writes its row of docs/compatibility.md.
 package realstore

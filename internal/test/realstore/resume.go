@@ -34,7 +34,7 @@ func Resume(t *testing.T, name string, s store.Store) {
 	if err != nil {
 		t.Error(err)
 	}
-	if *versions {
+	if os.Getenv(versionsVariable) != "" {
 		record(t, name, s, err)
 	}
 }

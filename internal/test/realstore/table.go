@@ -1,7 +1,6 @@
 package realstore
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-var versions = flag.Bool("versions", false, "try every pinned version of the CLI, and write the outcome to docs/compatibility.md")
+// versionsVariable is the environment variable that makes the tests try every
+// pinned version of the CLI, and write the outcome to docs/compatibility.md.
+const versionsVariable = "STORE_VERSIONS"
 
 // Section is the title of the table of stores in docs/compatibility.md.
 const Section = "## Sessions that continue from a store"
@@ -65,7 +66,7 @@ func withRow(page, name string, row []string) string {
 	slices.Sort(rows)
 	return strings.TrimRight(before, "\n") + "\n\n" + Section + `
 
-Written by the tests of the stores, each its row: ` + "`go test -run TestRealResume -versions .`" + ` in the module of the store, and in ` + "`internal/test/realstore`" + `. On each version a session is begun, its CLI is killed in the middle of a tool call, and it is resumed from the store under another home and working directory; "yes" means that the model heard the same history, byte for byte.
+Written by the tests of the stores, each its row: ` + "`STORE_VERSIONS=all go test -run TestRealResume .`" + ` in the module of the store, and in ` + "`internal/test/realstore`" + `. On each version a session is begun, its CLI is killed in the middle of a tool call, and it is resumed from the store under another home and working directory; "yes" means that the model heard the same history, byte for byte.
 
 ` + line("store", realcli.Pinned()) + "|---|" + strings.Repeat("---|", len(row)) + "\n" + strings.Join(rows, "")
 }

@@ -1,0 +1,244 @@
+package restore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// ErrDiffers means that both sides have a session, and neither continues the
+// other.
+var ErrDiffers = errors.New("the store has this session already, with other entries")
+
+// Bounds of a batch, beyond which another one begins.
+const (
+	batchEntries = 500
+	batchBytes   = 1 << 20
+)
+
+// saveTTL is how long the lease of a copy lasts if the copying process dies.
+const saveTTL = time.Minute
+
+// Saved is what a copy has done.
+type Saved struct {
+	Entries int // that were added
+	Skipped int // lines that are not entries, such as one that was cut off
+}
+
+// Find returns the folder below projects in which a session is, the one that was
+// last written to if there are several. The error matches [fs.ErrNotExist] if
+// there is none.
+func Find(root *os.Root, session string) (folder string, err error) {
+	found, err := fs.Glob(root.FS(), path.Join("projects", "*", session+".jsonl"))
+	if err != nil {
+		return "", err
+	}
+	var newest time.Time
+	for _, name := range found {
+		info, err := root.Lstat(name)
+		if err == nil && info.Mode().IsRegular() && (folder == "" || info.ModTime().After(newest)) {
+			folder, newest = path.Base(path.Dir(name)), info.ModTime()
+		}
+	}
+	if folder == "" {
+		return "", fmt.Errorf("session %s: %w", session, fs.ErrNotExist)
+	}
+	return folder, nil
+}
+
+// Save copies a session with its subagents from a configuration directory of the
+// CLI into the store, under a lease. What the store has already is left as it is:
+// the session on disk must begin with it, otherwise the error matches ErrDiffers.
+// The main transcript comes last, so a session that is there is there as a whole,
+// and a copy that was cut off can be repeated.
+func (s Source) Save(ctx context.Context, root *os.Root, folder, session, owner string) (all Saved, err error) {
+	key := store.Key{Project: s.Project, Session: session}
+	if err := key.Check(); err != nil {
+		return all, err
+	}
+	c := &saver{Source: s, root: root}
+	if leaser, ok := s.Store.(store.Leaser); ok {
+		if c.lease, err = leaser.Acquire(ctx, s.Project, session, owner, saveTTL); err != nil {
+			return all, err
+		}
+		c.leaser = leaser
+		defer func() { err = errors.Join(err, leaser.Release(context.WithoutCancel(ctx), c.lease)) }()
+	}
+	base := path.Join("projects", folder, session)
+	subs, err := subsBelow(root, base)
+	if err != nil {
+		return all, err
+	}
+	for _, sub := range subs {
+		k := key
+		k.Sub = sub
+		if err := c.transcript(ctx, k, path.Join(base, sub)); err != nil {
+			return c.saved, err
+		}
+	}
+	return c.saved, c.transcript(ctx, key, base)
+}
+
+// subsBelow lists the transcripts in the folder of a session.
+func subsBelow(root *os.Root, base string) (subs []string, err error) {
+	err = fs.WalkDir(root.FS(), base, func(name string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) && name == base {
+			return fs.SkipAll
+		}
+		if sub, ok := strings.CutSuffix(name, ".jsonl"); ok && err == nil && d.Type().IsRegular() {
+			subs = append(subs, strings.TrimPrefix(sub, base+"/"))
+		}
+		return err
+	})
+	return subs, err
+}
+
+// saver copies transcripts into a store.
+type saver struct {
+	Source
+	root   *os.Root
+	leaser store.Leaser // nil: the store has none
+	lease  store.Lease
+	saved  Saved
+	batch  store.Batch
+	bytes  int // of the batch
+}
+
+// transcript copies a transcript.
+func (c *saver) transcript(ctx context.Context, key store.Key, name string) error {
+	file, err := c.root.Open(name + ".jsonl")
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	have, stop := iter.Pull2(entries(ctx, c.Store, key))
+	defer stop()
+	reading := true // of what the store has
+	seen := make(map[string]bool)
+	for line, err := range transcript.Lines(file) {
+		if err != nil {
+			return err
+		}
+		e := store.Entry(bytes.Clone(line.Text))
+		if line.Long || e.Check() != nil {
+			c.saved.Skipped++
+			continue
+		}
+		if id := e.ID(); id != "" {
+			if seen[id] {
+				continue // the store has an entry once
+			}
+			seen[id] = true
+		}
+		if reading {
+			old, err, more := have()
+			if err != nil {
+				return err
+			}
+			if more && !bytes.Equal(old, e) {
+				return fmt.Errorf("%s: %w", key, ErrDiffers)
+			}
+			if reading = more; more {
+				continue
+			}
+			stop()
+			if err := c.metadata(ctx, key, name+".meta.json"); err != nil {
+				return err
+			}
+		}
+		if err := c.add(ctx, key, e); err != nil {
+			return err
+		}
+	}
+	if reading {
+		if _, err, more := have(); more {
+			return errors.Join(err, fmt.Errorf("%s: %w", key, ErrDiffers))
+		}
+	}
+	return c.flush(ctx, key)
+}
+
+// entries are those that the store has of a transcript, without what it knows of
+// the subagent.
+func entries(ctx context.Context, s store.Store, key store.Key) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		for e, err := range s.Load(ctx, key) {
+			if errors.Is(err, store.ErrNotFound) || err == nil && key.Sub != "" && transcript.IsAgentNote(e) {
+				continue
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// metadata copies what the CLI keeps beside the transcript of a subagent, as the
+// entry that it is in the mirror, unless the store has it.
+func (c *saver) metadata(ctx context.Context, key store.Key, name string) error {
+	text, err := c.root.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) || key.Sub == "" {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	line, err := jsonx.Line(bytes.TrimSpace(text))
+	if err != nil || len(line) < 2 || store.Entry(line).Check() != nil {
+		c.saved.Skipped++
+		return nil
+	}
+	note := store.Entry(agentNote)
+	if rest := bytes.TrimSpace(line[1:]); rest[0] != '}' {
+		note = append(note, ',')
+	}
+	note = append(note, line[1:]...)
+	for e, err := range c.Store.Load(ctx, key) {
+		if err == nil && bytes.Equal(e, note) {
+			return nil
+		}
+	}
+	return c.add(ctx, key, note)
+}
+
+// agentNote is how the entry about a subagent begins.
+const agentNote = `{"type":"agent_metadata"`
+
+// add adds an entry to the batch, and stores the batch when it is large enough.
+func (c *saver) add(ctx context.Context, key store.Key, e store.Entry) error {
+	c.batch.Entries = append(c.batch.Entries, e)
+	if c.bytes += len(e); len(c.batch.Entries) < batchEntries && c.bytes < batchBytes {
+		return nil
+	}
+	return c.flush(ctx, key)
+}
+
+// flush stores the batch.
+func (c *saver) flush(ctx context.Context, key store.Key) error {
+	if len(c.batch.Entries) == 0 {
+		return ctx.Err()
+	}
+	if c.leaser != nil {
+		if err := c.leaser.Renew(ctx, c.lease); err != nil {
+			return err
+		}
+	}
+	c.batch.ID, c.batch.Fence = store.NewBatchID(), c.lease.Fence
+	if err := c.Store.Append(ctx, key, c.batch); err != nil {
+		return err
+	}
+	c.saved.Entries += len(c.batch.Entries)
+	c.batch, c.bytes = store.Batch{}, 0
+	return nil
+}
