@@ -11,7 +11,7 @@ import (
 // pieces.
 const (
 	demoLecture = "Tell me everything about bolts."
-	demoLimit   = 12
+	demoLimit   = 10
 )
 
 // demoPrompt is the first prompt. A real model does with it what the scripted

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/inspect"
 	"github.com/claude-agent-go/claude/internal/secret"
@@ -48,7 +49,29 @@ func (v *demoView) say(who, what string) {
 		}{who, what})
 		return
 	}
-	v.c.printf("%s%s\n", v.label(who), v.c.line(what))
+	text := v.c.line(what)
+	if columns, ok := terminal.Width(v.c.stdout.stream); ok {
+		text = wrap(text, columns-labelWidth, labelWidth)
+	}
+	v.c.printf("%s%s\n", v.label(who), text)
+}
+
+// labelWidth is how many columns are in front of a text.
+const labelWidth = 12
+
+// wrap breaks a line between words, so that no part is wider than width unless a
+// word is, and indents what follows.
+func wrap(text string, width, indent int) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.SplitAfter(text, " ") {
+		if line != "" && utf8.RuneCountInString(line+strings.TrimRight(word, " ")) > width {
+			lines = append(lines, strings.TrimRight(line, " "))
+			line = ""
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n"+strings.Repeat(" ", indent))
 }
 
 // gap leaves a line free, before something new.
@@ -62,7 +85,7 @@ func (v *demoView) gap() {
 
 // label comes before a line.
 func (v *demoView) label(who string) string {
-	text := fmt.Sprintf("%10s  ", who)
+	text := fmt.Sprintf("%*s  ", labelWidth-2, who)
 	if v.colour {
 		return paint(labelColour(who), text)
 	}
@@ -113,7 +136,7 @@ func (v *demoView) write(piece string) {
 		v.open = true
 	}
 	text := terminal.Clean(v.pieces.Next(piece))
-	v.c.printf("%s", strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 12)))
+	v.c.printf("%s", strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", labelWidth)))
 }
 
 func (v *demoView) end() {
