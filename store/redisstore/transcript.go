@@ -90,8 +90,8 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 }
 
 // lines yields the entries that a transcript has when the loop begins, from a
-// number on. It ends with ErrNotFound if there is none, or it is deleted in the
-// meantime, also if it comes back.
+// number on. It ends with ErrNotFound if there is none, or if it is deleted in
+// the meantime, even if it comes back.
 func (s *Store) lines(ctx context.Context, k store.Key, from int64) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		life, end := "", int64(math.MaxInt32)

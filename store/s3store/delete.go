@@ -39,8 +39,8 @@ func (s *Store) delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err != nil {
 		return err
 	}
-	// From here on nobody adds to the session. Whoever is about to enter it into
-	// the index finds that entry changed.
+	// From here on nobody adds to the session. A writer that is about to enter
+	// it into the index finds that entry changed.
 	if _, err := s.put(ctx, indexName(k), nil, anyTag); err != nil {
 		return err
 	}

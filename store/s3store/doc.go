@@ -10,7 +10,7 @@
 //
 // It must honour If-None-Match: * and If-Match when an object is written, must
 // show a write to every later read and list, and must report its time. S3
-// does, and so do current versions of MinIO, Ceph and R2. A store tries the
+// and current versions of MinIO, Ceph and R2 do. A store tries the
 // conditions before its first write, and refuses a server that ignores them
 // with [ErrUnconditional].
 //
@@ -19,8 +19,8 @@
 // A session has one object, its head, which lists everything else: the parts
 // that hold the entries, the summary, and whether it was deleted. A batch is
 // written as a new part, and stored once the head lists it. The head changes by
-// compare-and-set, so there is one order of events, whoever writes, compacts or
-// deletes, and no event is seen by halves. When a transcript has many parts,
+// compare-and-set, so all writers, compactions and deletions happen in one
+// order, and none of them is half visible. When a transcript has many parts,
 // Append merges some; [Store.Compact] merges all. Old parts are removed
 // afterwards. A process that dies at the wrong moment leaves a part behind that
 // no head lists: it takes up space until the session is deleted, and nothing
@@ -34,6 +34,6 @@
 // A write under a fence is as strict as in the other stores. A lease lists the
 // objects that its owner may write: the first write to each session or record
 // under a lease takes two more requests. The next owner marks these objects
-// with its own token before Acquire returns, and so does Release. A write that
+// with its own token before Acquire returns; Release does the same. A write that
 // was under way then finds its object changed, and is refused.
 package s3store

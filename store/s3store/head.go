@@ -15,7 +15,7 @@ import (
 
 // head is all that is known of a session but for the entries themselves. What it
 // does not name does not exist, and it changes by compare-and-set: so a session
-// has one order of events, whoever writes, compacts or deletes.
+// has one order of events for all who write, compact or delete.
 type head struct {
 	stamp
 	Deleted     bool                  `json:"deleted,omitempty"`
@@ -194,7 +194,7 @@ func (s *Store) change(ctx context.Context, t *session, edit func(*head) (done b
 }
 
 // close writes into an object that no token below one may write it any more.
-// Whoever is about to finds it changed.
+// A writer that is about to finds it changed.
 func (s *Store) close(ctx context.Context, name, lease string, token int64) error {
 	for {
 		body := make(map[string]json.RawMessage)

@@ -100,7 +100,7 @@ func (s *Store) get(ctx context.Context, name string) (object, error) {
 	return object{body, aws.ToString(out.ETag), aws.ToTime(out.LastModified), now}, nil
 }
 
-// getJSON reads an object of ours.
+// getJSON reads an object that this package wrote.
 func (s *Store) getJSON(ctx context.Context, name string, v any) (object, error) {
 	o, err := s.get(ctx, name)
 	if err == nil && json.Unmarshal(o.body, v) != nil {
@@ -141,7 +141,7 @@ func (s *Store) putRaw(ctx context.Context, name string, body []byte, over strin
 	return aws.ToString(out.ETag), nil
 }
 
-// putJSON is put for an object of ours.
+// putJSON is put for an object that this package reads.
 func (s *Store) putJSON(ctx context.Context, name string, v any, over string) (etag string, err error) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -228,7 +228,7 @@ func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[types.Object,
 	}
 }
 
-// serverTime returns the time of the server, as it stands in every answer.
+// serverTime returns the time of the server, which every answer carries.
 func (s *Store) serverTime(ctx context.Context) (time.Time, error) {
 	one := int32(1)
 	out, err := s.s3.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix), MaxKeys: &one})

@@ -81,8 +81,8 @@ func load(t *testing.T, s store.Store, k store.Key) string {
 	return out.String()
 }
 
-// Compaction changes nothing but how many objects are read, whoever writes beside
-// it and however often it runs.
+// Compaction changes nothing but how many objects are read, no matter who writes beside
+// it and how often it runs.
 func TestCompact(t *testing.T) {
 	client := bucket(t)
 	mine, other := s3store.New(client, "agents", ""), s3store.New(client, "agents", "")
@@ -147,7 +147,7 @@ func TestCompactWhileLoading(t *testing.T) {
 	}
 }
 
-// What is not as it was written is an error, for whoever reads and whoever appends.
+// What is not as it was written is an error for readers and writers alike.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func(body string) string{
 		"garbage":  func(string) string { return "hello" },

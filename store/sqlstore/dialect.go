@@ -40,7 +40,7 @@ func sqlite() dialect {
 		"{id}", "integer primary key autoincrement", // never the id of one that was deleted
 		"{text}", "text",
 		"{bytes}", "blob",
-		"{share}", "", // whoever writes is alone
+		"{share}", "", // a writer is alone
 		"{update}", "",
 		"{now}", "(cast(unixepoch('subsec') * 1000 as integer) * 1000)",
 		"{revisions}", "create table claude_revisions as select 0 as n",

@@ -152,6 +152,14 @@ func (m *module) lines(n ast.Node) int {
 
 func load(t *testing.T, fsys fs.FS) *module {
 	t.Helper()
+	m, err := read(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func read(fsys fs.FS) (*module, error) {
 	m := &module{fsys: fsys, fset: token.NewFileSet()}
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -165,10 +173,29 @@ func load(t *testing.T, fsys fs.FS) *module {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return m, err
+}
+
+// nested returns the modules inside of a module, by their folders.
+func (m *module) nested() (map[string]*module, error) {
+	all := make(map[string]*module)
+	err := fs.WalkDir(m.fsys, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || enter(m.fsys, name, d.Name()) == nil {
+			return err
+		}
+		if _, err := fs.Stat(m.fsys, path.Join(name, "go.mod")); err != nil {
+			return fs.SkipDir
+		}
+		sub, err := fs.Sub(m.fsys, name)
+		if err != nil {
+			return err
+		}
+		if all[name], err = read(sub); err != nil {
+			return err
+		}
+		return fs.SkipDir
+	})
+	return all, err
 }
 
 // enter skips what the go command skips: hidden folders, test data and other

@@ -90,19 +90,37 @@ func wordRules() []rule {
 				"var b = `json:\"goes on\"`"),
 			"README.md":    source("A tool of yours, and so does this.", "`goes on` is code.", "```", "goes on", "```", "One a line, too."),
 			"x/ledger.txt": source("F1 | whoever comes | TestX"),
+			"y/go.mod":     source("module example.com/y"),
+			"y/b.go":       source("package y", "// It goes on."),
 		},
 		want: []string{
 			`a.go:2: "is no UUID"`, `a.go:4: "is no obstacle"`, `a.go:6: "goes on"`, `a.go:7: "Tells limits from"`,
 			`a.go:7: "Tells limits": `, `a.go:8: "goes on"`,
 			`README.md:1: "of yours"`, `README.md:1: "so does this"`, `README.md:6: "One a line"`, `README.md:6: ", too."`,
-			`x/ledger.txt:1: "whoever"`,
+			`x/ledger.txt:1: "whoever"`, `y/b.go:2: "goes on"`,
 		},
 	}}
 }
 
 // checkWords looks for odd wordings in comments, in texts of the code, and in
-// documents.
+// documents, also in the modules nested in this one.
 func checkWords(m *module) []string {
+	complaints := m.clumsy()
+	nested, err := m.nested()
+	if err != nil {
+		complaints = append(complaints, err.Error())
+	}
+	for dir, inner := range nested {
+		for _, complaint := range inner.clumsy() {
+			complaints = append(complaints, path.Join(dir, complaint))
+		}
+	}
+	slices.Sort(complaints)
+	return complaints
+}
+
+// clumsy lists the odd wordings of one module.
+func (m *module) clumsy() []string {
 	var complaints []string
 	all := clumsyWordings()
 	m.words(func(file string, line int, text string) {
@@ -120,7 +138,6 @@ func checkWords(m *module) []string {
 			}
 		}
 	})
-	slices.Sort(complaints)
 	return complaints
 }
 
