@@ -5,7 +5,7 @@
 //	go run ./internal/test/compat 2.0.0 2.1.325    # some, printed and not written
 //
 // With the flag -suite it runs the tests with the real CLI instead, on each
-// version, and writes docs/suite.md.
+// version or on those given, and writes their columns of docs/suite.md.
 //
 // Each version that is not in .cache yet is a download. A feature counts when
 // its effect was seen: a call that came, a line that was written, a reply that

@@ -76,20 +76,19 @@ func keep(old, page string) string {
 }
 
 // runSuite writes the page even when tests have failed, because it shows them.
+// With versions given it runs those, and keeps what the page says about others.
 func runSuite(ctx context.Context, versions []string) error {
-	write := len(versions) == 0
-	if write {
-		versions = realcli.Pinned()
-	}
-	page, err := suite(ctx, versions)
-	switch {
-	case page == "":
-		return err
-	case !write:
-		fmt.Print(page)
+	path := filepath.Join("docs", "suite.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
 		return err
 	}
-	return errors.Join(err, os.WriteFile(filepath.Join("docs", "suite.md"), []byte(page), 0o644))
+	all := readSuite(string(page))
+	if len(versions) == 0 {
+		versions, all = realcli.Pinned(), make(map[string]map[string]string)
+	}
+	err = suite(ctx, versions, all)
+	return errors.Join(err, os.WriteFile(path, []byte(renderSuite(realcli.Pinned(), all)), 0o644))
 }
 
 func render(all []*measured) string {

@@ -48,4 +48,7 @@ func TestReadEvents(t *testing.T) {
 			t.Errorf("the page lacks %q:\n%s", line, page)
 		}
 	}
+	if again := renderSuite([]string{"1.0.0", "2.0.0"}, readSuite(page)); again != page {
+		t.Errorf("read and written again the page is\n%s, want\n%s", again, page)
+	}
 }
