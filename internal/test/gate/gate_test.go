@@ -98,6 +98,10 @@ func TestJudge(t *testing.T) {
 			lines: with(met, [][2]string{{"output", "PASS\n"}, {"output", "a goroutine is left\n"}, end}),
 			want:  []string{"a goroutine is left\n", "died: p\n"},
 		},
+		"FAIL without a failed test": {
+			lines: with(met, [][2]string{said, end}),
+			want:  []string{"died: p\n"},
+		},
 		"not built": {
 			lines: with(met, [][2]string{{"pass", ""}, {"build-output", "a.go:1: no\n"}, {"output", "FAIL\tp [build failed]\n"}, end}),
 			want:  []string{"a.go:1: no\n", "died: p\n"},
@@ -203,32 +207,5 @@ func TestNoTests(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "go.mod file not found") {
 		t.Errorf("the output does not say why:\n%s", &out)
-	}
-}
-
-// TestSuite sees that every module is tested.
-func TestSuite(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	lanes, err := suite(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tested := make(map[string]bool)
-	for _, lane := range lanes {
-		for _, r := range lane {
-			tested[r.dir] = true
-		}
-	}
-	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() && path != root && strings.HasPrefix(d.Name(), ".") && d.Name() != ".." {
-			return filepath.SkipDir
-		}
-		if dir := filepath.Dir(path); err == nil && d.Name() == "go.mod" && filepath.Base(dir) != "tools" && !tested[dir] {
-			t.Errorf("%s is not tested", path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }

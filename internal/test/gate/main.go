@@ -11,7 +11,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	lanes, err := suite(".")
+	lanes, err := suite(ctx, ".")
 	if err != nil {
 		fmt.Println("FAILED:", err)
 		os.Exit(1)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -20,10 +22,58 @@ type run struct {
 	limits   []string // for the whole command only
 }
 
+// plain lists what is tested without the race detector, which makes computing
+// several times slower and sees nothing where nothing is shared. These packages
+// start no goroutine and guard nothing; of a package that does, only some tests
+// are named.
+func plain() []plainTests {
+	return []plainTests{
+		{pkg: "control"},
+		{pkg: "hook"},
+		{pkg: "internal/inspect"},
+		{pkg: "internal/jsonx"},
+		{pkg: "internal/test/inject"},
+		{pkg: "internal/test/parity"},
+		{pkg: "internal/test/rules"},
+		{pkg: "internal/transcript"},
+		{pkg: "internal/wire"},
+		{pkg: "message"},
+		// A parser against thousands of texts, which are run in real shells.
+		{pkg: "permission/policy", tests: []string{"TestFileNumbers", "TestHostileCommands", "TestPushSpellings", "TestShellNumbers", "TestZshNumbers"}},
+	}
+}
+
+// plainTests are the tests of a package, or some of them.
+type plainTests struct {
+	pkg   string
+	tests []string // all if empty
+}
+
 // suite lists what is run: commands in the same lane one after the other, lanes
-// side by side.
-func suite(root string) ([][]run, error) {
-	first := []run{{dir: root, packages: []string{"./..."}, flags: []string{"-race"}, limits: []string{"-p=2", "-timeout=14m"}}}
+// side by side. vet has its own step.
+func suite(ctx context.Context, root string) ([][]run, error) {
+	racing, err := packages(ctx, root)
+	if err != nil {
+		return nil, err
+	}
+	const vet = "-vet=off"
+	whole := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=10m"}}
+	parts := run{dir: root, flags: []string{vet}, limits: []string{"-p=1", "-timeout=10m"}}
+	var names []string
+	for _, p := range plain() {
+		pkg := "./" + p.pkg
+		if len(p.tests) > 0 {
+			parts.packages = append(parts.packages, pkg)
+			names = append(names, p.tests...)
+			continue
+		}
+		whole.packages = append(whole.packages, pkg)
+		racing = slices.DeleteFunc(racing, func(other string) bool { return other == pkg })
+	}
+	pattern := "^(" + strings.Join(names, "|") + ")$"
+	parts.limits = append(parts.limits, "-run="+pattern)
+	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
+	aside := []run{parts, whole}
 	// The other modules have database drivers, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := filepath.Glob(filepath.Join(root, "store", "*", "go.mod"))
@@ -31,9 +81,32 @@ func suite(root string) ([][]run, error) {
 		return nil, errors.Join(errors.New("the modules of the stores are missing"), err)
 	}
 	for _, mod := range mods {
-		first = append(first, run{dir: filepath.Dir(mod), packages: []string{"./..."}, limits: []string{"-timeout=10m"}})
+		aside = append(aside, run{dir: filepath.Dir(mod), packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
 	}
-	return [][]run{first}, nil
+	return [][]run{{raced}, aside}, nil
+}
+
+// packages lists those of the module in root, as patterns.
+func packages(ctx context.Context, root string) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-f={{.Dir}}", "./...")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", cmd, err)
+	}
+	top, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for dir := range strings.Lines(string(out)) {
+		rel, err := filepath.Rel(top, strings.TrimSuffix(dir, "\n"))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, "./"+filepath.ToSlash(rel))
+	}
+	return list, nil
 }
 
 // all runs the lanes and returns what their events said together.
@@ -58,7 +131,11 @@ func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
 }
 
 func (r run) String() string {
-	return fmt.Sprintf("go -C %s test %v %v", r.dir, r.flags, r.packages)
+	what := strings.Join(r.packages, " ")
+	if len(r.packages) > 20 {
+		what = fmt.Sprintf("(%d packages)", len(r.packages))
+	}
+	return fmt.Sprintf("go -C %s test %s %s", r.dir, strings.Join(r.flags, " "), what)
 }
 
 // test runs go test with the flags of r and with args.

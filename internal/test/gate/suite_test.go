@@ -1,0 +1,137 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var root = filepath.Join("..", "..", "..")
+
+// TestSuite sees that every package of every module is tested once.
+func TestSuite(t *testing.T) {
+	lanes, err := suite(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := make(map[string]int) // by the folder of a package, or of a module
+	for _, r := range slices.Concat(lanes...) {
+		some := slices.ContainsFunc(r.limits, func(limit string) bool { return strings.HasPrefix(limit, "-run=") })
+		for _, pkg := range r.packages {
+			if !some {
+				times[filepath.Join(r.dir, strings.TrimSuffix(pkg, "/..."))]++
+			}
+		}
+	}
+	err = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "tools") {
+			return filepath.SkipDir
+		}
+		if dir := filepath.Dir(path); strings.HasSuffix(path, "_test.go") && module(dir) == root && times[dir] != 1 {
+			t.Errorf("%s is tested %d times", dir, times[dir])
+		}
+		if dir := filepath.Dir(path); d.Name() == "go.mod" && times[dir] != 1 {
+			t.Errorf("the module in %s is tested %d times", dir, times[dir])
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// module is the folder with the go.mod that dir belongs to.
+func module(dir string) string {
+	for ; dir != root; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+	}
+	return dir
+}
+
+// TestPlain sees that what is tested without the race detector is as the table
+// says: packages in which nothing is concurrent, and tests that exist, in one
+// package only: others of that name would not run at all.
+func TestPlain(t *testing.T) {
+	homes := tests(t)
+	for _, p := range plain() {
+		for _, name := range p.tests {
+			if got := homes[name]; !slices.Equal(got, []string{filepath.Join(root, p.pkg)}) {
+				t.Errorf("%s is in %q, want %s only", name, got, p.pkg)
+			}
+		}
+		if len(p.tests) == 0 {
+			for _, place := range concurrent(t, filepath.Join(root, p.pkg)) {
+				t.Errorf("%s: %s is tested without the race detector", place, p.pkg)
+			}
+		}
+	}
+	if got := concurrent(t, filepath.Join(root, "internal", "peer")); len(got) == 0 {
+		t.Error("nothing in internal/peer is concurrent: this test sees nothing")
+	}
+}
+
+// tests finds the folders of all tests.
+func tests(t *testing.T) map[string][]string {
+	t.Helper()
+	homes := make(map[string][]string)
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && !slices.Contains(homes[f.Name.Name], filepath.Dir(path)) {
+				homes[f.Name.Name] = append(homes[f.Name.Name], filepath.Dir(path))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return homes
+}
+
+// concurrent finds where a package starts goroutines, guards something or has a
+// channel, its tests aside.
+func concurrent(t *testing.T, dir string) (places []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no source in %s: %v", dir, err)
+	}
+	set := token.NewFileSet()
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ImportSpec)
+			guards := ok && strings.HasPrefix(spec.Path.Value, `"sync`)
+			_, starts := n.(*ast.GoStmt)
+			_, sends := n.(*ast.ChanType)
+			if guards || starts || sends {
+				places = append(places, set.Position(n.Pos()).String())
+			}
+			return true
+		})
+	}
+	return places
+}
