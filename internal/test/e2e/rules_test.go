@@ -3,9 +3,12 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
@@ -15,23 +18,47 @@ import (
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
-// runCalls runs tool calls in a session with rules and reports for each whether
-// the CLI asked about it, and the result that the model saw.
+// runCalls puts tool calls before the CLI in a session with rules, many in each turn,
+// and reports for each whether the CLI asked about it, and the result that the
+// model saw. The shell does nothing: what the CLI decides does not depend on what
+// a command does, and the failure of one would end those beside it.
 func (r *real) runCalls(t *testing.T, calls []*permission.Request, each func(req *permission.Request, asked bool, result string)) {
 	t.Helper()
-	asked := false
-	r.opts.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
-		asked = true
+	shell := filepath.Join(t.TempDir(), "bash")
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.Env = append(r.opts.Env, "SHELL="+shell)
+	var mu sync.Mutex
+	asked := make(map[string]bool)
+	r.opts.CanUseTool = func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[req.ToolUseID] = true
 		return permission.Deny("asked"), nil
 	}
 	s := r.connect(t)
-	for _, req := range calls {
-		asked = false
-		r.model.Add(claudetest.UseTool(req.ToolName, req.Input), claudetest.Say("done"))
+	for batch := range slices.Chunk(calls, 25) {
+		var uses []claudetest.ScriptedCall
+		for i, req := range batch {
+			uses = append(uses, claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_%p_%d", req, i), Name: req.ToolName, Input: req.Input})
+		}
+		r.model.Add(claudetest.UseTools(uses...), claudetest.Say("done"))
 		if _, err := s.Ask(t.Context(), "go"); err != nil {
 			t.Fatal(err)
 		}
-		each(req, asked, r.lastResult(t).Text)
+		heard := r.calls()
+		results := make(map[string]string)
+		for _, result := range heard[len(heard)-1].ToolResults {
+			results[result.ToolUseID] = result.Text
+		}
+		for i, req := range batch {
+			result, ok := results[uses[i].ID]
+			if !ok {
+				t.Fatalf("the model saw no result of %s %s", req.ToolName, req.Input)
+			}
+			each(req, asked[uses[i].ID], result)
+		}
 	}
 }
 
