@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -74,16 +75,33 @@ func suite(ctx context.Context, root string) ([][]run, error) {
 	parts.limits = append(parts.limits, "-run="+pattern)
 	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
 	aside := []run{parts, whole}
-	// The other modules have database drivers, and the race detector makes a
+	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
-	mods, err := filepath.Glob(filepath.Join(root, "store", "*", "go.mod"))
-	if err != nil || len(mods) == 0 {
-		return nil, errors.Join(errors.New("the modules of the stores are missing"), err)
+	mods, err := modules(root)
+	if err != nil {
+		return nil, err
 	}
-	for _, mod := range mods {
-		aside = append(aside, run{dir: filepath.Dir(mod), packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
+	for _, dir := range mods {
+		aside = append(aside, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
 	}
 	return [][]run{{raced}, aside}, nil
+}
+
+// modules lists the folders of the modules below root that have tests. That of
+// the tools has none.
+func modules(root string) (dirs []string, err error) {
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch dir := filepath.Dir(path); {
+		case err != nil:
+			return err
+		case d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata"):
+			return filepath.SkipDir
+		case d.Name() == "go.mod" && dir != root && dir != filepath.Join(root, "tools"):
+			dirs = append(dirs, dir)
+		}
+		return nil
+	})
+	return dirs, err
 }
 
 // packages lists those of the module in root, as patterns.
