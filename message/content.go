@@ -170,23 +170,15 @@ func tooMany(data []byte) bool {
 	if bytes.Count(data, []byte{','}) < maxBlocks {
 		return false
 	}
-	depth, n, inText := 0, 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '[' || c == '{':
-			depth++
-		case c == ']' || c == '}':
-			depth--
-		case c == ',' && depth == 1:
-			n++
+	n := 0
+	for c, depth := range jsonx.Structure(data) {
+		if c == ',' && depth == 1 {
+			if n++; n >= maxBlocks {
+				return true
+			}
 		}
 	}
-	return n >= maxBlocks
+	return false
 }
 
 // decodeBlock decodes one block of sound JSON. A block that is unknown, or does

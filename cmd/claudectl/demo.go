@@ -17,9 +17,9 @@ import (
 
 // demoCommand is "claudectl demo".
 type demoCommand struct {
-	CLI           string `name:"cli" placeholder:"PATH" complete:"file" help:"Use a real CLI, with your account: \"claude\", or its path."`
-	ScriptedModel bool   `help:"Use a real CLI with a scripted model on loopback: no account, no cost."`
-	Ask           bool   `help:"Answer the question for permission yourself."`
+	CLI           string `name:"cli" placeholder:"PATH" complete:"file" help:"Use the real CLI and your account: \"claude\", or a path."`
+	ScriptedModel bool   `help:"Use the real CLI with a scripted model on loopback: no account, no cost."`
+	Ask           bool   `help:"Decide about the permission yourself."`
 }
 
 // Run plays a session with everything that two sides can say to each other.

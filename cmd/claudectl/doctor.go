@@ -15,8 +15,8 @@ import (
 
 // doctorCommand is "claudectl doctor".
 type doctorCommand struct {
-	CLI string `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
-	Cwd string `placeholder:"DIR" help:"The working directory, whose settings count."`
+	CLI string `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to use. Default: the \"claude\" that is installed."`
+	Cwd string `placeholder:"DIR" help:"The working directory, whose settings apply."`
 }
 
 // grade says how bad a finding is.

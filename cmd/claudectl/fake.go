@@ -15,7 +15,7 @@ type fakeCommand struct {
 
 // Help is shown by "claudectl fake --help".
 func (*fakeCommand) Help() string {
-	return `An SDK starts an executable, so give it one of two lines:
+	return `An SDK starts an executable, so give it this two-line script:
 
 	#!/bin/sh
 	exec claudectl fake session.json "$@"

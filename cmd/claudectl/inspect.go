@@ -14,17 +14,17 @@ import (
 
 // inspectCommand is "claudectl inspect".
 type inspectCommand struct {
-	Files []string `arg:"" name:"file" complete:"file" help:"A recording, or - for standard input. With --unknown also several, and folders of recordings."`
+	Files []string `arg:"" name:"file" complete:"file" help:"A recording, or - for standard input. With --unknown: any number of them, and folders."`
 
-	Unknown bool   `help:"List what in all recordings this build does not know, or would write in another form; exit with 11 if there is such."`
+	Unknown bool   `help:"List what this build does not know in these recordings, or would write differently; exit with 11 if there is anything."`
 	HTML    string `name:"html" placeholder:"FILE" complete:"file" help:"Write one page for a browser to FILE, or - for standard output."`
 
-	Kind    []string `placeholder:"KIND" help:"Show frames of these kinds, types or subtypes only, such as permission or can_use_tool."`
-	From    string   `enum:",sdk,cli" default:"" help:"Show frames of one side only: sdk or cli."`
-	Request string   `placeholder:"ID" help:"Show the frames of a control request only, by the beginning of its id."`
-	Turn    int      `placeholder:"N" help:"Show the frames of one turn only."`
-	Text    string   `placeholder:"TEXT" help:"Show frames with this text only."`
-	Errors  bool     `help:"Show errors and requests that were not answered only."`
+	Kind    []string `placeholder:"KIND" help:"Show only frames of these kinds, types or subtypes, such as permission or can_use_tool."`
+	From    string   `enum:",sdk,cli" default:"" help:"Show only the frames of one side: sdk or cli."`
+	Request string   `placeholder:"ID" help:"Show only the frames of one control request, by the beginning of its id."`
+	Turn    int      `placeholder:"N" help:"Show only the frames of one turn."`
+	Text    string   `placeholder:"TEXT" help:"Show only frames that contain this text."`
+	Errors  bool     `help:"Show only errors, and requests that were not answered."`
 
 	NoRedact bool `help:"Do not hide secrets."`
 }
@@ -33,7 +33,7 @@ type inspectCommand struct {
 func (*inspectCommand) Help() string {
 	return `Recordings are made by claudectl record, or by claudetest.Record in a program. What the CLI itself writes with --output-format=stream-json can be looked at too.
 
-Keys, tokens and passwords are hidden as far as they are known by their form, by the name they stand under, or by the environment.`
+Keys, tokens and passwords are hidden if they can be recognised by their form, by their name or by the environment.`
 }
 
 // Run reads the recording and shows it.

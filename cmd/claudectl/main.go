@@ -30,15 +30,15 @@ type commands struct {
 
 	Demo     demoCommand     `cmd:"" help:"Show a whole session with a simulated agent."`
 	Run      runCommand      `cmd:"" help:"Send a prompt and show the answer."`
-	Doctor   doctorCommand   `cmd:"" help:"Say what is installed and whether it works."`
-	Record   recordCommand   `cmd:"" help:"Write down what an SDK and the CLI say to each other."`
-	Inspect  inspectCommand  `cmd:"" help:"Show a recording: as text, as JSON, or as a page."`
+	Doctor   doctorCommand   `cmd:"" help:"Check what is installed and whether it works."`
+	Record   recordCommand   `cmd:"" help:"Record what an SDK and the CLI say to each other."`
+	Inspect  inspectCommand  `cmd:"" help:"Show a recording as text, as JSON or as a page."`
 	Sessions sessionsCommand `cmd:"" help:"List, show and manage the sessions on this disk."`
-	Fake     fakeCommand     `cmd:"" help:"Be a CLI that plays a script or a recording."`
-	Parity   parityCommand   `cmd:"" help:"Show what this build offers of the official SDKs."`
-	Versions versionsCommand `cmd:"" help:"Show what this build knows of versions of the CLI."`
+	Fake     fakeCommand     `cmd:"" help:"Act as a CLI that plays a script or a recording."`
+	Parity   parityCommand   `cmd:"" help:"Show which parts of the official SDKs this build offers."`
+	Versions versionsCommand `cmd:"" help:"Show what each version of the CLI can do."`
 
-	Completion completionCommand `cmd:"" help:"Print what bash, zsh or fish need to complete commands."`
+	Completion completionCommand `cmd:"" help:"Print a completion script for bash, zsh or fish."`
 
 	Complete completeCommand `cmd:"" hidden:""`
 	Wait     waitCommand     `cmd:"" hidden:""`
@@ -87,7 +87,7 @@ func newParser(line *commands, c *console, more ...kong.Option) (*kong.Kong, err
 		kong.Bind(c),
 	)...)
 	if err == nil {
-		parser.Model.HelpFlag.Help = "Show this help, or that of a command."
+		parser.Model.HelpFlag.Help = "Show this help, or the help of a command."
 	}
 	return parser, err
 }

@@ -17,17 +17,17 @@ import (
 
 // recordCommand is "claudectl record".
 type recordCommand struct {
-	Output   string   `short:"o" placeholder:"FILE" complete:"file" help:"Where to write the recording. A file that exists is kept: the name gets a number. By default session-TIME.ndjson here."`
-	Wrapper  string   `placeholder:"FILE" complete:"file" help:"Start nothing, but write a script to FILE that records every session it is started for."`
+	Output   string   `short:"o" placeholder:"FILE" complete:"file" help:"Where to write the recording. If the file exists, the name gets a number. Default: session-TIME.ndjson in this directory."`
+	Wrapper  string   `placeholder:"FILE" complete:"file" help:"Instead of starting a CLI, write a script to FILE that records every session it runs."`
 	NoRedact bool     `help:"Do not hide secrets in the recording."`
 	Command  []string `arg:"" passthrough:"" help:"The CLI and its arguments."`
 }
 
 // Help is shown by "claudectl record --help".
 func (*recordCommand) Help() string {
-	return `It stands between an SDK and the CLI, passes everything on as it is, and writes it down: what both say, with times, standard error and the exit code. Exit code and signals are those of the CLI. Look at the file with claudectl inspect.
+	return `It sits between an SDK and the CLI, passes everything on unchanged, and records it: what both say and when, standard error and the exit code. It exits just as the CLI does. Look at the file with claudectl inspect.
 
-An SDK starts an executable, so make it one and name it as the CLI (CLIPath, pathToClaudeCodeExecutable, cli_path):
+An SDK starts an executable, so create one and set it as the CLI (CLIPath, pathToClaudeCodeExecutable, cli_path):
 
 	claudectl record -o /tmp/session.ndjson --wrapper ./claude-recorded -- claude
 

@@ -19,22 +19,22 @@ import (
 
 // runCommand is "claudectl run".
 type runCommand struct {
-	Prompt []string `arg:"" optional:"" help:"The prompt. Without one it is read from standard input."`
+	Prompt []string `arg:"" optional:"" help:"The prompt. If you leave it out, it is read from standard input."`
 
-	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to use. Default: the \"claude\" that is installed."`
 	Cwd    string   `placeholder:"DIR" complete:"file" help:"The working directory."`
 	AddDir []string `placeholder:"DIR" complete:"file" sep:"none" help:"Another directory that tools may use."`
 
 	Model  string `placeholder:"NAME" help:"The model."`
-	System string `placeholder:"TEXT" help:"The system prompt, in place of that of Claude Code."`
-	Schema string `placeholder:"FILE" complete:"file" help:"A JSON Schema of the answer, which then is JSON."`
+	System string `placeholder:"TEXT" help:"The system prompt, instead of Claude Code's own."`
+	Schema string `placeholder:"FILE" complete:"file" help:"A JSON Schema for the answer; the answer is then JSON."`
 
 	Mode  string   `placeholder:"MODE" complete:"mode" help:"The permission mode: default, acceptEdits, plan, dontAsk, auto, bypassPermissions."`
-	Allow []string `placeholder:"RULE" sep:"none" help:"A rule that needs no question, such as \"Bash(git:*)\"."`
-	Deny  []string `placeholder:"RULE" sep:"none" help:"A rule that is always refused."`
+	Allow []string `placeholder:"RULE" sep:"none" help:"A rule for calls that may run without asking, such as \"Bash(git:*)\"."`
+	Deny  []string `placeholder:"RULE" sep:"none" help:"A rule for calls that are always denied."`
 
-	MaxTurns  int     `placeholder:"N" help:"How often the model may be called."`
-	MaxBudget float64 `placeholder:"USD" help:"What it may cost."`
+	MaxTurns  int     `placeholder:"N" help:"The most model calls for the prompt."`
+	MaxBudget float64 `placeholder:"USD" help:"The most it may cost."`
 
 	Resume   string `placeholder:"ID" complete:"session-here" xor:"resume" help:"Continue a session."`
 	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory, or of the project in the store."`
@@ -43,25 +43,25 @@ type runCommand struct {
 	Store   string `placeholder:"DIR" complete:"dir" help:"Also keep the session in this directory, as of store.Files, and continue from there."`
 	Project string `default:"default" placeholder:"NAME" help:"The project in the store: a tenant, a repository, an environment."`
 
-	Stream bool `default:"true" negatable:"" help:"Show text as it is written. CLIs before 1.0.128 cannot."`
+	Stream bool `default:"true" negatable:"" help:"Show text as it is written. Needs CLI 1.0.128 or newer."`
 	Quiet  bool `short:"q" help:"Show nothing but the answer."`
 }
 
 // Help is shown by "claudectl run --help".
 func (*runCommand) Help() string {
-	return `The answer goes to standard output, everything about it to standard error.
+	return `The answer goes to standard output, and everything about it to standard error.
 
-Agents that work in the background are waited for: what they bring is part of
+It waits for agents that work in the background; what they report is part of
 the answer.
 
-On a terminal you are asked before a tool does what no rule allows. Otherwise
-it is denied: name what may be done with --allow.
+At a terminal you are asked before a tool does anything that no rule allows.
+Elsewhere such calls are denied; use --allow to say what may run.
 
-With --store the session is kept in a directory as well. --resume and
---continue then take it from there, under any home and working directory, and
-nobody else can continue it meanwhile.
+With --store the session is also kept in a directory. --resume and --continue
+then take it from there, under any home and working directory, and nobody else
+can continue it at the same time.
 
-Ctrl-C interrupts the turn, a second one ends the program.`
+Ctrl-C interrupts the turn; a second Ctrl-C ends the program.`
 }
 
 // Run sends the prompt and shows the answer.

@@ -15,14 +15,14 @@ import (
 // sessionsCommand is "claudectl sessions" with the commands below it.
 type sessionsCommand struct {
 	List      sessionsList      `cmd:"" default:"withargs" help:"List sessions, the newest first."`
-	Show      sessionsShow      `cmd:"" help:"Show a conversation: as text, as JSON, or as a page."`
+	Show      sessionsShow      `cmd:"" help:"Show a conversation as text, as JSON or as a page."`
 	Rename    sessionsRename    `cmd:"" help:"Give a session a title."`
-	Tag       sessionsTag       `cmd:"" help:"Give a session a tag, or take it away."`
-	Archive   sessionsArchive   `cmd:"" help:"Mark a session as archived."`
-	Unarchive sessionsUnarchive `cmd:"" help:"Take the mark away."`
+	Tag       sessionsTag       `cmd:"" help:"Tag a session, or remove its tag."`
+	Archive   sessionsArchive   `cmd:"" help:"Archive a session: lists leave it out."`
+	Unarchive sessionsUnarchive `cmd:"" help:"Take a session out of the archive."`
 	Fork      sessionsFork      `cmd:"" help:"Copy a conversation, whole or up to a message, into a new session."`
 	Delete    sessionsDelete    `cmd:"" help:"Delete a session for good."`
-	Resume    sessionsResume    `cmd:"" help:"Continue a session with a prompt; without an id you choose one."`
+	Resume    sessionsResume    `cmd:"" help:"Continue a session; without an id, you choose one."`
 	Export    sessionsExport    `cmd:"" help:"Copy sessions from this disk into a store."`
 	Import    sessionsImport    `cmd:"" help:"Copy sessions from a store to this disk, or a journal into the store."`
 }
@@ -160,7 +160,7 @@ func (r *sessionsRename) Run(c *console) error {
 // sessionsTag is "claudectl sessions tag".
 type sessionsTag struct {
 	ID  string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
-	Tag string `arg:"" optional:"" help:"The tag. Without one the tag is taken away."`
+	Tag string `arg:"" optional:"" help:"The tag. If you leave it out, the tag is removed."`
 }
 
 // Run tags the session.
@@ -205,7 +205,7 @@ type sessionsFork struct {
 	ID           string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
 	UpTo         string `placeholder:"UUID" help:"The last message of the copy, as \"claudectl sessions show --json\" names it."`
 	Title        string `placeholder:"TEXT" help:"The title of the copy."`
-	KeepDeferred bool   `help:"Also copy a tool call that a hook has put off."`
+	KeepDeferred bool   `help:"Also copy a tool call that a hook has deferred."`
 }
 
 // Run copies the session and prints the id of the copy.

@@ -42,7 +42,7 @@ func (p storePlace) there() error {
 type sessionsImport struct {
 	What string `arg:"" optional:"" complete:"store-session" help:"The session in the store, by its id or the beginning of it; or the journal that an error has named."`
 	All  bool   `help:"All sessions of the project that are not on this disk."`
-	Cwd  string `placeholder:"DIR" complete:"dir" help:"The working directory to import for. Otherwise it is that of the session."`
+	Cwd  string `placeholder:"DIR" complete:"dir" help:"The working directory to import for. Default: the one the session ran in."`
 	storePlace
 }
 
@@ -101,7 +101,7 @@ func (r *sessionsImport) journal(c *console) error {
 // sessionsExport is "claudectl sessions export".
 type sessionsExport struct {
 	ID  string `arg:"" optional:"" complete:"session" help:"The session, by its id or the beginning of it."`
-	All bool   `help:"All sessions of this disk, also archived ones."`
+	All bool   `help:"All sessions on this disk, including archived ones."`
 	storePlace
 }
 

@@ -14,9 +14,9 @@ import (
 
 // sessionsList is "claudectl sessions list".
 type sessionsList struct {
-	Here   bool   `help:"Only sessions of the current directory and of the worktrees of its repository."`
-	All    bool   `help:"All sessions, also archived ones, instead of the newest."`
-	Limit  int    `default:"20" placeholder:"N" help:"How many to list at most."`
+	Here   bool   `help:"Only sessions of this directory and of the worktrees of its repository."`
+	All    bool   `help:"All sessions, including archived ones, not just the newest."`
+	Limit  int    `default:"20" placeholder:"N" help:"The most sessions to list."`
 	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
 	Search string `placeholder:"TEXT" help:"Only sessions whose title, first prompt, directory or branch has this text."`
 }

@@ -178,9 +178,9 @@ func indent(text string) string {
 
 // sessionsResume is "claudectl sessions resume".
 type sessionsResume struct {
-	ID     string   `arg:"" optional:"" complete:"session" help:"The session, by its id or the beginning of it. Without one you choose from a list."`
-	Prompt []string `arg:"" optional:"" help:"The prompt. Without one it is asked for, or read from standard input."`
-	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI. Otherwise it is looked for as \"claude\"."`
+	ID     string   `arg:"" optional:"" complete:"session" help:"The session, by its id or the beginning of it. If you leave it out, you choose from a list."`
+	Prompt []string `arg:"" optional:"" help:"The prompt. If you leave it out, you are asked for it, or it is read from standard input."`
+	CLI    string   `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to use. Default: the \"claude\" that is installed."`
 	Mode   string   `placeholder:"MODE" complete:"mode" help:"The permission mode, as with \"claudectl run\"."`
 	Fork   bool     `help:"Continue in a copy; the original session is unchanged."`
 }

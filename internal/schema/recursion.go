@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
@@ -161,23 +162,12 @@ func keyword(f reflect.StructField) string {
 // validation some kilobytes of stack, and arguments of tools come from a model.
 const maxDepth = 512
 
-// tooDeep reports whether JSON is nested deeper than maxDepth. It only counts
-// brackets; whether they match is for the decoder to say.
+// tooDeep reports whether JSON is nested deeper than maxDepth. Whether its
+// brackets match is for the decoder to say.
 func tooDeep(data []byte) bool {
-	depth, inText := 0, false
-	for i := 0; i < len(data); i++ {
-		switch c := data[i]; {
-		case inText && c == '\\':
-			i++
-		case c == '"':
-			inText = !inText
-		case inText:
-		case c == '{' || c == '[':
-			if depth++; depth > maxDepth {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
+	for _, depth := range jsonx.Structure(data) {
+		if depth > maxDepth {
+			return true
 		}
 	}
 	return false

@@ -13,8 +13,8 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/schema", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs"},
-		{"internal/edit", "internal/secret", "internal/transcript", "internal/test/npm"},
+		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs"},
+		{"internal/edit", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "permission/policy"},
 		{"message", "hook"},
