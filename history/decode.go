@@ -100,26 +100,24 @@ func (t *Transcript) decode(l line) (*StoredMessage, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
-	var m message.Message
-	id := l.UUID
+	var speech []byte
+	typ, subtype := l.Type(), t.index.Subtype(l.Entry)
 	if l.Kind == transcript.Attachment {
-		if id = l.Queued; !l.Wrote(l.text) {
+		if !t.index.Wrote(l.text, l.Entry) {
 			return nil, t.changed(nil)
 		}
-		var err error
-		if m, err = message.DecodeAs(transcript.PromptType, "", transcript.Prompt(l.text, l.Entry)); m == nil {
-			return nil, t.unreadable(err)
-		}
+		typ, subtype, speech = transcript.PromptType, "", transcript.Prompt(l.text)
 	} else {
-		speech, err := transcript.Speech(l.text, l.Entry, t.parent)
-		if err != nil {
+		var err error
+		if speech, err = t.index.Speech(l.text, l.Entry, t.parent); err != nil {
 			return nil, t.changed(err)
 		}
-		if m, err = message.DecodeAs(l.Type(), l.Subtype, speech); m == nil {
-			return nil, t.unreadable(err)
-		}
 	}
-	return &StoredMessage{Message: m, UUID: id, Time: l.Time(), Summary: l.Summary, Entry: l.text}, nil
+	m, err := message.DecodeAs(typ, subtype, speech)
+	if m == nil {
+		return nil, t.unreadable(err)
+	}
+	return &StoredMessage{Message: m, UUID: m.Head().UUID, Time: l.Time(), Summary: l.Summary(), Entry: l.text}, nil
 }
 
 // unreadable is the error for a line that is an entry but not a message.

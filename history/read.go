@@ -84,19 +84,8 @@ func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcrip
 	}
 	defer f.Close()
 	t := &Transcript{index: new(transcript.Index), open: func() (io.ReaderAt, func(), error) { return h.reopen(file) }}
-	for line, err := range transcript.Lines(f) {
-		switch {
-		case err != nil:
-			return nil, err
-		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
-		case line.Long:
-			t.index.Skipped++
-		default:
-			if err := t.index.Add(line.Pos, line.Text); err != nil {
-				return nil, err
-			}
-		}
+	if err := t.index.ReadFrom(ctx, f); err != nil {
+		return nil, err
 	}
 	t.Skipped = t.index.Skipped
 	return t, nil
@@ -121,7 +110,7 @@ func (t *Transcript) shown(e *transcript.Entry, p Page) bool {
 	case transcript.User, transcript.Assistant:
 		return t.agent || e.Visible()
 	case transcript.System:
-		return p.System && !e.Sidechain
+		return p.System && !e.Sidechain()
 	case transcript.Attachment:
 		return t.index.IsPrompt(e)
 	}
@@ -144,7 +133,7 @@ func (t *Transcript) Len() int {
 func (t *Transcript) Prompts() int {
 	n := 0
 	for i := range t.entries {
-		if e := t.entries[i]; t.shown(e, Page{}) && e.Kind != transcript.Assistant && len(e.Results) == 0 && !e.Summary {
+		if e := t.entries[i]; t.shown(e, Page{}) && e.Kind != transcript.Assistant && !e.Results() && !e.Summary() {
 			n++
 		}
 	}
@@ -177,7 +166,7 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for line, err := range t.lines(ctx, func(*transcript.Entry) bool { return true }) {
-			if err == nil && !line.Wrote(line.text) {
+			if err == nil && !t.index.Wrote(line.text, line.Entry) {
 				line.text, err = nil, t.changed(nil)
 			}
 			if !yield(line.text, err) || err != nil {
@@ -212,7 +201,7 @@ func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) b
 			if !wanted(e) {
 				continue
 			}
-			text, err := w.read(e.Pos, e.Len)
+			text, err := w.read(e.Pos, int(e.Len))
 			if err != nil || len(text) == 0 || text[0] != '{' {
 				yield(line{}, t.changed(err))
 				return
@@ -285,6 +274,6 @@ func (s Standing) String() string {
 // Session.Send returned; a prompt that was merged into a running turn is also
 // found.
 func (t *Transcript) Standing(prompt string) (s Standing, open []string) {
-	how, open := transcript.Of(t.entries, prompt)
+	how, open := t.index.Standing(t.entries, prompt)
 	return Standing(how), open
 }

@@ -2,88 +2,22 @@ package transcript
 
 import (
 	"cmp"
-	"errors"
 	"slices"
-	"strings"
 )
-
-// MaxEntries is how many entries of a conversation an index takes.
-const MaxEntries = 1 << 20
-
-// ErrTooLarge means that a transcript has more entries than [MaxEntries].
-var ErrTooLarge = errors.New("transcript has too many entries")
-
-// Index is the tree of a session's lines, without the lines. Fill it with Add in
-// the order of the file. The zero Index is ready; it is not safe for concurrent
-// use.
-type Index struct {
-	Skipped int // lines that could not be read
-
-	entries  []*Entry
-	room     []Entry         // for the next ones
-	at       map[string]int  // by uuid
-	absorbed map[string]bool // queued prompts that a turn took in
-	answer   string          // the last id of a message
-	texts    strings.Builder // short texts, one after the other
-	lists    []string        // lists of one text each
-}
-
-// Add takes the next line of the file, which begins at pos. The index keeps no
-// part of it.
-func (x *Index) Add(pos int64, line []byte) error {
-	e, err := x.parse(line)
-	if err != nil {
-		x.Skipped++
-		return nil
-	}
-	if e.absorbed != "" {
-		if x.absorbed == nil {
-			x.absorbed = make(map[string]bool)
-		}
-		x.absorbed[e.absorbed] = true
-	}
-	if !e.linked() {
-		return nil
-	}
-	e.Pos = pos
-	if i, again := x.at[e.UUID]; again {
-		*x.entries[i] = e.Entry // what was written last counts
-		return nil
-	}
-	if len(x.entries) == MaxEntries {
-		return ErrTooLarge
-	}
-	if x.at == nil {
-		x.at = make(map[string]int)
-	}
-	x.at[e.UUID] = len(x.entries)
-	if len(x.room) == cap(x.room) {
-		x.room = make([]Entry, 0, min(64+len(x.entries), 1024))
-	}
-	x.room = append(x.room, e.Entry)
-	x.entries = append(x.entries, &x.room[len(x.room)-1])
-	return nil
-}
-
-// Len returns how many entries the index holds.
-func (x *Index) Len() int { return len(x.entries) }
-
-// none is the index of no entry.
-const none = -1
 
 // tree is an index whose links are resolved: by whom each entry is followed.
 type tree struct {
 	*Index
-	parent []int
+	parent []int32
 }
 
 // links resolves the parents and moves what compactions preserved.
 func (x *Index) links() *tree {
-	t := &tree{x, make([]int, len(x.entries))}
-	for i := range x.entries {
+	t := &tree{x, make([]int32, x.count)}
+	for i := range t.parent {
 		t.parent[i] = none
-		if p, ok := x.at[x.entries[i].Parent]; ok {
-			t.parent[i] = p
+		if p := x.entry(int32(i)).parent; p != 0 {
+			t.parent[i] = x.owners[p]
 		}
 	}
 	for _, k := range x.compactions() {
@@ -100,12 +34,12 @@ const maxMoves = 1 << 28
 // compactions returns what compactions preserved, of very many the last ones.
 func (x *Index) compactions() []*kept {
 	var all []*kept
-	for _, e := range x.entries {
-		if e.kept != nil {
-			all = append(all, e.kept)
+	for i := range int32(x.count) {
+		if k := x.rests[x.entry(i).rest].kept; k != nil {
+			all = append(all, k)
 		}
 	}
-	if most := maxMoves / max(len(x.entries), 1); len(all) > most {
+	if most := maxMoves / max(x.count, 1); len(all) > most {
 		all = all[len(all)-most:]
 	}
 	return all
@@ -114,14 +48,14 @@ func (x *Index) compactions() []*kept {
 // move hangs what a compaction preserved under its anchor, the summary, and what
 // else hung there under the last of it. If any of it is missing nothing moves.
 func (t *tree) move(k *kept) {
-	anchor, ok := t.at[k.anchor]
+	anchor, ok := t.at(k.anchor)
 	if !ok {
 		return
 	}
-	var moved []int
+	var moved []int32
 	if len(k.uuids) > 0 {
 		for _, id := range k.uuids {
-			i, ok := t.at[id]
+			i, ok := t.at(id)
 			if !ok {
 				return
 			}
@@ -130,13 +64,13 @@ func (t *tree) move(k *kept) {
 	} else if moved = t.segment(k.head, k.tail); moved == nil {
 		return
 	}
-	own := make(map[int]bool, len(moved))
+	own := make(map[int32]bool, len(moved))
 	for _, i := range moved {
 		own[i] = true
 	}
 	last := moved[len(moved)-1]
 	for i, p := range t.parent {
-		if p == anchor && !own[i] {
+		if p == anchor && !own[int32(i)] {
 			t.parent[i] = last
 		}
 	}
@@ -148,16 +82,16 @@ func (t *tree) move(k *kept) {
 }
 
 // segment returns the path from head down to tail, nil if there is none.
-func (t *tree) segment(head, tail string) []int {
-	first, ok := t.at[head]
+func (t *tree) segment(head, tail key) []int32 {
+	first, ok := t.at(head)
 	if !ok {
 		return nil
 	}
-	i, ok := t.at[tail]
+	i, ok := t.at(tail)
 	if !ok {
 		return nil
 	}
-	path := t.up(i, func(i int) bool { return i == first })
+	path := t.up(i, func(i int32) bool { return i == first })
 	if path[len(path)-1] != first {
 		return nil
 	}
@@ -167,9 +101,9 @@ func (t *tree) segment(head, tail string) []int {
 
 // up returns the path from i to the root, or to the first entry that is last. It
 // ends where it would turn in a circle.
-func (t *tree) up(i int, last func(int) bool) []int {
-	var path []int
-	seen := make([]bool, len(t.entries))
+func (t *tree) up(i int32, last func(int32) bool) []int32 {
+	var path []int32
+	seen := make([]bool, t.count)
 	for i != none && !seen[i] {
 		seen[i] = true
 		path = append(path, i)
@@ -182,28 +116,28 @@ func (t *tree) up(i int, last func(int) bool) []int {
 }
 
 // mainline reports whether an entry can be the end of the conversation.
-func mainline(e *Entry) bool { return !e.Sidechain && !e.Team && e.Kind != Progress }
+func mainline(e *Entry) bool { return !e.has(sidechain|team) && e.Kind != Progress }
 
 // leaf returns the entry with which the conversation ends: of those that nothing
 // follows the last in the file that has a message above it.
-func (t *tree) leaf() int {
-	followed := make([]bool, len(t.entries))
-	for i := range t.entries {
-		if p := t.parent[i]; p != none && mainline(t.entries[i]) {
+func (t *tree) leaf() int32 {
+	followed := make([]bool, t.count)
+	for i, p := range t.parent {
+		if p != none && mainline(t.entry(int32(i))) {
 			followed[p] = true
 		}
 	}
 	spoken := t.spoken()
-	best := none
-	for i := len(t.entries) - 1; i >= 0; i-- {
-		e := t.entries[i]
+	best := int32(none)
+	for i := int32(t.count) - 1; i >= 0; i-- {
+		e := t.entry(i)
 		if followed[i] || !mainline(e) {
 			continue
 		}
 		if spoken[i] {
 			return i
 		}
-		if best == none || t.entries[best].Meta && !e.Meta {
+		if best == none || t.entry(best).has(meta) && !e.has(meta) {
 			best = i
 		}
 	}
@@ -218,10 +152,10 @@ func (t *tree) spoken() []bool {
 		no
 		yes
 	)
-	state := make([]byte, len(t.entries))
-	out := make([]bool, len(t.entries))
-	var path []int
-	for i := range t.entries {
+	state := make([]byte, t.count)
+	out := make([]bool, t.count)
+	var path []int32
+	for i := range int32(t.count) {
 		path = path[:0]
 		verdict := byte(no)
 		for j := i; j != none; j = t.parent[j] {
@@ -234,7 +168,7 @@ func (t *tree) spoken() []bool {
 			}
 			state[j] = walking
 			path = append(path, j)
-			if k := t.entries[j].Kind; k == User || k == Assistant {
+			if k := t.entry(j).Kind; k == User || k == Assistant {
 				verdict = yes
 				break
 			}
@@ -263,8 +197,8 @@ func (x *Index) Conversation() []*Entry {
 
 // Thread returns the entries of a sub-agent's file: the path to its last message.
 func (x *Index) Thread() []*Entry {
-	for i := len(x.entries) - 1; i >= 0; i-- {
-		if k := x.entries[i].Kind; k == User || k == Assistant {
+	for i := int32(x.count) - 1; i >= 0; i-- {
+		if k := x.entry(i).Kind; k == User || k == Assistant {
 			t := x.links()
 			path := t.up(i, nil)
 			slices.Reverse(path)
@@ -274,44 +208,39 @@ func (x *Index) Thread() []*Entry {
 	return nil
 }
 
-func (x *Index) collect(path []int) []*Entry {
+func (x *Index) collect(path []int32) []*Entry {
 	out := make([]*Entry, len(path))
 	for i, j := range path {
-		out[i] = x.entries[j]
+		out[i] = x.entry(j)
 	}
 	return out
-}
-
-// IsPrompt reports whether an entry is a prompt that was sent in mid-turn and
-// that a turn took in. It is in an attachment, under the id Queued.
-func (x *Index) IsPrompt(e *Entry) bool {
-	return e.Queued != "" && x.absorbed[e.Queued]
 }
 
 // beside puts back what hangs beside the path: an answer is written as a line
 // for each block, parallel calls get their results each under its own, and the
 // path continues from one of them.
-func (t *tree) beside(path []int) []int {
-	on := make([]bool, len(t.entries))
-	own := make([]bool, len(t.entries)) // lines of an answer that is on the path
-	last := make(map[string]int)        // of each answer: its last line on the path
+func (t *tree) beside(path []int32) []int32 {
+	on := make([]bool, t.count)
+	own := make([]bool, t.count) // lines of an answer that is on the path
+	last := make(map[mark]int32) // of each answer: its last line on the path
 	for _, i := range path {
 		on[i] = true
-		if e := t.entries[i]; e.Kind == Assistant && e.MessageID != "" {
-			last[e.MessageID] = i
+		if e := t.entry(i); e.Kind == Assistant && e.answer != 0 {
+			last[e.answer] = i
 			own[i] = true
 		}
 	}
-	if len(last) == 0 {
-		return path
+	if len(path) == t.count || len(last) == 0 {
+		return path // nothing is beside it
 	}
-	extra := make(map[int][]int) // by the line they follow
-	calls := make(map[string]string)
-	for i, e := range t.entries {
-		if e.Kind != Assistant || e.Sidechain {
+	extra := make(map[int32][]int32) // by the line they follow
+	calls := make(map[mark]mark)     // the answers that made them
+	for i := range int32(t.count) {
+		e := t.entry(i)
+		if e.Kind != Assistant || e.has(sidechain) {
 			continue
 		}
-		home, ok := last[e.MessageID]
+		home, ok := last[e.answer]
 		if !ok {
 			continue
 		}
@@ -319,44 +248,45 @@ func (t *tree) beside(path []int) []int {
 			own[i] = true
 			extra[home] = append(extra[home], i)
 		}
-		for _, id := range e.Calls {
-			calls[id] = e.MessageID
+		for _, c := range t.calls(e) {
+			calls[c.mark] = e.answer
 		}
 	}
-	for i, e := range t.entries {
-		if on[i] || e.Kind != User || len(e.Results) == 0 || e.Sidechain {
+	for i := range int32(t.count) {
+		e := t.entry(i)
+		if on[i] || !e.Results() || e.has(sidechain) {
 			continue
 		}
-		if id := t.answers(i, own, calls); id != "" {
-			extra[last[id]] = append(extra[last[id]], i)
+		if answer := t.answers(i, own, calls); answer != 0 {
+			extra[last[answer]] = append(extra[last[answer]], i)
 		}
 	}
 	if len(extra) == 0 {
 		return path
 	}
-	var out []int
+	var out []int32
 	for _, i := range path {
 		out = append(out, i)
 		more := extra[i]
-		slices.SortStableFunc(more, func(a, b int) int { return cmp.Compare(t.entries[a].nanos, t.entries[b].nanos) })
+		slices.SortStableFunc(more, func(a, b int32) int { return cmp.Compare(t.entry(a).nanos, t.entry(b).nanos) })
 		out = append(out, more...)
 	}
 	return out
 }
 
-// answers returns the answer whose calls a result belongs to, "" for none.
-func (t *tree) answers(i int, own []bool, calls map[string]string) string {
+// answers returns the answer whose calls a result belongs to, 0 for none.
+func (t *tree) answers(i int32, own []bool, calls map[mark]mark) mark {
 	if p := t.parent[i]; p != none && own[p] {
-		return t.entries[p].MessageID
+		return t.entry(p).answer
 	}
-	e := t.entries[i]
-	if p, ok := t.at[e.Source]; ok && own[p] {
-		return t.entries[p].MessageID
+	e := t.entry(i)
+	if p := t.owners[e.source]; p != none && own[p] {
+		return t.entry(p).answer
 	}
-	for _, id := range e.Results {
-		if calls[id] != "" {
-			return calls[id]
+	for _, r := range t.results(e) {
+		if answer := calls[r.mark]; answer != 0 {
+			return answer
 		}
 	}
-	return ""
+	return 0
 }

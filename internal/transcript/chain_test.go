@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // write makes the lines of a transcript from words: kind, id and parent, such as
@@ -79,10 +81,10 @@ func index(t testing.TB, file []byte) *Index {
 	return x
 }
 
-func idsOf(list []*Entry) string {
+func idsOf(file []byte, list []*Entry) string {
 	var ids []string
 	for _, e := range list {
-		ids = append(ids, e.UUID)
+		ids = append(ids, jsonx.Text(jsonx.Member(file[e.Pos:e.Pos+int64(e.Len)], "uuid")))
 	}
 	return strings.Join(ids, " ")
 }
@@ -114,7 +116,8 @@ func TestConversation(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := idsOf(index(t, write(tt.script)).Conversation()); got != tt.want {
+			file := write(tt.script)
+			if got := idsOf(file, index(t, file).Conversation()); got != tt.want {
 				t.Errorf("%s\n got %s\nwant %s", tt.script, got, tt.want)
 			}
 		})
@@ -129,11 +132,13 @@ func TestSkippedLinesAreCounted(t *testing.T) {
 }
 
 func TestPromptsInMidTurn(t *testing.T) {
-	x := index(t, write("user:a call:b<a!m+t done:c<b+t took:p late:l<c+p late:k<l+q said:d<k"))
+	file := write("user:a call:b<a!m+t done:c<b+t took:p late:l<c+p late:k<l+q said:d<k")
+	x := index(t, file)
 	var prompts []string
 	for _, e := range x.Conversation() {
 		if x.IsPrompt(e) {
-			prompts = append(prompts, e.Queued)
+			said := Prompt(file[e.Pos : e.Pos+int64(e.Len)])
+			prompts = append(prompts, jsonx.Text(jsonx.Member(said, "uuid")))
 		}
 	}
 	if len(prompts) != 1 || prompts[0] != "p" {
@@ -161,7 +166,8 @@ func TestStanding(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, open := Of(index(t, write(tt.script)).Conversation(), "p")
+			x := index(t, write(tt.script))
+			got, open := x.Standing(x.Conversation(), "p")
 			if got != tt.want || strings.Join(open, " ") != tt.open {
 				t.Errorf("standing %d, open %q; want %d, %q", got, open, tt.want, tt.open)
 			}
@@ -186,15 +192,17 @@ func TestCut(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			kept, err := index(t, write(tt.script)).Cut(tt.upTo, tt.deferred)
-			if got := idsOf(kept); err != nil || got != tt.want {
+			file := write(tt.script)
+			kept, err := index(t, file).Cut(tt.upTo, tt.deferred)
+			if got := idsOf(file, kept); err != nil || got != tt.want {
 				t.Errorf("kept %s, %v; want %s", got, err, tt.want)
 			}
 		})
 	}
 	for script, upTo := range map[string]string{"": "", "note:n": "", "user:a": "gone", "user:a said:b<a user:c<a": "b"} {
-		if kept, err := index(t, write(script)).Cut(upTo, false); err == nil {
-			t.Errorf("%q up to %q: kept %s", script, upTo, idsOf(kept))
+		file := write(script)
+		if kept, err := index(t, file).Cut(upTo, false); err == nil {
+			t.Errorf("%q up to %q: kept %s", script, upTo, idsOf(file, kept))
 		}
 	}
 }
@@ -212,7 +220,7 @@ func TestCopy(t *testing.T) {
 	x := index(t, []byte(strings.Join(lines, "\n")))
 	n := 0
 	newID := func() string { n++; return fmt.Sprintf("new-%d", n) }
-	kept := []*Entry{x.entries[0], x.entries[1], x.entries[2]}
+	kept := []*Entry{x.entry(0), x.entry(1), x.entry(2)}
 	c := x.NewCopy(from, to, kept, newID)
 	want := []string{
 		`{"parentUuid":null,"isSidechain":false,"type":"user","uuid":"new-1","sessionId":"` + to + `","message":{"role":"user","content":"see \u00e9 ` + a + `"},"timestamp":"old","forkedFrom":{"sessionId":"` + from + `","messageUuid":"` + a + `"}}`,
@@ -286,13 +294,14 @@ func TestHostileFiles(t *testing.T) {
 // it leads in a circle.
 func TestCopyPassesOnce(t *testing.T) {
 	for _, script := range []string{"user:a<none user:b<a user:c<b user:d<c", "user:a<d user:b<a user:c<b user:d<c"} {
-		c := index(t, write(script)).NewCopy("from", "to", nil, nil)
-		if to := c.parent("d"); to != "" {
+		x := index(t, write(script))
+		c := x.NewCopy("from", "to", nil, nil)
+		if to := c.parent(x.entry(3).id); to != "" {
 			t.Errorf("%s: the parent is %q", script, to)
 		}
 		for id, parent := range c.parents {
-			if parent != "" {
-				t.Errorf("%s: from %s to %s again", script, id, parent)
+			if parent != 0 {
+				t.Errorf("%s: from %d to %d again", script, id, parent)
 			}
 		}
 	}
@@ -313,15 +322,15 @@ func TestHostileCompactions(t *testing.T) {
 	if steps := len(moved) * x.Len(); steps == 0 || steps > maxMoves {
 		t.Errorf("%d steps, at most %d are allowed", steps, maxMoves)
 	}
-	if last := moved[len(moved)-1]; last.uuids[0] != fmt.Sprint("u", n-1) {
-		t.Errorf("the last one that counts preserved %q", last.uuids)
+	if i, ok := x.at(moved[len(moved)-1].uuids[0]); !ok || int(i) != x.Len()-1 {
+		t.Errorf("the last one that counts preserved entry %d of %d", i, x.Len())
 	}
 	x.Conversation()
 }
 
 func TestTooManyEntries(t *testing.T) {
 	x := new(Index)
-	x.entries = make([]*Entry, MaxEntries)
+	x.count = MaxEntries
 	if err := x.Add(0, write("user:a")); err != ErrTooLarge {
 		t.Errorf("Add = %v", err)
 	}
@@ -351,17 +360,17 @@ func FuzzConversation(f *testing.F) {
 		conversation := x.Conversation()
 		for _, e := range conversation {
 			if seen[e.Pos] {
-				t.Fatalf("the line at %d stands twice in %s", e.Pos, idsOf(conversation))
+				t.Fatalf("the line at %d stands twice in %s", e.Pos, idsOf(file, conversation))
 			}
 			seen[e.Pos] = true
 			if e.Visible() {
-				if _, err := Speech(file[e.Pos:e.Pos+int64(e.Len)], e, ""); err != nil {
+				if _, err := x.Speech(file[e.Pos:e.Pos+int64(e.Len)], e, ""); err != nil {
 					t.Fatalf("a line that was read cannot be read again: %v", err)
 				}
 			}
 		}
 		x.Thread()
-		Of(conversation, "p")
+		x.Standing(conversation, "p")
 		kept, err := x.Cut("", false)
 		if err != nil {
 			return

@@ -28,25 +28,26 @@ func (x *Index) Cut(upTo string, deferred bool) ([]*Entry, error) {
 	}
 	begin := conversation[0].Pos
 	if upTo != "" {
-		i := slices.IndexFunc(conversation, func(e *Entry) bool { return e.UUID == upTo || e.Queued == upTo })
+		id := x.hash.key([]byte(upTo))
+		i := slices.IndexFunc(conversation, func(e *Entry) bool { return x.says(e, id) })
 		if i < 0 {
 			return nil, fmt.Errorf("%w: %s", ErrNoMessage, upTo)
 		}
 		conversation = conversation[:i+1]
 	}
 	if !deferred {
-		conversation = beforeDeferral(conversation)
+		conversation = x.beforeDeferral(conversation)
 	}
 	if len(conversation) == 0 {
 		return nil, ErrEmpty
 	}
-	kept := make(map[string]bool, len(conversation))
-	for i := range conversation {
-		kept[conversation[i].UUID] = true
+	kept := make([]bool, len(x.owners))
+	for _, e := range conversation {
+		kept[e.id] = true
 	}
 	var out []*Entry
-	for _, e := range x.entries {
-		if kept[e.UUID] || e.Pos < begin && mainline(e) {
+	for i := range int32(x.count) {
+		if e := x.entry(i); kept[e.id] || e.Pos < begin && mainline(e) {
 			out = append(out, e)
 		}
 	}
@@ -55,25 +56,28 @@ func (x *Index) Cut(upTo string, deferred bool) ([]*Entry, error) {
 
 // beforeDeferral cuts a conversation before the answer that made a call which is
 // put off and has no result.
-func beforeDeferral(conversation []*Entry) []*Entry {
-	answered := make(map[string]bool)
-	for i := range conversation {
-		for _, id := range conversation[i].Results {
-			answered[id] = true
+func (x *Index) beforeDeferral(conversation []*Entry) []*Entry {
+	answered := make(map[mark]bool)
+	for _, e := range conversation {
+		for _, r := range x.results(e) {
+			answered[r.mark] = true
 		}
 	}
-	for i := range conversation {
-		id := conversation[i].Deferred
-		if id == "" || answered[id] {
+	for i, e := range conversation {
+		deferred := x.rests[e.rest].deferred
+		if deferred == 0 || answered[deferred] {
 			continue
 		}
-		call := slices.IndexFunc(conversation, func(e *Entry) bool { return slices.Contains(e.Calls, id) })
+		made := func(e *Entry) bool {
+			return slices.ContainsFunc(x.calls(e), func(c tool) bool { return c.mark == deferred })
+		}
+		call := slices.IndexFunc(conversation, made)
 		if call < 0 {
 			return conversation[:i]
 		}
-		answer := conversation[call].MessageID
+		answer := conversation[call].answer
 		return conversation[:slices.IndexFunc(conversation, func(e *Entry) bool {
-			return slices.Contains(e.Calls, id) || answer != "" && e.MessageID == answer
+			return made(e) || answer != 0 && e.answer == answer
 		})]
 	}
 	return conversation
@@ -82,22 +86,24 @@ func beforeDeferral(conversation []*Entry) []*Entry {
 // Copy rewrites the lines of a session for another one: every id of an entry is
 // new, and what refers to it follows.
 type Copy struct {
-	From, To string            // the sessions
-	ids      map[string]string // new ids by the old ones
-	parents  map[string]string // of entries that are left out: whom they followed
+	From, To string // the sessions
+	index    *Index
+	ids      []string // by number: the new id, "" for what is left out
+	parents  []int32  // by number, of what is left out: what it followed
 }
 
 // NewCopy prepares a copy of the entries of an index that Cut returned.
 func (x *Index) NewCopy(from, to string, kept []*Entry, newID func() string) *Copy {
-	c := &Copy{From: from, To: to, ids: make(map[string]string, len(kept)), parents: make(map[string]string)}
-	for i := range kept {
-		if kept[i].Kind != Progress {
-			c.ids[kept[i].UUID] = newID()
+	x.begin()
+	c := &Copy{From: from, To: to, index: x, ids: make([]string, len(x.owners)), parents: make([]int32, len(x.owners))}
+	for _, e := range kept {
+		if e.Kind != Progress {
+			c.ids[e.id] = newID()
 		}
 	}
-	for i := range x.entries {
-		if e := x.entries[i]; c.ids[e.UUID] == "" {
-			c.parents[e.UUID] = e.Parent
+	for i := range int32(x.count) {
+		if e := x.entry(i); c.ids[e.id] == "" {
+			c.parents[e.id] = e.parent
 		}
 	}
 	return c
@@ -105,16 +111,16 @@ func (x *Index) NewCopy(from, to string, kept []*Entry, newID func() string) *Co
 
 // parent returns the new id of an entry, or of the nearest one above it that is
 // copied; "" if there is none. What it had to pass is passed at once next time.
-func (c *Copy) parent(id string) string {
-	var passed []string
-	seen := make(map[string]bool)
-	for id != "" && c.ids[id] == "" && !seen[id] { // they may lead in a circle
+func (c *Copy) parent(id int32) string {
+	var passed []int32
+	seen := make(map[int32]bool)
+	for id != 0 && c.ids[id] == "" && !seen[id] { // they may lead in a circle
 		seen[id] = true
 		passed = append(passed, id)
 		id = c.parents[id]
 	}
 	if c.ids[id] == "" {
-		id = ""
+		id = 0
 	}
 	for _, p := range passed {
 		c.parents[p] = id
@@ -125,16 +131,17 @@ func (c *Copy) parent(id string) string {
 // Entry rewrites a line of the conversation. A new time is given to the last one
 // only. It returns nil for a line that is not copied.
 func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
-	if c.ids[e.UUID] == "" {
+	if c.ids[e.id] == "" {
 		return nil, nil
 	}
-	if !e.Wrote(line) {
+	uuid := jsonx.Member(line, "uuid")
+	if !c.index.is(e, uuid) {
 		return nil, ErrLine
 	}
 	out, err := c.rewrite(line, func(name string, value []byte) ([]byte, bool) {
 		switch name {
 		case "parentUuid":
-			if to := c.parent(e.Parent); to != "" {
+			if to := c.parent(e.parent); to != "" {
 				return jsonx.AppendText(nil, to), true
 			}
 			return []byte("null"), true
@@ -157,7 +164,7 @@ func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 	out = append(out[:len(out)-1], `,"forkedFrom":{"sessionId":`...)
 	out = jsonx.AppendText(out, c.From)
 	out = append(out, `,"messageUuid":`...)
-	out = jsonx.AppendText(out, e.UUID)
+	out = append(out, uuid...)
 	return append(out, "}}"...), nil
 }
 
@@ -166,7 +173,8 @@ func (c *Copy) Entry(line []byte, e *Entry, now string) ([]byte, error) {
 func (c *Copy) Note(line []byte) []byte {
 	switch note(line) {
 	case "queue-operation":
-		if e, err := new(Index).parse(line); err != nil || e.absorbed == "" {
+		r := lineReader{hash: c.index.hash}
+		if _, err := r.read(line, new(parsed)); err != nil || len(r.absorbed) == 0 {
 			return nil // it only says that a prompt came and went
 		}
 	case "content-replacement", "atis-latch", "tools-used", "data-flow-records", "relocated":
@@ -222,9 +230,9 @@ func (c *Copy) replace(value []byte) []byte {
 		if i < 0 || len(value)-i < length+2 {
 			break
 		}
-		id := string(value[i+1 : i+1+length])
-		to := c.ids[id]
-		if id == c.From {
+		id := value[i+1 : i+1+length]
+		to := c.ids[c.index.numbers[c.index.hash.key(id)]]
+		if string(id) == c.From {
 			to = c.To
 		}
 		if to == "" || value[i+1+length] != '"' {

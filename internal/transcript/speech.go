@@ -4,30 +4,32 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
-// spoken are the members of an entry that a message of the stream has too, with
-// their names there.
-var spoken = [...]struct{ entry, message string }{
-	{"type", "type"},
-	{"subtype", "subtype"},
-	{"uuid", "uuid"},
-	{"sessionId", "session_id"},
-	{"message", "message"},
-	{"content", "content"},
-	{"level", "level"},
-	{"timestamp", "timestamp"},
-	{"toolUseResult", "tool_use_result"},
-	{"isSynthetic", "isSynthetic"},
-	{"origin", "origin"},
-	{"compactMetadata", "compact_metadata"},
-	{"isApiErrorMessage", "is_api_error_message"},
-	{"error", "error"},
-	{"requestId", "request_id"},
+// appendSpoken appends a member of an entry under the name that it has in a
+// message of the stream, or nothing if it has none there.
+func appendSpoken(out, member, value []byte) []byte {
+	switch string(member) {
+	case "type", "subtype", "uuid", "message", "content", "level", "timestamp", "isSynthetic", "origin", "error":
+		out = append(append(out, `,"`...), member...)
+	case "sessionId":
+		out = append(out, `,"session_id`...)
+	case "toolUseResult":
+		out = append(out, `,"tool_use_result`...)
+	case "compactMetadata":
+		out = append(out, `,"compact_metadata`...)
+	case "isApiErrorMessage":
+		out = append(out, `,"is_api_error_message`...)
+	case "requestId":
+		out = append(out, `,"request_id`...)
+	default:
+		return out
+	}
+	return append(append(out, `":`...), value...)
 }
 
 // Speech writes the line of an entry as the CLI says it on its stream, so that
 // one decoder serves both. Parent is the call that a sub-agent works for, "" in
 // the main conversation. A line that is not the entry's is an error.
-func Speech(line []byte, e *Entry, parent string) ([]byte, error) {
+func (x *Index) Speech(line []byte, e *Entry, parent string) ([]byte, error) {
 	m, err := jsonx.Walk(line)
 	if err != nil {
 		return nil, err
@@ -48,19 +50,13 @@ func Speech(line []byte, e *Entry, parent string) ([]byte, error) {
 		if name == nil {
 			break
 		}
-		value, err := e.value(&m)
+		value, err := e.value(&m, name)
 		if err != nil {
 			return nil, err
 		}
-		for _, s := range spoken {
-			if s.entry == string(name) {
-				out = append(append(append(out, `,"`...), s.message...), `":`...)
-				out = append(out, value...)
-				break
-			}
-		}
+		out = appendSpoken(out, name, value)
 		if string(name) == "uuid" {
-			same = jsonx.Text(value) == e.UUID
+			same = x.is(e, value)
 		}
 	}
 	if !same {
@@ -70,13 +66,18 @@ func Speech(line []byte, e *Entry, parent string) ([]byte, error) {
 }
 
 // Wrote reports whether a line is still that of the entry.
-func (e *Entry) Wrote(line []byte) bool { return jsonx.Text(jsonx.Member(line, "uuid")) == e.UUID }
+func (x *Index) Wrote(line []byte, e *Entry) bool { return x.is(e, jsonx.Member(line, "uuid")) }
 
-// value reads the next value of the entry's line.
-func (e *Entry) value(m *jsonx.Members) ([]byte, error) {
-	for _, s := range e.long {
-		if s.end > 0 && int(s.begin) == m.Pos() {
-			return m.ValueTo(int(s.end))
+// is reports whether a value is the id of an entry.
+func (x *Index) is(e *Entry, value []byte) bool {
+	return x.numbers[x.hash.key(unquoted(value))] == e.id
+}
+
+// value reads the next value of the entry's line, the member of a name.
+func (e *Entry) value(m *jsonx.Members, name []byte) ([]byte, error) {
+	for i, end := range e.ends {
+		if end > 0 && string(name) == long[i] {
+			return m.ValueTo(int(end))
 		}
 	}
 	return m.Value()
@@ -87,16 +88,17 @@ const PromptType = "user"
 
 // Prompt writes a prompt that was sent in mid-turn as a message of the user. It
 // is in an attachment.
-func Prompt(line []byte, e *Entry) []byte {
+func Prompt(line []byte) []byte {
 	out := append([]byte(nil), `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
-	out = jsonx.AppendText(out, e.Queued)
+	attachment := jsonx.Member(line, "attachment")
+	out = jsonx.AppendText(out, jsonx.Text(jsonx.Member(attachment, "source_uuid")))
 	for _, s := range [...]struct{ entry, message string }{{"sessionId", "session_id"}, {"timestamp", "timestamp"}} {
 		if v := jsonx.Member(line, s.entry); v != nil {
 			out = append(append(append(out, `,"`...), s.message...), `":`...)
 			out = append(out, v...)
 		}
 	}
-	prompt := jsonx.Member(jsonx.Member(line, "attachment"), "prompt")
+	prompt := jsonx.Member(attachment, "prompt")
 	if prompt == nil {
 		prompt = []byte(`""`)
 	}

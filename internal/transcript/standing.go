@@ -11,50 +11,53 @@ const (
 	Cut                      // its turn broke off
 )
 
-// Of returns how far a prompt got, and the calls of its turn that have no
-// result. A prompt is found by its own id, even if it was sent in mid-turn.
-func Of(conversation []*Entry, prompt string) (s Standing, open []string) {
+// Standing returns how far a prompt of a conversation got, and the calls of its
+// turn that have no result. A prompt is found by its own id, even if it was sent
+// in mid-turn.
+func (x *Index) Standing(conversation []*Entry, prompt string) (s Standing, open []string) {
+	if x.hash == nil {
+		return Unseen, nil
+	}
+	id := x.hash.key([]byte(prompt))
 	i := len(conversation) - 1
-	for i >= 0 && conversation[i].UUID != prompt && conversation[i].Queued != prompt {
+	for i >= 0 && !x.says(conversation[i], id) {
 		i--
 	}
-	if i < 0 || prompt == "" {
+	if i < 0 {
 		return Unseen, nil
 	}
 	turn := conversation[i+1:]
-	deferred := ""
-	var last *Entry
-	answered := make(map[string]bool)
-	for j := range turn {
-		e := turn[j]
-		if e.Kind == User && len(e.Results) == 0 && e.Visible() && !e.Summary {
+	answered := make(map[mark]bool)
+	for j, e := range turn {
+		if e.Kind == User && !e.Results() && e.Visible() && !e.Summary() {
 			turn = turn[:j] // the next prompt
 			break
 		}
-		for _, id := range e.Results {
-			answered[id] = true
+		for _, r := range x.results(e) {
+			answered[r.mark] = true
 		}
 	}
-	for j := range turn {
-		e := turn[j]
-		for _, id := range e.Calls {
-			if !answered[id] {
-				open = append(open, id)
+	deferred := false
+	var last *Entry
+	for _, e := range turn {
+		for _, c := range x.calls(e) {
+			if !answered[c.mark] {
+				open = append(open, x.text(c))
 			}
 		}
-		if e.Deferred != "" && !answered[e.Deferred] {
-			deferred = e.Deferred
+		if d := x.rests[e.rest].deferred; d != 0 && !answered[d] {
+			deferred = true
 		}
 		if e.Kind == User || e.Kind == Assistant {
 			last = e
 		}
 	}
 	switch {
-	case deferred != "":
+	case deferred:
 		return Deferred, open
 	case len(open) > 0:
 		return Cut, open
-	case last != nil && last.Kind == Assistant && last.Final:
+	case last != nil && last.Kind == Assistant && last.has(final):
 		return Answered, nil
 	}
 	return Cut, nil
