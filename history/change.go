@@ -126,8 +126,11 @@ type Removed struct {
 // Delete removes a session permanently: its transcript, those of its
 // subagents, and the copies of files kept for rewinding. It returns what it
 // removed, even if it could not remove everything: then the transcript is
-// still there and you can call Delete again. A CLI that has the session open
-// may write it again.
+// still there and you can call Delete again.
+//
+// End the session first if it is live. A CLI that has it open does not notice
+// that it was deleted: it makes the file again, with what is said from then on.
+// Nothing from before comes back, and Delete after its end removes the rest.
 func (h *History) Delete(ctx context.Context, id string) (removed Removed, err error) {
 	if h.in != nil {
 		return h.in.delete(ctx, id)

@@ -118,15 +118,24 @@ func find(r *os.Root, id string) ([]place, error) {
 		return nil, fmt.Errorf("claude: history: %w", err)
 	}
 	var found []place
+	var closed error // why a folder could not be looked into
 	for _, name := range names {
 		p := place{id: id, project: name}
-		if info, err := r.Lstat(p.file()); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		info, err := r.Lstat(p.file())
+		switch {
+		case err == nil && info.Mode().IsRegular() && info.Size() > 0:
 			p.info = info
 			found = append(found, p)
+		case errors.Is(err, fs.ErrPermission):
+			closed = err
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("claude: history: session %s %w", id, ErrNotFound)
+		err := fmt.Errorf("claude: history: session %s %w", id, ErrNotFound)
+		if closed != nil {
+			err = fmt.Errorf("%w: %w", err, closed)
+		}
+		return nil, err
 	}
 	slices.SortFunc(found, newer)
 	return found, nil

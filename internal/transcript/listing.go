@@ -89,8 +89,8 @@ func (l *Listing) readHead(head []byte) {
 		l.Branch = first(l.Branch, f.branch)
 		l.Entrypoint = first(l.Entrypoint, f.entrypoint)
 		if f.kind == "user" && !f.meta && !f.summary {
-			var more string
-			if l.FirstPrompt, more = promptText(f.message); l.FirstPrompt == "" {
+			text, more := promptText(f.message)
+			if l.FirstPrompt = first(l.FirstPrompt, text); l.FirstPrompt == "" {
 				command = first(command, more)
 				l.Attached = first(l.Attached, attached(f.message))
 			}

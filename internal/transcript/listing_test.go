@@ -27,6 +27,7 @@ func TestList(t *testing.T) {
 		{"a title that was cut off", user(`"First"`), `{"type":"custom-title","customTitle":"Giv`, "", "First"},
 		{"a title in a tool's input is not one", user(`"First"`), `{"type":"assistant","message":{"content":[{"input":{"type":"custom-title","customTitle":"Trick"}}]}}`, "", "First"},
 		{"a long prompt", user(`"` + strings.Repeat("é", 250) + `"`), "", "", strings.Repeat("é", 200) + "…"},
+		{"the first of two, by a CLI that does not say where it runs", `{"type":"user","message":{"content":"One"}}` + "\n" + `{"type":"user","message":{"content":"Two"}}` + "\n" + `{"type":"user","mess`, "", "", "One"},
 		{"nothing", `{"type":"mode","mode":"default"}`, "", "", ""},
 	}
 	for _, tt := range tests {

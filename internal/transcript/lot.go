@@ -11,6 +11,7 @@ import (
 // depend on each other until they become entries.
 const (
 	lotSize = 128 << 10 // bytes; more only for a line that is longer
+	keptLot = 8 << 20   // what a lot may keep for the next lines
 	maxLots = 4         // at a time
 )
 
@@ -120,7 +121,7 @@ type cutter struct {
 // cut fills a lot with whole lines; the last one is marked by [io.EOF]. A line
 // that is too long is counted and left out.
 func (c *cutter) cut(l *lot) error {
-	if cap(l.text) < lotSize || cap(l.text) > 8*lotSize {
+	if cap(l.text) < lotSize || cap(l.text) > keptLot {
 		l.text = make([]byte, 0, lotSize)
 	}
 	l.pos = c.pos

@@ -1,0 +1,83 @@
+package history_test
+
+import (
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+
+	"github.com/claude-agent-go/claude/history"
+)
+
+// asNobody does something without the rights of root, if the tests have them: the
+// system checks files against the user of the thread.
+func asNobody(t *testing.T, do func()) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		do()
+		return
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	const nobody = 65534
+	syscall.RawSyscall(syscall.SYS_SETFSUID, nobody, 0, 0)
+	defer syscall.RawSyscall(syscall.SYS_SETFSUID, 0, 0, 0)
+	do()
+}
+
+// What may not be read is an error that says so, from every method; nothing
+// changes, and the other sessions are still there.
+func TestNoPermission(t *testing.T) {
+	for name, closed := range map[string]string{
+		"the transcript": "projects/-work/" + sid(1) + ".jsonl",
+		"its folder":     "projects/-work",
+		"all folders":    "projects",
+		"everything":     "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := configWith(t, map[string]string{
+				sid(1) + ".jsonl":                      exchange(sid(1), "", "one", "1"),
+				"//projects/-two/" + sid(2) + ".jsonl": exchange(sid(2), "", "two", "2"),
+			})
+			before := tree(t, config)
+			err := filepath.WalkDir(filepath.Dir(config), func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				return os.Chmod(path, 0o755)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(config, filepath.FromSlash(closed))
+			if err := os.Chmod(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			h := history.Disk(config)
+			asNobody(t, func() {
+				if err := everyMethod(t.Context(), h, sid(1)); !errors.Is(err, fs.ErrPermission) {
+					t.Errorf("closed: %v, want that it is not permitted", err)
+				}
+				listed, failed := 0, error(nil)
+				for _, err := range h.List(t.Context(), history.Query{}) {
+					if failed = err; err == nil {
+						listed++
+					}
+				}
+				if all := closed == "" || closed == "projects"; all && !errors.Is(failed, fs.ErrPermission) || !all && (listed != 1 || failed != nil) {
+					t.Errorf("listed %d, %v", listed, failed)
+				}
+			})
+			if err := os.Chmod(path, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if after := tree(t, config); !maps.Equal(before, after) {
+				t.Errorf("files have changed: %v, before %v", after, before)
+			}
+		})
+	}
+}
