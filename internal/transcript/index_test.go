@@ -129,7 +129,12 @@ func TestLineTooLong(t *testing.T) {
 type letters struct{}
 
 func (letters) Read(p []byte) (int, error) {
-	return copy(p, strings.Repeat("x", len(p))), nil
+	const some = "xxxxxxxxxxxxxxxx" + "xxxxxxxxxxxxxxxx" + "xxxxxxxxxxxxxxxx" + "xxxxxxxxxxxxxxxx"
+	n := copy(p, some)
+	for n < len(p) { // twice as many each time
+		n += copy(p[n:], p[:n])
+	}
+	return n, nil
 }
 
 // What goes wrong while a file is read is an error, and nothing keeps running.
