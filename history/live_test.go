@@ -89,7 +89,7 @@ func wholeLines(t *testing.T, config, id string) {
 
 // A session is renamed, tagged, archived and forked in the middle of a turn of the
 // real CLI: nothing that it says is lost, what was written beside it is read back,
-// and both the session and its fork go on.
+// and both the session and its fork continue.
 func TestRealChangesBesideLiveCLI(t *testing.T) {
 	w := newWorkshop(t)
 	dir := w.dir(t, "work")
@@ -192,7 +192,7 @@ func spokenIn(t *testing.T, h *history.History, id string) string {
 }
 
 // A session that is deleted in the middle of a turn of the real CLI is gone, and
-// the CLI goes on. It knows of no deletion: it makes the file again, with what is
+// the CLI continues. It knows of no deletion: it makes the file again, with what is
 // said from then on, and nothing from before. Deleted after its end, the session
 // stays away.
 func TestRealDeleteBesideLiveCLI(t *testing.T) {

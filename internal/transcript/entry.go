@@ -91,7 +91,7 @@ type tool struct {
 
 // The long members of a line. A second reader of the line need not look for
 // their ends.
-var long = [2]string{"message", "toolUseResult"}
+var longMembers = [2]string{"message", "toolUseResult"}
 
 // Time returns when the entry was written; zero if it is not known.
 func (e *Entry) Time() time.Time {

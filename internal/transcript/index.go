@@ -45,7 +45,7 @@ func (x *Index) begin() {
 	}
 	x.hash = newHasher()
 	x.numbers = make(map[key]int32)
-	x.owners = []int32{none} // number 0 is no id
+	x.owners = []int32{none} // number 0 stands for none
 	x.rests = make([]rest, 1)
 	x.plain = map[string]int32{"": 0}
 	x.absorbed = make(map[key]bool)

@@ -76,7 +76,7 @@ func (x *Index) is(e *Entry, value []byte) bool {
 // value reads the next value of the entry's line, the member of a name.
 func (e *Entry) value(m *jsonx.Members, name []byte) ([]byte, error) {
 	for i, end := range e.ends {
-		if end > 0 && string(name) == long[i] {
+		if end > 0 && string(name) == longMembers[i] {
 			return m.ValueTo(int(end))
 		}
 	}
