@@ -23,6 +23,8 @@ type callback struct {
 	fail    func(error) json.RawMessage // the answer when run fails; nil: an error reply
 	decides string                      // the tool use that its answer decides on
 	races   string                      // the tool use that somebody else may decide on first
+	toolUse string                      // the tool use it belongs to
+	late    *TraceCallback              // filled in for a callback that makes its context itself; mostly nil
 	deadline
 }
 
@@ -60,8 +62,13 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 // policy when it fails, panics, ends its goroutine or takes too long. The
 // first answer counts; a callback that is late talks to nobody.
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
-	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String()}
+	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String(), ToolUseID: cb.toolUse}
 	s.trace.callbackStarted(t)
+	if cb.late != nil {
+		*cb.late = t
+	} else {
+		ctx = s.trace.context(ctx, t)
+	}
 	begin := time.Now()
 	if cb.races != "" {
 		defer s.race.enter(cb.races, func() {

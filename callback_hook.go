@@ -44,7 +44,7 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
 		c.hook = s.opts.strictest(input.Event)
 	}
-	cb := &callback{name: string(c.hook.Event), timeout: c.hook.Timeout, run: c.run, fail: c.fail}
+	cb := &callback{name: string(c.hook.Event), timeout: c.hook.Timeout, run: c.run, fail: c.fail, toolUse: c.body.ToolUseID}
 	if cb.timeout == 0 {
 		cb.timeout = s.opts.Timeouts.callback()
 	}

@@ -89,6 +89,7 @@ type mcpMessage struct {
 	key    mcpCall // of a request
 
 	double    bool           // the id is in flight already
+	traced    TraceCallback  // as the Trace knows it
 	in        *peer.Incoming // under the hub's lock; nil until it is served
 	ctx       context.Context
 	takenBack context.CancelCauseFunc
@@ -178,13 +179,25 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 		name += " " + m.method
 	}
 	return &callback{
-		name: name,
-		run:  func(ctx context.Context) (json.RawMessage, error) { return h.serve(ctx, m) },
+		name:    name,
+		toolUse: h.toolUse(m),
+		late:    &m.traced,
+		run:     func(ctx context.Context) (json.RawMessage, error) { return h.serve(ctx, m) },
 		fail: func(err error) json.RawMessage {
 			h.done(m)
 			return m.failure(err)
 		},
 	}
+}
+
+// toolUse returns the id of the tool call that a message belongs to, if
+// somebody wants to know.
+func (h *mcpHub) toolUse(m *mcpMessage) string {
+	if h.session.trace == nil || m.method != "tools/call" {
+		return ""
+	}
+	meta := jsonx.Member(jsonx.Member(m.raw, "params"), "_meta")
+	return jsonx.Text(jsonx.Member(meta, "claudecode/toolUseId"))
 }
 
 // cancelled answers a call that the CLI took back.
@@ -219,6 +232,7 @@ func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, err
 		cancel(context.Cause(m.ctx))
 		m.in.Reply(m.cancelled()) // at once, whatever the server does
 	})()
+	ctx = h.session.trace.context(ctx, m.traced)
 	conn, err := h.connection(ctx, server)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	if s.plan.races {
 		s.race.ask(c.req.ToolUseID)
 	}
-	return &callback{name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, run: c.run, fail: c.fail, decides: c.req.ToolUseID}
+	return &callback{name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, run: c.run, fail: c.fail, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
 }
 
 func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {

@@ -223,7 +223,7 @@ func (s *Session) finish() {
 	if err := s.files.Remove(); err != nil {
 		s.log.Warn("temporary files could not be removed", "error", err)
 	}
-	s.trace.end()
+	s.trace.end(cause)
 	close(s.life.done)
 }
 
@@ -281,6 +281,7 @@ func (s *Session) endErrors() (exit *ProcessError, read error) {
 func (s *Session) Close() error {
 	s.shutdown(ErrClosed)
 	<-s.life.done // every step on the way is bounded
+	s.trace.settleAtEnd()
 	if errors.Is(s.life.cause, errUnended) || errors.Is(s.life.cause, store.ErrNotStored) {
 		return s.life.cause
 	}

@@ -134,7 +134,7 @@ func (s *Session) initialize() error {
 	s.trace.begin()
 	begin := time.Now()
 	reply, err := s.peer.Call(context.Background(), peer.Call{Subtype: "initialize", Payload: s.plan.init, BeforeOpen: true})
-	s.trace.requestDone(TraceRequest{Op: "initialize", RequestID: reply.ID.String(), Duration: time.Since(begin), Err: err})
+	s.trace.requestDone(TraceRequest{Context: context.Background(), Op: "initialize", RequestID: reply.ID.String(), Duration: time.Since(begin), Err: err})
 	if err == nil {
 		s.initialized(reply)
 		return nil

@@ -66,7 +66,7 @@ func (s *Session) perform(ctx context.Context, op string, payload any, timeout t
 	s.trace.begin()
 	begin := time.Now()
 	response, err := s.peer.Call(ctx, peer.Call{Subtype: op, Payload: payload, Timeout: max(timeout, 0)})
-	t := TraceRequest{Op: op, RequestID: response.ID.String(), Duration: time.Since(begin)}
+	t := TraceRequest{Context: ctx, Op: op, RequestID: response.ID.String(), Duration: time.Since(begin)}
 	if err != nil {
 		failed := controlError(op, response.ID.String(), s.broken(ctx, err))
 		t.RequestID, t.Err = failed.RequestID, failed
@@ -86,7 +86,7 @@ func (s *Session) perform(ctx context.Context, op string, payload any, timeout t
 // returns its error.
 func (s *Session) unsent(ctx context.Context, op string, err error) error {
 	s.trace.begin()
-	s.operationFailed(ctx, TraceRequest{Op: op, Err: err})
+	s.operationFailed(ctx, TraceRequest{Context: ctx, Op: op, Err: err})
 	return err
 }
 

@@ -47,9 +47,11 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 	if err != nil {
 		return "", fmt.Errorf("claude: encode prompt: %w", err)
 	}
+	failed := s.trace.prompt(ctx, own.UUID)
 	waits, err := s.register(heldPrompt{own.UUID, line})
 	if err != nil {
 		s.freeID(own.UUID)
+		failed(err)
 		return "", fmt.Errorf("claude: send prompt: %w", err)
 	}
 	s.noteActivity()
@@ -57,6 +59,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 		return own.UUID, nil
 	}
 	if err := s.peer.Send(ctx, line); err != nil {
+		failed(err)
 		if ctx.Err() != nil && !errors.Is(err, ndjson.ErrNotBegun) {
 			s.abandon(own.UUID, false) // it may be on the stream anyway
 		} else {

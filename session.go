@@ -169,10 +169,13 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if s.id == "" && !o.ForkSession {
 		s.id = o.Resume
 	}
+	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
+	s.trace.starting(ctx, p, s.id)
 	if err := s.launch(ctx); err != nil {
+		s.trace.end(err)
+		s.trace.settleAtEnd()
 		return nil, err
 	}
-	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
 	s.held.always = p.silent
 	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
 	s.deadlines.expire = s.expire

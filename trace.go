@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,6 +36,45 @@ type Trace struct {
 	// Diagnostic is called for problems that are not fatal: lines that are not
 	// frames, fields of an unexpected kind, frames left out.
 	Diagnostic func(Diagnostic)
+	// Ended is called when the session is over, with what Wait returns, and
+	// with the error of a CLI that could not be started. Only callbacks that
+	// still run report something after it.
+	Ended func(err error)
+
+	// Starting, PromptSending and CallbackContext are called at once, in the
+	// goroutine of what they report, which waits for them.
+
+	// Starting is called for each CLI that is about to be started, with the
+	// context of Connect, Ask or Query. It may change start.Env. The Trace that
+	// it returns observes this session; nil: this Trace does.
+	Starting func(ctx context.Context, start *TraceStart) *Trace
+	// PromptSending is called before a prompt is sent, with the context of Run,
+	// Send or the like. What it returns, if not nil, is called if the prompt
+	// could not be sent.
+	PromptSending func(ctx context.Context, id string) (failed func(error))
+	// CallbackContext is called before each callback and returns the context
+	// that the callback runs with. It must be derived from ctx. The other
+	// functions have seen what came before the callback, unless they take
+	// longer than a tenth of a second.
+	CallbackContext func(ctx context.Context, c TraceCallback) context.Context
+
+	// SkipPartialMessages keeps the pieces of answers away from FrameRead: most
+	// lines of a session are such pieces, and without this each costs a call.
+	SkipPartialMessages bool
+	// CloseWait is how long Close, and the end of Ask and Query, wait until the
+	// functions have seen everything that happened. 0: not at all.
+	CloseWait time.Duration
+}
+
+// TraceStart is a CLI that is about to be started.
+type TraceStart struct {
+	// SessionID is the id of the session, empty if the CLI will choose it.
+	SessionID string
+	// Env is the whole environment of the CLI.
+	Env []string
+	// Secrets are texts that the CLI knows and others should not, as in
+	// [Launch]. They do not include the secrets in Env.
+	Secrets []string
 }
 
 // TraceCallback is one call to user code.
@@ -42,12 +82,14 @@ type TraceCallback struct {
 	Subtype   string // of the CLI's request: "hook_callback", "can_use_tool" …
 	Name      string // the hook's event, the tool's name …
 	RequestID string
+	ToolUseID string        // the tool call it belongs to, if it belongs to one
 	Duration  time.Duration // once it is done
 	Err       error         // why it failed
 }
 
 // TraceRequest is one control operation.
 type TraceRequest struct {
+	Context   context.Context // of the caller, for its values; never nil
 	Op        string
 	RequestID string
 	Duration  time.Duration
@@ -63,6 +105,9 @@ type Diagnostic struct {
 
 // traceBound is how many bytes of frames may wait for a slow Trace.
 const traceBound = 64 << 20
+
+// contextBound is how long a callback waits for a slow Trace.
+const contextBound = 100 * time.Millisecond
 
 // tracer calls a Trace off the paths it watches. A nil tracer does nothing.
 type tracer struct {
@@ -92,6 +137,45 @@ func newTracer(t *Trace, log *slog.Logger) *tracer {
 	tr := &tracer{trace: t, log: log, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go tr.run(tr.done)
 	return tr
+}
+
+// starting announces a CLI that is about to be started, and takes over what the
+// user's function says: the Trace of this session, and the environment.
+func (tr *tracer) starting(ctx context.Context, p *plan, id string) {
+	if tr == nil || tr.trace.Starting == nil {
+		return
+	}
+	start := &TraceStart{SessionID: id, Env: slices.Clone(p.env), Secrets: p.secrets()}
+	tr.tell(traced{call: func() {
+		if own := tr.trace.Starting(ctx, start); own != nil {
+			tr.trace = own
+		}
+		p.env = start.Env
+	}})
+}
+
+// prompt announces a prompt and returns what is to be called if it is not sent.
+func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
+	if tr != nil && tr.trace.PromptSending != nil {
+		tr.tell(traced{call: func() { failed = tr.trace.PromptSending(ctx, id) }})
+	}
+	if failed == nil {
+		return func(error) {}
+	}
+	return func(err error) { tr.tell(traced{call: func() { failed(err) }}) }
+}
+
+// context returns the context for a callback.
+func (tr *tracer) context(ctx context.Context, c TraceCallback) context.Context {
+	own := ctx
+	if tr != nil && tr.trace.CallbackContext != nil {
+		tr.settle(contextBound)
+		tr.tell(traced{call: func() { own = tr.trace.CallbackContext(ctx, c) }})
+	}
+	if own == nil {
+		return ctx
+	}
+	return own
 }
 
 // add queues a call. Frames have a size and may be left out. Messages may be read
@@ -139,10 +223,14 @@ func (tr *tracer) close(call func()) {
 	tr.signal()
 }
 
-// end lets run return once it has told what is queued and still open.
-func (tr *tracer) end() {
+// end lets run return once it has told what is queued and still open. The
+// session has ended because of cause.
+func (tr *tracer) end(cause error) {
 	if tr == nil {
 		return
+	}
+	if f := tr.trace.Ended; f != nil {
+		tr.add(0, func() { f(cause) })
 	}
 	tr.mu.Lock()
 	skipped := tr.skipped
@@ -154,6 +242,21 @@ func (tr *tracer) end() {
 	defer tr.mu.Unlock()
 	tr.ended = true
 	tr.signal()
+}
+
+// settleAtEnd is settle for the end of a session, as long as the user allows.
+func (tr *tracer) settleAtEnd() {
+	if tr != nil && tr.trace.CloseWait > 0 {
+		tr.settle(tr.trace.CloseWait)
+	}
+}
+
+// settle waits until everything was told that has happened so far, but not
+// longer than a bound.
+func (tr *tracer) settle(bound time.Duration) {
+	told := make(chan struct{})
+	tr.add(0, func() { close(told) })
+	waited(told, bound)
 }
 
 // wait blocks until everything was told.
@@ -227,7 +330,15 @@ func (tr *tracer) reads() func([]byte) {
 	if tr == nil {
 		return nil
 	}
-	return tr.frames(tr.trace.FrameRead)
+	see := tr.frames(tr.trace.FrameRead)
+	if see == nil || !tr.trace.SkipPartialMessages {
+		return see
+	}
+	return func(line []byte) {
+		if !wire.IsPartialMessage(line) {
+			see(line)
+		}
+	}
 }
 
 // writes returns the function that sees lines written, nil if nobody wants them.

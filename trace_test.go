@@ -1,13 +1,20 @@
 package claude_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"os"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/tool"
 )
 
 func TestTraceSurvivesItsFunctions(t *testing.T) {
@@ -72,4 +79,109 @@ func TestTraceOfUnsentOperations(t *testing.T) {
 			t.Errorf("told %+v", told)
 		}
 	})
+}
+
+// A Trace can give each session its own Trace, environment and contexts.
+func TestTraceOfEachSession(t *testing.T) {
+	type key struct{}
+	cli := claudetest.New(claudetest.UseTool("Bash", map[string]string{"command": "make"}), claudetest.Say("done"))
+	var launched []string
+	var told []string // written by the session's own Trace only
+	var asked, served any
+	own := &claude.Trace{
+		CloseWait:           time.Minute,
+		SkipPartialMessages: true,
+		FrameRead: func(line []byte) {
+			if bytes.HasPrefix(line, []byte(`{"type":"stream_event"`)) {
+				told = append(told, "piece")
+			}
+		},
+		PromptSending: func(ctx context.Context, id string) func(error) {
+			asked = ctx.Value(key{})
+			return func(error) { t.Error("the prompt was sent") }
+		},
+		CallbackContext: func(ctx context.Context, c claude.TraceCallback) context.Context {
+			return context.WithValue(ctx, key{}, c.Subtype+" "+c.ToolUseID[:5])
+		},
+		CallbackDone: func(c claude.TraceCallback) { told = append(told, c.Name) },
+		Ended:        func(err error) { told = append(told, fmt.Sprint("ended ", err)) },
+	}
+	o := &claude.Options{
+		Env: []string{"A=1"}, PartialMessages: true,
+		Transport: transportFunc(func(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+			launched = l.Env
+			return cli.Start(ctx, l)
+		}),
+		CanUseTool: func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+			served = ctx.Value(key{})
+			return permission.Allow(), nil
+		},
+		Trace: &claude.Trace{
+			Starting: func(ctx context.Context, start *claude.TraceStart) *claude.Trace {
+				start.Env = append(start.Env, "B="+ctx.Value(key{}).(string))
+				return own
+			},
+			Ended: func(error) { t.Error("the Trace was replaced") },
+		},
+	}
+	if _, err := claude.Ask(context.WithValue(t.Context(), key{}, "mine"), "go", o); err != nil {
+		t.Fatal(err)
+	}
+	// Nothing waits here: Ask has done so.
+	if want := []string{"Bash", "ended <nil>"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if !slices.Contains(launched, "A=1") || !slices.Contains(launched, "B=mine") {
+		t.Errorf("environment %q", launched)
+	}
+	if asked != "mine" || served != "can_use_tool toolu" {
+		t.Errorf("contexts with %v and %v", asked, served)
+	}
+}
+
+// A CLI that cannot be started has an end as well.
+func TestTraceOfFailedStart(t *testing.T) {
+	var ended error
+	_, err := claude.Connect(t.Context(), &claude.Options{
+		Transport: transportFunc(func(context.Context, *claude.Launch) (claude.Conn, error) { return nil, os.ErrPermission }),
+		Trace:     &claude.Trace{Ended: func(err error) { ended = err }, CloseWait: time.Minute},
+	})
+	if err == nil || ended != err {
+		t.Errorf("Connect = %v, but the Trace was told %v", err, ended)
+	}
+}
+
+// A tool in this process runs with the context that the Trace gave it.
+func TestTraceContextOfTool(t *testing.T) {
+	type key struct{}
+	var got any
+	echo := tool.New("echo", "Echo", func(ctx context.Context, in struct{}) (string, error) {
+		got = ctx.Value(key{})
+		return "ok", nil
+	})
+	var asked []claude.TraceCallback
+	o := &claude.Options{
+		Transport:    claudetest.New(claudetest.UseTool("mcp__x__echo", struct{}{}), claudetest.Say("done")),
+		MCPServers:   claude.MCPServers{"x": tool.NewServer(echo)},
+		AllowedTools: []string{"mcp__x"},
+		Trace: &claude.Trace{CallbackContext: func(ctx context.Context, c claude.TraceCallback) context.Context {
+			if c.ToolUseID == "" {
+				return nil // which changes nothing
+			}
+			asked = append(asked, c)
+			return context.WithValue(ctx, key{}, c.Name)
+		}},
+	}
+	if _, err := claude.Ask(t.Context(), "go", o); err != nil {
+		t.Fatal(err)
+	}
+	if got != "x tools/call" || len(asked) != 1 || asked[0].Subtype != "mcp_message" {
+		t.Errorf("the tool's context has %v; asked for %+v", got, asked)
+	}
+}
+
+type transportFunc func(context.Context, *claude.Launch) (claude.Conn, error)
+
+func (f transportFunc) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	return f(ctx, l)
 }

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/scratch", "internal/terminal", "internal/uuid", "internal/docs"},
+		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs"},
 		{"internal/edit", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "permission/policy"},

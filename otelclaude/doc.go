@@ -1,0 +1,46 @@
+// Package otelclaude observes sessions of package claude with OpenTelemetry:
+// spans and metrics for what the agent does, and one trace from your request to
+// the agent's tools.
+//
+//	opts, err := otelclaude.Instrument(opts, nil)
+//	...
+//	result, err := claude.Ask(ctx, "Fix the build.", opts)
+//
+// It uses the OpenTelemetry API only. Set up the SDK and its exporters as in any
+// other program; without them, nothing is recorded.
+//
+// # Spans
+//
+//	start_session                     until the CLI is ready
+//	invoke_agent [agent]              a turn: from the prompt to its result
+//	├── execute_tool Bash             from the call to its result
+//	│   ├── hook PreToolUse           your hook
+//	│   ├── permission Bash           your permission callback
+//	│   └── mcp server                your tool in this process
+//	└── execute_tool Agent
+//	    └── invoke_agent Explore      a subagent
+//	        └── execute_tool Read
+//	control set_model                 an operation such as Session.SetModel
+//
+// A turn is a child of the span in the context of Run, Send, Ask or Query, and
+// has a link to start_session. If there is no such span, the turn is a child of
+// start_session. Your hooks, permission callbacks and tools run with a context
+// that has their span, so that your own spans are its children.
+//
+// A call to the API that the CLI repeats is an event of the turn, api_retry.
+// What went wrong is in error.type. Every span has ended when Close, Ask or
+// Query returns, however the session ended.
+//
+// # The CLI's own spans
+//
+// The CLI can export spans, metrics and logs itself. [Config].CLI turns that on.
+// It knows the span start_session as the parent of all that it does, for as long
+// as it runs: its claude_code.interaction is a child of start_session. Its turns
+// and ours have gen_ai.conversation.id in common, and its tool calls and ours
+// gen_ai.tool.call.id.
+//
+// # Names
+//
+// Attributes and metrics follow the semantic conventions for generative AI,
+// version 1.41.0. What they have no name for begins with "claude.".
+package otelclaude
