@@ -72,7 +72,7 @@ func TestEveryEnd(t *testing.T) {
 		cli := claudetest.NewCLI(&claudetest.Script{Replies: replies, Faults: []claudetest.Fault{{Line: 4, Exit: &code}}})
 		s := r.connect(&claude.Options{Transport: cli, AllowedTools: []string{"Bash"}})
 		if err := s.Wait(); err == nil {
-			t.Error("the crash was no error")
+			t.Error("Wait = nil after a crash")
 		}
 		if got := r.tree(); !strings.Contains(got, "invoke_agent type=process_exited\n") {
 			t.Errorf("spans:\n%s", got)
@@ -335,7 +335,7 @@ func TestLogHandler(t *testing.T) {
 	}
 }
 
-// A Trace of the user's is called as before.
+// Your own Trace is called as before.
 func TestOwnTrace(t *testing.T) {
 	r := record(t)
 	pieces, ended := 0, false
