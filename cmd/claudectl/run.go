@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/telemetry"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -32,6 +33,8 @@ type runCommand struct {
 	Mode  string   `placeholder:"MODE" complete:"mode" help:"The permission mode: default, acceptEdits, plan, dontAsk, auto, bypassPermissions."`
 	Allow []string `placeholder:"RULE" sep:"none" help:"A rule for calls that may run without asking, such as \"Bash(git:*)\"."`
 	Deny  []string `placeholder:"RULE" sep:"none" help:"A rule for calls that are always denied."`
+
+	Otel string `placeholder:"URL" help:"Where the CLI sends its own spans, metrics and logs: an OTLP endpoint."`
 
 	MaxTurns  int     `placeholder:"N" help:"The most model calls for the prompt."`
 	MaxBudget float64 `placeholder:"USD" help:"The most it may cost."`
@@ -197,6 +200,13 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 		opts.Store = &claude.StoreOptions{Store: store.Files(r.Store), Project: r.Project}
 	} else if r.Project != defaultProject {
 		return nil, &failure{exitUsage, errors.New("--project is about a store: --store must be given as well")}
+	}
+	if r.Otel != "" {
+		exporter := telemetry.Exporter{Endpoint: r.Otel}
+		if err := exporter.Check(); err != nil {
+			return nil, &failure{exitUsage, fmt.Errorf("--otel: %w", err)}
+		}
+		opts.Env = exporter.Apply(c.env)
 	}
 	if r.Schema != "" {
 		schema, err := readSchema(r.Schema)

@@ -223,3 +223,27 @@ func TestFakeRecording(t *testing.T) {
 		t.Errorf("another prompt: %v, want the line that differs", err)
 	}
 }
+
+// The CLI is told where to send its telemetry, and never to the console.
+func TestRunTelemetry(t *testing.T) {
+	cli := fakeCLI(t, `["hi"]`)
+	seen := filepath.Join(t.TempDir(), "env")
+	spy := filepath.Join(t.TempDir(), "claude")
+	write(t, spy, fmt.Sprintf("#!/bin/sh\nenv > %q\nexec %q \"$@\"\n", seen, cli), 0o700)
+	t.Setenv("OTEL_METRICS_EXPORTER", "console")
+	if got := invoke(t, "", "run", "--cli", spy, "--otel", "http://127.0.0.1:4318", "hello"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	env, err := os.ReadFile(seen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"CLAUDE_CODE_ENABLE_TELEMETRY=1\n", "OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318\n", "OTEL_METRICS_EXPORTER=otlp\n"} {
+		if !strings.Contains(string(env), want) {
+			t.Errorf("no %q in\n%s", want, env)
+		}
+	}
+	if got := invoke(t, "", "run", "--cli", spy, "--otel", "console", "hello"); got.code != int(exitUsage) || !strings.Contains(got.stderr, "--otel: the endpoint is not an http or https URL") {
+		t.Errorf("%+v", got)
+	}
+}
