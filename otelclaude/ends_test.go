@@ -305,7 +305,7 @@ func TestContent(t *testing.T) {
 		var all strings.Builder
 		for _, s := range r.spans.Ended() {
 			for _, a := range s.Attributes() {
-				all.WriteString(a.Value.Emit() + "\n")
+				all.WriteString(a.Value.String() + "\n")
 			}
 			all.WriteString(s.Status().Description)
 		}

@@ -113,7 +113,7 @@ func describe(s sdktrace.ReadOnlySpan) string {
 func value(s sdktrace.ReadOnlySpan, key attribute.Key) string {
 	for _, a := range s.Attributes() {
 		if a.Key == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""
@@ -154,7 +154,7 @@ func (r *recorder) points(by attribute.Key) map[string]float64 {
 	points := make(map[string]float64)
 	add := func(name string, set attribute.Set, v float64) {
 		if a, ok := set.Value(by); ok {
-			name += " " + a.Emit()
+			name += " " + a.String()
 		}
 		points[name] += v
 	}
