@@ -164,7 +164,9 @@ func (s *session) ended(err error) {
 		s.starting = nil
 	}
 	for _, c := range s.callbacks {
-		fail(c.span, why, "")
+		if s.awaited(c) {
+			fail(c.span, why, "")
+		}
 		c.span.End()
 	}
 	clear(s.callbacks)
@@ -187,6 +189,16 @@ func (s *session) ended(err error) {
 		s.metrics.sessions.Add(s.ctx, -1)
 	}
 	s.over = true
+}
+
+// awaited reports whether the CLI still waits for a callback. Otherwise it has
+// its answer, and the callback is about to report its end.
+func (s *session) awaited(c *callback) bool {
+	if c.tool != "" {
+		call := s.tools[c.tool]
+		return call != nil && call.failed.IsZero()
+	}
+	return s.turn != nil
 }
 
 // frameRead takes a line of the CLI.
