@@ -198,7 +198,7 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 	}
 	if r.Store != "" {
 		opts.Store = &claude.StoreOptions{Store: store.Files(r.Store), Project: r.Project}
-	} else if r.Project != defaultProject {
+	} else if r.Project != "" && r.Project != defaultProject { // empty: "sessions resume"
 		return nil, &failure{exitUsage, errors.New("--project is about a store: --store must be given as well")}
 	}
 	if r.Otel != "" {
