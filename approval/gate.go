@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -78,16 +79,17 @@ type Gate struct {
 	park     sync.Once
 	mu       sync.Mutex
 	session  *claude.Session
-	cwd      string        // of the CLI, as the last hook said
-	deferred string        // the id of the call that was deferred
-	waiting  int           // calls that wait for a person
-	none     chan struct{} // closed when none waits any longer; nil if nobody looks
+	cwd      string            // of the CLI, as the last hook said
+	allowed  map[string]string // digests of the inputs that the hook allowed, by call
+	deferred string            // the id of the call that was deferred
+	waiting  int               // calls that wait for a person
+	none     chan struct{}     // closed when none waits any longer; nil if nobody looks
 }
 
 // NewGate makes the gate of a session. The fence proves that this process owns
 // the conversation; it may be zero if nobody else can.
 func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
-	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{})}
+	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]string)}
 }
 
 // Install adds the gate to the options of a session: a hook before every tool,
@@ -212,7 +214,35 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	if err != nil {
 		return nil, err
 	}
+	g.note(q, d)
 	return output(d), nil
+}
+
+// note remembers a call that the hook allows, until it has ended.
+func (g *Gate) note(q Question, d permission.Decision) {
+	if d.Behavior() != permission.BehaviorAllow {
+		return
+	}
+	input := q.Input
+	if changed, ok := d.Input(); ok {
+		encoded, err := jsonx.MarshalUser(changed)
+		if err != nil {
+			return
+		}
+		input = encoded
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.allowed[q.ToolUseID] = Digest(input)
+}
+
+// decided reports whether the hook has allowed this very call. The CLI asks for
+// permission again where a tool is itself a question, such as ExitPlanMode.
+func (g *Gate) decided(r *permission.Request) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	digest, ok := g.allowed[r.ToolUseID]
+	return ok && digest == Digest(r.Input)
 }
 
 func output(d permission.Decision) *hook.PreToolUseOutput {
@@ -235,6 +265,9 @@ func output(d permission.Decision) *hook.PreToolUseOutput {
 func (g *Gate) permit(ctx context.Context, r *permission.Request) (permission.Decision, error) {
 	if g.closed(r.ToolUseID) {
 		return permission.Deny(anotherWaits), nil
+	}
+	if g.decided(r) {
+		return permission.Allow(), nil
 	}
 	q := g.question(r.ToolName, r.ToolUseID, r.Input, r.AgentID, g.at(r.Cwd))
 	q.Reason = r.Reason
@@ -408,6 +441,9 @@ func (g *Gate) failed(ctx context.Context, in *hook.PostToolUseFailureInput) (*h
 
 // settle notes how a call ended, if it was released by a gate.
 func (g *Gate) settle(ctx context.Context, toolUseID string, o Outcome) error {
+	g.mu.Lock()
+	delete(g.allowed, toolUseID)
+	g.mu.Unlock()
 	err := g.inbox.Settle(ctx, idOf(g.conversation, toolUseID), o, g.fence)
 	if _, other := errors.AsType[*StateError](err); other || errors.Is(err, store.ErrNotFound) {
 		return nil // nobody was asked about it, or it was denied

@@ -411,3 +411,18 @@ func (s slow) Now(ctx context.Context) (time.Time, error) {
 	<-s.release
 	return s.Records.Now(ctx)
 }
+
+// The CLI asks for permission again where a tool is itself a question. That is
+// the same decision, not a second call.
+func TestGateOfPlans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		plan := claudetest.ScriptedCall{ID: "toolu_1", Name: "ExitPlanMode", Input: json.RawMessage(`{}`)}
+		g := guard(t, store.Memory(), approval.Options{}, claudetest.UseTools(plan), claudetest.Say("Done."))
+		defer g.Close()
+		results := g.start()
+		decide(allow)(t, g.inbox, g.only())
+		<-results
+		g.cli.Transcript().WantRan(t, "ExitPlanMode")
+		g.want(approval.Settled, approval.Ran)
+	})
+}

@@ -41,7 +41,12 @@ func newApprovals(t *testing.T, call claudetest.Reply) *approvals {
 // connect starts a session behind a gate that hardly waits.
 func (a *approvals) connect(t *testing.T) (*claude.Session, *approval.Gate) {
 	t.Helper()
-	g := approval.NewGate(a.inbox, "user-42", store.Fence{}, approval.Options{Patience: 100 * time.Millisecond})
+	return a.behind(t, approval.Options{Patience: 100 * time.Millisecond})
+}
+
+func (a *approvals) behind(t *testing.T, o approval.Options) (*claude.Session, *approval.Gate) {
+	t.Helper()
+	g := approval.NewGate(a.inbox, "user-42", store.Fence{}, o)
 	opts := *a.opts
 	if err := g.Install(&opts); err != nil {
 		t.Fatal(err)
@@ -52,6 +57,12 @@ func (a *approvals) connect(t *testing.T) (*claude.Session, *approval.Gate) {
 	}
 	g.Attach(s)
 	return s, g
+}
+
+// script gives the model replies of its own.
+func (a *approvals) script(t *testing.T, replies ...claudetest.Reply) {
+	t.Helper()
+	a.real = realCLI(t, replies...)
 }
 
 // deferCall runs a prompt whose call nobody decides about in time, and returns

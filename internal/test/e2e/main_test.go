@@ -18,6 +18,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("CLAUDE_TEST_ROLE") {
 	case "host":
 		playHost()
+	case "asker":
+		playAsker()
 	case "mcp":
 		playMCP()
 	default:

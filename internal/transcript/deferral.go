@@ -1,0 +1,74 @@
+package transcript
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// OpenCall finds the call with which a conversation broke off. It returns the
+// entry that made the call and whether a hook has put it off already, or false
+// if the call has a result or the conversation has moved on.
+func (x *Index) OpenCall(conversation []*Entry, call string) (e *Entry, deferred, ok bool) {
+	is := func(t tool) bool { return x.text(t) == call }
+	var id mark
+	for _, c := range conversation {
+		if i := slices.IndexFunc(x.calls(c), is); i >= 0 {
+			e, deferred, id = c, false, x.calls(c)[i].mark
+			continue
+		}
+		switch {
+		case e == nil:
+		case slices.ContainsFunc(x.results(c), func(t tool) bool { return t.mark == id }):
+			return nil, false, false
+		case x.rests[c.rest].deferred == id:
+			deferred = true
+		case c.Kind == Assistant && (c.answer == 0 || c.answer != e.answer):
+			return nil, false, false // the next answer
+		case c.Kind == User && !c.Results() && c.Visible():
+			return nil, false, false // the next prompt
+		}
+	}
+	return e, deferred, e != nil
+}
+
+// Marker is the line by which a CLI that resumes a session knows the call that a
+// hook has put off.
+type Marker struct {
+	UUID, Parent, Session string
+	Cwd, Version          string // of the line before, if known
+	Time                  time.Time
+
+	ToolUseID, Tool string
+	Input           json.RawMessage
+}
+
+// Line returns the marker as the CLI writes it.
+func (m *Marker) Line() ([]byte, error) {
+	type attachment struct {
+		Type      string          `json:"type"`
+		ToolUseID string          `json:"toolUseID"`
+		ToolName  string          `json:"toolName"`
+		ToolInput json.RawMessage `json:"toolInput"`
+		HookName  string          `json:"hookName"`
+		HookEvent string          `json:"hookEvent"`
+	}
+	return jsonx.Marshal(&struct {
+		Parent     string     `json:"parentUuid"`
+		Sidechain  bool       `json:"isSidechain"`
+		Attachment attachment `json:"attachment"`
+		Type       string     `json:"type"`
+		UUID       string     `json:"uuid"`
+		Timestamp  string     `json:"timestamp"`
+		UserType   string     `json:"userType"`
+		Cwd        string     `json:"cwd,omitzero"`
+		Session    string     `json:"sessionId"`
+		Version    string     `json:"version,omitzero"`
+	}{
+		Parent: m.Parent, Type: "attachment", UUID: m.UUID, Timestamp: m.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+		UserType: "external", Cwd: m.Cwd, Session: m.Session, Version: m.Version,
+		Attachment: attachment{"hook_deferred_tool", m.ToolUseID, m.Tool, m.Input, "PreToolUse:" + m.Tool, "PreToolUse"},
+	})
+}
