@@ -13,7 +13,8 @@
 // again, with pauses that grow. It keeps its id, so a batch that was stored
 // although the store reported an error is not stored twice. From the first
 // failure until the queue is empty again, everything in it is also in a journal
-// on disk: the program may be killed before the store is back.
+// on disk: the program may be killed before the store is back. Only the batch that
+// is tried stays in memory; the others are read back when it is their turn.
 //
 // # Barriers
 //

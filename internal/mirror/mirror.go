@@ -226,6 +226,9 @@ func (m *Mirror) next() *batch {
 	m.work.Lock()
 	defer m.work.Unlock()
 	m.collect()
+	if m.queue.held() > maxHeld {
+		m.spill()
+	}
 	return m.queue.first()
 }
 
@@ -266,7 +269,13 @@ func (m *Mirror) restart() {
 func (m *Mirror) append(b *batch) error {
 	ctx, cancel := context.WithTimeout(m.calls, callBound)
 	defer cancel()
+	m.work.Lock()
+	err := m.queue.whole()
 	own := b.batch
+	m.work.Unlock()
+	if err != nil {
+		return err
+	}
 	own.Fence = m.cfg.Fence
 	if m.leases != nil {
 		fence, err := m.leases.fence(ctx, b.key.Session)

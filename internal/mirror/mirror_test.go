@@ -383,7 +383,9 @@ func TestBadFrames(t *testing.T) {
 		if len(reported) != 6 {
 			t.Errorf("%d frames were reported", len(reported))
 		}
-		if err := m.Close(t.Context()); !errors.Is(err, store.ErrNotStored) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
 			t.Errorf("Close = %v", err)
 		}
 	})
@@ -399,4 +401,133 @@ func TestAsInFile(t *testing.T) {
 			t.Errorf("%s becomes %s, want %s", escaped, got, want)
 		}
 	}
+}
+
+// While a store is down, entries wait in the journal and not in memory. When it is
+// back, it gets all of them, in order.
+func TestDownIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		s := &faulty{MemoryStore: store.Memory()}
+		s.fault = func(op string) kind {
+			if down && op == "append" {
+				return before
+			}
+			return none
+		}
+		cfg := config(s, dir)
+		cfg.GiveUp = -1
+		m := New(cfg)
+		m.Start()
+		const frames, size = 300, 100 << 10
+		pad := strings.Repeat("x", size)
+		var want []string
+		for i := range frames {
+			want = append(want, fmt.Sprintf(`{"type":"user","uuid":"%d","pad":"%s"}`, i, pad))
+			m.Put(frame("", want[i]))
+			synctest.Wait()
+			m.work.Lock()
+			held := m.queue.held()
+			m.work.Unlock()
+			if held > maxBytes {
+				t.Fatalf("%d bytes are in memory after %d frames", held, i+1)
+			}
+		}
+		s.mu.Lock()
+		down = false
+		s.mu.Unlock()
+		if err := m.Wait(t.Context(), m.Count()); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := load(t, s, ""); !slices.Equal(got, want) {
+			t.Errorf("there are %d entries, want %d as they were", len(got), len(want))
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+	})
+}
+
+// A store that is slow, but takes everything, does not fill the memory either.
+func TestSlowIsBounded(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := &faulty{MemoryStore: store.Memory(), fault: noFault}
+		s.delay = func(op string) {
+			if op == "append" {
+				<-time.After(10 * time.Second)
+			}
+		}
+		m := New(config(s, dir))
+		m.Start()
+		const frames, size = 100, 1 << 20
+		pad := strings.Repeat("x", size)
+		for i := range frames {
+			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d","pad":"%s"}`, i, pad)))
+			<-time.After(time.Second)
+			synctest.Wait()
+			m.work.Lock()
+			held := m.queue.held()
+			m.work.Unlock()
+			if held > maxHeld+10*size { // what comes during a call
+				t.Fatalf("%d bytes are in memory after %d frames", held, i+1)
+			}
+		}
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := load(t, s, ""); len(got) != frames {
+			t.Errorf("there are %d entries, want %d", len(got), frames)
+		}
+		if left, _ := os.ReadDir(dir); len(left) > 0 {
+			t.Errorf("%v is left", left)
+		}
+	})
+}
+
+// A journal that cannot be read back loses nothing silently: the error says why.
+func TestJournalGone(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		down := true
+		s := &faulty{MemoryStore: store.Memory()}
+		s.fault = func(op string) kind {
+			if down && op == "append" {
+				return before
+			}
+			return none
+		}
+		m := New(config(s, dir))
+		m.Start()
+		for i := range 3 {
+			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
+			synctest.Wait()
+		}
+		files, _ := os.ReadDir(dir)
+		if len(files) != 1 {
+			t.Fatalf("the journals are %v", files)
+		}
+		if err := os.Truncate(dir+"/"+files[0].Name(), 0); err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		down = false
+		s.mu.Unlock()
+		err := m.Wait(t.Context(), m.Count())
+		if !errors.Is(err, store.ErrNotStored) || !strings.Contains(err.Error(), "journal cannot be read") {
+			t.Errorf("Wait = %v", err)
+		}
+		if got := load(t, s, ""); len(got) != 1 {
+			t.Errorf("there are %q, want the one that was in memory", got)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
+			t.Errorf("Close = %v", err)
+		}
+	})
 }

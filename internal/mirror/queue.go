@@ -1,7 +1,10 @@
 package mirror
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"os"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -12,15 +15,23 @@ const (
 	maxBytes   = 1 << 20
 )
 
+// maxHeld is how many bytes wait in memory for a store that is slow. What is more
+// waits in the journal.
+const maxHeld = 16 << 20
+
 // batch is what is stored with one call. It does not change once it was made:
 // its id stands for its entries.
 type batch struct {
 	key    store.Key
-	batch  store.Batch
+	batch  store.Batch // its entries are only in the journal if it was dropped
 	bytes  int
 	count  uint64 // frames that are stored with it and all before, 0 if that is not a whole number
 	inFile bool   // it is in the journal
+	place  span   // where in the journal
 }
+
+// span is a part of a file.
+type span struct{ begin, end int64 }
 
 // group are the batches of frames that have come together, those of one
 // transcript in order.
@@ -65,6 +76,48 @@ func (q *queue) first() *batch {
 	return q.batches[0]
 }
 
+// whole makes sure that the first batch has its entries.
+func (q *queue) whole() error {
+	b := q.first()
+	if b == nil || b.batch.Entries != nil {
+		return nil
+	}
+	var err error
+	if b.batch.Entries, err = readBack(q.journal.Path(), b.place); err != nil {
+		return fmt.Errorf("the journal cannot be read: %w", err)
+	}
+	return nil
+}
+
+// readBack reads the entries of a batch from the journal.
+func readBack(path string, at span) ([]store.Entry, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text := make([]byte, at.end-at.begin)
+	if _, err := f.ReadAt(text, at.begin); err != nil {
+		return nil, err
+	}
+	lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+	var entries []store.Entry
+	for _, line := range lines[1:] { // behind the line about the batch
+		entries = append(entries, line)
+	}
+	return entries, nil
+}
+
+// held is how many bytes of entries are in memory.
+func (q *queue) held() (n int) {
+	for _, b := range q.batches {
+		if b.batch.Entries != nil {
+			n += b.bytes
+		}
+	}
+	return n
+}
+
 // add adds a group, with which count frames are stored.
 func (q *queue) add(g group, count uint64) {
 	if len(g) > 0 {
@@ -87,10 +140,11 @@ func (q *queue) pop() (count uint64) {
 	return count
 }
 
-// spill writes the batches to the journal that are not there yet.
+// spill writes the batches to the journal that are not there yet. Only the first
+// one stays in memory, to be tried again.
 func (q *queue) spill(dir string) error {
 	q.fileErr = nil
-	for _, b := range q.batches {
+	for i, b := range q.batches {
 		if b.inFile {
 			continue
 		}
@@ -99,12 +153,29 @@ func (q *queue) spill(dir string) error {
 				return q.fileErr
 			}
 		}
+		if b.place.begin, q.fileErr = size(q.journal.Path()); q.fileErr != nil {
+			return q.fileErr
+		}
 		if q.fileErr = q.journal.Append(b.key, b.batch); q.fileErr != nil {
 			return q.fileErr
 		}
+		if b.place.end, q.fileErr = size(q.journal.Path()); q.fileErr != nil {
+			return q.fileErr
+		}
 		b.inFile = true
+		if i > 0 {
+			b.batch.Entries = nil
+		}
 	}
 	return nil
+}
+
+func size(path string) (int64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
 }
 
 // dropJournal removes the journal: everything in it is stored.
