@@ -36,9 +36,10 @@ func plain() []plainTests {
 		{pkg: "internal/test/inject"},
 		{pkg: "internal/test/parity"},
 		{pkg: "internal/test/rules"},
-		{pkg: "internal/transcript"},
 		{pkg: "internal/wire"},
 		{pkg: "message"},
+		// Files of many megabytes, which one goroutine reads.
+		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles"}},
 		// A parser against thousands of texts, which are run in real shells.
 		{pkg: "permission/policy", tests: []string{"TestFileNumbers", "TestHostileCommands", "TestPushSpellings", "TestShellNumbers", "TestZshNumbers"}},
 	}
