@@ -36,6 +36,7 @@ type agent struct {
 	counts        *counts
 	conversations *conversations // nil: that of a sub-agent is not kept
 	messages      []ModelMessage // the conversation so far
+	left          *leftBehind    // how the conversation was left that is resumed from a store
 }
 
 // counts are those of a session, its sub-agents included.
@@ -68,10 +69,10 @@ func (a *agent) subagent(replies []Reply) *agent {
 // Turn plays one turn.
 func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 	a.checkIn(t)
-	for _, p := range t.Prompts() {
-		a.said(t, "user", p.Content)
+	results, err := a.begin(ctx, t)
+	if err != nil {
+		return err
 	}
-	var results []ToolResult
 	form := newForm(t)
 	for attempt := 1; ; attempt++ {
 		reply := a.next(ctx, t, results)

@@ -43,10 +43,17 @@ func (p *process) run(ctx context.Context) int {
 	agent := p.agent
 	if agent == nil {
 		resumed, ok := p.known.find(opts.Resume)
+		left := p.stored(opts.Resume)
+		if left != nil {
+			resumed, ok = left.said, true
+			opts.Leaf, opts.Unfinished = left.leaf, left.unfinished
+		}
 		if opts.Resume != "" && !ok {
 			return refuse(p, opts.Resume)
 		}
-		agent = newAgent(p.script, p.env, p.known, resumed)
+		scripted := newAgent(p.script, p.env, p.known, resumed)
+		scripted.left = left
+		agent = scripted
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

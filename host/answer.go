@@ -34,7 +34,8 @@ type Answer struct {
 	calls []*Call
 	text  strings.Builder
 	first bool
-	begun bool // the client knows about the answer
+	begun bool                 // the client knows about the answer
+	lines []*message.Assistant // not yet in the transcript
 	err   error
 }
 
@@ -192,7 +193,10 @@ func (a *Answer) line(b message.Block, aborted bool) error {
 			m.ToolUseMeta = []message.ToolUseMeta{{ID: use.ID, DisplayName: displayName(use.Name), ServerDisplayName: server, ToolName: tool}}
 		}
 	}
-	return a.t.s.emit(m)
+	// In the transcript the lines say why the model stopped, on the stream they
+	// do not: the CLI writes them when the answer is complete.
+	a.lines = append(a.lines, m)
+	return a.t.s.emitOnly(m)
 }
 
 // prompts are named by the first answer of a turn only.
@@ -248,6 +252,10 @@ func (a *Answer) end() {
 		reason = "tool_use"
 	case reason == "":
 		reason = "end_turn"
+	}
+	for _, m := range a.lines {
+		m.StopReason = reason
+		a.t.s.mirrorMessage(m, "")
 	}
 	a.event(&message.StreamEvent{EventType: message.EventMessageDelta, Delta: &message.Delta{StopReason: reason}, Usage: &a.usage})
 	a.event(&message.StreamEvent{EventType: message.EventMessageStop})

@@ -210,6 +210,7 @@ func (s *session) initialize(_ context.Context, in *peer.Incoming) (any, error) 
 	}
 	s.mu.Unlock()
 	s.servers.add(req.SDKMCPServers)
+	s.finish()
 	info := s.info()
 	if len(hooks) > 0 {
 		info.HooksApplied = new(true)

@@ -73,6 +73,12 @@ type Options struct {
 	// empty: a new one. The agent must know what was said in it. A fork of it
 	// has another SessionID.
 	Resume string
+	// Leaf is the id of the last line of that conversation. The lines that are
+	// repeated to the client continue it.
+	Leaf string
+	// Unfinished is the turn that the conversation was left in, if the CLI is
+	// to finish it. It begins with initialize, before any prompt.
+	Unfinished *Unfinished
 	// Cwd is the working directory reported to the client. Files outside it
 	// need permission; empty: none do.
 	Cwd string

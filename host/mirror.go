@@ -28,7 +28,8 @@ type mirroredLine struct {
 	IsSidechain bool            `json:"isSidechain"`
 	AgentID     string          `json:"agentId,omitzero"`
 	Type        string          `json:"type"`
-	Message     json.RawMessage `json:"message"`
+	Message     json.RawMessage `json:"message,omitzero"`
+	Attachment  any             `json:"attachment,omitzero"`
 	UUID        string          `json:"uuid"`
 	Timestamp   time.Time       `json:"timestamp"`
 	UserType    string          `json:"userType"`
@@ -67,12 +68,30 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	if err != nil {
 		return // and so it is not sent
 	}
-	line := mirroredLine{
+	s.mirrorLine(mirroredLine{
 		IsSidechain: agent != "", AgentID: agent, Type: jsonx.Text(jsonx.Member(encoded, "type")),
-		Message: jsonx.Member(encoded, "message"), UUID: h.UUID, Timestamp: time.Now().UTC().Truncate(time.Millisecond),
-		UserType: "external", Entrypoint: "sdk-go", Cwd: s.opts.Cwd, SessionID: s.sessionID(), Version: s.opts.Info.CLIVersion,
+		Message: jsonx.Member(encoded, "message"), UUID: h.UUID,
+	})
+}
+
+// mirrorDeferral repeats the line by which a session that is resumed knows the
+// call that a hook deferred.
+func (s *session) mirrorDeferral(call *message.ToolUseBlock) {
+	if s.opts.MirrorTo == "" {
+		return
 	}
-	file := s.transcriptFile(agent)
+	s.mirrorLine(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
+		"type": "hook_deferred_tool", "toolUseID": call.ID, "toolName": call.Name, "toolInput": call.Input,
+		"hookName": "PreToolUse:" + call.Name, "hookEvent": "PreToolUse", "permissionMode": s.permissionMode(),
+	}})
+}
+
+// mirrorLine repeats a line that continues the one before it.
+func (s *session) mirrorLine(line mirroredLine) {
+	line.Timestamp = time.Now().UTC().Truncate(time.Millisecond)
+	line.UserType, line.Entrypoint = "external", "sdk-go"
+	line.Cwd, line.SessionID, line.Version = s.opts.Cwd, s.sessionID(), s.opts.Info.CLIVersion
+	file := s.transcriptFile(line.AgentID)
 	s.mirror.mu.Lock()
 	defer s.mirror.mu.Unlock()
 	if parent := s.mirror.last[file]; parent != "" {
@@ -81,7 +100,7 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	if s.mirror.last == nil {
 		s.mirror.last = make(map[string]string)
 	}
-	s.mirror.last[file] = h.UUID
+	s.mirror.last[file] = line.UUID
 	s.mirrorEntries(file, line)
 }
 
@@ -115,7 +134,7 @@ func (s *session) mirrorPrompts(t *Turn) {
 		return
 	}
 	for _, q := range t.prompts {
-		if q.isNotification() {
+		if q.isNotification() || q.continues != nil {
 			continue
 		}
 		for _, op := range []string{"enqueue", "dequeue"} {

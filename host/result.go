@@ -30,6 +30,9 @@ func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 		Usage: t.usage, PermissionDenials: t.denials, DeferredToolUse: t.deferred,
 		StructuredOutput: t.structure, Prompts: t.ids(),
 	}
+	if u := t.Unfinished(); u != nil && !u.Deferred {
+		r.ResumeReason = "interrupted_turn"
+	}
 	if last := t.prompts[len(t.prompts)-1].ended; last != nil {
 		r.Origin = &message.Origin{Kind: message.OriginTaskNotification, Producer: "session-task", RunID: last.run}
 	}

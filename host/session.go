@@ -78,6 +78,7 @@ type session struct {
 type queued struct {
 	*message.User
 	ended     *subagent     // it is about the end of this one
+	continues *Unfinished   // it continues this turn
 	during    bool          // came while a turn ran
 	announced chan struct{} // closed when the client was told that it waits
 }
@@ -117,6 +118,9 @@ func newSession(ctx context.Context, rw io.ReadWriter, agent Agent, opts *Option
 	s.agents = s.knownAgents(nil)
 	s.rules = startRules(&s.opts)
 	s.folders = s.opts.Init.AdditionalDirectories
+	if s.opts.Leaf != "" {
+		s.mirror.last = map[string]string{s.transcriptFile(""): s.opts.Leaf}
+	}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.reader = ndjson.NewReader(rw)
 	s.reader.Limit = s.opts.LineLimit
@@ -235,8 +239,17 @@ func merges(q *queued) bool { return q.during && q.UUID != "" && asksModel(q.Use
 // asksModel reports whether a message wants an answer.
 func asksModel(m *message.User) bool { return m.ShouldQuery == nil || *m.ShouldQuery }
 
-// emit writes a message, with what every message of the session carries.
+// emit writes a message and repeats it in the transcript.
 func (s *session) emit(m message.Message) error {
+	err := s.emitOnly(m)
+	if message.SubagentOf(m).ToolUseID == "" { // Turn.Emit has repeated the others
+		s.mirrorMessage(m, "")
+	}
+	return err
+}
+
+// emitOnly writes a message, with what every message of the session carries.
+func (s *session) emitOnly(m message.Message) error {
 	h := m.Head()
 	if len(h.Raw) == 0 {
 		if h.UUID == "" {
@@ -250,11 +263,7 @@ func (s *session) emit(m message.Message) error {
 	if err != nil {
 		return fmt.Errorf("host: encode message: %w", err)
 	}
-	err = s.write(line)
-	if message.SubagentOf(m).ToolUseID == "" { // Turn.Emit has repeated the others
-		s.mirrorMessage(m, "")
-	}
-	return err
+	return s.write(line)
 }
 
 // write writes a line. A stream that cannot be written ends the session, and

@@ -123,6 +123,7 @@ func (t *Turn) use(ctx context.Context, calls []*Call) ([]ToolOutput, error) {
 		return outputs, t.interrupted(true)
 	}
 	if err := errors.Join(errs...); errors.Is(err, errDeferred) {
+		t.s.mirrorDeferral(t.deferred)
 		return outputs, t.over(ending{reason: message.EndToolDeferred})
 	} else if err != nil {
 		return outputs, err

@@ -227,7 +227,7 @@ func (t *Turn) note(texts ...string) {
 func (t *Turn) ids() []string {
 	var ids []string
 	for _, q := range t.prompts {
-		if q.UUID != "" {
+		if q.UUID != "" && !q.ownPrompt() {
 			ids = append(ids, q.UUID)
 		}
 	}
@@ -294,7 +294,7 @@ func (t *Turn) play(ctx context.Context) error {
 		return err
 	}
 	s.mirrorPrompts(t)
-	if t.prompts[0].isNotification() {
+	if t.prompts[0].isNotification() || t.Unfinished() != nil {
 		return t.converse(ctx)
 	}
 	if !asksModel(t.prompts[0].User) {

@@ -436,6 +436,12 @@ func (m *Mirror) Close(ctx context.Context) error {
 	case <-time.After(endBound): // a store that does not heed its context
 	}
 	err := m.leave()
+	m.mu.Lock()
+	if m.ended == nil {
+		m.ended = err // nobody waits any longer for what is not stored
+	}
+	m.tell()
+	m.mu.Unlock()
 	if m.leases != nil {
 		m.leases.releaseAll(m.cfg.Log)
 	}

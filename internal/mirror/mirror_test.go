@@ -531,3 +531,32 @@ func TestJournalGone(t *testing.T) {
 		}
 	})
 }
+
+// A wait for the store that has no bound ends when the mirror is closed and the store has not taken everything.
+func TestWaitEndsWithClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &faulty{MemoryStore: store.Memory(), fault: func(op string) kind {
+			if op == "append" || op == "Append" {
+				return before
+			}
+			return none
+		}}
+		cfg := config(f, t.TempDir())
+		cfg.GiveUp = -1
+		m := New(cfg)
+		m.Start()
+		m.Put(frame("", `{"uuid":"1"}`))
+		waited := make(chan error, 1)
+		go func() { waited <- m.Wait(context.Background(), m.Count()) }()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := m.Close(ctx)
+		if !errors.Is(err, store.ErrNotStored) {
+			t.Errorf("Close = %v", err)
+		}
+		if err := <-waited; !errors.Is(err, store.ErrNotStored) {
+			t.Errorf("Wait = %v", err)
+		}
+	})
+}

@@ -73,6 +73,7 @@ func sharedNames() map[string]string {
 		"Question":   "what the model asks a user, and a call that a person must decide",
 		"State":      "how far a session has come, and how far a question has",
 		"Activity":   "the word of the CLI for what a session is doing, and the whole of it",
+		"Fleet":      "conversations that run, and what a store must do for them",
 		"Transcript": "what went over the wire in a test, and what the CLI keeps on disk",
 	}
 }

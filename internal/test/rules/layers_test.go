@@ -22,7 +22,7 @@ func layers() [][]string {
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},
-		{"internal/inspect", "internal/tee"},
+		{"internal/inspect", "internal/tee", "fleet"},
 		{"cmd/...", "examples/...", "internal/test/bench/...", "internal/test/parity", "internal/test/faults"},
 	}
 }

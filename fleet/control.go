@@ -1,0 +1,287 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+func newID() string { return uuid.New() }
+
+// State is what a conversation does.
+type State string
+
+// The states of a conversation.
+const (
+	Asleep   State = "asleep"  // nothing to do
+	Pending  State = "pending" // has prompts, and waits for a place
+	Awake    State = "awake"   // has a CLI here
+	OnPerson State = "waiting" // waits for a person, without a CLI
+	Stuck    State = "stuck"   // needs somebody to look at it
+)
+
+// ConversationInfo is what a list shows of a conversation.
+type ConversationInfo struct {
+	Key      string
+	State    State
+	Session  string
+	Created  time.Time
+	Queued   int    // prompts without an outcome
+	Question string // what it waits for
+	Stuck    string // why it is stuck
+	Model    string // if it was chosen
+	Mode     permission.Mode
+	Cost     Ledger
+}
+
+// Get returns a conversation, or [ErrUnknown].
+func (f *Fleet) Get(ctx context.Context, key string) (ConversationInfo, error) {
+	rec, _, err := f.loadRecord(ctx, key)
+	if err != nil {
+		return ConversationInfo{}, err
+	}
+	return f.info(ctx, &rec)
+}
+
+// List yields the conversations in the order of their keys.
+func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
+	return func(yield func(ConversationInfo, error) bool) {
+		for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
+			var info ConversationInfo
+			if err == nil {
+				var rec record
+				if err = decode(r, &rec); err == nil {
+					info, err = f.info(ctx, &rec)
+				}
+			}
+			if !yield(info, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error) {
+	info := ConversationInfo{
+		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
+		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost,
+	}
+	for p, err := range f.pending(ctx, rec.Key) {
+		if err != nil {
+			return info, &ConversationError{rec.Key, err}
+		}
+		if info.Queued++; info.Queued == 1 {
+			info.Question = p.Question
+		}
+	}
+	live, _ := f.liveSession(rec.Key)
+	switch {
+	case rec.Stuck != nil:
+		info.State, info.Stuck = Stuck, rec.Stuck.Reason
+	case live != nil:
+		info.State = Awake
+	case info.Question != "":
+		info.State = OnPerson
+	case info.Queued > 0:
+		info.State = Pending
+	}
+	return info, nil
+}
+
+// Prompt returns how a prompt stands, or [ErrUnknown].
+func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
+	if _, _, err := f.loadRecord(ctx, key); err != nil {
+		return Ticket{}, err
+	}
+	if !uuid.Valid(id) {
+		return Ticket{}, &ConversationError{key, ErrUnknown}
+	}
+	// The queue first: a prompt that ends meanwhile is then found by its outcome.
+	var waiting *queued
+	for p, err := range f.pending(ctx, key) {
+		if err != nil {
+			return Ticket{}, &ConversationError{key, err}
+		}
+		if p.ID == id {
+			waiting = p
+		}
+	}
+	o, ended, err := f.outcome(ctx, key, id)
+	switch {
+	case err != nil:
+		return Ticket{}, &ConversationError{key, err}
+	case ended:
+		return o, nil
+	case waiting == nil:
+		return Ticket{}, &ConversationError{key, ErrUnknown}
+	}
+	o = Ticket{Prompt: id, Status: Queued, Question: waiting.Question}
+	switch {
+	case waiting.Question != "":
+		o.Status = Waiting
+	case waiting.Sent:
+		o.Status = Running
+	}
+	return o, nil
+}
+
+// Cancel removes a prompt that has not begun, or one at which its conversation
+// is stuck. A prompt that has begun is [ErrBegun]; interrupt it instead.
+func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
+	rec, _, err := f.loadRecord(ctx, key)
+	if err != nil {
+		return err
+	}
+	for p, err := range f.pending(ctx, key) {
+		if err != nil {
+			return &ConversationError{key, err}
+		}
+		if p.ID != id {
+			continue
+		}
+		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
+		if p.Sent && !stuckHere {
+			return &ConversationError{key, ErrBegun}
+		}
+		return f.cancelPrompt(ctx, key, p, stuckHere)
+	}
+	return &ConversationError{key, ErrUnknown}
+}
+
+// cancelPrompt takes a prompt out of the queue. The one who would run it changes
+// the record first, so only one of both succeeds.
+func (f *Fleet) cancelPrompt(ctx context.Context, key string, p *queued, stuckHere bool) error {
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return &ConversationError{key, err}
+	}
+	err = f.store.DropRecord(ctx, f.recordKey(kindPrompt, p.name), p.revision, store.Fence{})
+	if errors.Is(err, store.ErrConflict) {
+		return &ConversationError{key, ErrBegun}
+	}
+	if err != nil {
+		return &ConversationError{key, err}
+	}
+	o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Ended: now}
+	_, err = f.put(ctx, kindOutcome, place(key)+"/"+p.ID, &o, 0, store.Fence{})
+	f.mu.Lock()
+	c := f.conversation(key)
+	f.remove(c, p.name)
+	f.mu.Unlock()
+	f.finished(c, o)
+	if err == nil && stuckHere {
+		err = f.Retry(ctx, key)
+	}
+	return err
+}
+
+// Retry lets a conversation that is stuck try again.
+func (f *Fleet) Retry(ctx context.Context, key string) error {
+	for p, err := range f.pending(ctx, key) {
+		if err != nil {
+			return &ConversationError{key, err}
+		}
+		if p.Begun > 0 {
+			p.Begun, p.Failure = 0, ""
+			if err := f.update(ctx, p, store.Fence{}); err != nil {
+				return err
+			}
+		}
+	}
+	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+		if r.Stuck == nil {
+			return errUnchanged
+		}
+		r.Stuck = nil
+		return nil
+	})
+	if err == nil {
+		f.want(key)
+	}
+	return err
+}
+
+// liveSession returns the session of a conversation that is awake here, nil if
+// it is not.
+func (f *Fleet) liveSession(key string) (*claude.Session, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.active[key]
+	if c == nil {
+		return nil, false
+	}
+	return c.session, c.awake
+}
+
+// Interrupt stops the turn of a conversation, or withdraws the question that it
+// waits for: the model then reads that the call was not made. Prompts behind it
+// stay. A conversation that does nothing is left alone. If another process runs
+// it, Interrupt returns [ErrElsewhere].
+func (f *Fleet) Interrupt(ctx context.Context, key string) error {
+	info, err := f.Get(ctx, key)
+	if err != nil {
+		return err
+	}
+	if s, _ := f.liveSession(key); s != nil {
+		_, err := s.Interrupt(ctx)
+		return err
+	}
+	if info.Question != "" {
+		err := f.inbox.Withdraw(ctx, info.Question, approval.Withdrawn, "", store.Fence{})
+		if err == nil {
+			f.want(key)
+		}
+		return err
+	}
+	return f.here(ctx, key, info)
+}
+
+// here returns an error if the prompt of a conversation runs elsewhere.
+func (f *Fleet) here(ctx context.Context, key string, info ConversationInfo) error {
+	if info.Queued == 0 {
+		return nil
+	}
+	for p, err := range f.pending(ctx, key) {
+		if err != nil {
+			return &ConversationError{key, err}
+		}
+		if _, awake := f.liveSession(key); p.Sent && !awake {
+			return &ConversationError{key, ErrElsewhere}
+		}
+		break
+	}
+	return nil
+}
+
+// SetModel chooses the model of a conversation, from its next turn on. Empty is
+// what its options say.
+func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
+	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+		r.Model = model
+		return nil
+	})
+	if s, _ := f.liveSession(key); err == nil && s != nil {
+		err = s.SetModel(ctx, model)
+	}
+	return err
+}
+
+// SetPermissionMode chooses the permission mode of a conversation. It stays
+// chosen when the conversation sleeps, although the CLI forgets it.
+func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
+	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+		r.Mode = mode
+		return nil
+	})
+	if s, _ := f.liveSession(key); err == nil && s != nil {
+		err = s.SetPermissionMode(ctx, mode)
+	}
+	return err
+}

@@ -1,0 +1,29 @@
+package fleet
+
+import (
+	"context"
+	"iter"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Conversations is what programs need of a fleet, wherever it runs. [Fleet] has
+// it, and [Fleet.Tenant] for the conversations of one tenant.
+type Conversations interface {
+	Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error]
+	Send(ctx context.Context, key string, p Prompt) (id string, err error)
+	Prompt(ctx context.Context, key, id string) (Ticket, error)
+	Cancel(ctx context.Context, key, id string) error
+	Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error]
+	Interrupt(ctx context.Context, key string) error
+	SetModel(ctx context.Context, key, model string) error
+	SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error
+	Retry(ctx context.Context, key string) error
+	Get(ctx context.Context, key string) (ConversationInfo, error)
+	List(ctx context.Context) iter.Seq2[ConversationInfo, error]
+	Approvals() approval.Inbox
+}
+
+var _ Conversations = (*Fleet)(nil)

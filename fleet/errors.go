@@ -1,0 +1,111 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The errors of a fleet, to be found with [errors.Is].
+var (
+	// ErrUnknown means that there is no such conversation, or no such prompt in
+	// it.
+	ErrUnknown = errors.New("unknown")
+	// ErrForeign means that the key belongs to another tenant.
+	ErrForeign = errors.New("belongs to another tenant")
+	// ErrOverloaded means that too many prompts wait. The error is an
+	// [*OverloadedError].
+	ErrOverloaded = errors.New("too many prompts wait")
+	// ErrStuck means that the conversation needs somebody to look at it. The
+	// error is a [*StuckError].
+	ErrStuck = errors.New("stuck")
+	// ErrClosed means that the fleet was closed.
+	ErrClosed = errors.New("claude: fleet: closed")
+	// ErrElsewhere means that another process runs the conversation.
+	ErrElsewhere = errors.New("is run by another process")
+	// ErrLagging means that one who watches a prompt read too slowly to see
+	// everything. The prompt itself is not affected.
+	ErrLagging = errors.New("claude: fleet: messages were not read in time")
+	// ErrBegun means that a prompt can no longer be cancelled.
+	ErrBegun = errors.New("has begun")
+)
+
+// ConversationError means that a conversation cannot be used under a key. It matches
+// the reason, such as [ErrUnknown] or [ErrForeign].
+type ConversationError struct {
+	Key    string
+	Reason error
+}
+
+// Error names the key and the reason.
+func (e *ConversationError) Error() string {
+	return fmt.Sprintf("claude: fleet: conversation %q: %v", e.Key, e.Reason)
+}
+
+// Unwrap returns the reason.
+func (e *ConversationError) Unwrap() error { return e.Reason }
+
+// OverloadedError means that a prompt was not accepted because too many wait.
+// It matches [ErrOverloaded].
+type OverloadedError struct {
+	Key    string // the conversation whose queue is full, empty if the fleet is
+	Queued int    // prompts that wait
+	// Wait is how long it takes until there may be room, as far as the turns so
+	// far tell.
+	Wait time.Duration
+}
+
+// Error says how many wait, and for how long to stay away.
+func (e *OverloadedError) Error() string {
+	where := "the fleet"
+	if e.Key != "" {
+		where = fmt.Sprintf("conversation %q", e.Key)
+	}
+	return fmt.Sprintf("claude: fleet: %v: %d in %s; try again in %v", ErrOverloaded, e.Queued, where, e.Wait)
+}
+
+// Is reports whether target is [ErrOverloaded].
+func (e *OverloadedError) Is(target error) bool { return target == ErrOverloaded }
+
+// StuckError means that a prompt was begun again and again and never ended. Its
+// conversation does nothing until [Fleet.Retry] or [Fleet.Cancel]. It matches
+// [ErrStuck].
+type StuckError struct {
+	Key    string
+	Prompt string // the id of the prompt
+	Reason string
+}
+
+// Error says why.
+func (e *StuckError) Error() string {
+	return fmt.Sprintf("claude: fleet: conversation %q is stuck at prompt %s: %s", e.Key, e.Prompt, e.Reason)
+}
+
+// Is reports whether target is [ErrStuck].
+func (e *StuckError) Is(target error) bool { return target == ErrStuck }
+
+// DeferredError means that a prompt waits for a person. It stays open: when the
+// question is decided, its turn is finished.
+type DeferredError struct {
+	Key    string
+	Prompt string
+	// Question is the id of the question, for [Fleet.Approvals]. It is empty if
+	// a hook other than the gate deferred the call.
+	Question string
+}
+
+// Error names the question.
+func (e *DeferredError) Error() string {
+	return fmt.Sprintf("claude: fleet: prompt %s of conversation %q waits for the answer to question %s", e.Prompt, e.Key, e.Question)
+}
+
+// FailedError means that a prompt has ended without an answer.
+type FailedError struct {
+	Key    string
+	Ticket Ticket
+}
+
+// Error says how it ended.
+func (e *FailedError) Error() string {
+	return fmt.Sprintf("claude: fleet: prompt %s of conversation %q %s: %s", e.Ticket.Prompt, e.Key, e.Ticket.Status, e.Ticket.Error)
+}

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// Fleet runs conversations. All methods may be called from any goroutine. Close
+// ends it.
+type Fleet struct {
+	opts  Options
+	store *announcer
+	inbox *approval.Questions
+
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
+	closing chan struct{}  // closed when Close begins
+	running sync.WaitGroup // what looks at the store
+	awake   sync.WaitGroup // conversations that have a seat
+
+	mu     sync.Mutex
+	closed bool
+	// active are the conversations that are awake, or have prompts that wait.
+	active map[string]*conversation
+	queued int               // prompts that wait, of all conversations
+	live   int               // seats that are taken
+	seats  map[string]int    // of them, by tenant
+	order  uint64            // counts who was wanted or served
+	served map[string]uint64 // when a tenant last got a seat, in that count
+	timer  *time.Timer       // for the next conversation that has to wait
+	last   time.Time         // when the last prompt was accepted
+	turn   time.Duration     // how long turns take
+}
+
+// Open starts a fleet on what its store has: prompts that were accepted and not
+// answered before are taken up.
+func Open(ctx context.Context, o Options) (*Fleet, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	f := &Fleet{
+		opts: o, store: newAnnouncer(o.Store), inbox: approval.On(o.Store, o.Project),
+		closing: make(chan struct{}), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
+	}
+	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := f.look(ctx); err != nil {
+		f.cancel()
+		return nil, err
+	}
+	f.running.Go(f.poll)
+	f.running.Go(f.watchDecisions)
+	return f, nil
+}
+
+// Send accepts a prompt for a conversation, which is made if there is none, and
+// returns its id. The prompt is accepted when it is written to the store. From
+// then on it is answered, or reported as failed, but never lost. After an error
+// it is not accepted, unless the error says that it may be: send it again with
+// the same id. Errors: [ErrOverloaded], [ErrStuck], [ErrClosed], a [*ConversationError].
+func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err error) {
+	content, err := p.content()
+	if err != nil {
+		return "", err
+	}
+	rec, err := f.createRecord(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	if rec.Stuck != nil {
+		return "", &StuckError{key, rec.Stuck.Prompt, rec.Stuck.Reason}
+	}
+	if p.ID != "" {
+		if known, err := f.known(ctx, key, p.ID); known || err != nil {
+			return p.ID, err
+		}
+	}
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return "", &ConversationError{key, err}
+	}
+	c, err := f.reserve(key)
+	if err != nil {
+		return "", err
+	}
+	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content}
+	// One after another, so that prompts are accepted in the order of their names.
+	c.accepting.Lock()
+	q.Accepted = f.tick(now)
+	q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
+	err = f.accept(ctx, key, q)
+	c.accepting.Unlock()
+	f.settle(c, q, err)
+	if err != nil {
+		return "", err
+	}
+	return q.ID, nil
+}
+
+// tick returns the time, later than that of all prompts before.
+func (f *Fleet) tick(now time.Time) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !now.After(f.last) {
+		now = f.last.Add(1)
+	}
+	f.last = now
+	return now
+}
+
+// reserve makes room for a prompt in the queues.
+func (f *Fleet) reserve(key string) (*conversation, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.conversation(key)
+	switch {
+	case f.closed:
+		f.forget(c)
+		return nil, ErrClosed
+	case len(c.waiting)+c.reserved >= f.opts.Queue:
+		return nil, &OverloadedError{Key: key, Queued: len(c.waiting) + c.reserved, Wait: f.wait(1)}
+	case f.queued >= f.opts.QueueAll:
+		n := f.queued
+		f.forget(c)
+		return nil, &OverloadedError{Queued: n, Wait: f.wait(f.queued / 10)}
+	}
+	c.reserved++
+	f.queued++
+	return c, nil
+}
+
+// settle takes the prompt into the queue, or gives its room back. A prompt that
+// may be written counts until the store has been looked at.
+func (f *Fleet) settle(c *conversation, q *queued, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.reserved--
+	f.queued--
+	if err == nil {
+		f.learn(c, q)
+	}
+	f.forget(c)
+	f.schedule()
+}
+
+// wait is how long so many prompts take.
+func (f *Fleet) wait(prompts int) time.Duration {
+	n := time.Duration(max(prompts, 1)+f.opts.MaxLive-1) / time.Duration(f.opts.MaxLive)
+	return max(time.Second, (n * f.turn).Round(time.Second))
+}
+
+// poll looks for prompts that other processes have accepted, until the end.
+func (f *Fleet) poll() {
+	for pause(f.ctx, f.opts.Poll) {
+		if err := f.look(f.ctx); err != nil && f.ctx.Err() == nil {
+			f.opts.Logger.Warn("the store could not be looked at for prompts", "error", err)
+		}
+	}
+}
+
+// look takes up the prompts that the store has.
+func (f *Fleet) look(ctx context.Context) error {
+	for p, err := range f.pending(ctx, "") {
+		if err != nil {
+			return err
+		}
+		f.mu.Lock()
+		if key := keyAt(p.name); key != "" && !f.closed {
+			f.learn(f.conversation(key), p)
+		}
+		f.mu.Unlock()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.schedule()
+	return nil
+}
+
+// watchDecisions wakes conversations whose questions are decided. A question
+// that has expired wakes nobody.
+func (f *Fleet) watchDecisions() {
+	for attempt := 0; f.ctx.Err() == nil; attempt++ {
+		for q, err := range f.inbox.Watch(f.ctx, approval.Filter{States: []approval.State{approval.Decided}}) {
+			if err != nil {
+				break
+			}
+			attempt = 0
+			if q.State == approval.Decided {
+				f.want(q.Conversation)
+			}
+		}
+		pause(f.ctx, retryDelay(attempt))
+	}
+}
+
+// Approvals returns the questions that the conversations ask people. A decision
+// wakes the conversation that waits for it.
+func (f *Fleet) Approvals() approval.Inbox { return f.inbox }
+
+// Close ends the fleet. Calls that wait for a person are deferred, turns may run
+// for as long as Options.Grace says, and are then cut off; ctx makes that
+// shorter. Everything that is not answered stays in the store for the next Open.
+// Close returns when all CLIs have ended.
+func (f *Fleet) Close(ctx context.Context) error {
+	f.mu.Lock()
+	first := !f.closed
+	f.closed = true
+	if first {
+		close(f.closing)
+	}
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	f.mu.Unlock()
+	grace, cancel := context.WithTimeout(ctx, f.opts.Grace)
+	defer cancel()
+	asleep := make(chan struct{})
+	go func() {
+		defer close(asleep)
+		f.awake.Wait()
+	}()
+	select {
+	case <-asleep:
+	case <-grace.Done():
+	}
+	f.cancel()
+	<-asleep
+	f.running.Wait()
+	if err := ctx.Err(); err != nil && first && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// The kinds of the fleet's records.
+const (
+	kindConversation = "conversation"
+	kindPrompt       = "prompt"
+	kindOutcome      = "outcome"
+)
+
+// TenantOf returns the tenant in a key: what is before the slash, or "".
+func TenantOf(key string) string {
+	tenant, _, found := strings.Cut(key, "/")
+	if !found {
+		return ""
+	}
+	return tenant
+}
+
+// checkKey refuses a key that is not a name, or a tenant and a name.
+func checkKey(project, key string) error {
+	err := store.CheckLease(project, key)
+	if err == nil && strings.Count(key, "/") > 1 {
+		err = fmt.Errorf("%w: it has more parts than a tenant and a name", store.ErrInvalid)
+	}
+	if err != nil {
+		return &ConversationError{key, err}
+	}
+	return nil
+}
+
+// place is the name of a conversation's record, and what the names of its other
+// records begin with. Keys with and without a tenant are apart, so that no key
+// is the beginning of another's.
+func place(key string) string {
+	if TenantOf(key) == "" {
+		return "c/" + key
+	}
+	return "t/" + key
+}
+
+// keyAt is the key of the conversation at a place, or of a record below it.
+func keyAt(name string) string {
+	parts := strings.Split(name, "/")
+	switch {
+	case len(parts) >= 2 && parts[0] == "c":
+		return parts[1]
+	case len(parts) >= 3 && parts[0] == "t":
+		return parts[1] + "/" + parts[2]
+	}
+	return ""
+}
+
+func (f *Fleet) recordKey(kind, name string) store.RecordKey {
+	return store.RecordKey{Project: f.opts.Project, Kind: kind, Name: name}
+}

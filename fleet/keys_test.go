@@ -1,0 +1,229 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Every method says what is wrong with a key.
+func TestKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "acme/ada", "hello")
+		acme, other := f.Tenant("acme"), f.Tenant("other")
+		if got := ask(t, acme, "acme/ada", "again"); got != "heard hello, again" {
+			t.Errorf("answer %q", got)
+		}
+		for name, c := range map[string]struct {
+			in   fleet.Conversations
+			key  string
+			want error
+		}{
+			"unknown":       {f, "nobody", fleet.ErrUnknown},
+			"foreign":       {other, "acme/ada", fleet.ErrForeign},
+			"foreign, none": {other, "acme/bob", fleet.ErrForeign},
+			"no tenant":     {other, "ada", fleet.ErrForeign},
+			"not a key":     {f, "a/b/c", store.ErrInvalid},
+		} {
+			for method, call := range calls(t.Context(), c.in, c.key) {
+				err := call()
+				if bad, ok := errors.AsType[*fleet.ConversationError](err); !ok || !errors.Is(err, c.want) || bad.Key != c.key {
+					t.Errorf("%s: %s: %v", name, method, err)
+				}
+			}
+		}
+		for info, err := range other.List(t.Context()) {
+			t.Errorf("%+v, %v", info, err)
+		}
+	})
+}
+
+// calls are the methods that take a key; of one that is unknown, without those
+// that make the conversation.
+func calls(ctx context.Context, f fleet.Conversations, key string) map[string]func() error {
+	const id = "00000000-0000-4000-8000-000000000000"
+	all := map[string]func() error{
+		"Prompt":            func() error { _, err := f.Prompt(ctx, key, id); return err },
+		"Cancel":            func() error { return f.Cancel(ctx, key, id) },
+		"Interrupt":         func() error { return f.Interrupt(ctx, key) },
+		"SetModel":          func() error { return f.SetModel(ctx, key, "opus") },
+		"SetPermissionMode": func() error { return f.SetPermissionMode(ctx, key, permission.ModePlan) },
+		"Get":               func() error { _, err := f.Get(ctx, key); return err },
+		"Events": func() error {
+			for _, err := range f.Events(ctx, key, "") {
+				return err
+			}
+			return nil
+		},
+	}
+	if key != "nobody" {
+		all["Send"] = func() error { _, err := f.Send(ctx, key, fleet.Prompt{Text: "x"}); return err }
+		all["Run"] = func() error { _, err := result(f.Run(ctx, key, "x")); return err }
+	}
+	return all
+}
+
+// A tenant sees and decides its own questions only.
+func TestTenantInbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := gated(t, store.Memory(), newScripted())
+		defer closeFleet(t, f)
+		send(t, f, "acme/ada", "tool 1")
+		q := question(t, f)
+		other := f.Tenant("other").Approvals()
+		_, err := other.Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "eve", Digest: q.Digest})
+		if !errors.Is(err, fleet.ErrForeign) {
+			t.Errorf("decided by another tenant: %v", err)
+		}
+		for q, err := range other.List(t.Context(), approval.Filter{}) {
+			t.Errorf("%+v, %v", q, err)
+		}
+		_, err = f.Tenant("acme").Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Events has what was said and then what is said, each once, from any place.
+func TestEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "one")
+		ctx, cancel := context.WithCancel(t.Context())
+		var texts []string
+		var cursors []fleet.Cursor
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e, err := range f.Events(ctx, "ada", "") {
+				if err != nil {
+					return
+				}
+				texts, cursors = append(texts, said(e.Message)), append(cursors, e.Cursor)
+			}
+		}()
+		synctest.Wait()
+		if len(texts) != 2 {
+			t.Errorf("stored: %q", texts)
+		}
+		ask(t, f, "ada", "tool 2")
+		ask(t, f, "ada", "three")
+		<-time.After(5 * time.Minute) // it sleeps
+		ask(t, f, "ada", "four")
+		synctest.Wait()
+		cancel()
+		<-done
+		want := []string{"one", "heard one", "tool 2", "", "", "It says: This command requires approval", "three", "heard one, tool 2, three", "four", "heard one, tool 2, three, four"}
+		if len(texts) != len(want) {
+			t.Fatalf("%q", texts)
+		}
+		for n := range want {
+			if texts[n] != want[n] {
+				t.Errorf("event %d is %q, want %q", n, texts[n], want[n])
+			}
+			for e, err := range f.Events(t.Context(), "ada", cursors[n]) {
+				if n+1 < len(want) && (err != nil || said(e.Message) != want[n+1]) {
+					t.Errorf("behind event %d: %q, %v", n, said(e.Message), err)
+				}
+				break
+			}
+			if n+1 == len(want)-1 {
+				break
+			}
+		}
+		for _, bad := range []fleet.Cursor{"x", "x:1", ":-1"} {
+			for _, err := range f.Events(t.Context(), "ada", bad) {
+				if !errors.Is(err, store.ErrInvalid) {
+					t.Errorf("cursor %q: %v", bad, err)
+				}
+				break
+			}
+		}
+	})
+}
+
+func said(m message.Message) string {
+	switch m := m.(type) {
+	case *message.User:
+		return m.Text()
+	case *message.Assistant:
+		return m.Text()
+	}
+	return ""
+}
+
+// One who watches and does not read, or leaves, holds up nobody.
+func TestLagging(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), nil)
+		defer closeFleet(t, f)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range f.Run(ctx, "ada", "hello") {
+			<-time.After(5 * time.Minute) // the turn ends meanwhile
+			break
+		}
+		cancel()
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 0 || info.Cost.Turns != 1 {
+			t.Errorf("the prompt of one who left: %+v, %v", info, err)
+		}
+	})
+}
+
+// The model and the mode that were chosen are those of the next start.
+func TestChosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		m := start(t, db, cli, nil)
+		defer func() { closeFleet(t, m.fleet) }()
+		ask(t, m.fleet, "ada", "hello")
+		if err := errors.Join(m.fleet.SetModel(t.Context(), "ada", "opus"), m.fleet.SetPermissionMode(t.Context(), "ada", permission.ModePlan)); err != nil {
+			t.Fatal(err)
+		}
+		closeFleet(t, m.fleet)
+		m = start(t, db, cli, nil)
+		ask(t, m.fleet, "ada", "again")
+		for _, want := range []string{"opus", "plan"} {
+			if !m.hasArg(want) {
+				t.Errorf("the CLI was started with %q, without %s", m.args, want)
+			}
+		}
+	})
+}
+
+// A prompt with an id is accepted once.
+func TestSendAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		f := open(t, store.Memory(), cli, nil)
+		defer closeFleet(t, f)
+		p := fleet.Prompt{ID: "00000000-0000-4000-8000-000000000007", Text: "hello"}
+		for range 2 {
+			for range 2 {
+				if _, err := f.Send(t.Context(), "ada", p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-time.After(time.Minute)
+		}
+		if len(cli.calls) != 1 {
+			t.Errorf("the model was asked %q", cli.calls)
+		}
+		for _, bad := range []fleet.Prompt{{}, {ID: "x", Text: "hello"}} {
+			if _, err := f.Send(t.Context(), "ada", bad); err == nil {
+				t.Errorf("%+v was accepted", bad)
+			}
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Options says how a fleet works. Store, Project and Session are needed; the
+// zero value of everything else is useful.
+type Options struct {
+	// Store keeps everything: transcripts, prompts, questions, leases.
+	Store store.Fleet
+	// Project is the project of all its keys in the store.
+	Project string
+
+	// Session returns the options for the CLI of a conversation. It is called
+	// each time the conversation wakes, with the context of the fleet. The
+	// fleet sets Store, Resume, SessionID and, if they were changed, Model and
+	// PermissionMode; it adds hooks.
+	Session func(ctx context.Context, key string) (*claude.Options, error)
+	// Gate puts tool calls before people. Nil: nobody is asked.
+	Gate *approval.Options
+
+	// MaxLive is how many CLIs run at the same time: 8.
+	MaxLive int
+	// IdleAfter is how long a conversation without work keeps its CLI: a
+	// minute. If another one needs the place, it sleeps at once.
+	IdleAfter time.Duration
+	// ShellGrace is how long shell commands in the background keep a
+	// conversation awake that has nothing else to do: 10 minutes.
+	ShellGrace time.Duration
+	// Grace is how long Close lets turns run: 30 s.
+	Grace time.Duration
+
+	// Queue is how many prompts of one conversation may wait: 100.
+	Queue int
+	// QueueAll is how many prompts of all conversations may wait: 10,000.
+	QueueAll int
+	// Attempts is how often a prompt is begun before the conversation counts
+	// as stuck: 3.
+	Attempts int
+
+	// Owner names this fleet to the others that use the store. Empty: the name
+	// of the host and the number of this process.
+	Owner string
+	// TTL is how long the lease of a conversation lasts if this process dies:
+	// 30 s.
+	TTL time.Duration
+	// Poll is how often the fleet looks for prompts that other processes have
+	// accepted: 2 s.
+	Poll time.Duration
+	// Journal is the directory for what the store does not take; see
+	// [claude.StoreOptions].
+	Journal string
+	// Logger logs what happens. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// minTTL is the shortest lease: it must be renewed in time by a busy process.
+const minTTL = time.Second
+
+// check refuses options that cannot work, and fills in the others.
+func (o *Options) check() error {
+	switch {
+	case o.Store == nil:
+		return errors.New("claude: fleet: Options.Store is missing")
+	case o.Session == nil:
+		return errors.New("claude: fleet: Options.Session is missing")
+	case o.TTL != 0 && o.TTL < minTTL:
+		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
+	}
+	if err := store.CheckProject(o.Project); err != nil {
+		return fmt.Errorf("claude: fleet: Options.Project: %w", err)
+	}
+	for _, n := range []struct {
+		name    string
+		value   *int
+		without int
+	}{{"MaxLive", &o.MaxLive, 8}, {"Queue", &o.Queue, 100}, {"QueueAll", &o.QueueAll, 10_000}, {"Attempts", &o.Attempts, 3}} {
+		if *n.value < 0 {
+			return fmt.Errorf("claude: fleet: Options.%s is negative", n.name)
+		}
+		if *n.value == 0 {
+			*n.value = n.without
+		}
+	}
+	for _, d := range []struct {
+		name    string
+		value   *time.Duration
+		without time.Duration
+	}{
+		{"IdleAfter", &o.IdleAfter, time.Minute}, {"ShellGrace", &o.ShellGrace, 10 * time.Minute}, {"Grace", &o.Grace, 30 * time.Second},
+		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, 2 * time.Second},
+	} {
+		if *d.value < 0 {
+			return fmt.Errorf("claude: fleet: Options.%s is negative", d.name)
+		}
+		if *d.value == 0 {
+			*d.value = d.without
+		}
+	}
+	if o.Owner == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			host = "unknown host"
+		}
+		o.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Prompt is something to be said to a conversation.
+type Prompt struct {
+	// ID is a UUID that names the prompt. Empty: a random one. A prompt with an
+	// id that the conversation already has is not accepted a second time, so
+	// one whose Send has failed can be sent again.
+	ID string
+	// Text is what it says. Content is used instead if it is set.
+	Text    string
+	Content message.Content
+}
+
+// queued is a prompt in the store. It exists until the prompt has its outcome.
+type queued struct {
+	ID       string          `json:"id"`
+	Content  message.Content `json:"content"`
+	Accepted time.Time       `json:"accepted"`
+	// Begun counts how often it was given to a CLI since it last made progress.
+	Begun int `json:"begun,omitzero"`
+	// Sent says that a CLI may have seen it.
+	Sent bool `json:"sent,omitzero"`
+	// Question is what it waits for.
+	Question string `json:"question,omitzero"`
+	// Failure is what ended the last attempt.
+	Failure string `json:"failure,omitzero"`
+
+	name     string // of its record
+	revision int64
+}
+
+// PromptStatus says how a prompt ended, or how far it is.
+type PromptStatus string
+
+// The statuses of a prompt. The first three are not final.
+const (
+	Queued    PromptStatus = "queued"
+	Running   PromptStatus = "running"
+	Waiting   PromptStatus = "waiting" // for a person
+	Answered  PromptStatus = "answered"
+	Failed    PromptStatus = "failed" // its turn ended with an error
+	Cancelled PromptStatus = "cancelled"
+)
+
+// Ticket is how a prompt stands.
+type Ticket struct {
+	Prompt string       `json:"prompt"`
+	Status PromptStatus `json:"status"`
+	// Question is the id of the question that it waits for.
+	Question string `json:"question,omitzero"`
+	// Text is the answer, and Result the result of the CLI. Result is nil if
+	// the answer was found in the transcript after a crash.
+	Text   string          `json:"text,omitzero"`
+	Result *message.Result `json:"result,omitzero"`
+	Error  string          `json:"error,omitzero"`
+	// Session is the session that the answer is in.
+	Session string    `json:"session,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
+}
+
+// content returns what a prompt says, and refuses one that says nothing.
+func (p *Prompt) content() (message.Content, error) {
+	switch {
+	case p.ID != "" && !uuid.Valid(p.ID):
+		return nil, fmt.Errorf("claude: fleet: prompt id %q is not a UUID", p.ID)
+	case len(p.Content) > 0:
+		return p.Content, nil
+	case p.Text == "":
+		return nil, errors.New("claude: fleet: the prompt is empty")
+	}
+	return message.Content{message.Text(p.Text)}, nil
+}
+
+// stamp is the name of a prompt below its conversation: by the time at which it
+// was accepted. Names are never used twice, and sort as the prompts came.
+func stamp(at time.Time, id string) string {
+	return fmt.Sprintf("%016x-%s", at.UnixNano(), id)
+}
+
+// pending yields the prompts of a conversation that have no outcome, in order;
+// those of all conversations if key is empty.
+func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
+	prefix := ""
+	if key != "" {
+		prefix = place(key) + "/"
+	}
+	return func(yield func(*queued, error) bool) {
+		for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, prefix) {
+			if err == nil && !strings.HasPrefix(r.Key.Name, prefix) {
+				return
+			}
+			p := &queued{name: r.Key.Name, revision: r.Revision}
+			if err == nil {
+				err = decode(r, p)
+			}
+			if !yield(p, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// outcome returns how a prompt ended; false if it has not.
+func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindOutcome, place(key)+"/"+id))
+	if errors.Is(err, store.ErrNotFound) {
+		return o, false, nil
+	}
+	if err != nil {
+		return o, false, err
+	}
+	return o, true, decode(r, &o)
+}
+
+// accept writes a prompt down. It is accepted when it is written, and not
+// before; a write whose fate is unknown is repeated.
+func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
+	for attempt := 0; ; attempt++ {
+		_, err := f.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
+		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
+			return nil // the conflict is with our own first attempt
+		}
+		if attempt == acceptAttempts || ctx.Err() != nil || errors.Is(err, store.ErrInvalid) {
+			return &ConversationError{key, fmt.Errorf("prompt %s may not be accepted, send it again with its id: %w", p.ID, err)}
+		}
+		if !pause(ctx, retryDelay(attempt)) {
+			return &ConversationError{key, fmt.Errorf("prompt %s may not be accepted, send it again with its id: %w", p.ID, context.Cause(ctx))}
+		}
+	}
+}
+
+// acceptAttempts is how often a prompt is written again.
+const acceptAttempts = 3
+
+// known reports whether the conversation has a prompt with this id.
+func (f *Fleet) known(ctx context.Context, key, id string) (bool, error) {
+	if _, ended, err := f.outcome(ctx, key, id); ended || err != nil {
+		return ended, err
+	}
+	for p, err := range f.pending(ctx, key) {
+		if err != nil || p.ID == id {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// end gives a prompt its outcome and removes it from the queue. If the outcome
+// is written and the prompt is still there, the outcome counts.
+func (f *Fleet) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
+	o.Prompt = p.ID
+	o.shorten()
+	_, err := f.put(ctx, kindOutcome, place(key)+"/"+p.ID, &o, 0, fence)
+	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
+		return err
+	}
+	return f.drop(ctx, p, fence)
+}
+
+// drop removes a prompt that has its outcome from the queue.
+func (f *Fleet) drop(ctx context.Context, p *queued, fence store.Fence) error {
+	for {
+		err := f.store.DropRecord(ctx, f.recordKey(kindPrompt, p.name), p.revision, fence)
+		if err == nil || errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if !errors.Is(err, store.ErrConflict) {
+			return fmt.Errorf("claude: fleet: remove prompt %s: %w", p.ID, err)
+		}
+		if p.revision, err = f.revisionOf(ctx, p); err != nil {
+			return err
+		}
+	}
+}
+
+func (f *Fleet) revisionOf(ctx context.Context, p *queued) (int64, error) {
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindPrompt, p.name))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return 0, err
+	}
+	return r.Revision, nil
+}
+
+// update writes a prompt that has changed. Only the owner of the conversation
+// does so.
+func (f *Fleet) update(ctx context.Context, p *queued, fence store.Fence) error {
+	next, err := f.put(ctx, kindPrompt, p.name, p, p.revision, fence)
+	if err == nil {
+		p.revision = next
+	}
+	return err
+}
+
+// maxOutcome is how much of an answer an outcome keeps. All of it is in the
+// transcript.
+const maxOutcome = 256 << 10
+
+// shorten makes an outcome fit into a record.
+func (o *Ticket) shorten() {
+	if len(o.Text) > maxOutcome {
+		o.Text = strings.ToValidUTF8(o.Text[:maxOutcome], "")
+	}
+	if o.Result != nil && (len(o.Result.Text) > maxOutcome || len(o.Result.StructuredOutput) > maxOutcome) {
+		short := *o.Result
+		short.Raw, short.Text, short.StructuredOutput = nil, o.Text, nil
+		o.Result = &short
+	}
+}
+
+// pause waits, false if the context ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// retryDelay is how long to wait before an attempt is repeated.
+func retryDelay(attempt int) time.Duration {
+	return min(100*time.Millisecond<<min(attempt, 10), 10*time.Second)
+}

@@ -1,0 +1,134 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// record is what the store knows of a conversation besides its transcript and
+// its prompts. A conversation that sleeps is this record and nothing in memory.
+type record struct {
+	Key string `json:"key"`
+	// Session is the id of its session, and Older those before it, the oldest
+	// first.
+	Session string    `json:"session"`
+	Older   []string  `json:"older,omitempty"`
+	Created time.Time `json:"created"`
+	// Mode and Model were chosen while it ran or slept. A CLI that resumes a
+	// session does not know the mode.
+	Mode  permission.Mode `json:"mode,omitzero"`
+	Model string          `json:"model,omitzero"`
+	Stuck *stuck          `json:"stuck,omitzero"`
+	Cost  Ledger          `json:"cost"`
+	// Counted is the id of the last result in Cost.
+	Counted string `json:"counted,omitzero"`
+}
+
+// stuck says why nothing more is tried.
+type stuck struct {
+	Prompt string    `json:"prompt"`
+	Reason string    `json:"reason"`
+	At     time.Time `json:"at"`
+}
+
+// Ledger is what a conversation has cost: the sum of what its turns say.
+type Ledger struct {
+	USD    float64                       `json:"usd"`
+	Turns  int                           `json:"turns"`
+	Models map[string]message.ModelUsage `json:"models,omitempty"`
+}
+
+// loadRecord reads a conversation. One that does not exist is [ErrUnknown].
+func (f *Fleet) loadRecord(ctx context.Context, key string) (record, int64, error) {
+	if err := checkKey(f.opts.Project, key); err != nil {
+		return record{}, 0, err
+	}
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindConversation, place(key)))
+	if errors.Is(err, store.ErrNotFound) {
+		return record{}, 0, &ConversationError{key, ErrUnknown}
+	}
+	if err != nil {
+		return record{}, 0, &ConversationError{key, err}
+	}
+	var rec record
+	err = decode(r, &rec)
+	return rec, r.Revision, err
+}
+
+// createRecord makes a conversation unless it exists.
+func (f *Fleet) createRecord(ctx context.Context, key string) (record, error) {
+	rec, _, err := f.loadRecord(ctx, key)
+	if !errors.Is(err, ErrUnknown) {
+		return rec, err
+	}
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return record{}, err
+	}
+	rec = record{Key: key, Created: now}
+	_, err = f.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
+	if errors.Is(err, store.ErrConflict) { // somebody was faster
+		rec, _, err = f.loadRecord(ctx, key)
+	}
+	return rec, err
+}
+
+// errUnchanged is what a change returns that has nothing to write.
+var errUnchanged = errors.New("unchanged")
+
+// changeRecord reads a conversation, lets do change it and writes it, again and
+// again until nobody else has changed it in between.
+func (f *Fleet) changeRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
+	for {
+		rec, revision, err := f.loadRecord(ctx, key)
+		if err != nil {
+			return rec, err
+		}
+		if err := do(&rec); errors.Is(err, errUnchanged) {
+			return rec, nil
+		} else if err != nil {
+			return rec, err
+		}
+		_, err = f.put(ctx, kindConversation, place(key), &rec, revision, fence)
+		if !errors.Is(err, store.ErrConflict) {
+			return rec, err
+		}
+	}
+}
+
+// moveTo makes another session the conversation's.
+func (r *record) moveTo(session string) {
+	if r.Session != "" {
+		r.Older = append(slices.Clone(r.Older), r.Session)
+	}
+	r.Session = session
+}
+
+// put writes a record.
+func (f *Fleet) put(ctx context.Context, kind, name string, v any, revision int64, fence store.Fence) (int64, error) {
+	value, err := jsonx.Marshal(v)
+	if err != nil {
+		return 0, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
+	}
+	next, err := f.store.PutRecord(ctx, f.recordKey(kind, name), value, revision, fence)
+	if err != nil {
+		return 0, fmt.Errorf("claude: fleet: write %s %s: %w", kind, name, err)
+	}
+	return next, nil
+}
+
+// decode reads the value of a record.
+func decode(r store.Record, v any) error {
+	if err := jsonx.Unmarshal(r.Value, v); err != nil {
+		return fmt.Errorf("claude: fleet: %w: record %s: %w", store.ErrDamaged, r.Key, err)
+	}
+	return nil
+}

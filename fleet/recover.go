@@ -1,0 +1,270 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// step is what a conversation has to do next.
+type step int
+
+const (
+	sleep  step = iota // nothing, or nothing that can be done now
+	send               // send the prompt
+	finish             // let the CLI make the deferred call of the prompt
+	resume             // let the CLI continue the turn of the prompt, which broke off
+)
+
+// next finds out what is to be done, from what the store has: first from the
+// records, and only where they are silent from the transcript.
+func (w *waking) next(ctx context.Context) (step, *queued, error) {
+	rec, _, err := w.f.loadRecord(ctx, w.c.key)
+	if err != nil || rec.Stuck != nil {
+		return sleep, nil, err
+	}
+	w.rec = rec
+	before := w.f.waitingNames(w.c)
+	var all []*queued
+	for p, err := range w.f.pending(ctx, w.c.key) {
+		if err != nil {
+			return sleep, nil, err
+		}
+		all = append(all, p)
+	}
+	w.f.reset(w.c, before, all)
+	for _, p := range all {
+		s, err := w.stand(ctx, p)
+		if errors.Is(err, errEnded) {
+			continue
+		}
+		if err == nil && s != sleep && p.Begun >= w.f.opts.Attempts {
+			return sleep, nil, w.stuck(ctx, p)
+		}
+		return s, p, err
+	}
+	return sleep, nil, nil
+}
+
+// errEnded means that a prompt has its outcome, and the next one is to be looked
+// at.
+var errEnded = errors.New("the prompt has ended")
+
+// stand finds out how a prompt stands.
+func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
+	_, ended, err := w.f.outcome(ctx, w.c.key, p.ID)
+	if err != nil {
+		return sleep, err
+	}
+	if ended {
+		if err := w.f.drop(ctx, p, w.lease.Fence); err != nil {
+			return sleep, err
+		}
+		w.f.ended(w.c, p)
+		return sleep, errEnded
+	}
+	if !p.Sent {
+		return send, nil
+	}
+	t, err := w.transcript(ctx)
+	if err != nil || t == nil {
+		return send, err
+	}
+	standing, open := t.Standing(p.ID)
+	switch standing {
+	case history.Answered:
+		return sleep, w.found(ctx, t, p)
+	case history.Deferred:
+		return w.decided(ctx, p, open)
+	case history.Cut:
+		return w.cut(ctx, t, p, open)
+	}
+	return send, nil
+}
+
+// transcript reads the transcript of the current session, nil if there is none.
+func (w *waking) transcript(ctx context.Context) (*history.Transcript, error) {
+	if w.rec.Session == "" {
+		return nil, nil
+	}
+	t, err := history.In(w.f.store, w.f.opts.Project).Read(ctx, w.rec.Session)
+	if errors.Is(err, history.ErrNotFound) || errors.Is(err, history.ErrEmpty) {
+		return nil, nil
+	}
+	return t, err
+}
+
+// found ends a prompt whose answer is in the transcript: its owner died after
+// the answer and before it could say so.
+func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) error {
+	o := Ticket{Status: Answered, Session: w.rec.Session}
+	mine := false
+	for m, err := range t.Messages(ctx, history.Page{}) {
+		if err != nil {
+			return err
+		}
+		switch msg := m.Message.(type) {
+		case *message.User:
+			if len(msg.ToolResults()) == 0 {
+				mine = m.UUID == p.ID
+			}
+		case *message.Assistant:
+			if text := msg.Text(); mine && text != "" {
+				o.Text = text
+			}
+		}
+	}
+	if err := w.ended(ctx, p, o); err != nil {
+		return err
+	}
+	return errEnded
+}
+
+// decided finds out whether the call that a prompt waits for can be made.
+func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, error) {
+	q, err := w.questionFor(ctx, open)
+	if err != nil {
+		return sleep, err
+	}
+	if q == nil || q.State != approval.Open {
+		return finish, nil
+	}
+	if p.Question != q.ID || p.Begun != 0 {
+		p.Question, p.Begun = q.ID, 0
+		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+			return sleep, err
+		}
+		w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
+	}
+	return sleep, nil
+}
+
+// questionFor returns the question about one of the calls, nil if nobody was
+// asked.
+func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Question, error) {
+	var found *approval.Question
+	for q, err := range w.f.inbox.List(ctx, approval.Filter{Conversation: w.c.key}) {
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Contains(calls, q.ToolUseID) {
+			continue
+		}
+		if found == nil || q.State == approval.Open || q.State == approval.Decided {
+			found = &q
+		}
+	}
+	return found, nil
+}
+
+// cut takes up a turn that broke off. If it did while a person was asked about a
+// call that never began, the call becomes a deferred one: by the line that the
+// CLI would have written. Otherwise the CLI continues the turn, and the model is
+// shown that the outcome of the call is not known.
+func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string) (step, error) {
+	q, err := w.questionFor(ctx, open)
+	if err != nil {
+		return sleep, err
+	}
+	if q != nil && q.Agent == "" && (q.State == approval.Open || q.State == approval.Decided) {
+		if err := w.mark(ctx, t, q); err != nil {
+			return sleep, err
+		}
+		if _, err := w.f.inbox.Defer(ctx, q.ID, w.lease.Fence); err != nil {
+			return sleep, err
+		}
+		return w.decided(ctx, p, open)
+	}
+	return resume, w.withdraw(ctx)
+}
+
+// withdraw ends the questions that nobody will ask again.
+func (w *waking) withdraw(ctx context.Context) error {
+	for q, err := range w.f.inbox.List(ctx, approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Open, approval.Decided}}) {
+		if err != nil {
+			return err
+		}
+		if err := w.f.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", w.lease.Fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// marker is the line by which a CLI that resumes a session knows the call that
+// a hook deferred.
+type marker struct {
+	ParentUUID  string     `json:"parentUuid"`
+	IsSidechain bool       `json:"isSidechain"`
+	Attachment  markerCall `json:"attachment"`
+	Type        string     `json:"type"`
+	UUID        string     `json:"uuid"`
+	Timestamp   time.Time  `json:"timestamp"`
+	UserType    string     `json:"userType"`
+	Cwd         string     `json:"cwd,omitzero"`
+	SessionID   string     `json:"sessionId"`
+	Version     string     `json:"version,omitzero"`
+}
+
+type markerCall struct {
+	Type      string `json:"type"`
+	ToolUseID string `json:"toolUseID"`
+	ToolName  string `json:"toolName"`
+	ToolInput any    `json:"toolInput"`
+	HookName  string `json:"hookName"`
+	HookEvent string `json:"hookEvent"`
+}
+
+// mark writes the marker behind the last line of the transcript.
+func (w *waking) mark(ctx context.Context, t *history.Transcript, q *approval.Question) error {
+	m := marker{
+		Type: "attachment", UUID: uuid.New(), Timestamp: time.Now().UTC().Truncate(time.Millisecond),
+		UserType: "external", SessionID: w.rec.Session,
+		Attachment: markerCall{"hook_deferred_tool", q.ToolUseID, q.Tool, q.Input, "PreToolUse:" + q.Tool, "PreToolUse"},
+	}
+	for e, err := range t.Entries(ctx) {
+		if err != nil {
+			return err
+		}
+		if id := store.Entry(e).UUID(); id != "" {
+			m.ParentUUID = id
+			m.Cwd, m.Version = jsonx.Text(jsonx.Member(e, "cwd")), jsonx.Text(jsonx.Member(e, "version"))
+		}
+	}
+	line, err := jsonx.Marshal(&m)
+	if err != nil {
+		return err
+	}
+	// The same call is marked once, however often this is tried.
+	b := store.Batch{ID: "marker-" + q.ID, Fence: w.lease.Fence, Entries: []store.Entry{line}}
+	return w.f.store.Append(ctx, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, b)
+}
+
+// stuck gives a conversation up whose prompt was begun too often.
+func (w *waking) stuck(ctx context.Context, p *queued) error {
+	reason := fmt.Sprintf("it was begun %d times and never ended", p.Begun)
+	if p.Failure != "" {
+		reason += "; the last time: " + p.Failure
+	}
+	now, err := w.f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+		r.Stuck = &stuck{p.ID, reason, now}
+		return nil
+	})
+	if err == nil {
+		w.f.publish(w.c, p.ID, nil, &StuckError{w.c.key, p.ID, reason})
+	}
+	return err
+}

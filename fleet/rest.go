@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"context"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// rest waits, with the CLI running, until there is something to do. It returns
+// false when the conversation shall sleep. What the CLI says meanwhile, because
+// an agent in the background has ended, is read and counted.
+func (w *waking) rest() (more bool) {
+	w.f.mu.Lock()
+	wanted := w.c.wanted
+	w.f.mu.Unlock()
+	if wanted || w.session == nil {
+		return wanted
+	}
+	ctx, cancel := context.WithCancel(w.f.ctx)
+	defer cancel()
+	woken := make(chan bool, 1)
+	go func() {
+		woken <- w.restless(ctx, w.session)
+		cancel()
+	}()
+	for m, err := range w.session.Messages(ctx) {
+		if err != nil {
+			break
+		}
+		w.f.publish(w.c, "", m, nil)
+		if r, ok := m.(*message.Result); ok {
+			if err := w.count(w.f.ctx, r); err != nil {
+				w.f.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
+			}
+		}
+	}
+	cancel()
+	return <-woken
+}
+
+// lookAgain is how often a CLI that works in the background is looked at.
+const lookAgain = time.Second
+
+// restless waits until there is something to do (true), or it is time to sleep.
+func (w *waking) restless(ctx context.Context, s *claude.Session) bool {
+	begin := time.Now()
+	for {
+		a := s.Activity()
+		left := w.f.opts.IdleAfter - time.Since(a.Since)
+		if !a.Idle() {
+			left = lookAgain
+			others := a
+			others.Shells = 0
+			if others.Idle() {
+				left = min(left, w.f.opts.ShellGrace-time.Since(begin))
+			}
+		}
+		if left <= 0 || a.Idle() && w.f.pressed() {
+			return false
+		}
+		timer := time.NewTimer(left)
+		select {
+		case <-w.c.poke:
+		case <-timer.C:
+		case <-s.Done():
+		case <-w.f.closing:
+		case <-w.lease.lost:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		select {
+		case <-s.Done():
+			return false
+		default:
+		}
+		if w.over() || ctx.Err() != nil {
+			return false
+		}
+		w.f.mu.Lock()
+		wanted := w.c.wanted
+		w.f.mu.Unlock()
+		if wanted {
+			return true
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package fleet
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+)
+
+// conversation is what is known here of a conversation that is awake or has
+// prompts. The lock of the fleet guards it.
+type conversation struct {
+	key      string
+	waiting  []string // the names of its prompts that have no outcome, in order
+	reserved int      // prompts that are about to be accepted
+	// wanted says that there may be something to do that the one who runs the
+	// conversation has not seen.
+	wanted bool
+	since  uint64    // its place among those that are wanted
+	after  time.Time // it is not to be woken before
+	awake  bool
+	poke   chan struct{} // one slot: there may be something to do
+
+	session  *claude.Session // while a CLI runs
+	watchers map[string][]*watcher
+	watching int // those who need it to stay in memory
+
+	accepting sync.Mutex
+}
+
+// conversation returns a conversation, and keeps it in memory until forget.
+func (f *Fleet) conversation(key string) *conversation {
+	c := f.active[key]
+	if c == nil {
+		c = &conversation{key: key, poke: make(chan struct{}, 1), watchers: make(map[string][]*watcher)}
+		f.active[key] = c
+	}
+	return c
+}
+
+// forget removes a conversation that sleeps from memory if nothing is known of
+// it that the store does not know.
+func (f *Fleet) forget(c *conversation) {
+	if !c.awake && len(c.waiting) == 0 && c.reserved == 0 && !c.wanted && c.watching == 0 {
+		delete(f.active, c.key)
+	}
+}
+
+// learn takes note of a prompt in the store.
+func (f *Fleet) learn(c *conversation, p *queued) {
+	if slices.Contains(c.waiting, p.name) {
+		return
+	}
+	c.waiting = append(c.waiting, p.name)
+	f.queued++
+	f.mark(c)
+}
+
+// want notes that there may be something to do for a conversation.
+func (f *Fleet) want(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	f.mark(f.conversation(key))
+	f.schedule()
+}
+
+// mark notes that there may be something to do, behind those that are noted
+// already.
+func (f *Fleet) mark(c *conversation) {
+	if !c.wanted {
+		f.order++
+		c.wanted, c.since = true, f.order
+	}
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// schedule wakes conversations as long as there are seats. The tenant with the
+// fewest seats comes first, of several the one that has not got any for longest,
+// and in a tenant the conversation that has waited longest. Then it sets
+// the timer for those that have to wait for their time.
+func (f *Fleet) schedule() {
+	if f.closed {
+		return
+	}
+	now := time.Now()
+	for f.live < f.opts.MaxLive {
+		c := f.next(now)
+		if c == nil {
+			break
+		}
+		c.awake, c.after = true, time.Time{}
+		f.live++
+		f.order++
+		f.seats[TenantOf(c.key)]++
+		f.served[TenantOf(c.key)] = f.order
+		f.awake.Go(func() { f.run(c) })
+	}
+	f.press(now)
+	f.setTimer(now)
+}
+
+// next is the conversation that gets the next seat, nil if none needs one.
+func (f *Fleet) next(now time.Time) *conversation {
+	var best *conversation
+	for _, c := range f.active {
+		if c.ready(now) && (best == nil || f.before(c, best)) {
+			best = c
+		}
+	}
+	return best
+}
+
+// ready reports whether a conversation needs a seat.
+func (c *conversation) ready(now time.Time) bool {
+	return c.wanted && !c.awake && !c.after.After(now)
+}
+
+// before reports whether a gets a seat before b.
+func (f *Fleet) before(a, b *conversation) bool {
+	x, y := TenantOf(a.key), TenantOf(b.key)
+	return cmp.Or(cmp.Compare(f.seats[x], f.seats[y]), cmp.Compare(f.served[x], f.served[y]), cmp.Compare(a.since, b.since)) < 0
+}
+
+// pressed reports whether a conversation without a seat needs one.
+func (f *Fleet) pressed() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.live >= f.opts.MaxLive && f.next(time.Now()) != nil
+}
+
+// press makes those that are awake look whether they can give their seat up.
+func (f *Fleet) press(now time.Time) {
+	if f.live < f.opts.MaxLive || f.next(now) == nil {
+		return
+	}
+	for _, c := range f.active {
+		if c.awake {
+			select {
+			case c.poke <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+// setTimer calls schedule when the next conversation may be woken.
+func (f *Fleet) setTimer(now time.Time) {
+	var first time.Time
+	for _, c := range f.active {
+		if c.wanted && !c.awake && c.after.After(now) && (first.IsZero() || c.after.Before(first)) {
+			first = c.after
+		}
+	}
+	if f.timer != nil {
+		f.timer.Stop()
+	}
+	if first.IsZero() {
+		return
+	}
+	f.timer = time.AfterFunc(first.Sub(now), func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.schedule()
+	})
+}
+
+// leave gives the seat of a conversation back. If it was left for a reason that
+// may pass, it is woken again later.
+func (f *Fleet) leave(c *conversation, again time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.awake, c.session = false, nil
+	f.live--
+	if tenant := TenantOf(c.key); f.seats[tenant] == 1 {
+		delete(f.seats, tenant)
+	} else {
+		f.seats[tenant]--
+	}
+	if again >= 0 {
+		c.wanted = false // behind the waiting ones
+		f.mark(c)
+		c.after = time.Now().Add(again)
+	}
+	f.forget(c)
+	f.schedule()
+}
+
+// waitingNames returns the names of the prompts that are known to wait.
+func (f *Fleet) waitingNames(c *conversation) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(c.waiting)
+}
+
+// reset makes the queue that is known what the store has. Prompts that came
+// while it was read are kept.
+func (f *Fleet) reset(c *conversation, before []string, all []*queued) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := make(map[string]bool, len(all))
+	for _, p := range all {
+		names[p.name] = true
+		if !slices.Contains(c.waiting, p.name) {
+			c.waiting = append(c.waiting, p.name)
+			f.queued++
+		}
+	}
+	for _, name := range before {
+		if !names[name] {
+			f.remove(c, name)
+		}
+	}
+	slices.Sort(c.waiting)
+}
+
+// ended takes a prompt that has its outcome out of the queue.
+func (f *Fleet) ended(c *conversation, p *queued) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.remove(c, p.name)
+}
+
+func (f *Fleet) remove(c *conversation, name string) {
+	if i := slices.Index(c.waiting, name); i >= 0 {
+		c.waiting = slices.Delete(c.waiting, i, i+1)
+		f.queued--
+	}
+}
+
+// took keeps how long turns take, the last ones more than those before.
+func (f *Fleet) took(d time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.turn += (d - f.turn) / 8
+}

@@ -1,0 +1,86 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// check compares the outcome of the prompts with what was promised.
+func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
+	for _, p := range w.sent {
+		o, err := f.Prompt(ctx, p.key, p.id)
+		switch {
+		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
+		case err != nil:
+			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
+		case o.Status != fleet.Answered:
+			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
+		}
+	}
+	for _, key := range keys {
+		w.checkTranscript(ctx, f, key)
+	}
+}
+
+// checkTranscript checks that a conversation has each prompt once and in order,
+// each with one answer.
+func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string) {
+	if _, err := f.Get(ctx, key); errors.Is(err, fleet.ErrUnknown) {
+		return
+	}
+	var order []string
+	answers := make(map[string]int)
+	for _, e := range w.events(ctx, f, key) {
+		switch m := e.Message.(type) {
+		case *message.User:
+			if len(m.ToolResults()) == 0 {
+				order = append(order, m.UUID)
+			}
+		case *message.Assistant:
+			if len(m.ToolUses()) == 0 && len(order) > 0 {
+				answers[order[len(order)-1]]++
+			}
+		}
+	}
+	var want []string
+	for _, p := range w.sent {
+		if p.key == key && (p.accepted || slices.Contains(order, p.id)) {
+			want = append(want, p.id)
+		}
+	}
+	if !slices.Equal(order, want) {
+		w.fault("%s has the prompts %q, want %q", key, order, want)
+	}
+	for id, n := range answers {
+		if n != 1 {
+			w.fault("prompt %s of %s has %d answers", id, key, n)
+		}
+	}
+}
+
+// events returns the events of a conversation, read in pieces.
+func (w *world) events(ctx context.Context, f *fleet.Fleet, key string) (all []fleet.ConversationEvent) {
+	var at fleet.Cursor
+	for {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		n := 0
+		for e, err := range f.Events(ctx, key, at) {
+			if err != nil {
+				break
+			}
+			all, at = append(all, e), e.Cursor
+			if n++; n == 3 {
+				break
+			}
+		}
+		cancel()
+		if n < 3 {
+			return all
+		}
+	}
+}

@@ -1,0 +1,501 @@
+package fleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+var (
+	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
+	seedCount = flag.Uint64("seeds", 15, "run the simulation with so many seeds")
+)
+
+// failed are seeds that have found something once.
+var failed = [...]uint64{}
+
+// TestSimulation lets fleets that share a store work, crash, and lose the store
+// and their leases, and checks that they keep their promises.
+func TestSimulation(t *testing.T) {
+	dir := t.TempDir()
+	sum := new(tally)
+	if *oneSeed != 0 {
+		simulate(t, *oneSeed, dir, sum)
+		return
+	}
+	var next atomic.Uint64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for n := next.Add(1); n <= *seedCount && !t.Failed(); n = next.Add(1) {
+				simulate(t, n, dir, sum)
+			}
+		})
+	}
+	workers.Wait()
+	for _, seed := range failed {
+		simulate(t, seed, dir, sum)
+	}
+	t.Logf("seeds 1 to %d: %v", *seedCount, sum)
+}
+
+// tally counts what happened in all worlds.
+type tally struct {
+	mu                                                                 sync.Mutex
+	prompts, crashes, outages, faults, questions, tools, starts, stuck int
+}
+
+func (s *tally) String() string {
+	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck)
+}
+
+// simulate runs one seed. A goroutine that is left over is a deadlock of the
+// bubble, which panics.
+func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
+	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int)}
+	report := func(format string, args ...any) {
+		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			buf := make([]byte, 1<<20)
+			report("seed %d: panic: %v\n%s", seed, v, buf[:runtime.Stack(buf, true)])
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) { w.live(t.Context()) })
+	if len(w.wrong) > 0 {
+		report("seed %d: %s", seed, strings.Join(w.wrong, "\n"))
+	} else if *oneSeed != 0 {
+		t.Log(strings.Join(w.history, "\n"))
+	}
+	sum.mu.Lock()
+	defer sum.mu.Unlock()
+	sum.prompts += len(w.sent)
+	sum.crashes += w.crashes
+	sum.outages += w.outages
+	sum.faults += int(w.faults.Load())
+	sum.questions += w.questions
+	sum.starts += w.starts
+	sum.stuck += w.stuck
+	for _, n := range w.ran {
+		sum.tools += n
+	}
+}
+
+// world is a store, the fleets that use it, and those who use the fleets.
+type world struct {
+	rng     *rand.Rand
+	db      *store.MemoryStore
+	dir     string
+	fleets  []*machine
+	closing sync.WaitGroup
+	faults  atomic.Int64
+
+	sent                                       []sentPrompt
+	crashes, outages, questions, stuck, opened int
+
+	mu      sync.Mutex // guards what fleets and their CLIs touch
+	begin   time.Time
+	history []string
+	wrong   []string
+	ran     map[string]int // runs of a tool by the id of its call
+	ids     int            // of calls
+	starts  int
+}
+
+// sentPrompt is a prompt whose Send has returned.
+type sentPrompt struct {
+	key, id  string
+	accepted bool // surely
+}
+
+func (w *world) log(format string, args ...any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.history = append(w.history, fmt.Sprintf("%10.3f ", time.Since(w.begin).Seconds())+fmt.Sprintf(format, args...))
+}
+
+func (w *world) fault(format string, args ...any) {
+	w.log("WRONG: "+format, args...)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wrong = append(w.wrong, fmt.Sprintf(format, args...))
+}
+
+// machine is one process with a fleet. It is also the Transport of its CLIs.
+type machine struct {
+	w     *world
+	name  string
+	fleet *fleet.Fleet
+	seats int
+	cli   *claudetest.CLI
+
+	mu        sync.Mutex
+	rng       *rand.Rand
+	rate      float64
+	dead      bool
+	crashAt   int       // the call of the store at which it dies
+	downUntil time.Time // it cannot reach the store
+	conns     []claude.Conn
+	live      int
+	args      []string                 // of the last start
+	vars      []string                 // its environment
+	failing   func(method string) bool // nil: none
+}
+
+func (m *machine) env() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.vars
+}
+
+func (m *machine) counts() (live, most int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.live, m.seats
+}
+
+func (m *machine) hasArg(value string) bool {
+	return slices.ContainsFunc(m.args, func(arg string) bool { return arg == value || strings.HasSuffix(arg, "="+value) })
+}
+
+func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
+
+// faulty is the store as a machine sees it.
+func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
+	return storetest.Faulty(db, m.choose)
+}
+
+// choose decides how a call of the store goes.
+func (m *machine) choose(c storetest.StoreCall) storetest.StoreFault {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.dead, time.Now().Before(m.downUntil):
+		return storetest.Fail
+	case c.N == m.crashAt:
+		m.dead = true
+		go m.kill()
+		m.w.log("%s dies in call %d, %s", m.name, c.N, c.Method)
+		if m.rng.IntN(2) == 0 {
+			return storetest.LostReply // it was done
+		}
+		return storetest.Fail
+	case m.failing != nil && m.failing(c.Method):
+		return storetest.Fail
+	case m.rate > 0 && m.rng.Float64() < m.rate:
+		m.w.faults.Add(1)
+		return storetest.StoreFault(1 + m.rng.IntN(int(storetest.Late)))
+	}
+	return storetest.None
+}
+
+// Start starts a CLI on the machine.
+func (m *machine) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead {
+		return nil, errors.New("the machine is dead")
+	}
+	conn, err := m.cli.Start(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	m.conns = append(m.conns, conn)
+	m.args, m.vars = l.Args, l.Env
+	if m.live++; m.live > m.seats {
+		m.w.fault("%s has %d CLIs, may have %d", m.name, m.live, m.seats)
+	}
+	m.w.mu.Lock()
+	m.w.starts++
+	m.w.mu.Unlock()
+	return &counted{Conn: conn, ended: func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.live--
+	}}, nil
+}
+
+// counted is a CLI that says when it has ended, before anybody else learns so.
+type counted struct {
+	claude.Conn
+	once  sync.Once
+	ended func()
+}
+
+func (c *counted) Wait() error {
+	err := c.Conn.Wait()
+	c.once.Do(c.ended)
+	return err
+}
+
+// kill is SIGKILL: nothing the machine does is seen any more.
+func (m *machine) kill() {
+	m.mu.Lock()
+	m.dead = true
+	conns := slices.Clone(m.conns)
+	m.mu.Unlock()
+	for _, c := range conns {
+		_ = c.Stop()
+	}
+}
+
+func (m *machine) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
+// reply is the model: a prompt with a tool in it calls it first.
+func (w *world) reply(c *claudetest.ModelCall) claudetest.Reply {
+	if len(c.ToolResults) > 0 || !strings.Contains(c.Prompt, "tool") {
+		return claudetest.Say("answer to " + c.Prompt).After(time.Duration(len(c.Prompt)) * time.Second)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ids++
+	id := fmt.Sprintf("toolu_%06d", w.ids)
+	return claudetest.UseTools(claudetest.ScriptedCall{ID: id, Name: "Bash", Input: json.RawMessage(`{"command":"` + id + `"}`)})
+}
+
+// tool is the tool. It may run only if somebody has allowed this call with this
+// input, and not twice.
+func (w *world) tool(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+	id, _, _ := strings.Cut(jsonx.Text(jsonx.Member(input, "command")), " ")
+	w.mu.Lock()
+	w.ran[id]++
+	n := w.ran[id]
+	w.mu.Unlock()
+	w.log("tool %s runs", id)
+	if n > 1 {
+		w.fault("tool %s runs %d times", id, n)
+	}
+	allowed := false
+	for q, err := range approval.On(w.db, "p").List(context.Background(), approval.Filter{States: []approval.State{approval.Released}}) {
+		if err == nil && q.ToolUseID == id && q.Answer.Decision.Behavior() == permission.BehaviorAllow {
+			decided, changed := q.Answer.Decision.Input()
+			allowed = string(input) == string(q.Input) && !changed || changed && string(input) == fmt.Sprintf("%s", decided)
+		}
+	}
+	if !allowed {
+		w.fault("tool %s runs with %s, which nobody has allowed", id, input)
+	}
+	return host.TextOutput("done"), nil
+}
+
+// open starts another machine.
+func (w *world) open(ctx context.Context, calm bool) {
+	w.opened++
+	m := &machine{
+		w: w, name: fmt.Sprintf("machine %d", w.opened), seats: 1 + w.rng.IntN(3), rng: rand.New(rand.NewPCG(w.rng.Uint64(), 1)),
+		cli: claudetest.NewCLI(&claudetest.Script{Model: w.reply, Tools: map[string]host.RunFunc{"Bash": w.tool}}),
+	}
+	if !calm {
+		m.rate = []float64{0, 0.01, 0.05}[w.rng.IntN(3)]
+		if w.rng.IntN(2) == 0 {
+			m.crashAt = 1 + w.rng.IntN(300)
+		}
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	if *oneSeed != 0 && os.Getenv("SIM_LOG") != "" {
+		quiet = slog.New(slog.NewTextHandler(logWriter{w, m.name}, nil))
+	}
+	f, err := fleet.Open(ctx, fleet.Options{
+		Store: storetest.Faulty(w.db, m.choose), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
+		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 6,
+		Gate: &approval.Options{Patience: 30 * time.Second},
+		Session: func(context.Context, string) (*claude.Options, error) {
+			return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/nowhere"}, Logger: slog.New(slog.DiscardHandler)}, nil
+		},
+	})
+	w.log("%s opens with %d seats, %.2f faults: %v", m.name, m.seats, m.rate, err)
+	if err == nil {
+		m.fleet = f
+		w.fleets = append(w.fleets, m)
+	}
+}
+
+// logWriter puts the log of a fleet into the history.
+type logWriter struct {
+	w    *world
+	name string
+}
+
+func (l logWriter) Write(b []byte) (int, error) {
+	l.w.log("%s: %s", l.name, strings.TrimSpace(string(b)))
+	return len(b), nil
+}
+
+var _ io.Writer = logWriter{}
+
+// bury closes the fleets of machines that have died.
+func (w *world) bury(dead func(*machine) bool) {
+	w.fleets = slices.DeleteFunc(w.fleets, func(m *machine) bool {
+		if !dead(m) {
+			return false
+		}
+		if m.isDead() {
+			w.crashes++
+		}
+		w.closing.Go(func() {
+			ctx, cancel := context.WithCancel(context.Background())
+			if m.isDead() {
+				cancel()
+			}
+			defer cancel()
+			_ = m.fleet.Close(ctx)
+			w.log("%s is closed", m.name)
+		})
+		return true
+	})
+}
+
+// live is the life of the world, in a bubble.
+func (w *world) live(ctx context.Context) {
+	w.begin = time.Now()
+	keys := []string{"a", "b", "acme/a", "acme/b", "other/a"}[:1+w.rng.IntN(5)]
+	for range 10 + w.rng.IntN(30) {
+		w.bury((*machine).isDead)
+		if len(w.fleets) == 0 || len(w.fleets) < 3 && w.rng.IntN(20) == 0 {
+			w.open(ctx, false)
+		}
+		w.step(ctx, keys)
+		<-time.After(time.Duration(w.rng.IntN(40_000)) * time.Millisecond)
+	}
+	w.finale(ctx, keys)
+}
+
+// step lets one thing happen.
+func (w *world) step(ctx context.Context, keys []string) {
+	if len(w.fleets) == 0 {
+		return
+	}
+	m := w.fleets[w.rng.IntN(len(w.fleets))]
+	switch n := w.rng.IntN(20); {
+	case n < 9:
+		w.send(ctx, m, keys[w.rng.IntN(len(keys))])
+	case n < 15:
+		w.decide(ctx, 1)
+	case n < 17:
+		w.log("%s is killed", m.name)
+		m.kill()
+	case n < 18:
+		w.log("%s is closed", m.name)
+		w.bury(func(other *machine) bool { return other == m })
+	default:
+		w.outages++
+		d := time.Duration(w.rng.IntN(90)) * time.Second
+		w.log("%s cannot reach the store for %v", m.name, d)
+		m.mu.Lock()
+		m.downUntil = time.Now().Add(d)
+		m.mu.Unlock()
+	}
+}
+
+// send sends a prompt.
+func (w *world) send(ctx context.Context, m *machine, key string) {
+	text := fmt.Sprintf("prompt %d", len(w.sent))
+	if w.rng.IntN(2) == 0 {
+		text += " tool"
+	}
+	p := fleet.Prompt{ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(w.sent)), Text: text}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	_, err := m.fleet.Send(ctx, key, p)
+	w.log("%s: %q of %s is sent to %s: %v", p.ID[32:], text, key, m.name, err)
+	if errors.Is(err, fleet.ErrStuck) {
+		return
+	}
+	w.sent = append(w.sent, sentPrompt{key, p.ID, err == nil})
+}
+
+// decide decides so many open questions, in whatever order they come.
+func (w *world) decide(ctx context.Context, most int) (decided int) {
+	in := approval.On(w.db, "p")
+	for q, err := range in.List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+		if err != nil || decided == most {
+			break
+		}
+		d := permission.Allow()
+		switch w.rng.IntN(3) {
+		case 0:
+			d = permission.Deny("no")
+		case 1:
+			d = permission.AllowWith(json.RawMessage(`{"command":"` + q.ToolUseID + ` changed"}`))
+		}
+		_, err := in.Decide(ctx, q.ID, approval.Answer{Decision: d, By: "ada", Digest: q.Digest})
+		w.log("question about %s of %s is decided: %s %v", q.ToolUseID, q.Conversation, d.Behavior(), err)
+		decided++
+		w.questions++
+	}
+	return decided
+}
+
+// finale lets everything come to its end on a machine without faults, and checks
+// the outcome of the prompts.
+func (w *world) finale(ctx context.Context, keys []string) {
+	w.log("finale")
+	w.bury((*machine).isDead)
+	for _, m := range w.fleets {
+		m.mu.Lock()
+		m.rate, m.crashAt, m.downUntil = 0, 0, time.Time{}
+		m.mu.Unlock()
+	}
+	w.open(ctx, true)
+	f := w.fleets[len(w.fleets)-1].fleet
+	for range 200 {
+		<-time.After(time.Minute)
+		w.decide(ctx, 100)
+		if w.settled(ctx, f) {
+			break
+		}
+	}
+	w.check(ctx, f, keys)
+	w.bury(func(*machine) bool { return true })
+	w.closing.Wait()
+}
+
+// settled reports whether every prompt has its outcome. Conversations that are
+// stuck are told to try again.
+func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
+	done := true
+	for info, err := range f.List(ctx) {
+		if err != nil {
+			w.fault("list: %v", err)
+		}
+		if info.State == fleet.Stuck {
+			w.stuck++
+			w.log("%s is stuck: %s", info.Key, info.Stuck)
+			if err := f.Retry(ctx, info.Key); err != nil {
+				w.log("retry: %v", err)
+			}
+		}
+		done = done && info.Queued == 0
+	}
+	return done
+}

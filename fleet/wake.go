@@ -1,0 +1,462 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// waking is a conversation that has a seat and its lease.
+type waking struct {
+	f     *Fleet
+	c     *conversation
+	lease *owned
+	rec   record
+
+	session *claude.Session // nil: no CLI runs
+	gate    *approval.Gate
+	spent   *message.Spending
+	closed  chan struct{} // closed when the session is closed
+	turns   int
+}
+
+// never means that a conversation is not woken again by itself.
+const never = time.Duration(-1)
+
+// turnsInARow is how many prompts a conversation may run while others wait for
+// its seat.
+const turnsInARow = 4
+
+// run lets a conversation use its seat until it sleeps.
+func (f *Fleet) run(c *conversation) {
+	again := f.use(c)
+	f.leave(c, again)
+}
+
+// use takes the lease and works until there is nothing to do, others need the
+// seat, or something fails. It returns when to try again.
+func (f *Fleet) use(c *conversation) (again time.Duration) {
+	lease, err := f.own(f.ctx, c.key)
+	if err != nil {
+		f.mu.Lock()
+		c.wanted = true
+		f.mu.Unlock()
+		if held, ok := errors.AsType[*store.HeldError](err); ok {
+			return min(max(held.For, time.Millisecond), f.opts.TTL)
+		}
+		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
+		return retryAfter
+	}
+	w := &waking{f: f, c: c, lease: lease}
+	again = w.work()
+	if err := w.close(); err != nil {
+		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
+	}
+	if err := lease.release(f.ctx); err != nil {
+		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", c.key, "error", err)
+	}
+	return again
+}
+
+// retryAfter is how long a conversation rests after a failure.
+const retryAfter = time.Second
+
+// work does one step after another. It returns when to try again.
+func (w *waking) work() time.Duration {
+	for {
+		if w.over() {
+			return never
+		}
+		w.f.mu.Lock()
+		w.c.wanted = false
+		w.f.mu.Unlock()
+		s, p, err := w.next(w.f.ctx)
+		if err == nil && s != sleep {
+			err = w.do(s, p)
+			w.turns++
+		}
+		switch {
+		case err != nil && w.over():
+			return never
+		case err != nil:
+			w.f.opts.Logger.Warn("a turn failed", "conversation", w.c.key, "error", err)
+			return w.backoff(p)
+		case s == sleep && !w.rest():
+			return never
+		case s != sleep && w.turns >= turnsInARow && w.f.pressed():
+			return 0 // behind the waiting ones
+		}
+	}
+}
+
+// backoff is how long to wait after a failure.
+func (w *waking) backoff(p *queued) time.Duration {
+	if p == nil {
+		return retryAfter
+	}
+	return retryAfter << min(p.Begun, 6)
+}
+
+// over reports whether nothing more may be begun: the fleet closes, or the lease
+// is lost.
+func (w *waking) over() bool {
+	select {
+	case <-w.f.closing:
+		return true
+	case <-w.lease.lost:
+		return true
+	default:
+		return w.f.ctx.Err() != nil
+	}
+}
+
+// do takes a step. A prompt is counted as begun before a CLI can see it.
+func (w *waking) do(s step, p *queued) error {
+	ctx := w.f.ctx
+	p.Begun++
+	p.Sent = true
+	if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+		return err
+	}
+	if s != send || w.session == nil {
+		if err := w.connect(s); err != nil {
+			return w.failed(p, err)
+		}
+	}
+	began := time.Now()
+	r, err := w.turn(ctx, s, p)
+	if err == nil && r != nil {
+		w.f.took(time.Since(began))
+		return w.result(ctx, p, r)
+	}
+	if errors.Is(err, claude.ErrAnswered) {
+		err = nil // the transcript has the answer
+	}
+	return w.failed(p, errors.Join(err, w.close()))
+}
+
+// turn gives a prompt to the CLI, or lets the CLI continue with it, and returns
+// the result.
+func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result, err error) {
+	var stream iter.Seq2[message.Message, error]
+	if s != send {
+		var cancel context.CancelCauseFunc
+		ctx, cancel = context.WithCancelCause(ctx)
+		defer cancel(nil)
+		go mustBegin(ctx, cancel, w.session)
+		stream = w.session.Messages(ctx)
+	} else {
+		// A context that ends would interrupt the turn, which the transcript then
+		// reports as the user's. The session ends when it must.
+		stream = w.session.RunMessage(context.WithoutCancel(ctx), &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content})
+	}
+	for m, err := range stream {
+		if err != nil {
+			if _, failed := errors.AsType[*claude.ResultError](err); failed && r != nil {
+				return r, nil // its result says so
+			}
+			return nil, err
+		}
+		w.f.publish(w.c, p.ID, m, nil)
+		res, ok := m.(*message.Result)
+		if ok && (s == send && slices.Contains(res.Prompts, p.ID) || s != send) {
+			r = res
+			if s != send {
+				return r, nil
+			}
+		}
+	}
+	if r == nil {
+		return nil, claude.ErrNoResult
+	}
+	return r, nil
+}
+
+// beginBound is how long a CLI may do nothing that has something to continue.
+const beginBound = 20 * time.Second
+
+// errNotBegun means that the CLI does not know what to continue.
+var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
+
+// mustBegin gives up a CLI that was to continue a turn and does nothing.
+func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
+	for pause(ctx, beginBound) {
+		if s.Activity().Idle() {
+			cancel(errNotBegun)
+			return
+		}
+	}
+}
+
+// result writes down how a turn ended: what it has cost, and its outcome or what
+// it waits for.
+func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
+	if err := w.persist(func() error { return w.count(ctx, r) }); err != nil {
+		return err
+	}
+	if r.DeferredToolUse != nil {
+		return w.deferred(ctx, p)
+	}
+	o := Ticket{Status: Answered, Text: r.Text, Result: r, Session: w.rec.Session}
+	if r.Failed() {
+		o.Status, o.Error = Failed, (&claude.ResultError{Result: r}).Error()
+	}
+	return w.persist(func() error { return w.ended(ctx, p, o) })
+}
+
+// persist writes down what only this process knows, for as long as it may.
+func (w *waking) persist(write func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := write()
+		if err == nil || errors.Is(err, store.ErrLeaseLost) || errors.Is(err, store.ErrInvalid) {
+			return err
+		}
+		select {
+		case <-w.lease.lost:
+			return err
+		default:
+		}
+		w.f.opts.Logger.Warn("the outcome of a turn is not stored yet", "conversation", w.c.key, "error", err)
+		if !pause(w.f.ctx, retryDelay(attempt)) {
+			return err
+		}
+	}
+}
+
+// ended gives a prompt its outcome.
+func (w *waking) ended(ctx context.Context, p *queued, o Ticket) error {
+	now, err := w.f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	o.Ended, o.Prompt = now, p.ID
+	if err := w.f.end(ctx, w.c.key, p, o, w.lease.Fence); err != nil {
+		return err
+	}
+	w.f.ended(w.c, p)
+	w.f.finished(w.c, o)
+	return nil
+}
+
+// deferred lets a prompt wait for a person. The CLI must not be sent anything
+// more, or it gives the call up.
+func (w *waking) deferred(ctx context.Context, p *queued) error {
+	asked := false
+	p.Question = ""
+	if w.gate != nil {
+		p.Question, asked = w.gate.Deferred()
+	}
+	if asked {
+		p.Begun = 0 // it got somewhere
+	}
+	err := errors.Join(w.close(), w.f.update(ctx, p, w.lease.Fence))
+	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
+	return err
+}
+
+// count adds what a turn has cost to the ledger, once, and takes note of a
+// session that was changed by the CLI.
+func (w *waking) count(ctx context.Context, r *message.Result) error {
+	w.spent.Models = nil
+	w.spent.Add(r)
+	turn, models := w.spent.TurnUSD, w.spent.Models
+	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(rec *record) error {
+		id := w.session.ID()
+		if rec.Counted == r.UUID && (id == "" || id == rec.Session) {
+			return errUnchanged
+		}
+		if id != "" && id != rec.Session {
+			rec.moveTo(id)
+		}
+		if rec.Counted != r.UUID {
+			rec.Counted = r.UUID
+			rec.Cost.add(turn, models)
+		}
+		return nil
+	})
+	if err == nil {
+		w.rec = rec
+	}
+	return err
+}
+
+// add adds a turn.
+func (l *Ledger) add(usd float64, models map[string]message.ModelUsage) {
+	l.USD += usd
+	l.Turns++
+	if l.Models == nil && len(models) > 0 {
+		l.Models = make(map[string]message.ModelUsage)
+	}
+	for name, u := range models {
+		sum := l.Models[name]
+		sum.InputTokens += u.InputTokens
+		sum.OutputTokens += u.OutputTokens
+		sum.CacheReadInputTokens += u.CacheReadInputTokens
+		sum.CacheCreationInputTokens += u.CacheCreationInputTokens
+		sum.CostUSD += u.CostUSD
+		l.Models[name] = sum
+	}
+}
+
+// failed notes what ended an attempt, if it can.
+func (w *waking) failed(p *queued, err error) error {
+	if err == nil || w.over() {
+		return err
+	}
+	p.Failure = err.Error()
+	if len(p.Failure) > maxFailure {
+		p.Failure = p.Failure[:maxFailure]
+	}
+	return errors.Join(err, w.f.update(w.f.ctx, p, w.lease.Fence))
+}
+
+// maxFailure is how much is kept of what ended an attempt.
+const maxFailure = 2000
+
+// The variables by which a CLI that resumes a session continues a turn that
+// broke off, and shows the model the calls that broke off with it. Left on, they
+// would make it continue turns that a person has stopped.
+var recovery = []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS=1"}
+
+// connect starts the CLI of the conversation.
+func (w *waking) connect(s step) error {
+	if err := w.close(); err != nil {
+		return err
+	}
+	ctx := w.f.ctx
+	o, err := w.options(ctx, s)
+	if err != nil {
+		return err
+	}
+	session, err := claude.Connect(ctx, o)
+	if err != nil {
+		return fmt.Errorf("claude: fleet: conversation %q: %w", w.c.key, err)
+	}
+	if w.gate != nil {
+		w.gate.Attach(session)
+	}
+	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
+	w.f.mu.Lock()
+	w.c.session = session
+	w.f.mu.Unlock()
+	go w.watch(session, w.gate, w.closed)
+	return nil
+}
+
+// options are those of the user, with what makes the session one of the fleet.
+func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
+	given, err := w.f.opts.Session(ctx, w.c.key)
+	if err != nil {
+		return nil, fmt.Errorf("claude: fleet: options of conversation %q: %w", w.c.key, err)
+	}
+	o := new(claude.Options)
+	if given != nil {
+		*o = *given
+	}
+	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.lease.guard).FailClosed()}, o.Hooks...)
+	o.Store = &claude.StoreOptions{
+		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
+		GiveUp: claude.NoTimeout, // a result counts when it is stored, or the lease is lost
+	}
+	if w.rec.Mode != "" {
+		o.PermissionMode = w.rec.Mode
+	}
+	if w.rec.Model != "" {
+		o.Model = w.rec.Model
+	}
+	if s == resume {
+		o.Env = append(slices.Clone(environ(o)), recovery...)
+	}
+	w.gate = nil
+	if w.f.opts.Gate != nil {
+		w.gate = approval.NewGate(w.f.inbox, w.c.key, w.lease.Fence, *w.f.opts.Gate)
+		if err := w.gate.Install(o); err != nil {
+			return nil, err
+		}
+	}
+	return o, w.chooseSession(ctx, o)
+}
+
+// chooseSession resumes the session of the conversation if the store has
+// something of it. Otherwise it begins another: the CLI may have used the id for
+// something that was never stored.
+func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
+	t, err := w.transcript(ctx)
+	if err != nil {
+		return err
+	}
+	o.Continue, o.ForkSession, o.SessionID, o.Resume = false, false, "", ""
+	if t != nil {
+		o.Resume = w.rec.Session
+		return nil
+	}
+	o.SessionID = uuid.New()
+	w.rec, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+		r.Session = o.SessionID
+		return nil
+	})
+	return err
+}
+
+// watch ends the session when it must end: without grace if the lease is lost,
+// and when the fleet's time is over. When the fleet begins to close, calls that
+// wait for a person are deferred.
+func (w *waking) watch(s *claude.Session, gate *approval.Gate, ended <-chan struct{}) {
+	closing := w.f.closing
+	for {
+		select {
+		case <-ended:
+			return
+		case <-w.lease.lost:
+			s.Abort(store.ErrLeaseLost)
+			return
+		case <-w.f.ctx.Done():
+			_ = s.Close() // close reports it
+			return
+		case <-closing:
+			closing = nil
+			if gate != nil {
+				_ = gate.Park(w.f.ctx) // what cannot be parked is cut off
+			}
+		}
+	}
+}
+
+// close ends the CLI, if there is one.
+func (w *waking) close() error {
+	s := w.session
+	if s == nil {
+		return nil
+	}
+	w.session = nil
+	w.f.mu.Lock()
+	w.c.session = nil
+	w.f.mu.Unlock()
+	if w.gate != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), releaseBound)
+		defer cancel()
+		_ = w.gate.Park(ctx) // nobody waits, unless the CLI has ended
+	}
+	err := s.Close()
+	close(w.closed)
+	return err
+}
+
+// environ is the environment that the CLI would get.
+func environ(o *claude.Options) []string {
+	if o.Env != nil {
+		return o.Env
+	}
+	return os.Environ()
+}

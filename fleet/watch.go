@@ -1,0 +1,183 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Run sends a prompt when you range over it, and yields what the CLI says to it:
+// all messages if the conversation runs in this process, otherwise only the
+// result. The result comes last. If it is an error, a [*FailedError] follows; if
+// the turn waits for a person, a [*DeferredError].
+//
+// Leaving the loop only ends the watching: the prompt was accepted and is
+// answered. That is different from [claude.Session.Run].
+func (f *Fleet) Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error] {
+	return f.RunPrompt(ctx, key, Prompt{Text: prompt})
+}
+
+// RunPrompt is like Run with any prompt.
+func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[message.Message, error] {
+	return func(yield func(message.Message, error) bool) {
+		if err := checkKey(f.opts.Project, key); err != nil {
+			yield(nil, err)
+			return
+		}
+		own := p
+		if own.ID == "" {
+			own.ID = newID()
+		}
+		w := f.watch(key, own.ID)
+		defer f.unwatch(key, own.ID, w)
+		if _, err := f.Send(ctx, key, own); err != nil {
+			yield(nil, err)
+			return
+		}
+		f.follow(ctx, key, own.ID, w, yield)
+	}
+}
+
+// follow yields what a prompt brings, until it ends or waits for a person.
+func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield func(message.Message, error) bool) {
+	shown := false // the result
+	for {
+		items, ok := w.take(ctx, f.opts.Poll)
+		for _, it := range items {
+			if it.msg != nil {
+				_, shown = it.msg.(*message.Result)
+				if !yield(it.msg, nil) {
+					return
+				}
+				continue
+			}
+			if it.err != nil {
+				yield(nil, it.err)
+			}
+			return
+		}
+		switch {
+		case ctx.Err() != nil:
+			yield(nil, context.Cause(ctx))
+			return
+		case len(items) > 0:
+		case !ok || f.ctx.Err() != nil:
+			yield(nil, ErrClosed)
+			return
+		default: // it may run elsewhere
+			if o, ended, err := f.outcome(ctx, key, id); err == nil && ended && w.empty() {
+				f.conclude(key, o, shown, yield)
+				return
+			}
+		}
+	}
+}
+
+// conclude yields the outcome of a prompt that nobody has told this process of.
+func (f *Fleet) conclude(key string, o Ticket, shown bool, yield func(message.Message, error) bool) {
+	if o.Result != nil && !shown && !yield(o.Result, nil) {
+		return
+	}
+	if o.Status != Answered {
+		yield(nil, &FailedError{key, o})
+	}
+}
+
+// watcher is one who watches a prompt. It holds up nobody: what it does not read
+// in time is dropped, and it learns so.
+type watcher struct {
+	mu    sync.Mutex
+	items []watched
+	more  chan struct{} // one slot
+}
+
+// watched is a message, or the end of the watching, with an error or without.
+type watched struct {
+	msg message.Message
+	err error
+}
+
+// maxUnread is how many messages one who watches may leave unread.
+const maxUnread = 4096
+
+func (f *Fleet) watch(key, prompt string) *watcher {
+	w := &watcher{more: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.conversation(key)
+	c.watching++
+	c.watchers[prompt] = append(c.watchers[prompt], w)
+	return w
+}
+
+func (f *Fleet) unwatch(key, prompt string, w *watcher) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.conversation(key)
+	c.watching--
+	c.watchers[prompt] = slices.DeleteFunc(c.watchers[prompt], func(other *watcher) bool { return other == w })
+	if len(c.watchers[prompt]) == 0 {
+		delete(c.watchers, prompt)
+	}
+	f.forget(c)
+}
+
+// publish passes something on to the watchers of a prompt. An error is the last thing they hear.
+func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err error) {
+	f.mu.Lock()
+	watchers := slices.Clone(c.watchers[prompt])
+	f.mu.Unlock()
+	for _, w := range watchers {
+		w.put(watched{m, err})
+	}
+}
+
+// finished lets the watchers of a prompt know that it has ended.
+func (f *Fleet) finished(c *conversation, o Ticket) {
+	var err error
+	if o.Status != Answered {
+		err = &FailedError{c.key, o}
+	}
+	f.publish(c, o.Prompt, nil, err)
+}
+
+func (w *watcher) put(it watched) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.items) >= maxUnread {
+		w.items = []watched{{err: ErrLagging}}
+	} else if len(w.items) != 1 || !errors.Is(w.items[0].err, ErrLagging) {
+		w.items = append(w.items, it)
+	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) empty() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.items) == 0
+}
+
+// take returns what there is to read. It waits for it, but not for longer than
+// a time after which the store is to be looked at.
+func (w *watcher) take(ctx context.Context, poll time.Duration) (items []watched, ok bool) {
+	t := time.NewTimer(poll)
+	defer t.Stop()
+	select {
+	case <-w.more:
+	case <-t.C:
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	items, w.items = w.items, nil
+	return items, true
+}
