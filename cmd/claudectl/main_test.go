@@ -107,7 +107,8 @@ func TestVersion(t *testing.T) {
 }
 
 // TestStart wants a start that nobody notices: 50 ms on a quiet machine. The
-// bound is generous, and the median counts, because tests run beside others.
+// bound is generous, and the fastest counts: tests that run beside this one can
+// only make it slower.
 func TestStart(t *testing.T) {
 	const runs, bound = 15, 250 * time.Millisecond
 	path := built(t)
@@ -120,10 +121,9 @@ func TestStart(t *testing.T) {
 		}
 		took = append(took, time.Since(began))
 	}
-	slices.Sort(took)
-	t.Logf("median %v of %v", took[runs/2], took)
-	if took[runs/2] > bound {
-		t.Errorf("it takes %v to start, want %v at most", took[runs/2], bound)
+	t.Logf("it took %v", took)
+	if fastest := slices.Min(took); fastest > bound {
+		t.Errorf("it takes %v to start, want %v at most", fastest, bound)
 	}
 }
 

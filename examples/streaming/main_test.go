@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"regexp"
+	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
 )
@@ -19,9 +20,11 @@ func Example() {
 		read("LICENCE", errors.New("no such file")),
 		claudetest.Say("It is an example."),
 	)
-	if err := run(context.Background(), os.Stdout, cli); err != nil {
+	var out strings.Builder
+	if err := run(context.Background(), &out, cli); err != nil {
 		fmt.Println(err)
 	}
+	fmt.Print(regexp.MustCompile(`\d+\.\d s`).ReplaceAllString(out.String(), "0.0 s")) // on a busy machine it takes longer
 	// Output:
 	// Let me look.
 	// > Read {"file_path":"go.mod"}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -28,7 +29,7 @@ func open(t testing.TB, url string) *redisstore.Store {
 }
 
 func TestRedis(t *testing.T) {
-	url := server.Redis(t)
+	url := server.Redis(t) + "?read_timeout=1m" // the largest entry takes long on a busy machine
 	storetest.Run(t, storetest.Target{
 		Open:    func(t *testing.T) store.Store { return open(t, url) },
 		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
@@ -78,7 +79,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	cluster := func(t *testing.T) store.Store {
-		s := redisstore.New(redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}, ContextTimeoutEnabled: true}))
+		s := redisstore.New(redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}, ContextTimeoutEnabled: true, ReadTimeout: time.Minute}))
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
