@@ -117,6 +117,10 @@ func (s *Session) expire(cb *callback) {
 // settle gives the answer of a callback that has ended.
 func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, reply json.RawMessage, t TraceCallback) {
 	answered := false
+	if t.Err == nil {
+		t.Reply = reply
+	}
+	s.trace.callbackDone(t) // first: an answer may be the end of the session
 	if t.Err != nil {
 		answered = s.failed(in, cb, t.Err)
 		level := slog.LevelWarn
@@ -133,7 +137,6 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 	if !answered {
 		s.log.Debug("answer of a callback came too late", "request_id", t.RequestID)
 	}
-	s.trace.callbackDone(t)
 }
 
 // reply gives the answer of a callback and reports whether it was the first.

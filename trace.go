@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -28,7 +29,8 @@ type Trace struct {
 	FrameRead    func(line []byte)
 	FrameWritten func(line []byte)
 	// CallbackStarted and CallbackDone are called before and after each hook,
-	// permission or other callback.
+	// permission or other callback. CallbackDone comes before everything that
+	// the answer leads to.
 	CallbackStarted func(TraceCallback)
 	CallbackDone    func(TraceCallback)
 	// RequestDone is called for each control operation that ended.
@@ -85,6 +87,8 @@ type TraceCallback struct {
 	ToolUseID string        // the tool call it belongs to, if it belongs to one
 	Duration  time.Duration // once it is done
 	Err       error         // why it failed
+	// Reply is the answer to the CLI, once it is done; nil if it failed.
+	Reply json.RawMessage
 }
 
 // TraceRequest is one control operation.

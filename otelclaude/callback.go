@@ -11,7 +11,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -83,6 +82,9 @@ func (s *session) callbackDone(c claude.TraceCallback) {
 	if c.Err != nil {
 		fail(cb.span, errorType(c.Err), "")
 	}
+	if cb.decides {
+		s.decided(cb, c.Reply)
+	}
 	cb.span.End()
 	if call := s.tools[cb.tool]; call != nil && !call.failed.IsZero() && !s.deciding(cb.tool) {
 		s.endFailed(cb.tool)
@@ -92,28 +94,16 @@ func (s *session) callbackDone(c claude.TraceCallback) {
 	}
 }
 
-// frameWritten takes a line that was sent to the CLI: the text of a prompt, and
-// what was decided about a tool call.
+// frameWritten takes a line that was sent to the CLI: the text of a prompt.
 func (s *session) frameWritten(line []byte) {
-	switch {
-	case strings.HasPrefix(string(line[:min(len(line), 24)]), `{"type":"control_respons`):
-		s.replied(line)
-	case s.content && !strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`):
+	if s.content && !strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`) {
 		s.prompted(line)
 	}
 }
 
-// replied takes a reply to the CLI.
-func (s *session) replied(line []byte) {
-	response := jsonx.Member(line, "response")
-	id := jsonx.Text(jsonx.Member(response, "request_id"))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	cb := s.callbacks[id]
-	if cb == nil || !cb.decides {
-		return
-	}
-	decision := decisionOf(jsonx.Member(response, "response"))
+// decided takes what a callback has decided about a tool call.
+func (s *session) decided(cb *callback, reply json.RawMessage) {
+	decision := decisionOf(reply)
 	if decision == "" {
 		return
 	}
