@@ -274,7 +274,7 @@ func TestRealApprovalHostKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := a.asked(t)
-	key := a.stored(t, db, q.ToolUseID)
+	key := stored(t, db, "tenant-7", q.ToolUseID)
 	if err := suspend(host.Process); err != nil {
 		t.Fatal(err)
 	}
@@ -313,14 +313,14 @@ func TestRealApprovalHostKilled(t *testing.T) {
 }
 
 // stored waits until the store has the call, and returns the key of its session.
-func (a *approvals) stored(t *testing.T, db *store.FileStore, call string) store.Key {
+func stored(t *testing.T, db *store.FileStore, project, call string) store.Key {
 	t.Helper()
 	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); <-time.After(20 * time.Millisecond) {
-		for s, err := range db.List(t.Context(), "tenant-7") {
+		for s, err := range db.List(t.Context(), project) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			key := store.Key{Project: "tenant-7", Session: s.ID}
+			key := store.Key{Project: project, Session: s.ID}
 			for e, err := range db.Load(t.Context(), key) {
 				if err == nil && strings.Contains(string(e), call) {
 					return key

@@ -20,6 +20,8 @@ func TestMain(m *testing.M) {
 		playHost()
 	case "asker":
 		playAsker()
+	case "fleet":
+		playFleet()
 	case "mcp":
 		playMCP()
 	default:
