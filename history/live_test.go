@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
@@ -30,6 +31,7 @@ func (w *workshop) hold(t *testing.T, s *claude.Session, prompt, answer string) 
 	h := &heldTurn{release: make(chan struct{}), ended: make(chan error, 1)}
 	w.model.Add(claudetest.UseTool("Bash", map[string]string{"command": "echo begun"}), claudetest.Say(answer).Hold(h.release))
 	begun := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
 	go func() {
 		tool := false
 		for m, err := range s.Run(t.Context(), prompt) {
@@ -44,9 +46,8 @@ func (w *workshop) hold(t *testing.T, s *claude.Session, prompt, answer string) 
 				h.said = append(h.said, m.UUID)
 				tool = true
 			case *message.StreamEvent:
-				if tool && m.Text() != "" && begun != nil {
-					close(begun)
-					begun = nil
+				if tool && m.Text() != "" {
+					begin()
 				}
 			}
 		}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -33,15 +35,21 @@ func echo() *claudetest.CLI {
 }
 
 // persist writes what the real CLI would: the file that makes a conversation
-// one of its user's.
-func persist(t *testing.T, c *conversations, k key) {
+// one of its user's, with the prompts so far.
+func persist(t *testing.T, c *conversations, k key, prompts ...string) {
 	t.Helper()
 	dir := filepath.Join(c.folder(k.user, "config"), "projects", "work")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	line := `{"type":"user","uuid":"u1","parentUuid":null,"timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":"One"}}` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, k.id+".jsonl"), []byte(line), 0o600); err != nil {
+	var lines []byte
+	parent := "null"
+	for _, prompt := range prompts {
+		id := strconv.Quote(newID())
+		lines = fmt.Appendf(lines, `{"type":"user","uuid":%s,"parentUuid":%s,"timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":%q}}`+"\n", id, parent, prompt)
+		parent = id
+	}
+	if err := os.WriteFile(filepath.Join(dir, k.id+".jsonl"), lines, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -76,9 +84,10 @@ func TestIdle(t *testing.T) {
 		defer c.close()
 		k := key{"ada", newID()}
 		say(t, c, k, true, "One", "One")
-		persist(t, c, k)
+		persist(t, c, k, "One")
 		<-time.After(c.idle - time.Second)
 		say(t, c, k, false, "Two", "One, Two") // the same process
+		persist(t, c, k, "One", "Two")
 		first := session(c, k)
 		<-time.After(c.idle + time.Minute)
 		synctest.Wait()
@@ -95,7 +104,7 @@ func TestDied(t *testing.T) {
 	defer c.close()
 	k := key{"ada", newID()}
 	say(t, c, k, true, "One", "One")
-	persist(t, c, k)
+	persist(t, c, k, "One")
 	if err := session(c, k).Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +185,7 @@ func TestOwners(t *testing.T) {
 	ada, bob := client{t, srv.URL, "a"}, client{t, srv.URL, "b"}
 	id := ada.prompt("", "One", "One")
 	ada.prompt(id, "Two", "One, Two")
-	persist(t, c, key{"ada", id})
+	persist(t, c, key{"ada", id}, "One")
 	for path, want := range map[string]int{
 		"/conversations/" + id:            http.StatusNotFound,
 		"/conversations/" + newID():       http.StatusNotFound,

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"context"
-	"encoding/json"
 	"testing"
 
 	"github.com/claude-agent-go/claude/claudetest"
@@ -16,11 +14,6 @@ func TestRealEventCatalog(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "the list of hooks")
 	r := realCLI(t, claudetest.Say("one"))
-	called := make(chan string, 10)
-	r.opts.Hooks = []hook.Hook{hook.Raw(hook.EventStop, "nothing", func(context.Context, json.RawMessage, string) (json.RawMessage, error) {
-		called <- "Stop"
-		return nil, nil
-	})}
 	s := r.connect(t)
 	listing, err := s.Hooks(t.Context())
 	if err != nil {
@@ -42,11 +35,5 @@ func TestRealEventCatalog(t *testing.T) {
 		if !seen[info.Event] {
 			t.Errorf("the CLI does not have the event %s", info.Event)
 		}
-	}
-	if _, err := s.Ask(t.Context(), "hello"); err != nil {
-		t.Fatal(err)
-	}
-	if len(called) != 1 {
-		t.Errorf("a hook of Stop with a matcher was called %d times, want once: there is nothing to compare it with", len(called))
 	}
 }
