@@ -80,7 +80,6 @@ func probes() []probe {
 		{"`PartialMessages`", false, nil, asksWith(func(o *claude.Options) { o.PartialMessages = true })},
 		{"`ReplayUserMessages`", false, nil, asksWith(func(o *claude.Options) { o.ReplayUserMessages = true })},
 		{"`HookEvents`", false, nil, asksWith(func(o *claude.Options) { o.HookEvents = true })},
-		{"`VerbatimPrompts`", true, nil, asksWith(func(o *claude.Options) { o.VerbatimPrompts = true })},
 		{"`DebugFile`", false, nil, asksWith(func(o *claude.Options) { o.DebugFile = filepath.Join(o.Cwd, "debug.log") })},
 		{"`FileCheckpointing` and `RewindFiles`", true, nil, rewinds},
 	}
