@@ -23,9 +23,9 @@
 //
 // A prompt is accepted when it is written to the store; then [Fleet.Send]
 // returns. The prompts of a conversation run one after another, in the order in
-// which they were accepted. Each ends with an [Ticket] that [Fleet.Prompt]
-// finds. Queues are bounded: a prompt too many is refused with an
-// [*OverloadedError], which says how long to wait.
+// which they were accepted. [Fleet.Prompt] finds the [Ticket] of each. Queues
+// are bounded: a prompt too many is refused with an [*OverloadedError], which
+// says how long to wait.
 //
 // # Seats
 //
