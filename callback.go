@@ -313,3 +313,56 @@ func (d *deadlines) stop() {
 		d.timer.Stop()
 	}
 }
+
+// Accept sees requests of the CLI as they arrive. Those that only a CLI sends
+// which has taken our handshake confirm it; ordinary messages never do.
+func (d dispatcher) Accept(req wire.Request) {
+	d.noteActivity()
+	switch req.Subtype {
+	case "mcp_message":
+		d.mcp.accept(req)
+		if d.plan.resumes {
+			return // the servers were on the command line, too
+		}
+	case "hook_callback", "can_use_tool":
+	default:
+		return
+	}
+	d.mu.Lock()
+	first := d.life.state < StateRunning && !d.start.confirmed
+	d.start.confirmed = d.start.confirmed || first
+	d.mu.Unlock()
+	if first {
+		d.log.Debug("handshake confirmed by a request", "subtype", req.Subtype)
+		d.inbox.Ready()
+		d.setState(StateRunning)
+		d.peer.Open()
+	}
+}
+
+// settled is told that a request of the CLI awaits nothing more.
+func (s *Session) settled() {
+	s.noteActivity()
+	s.endInput()
+}
+
+// Request answers a request of the CLI, off the reader.
+func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
+	if cb := d.callback(in); cb != nil {
+		d.invoke(ctx, in, cb)
+		return
+	}
+	d.log.Warn("request of an unknown kind refused", "subtype", in.Subtype, "request_id", in.ID.String())
+	in.Fail(&wire.ReplyError{
+		Message: "Unsupported control request subtype: " + in.Subtype,
+		Code:    "unsupported_request",
+	})
+}
+
+// Refuse answers a request for which there is no room, as if its callback had
+// failed.
+func (d dispatcher) Refuse(in *peer.Incoming) {
+	if cb := d.callback(in); cb != nil {
+		d.failed(in, cb, errCapacity)
+	}
+}
