@@ -34,9 +34,9 @@ var (
 	errMCPCancelled = errors.New("the call was cancelled")
 	errMCPInFlight  = errors.New("a request with this id is already in flight")
 	errMCPAmbiguous = errors.New("the message is not JSON, or repeats a name")
-	errMCPSilent    = errors.New("the server gave no response")
-	errMCPGarbage   = errors.New("the server gave a response that is not JSON")
-	errMCPGone      = errors.New("the MCP server was taken out of the session")
+	errMCPSilent    = errors.New("the server returned no response")
+	errMCPGarbage   = errors.New("the server returned a response that is not JSON")
+	errMCPGone      = errors.New("the MCP server was removed from the session")
 )
 
 // mcpHub serves the MCP servers of this process to one session.
@@ -349,7 +349,7 @@ func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, er
 	}
 	conn, err := server.handler.OpenMCP(server.ctx, server.name, h.pusher(server))
 	if err == nil && conn == nil {
-		err = errors.New("OpenMCP gave no connection")
+		err = errors.New("OpenMCP returned no connection")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the MCP server could not be opened: %w", err)

@@ -70,12 +70,12 @@ func TestMCPAnswers(t *testing.T) {
 			`{"mcp_response":{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"the callback ended its goroutine"}}}`},
 		{"no response", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(context.Context, string, json.RawMessage) (json.RawMessage, error) { return nil, nil },
-			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server gave no response"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server returned no response"}}}`},
 		{"no JSON", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(context.Context, string, json.RawMessage) (json.RawMessage, error) {
 				return json.RawMessage(`{"id":6,"result":NaN}`), nil
 			},
-			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server gave a response that is not JSON"}}}`},
+			`{"mcp_response":{"jsonrpc":"2.0","id":6,"error":{"code":-32603,"message":"the server returned a response that is not JSON"}}}`},
 		{"line breaks", "x", `{"jsonrpc":"2.0","id":6,"method":"tools/call"}`,
 			func(_ context.Context, _ string, m json.RawMessage) (json.RawMessage, error) {
 				return harness.AnswerTo(m, "{\n\"a\": \"\\n\"\n}"), nil

@@ -174,7 +174,7 @@ func (s *Session) inputBroken(err error) {
 	}
 	go func() {
 		if !waited(s.life.exited, brokenInputBound) {
-			s.shutdown(fmt.Errorf("claude: the CLI takes no input any more: %w", err))
+			s.shutdown(fmt.Errorf("claude: the CLI no longer accepts input: %w", err))
 		}
 	}()
 }

@@ -236,7 +236,7 @@ func TestCLIThatTakesNoInput(t *testing.T) {
 					}
 					err = s.Wait()
 				}
-				if !errors.Is(err, syscall.EPIPE) || !strings.Contains(err.Error(), "takes no input") {
+				if !errors.Is(err, syscall.EPIPE) || !strings.Contains(err.Error(), "no longer accepts input") {
 					t.Errorf("error = %v", err)
 				}
 				if took := time.Since(begin); took > 8*time.Second || !gone { // 2 s, and 5 s of the ladder

@@ -58,7 +58,7 @@ var (
 	ErrNotFound = errors.New("the Claude Code CLI was not found")
 	// ErrNoSession means that no session has the id in Options.Resume, in this
 	// working directory and for this user, or in the store.
-	ErrNoSession = errors.New("there is no such session")
+	ErrNoSession = errors.New("no such session")
 	// ErrStore means that the store could not be used: it did not answer, what
 	// it has of the session is damaged, or another owner has the session (then
 	// the error is also a *store.HeldError).

@@ -40,7 +40,7 @@ func TestErrorTexts(t *testing.T) {
 	exit := &claude.ProcessError{ExitCode: 1, Stderr: "No conversation found\n", Result: gone, Err: errors.Join(claude.ErrNoResult, errors.New("claude: send prompt: no"))}
 	for want, err := range map[string]error{
 		"claude: the CLI exited with code 1: no result: send prompt: no: No conversation found": exit,
-		"claude: there is no such session (claude): the CLI exited with code 1: no result: send prompt: no: No conversation found": &claude.StartError{
+		"claude: no such session (claude): the CLI exited with code 1: no result: send prompt: no: No conversation found": &claude.StartError{
 			Reason: claude.ErrNoSession, Path: "claude", Output: "No conversation found", Err: exit},
 		"claude: turn interrupted: aborted_streaming": &claude.ResultError{Result: &message.Result{
 			IsError: true, TerminalReason: message.EndAbortedStreaming, Errors: []string{"aborted_streaming"}}},

@@ -158,7 +158,7 @@ func (s *Session) register(p heldPrompt) (waits bool, err error) {
 	defer h.mu.Unlock()
 	switch {
 	case len(h.waiting) >= maxHeld:
-		return false, fmt.Errorf("%d prompts wait for the CLI, which takes one at a time", maxHeld)
+		return false, fmt.Errorf("%d prompts are waiting for the CLI, which takes one at a time", maxHeld)
 	case h.halted > 0 || len(h.waiting) > 0 || s.inbox.Prompted():
 		h.waiting = append(h.waiting, p)
 		s.log.Debug("prompt held back until the one before has its result", "id", p.id, "waiting", len(h.waiting))

@@ -286,7 +286,7 @@ func (e *exchange) end(err error) error {
 	case err == inbox.ErrIdle, err == io.EOF && e.ended:
 		return e.outcome()
 	case err == io.EOF:
-		return fmt.Errorf("%w: it ended in good order", ErrNoResult)
+		return fmt.Errorf("%w: it ended normally", ErrNoResult)
 	}
 	return e.session.withRetries(err)
 }

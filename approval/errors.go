@@ -14,7 +14,7 @@ var (
 	ErrGone = errors.New("can no longer be decided")
 	// ErrChanged means that the person decided about another input than the
 	// question has.
-	ErrChanged = errors.New("is about another input than the one that was shown")
+	ErrChanged = errors.New("is about a different input from the one that was shown")
 	// ErrForbidden means that this person may not decide.
 	ErrForbidden = errors.New("may not be decided by this person")
 	// ErrInvalid means that a question or an answer lacks something.

@@ -34,12 +34,12 @@ type agent struct {
 	mu            sync.Mutex
 	edits         []edit
 	counts        *counts
-	conversations *conversations // nil: that of a sub-agent is not kept
+	conversations *conversations // nil: that of a subagent is not kept
 	messages      []ModelMessage // the conversation so far
 	left          *leftBehind    // how the conversation was left that is resumed from a store
 }
 
-// counts are those of a session, its sub-agents included.
+// counts are those of a session, its subagents included.
 type counts struct{ calls, ids atomic.Int64 }
 
 // edit is a file that a tool changed, and the prompt it belongs to.
@@ -56,7 +56,7 @@ func newAgent(s *Script, env []string, all *conversations, resumed []ModelMessag
 	return a
 }
 
-// subagent is the loop of a sub-agent: a conversation of its own, and replies of
+// subagent is the loop of a subagent: a conversation of its own, and replies of
 // its own if the script has any.
 func (a *agent) subagent(replies []Reply) *agent {
 	sub := &agent{script: a.script, replies: a.replies, computed: a.script.Model != nil, counts: a.counts}
@@ -247,7 +247,7 @@ func (a *agent) fail(t *host.Turn, r Reply, attempt int) (err error, again bool)
 		Error: errorClass(f.status), APIErrorStatus: f.status, APIErrorType: f.kind, IsAPIErrorMessage: true,
 	}
 	if t.Subagent().ID != "" {
-		line.APIErrorStatus = 0 // the CLI does not say it of a sub-agent
+		line.APIErrorStatus = 0 // the CLI does not say it of a subagent
 		return cmp.Or(t.Emit(line), errors.New("the agent ended early: "+text)), false
 	}
 	t.EditResult(func(res *message.Result) {

@@ -36,7 +36,7 @@ type scenario struct {
 	Schema     json.RawMessage            `json:"schema"`
 	Partial    bool                       `json:"partial"`
 	Replay     bool                       `json:"replay"`
-	// Background says that sub-agents are at work beside the first turn: they
+	// Background says that subagents are at work beside the first turn: they
 	// answer when it has its result.
 	Background bool `json:"background"`
 	// InterruptAfter is the number of pieces of text after which the client
@@ -47,7 +47,7 @@ type scenario struct {
 	MCP map[string][]json.RawMessage `json:"mcp"`
 
 	script  *claudetest.Script
-	release chan struct{} // lets the sub-agents answer
+	release chan struct{} // lets the subagents answer
 }
 
 // readScenario reads a scenario: the client's part, then the script.
@@ -137,7 +137,7 @@ func (s *scenario) play(t *testing.T, o *claude.Options) *claudetest.Transcript 
 	return tr
 }
 
-// untilIdle plays a prompt with what its sub-agents bring.
+// untilIdle plays a prompt with what its subagents bring.
 func (s *scenario) untilIdle(t *testing.T, session *claude.Session) {
 	t.Helper()
 	results := 0

@@ -168,7 +168,7 @@ func toolResults(raw json.RawMessage) []ToolResult {
 // seen of versions 1.0.63, 2.0.0, 2.1.0, 2.1.112 and 2.1.325:
 //
 //   - Conversations offer tools, unless the user switched all of them off.
-//   - 2.1.0 sends every kind of sub-agent the one word Warmup, with tools.
+//   - 2.1.0 sends every kind of subagent the one word Warmup, with tools.
 //   - Titles and prompt hooks ask for an answer by a JSON Schema, on whatever
 //     model; conversations were not seen to.
 //   - The other errands, in older versions, go to a small model without tools

@@ -124,7 +124,7 @@ func (c *inProcess) Stop() error {
 	case <-c.done:
 		return nil
 	case <-time.After(stopPatience):
-		return errors.New("claudetest: the agent does not heed the end of its context")
+		return errors.New("claudetest: the agent ignores the end of its context")
 	}
 }
 

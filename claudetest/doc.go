@@ -1,5 +1,5 @@
 // Package claudetest helps to test programs that drive the Claude Code CLI,
-// without an account, without a network and without luck.
+// without an account, without a network and without relying on luck.
 //
 // # A CLI that does what you want
 //
@@ -114,7 +114,7 @@
 // for a side call if it runs on a haiku model with every tool turned off and
 // without thinking, as 2.1.0 does; [Model.HandleSide] answers that one.
 //
-// # Why there is no testing.TB
+// # Why not testing.TB
 //
 // Nothing here imports the testing package. Scripted models and CLIs are also
 // useful outside tests: in examples, demonstrations and tools that a program

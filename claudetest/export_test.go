@@ -1,6 +1,6 @@
 package claudetest
 
-// HoldAgents makes the sub-agents of a script wait with their first answer.
+// HoldAgents makes the subagents of a script wait with their first answer.
 func (s *Script) HoldAgents(release <-chan struct{}) {
 	for _, r := range s.Replies {
 		for _, b := range r.blocks {

@@ -35,7 +35,7 @@ type Model struct {
 	closed bool
 	url    string
 	script *sequence
-	agents map[string]*sequence // of sub-agents, by their prompts
+	agents map[string]*sequence // of subagents, by their prompts
 	main   func(*ModelCall) Reply
 	side   func(*ModelCall) Reply
 	calls  []*ModelCall
@@ -269,7 +269,7 @@ func (m *Model) name(r *Reply) {
 	}
 }
 
-// expect prepares for the sub-agent that a call starts.
+// expect prepares for the subagent that a call starts.
 func (m *Model) expect(b *block) {
 	var in agentInput
 	if !startsAgent(b.name) || b.replies == nil || jsonx.Unmarshal(b.input, &in) != nil {

@@ -58,7 +58,7 @@ type block struct {
 	name  string
 	input json.RawMessage
 
-	replies []Reply // of the sub-agent that the call starts
+	replies []Reply // of the subagent that the call starts
 	output  any     // of a scripted CLI's tool
 	request *permission.Request
 }
@@ -169,7 +169,7 @@ func delegate(in agentInput, replies []Reply) Reply {
 	return UseTools(ScriptedCall{Name: agentTool, Input: in, Replies: replies})
 }
 
-// agentInput is the input of the tool that starts a sub-agent.
+// agentInput is the input of the tool that starts a subagent.
 type agentInput struct {
 	Prompt      string `json:"prompt"`
 	Description string `json:"description"`
@@ -177,7 +177,7 @@ type agentInput struct {
 	Background  *bool  `json:"run_in_background,omitempty"`
 }
 
-// agentTool starts a sub-agent. Older versions of the CLI call it Task.
+// agentTool starts a subagent. Older versions of the CLI call it Task.
 const agentTool = "Agent"
 
 func startsAgent(tool string) bool { return tool == agentTool || tool == "Task" }

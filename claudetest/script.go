@@ -116,7 +116,7 @@ func parseContent(o *object) Reply {
 		parseAgent(c, &call)
 		switch {
 		case text != "" && input != nil:
-			c.fail("raw", errors.New("input is given too"))
+			c.fail("raw", errors.New("input is also given"))
 		case text != "":
 			call.Input = json.RawMessage(text)
 		case input != nil:
@@ -128,7 +128,7 @@ func parseContent(o *object) Reply {
 	return r
 }
 
-// parseAgent reads what the sub-agent says that a call starts.
+// parseAgent reads what the subagent says that a call starts.
 func parseAgent(c *object, call *ScriptedCall) {
 	var replies []json.RawMessage
 	c.take("replies", &replies)
@@ -136,7 +136,7 @@ func parseAgent(c *object, call *ScriptedCall) {
 		return
 	}
 	if !startsAgent(call.Name) {
-		c.fail("replies", fmt.Errorf("%s starts no sub-agent", call.Name))
+		c.fail("replies", fmt.Errorf("%s does not start a subagent", call.Name))
 	}
 	call.Replies = []Reply{}
 	for i, raw := range replies {
@@ -156,7 +156,7 @@ func parseOutput(c *object, call *ScriptedCall) {
 	c.take("error", &failed)
 	switch {
 	case failed != "" && out != nil:
-		c.fail("error", errors.New("output is given too"))
+		c.fail("error", errors.New("output is also given"))
 	case failed != "":
 		call.Output = errors.New(failed)
 	case out != nil:

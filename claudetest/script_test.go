@@ -91,7 +91,7 @@ func TestParseRepliesErrors(t *testing.T) {
 		{"tool without a name", `["a","b",{"use":[{"name":"A"},{"input":{}}]}]`, "reply 3: use[1].name: missing"},
 		{"tool of another kind", `[{"use":["Read"]}]`, "reply 1: use[0]: want an object"},
 		{"misspelt in a tool", `[{"use":[{"name":"A","inputs":{}}]}]`, "reply 1: use[0].inputs: no such field"},
-		{"two inputs", `[{"use":[{"name":"A","input":{},"raw":"{}"}]}]`, "reply 1: use[0].raw: input is given too"},
+		{"two inputs", `[{"use":[{"name":"A","input":{},"raw":"{}"}]}]`, "reply 1: use[0].raw: input is also given"},
 		{"misspelt in usage", `[{"usage":{"tokens":1}}]`, "reply 1: usage.tokens: no such field"},
 		{"failure without status", `[{"fail":{"type":"x"}}]`, "reply 1: fail.status: missing"},
 		{"failure without type", `[{"fail":{"status":500}}]`, "reply 1: fail.type: missing"},

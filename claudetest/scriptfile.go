@@ -201,7 +201,7 @@ func (s *Script) parseArchive(text string) error {
 	return s.parseSections(all)
 }
 
-// parseSections reads the sections of a conversation, and those of sub-agents
+// parseSections reads the sections of a conversation, and those of subagents
 // inside.
 func (s *Script) parseSections(all []section) error {
 	thinking := false // the last reply waits for what follows the thought
@@ -234,7 +234,7 @@ func (s *Script) addSection(sec section, joined bool) (thinking bool, err error)
 	verb, arg, _ := strings.Cut(name, " ")
 	last := len(s.Replies) - 1
 	if (more || verb == "output" || verb == "error") && last < 0 {
-		return false, errors.New("there is no reply before it")
+		return false, errors.New("no reply comes before it")
 	}
 	var r Reply
 	switch {
@@ -266,7 +266,7 @@ func (s *Script) addSection(sec section, joined bool) (thinking bool, err error)
 	return thinking, nil
 }
 
-// ofAgent takes the sections of a sub-agent from the head of a list, without the
+// ofAgent takes the sections of a subagent from the head of a list, without the
 // word that marks them.
 func ofAgent(all []section) (inner []section) {
 	for _, sec := range all {
@@ -280,7 +280,7 @@ func ofAgent(all []section) (inner []section) {
 	return inner
 }
 
-// setReplies says what the sub-agent does that the last tool call starts.
+// setReplies says what the subagent does that the last tool call starts.
 func (s *Script) setReplies(inner []section) error {
 	sub := new(Script)
 	if err := sub.parseSections(inner); err != nil {
@@ -291,7 +291,7 @@ func (s *Script) setReplies(inner []section) error {
 		blocks = s.Replies[n-1].blocks
 	}
 	if len(blocks) == 0 || !startsAgent(blocks[len(blocks)-1].name) {
-		return fmt.Errorf("line %d: agent %s: there is no call of the tool Agent before it", inner[0].line, inner[0].name)
+		return fmt.Errorf("line %d: agent %s: no call of the tool Agent comes before it", inner[0].line, inner[0].name)
 	}
 	blocks[len(blocks)-1].replies = sub.Replies
 	return nil
@@ -301,7 +301,7 @@ func (s *Script) setReplies(inner []section) error {
 func (s *Script) setOutput(v any) error {
 	blocks := s.Replies[len(s.Replies)-1].blocks
 	if len(blocks) == 0 || blocks[len(blocks)-1].kind != kindToolUse {
-		return errors.New("there is no tool call before it")
+		return errors.New("no tool call comes before it")
 	}
 	blocks[len(blocks)-1].output = v
 	return nil

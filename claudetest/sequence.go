@@ -43,7 +43,7 @@ func (s *sequence) left() int {
 	return len(s.replies)
 }
 
-// firstPrompt is what a conversation began with. Of a sub-agent it is the prompt
+// firstPrompt is what a conversation began with. Of a subagent it is the prompt
 // that it was started with.
 func firstPrompt(c *ModelCall) string {
 	for _, m := range c.Messages {

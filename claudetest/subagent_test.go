@@ -18,7 +18,7 @@ import (
 
 const general = "general-purpose"
 
-// counting is a sub-agent that looks, takes its time and reports.
+// counting is a subagent that looks, takes its time and reports.
 func counting(what string) claudetest.ScriptedCall {
 	return claudetest.ScriptedCall{
 		Name:  "Agent",
@@ -106,7 +106,7 @@ func TestModelHearsOfSubagents(t *testing.T) {
 	})
 }
 
-// A sub-agent that is waited for reports in the result of its call, and one
+// A subagent that is waited for reports in the result of its call, and one
 // inside of it too.
 func TestNestedSubagents(t *testing.T) {
 	inner := claudetest.Delegate(general, "Count the folders.", claudetest.Say("seven folders"))
@@ -143,7 +143,7 @@ func TestNestedSubagents(t *testing.T) {
 	}
 }
 
-// Questions and hooks name the sub-agent that they are about.
+// Questions and hooks name the subagent that they are about.
 func TestGatesOfSubagents(t *testing.T) {
 	var asked, agentID, started, stopped string
 	again := true
@@ -242,7 +242,7 @@ func TestStoppedSubagents(t *testing.T) {
 	}
 }
 
-// The text of a sub-agent that is waited for is sent if the client wants it.
+// The text of a subagent that is waited for is sent if the client wants it.
 func TestForwardedTextOfSubagents(t *testing.T) {
 	for _, forward := range []bool{false, true} {
 		cli := claudetest.New(claudetest.DelegateAndWait(general, "Count the files.", claudetest.Say("three files")), claudetest.Say("three"))
@@ -281,7 +281,7 @@ func TestCloseEndsSubagents(t *testing.T) {
 	}) // the bubble wants every goroutine gone
 }
 
-// Scripts in files say what sub-agents do.
+// Scripts in files say what subagents do.
 func TestScriptsOfSubagents(t *testing.T) {
 	for name, text := range map[string]string{
 		"archive": "-- use Agent --\n{\"prompt\":\"Count.\",\"run_in_background\":false}\n-- agent think --\nhm\n-- agent say --\nthree\n-- say --\nIt says three.\n",
@@ -298,10 +298,10 @@ func TestScriptsOfSubagents(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"-- agent say --\nthree\n":                         "line 1: agent say: there is no call of the tool Agent before it",
-		"-- use Read --\n{}\n-- agent say --\nthree\n":     "line 3: agent say: there is no call of the tool Agent before it",
+		"-- agent say --\nthree\n":                         "line 1: agent say: no call of the tool Agent comes before it",
+		"-- use Read --\n{}\n-- agent say --\nthree\n":     "line 3: agent say: no call of the tool Agent comes before it",
 		"-- use Agent --\n{}\n-- agent sing --\nthree\n":   "line 3: sing: no such section",
-		`[{"use":[{"name":"Read","replies":["three"]}]}]`:  "Read starts no sub-agent",
+		`[{"use":[{"name":"Read","replies":["three"]}]}]`:  "Read does not start a subagent",
 		`[{"use":[{"name":"Agent","replies":[{"x":1}]}]}]`: "reply 1",
 	} {
 		if _, err := claudetest.ParseScript([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

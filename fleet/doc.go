@@ -17,15 +17,15 @@
 //
 // You choose the key of a conversation: a name such as "user-42", or a tenant
 // and a name, such as "acme/user-42". A conversation begins with its first
-// prompt. [Fleet.Tenant] has the conversations of one tenant only.
+// prompt. [Fleet.Tenant] sees only the conversations of one tenant.
 //
 // # Prompts
 //
 // A prompt is accepted when it is written to the store; then [Fleet.Send]
 // returns. The prompts of a conversation run one after another, in the order in
 // which they were accepted. [Fleet.Prompt] finds the [Ticket] of each. Queues
-// are bounded: a prompt too many is refused with an [*OverloadedError], which
-// says how long to wait.
+// are bounded: when one is full, a prompt is refused with an
+// [*OverloadedError], which says how long to wait.
 //
 // # Seats
 //
@@ -38,28 +38,28 @@
 // # After a crash
 //
 // Everything that matters is in the store, so the next Open, on any machine,
-// takes up what was left. Of a prompt that had begun, the records are asked
-// first, and then the transcript:
+// takes up what was left. The records, and then the transcript, say what
+// happened to a prompt that had begun:
 //
-//   - If there is no trace of it, it is sent again.
-//   - If it was answered, it has its answer, and is not run again.
-//   - If its turn broke off, the CLI continues it. The model is shown that the
-//     outcome of a call that broke off is not known.
+//   - If it left no trace, it is sent again.
+//   - If it was answered, it keeps its answer and is not run again.
+//   - If its turn broke off, the CLI continues it. The model reads that the
+//     outcome of a call that broke off is unknown.
 //   - If it broke off while a person was asked about a call, the question stays
 //     open, and the call is made once somebody decides.
 //
-// A prompt that is begun again and again and never ends makes its conversation
+// If a prompt begins again and again and never ends, its conversation is
 // stuck: it does nothing, says why, and waits for [Fleet.Retry] or
 // [Fleet.Cancel].
 //
-// Several fleets may share a store. Each conversation has a lease, so that one
-// of them runs it; a fleet that cannot renew it in time kills the CLI, and no
-// tool begins while the lease is in doubt.
+// Several fleets may share a store. Each conversation has a lease, so that only
+// one of them runs it. A fleet that cannot renew a lease in time kills the CLI,
+// and no tool begins while the lease is in doubt.
 //
 // # People
 //
-// With Options.Gate, tool calls are put before people, see package approval. A
-// call that nobody decides about in time is deferred: the CLI ends, the
-// conversation sleeps with its question, and a decision wakes it, days later if
-// need be. Prompts that come meanwhile stay behind the question.
+// With Options.Gate, people decide about tool calls; see package approval. A
+// call that nobody decides in time is deferred: the CLI ends, the conversation
+// sleeps with its question, and a decision wakes it, days later if need be.
+// Prompts that arrive in the meantime wait behind the question.
 package fleet

@@ -29,7 +29,7 @@ func (h *History) Rename(ctx context.Context, id, title string) error {
 func (h *History) Tag(ctx context.Context, id, tag string) error {
 	clean := transcript.CleanTag(tag)
 	if clean == "" && tag != "" {
-		return errors.New("claude: history: tag: nothing of the tag can be seen")
+		return errors.New("claude: history: tag: the tag has no visible characters")
 	}
 	return h.append(ctx, id, transcript.Tag(id, clean))
 }

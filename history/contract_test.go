@@ -20,7 +20,7 @@ import (
 type home struct {
 	name string
 	// open returns the history of a new place and a function that puts a
-	// transcript there; sub is "" or the id of a sub-agent.
+	// transcript there; sub is "" or the id of a subagent.
 	open func(t *testing.T) (h *history.History, put func(session, sub, text string))
 }
 
@@ -186,11 +186,11 @@ func contractRead(t *testing.T, h *history.History) {
 	}
 	for m, err := range sub.Messages(t.Context(), history.Page{Limit: 1}) {
 		if u, ok := m.Message.(*message.User); err != nil || !ok || u.Text() != "look" || u.ParentToolUseID != "t1" {
-			t.Errorf("the sub-agent was told %+v, %v", m, err)
+			t.Errorf("the subagent was told %+v, %v", m, err)
 		}
 	}
 	if _, err := tr.Subagent(t.Context(), "../abc"); !errors.Is(err, history.ErrNotFound) {
-		t.Errorf("another sub-agent: %v", err)
+		t.Errorf("another subagent: %v", err)
 	}
 }
 

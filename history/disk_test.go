@@ -336,12 +336,12 @@ func checkSubagents(t *testing.T, tr *history.Transcript) {
 	}
 	for m, err := range sub.Messages(t.Context(), history.Page{Limit: 1}) {
 		if u, ok := m.Message.(*message.User); err != nil || !ok || u.Text() != "look" || u.ParentToolUseID != "t1" {
-			t.Errorf("the sub-agent was told %+v, %v", m, err)
+			t.Errorf("the subagent was told %+v, %v", m, err)
 		}
 	}
 	for _, id := range []string{"", "../abc", "ghi"} {
 		if _, err := tr.Subagent(t.Context(), id); !errors.Is(err, history.ErrNotFound) {
-			t.Errorf("sub-agent %q: %v", id, err)
+			t.Errorf("subagent %q: %v", id, err)
 		}
 	}
 }

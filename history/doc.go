@@ -18,9 +18,9 @@
 //
 // # Reading
 //
-// A transcript is a tree: a session that was rewound has branches that are no
-// longer visible, and a compaction replaces what was said before with a
-// summary. Read finds the conversation that the CLI would continue. Its
+// A transcript is a tree: a session that was rewound has branches that nobody
+// sees, and a compaction replaces what was said before with a summary. Read
+// finds the conversation that the CLI would continue. Its
 // messages have the types of package message, as if the session were live; the
 // lines of the file are also available. Messages are read from the file as the
 // loop asks for them.
@@ -30,7 +30,7 @@
 // Rename, Tag and Archive are safe while a CLI is using the session; it picks
 // up the changes. Fork copies a conversation, whole or up to a message, into a
 // new session. Delete removes a session with everything that belongs to it and
-// returns what that was.
+// lists what it removed.
 //
 // # In a store
 //

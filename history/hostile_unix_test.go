@@ -54,13 +54,13 @@ func TestPipesAndLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if agents, err := tr.Subagents(t.Context()); err != nil || len(agents) != 1 || agents[0].ID != "abc" {
-		t.Errorf("sub-agents %+v, %v", agents, err)
+		t.Errorf("subagents %+v, %v", agents, err)
 	}
 	if tr, err = h.Read(t.Context(), sid(3)); err != nil {
 		t.Fatal(err)
 	}
 	if agents, err := tr.Subagents(t.Context()); err != nil || len(agents) != 0 {
-		t.Errorf("sub-agents behind a link: %+v, %v", agents, err)
+		t.Errorf("subagents behind a link: %+v, %v", agents, err)
 	}
 	if _, err := h.Delete(t.Context(), sid(3)); err != nil {
 		t.Errorf("delete: %v", err)

@@ -26,7 +26,7 @@ type Transcript struct {
 	subs    subagentSource
 	index   *transcript.Index
 	entries []*transcript.Entry
-	parent  string // of a sub-agent: the call it works for
+	parent  string // of a subagent: the call it works for
 	agent   bool
 }
 

@@ -293,7 +293,7 @@ func TestRealAgreement(t *testing.T) {
 		compareMessages(t, h, s.ID, cmp.Or(names[s.ID], s.Title), want)
 	}
 	for name, id := range ids {
-		t.Logf("%-12s %2d messages, %d sub-agents", name, len(want.Messages[id]), len(want.Agents[id]))
+		t.Logf("%-12s %2d messages, %d subagents", name, len(want.Messages[id]), len(want.Agents[id]))
 	}
 }
 
@@ -311,7 +311,7 @@ func compare[T any](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// compareMessages compares the messages of one session and of its sub-agents.
+// compareMessages compares the messages of one session and of its subagents.
 func compareMessages(t *testing.T, h *history.History, id, name string, want official) {
 	t.Helper()
 	tr, err := h.Read(t.Context(), id)
@@ -339,7 +339,7 @@ func compareMessages(t *testing.T, h *history.History, id, name string, want off
 		t.Error(err)
 	}
 	if len(agents) != len(want.Agents[id]) {
-		t.Errorf("%s: %d sub-agents, want %d", name, len(agents), len(want.Agents[id]))
+		t.Errorf("%s: %d subagents, want %d", name, len(agents), len(want.Agents[id]))
 	}
 	for _, a := range agents {
 		sub, err := tr.Subagent(t.Context(), a.ID)
@@ -536,7 +536,7 @@ func TestRealInStore(t *testing.T) {
 	a, errA := here.Subagents(t.Context())
 	b, errB := there.Subagents(t.Context())
 	if errA != nil || errB != nil || len(a) != 1 || len(b) != 1 || a[0].ID != b[0].ID || a[0].Type != b[0].Type || a[0].ToolUseID != b[0].ToolUseID {
-		t.Errorf("sub-agents %+v, %v; on disk %+v, %v", a, errA, b, errB)
+		t.Errorf("subagents %+v, %v; on disk %+v, %v", a, errA, b, errB)
 	}
 	if err := errors.Join(h.Rename(t.Context(), id, "Looked at"), h.Tag(t.Context(), id, "seen"), h.Archive(t.Context(), id)); err != nil {
 		t.Fatal(err)

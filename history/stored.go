@@ -299,15 +299,15 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 	return to, s.put(ctx, to, lines)
 }
 
-// agentPrefix is what the name of a sub-agent's transcript begins with.
+// agentPrefix is what the name of a subagent's transcript begins with.
 const agentPrefix = "agent-"
 
-// subagents lists the sub-agents of a session. What is known about one is in its
+// subagents lists the subagents of a session. What is known about one is in its
 // own transcript, where the last line of that kind counts.
 func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
 	list, ok := s.store.(store.SubLister)
 	if !ok {
-		return nil, s.unsupported("list sub-agents")
+		return nil, s.unsupported("list subagents")
 	}
 	var agents []SubagentInfo
 	for sub, err := range list.ListSubs(ctx, s.project, t.ID) {

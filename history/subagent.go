@@ -22,7 +22,7 @@ type SubagentInfo struct {
 	file string
 }
 
-// agentNote is the file beside a sub-agent's transcript.
+// agentNote is the file beside a subagent's transcript.
 type agentNote struct {
 	Type        string `json:"agentType"`
 	Description string `json:"description"`
@@ -31,7 +31,7 @@ type agentNote struct {
 	Finished    bool   `json:"finished"`
 }
 
-// maxAgents bounds how many sub-agents of a session are listed.
+// maxAgents bounds how many subagents of a session are listed.
 const maxAgents = 10_000
 
 // take takes over what the note says.
@@ -40,7 +40,7 @@ func (a *SubagentInfo) take(note *agentNote) {
 	a.Parent, a.Finished = note.Parent, note.Finished
 }
 
-// subagentSource is where the transcripts of a session's sub-agents are.
+// subagentSource is where the transcripts of a session's subagents are.
 type subagentSource interface {
 	subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error)
 	subagent(ctx context.Context, t *Transcript, a SubagentInfo) (*Transcript, error)
@@ -64,16 +64,16 @@ func (t *Transcript) Subagent(ctx context.Context, id string) (*Transcript, erro
 		}
 		own, err := t.subs.subagent(ctx, t, a)
 		if err != nil {
-			return nil, fmt.Errorf("claude: history: session %s: sub-agent %s: %w", t.ID, id, err)
+			return nil, fmt.Errorf("claude: history: session %s: subagent %s: %w", t.ID, id, err)
 		}
 		own.ID, own.subs, own.parent, own.agent = t.ID, t.subs, a.ToolUseID, true
 		own.entries = own.index.Thread()
 		return own, nil
 	}
-	return nil, fmt.Errorf("claude: history: session %s: sub-agent %q %w", t.ID, id, ErrNotFound)
+	return nil, fmt.Errorf("claude: history: session %s: subagent %q %w", t.ID, id, ErrNotFound)
 }
 
-// diskSubagents are the sub-agents of a session on disk.
+// diskSubagents are the subagents of a session on disk.
 type diskSubagents struct {
 	history *History
 	place   place

@@ -80,8 +80,8 @@
 //	hook.PreToolUse("Bash", check).WithTimeout(5 * time.Second).FailClosed()
 //	hook.PreToolUse("Bash", count).FailOpen()
 //
-// A session refuses to start such a hook with a CLI that could not keep the
-// promise. [FailClosed] describes what blocking does for each event.
+// A session refuses a hook that fails closed if its CLI is too old to block.
+// [FailClosed] describes what blocking does for each event.
 //
 // # Guards
 //

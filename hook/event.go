@@ -218,7 +218,7 @@ var table = [...]EventInfo{
 	{
 		Event: EventPreCompact, Input: reflect.TypeFor[PreCompactInput](), Output: reflect.TypeFor[GateOutput](),
 		Subject: "trigger", Effect: "block",
-		Closed: "there is no compaction", refuse: block, Since: "1.0.85",
+		Closed: "the conversation is not compacted", refuse: block, Since: "1.0.85",
 	},
 	{
 		Event: EventPostCompact, Input: reflect.TypeFor[PostCompactInput](),

@@ -37,7 +37,7 @@ const (
 	//	TeammateIdle         the teammate stays at work
 	//	TaskCreated          the task is not created
 	//	TaskCompleted        the task stays open
-	//	PreCompact           there is no compaction
+	//	PreCompact           the conversation is not compacted
 	//	PreModelSwitch       the model stays
 	//	ConfigChange         the old settings stay
 	//

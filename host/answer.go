@@ -210,7 +210,7 @@ func (a *Answer) prompts() []string {
 // event sends a piece of the answer, after its beginning.
 func (a *Answer) event(e *message.StreamEvent) {
 	if !a.t.s.opts.PartialMessages || a.t.sub != nil {
-		return // a sub-agent is not streamed
+		return // a subagent is not streamed
 	}
 	if !a.begun {
 		a.begun = true

@@ -47,8 +47,8 @@
 // Requests that no longer matter (a timeout, an interrupt, another answer came
 // first) are withdrawn with control_cancel_request.
 //
-// A line that is not JSON, or a user message in another voice, ends the
-// session with an error, as it ends the CLI. Unknown frames are ignored. User
+// A line that is not JSON, or a user message with another role, ends the
+// session with an error, as it does in the CLI. Unknown frames are ignored. User
 // messages are accepted in the nested form and in the flat form of older
 // clients.
 package host

@@ -92,7 +92,7 @@ func (s *session) use(tokens message.Usage, costUSD float64) {
 	s.usage[s.model] = u
 }
 
-// spend adds what a sub-agent uses: to the session, not to a turn.
+// spend adds what a subagent uses: to the session, not to a turn.
 func (s *session) spend(tokens message.Usage, costUSD float64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -61,9 +61,9 @@ type session struct {
 	tasks      []*subagent     // at work in the background
 	ending     int             // of those that were, not yet queued to be answered
 	stats      message.SubagentStats
-	denials    []message.PermissionDenial // of sub-agents, not yet in a result
+	denials    []message.PermissionDenial // of subagents, not yet in a result
 	inputEnded bool
-	forward    bool // the text of sub-agents
+	forward    bool // the text of subagents
 	turn       *Turn
 	finishing  <-chan struct{} // the last lines of the last turn are written
 	results    int
@@ -83,7 +83,7 @@ type queued struct {
 	announced chan struct{} // closed when the client was told that it waits
 }
 
-// isNotification reports whether nobody has sent it: it reports that a sub-agent
+// isNotification reports whether nobody has sent it: it reports that a subagent
 // has ended.
 func (q *queued) isNotification() bool { return q.ended != nil }
 

@@ -47,7 +47,7 @@ type agentInput struct {
 	Background  *bool  `json:"run_in_background"`
 }
 
-// errStopped is the cause of a sub-agent that the client stopped.
+// errStopped is the cause of a subagent that the client stopped.
 var errStopped = fmt.Errorf("%w: stopped by the client", ErrOver)
 
 // Subagent returns the subagent that this turn belongs to, or the zero value
@@ -111,7 +111,7 @@ func (t *Turn) newSubagent(callID string, input json.RawMessage) (*subagent, err
 	return sub, nil
 }
 
-// subturn is the turn in which a sub-agent works.
+// subturn is the turn in which a subagent works.
 func (t *Turn) subturn(ctx context.Context, sub *subagent) *Turn {
 	prompt := message.NewUser(message.Text(sub.input.Prompt))
 	own := newTurn(t.s, []*queued{{User: prompt}})
@@ -124,7 +124,7 @@ func (t *Turn) subturn(ctx context.Context, sub *subagent) *Turn {
 	return own
 }
 
-// never ends a sub-agent that does not begin.
+// never ends a subagent that does not begin.
 func (t *Turn) never(err error) {
 	defer close(t.sub.done)
 	t.s.failed(t.sub, err)
@@ -135,7 +135,7 @@ func (t *Turn) never(err error) {
 	}
 }
 
-// wait runs a sub-agent while the agent that started it waits.
+// wait runs a subagent while the agent that started it waits.
 func (t *Turn) wait(own *Turn, agent Agent) (ToolOutput, error) {
 	sub := own.sub
 	defer close(sub.done)
@@ -148,7 +148,7 @@ func (t *Turn) wait(own *Turn, agent Agent) (ToolOutput, error) {
 	return sub.report(own.lastText(), t.Model()), nil
 }
 
-// inBackground runs a sub-agent beside the turn that started it.
+// inBackground runs a subagent beside the turn that started it.
 func (t *Turn) inBackground(agent Agent) {
 	sub := t.sub
 	defer close(sub.done)
@@ -195,7 +195,7 @@ func (t *Turn) work(agent Agent) error {
 	}
 }
 
-// name names the sub-agent in a line of its conversation.
+// name names the subagent in a line of its conversation.
 func (sub *subagent) name(m message.Message) {
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -205,14 +205,14 @@ func (sub *subagent) name(m message.Message) {
 	}
 }
 
-// sign names the sub-agent in a line, and reports whether the client gets it.
+// sign names the subagent in a line, and reports whether the client gets it.
 func (sub *subagent) sign(m message.Message, forward bool) bool {
 	sub.name(m)
 	a, ok := m.(*message.Assistant)
 	return !ok || sub.background || forward || len(a.ToolUses()) > 0
 }
 
-// subagentLine sends a block of a sub-agent. Before or after a tool call the
+// subagentLine sends a block of a subagent. Before or after a tool call the
 // client is told what the agent does, as the CLI does it.
 func (t *Turn) subagentLine(m *message.Assistant, use *message.ToolUseBlock, u message.Usage) error {
 	if use == nil {
@@ -227,7 +227,7 @@ func (t *Turn) subagentLine(m *message.Assistant, use *message.ToolUseBlock, u m
 	return errors.Join(t.s.emit(progress), t.Emit(m))
 }
 
-// spend counts what an answer of the sub-agent has used: the input of each
+// spend counts what an answer of the subagent has used: the input of each
 // answer holds that of those before.
 func (sub *subagent) spend(u message.Usage) {
 	sub.mu.Lock()
@@ -243,7 +243,7 @@ func (t *Turn) lastText() string {
 	return t.text
 }
 
-// taskUsage is what the sub-agent has used so far.
+// taskUsage is what the subagent has used so far.
 func (sub *subagent) taskUsage() message.TaskUsage {
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -265,10 +265,10 @@ func (sub *subagent) started() *message.TaskStarted {
 	return m
 }
 
-// agentTask is the kind of a task that is a sub-agent.
+// agentTask is the kind of a task that is a subagent.
 const agentTask = "local_agent"
 
-// progress says that the sub-agent uses a tool.
+// progress says that the subagent uses a tool.
 func (sub *subagent) progress(use *message.ToolUseBlock) *message.TaskProgress {
 	sub.mu.Lock()
 	sub.tools++
@@ -319,7 +319,7 @@ func agentOutput(text string, result map[string]any) ToolOutput {
 	return out
 }
 
-// forwards reports whether the client wants the text of sub-agents.
+// forwards reports whether the client wants the text of subagents.
 func (s *session) forwards() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// What a sub-agent does to a file is said in words; of other calls nothing is
+// What a subagent does to a file is said in words; of other calls nothing is
 // made up.
 func TestDoing(t *testing.T) {
 	for _, tt := range []struct{ tool, input, want string }{

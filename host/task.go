@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// outcome is how the work of a sub-agent has ended.
+// outcome is how the work of a subagent has ended.
 type outcome struct {
 	status message.TaskStatus
 	text   string
@@ -27,7 +27,7 @@ func outcomeOf(err error, text string) outcome {
 	return outcome{message.TaskCompleted, text}
 }
 
-// spawned counts a sub-agent, and lists it if it works in the background.
+// spawned counts a subagent, and lists it if it works in the background.
 func (s *session) spawned(sub *subagent) {
 	s.mu.Lock()
 	st := &s.stats
@@ -90,7 +90,7 @@ type hookTask struct {
 	AgentType   string `json:"agent_type"`
 }
 
-// completed reports that a sub-agent is done.
+// completed reports that a subagent is done.
 func (s *session) completed(sub *subagent, text string) {
 	s.count(func(st *message.SubagentStats) { st.Completed++ })
 	s.tell(sub, message.TaskPatch{Status: message.TaskCompleted}, &message.TaskNotification{
@@ -98,7 +98,7 @@ func (s *session) completed(sub *subagent, text string) {
 	})
 }
 
-// failed reports that a sub-agent could not do its work.
+// failed reports that a subagent could not do its work.
 func (s *session) failed(sub *subagent, err error) {
 	s.count(func(st *message.SubagentStats) { st.Failed++ })
 	s.tell(sub, message.TaskPatch{Status: message.TaskFailed, Error: err.Error()}, &message.TaskNotification{
@@ -106,7 +106,7 @@ func (s *session) failed(sub *subagent, err error) {
 	})
 }
 
-// killed reports that a sub-agent was stopped, and returns why.
+// killed reports that a subagent was stopped, and returns why.
 func (s *session) killed(t *Turn) error {
 	cause := context.Cause(t.ctx)
 	if s.ctx.Err() != nil {
@@ -133,7 +133,7 @@ func (s *session) tell(sub *subagent, patch message.TaskPatch, m *message.TaskNo
 	_ = s.emit(m)
 }
 
-// endTask takes a sub-agent off the list of what works in the background.
+// endTask takes a subagent off the list of what works in the background.
 func (s *session) endTask(sub *subagent) {
 	s.mu.Lock()
 	s.tasks = slices.DeleteFunc(s.tasks, func(other *subagent) bool { return other == sub })
@@ -143,7 +143,7 @@ func (s *session) endTask(sub *subagent) {
 	_ = s.emit(list)
 }
 
-// notify queues the turn that answers the end of a sub-agent.
+// notify queues the turn that answers the end of a subagent.
 func (s *session) notify(sub *subagent, o outcome) {
 	text := "<task-notification>\n<task-id>" + sub.ID + "</task-id>\n<tool-use-id>" + sub.ToolUseID + "</tool-use-id>\n" +
 		"<status>" + string(o.status) + "</status>\n<summary>Agent \"" + sub.Description + "\": " + string(o.status) + "</summary>\n" +
@@ -231,7 +231,7 @@ func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
 	return struct{}{}, nil
 }
 
-// acknowledge gives the end of a sub-agent a turn of its own that says nothing:
+// acknowledge gives the end of a subagent a turn of its own that says nothing:
 // another one, which ended after it, is answered in the turn that follows, and
 // there the agent hears of both.
 func (s *session) acknowledge(q *queued) {

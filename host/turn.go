@@ -105,7 +105,7 @@ func (t *Turn) SessionID() string { return t.s.sessionID() }
 // none is wanted; see [Turn.SetStructuredOutput].
 func (t *Turn) JSONSchema() json.RawMessage {
 	if t.sub != nil {
-		return nil // the answer is not a sub-agent's to give
+		return nil // the answer is not a subagent's to give
 	}
 	t.s.mu.Lock()
 	defer t.s.mu.Unlock()

@@ -23,24 +23,23 @@
 //	control set_model                 an operation such as Session.SetModel
 //
 // A turn is a child of the span in the context of Run, Send, Ask or Query, and
-// has a link to start_session. If there is no such span, the turn is a child of
+// has a link to start_session. Without such a span, the turn is a child of
 // start_session. Your hooks, permission callbacks and tools run with a context
 // that has their span, so that your own spans are its children.
 //
 // A call to the API that the CLI repeats is an event of the turn, api_retry.
-// What went wrong is in error.type. Every span has ended when Close, Ask or
-// Query returns, however the session ended.
+// The attribute error.type says what went wrong. Every span has ended when
+// Close, Ask or Query returns, however the session ended.
 //
 // # The CLI's own spans
 //
 // The CLI can export spans, metrics and logs itself. [Config].CLI turns that on.
-// It knows the span start_session as the parent of all that it does, for as long
-// as it runs: its claude_code.interaction is a child of start_session. Its turns
-// and ours have gen_ai.conversation.id in common, and its tool calls and ours
-// gen_ai.tool.call.id.
+// For as long as it runs, start_session is the parent of everything it does: its
+// claude_code.interaction is a child of start_session. Its turns and ours share
+// gen_ai.conversation.id, and its tool calls and ours gen_ai.tool.call.id.
 //
 // # Names
 //
 // Attributes and metrics follow the semantic conventions for generative AI,
-// version 1.41.0. What they have no name for begins with "claude.".
+// version 1.41.0. Names that they lack begin with "claude.".
 package otelclaude

@@ -48,7 +48,7 @@ func (s *Server) Add(tools ...*Tool) error {
 			return err
 		}
 		if s.tools[t.Name()] != nil || names[t.Name()] {
-			return fmt.Errorf("tool %q: there is another one of this name", t.Name())
+			return fmt.Errorf("tool %q: another tool has this name", t.Name())
 		}
 		names[t.Name()] = true
 	}

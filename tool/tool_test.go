@@ -265,10 +265,10 @@ func TestUnusableTools(t *testing.T) {
 	f := func(context.Context, struct{}) (string, error) { return "", nil }
 	var none func(context.Context, struct{}) (string, error)
 	for want, server := range map[string]*tool.Server{
-		`tool "a b": a name has`:   tool.NewServer(tool.New("a b", "", f)),
-		"is nil":                   tool.NewServer(nil),
-		"the function is nil":      tool.NewServer(tool.New("a", "", none)),
-		"another one of this name": tool.NewServer(tool.New("a", "", f), tool.New("a", "", f)),
+		`tool "a b": a name has`:     tool.NewServer(tool.New("a b", "", f)),
+		"is nil":                     tool.NewServer(nil),
+		"the function is nil":        tool.NewServer(tool.New("a", "", none)),
+		"another tool has this name": tool.NewServer(tool.New("a", "", f), tool.New("a", "", f)),
 		`tool "n": int is not a JSON object: use a struct or a map`: tool.NewServer(tool.New("n", "", func(context.Context, int) (string, error) { return "", nil })),
 		`field C: chan int cannot be JSON`:                          tool.NewServer(tool.New("c", "", func(context.Context, struct{ C chan int }) (string, error) { return "", nil })),
 	} {

@@ -14,7 +14,7 @@ import (
 var sessionLine = regexp.MustCompile(`resume with: claudectl run --resume ([0-9a-f-]{36})`)
 
 // TestRealSessions lists, shows and resumes sessions that the real CLI has written:
-// a plain one, one with a sub-agent that gets a title, and a fork.
+// a plain one, one with a subagent that gets a title, and a fork.
 func TestRealSessions(t *testing.T) {
 	cli := realcli.Need(t, realcli.Version)
 	model := claudetest.NewModel()
@@ -69,7 +69,7 @@ func TestRealSessions(t *testing.T) {
 	for id, wants := range map[string][]string{
 		plain: {"Count the bolts.\n" + plain, "you\n  Count the bolts.", "claude\n  Seven bolts."},
 		fork:  {"Another count\n" + fork, "you\n  Count the bolts.", "claude\n  Seven bolts.", "you\n  Count again.", "claude\n  Eight bolts."},
-		agent: {"A long look\n" + agent, "tool\n  Agent {", "result\n", "I looked.", "claude\n  It was looked at.", "Sub-agents\n", "general-purpose: look around"},
+		agent: {"A long look\n" + agent, "tool\n  Agent {", "result\n", "I looked.", "claude\n  It was looked at.", "Subagents\n", "general-purpose: look around"},
 	} {
 		shown := invoke("sessions", "show", id).stdout
 		t.Logf("claudectl sessions show %s\n%s", id, shown)

@@ -43,7 +43,7 @@ type runCommand struct {
 	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory, or of the project in the store."`
 	Fork     bool   `help:"Continue in a copy; the original session is unchanged."`
 
-	Store   string `placeholder:"DIR" complete:"dir" help:"Also keep the session in this directory, as of store.Files, and continue from there."`
+	Store   string `placeholder:"DIR" complete:"dir" help:"Also keep the session in this directory, in the format of store.Files, and continue from there."`
 	Project string `default:"default" placeholder:"NAME" help:"The project in the store: a tenant, a repository, an environment."`
 
 	Stream bool `default:"true" negatable:"" help:"Show text as it is written. Needs CLI 1.0.128 or newer."`
@@ -199,7 +199,7 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 	if r.Store != "" {
 		opts.Store = &claude.StoreOptions{Store: store.Files(r.Store), Project: r.Project}
 	} else if r.Project != "" && r.Project != defaultProject { // empty: "sessions resume"
-		return nil, &failure{exitUsage, errors.New("--project is about a store: --store must be given as well")}
+		return nil, &failure{exitUsage, errors.New("--project needs --store")}
 	}
 	if r.Otel != "" {
 		exporter := telemetry.Exporter{Endpoint: r.Otel}
@@ -227,9 +227,9 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 // refuse denies what would be asked where nobody can be.
 func (r *runCommand) refuse(c *console, s *screen) permission.Func {
 	return func(_ context.Context, req *permission.Request) (permission.Decision, error) {
-		why := "there is no terminal to ask at; --allow " + req.ToolName + " would allow it"
+		why := "no terminal to ask on; --allow " + req.ToolName + " would allow it"
 		if req.RequiresUserInteraction {
-			why = "there is no terminal to ask at"
+			why = "no terminal to ask on"
 		}
 		r.complain(c, s, "denied: "+req.ToolName+": "+why) // the result lists it too
 		return permission.Deny("nobody can be asked for permission here"), nil
@@ -239,7 +239,7 @@ func (r *runCommand) refuse(c *console, s *screen) permission.Func {
 // decline is refuse for the questions of MCP servers.
 func (r *runCommand) decline(c *console, s *screen) control.ElicitationFunc {
 	return func(_ context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
-		r.complain(c, s, "declined: the MCP server "+e.ServerName+" asks something, and there is no terminal to ask at")
+		r.complain(c, s, "declined: the MCP server "+e.ServerName+" asks something, and no terminal to ask on")
 		return control.Decline(), nil
 	}
 }

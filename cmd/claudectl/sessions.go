@@ -60,7 +60,7 @@ func (c *console) configDir() (string, error) {
 			home = c.variable("USERPROFILE")
 		}
 		if home == "" {
-			return "", &failure{exitInput, errors.New("there is no home directory: set HOME or CLAUDE_CONFIG_DIR")}
+			return "", &failure{exitInput, errors.New("no home directory: set HOME or CLAUDE_CONFIG_DIR")}
 		}
 		dir = filepath.Join(home, ".claude")
 	}
@@ -251,7 +251,7 @@ func (r *sessionsDelete) Run(c *console) error {
 // confirm asks whether to delete. Where nobody can be asked the answer is no.
 func (r *sessionsDelete) confirm(c *console, h *history.History, id string) error {
 	if !terminal.Is(c.stdin) || c.json {
-		return &failure{exitUsage, errors.New("nobody can be asked whether to delete it: --yes deletes without a question")}
+		return &failure{exitUsage, errors.New("cannot ask whether to delete it here: --yes deletes without asking")}
 	}
 	info, err := h.Info(c.ctx, id)
 	if err != nil {

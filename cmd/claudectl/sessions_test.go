@@ -142,7 +142,7 @@ func TestSessionsThatAreNotThere(t *testing.T) {
 		{"show ../x", exitInput, "no session has an id"},
 		{"show x", exitUsage, "is not a session id"},
 		{"fork 1000 --up-to gone", exitInput, "message gone"},
-		{"show 1000 --agent none", exitInput, "sub-agent"},
+		{"show 1000 --agent none", exitInput, "subagent"},
 		{"rename 1000 --", exitUsage, ""},
 		{"resume", exitUsage, "name it"},
 	} {

@@ -18,7 +18,7 @@ import (
 // sessionsShow is "claudectl sessions show".
 type sessionsShow struct {
 	ID     string `arg:"" complete:"session" help:"The session, by its id or the beginning of it."`
-	Agent  string `placeholder:"ID" help:"Show what a sub-agent was told and said."`
+	Agent  string `placeholder:"ID" help:"Show what a subagent was told and said."`
 	System bool   `help:"Also show system lines, such as the boundary of a compaction."`
 	HTML   string `name:"html" placeholder:"FILE" complete:"file" help:"Write one page for a browser to FILE, or - for standard output."`
 }
@@ -114,7 +114,7 @@ func (r *sessionsShow) text(ctx context.Context, c *console, h *history.History,
 	}
 	for i, a := range agents {
 		if i == 0 {
-			c.printf("\nSub-agents\n")
+			c.printf("\nSubagents\n")
 		}
 		c.printf("  %s  %s: %s\n", c.line(a.ID), c.line(a.Type), c.line(a.Description))
 	}
@@ -219,14 +219,14 @@ func (r *sessionsResume) Run(c *console) error {
 // choose lets a person pick a session.
 func (r *sessionsResume) choose(c *console, h *history.History) (string, error) {
 	if !terminal.Is(c.stdin) || c.json {
-		return "", &failure{exitUsage, errors.New("nobody can be asked which session: name it")}
+		return "", &failure{exitUsage, errors.New("cannot ask which session here: name it")}
 	}
 	found, err := (&sessionsList{Limit: 20}).find(c, h)
 	if err != nil {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", &failure{exitInput, errors.New("there are no sessions")}
+		return "", &failure{exitInput, errors.New("no sessions found")}
 	}
 	for i, s := range found {
 		fmt.Fprintf(c.stderr, "%3d  %-4s %s\n", i+1, age(time.Since(s.Modified)), clip(c.line(s.Title), 60))
@@ -236,7 +236,7 @@ func (r *sessionsResume) choose(c *console, h *history.History) (string, error) 
 		fmt.Fprintf(c.stderr, "Which one? ")
 		text, err := keys.line(c.ctx)
 		if err != nil || text == "" {
-			return "", &failure{exitInterrupted, errors.New("none was chosen")}
+			return "", &failure{exitInterrupted, errors.New("no session was chosen")}
 		}
 		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(found) {
 			return found[n-1].ID, nil

@@ -21,12 +21,12 @@ func main() {
 // silent has no opinion about an event of any kind.
 func silent(context.Context, json.RawMessage, string) (json.RawMessage, error) { return nil, nil }
 
-// every has a hook for each event. The empty matcher fits all.
+// every returns a hook for each event. The empty matcher matches everything.
 func every() (hooks []hook.Hook) {
 	for _, info := range hook.Events() {
 		switch info.Event {
 		case hook.EventWorktreeCreate, hook.EventWorktreeRemove:
-			// The CLI leaves its work to these two: have them only if you do it.
+			// The CLI leaves the work to these two: add them only if you do it.
 		default:
 			hooks = append(hooks, hook.Raw(info.Event, "", silent))
 		}
@@ -35,7 +35,7 @@ func every() (hooks []hook.Hook) {
 }
 
 // traced wraps a hook, whatever its event, as a middleware wraps a handler.
-// Hooks run at the same time, and a logger may be used so.
+// Hooks run concurrently; a logger may be used concurrently.
 func traced(out *log.Logger, h hook.Hook) hook.Hook {
 	next := h.Func
 	h.Func = func(ctx context.Context, raw json.RawMessage, toolUseID string) (hook.Output, error) {

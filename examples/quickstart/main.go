@@ -17,8 +17,8 @@ func main() {
 	}
 }
 
-// run prints the answer and what it cost. The transport is that of a test; nil
-// starts the CLI of this machine, as in most examples.
+// run prints the answer and what it cost. A test passes a transport; nil starts
+// the CLI on this machine, as in most examples.
 func run(ctx context.Context, w io.Writer, cli claude.Transport) error {
 	res, err := claude.Ask(ctx, "What is 2+2?", &claude.Options{Transport: cli})
 	if err != nil {

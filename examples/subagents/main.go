@@ -43,7 +43,7 @@ func run(ctx context.Context, w io.Writer, cli claude.Transport) error {
 	opts := &claude.Options{
 		Agents:              agents(),
 		AllowedTools:        []string{"Agent", "Read", "Grep", "Glob", "Bash(go test:*)"},
-		ForwardSubagentText: true, // otherwise only tool calls of subagents are told
+		ForwardSubagentText: true, // otherwise you see only the tool calls of subagents
 		Transport:           cli,
 	}
 	var work message.Progress

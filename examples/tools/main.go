@@ -26,8 +26,8 @@ type Shop struct {
 	stock map[string]int
 }
 
-// Order has the arguments of a tool: the model sees names, types and tags, and
-// what does not fit them never gets here.
+// Order has the arguments of a tool. The model sees names, types and tags;
+// arguments that do not fit never get here.
 type Order struct {
 	Fruit  string `json:"fruit" enum:"apple,pear"`
 	Amount int    `json:"amount" jsonschema:"how many pieces"`
@@ -38,8 +38,7 @@ type Receipt struct {
 	Left int `json:"left"`
 }
 
-// Sell is a tool. An error is an answer as well: the model reads it and
-// continues.
+// Sell is a tool. An error is also an answer: the model reads it and continues.
 func (s *Shop) Sell(_ context.Context, in Order) (Receipt, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

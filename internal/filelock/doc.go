@@ -1,4 +1,4 @@
 // Package filelock locks files against other processes and against other
-// goroutines of this one. A lock ends with its file's handle, so that of a
-// process that died is free at once.
+// goroutines of this one. A lock ends with its file handle, so a process that
+// dies frees its locks at once.
 package filelock

@@ -1,6 +1,6 @@
-// Package inbox lies between the reader and the program's loop: a
-// queue of frames in the order of the wire, bounded by bytes, that knows which
-// turn each frame belongs to and which prompt each result ends.
+// Package inbox sits between the reader and the program's loop. It is a queue of
+// frames in the order of the wire, bounded by bytes, that knows which turn each
+// frame belongs to and which prompt each result ends.
 //
 // # Turns are not sends
 //

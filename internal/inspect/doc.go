@@ -4,10 +4,10 @@
 //
 // # Reading
 //
-// [Read] takes the format of claudetest.Record: one JSON object a line, with
+// [Read] takes the format of claudetest.Record: one JSON object per line, with
 // direction, time and message. It is tolerant, because recordings break where
 // sessions do. A line that cannot be read stays in the timeline at its place,
-// with its number and the reason; only a file in which no line is one of a
+// with its number and the reason; only a file without a single line of a
 // recording is an error. Lines without an envelope, as the CLI itself writes
 // them, are taken as its output.
 //
@@ -15,7 +15,7 @@
 //
 // A [Report] has three views of the same lines. [Report.Frames] are the lines in
 // order. [Report.Exchanges] pair requests with their replies, in both directions.
-// [Report.Turns] tell the conversation: prompts, what the model said, tool calls
+// [Report.Turns] show the conversation: prompts, what the model said, tool calls
 // with the questions that were asked about them, results, cost. Problems and
 // names that the typed decoders do not know are listed apart.
 //

@@ -14,7 +14,7 @@
 // although the store reported an error is not stored twice. From the first
 // failure until the queue is empty again, everything in it is also in a journal
 // on disk: the program may be killed before the store is back. Only the batch that
-// is tried stays in memory; the others are read back when it is their turn.
+// is being tried stays in memory; the others are read back when it is their turn.
 //
 // # Barriers
 //
@@ -27,5 +27,5 @@
 //
 // Unless the caller has a lease, and passes its fence, the mirror acquires one
 // for each session that it stores, under the id of the session, and renews it.
-// When a lease is lost or the session was deleted, nothing is stored any more.
+// When a lease is lost or the session was deleted, the mirror stores nothing more.
 package mirror

@@ -1,5 +1,5 @@
 // Package peer correlates control requests in both directions over one stream
-// of lines. It knows no side: the SDK drives one, package host the other.
+// of lines. It serves both sides: the SDK is one, package host the other.
 //
 // # Who runs what
 //
@@ -11,16 +11,16 @@
 //
 // Each incoming request is handled in a goroutine that does nothing else, with
 // a context that ends when the request is cancelled by the other side or the
-// peer closes. It is answered at most once, by the first of: the handler, a
-// timer of the handler's, a cancel (which forbids any answer), or the close.
+// peer closes. It is answered at most once, by the first of: the handler, the
+// handler's timer, a cancel (which forbids any answer), or the close.
 //
 // Callers of [Peer.Call] write from their own goroutine and wait for the
 // reply, their context or the close.
 //
 // # One state
 //
-// All that changes lives in one struct behind one mutex, touched only inside
-// short critical sections that call nothing foreign and never write.
+// Everything that changes is in one struct behind one mutex. It is touched only
+// in short critical sections, which call no other code and never write.
 //
 // # Order
 //

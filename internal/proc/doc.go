@@ -27,8 +27,8 @@
 //
 // The three pipes belong to this package. Exit and end of output are separate
 // events: bytes that were written before the exit can be read after it, however
-// late. Somebody who is not found after the exit may hold the pipes open; they
-// are drained for [Command.Drain] at most and then end.
+// late. A descendant that was not found after the exit may hold the pipes open;
+// they are drained for at most [Command.Drain] and then closed.
 //
 // Standard error is always read, whether anybody wants it or not: a full pipe
 // would stop the child. Its end is kept for error reports, without secrets.
@@ -48,8 +48,8 @@
 // Whichever way the child ends, by Stop or by itself, what it leaves behind is
 // ended after it: what is in its group, and what is found by a random mark that
 // every descendant inherits in its environment (Linux only). It gets SIGTERM,
-// and SIGKILL after [Command.Drain]. Only then is the child collected, so that
-// its number cannot belong to anybody else meanwhile.
+// and SIGKILL after [Command.Drain]. Only then is the child reaped, so that its
+// process id cannot be reused in the meantime.
 //
 // Every child is reaped, even when nobody calls [Process.Wait].
 //

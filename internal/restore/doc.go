@@ -6,10 +6,10 @@
 //
 // The transcript is written byte for byte, since the model's prompt cache
 // depends on every byte, with those of the session's subagents beside it, where
-// the CLI looks for them. From the user's own configuration directory come the
-// few files without which the CLI would be another one: its state, the settings,
-// and the credentials without the refresh token. A token can be refreshed once; a
-// copy that did so would sign out the user.
+// the CLI looks for them. The user's own configuration directory contributes the
+// few files that make the CLI behave as usual: its state, the settings, and the
+// credentials without the refresh token. A token can be refreshed once; a copy
+// that did so would sign out the user.
 //
 // # Copies
 //
@@ -19,9 +19,8 @@
 //
 // # Trust
 //
-// A store may be damaged, or be written by others. Nothing is written outside of
-// the directory, whatever names the store gives, and an entry that is not one
-// line of JSON, or that follows its own successor, is an error. A session is
-// resumed whole or not at all: what is missing in the middle would not be noticed
-// later.
+// A store may be damaged, or written by others. Nothing is written outside the
+// directory, whatever names the store gives, and an entry that is not one line of
+// JSON, or that follows its own successor, is an error. A session is resumed
+// whole or not at all: later, nobody would notice what is missing in the middle.
 package restore

@@ -1,5 +1,5 @@
-// Package schema is the one JSON Schema seam: it makes schemas from Go types
-// and checks values against them, for typed tools and typed answers.
+// Package schema makes JSON Schemas from Go types and checks values against
+// them, for typed tools and typed answers. No other package deals with schemas.
 //
 // # From types to schemas
 //
@@ -8,14 +8,14 @@
 //
 //   - A struct is an object of its fields, in their order, and nothing else.
 //     A field is optional if it is a pointer or has omitempty or omitzero; a
-//     pointer may be null. Embedded structs give their fields as in
+//     pointer may be null. Embedded structs contribute their fields, as in
 //     encoding/json.
 //   - []byte is text in base64, json.RawMessage and any are anything,
 //     time.Time is text in the form of RFC 3339, types that decode from text are
 //     text.
 //   - A type that decodes itself is anything, because nobody can look into its
-//     code. It may say more by a method JSONSchema() json.RawMessage; what that
-//     defines is moved to the definitions of the whole.
+//     code. It may say more with a method JSONSchema() json.RawMessage, whose
+//     definitions move to those of the whole schema.
 //   - The tag jsonschema:"…" describes a field, the tag enum:"a,b,c" lists the
 //     values it may have.
 //   - A type that contains itself is defined once and referred to.
@@ -27,5 +27,5 @@
 // # The dialect
 //
 // Schemas have no $schema and use only what draft-07 and 2020-12 have in
-// common: the CLI reads the former, MCP means the latter.
+// common: the CLI reads the former, MCP uses the latter.
 package schema

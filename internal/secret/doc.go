@@ -1,10 +1,9 @@
 // Package secret knows what must not be shown: keys, tokens and passwords.
 //
 // A [Set] holds secrets that somebody named, among them the values of
-// environment variables whose names say so ([IsSecretName]). Besides,
-// some secrets are known by their form: API keys, bearer tokens, private keys,
-// and what follows NAME= where NAME says so. Wherever one is found, [Mask]
-// replaces it.
+// environment variables whose names say so ([IsSecretName]). Other secrets are
+// recognized by their form: API keys, bearer tokens, private keys, and what
+// follows NAME= where NAME says so. [Mask] replaces each of them.
 //
 // There are six ways to look for them, because texts differ:
 //
@@ -12,11 +11,11 @@
 //   - [Set.HideWords] takes text that a person has to judge, and hides nothing
 //     that could be more than a key.
 //   - [Set.JSON] takes JSON, looks at what its texts say and not at how they are
-//     escaped, and knows members by their names: the password in
-//     {"password":"..."} has no form. Names of members and numbers are looked
-//     at as well.
-//   - [Set.Head] and [Set.HeadJSON] take what is to be cut, and leave no part of
-//     a secret in front of the cut.
+//     escaped, and goes by the names of members: the password in
+//     {"password":"..."} has no form. It also looks at the names themselves and
+//     at numbers.
+//   - [Set.Head] and [Set.HeadJSON] take a text that will be cut, and leave no
+//     part of a secret before the cut.
 //   - A [Stream] takes text that comes in pieces, and holds back what may be the
 //     beginning of a secret.
 //   - [Set.Tail] takes text that may be cut at its ends, as the end of a log is,

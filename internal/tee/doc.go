@@ -1,5 +1,5 @@
-// Package tee stands between an SDK and the CLI, passes everything on and writes
-// it down.
+// Package tee sits between an SDK and the CLI, passes everything on and records
+// it.
 //
 // # Nothing changes
 //
@@ -12,15 +12,15 @@
 //
 // What differs from a CLI without a tee: it leads a process group of its own,
 // and gets SIGTERM if the tee is killed (Linux). Helpers of the CLI that hold its
-// pipes open after its exit are waited for two seconds, not for ever.
+// pipes open after its exit are waited for two seconds, not forever.
 //
 // # The recording
 //
-// The format is that of claudetest.Record: one JSON object a line, written with
-// one call, so that a recording that stops is whole up to its last line. What
-// comes besides is about the process: {"stderr":"a line"}, {"exit_code":1},
+// The format is that of claudetest.Record: one JSON object per line, written with
+// one call, so that a recording that stops is whole up to its last line. Other
+// lines are about the process: {"stderr":"a line"}, {"exit_code":1},
 // {"exit_code":137,"signal":"killed"} and {"lost_bytes":4096}.
 //
 // Up to 64 MiB wait for a slow disk; then bytes are left out and counted. After
-// the first failed write nothing more is written. Neither touches the session.
+// the first failed write nothing more is written. Neither affects the session.
 package tee

@@ -1,10 +1,10 @@
 // Package terminal makes text that others wrote safe to print, and knows whether
 // a stream is a terminal.
 //
-// What an agent says, what a tool returned and what a file is called is
-// chosen by somebody else. A terminal obeys control characters in it: they
-// move the cursor, rename the window, put text into the clipboard or hide the
-// half of a command that a person is asked to approve. [Clean] and [Line] show
+// Somebody else chooses what an agent says, what a tool returns and what a file
+// is called. A terminal obeys control characters in such text: they move the
+// cursor, rename the window, put text into the clipboard or hide half of the
+// command that a person is asked to approve. [Clean] and [Line] show
 // such characters instead of sending them; [JSON] escapes them.
 //
 // A program that colours its output adds its own sequences after cleaning,

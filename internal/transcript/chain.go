@@ -195,7 +195,7 @@ func (x *Index) Conversation() []*Entry {
 	return t.collect(t.beside(path))
 }
 
-// Thread returns the entries of a sub-agent's file: the path to its last message.
+// Thread returns the entries of a subagent's file: the path to its last message.
 func (x *Index) Thread() []*Entry {
 	for i := int32(x.count) - 1; i >= 0; i-- {
 		if k := x.entry(i).Kind; k == User || k == Assistant {

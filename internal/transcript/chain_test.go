@@ -99,7 +99,7 @@ func TestConversation(t *testing.T) {
 		{"attachments are part of the path", "user:a note:n<a said:b<n note:m<b", "a n b m"},
 		{"a note without a message is not an end", "user:a said:b<a note:n", "a b"},
 		{"old progress lines are on the path but not its end", "user:a prog:p<a said:b<p prog:q<b", "a p b"},
-		{"a sub-agent is not the end", "user:a said:b<a side:s<a", "a b"},
+		{"a subagent is not the end", "user:a said:b<a side:s<a", "a b"},
 		{"parallel calls", "user:a call:b<a!m+t1 call:c<b!m+t2 done:y<c+t2 done:x<b+t1 said:d<x", "a b c y x d"},
 		{"parallel calls, the path leads through the second", "user:a call:b<a!m+t1 call:c<b!m+t2 done:x<b+t1 done:y<c+t2 said:d<y", "a b c x y d"},
 		{"a parent that is not there", "said:b<gone user:c<b", "b c"},

@@ -19,7 +19,7 @@
 //
 // # Files are not trusted
 //
-// A file may be cut off, hold garbage, name a parent that leads in a circle, or
-// be made to be slow. Lines that cannot be read are counted and skipped, walks
-// end at what they have seen, and sizes are bounded.
+// A file may be cut off, hold garbage, name parents that form a circle, or be
+// built to be slow to read. Lines that cannot be read are counted and skipped,
+// walks end where they have been before, and sizes are bounded.
 package transcript

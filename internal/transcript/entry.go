@@ -48,7 +48,7 @@ type Entry struct {
 type flags uint8
 
 const (
-	sidechain flags = 1 << iota // of a sub-agent
+	sidechain flags = 1 << iota // of a subagent
 	team                        // of a teammate
 	meta                        // for the model only
 	summary                     // made by a compaction
@@ -65,7 +65,7 @@ func (f *flags) set(flag flags, on bool) {
 
 func (e *Entry) has(f flags) bool { return e.flags&f != 0 }
 
-// Sidechain reports whether the entry is a sub-agent's.
+// Sidechain reports whether the entry is a subagent's.
 func (e *Entry) Sidechain() bool { return e.has(sidechain) }
 
 // Summary reports whether a compaction made the entry.

@@ -25,7 +25,7 @@ func TestFold(t *testing.T) {
 		"continued and taken up":    {user("a"), `{"type":"continued-in","continuedInSessionId":"x"}`, user("b")},
 		"a command":                 {user("<command-name>/init</command-name>"), `{"type":"summary","summary":"old"}`},
 		"a picture":                 {strings.Replace(user("x"), `"content":"x"`, `"content":[{"type":"image"}]`, 1)},
-		"a sub-agent":               {strings.Replace(user("x"), `"isSidechain":false`, `"isSidechain":true`, 1)},
+		"a subagent":                {strings.Replace(user("x"), `"isSidechain":false`, `"isSidechain":true`, 1)},
 		"for the model only":        {strings.Replace(user("x"), `"isSidechain":false`, `"isMeta":true`, 1), user("said")},
 		"garbage":                   {`{"type":"us`, "hello", user("a"), `[1]`, `{"type":"tag","tag":"x"`},
 	}

@@ -271,7 +271,7 @@ func Archived(session string, on bool, now time.Time) []byte {
 	return noteLine(archivedKind, "archivedAt", at, session)
 }
 
-// IsAgentNote reports whether a line says what a sub-agent is. On disk that is a
+// IsAgentNote reports whether a line says what a subagent is. On disk that is a
 // file beside its transcript.
 func IsAgentNote(line []byte) bool { return note(line) == "agent_metadata" }
 

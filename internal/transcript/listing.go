@@ -29,7 +29,7 @@ type Listing struct {
 	Created     time.Time
 	ContinuedIn string  // the session that continues this one
 	Cost        float64 // in US dollars, as noted when a process ended
-	Sidechain   bool    // the file is a sub-agent's
+	Sidechain   bool    // the file is a subagent's
 }
 
 // List reads a listing from the first and the last bytes of a file, [Edge] of

@@ -59,7 +59,7 @@ func TestList(t *testing.T) {
 		t.Errorf("a tag that was taken away: %q", l.Tag)
 	}
 	if l := List([]byte(`{"isSidechain":true,"type":"user"}`), nil, ""); !l.Sidechain {
-		t.Error("the file of a sub-agent is not known as one")
+		t.Error("the file of a subagent is not known as one")
 	}
 	// A first line that is longer than the edge still says where it was written.
 	if l := List([]byte(`{"cwd":"/w","gitBranch":"main","message":{"content":"`+strings.Repeat("x", 1000)), nil, ""); l.Dir != "/w" || l.Branch != "main" {

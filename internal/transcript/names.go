@@ -85,7 +85,7 @@ func device(name string) bool {
 	return len(name) == 4 && (name[:3] == "COM" || name[:3] == "LPT") && name[3] >= '0' && name[3] <= '9'
 }
 
-// ValidAgent reports whether an id can be that of a sub-agent.
+// ValidAgent reports whether an id can be that of a subagent.
 func ValidAgent(id string) bool {
 	if id == "" || len(id) > 128 {
 		return false

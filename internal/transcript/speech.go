@@ -27,7 +27,7 @@ func appendSpoken(out, member, value []byte) []byte {
 }
 
 // Speech writes the line of an entry as the CLI says it on its stream, so that
-// one decoder serves both. Parent is the call that a sub-agent works for, "" in
+// one decoder serves both. Parent is the call that a subagent works for, "" in
 // the main conversation. A line that is not the entry's is an error.
 func (x *Index) Speech(line []byte, e *Entry, parent string) ([]byte, error) {
 	m, err := jsonx.Walk(line)

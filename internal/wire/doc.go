@@ -16,8 +16,8 @@
 //
 // # Tolerance
 //
-// The CLI's own shape is what is written. What other peers were described to
-// write is read as well: a request wrapped in "message", a reply with its
+// Frames are written in the CLI's own shape. Other shapes that peers are known
+// to use are also read: a request wrapped in "message", a reply with its
 // request_id at the top level, a reply subtype that is neither "success" nor
 // "error" (a success). The order of members carries no meaning: "type" often
 // comes last. A frame whose envelope names are repeated or differ only in case

@@ -39,10 +39,10 @@
 // shell as a whole, or use the sandbox of the CLI, a container or another
 // user.
 //
-// This package knows what the CLI protects by name, as of one version. As
-// Options.CanUseTool, a policy also learns of it from the CLI, and leaves such
-// questions to the next function; in a hook it does not. A rule for the whole
-// shell allows everything a shell can do.
+// The CLI protects some files by name; this package has the list of one
+// version. As Options.CanUseTool, a policy also hears from the CLI what is
+// protected, and leaves such questions to the next function. In a hook it does
+// not. A rule for the whole shell allows everything a shell can do.
 //
 // [hook.Guard]: https://pkg.go.dev/github.com/claude-agent-go/claude/hook#Guard
 package policy

@@ -10,7 +10,7 @@ import (
 // promptMembers are the members of a tool's input that the CLI reads as it reads
 // a prompt. Unless the session takes prompts as they are, a file that stands
 // there after an @ comes before the model, and no gate is asked about it. In the
-// prompts of sub-agents, of workflows and for later the CLI 2.1.325 reads none.
+// prompts of subagents, of workflows and for later the CLI 2.1.325 reads none.
 func promptMembers(tool string) []string {
 	switch tool {
 	case "Skill":

@@ -71,7 +71,7 @@ func reaches() []reach {
 }
 
 // reachModel plays a model that tries all ways, some in each turn, and a
-// sub-agent that reads the secret.
+// subagent that reads the secret.
 func reachModel(uses [][]claudetest.ScriptedCall, secret string) *claudetest.Model {
 	var mu sync.Mutex
 	done := make([]bool, len(uses))

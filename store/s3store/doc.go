@@ -23,8 +23,8 @@
 // order, and none of them is half visible. When a transcript has many parts,
 // Append merges some; [Store.Compact] merges all. Old parts are removed
 // afterwards. A process that dies at the wrong moment leaves a part behind that
-// no head lists: it takes up space until the session is deleted, and nothing
-// else.
+// no head lists. It does no harm, but takes up space until the session is
+// deleted.
 //
 // # Time and leases
 //
@@ -35,5 +35,5 @@
 // objects that its owner may write: the first write to each session or record
 // under a lease takes two more requests. The next owner marks these objects
 // with its own token before Acquire returns; Release does the same. A write that
-// was under way then finds its object changed, and is refused.
+// is under way then finds its object changed and is refused.
 package s3store

@@ -237,7 +237,7 @@ func (s *Store) serverTime(ctx context.Context) (time.Time, error) {
 	}
 	now, ok := awsmiddleware.GetServerTime(out.ResultMetadata)
 	if !ok {
-		return time.Time{}, errors.New("the server does not tell its time")
+		return time.Time{}, errors.New("the server does not report its time")
 	}
 	return now, nil
 }

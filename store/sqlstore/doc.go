@@ -11,9 +11,9 @@
 //
 // Open creates the tables, whose names begin with "claude_", and updates those
 // of an older version. Entries are kept as bytes, never as JSON columns: a
-// database that sorts the members of an object costs the model's prompt cache.
-// What a list shows is kept beside each transcript, so a list reads an index
-// and no entries.
+// database that reorders the members of an object would invalidate the model's
+// prompt cache. What a list shows is kept beside each transcript, so listing
+// reads an index and no entries.
 //
 // # Clock and leases
 //

@@ -3,9 +3,9 @@
 //
 // [Open] starts one with an empty tab, and [Browser] loads pages in it, presses
 // keys, evaluates expressions, takes screenshots and lists what the browser
-// complains about. [Browser.Violations] asks axe-core what of a page people with
-// disabilities could not use; it is fetched by npm once, at a pinned version, and
-// put into the page past its Content-Security-Policy.
+// complains about. [Browser.Violations] asks axe-core what on a page people with
+// disabilities cannot use. axe-core is fetched by npm once, at a pinned version,
+// and put into the page past its Content-Security-Policy.
 //
 // Without a Chromium a test is skipped with a line that says how to enable it. In
 // CI (CI=true) that is a failure, so that nothing is skipped there.

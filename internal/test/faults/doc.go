@@ -7,8 +7,8 @@
 // ledger.txt has a line for each known fault, threat and failure: an id, the
 // fault in a few words, and the tests that show what happens then, or why it
 // cannot happen here. "go run ./internal/test/faults" writes docs/faults.md from it.
-// A test fails when a name in the ledger is not a test any more, and when the
-// page was not written again.
+// A test fails if a name in the ledger is not a test, or if the page is out of
+// date.
 //
 // # The families
 //

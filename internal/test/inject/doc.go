@@ -1,4 +1,4 @@
-// Command inject proves the tests: it puts small bugs into a copy of the module,
+// Command inject tests the tests: it puts small bugs into a copy of the module,
 // one at a time, and sees whether a test fails.
 //
 //	go run ./internal/test/inject          # prints the table
@@ -7,9 +7,9 @@
 // A bug is a file in the folder bugs: what is wrong in one sentence, where it is,
 // the tests to run, and the code before and after. The place is a declaration of
 // the tested package ("Peer.Close"), whatever file it is in, and in it the code
-// before, in which any blanks stand for any others. It must match exactly once,
-// so a bug whose place has changed is an error and not a bug that survives. The
-// same tests are run without a bug first: they must pass.
+// before, in which any run of blanks matches any other. It must match exactly
+// once, so a bug whose place has changed is an error and not a bug that survives.
+// The same tests first run without the bug, and must pass.
 //
 // It takes some minutes and is not part of go test; a test there checks that all
 // bugs still fit and that the page has them.

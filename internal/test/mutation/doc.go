@@ -3,7 +3,7 @@
 //
 //	go run ./internal/test/mutation                                # every target, a sample of its mutants
 //	go run ./internal/test/mutation -sample 0 internal/inbox       # one package, all mutants
-//	go run ./internal/test/mutation -own internal/inbox            # and none but its own tests, which is quick
+//	go run ./internal/test/mutation -own internal/inbox            # with its own tests only, which is quick
 //	go run ./internal/test/mutation -write hook                    # and write its part of docs/mutation.md
 //
 // A change is called a mutant: a condition that is always true or always false,
@@ -25,7 +25,7 @@
 // The test that caught a mutant in the last run, which a file in the user's cache
 // remembers, is tried before all others.
 //
-// The tests run in a PID namespace of their own, where the system has such: a
+// Where the system has PID namespaces, the tests run in one of their own: a
 // mutant of the code that ends processes cannot end those of others.
 //
 // # Survivors
