@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -112,7 +113,7 @@ func (b *builder) user(f *Frame, m *message.User) {
 		f.Kind = KindPrompt
 		b.open(f)
 		b.add(f, &Item{Kind: ItemPrompt, Text: m.Text()})
-		b.prompt = cmp.Or(b.prompt, short(m.Text()))
+		b.prompt = cmp.Or(b.prompt, show.Short(m.Text()))
 	case len(results) > 0:
 		f.Kind = KindTool
 		b.open(f)
@@ -125,18 +126,18 @@ func (b *builder) user(f *Frame, m *message.User) {
 			b.add(f, &Item{Kind: ItemNotice, Text: text, Agent: b.agent(m)})
 		}
 	}
-	f.Summary = short(m.Text())
+	f.Summary = show.Short(m.Text())
 	for _, r := range results {
 		t := b.tools[r.ToolUseID]
 		text := r.Content.Text()
 		if t == nil {
 			b.problem(f.Line, "result of the tool call "+r.ToolUseID+", which nobody made")
-			f.Summary = joined("result:", short(text))
+			f.Summary = joined("result:", show.Short(text))
 			continue
 		}
 		t.Done, t.IsError, t.Output = true, r.IsError, text
 		t.EndMS, t.EndLine = f.AtMS, f.Line
-		f.Summary = joined(t.Name+":", short(text))
+		f.Summary = joined(t.Name+":", show.Short(text))
 		b.ended[f.Line] = append(b.ended[f.Line], t)
 	}
 }
@@ -167,7 +168,7 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 			t := &Tool{ID: block.ID, Name: block.Name, Input: block.Input, StartMS: f.AtMS, Turn: b.turn.Number}
 			b.tools[block.ID] = t
 			it.Kind, it.Tool = ItemTool, t
-			said = append(said, joined("calls", block.Name, short(toolSubject(block.Input))))
+			said = append(said, joined("calls", block.Name, show.Short(show.Subject(block.Input))))
 		case *message.UnknownBlock:
 			it.Kind, it.Text = ItemNotice, "a block of the unknown type "+block.Type
 		default:
@@ -175,7 +176,7 @@ func (b *builder) assistant(f *Frame, m *message.Assistant) {
 		}
 		b.add(f, it)
 	}
-	f.Summary = short(strings.Join(said, " "))
+	f.Summary = show.Short(strings.Join(said, " "))
 	if m.Error != "" {
 		f.Error = string(m.Error)
 	}
@@ -206,9 +207,9 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	t.ToLine, t.ToMS = f.Line, f.AtMS
 	t.Model = b.clock.spans
 	f.Turn = t.Number
-	f.Summary = fmt.Sprintf("%s, %s, %s", Ending(t.Outcome), plural(m.NumTurns, "model call"), money(t.CostUSD))
+	f.Summary = fmt.Sprintf("%s, %s, %s", Ending(t.Outcome), show.Plural(m.NumTurns, "model call"), show.Money(t.CostUSD))
 	if t.Failed {
-		f.Error = cmp.Or(short(t.Answer), Ending(t.Outcome))
+		f.Error = cmp.Or(show.Short(t.Answer), Ending(t.Outcome))
 		if t.interrupted() {
 			f.Error = "interrupted"
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -222,7 +223,7 @@ func (x *Exchange) readHookAnswer(payload json.RawMessage) {
 	case said.Async:
 		x.Answer = "async"
 	case s.Context != "":
-		x.Answer, reason = "adds context", head(s.Context, 200)
+		x.Answer, reason = "adds context", show.Head(s.Context, 200)
 	default:
 		x.Answer = noOpinion
 	}

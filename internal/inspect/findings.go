@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // FindingKind is what a [Finding] is.
@@ -42,12 +44,12 @@ func (b *builder) find() {
 				continue
 			}
 			at := "i" + number(it.Line)
-			about := it.Tool.Name + " " + short(toolSubject(it.Tool.Input))
+			about := it.Tool.Name + " " + show.Short(show.Subject(it.Tool.Input))
 			switch it.Tool.State() {
 			case Denied:
-				add(FindingDenied, it.Tool.EndLine, at, about+":", short(cmp.Or(it.Tool.Message, it.Tool.Output)))
+				add(FindingDenied, it.Tool.EndLine, at, about+":", show.Short(cmp.Or(it.Tool.Message, it.Tool.Output)))
 			case ToolFailed:
-				add(FindingFailed, it.Tool.EndLine, at, about+":", short(it.Tool.Output))
+				add(FindingFailed, it.Tool.EndLine, at, about+":", show.Short(it.Tool.Output))
 			case Interrupted:
 				add(FindingInterrupted, it.Tool.EndLine, at, about)
 			}
@@ -56,12 +58,12 @@ func (b *builder) find() {
 		case t.interrupted():
 			add(FindingInterrupted, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number))
 		case t.Failed:
-			add(FindingFailed, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number)+":", Ending(t.Outcome)+",", short(t.Answer))
+			add(FindingFailed, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number)+":", Ending(t.Outcome)+",", show.Short(t.Answer))
 		}
 	}
 	for _, x := range b.rep.Exchanges {
 		if x.Outcome == Failed {
-			add(FindingFailed, x.AskedLine, "x"+number(x.AskedLine), joined(x.Subtype, x.About)+":", short(x.Answer))
+			add(FindingFailed, x.AskedLine, "x"+number(x.AskedLine), joined(x.Subtype, x.About)+":", show.Short(x.Answer))
 		}
 	}
 	for _, f := range b.retries {

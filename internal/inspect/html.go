@@ -12,6 +12,8 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
+
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // The parts of the page.
@@ -24,6 +26,9 @@ var pageCSS string
 
 //go:embed page/page.js
 var pageJS string
+
+// pageStyle is the style of the page, with what all pages share.
+func pageStyle() string { return show.Style + pageCSS }
 
 // Limits bound what a page shows. Whatever they leave out is counted on the
 // page. Zero stands for the default.
@@ -94,7 +99,7 @@ type unknownName struct {
 // WriteHTML writes the report as one page that needs nothing else: it loads
 // nothing, and its policy forbids that it could.
 func (r *Report) WriteHTML(w io.Writer, limits Limits) error {
-	t, err := template.New("page").Parse(pageHTML)
+	t, err := template.New("page").Parse(show.Templates + pageHTML)
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,7 @@ func policy() string {
 		sum := sha256.Sum256([]byte(text))
 		return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 	}
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + hash(pageStyle()) + "; script-src " + hash(pageJS)
 }
 
 // viewer makes views, and keeps count of what it has shown and left out.
@@ -131,8 +136,8 @@ type viewer struct {
 func (v *viewer) page() *page {
 	r, s := v.rep, &v.rep.Summary
 	p := &page{
-		Title: cmp.Or(r.Title, "A session"), Policy: policy(), Style: template.CSS(pageCSS), Script: template.JS(pageJS),
-		Command: head(commandLine(s.Args), 2000), Cards: v.cards(), Findings: r.Findings, Problems: r.Problems,
+		Title: cmp.Or(r.Title, "A session"), Policy: policy(), Style: template.CSS(pageStyle()), Script: template.JS(pageJS),
+		Command: show.Head(commandLine(s.Args), 2000), Cards: v.cards(), Findings: r.Findings, Problems: r.Problems,
 		Kinds: Kinds(), Redaction: "Secrets are hidden as far as they are known by form, name or environment.",
 	}
 	if r.Source != "" {
@@ -146,7 +151,7 @@ func (v *viewer) page() *page {
 			p.About = append(p.About, fact)
 		}
 	}
-	p.About = append(p.About, plural(s.Lines, "line"), bytesText(s.Bytes))
+	p.About = append(p.About, show.Plural(s.Lines, "line"), show.Bytes(s.Bytes))
 	if s.Exit != "" {
 		p.About = append(p.About, s.Exit)
 	}
@@ -168,9 +173,9 @@ func (v *viewer) page() *page {
 		v.cut("a filter left out %d frames", r.Hidden)
 	}
 	p.Timeline = v.timeline()
-	p.Unknown, p.UnknownCount = groups(r.Unknown), plural(len(r.Unknown), "name")
+	p.Unknown, p.UnknownCount = groups(r.Unknown), show.Plural(len(r.Unknown), "name")
 	if v.left <= 0 {
-		v.cut("the page shows %s of texts and frames at most; the rest are without their content", bytesText(int64(v.limits.Total)))
+		v.cut("the page shows %s of texts and frames at most; the rest are without their content", show.Bytes(int64(v.limits.Total)))
 	}
 	p.Cuts = v.cuts
 	return p
@@ -182,10 +187,10 @@ func (v *viewer) cut(format string, args ...any) {
 
 // take returns as much of a text as may be shown, and what to say about the rest.
 func (v *viewer) take(text string) (shown, cut string) {
-	shown = head(text, max(min(v.limits.Text, v.left), 0))
+	shown = show.Head(text, max(min(v.limits.Text, v.left), 0))
 	v.left -= len(shown)
 	if rest := len(text) - len(shown); rest > 0 {
-		cut = bytesText(int64(rest)) + " more are not shown"
+		cut = show.Bytes(int64(rest)) + " more are not shown"
 	}
 	return strings.ToValidUTF8(shown, "\uFFFD"), cut
 }
@@ -199,7 +204,7 @@ func (v *viewer) modelTime() string {
 	if total == 0 {
 		return ""
 	}
-	return span(total) + " model"
+	return show.Span(total) + " model"
 }
 
 func (v *viewer) cards() []card {
@@ -223,15 +228,15 @@ func (v *viewer) cards() []card {
 		}
 	}
 	return []card{
-		{"Time", span(s.DurationMS), v.modelTime(), ""},
+		{"Time", show.Span(s.DurationMS), v.modelTime(), ""},
 		{"Turns", number(s.Turns), joined(note(s.FailedTurns, "failed"), note(s.Interrupts, "interrupted")), tone(s.FailedTurns, "warn")},
 		{"Tool calls", number(s.ToolCalls), note(failed, "failed"), ""},
 		{"Permissions", number(s.Asked), note(s.Denied, "denied"), ""},
 		{"Hook calls", number(s.Hooks), "", ""},
 		{"MCP calls", number(s.MCPCalls), "", ""},
 		{"Requests", number(s.Requests), note(s.Unanswered, "unanswered"), tone(s.Unanswered, "bad")},
-		{"Cost", money(s.CostUSD), plural(s.ModelCalls, "model call"), ""},
-		{"Tokens", count(s.Tokens.Input+s.Tokens.CacheRead+s.Tokens.CacheWrite) + " in", count(s.Tokens.Output) + " out", ""},
+		{"Cost", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"), ""},
+		{"Tokens", show.Tokens(s.Tokens.Input+s.Tokens.CacheRead+s.Tokens.CacheWrite) + " in", show.Tokens(s.Tokens.Output) + " out", ""},
 	}
 }
 
@@ -250,7 +255,7 @@ func groups(all []Unknown) []unknownGroup {
 			byWhere[where] = i
 			out = append(out, unknownGroup{Where: where})
 		}
-		out[i].Names = append(out[i].Names, unknownName{name, fmt.Sprintf("in %s, first in line %d", plural(u.Count, "frame"), u.Line), u.Line})
+		out[i].Names = append(out[i].Names, unknownName{name, fmt.Sprintf("in %s, first in line %d", show.Plural(u.Count, "frame"), u.Line), u.Line})
 	}
 	return out
 }

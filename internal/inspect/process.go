@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // aboutProcess is what recorders say about the process. One line may say several
@@ -26,7 +27,7 @@ func (b *builder) process(f *Frame) {
 	s := &b.rep.Summary
 	stderr := ""
 	if said.Stderr != nil {
-		stderr = short(*said.Stderr)
+		stderr = show.Short(*said.Stderr)
 	}
 	switch {
 	case jsonx.Present(said.Exit):
@@ -41,15 +42,15 @@ func (b *builder) process(f *Frame) {
 		f.Kind, f.Summary = KindStderr, stderr
 	case said.Args != nil:
 		s.Args = said.Args
-		f.Summary = short(commandLine(said.Args))
+		f.Summary = show.Short(commandLine(said.Args))
 	case said.Lost > 0:
 		f.Error = "the recorder could not keep up"
-		f.Summary = f.Error + ", " + bytesText(said.Lost) + " are missing"
+		f.Summary = f.Error + ", " + show.Bytes(said.Lost) + " are missing"
 		b.problem(f.Line, f.Summary)
 	case said.Signal != "":
-		f.Summary = "signal sent: " + short(said.Signal)
+		f.Summary = "signal sent: " + show.Short(said.Signal)
 	default:
-		f.Summary = short(string(f.Msg))
+		f.Summary = show.Short(string(f.Msg))
 	}
 }
 
@@ -58,7 +59,7 @@ func (b *builder) exit(said aboutProcess) string {
 	s := &b.rep.Summary
 	var code int
 	if jsonx.Unmarshal(said.Exit, &code) != nil {
-		s.Exit = "ended: " + short(jsonx.Text(said.Exit))
+		s.Exit = "ended: " + show.Short(jsonx.Text(said.Exit))
 		return s.Exit
 	}
 	s.ExitCode, s.Exit = &code, exitText(number(code), said.Signal)
@@ -81,9 +82,9 @@ func (b *builder) recorderNote(f *Frame) bool {
 		f.Summary = "end of the input"
 	case said.WriteError != "":
 		f.Error = "the line before could not be written"
-		f.Summary = f.Error + ": " + short(said.WriteError)
+		f.Summary = f.Error + ": " + show.Short(said.WriteError)
 	case said.Note != "":
-		f.Summary = short(said.Note)
+		f.Summary = show.Short(said.Note)
 	default:
 		return false
 	}
@@ -116,8 +117,8 @@ func (b *builder) text(f *Frame) bool {
 		return false
 	}
 	text := jsonx.Text(member)
-	f.Text = head(text, headLimit)
-	f.Summary = short(text)
+	f.Text = show.Head(text, headLimit)
+	f.Summary = show.Short(text)
 	switch {
 	case strings.TrimSpace(text) == "":
 		f.Kind, f.Summary = KindControl, "blank line"

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // Options say how a recording is read.
@@ -147,7 +148,7 @@ func readFrame(line []byte, size, number int, whole bool) *Frame {
 	f.Dir, f.AtMS = e.Dir, min(max(e.TMS, 0), lastMS)
 	if err != nil {
 		f.Kind, f.Error = KindBroken, "line cannot be read: "+err.Error()
-		f.Text = head(string(line), headLimit)
+		f.Text = show.Head(string(line), headLimit)
 		return f
 	}
 	f.Msg = unwrapped(e.Msg)
@@ -182,15 +183,4 @@ func (r *lineReader) next() (line []byte, size int, err error) {
 		line = bytes.TrimSpace(line)
 		return line, len(line), err
 	}
-}
-
-// head returns the beginning of a text, at most n bytes, whole characters only.
-func head(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xc0 == 0x80 {
-		n--
-	}
-	return s[:n]
 }

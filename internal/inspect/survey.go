@@ -7,6 +7,7 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // Survey is what many recordings hold that this build does not know. It shows
@@ -87,7 +88,7 @@ func (s *Survey) WriteJSON(w io.Writer) error {
 // WriteText writes the survey for people.
 func (s *Survey) WriteText(w io.Writer, color bool) error {
 	p := &printer{w: w, color: color}
-	p.printf("%s, %s\n", plural(s.Recordings, "recording"), plural(s.Lines, "line"))
+	p.printf("%s, %s\n", show.Plural(s.Recordings, "recording"), show.Plural(s.Lines, "line"))
 	if s.Clean() {
 		p.printf("%s\n", p.paint(green, "everything that the CLI says in them is known and kept"))
 	}

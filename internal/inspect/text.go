@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -76,7 +77,7 @@ func (p *printer) summary(r *Report) {
 		p.printf("  %s\n", p.line(r.Source))
 	}
 	if len(s.Args) > 0 {
-		p.printf("  %s\n", p.line(short(commandLine(s.Args))))
+		p.printf("  %s\n", p.line(show.Short(commandLine(s.Args))))
 	}
 	about := []string{}
 	for _, fact := range []string{s.Version, strings.Join(s.ModelNames, ", "), s.Cwd} {
@@ -87,12 +88,12 @@ func (p *printer) summary(r *Report) {
 	if len(about) > 0 {
 		p.printf("  %s\n", strings.Join(about, " · "))
 	}
-	facts := []string{span(s.DurationMS), plural(s.Lines, "line"), plural(s.Turns, "turn"), plural(s.ToolCalls, "tool call"),
-		fmt.Sprintf("%s (%d denied)", plural(s.Asked, "permission"), s.Denied), plural(s.Hooks, "hook call"), plural(s.MCPCalls, "MCP call"),
-		fmt.Sprintf("%s (%d unanswered, %d cancelled)", plural(s.Requests, "request"), s.Unanswered, s.Cancelled)}
+	facts := []string{show.Span(s.DurationMS), show.Plural(s.Lines, "line"), show.Plural(s.Turns, "turn"), show.Plural(s.ToolCalls, "tool call"),
+		fmt.Sprintf("%s (%d denied)", show.Plural(s.Asked, "permission"), s.Denied), show.Plural(s.Hooks, "hook call"), show.Plural(s.MCPCalls, "MCP call"),
+		fmt.Sprintf("%s (%d unanswered, %d cancelled)", show.Plural(s.Requests, "request"), s.Unanswered, s.Cancelled)}
 	p.printf("  %s\n", strings.Join(facts, " · "))
-	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", money(s.CostUSD), plural(s.ModelCalls, "model call"),
-		count(s.Tokens.Input), count(s.Tokens.Output), count(s.Tokens.CacheRead))
+	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"),
+		show.Tokens(s.Tokens.Input), show.Tokens(s.Tokens.Output), show.Tokens(s.Tokens.CacheRead))
 	if s.Exit != "" {
 		cost += " · " + p.line(s.Exit)
 	}
@@ -130,7 +131,7 @@ func (p *printer) unknown(r *Report) {
 
 func (p *printer) turns(r *Report) {
 	for _, t := range r.Turns {
-		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), span(t.DurationMS()), plural(t.ModelCalls, "model call"), money(t.CostUSD)))
+		p.heading(fmt.Sprintf("turn %d · %s · %s · %s · %s", t.Number, p.line(outcome(t)), show.Span(t.DurationMS()), show.Plural(t.ModelCalls, "model call"), show.Money(t.CostUSD)))
 		for _, it := range t.Items {
 			if !it.routine() {
 				p.item(it)
@@ -155,7 +156,7 @@ func (p *printer) item(it *Item) {
 	if it.Agent != "" {
 		who = "[" + p.line(it.Agent) + "] "
 	}
-	text := p.line(short(it.Text))
+	text := p.line(show.Short(it.Text))
 	switch it.Kind {
 	case ItemPrompt:
 		p.printf("  %s %s\n", p.paint(blue, ">"), text)
@@ -180,19 +181,19 @@ func (p *printer) tool(who string, t *Tool) {
 	case NoResult, Interrupted:
 		code = yellow
 	case ToolFailed:
-		state += " after " + span(t.RanMS())
+		state += " after " + show.Span(t.RanMS())
 	case ToolOK:
-		state, code = "ok, "+span(t.RanMS()), green
+		state, code = "ok, "+show.Span(t.RanMS()), green
 	}
 	if waited := t.WaitedMS(); waited > 0 {
-		state += ", after " + span(waited) + " of waiting for permission"
+		state += ", after " + show.Span(waited) + " of waiting for permission"
 	}
-	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(short(toolSubject(t.Input))), p.paint(code, state))
+	p.printf("  %s%s %s  %s\n", who, p.paint(bold, p.line(t.Name)), p.line(show.Short(show.Subject(t.Input))), p.paint(code, state))
 	for _, x := range t.Asked {
 		p.exchange("    ", x)
 	}
 	if t.Output != "" {
-		p.printf("    %s\n", p.paint(dim, p.line(short(t.Output))))
+		p.printf("    %s\n", p.paint(dim, p.line(show.Short(t.Output))))
 	}
 }
 
@@ -205,7 +206,7 @@ func (p *printer) exchange(indent string, x *Exchange) {
 		answer = p.paint(yellow, answer)
 	}
 	if x.LatencyMS != nil {
-		answer += p.paint(dim, "  "+span(*x.LatencyMS))
+		answer += p.paint(dim, "  "+show.Span(*x.LatencyMS))
 	}
 	p.printf("%s%s → %s\n", indent, p.line(joined(string(x.Kind), x.About)), answer)
 }
@@ -226,7 +227,7 @@ func (p *printer) frames(r *Report) {
 			what += p.paint(red, "  ! "+p.line(f.Error))
 		}
 		if f.LatencyMS != nil {
-			what += p.paint(dim, "  "+span(*f.LatencyMS))
+			what += p.paint(dim, "  "+show.Span(*f.LatencyMS))
 		}
 		p.printf("%6d %10s %s %-10s %s\n", f.Line, clock(f.AtMS), arrow(f.Dir), f.Kind, what)
 	}

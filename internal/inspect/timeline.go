@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // timeline shows what took time, along the time. Positions are percents of its
@@ -70,7 +71,7 @@ func (v *viewer) timeline() *timeline {
 		return nil
 	}
 	scale := newScale(bars, v.rep.Summary.DurationMS)
-	s := &timeline{Class: "chart", Label: fmt.Sprintf("%s over %s; the same facts are in the lists below", plural(len(bars), "bar"), span(v.rep.Summary.DurationMS))}
+	s := &timeline{Class: "chart", Label: fmt.Sprintf("%s over %s; the same facts are in the lists below", show.Plural(len(bars), "bar"), show.Span(v.rep.Summary.DurationMS))}
 	y := 4
 	for lane, name := range laneNames {
 		rows := stack(bars, lane)
@@ -130,10 +131,10 @@ func (v *viewer) turnBars(t *Turn) []bar {
 	}
 	target := "turn" + number(t.Number)
 	all := []bar{{lane: laneTurns, from: t.FromMS, to: t.ToMS, Tone: tone, Text: "turn " + number(t.Number), Target: target,
-		Title: fmt.Sprintf("turn %d: %s, %s, %s", t.Number, outcome(t), span(t.DurationMS()), money(t.CostUSD))}}
+		Title: fmt.Sprintf("turn %d: %s, %s, %s", t.Number, outcome(t), show.Span(t.DurationMS()), show.Money(t.CostUSD))}}
 	for _, s := range t.Model {
 		all = append(all, bar{lane: laneModel, from: s.FromMS, to: s.ToMS, Tone: "model", Text: "model", Target: target,
-			Title: fmt.Sprintf("the model works for %s", span(s.ToMS-s.FromMS))})
+			Title: fmt.Sprintf("the model works for %s", show.Span(s.ToMS-s.FromMS))})
 	}
 	for _, it := range t.Items {
 		if it.Tool == nil {
@@ -141,7 +142,7 @@ func (v *viewer) turnBars(t *Turn) []bar {
 		}
 		state := it.Tool.State()
 		b := bar{lane: laneTools, from: it.Tool.RunFromMS(), to: it.Tool.EndMS, Tone: "tool", Text: it.Tool.Name, Target: "i" + number(it.Line)}
-		what := string(state) + ", " + span(it.Tool.RanMS())
+		what := string(state) + ", " + show.Span(it.Tool.RanMS())
 		switch state {
 		case NoResult:
 			b.to, what = t.ToMS, string(state)
@@ -152,7 +153,7 @@ func (v *viewer) turnBars(t *Turn) []bar {
 		case ToolFailed:
 			b.Tone += " bad"
 		}
-		b.Title = fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, short(toolSubject(it.Tool.Input)))
+		b.Title = fmt.Sprintf("%s: %s, %s", it.Tool.Name, what, show.Short(show.Subject(it.Tool.Input)))
 		all = append(all, b)
 	}
 	return all
@@ -170,14 +171,14 @@ func exchangeBar(x *Exchange, end float64) bar {
 	}
 	took := "never answered"
 	if x.LatencyMS != nil {
-		took = span(*x.LatencyMS)
+		took = show.Span(*x.LatencyMS)
 	} else {
 		b.to = end
 	}
 	if x.Bad() || x.denies {
 		b.Tone += " bad"
 	}
-	b.Title = joined(x.Subtype, x.About+":", cmp.Or(short(x.Answer), string(x.Outcome))+",", took)
+	b.Title = joined(x.Subtype, x.About+":", cmp.Or(show.Short(x.Answer), string(x.Outcome))+",", took)
 	return b
 }
 
@@ -324,7 +325,7 @@ func (s *scale) ticks() []tick {
 		for t := math.Ceil(p.from/step) * step; t <= p.to; t += step {
 			// A text that goes to the left needs the room of two.
 			if x := s.at(t); x-last >= 6 && (x <= 90 || x-last >= 14) {
-				out = append(out, tick{percent(x), span(t), x > 90})
+				out = append(out, tick{percent(x), show.Span(t), x > 90})
 				last = x
 			}
 		}
@@ -346,7 +347,7 @@ func (s *scale) gaps() []gap {
 	var out []gap
 	for _, p := range s.parts {
 		if p.idle {
-			took := span(p.to - p.from)
+			took := show.Span(p.to - p.from)
 			out = append(out, gap{percent(p.x), percent(p.w), percent(p.x + p.w/2), "⋯", "nothing for " + took})
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/markdown"
+	"github.com/claude-agent-go/claude/internal/show"
 )
 
 // turnView is a turn on the page.
@@ -44,8 +46,8 @@ type toolView struct {
 	Badges        []badge
 	Asked         []exchangeView
 	Hooks         []exchangeView // that had nothing to say
-	Diff          []diffLine
-	Questions     []questionView
+	Diff          *show.Diff
+	Questions     []show.Question
 	Input, Output string
 	Failed, Open  bool
 	Kinds         []Kind // of what was asked
@@ -90,7 +92,7 @@ func (v *viewer) turns() []turnView {
 		out = append(out, v.turn(t))
 	}
 	if left > 0 {
-		v.cut("%s are not shown; the conversation ends after %d items", plural(left, "turn"), v.limits.Items)
+		v.cut("%s are not shown; the conversation ends after %d items", show.Plural(left, "turn"), v.limits.Items)
 	}
 	return out
 }
@@ -103,19 +105,19 @@ func (v *viewer) turn(t *Turn) turnView {
 	case t.Failed:
 		view.Tone = "bad"
 	}
-	view.Facts = append(view.Facts, span(t.DurationMS()))
+	view.Facts = append(view.Facts, show.Span(t.DurationMS()))
 	if t.FirstWordMS != nil {
-		view.Facts = append(view.Facts, "first word after "+span(*t.FirstWordMS))
+		view.Facts = append(view.Facts, "first word after "+show.Span(*t.FirstWordMS))
 	}
 	if model := t.ModelMS(); model > 0 {
-		view.Facts = append(view.Facts, "model "+span(model))
+		view.Facts = append(view.Facts, "model "+show.Span(model))
 	}
-	view.Facts = append(view.Facts, plural(t.ModelCalls, "model call"),
-		count(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+count(t.Tokens.Output)+" out", money(t.CostUSD))
+	view.Facts = append(view.Facts, show.Plural(t.ModelCalls, "model call"),
+		show.Tokens(t.Tokens.Input+t.Tokens.CacheRead+t.Tokens.CacheWrite)+" in, "+show.Tokens(t.Tokens.Output)+" out", show.Money(t.CostUSD))
 	seen := make(map[int]int)
 	for i, it := range t.Items {
 		if v.items >= v.limits.Items {
-			view.Cut = plural(len(t.Items)-i, "item") + " of this turn are not shown"
+			view.Cut = show.Plural(len(t.Items)-i, "item") + " of this turn are not shown"
 			v.cut("turn %d: %s", t.Number, view.Cut)
 			break
 		}
@@ -141,11 +143,11 @@ func (v *viewer) item(it *Item, turn int) itemView {
 	view.Text, view.Cut = v.take(it.Text)
 	switch it.Kind {
 	case ItemText:
-		view.Markdown = markdown(view.Text)
+		view.Markdown = markdown.HTML(view.Text)
 	case ItemPrompt:
 		view.Label, view.Class, view.Dir = "Prompt", KindPrompt, claudetest.DirIn
 	case ItemThinking:
-		view.Label, view.Folded = "Thinking", short(it.Text)
+		view.Label, view.Folded = "Thinking", show.Short(it.Text)
 	case ItemNotice:
 		view.Class = KindSystem
 	case ItemTool:
@@ -163,14 +165,14 @@ func (v *viewer) item(it *Item, turn int) itemView {
 }
 
 func (v *viewer) tool(t *Tool) *toolView {
-	view := &toolView{Name: t.Name, Subject: short(toolSubject(t.Input)), Failed: t.IsError}
+	view := &toolView{Name: t.Name, Subject: show.Short(show.Subject(t.Input)), Failed: t.IsError}
 	var cut string
 	view.Input, cut = v.take(pretty(t.Input))
 	view.Input += more(cut)
 	view.Output, cut = v.take(t.Output)
 	view.Output += more(cut)
 	view.Open = t.IsError || !t.Done || questionsOf(t) != nil
-	view.Diff = edits(t.Name, t.Input, v.limits.Text)
+	view.Diff = show.Edit(t.Name, t.Input, v.limits.Text)
 	view.Questions = questionsOf(t)
 	for _, x := range t.Asked {
 		if x.chatter() {
@@ -199,10 +201,10 @@ func (v *viewer) tool(t *Tool) *toolView {
 		view.Badges = append(view.Badges, badge{string(state), "bad"})
 	}
 	if waited := t.WaitedMS(); waited >= 1 {
-		view.Badges = append(view.Badges, badge{"waited " + span(waited), ""})
+		view.Badges = append(view.Badges, badge{"waited " + show.Span(waited), ""})
 	}
 	if state := t.State(); state == ToolOK || state == ToolFailed {
-		view.Badges = append(view.Badges, badge{"ran " + span(t.RanMS()), ""})
+		view.Badges = append(view.Badges, badge{"ran " + show.Span(t.RanMS()), ""})
 	}
 	return view
 }
@@ -250,14 +252,14 @@ func (v *viewer) exchanges() []exchangeView {
 
 func (v *viewer) exchange(x *Exchange, longest float64) exchangeView {
 	view := exchangeView{
-		Line: x.AskedLine, Turn: x.Turn, Kind: x.Kind, Dir: x.From, From: "CLI", Subtype: x.Subtype, About: head(x.About, 300),
-		Answer: head(cmp.Or(x.Answer, string(x.Outcome)), 300), Clock: clock(x.AskedMS), Bad: x.Bad(), Share: "0",
+		Line: x.AskedLine, Turn: x.Turn, Kind: x.Kind, Dir: x.From, From: "CLI", Subtype: x.Subtype, About: show.Head(x.About, 300),
+		Answer: show.Head(cmp.Or(x.Answer, string(x.Outcome)), 300), Clock: clock(x.AskedMS), Bad: x.Bad(), Share: "0",
 	}
 	if x.From == claudetest.DirIn {
 		view.From = "SDK"
 	}
 	if x.LatencyMS != nil {
-		view.Latency = span(*x.LatencyMS)
+		view.Latency = show.Span(*x.LatencyMS)
 		if longest > 0 {
 			view.Share = fmt.Sprintf("%.0f", *x.LatencyMS/longest*100)
 		}
@@ -305,7 +307,7 @@ func (v *viewer) frame(run []*Frame) frameView {
 		view.Way = "from the CLI"
 	}
 	if f.LatencyMS != nil {
-		view.Latency = span(*f.LatencyMS)
+		view.Latency = show.Span(*f.LatencyMS)
 	}
 	raw := f.Text
 	if f.Msg != nil {
@@ -314,7 +316,7 @@ func (v *viewer) frame(run []*Frame) frameView {
 	if len(run) > 1 {
 		last := run[len(run)-1]
 		view.Summary = fmt.Sprintf("%d pieces of an answer, lines %d to %d", len(run), f.Line, last.Line)
-		view.Latency = span(last.AtMS - f.AtMS)
+		view.Latency = show.Span(last.AtMS - f.AtMS)
 		raw = pieces(run, v.limits.Text)
 	}
 	view.Raw, view.Cut = v.take(raw)

@@ -14,9 +14,9 @@ import (
 func layers() [][]string {
 	return [][]string{
 		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs"},
-		{"internal/edit", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
+		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
-		{"control", "permission/policy"},
+		{"control", "internal/show", "permission/policy"},
 		{"message", "hook"},
 		{"internal/wire", "internal/operation", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
@@ -60,6 +60,7 @@ func thirdPartyHomes() map[string][]string {
 		"github.com/alecthomas/kong":             {"cmd/claudectl"},
 		"golang.org/x/text":                      {"internal/transcript"},
 		"mvdan.cc/sh/v3":                         {"permission/policy"},
+		"github.com/yuin/goldmark":               {"internal/markdown"},
 	}
 }
 

@@ -1,0 +1,173 @@
+package show
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude/internal/edit"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/terminal"
+)
+
+// Diff is what changes in a file.
+type Diff struct {
+	Lines []DiffLine
+	// Added and Removed count lines.
+	Added, Removed int
+}
+
+// DiffLine is a line of a diff: kept, taken away or added. Text, Mark and Rest
+// together are the line; Mark is what differs from the line that it replaces.
+type DiffLine struct {
+	Sign, Class      string
+	Number           int // of the line, in the file after the change; 0 if unknown
+	Text, Mark, Rest string
+}
+
+// Edit returns what a tool call changes in a file, nil for other tools. most is
+// how many bytes of each side are looked at.
+func Edit(tool string, input json.RawMessage, most int) *Diff {
+	call := edit.Parse(tool, input)
+	if call == nil {
+		return nil
+	}
+	d := new(Diff)
+	for i, e := range call.Changes {
+		if i > 0 {
+			d.gap("⋯")
+		}
+		for _, line := range edit.Diff(Head(e.Old, most), Head(e.New, most)) {
+			d.add(line.Sign, line.Text, 0)
+		}
+		if len(e.Old) > most || len(e.New) > most {
+			d.gap("⋯ the rest is not shown")
+			break
+		}
+	}
+	return d.marked()
+}
+
+// Unified reads a unified diff of one file, nil if the text is not one.
+func Unified(text string) *Diff {
+	d := new(Diff)
+	var before, after int
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		var skip int
+		switch n, _ := fmt.Sscanf(line, "@@ -%d,%d +%d,", &before, &skip, &after); {
+		case n == 3:
+			if len(d.Lines) > 0 {
+				d.gap("⋯")
+			}
+		case line == "" || before == 0 && after == 0: // in front of the first hunk
+		case line[0] == '-':
+			d.add('-', line[1:], before)
+			before++
+		case line[0] == '+':
+			d.add('+', line[1:], after)
+			after++
+		case line[0] == ' ':
+			d.add(' ', line[1:], after)
+			before, after = before+1, after+1
+		default: // that a last line has no line feed, or that the diff was cut
+			d.gap(strings.TrimPrefix(line, `\ `))
+		}
+	}
+	if len(d.Lines) == 0 {
+		return nil
+	}
+	return d.marked()
+}
+
+// Patch reads the structuredPatch that the CLI reports of an edit that was made,
+// nil if there is none.
+func Patch(result json.RawMessage) *Diff {
+	var hunks []struct {
+		OldStart int      `json:"oldStart"`
+		NewStart int      `json:"newStart"`
+		Lines    []string `json:"lines"`
+	}
+	if jsonx.Unmarshal(jsonx.Member(result, "structuredPatch"), &hunks) != nil || len(hunks) == 0 {
+		return nil
+	}
+	var text strings.Builder
+	for _, h := range hunks {
+		fmt.Fprintf(&text, "@@ -%d,0 +%d,0 @@\n", h.OldStart, h.NewStart)
+		for _, line := range h.Lines {
+			text.WriteString(strings.ReplaceAll(line, "\n", " ") + "\n")
+		}
+	}
+	return Unified(text.String())
+}
+
+func (d *Diff) add(sign byte, text string, number int) {
+	class := ""
+	switch sign {
+	case '-':
+		d.Removed++
+		class = "del"
+	case '+':
+		d.Added++
+		class = "add"
+	}
+	d.Lines = append(d.Lines, DiffLine{Sign: string(sign), Class: class, Number: number, Text: terminal.Clean(text)})
+}
+
+func (d *Diff) gap(text string) {
+	d.Lines = append(d.Lines, DiffLine{Class: "gap", Text: terminal.Clean(text)})
+}
+
+// marked marks what differs in lines that replace as many others.
+func (d *Diff) marked() *Diff {
+	lines := d.Lines
+	for i := 0; i < len(lines); {
+		removed := run(lines[i:], "del")
+		added := run(lines[i+removed:], "add")
+		if removed > 0 && removed == added {
+			for j := range removed {
+				mark(&lines[i+j], &lines[i+removed+j])
+			}
+		}
+		i += max(removed+added, 1)
+	}
+	return d
+}
+
+// run counts the lines of a class at the beginning.
+func run(lines []DiffLine, class string) int {
+	n := 0
+	for n < len(lines) && lines[n].Class == class {
+		n++
+	}
+	return n
+}
+
+// mark sets the parts in which two lines differ. Lines that have little in
+// common are left alone: there a mark says nothing.
+func mark(a, b *DiffLine) {
+	s, t := a.Text, b.Text
+	begin := 0
+	for begin < min(len(s), len(t)) && s[begin] == t[begin] {
+		begin++
+	}
+	for begin > 0 && (begin < len(s) && !utf8.RuneStart(s[begin]) || begin < len(t) && !utf8.RuneStart(t[begin])) {
+		begin--
+	}
+	end := 0
+	for end < min(len(s), len(t))-begin && s[len(s)-1-end] == t[len(t)-1-end] {
+		end++
+	}
+	for end > 0 && (!utf8.RuneStart(s[len(s)-end]) || !utf8.RuneStart(t[len(t)-end])) {
+		end--
+	}
+	common := len(strings.TrimSpace(s[:begin])) + len(strings.TrimSpace(s[len(s)-end:]))
+	if common == 0 || 3*common < min(len(s), len(t)) {
+		return
+	}
+	for _, line := range []*DiffLine{a, b} {
+		whole := line.Text
+		line.Text, line.Mark, line.Rest = whole[:begin], whole[begin:len(whole)-end], whole[len(whole)-end:]
+	}
+}

@@ -1,0 +1,6 @@
+// Package show has what the pages of this module share: how they show tool
+// calls, questions, diffs and amounts. The inspector shows a recording, and
+// package serve shows what is happening; a call should look the same in both.
+//
+// Texts of others are made visible here, not safe: html/template escapes them.
+package show
