@@ -34,6 +34,7 @@ func TestKeys(t *testing.T) {
 			"foreign, none": {other, "acme/bob", fleet.ErrForeign},
 			"no tenant":     {other, "ada", fleet.ErrForeign},
 			"not a key":     {f, "a/b/c", store.ErrInvalid},
+			"not a name":    {f, "..", store.ErrInvalid},
 		} {
 			for method, call := range calls(t.Context(), c.in, c.key) {
 				err := call()
@@ -44,6 +45,11 @@ func TestKeys(t *testing.T) {
 		}
 		for info, err := range other.List(t.Context()) {
 			t.Errorf("%+v, %v", info, err)
+		}
+		for _, p := range []fleet.Prompt{{}, {ID: "1", Text: "hello"}} {
+			if id, err := f.Send(t.Context(), "ada", p); !errors.Is(err, store.ErrInvalid) {
+				t.Errorf("%+v: %s, %v", p, id, err)
+			}
 		}
 	})
 }

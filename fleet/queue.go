@@ -75,11 +75,11 @@ type Ticket struct {
 func (p *Prompt) content() (message.Content, error) {
 	switch {
 	case p.ID != "" && !uuid.Valid(p.ID):
-		return nil, fmt.Errorf("claude: fleet: prompt id %q is not a UUID", p.ID)
+		return nil, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, p.ID)
 	case len(p.Content) > 0:
 		return p.Content, nil
 	case p.Text == "":
-		return nil, errors.New("claude: fleet: the prompt is empty")
+		return nil, fmt.Errorf("claude: fleet: %w: the prompt is empty", store.ErrInvalid)
 	}
 	return message.Content{message.Text(p.Text)}, nil
 }

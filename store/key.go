@@ -50,6 +50,7 @@ func (k Key) Check() error {
 }
 
 // KeyError means that a key, or the name of a lease or record, cannot be used.
+// It matches [ErrInvalid].
 type KeyError struct {
 	Part   string // which part of the key, such as "project"
 	Value  string // what it was
@@ -64,6 +65,9 @@ func (e *KeyError) Error() string {
 	}
 	return fmt.Sprintf("claude: store: %s %q %s", e.Part, value, e.Reason)
 }
+
+// Is reports whether target is [ErrInvalid].
+func (e *KeyError) Is(target error) bool { return target == ErrInvalid }
 
 const (
 	maxName  = 120 // bytes of a name; a file name has room for it when every byte needs two
