@@ -1,5 +1,12 @@
-// Command service holds long conversations with many users. POST /conversations
-// begins one, POST /conversations/ID continues it, GET /conversations lists them.
+// Command service holds long conversations with many users, on a handful of
+// CLIs. It may be killed at any time: what it has accepted is answered.
+//
+//	POST /conversations/NAME/prompts       accepts a prompt; an Idempotency-Key (a UUID) makes it safe to repeat
+//	GET  /conversations/NAME/prompts/ID    shows how it stands, and the answer
+//	GET  /conversations/NAME/events        follows the conversation, after Last-Event-ID
+//	GET  /conversations                    lists them
+//	GET  /questions                        shows what waits for the user
+//	POST /questions/ID                     decides: {"allow": true, "digest": "…"}
 package main
 
 import (
@@ -18,11 +25,15 @@ import (
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:8080", "where to listen")
-	dir := flag.String("dir", "service-data", "has a folder for each user")
+	dir := flag.String("dir", "service-data", "has the conversations, and a folder for each user")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	root, err := filepath.Abs(*dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f, err := openFleet(ctx, root, nil)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -31,35 +42,31 @@ func main() {
 		log.Fatal(err)
 	}
 	log.Println("listening on", l.Addr())
-	s := &service{login: byToken(os.Getenv("SERVICE_TOKENS")), conversations: newConversations(root, nil)}
-	if err := s.serve(ctx, l, 20*time.Second); err != nil {
+	s := &service{login: byToken(os.Getenv("SERVICE_TOKENS")), fleet: f}
+	if err := s.serve(ctx, l); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// serve answers requests until ctx ends. Then it takes no new ones. Those that
-// are running may finish within the grace period; after that their turns are
-// interrupted. When serve returns, no process is left.
-func (s *service) serve(ctx context.Context, l net.Listener, grace time.Duration) error {
-	turns, interrupt := context.WithCancel(context.WithoutCancel(ctx))
-	defer interrupt()
+// serve answers requests until ctx ends. Turns may then finish within the grace
+// period of the fleet. What is not answered stays in the store.
+func (s *service) serve(ctx context.Context, l net.Listener) error {
 	srv := &http.Server{
 		Handler:           s.handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
-		BaseContext:       func(net.Listener) context.Context { return turns },
+		BaseContext:       func(net.Listener) context.Context { return ctx }, // ends the streams of events
 	}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	var err error
+	last := context.WithoutCancel(ctx)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
-		defer time.AfterFunc(grace, interrupt).Stop()
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+10*time.Second)
+		bounded, cancel := context.WithTimeout(last, 10*time.Second)
 		defer cancel()
-		err = srv.Shutdown(last)
+		err = srv.Shutdown(bounded)
 	}
-	interrupt()
-	return errors.Join(err, s.conversations.close(), srv.Close())
+	return errors.Join(err, s.fleet.Close(last), srv.Close())
 }

@@ -1,264 +1,327 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/message"
 )
 
-// echo is a CLI whose model says how many prompts it has seen.
+// echo is a CLI whose model repeats all prompts. The prompt "write" calls a tool
+// first.
 func echo() *claudetest.CLI {
-	return claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
-		var prompts []string
-		for _, m := range c.Messages {
-			if m.Role == "user" {
-				prompts = append(prompts, m.Text)
+	return claudetest.NewCLI(&claudetest.Script{
+		Model: func(c *claudetest.ModelCall) claudetest.Reply {
+			if c.Prompt == "write" && len(c.ToolResults) == 0 {
+				return claudetest.UseTool("Write", map[string]string{"file_path": "note.txt", "content": "Mo"})
 			}
-		}
-		return claudetest.Say(strings.Join(prompts, ", "))
-	}})
-}
-
-// persist writes what the real CLI would: the file that makes a conversation
-// one of its user's, with the prompts so far.
-func persist(t *testing.T, c *conversations, k key, prompts ...string) {
-	t.Helper()
-	dir := filepath.Join(c.folder(k.user, "config"), "projects", "work")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	var lines []byte
-	parent := "null"
-	for _, prompt := range prompts {
-		id := strconv.Quote(newID())
-		lines = fmt.Appendf(lines, `{"type":"user","uuid":%s,"parentUuid":%s,"timestamp":"2026-01-01T10:00:00.000Z","message":{"role":"user","content":%q}}`+"\n", id, parent, prompt)
-		parent = id
-	}
-	if err := os.WriteFile(filepath.Join(dir, k.id+".jsonl"), lines, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// say sends a prompt and wants an answer.
-func say(t *testing.T, c *conversations, k key, begin bool, prompt, want string) {
-	t.Helper()
-	res, err := c.ask(t.Context(), k, begin, prompt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if res.Text != want {
-		t.Errorf("the answer to %s is %q, want %q", prompt, res.Text, want)
-	}
-}
-
-// session is that of a conversation, nil if it is asleep.
-func session(c *conversations, k key) *claude.Session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if conv := c.awake[k]; conv != nil {
-		return conv.session
-	}
-	return nil
-}
-
-// A conversation that nobody uses loses its process, and nothing else.
-func TestIdle(t *testing.T) {
-	root := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		c := newConversations(root, echo())
-		defer c.close()
-		k := key{"ada", newID()}
-		say(t, c, k, true, "One", "One")
-		persist(t, c, k, "One")
-		<-time.After(c.idle - time.Second)
-		say(t, c, k, false, "Two", "One, Two") // the same process
-		persist(t, c, k, "One", "Two")
-		first := session(c, k)
-		<-time.After(c.idle + time.Minute)
-		synctest.Wait()
-		if !ended(first) || session(c, k) != nil {
-			t.Fatalf("there is still a process after %v", c.idle)
-		}
-		say(t, c, k, false, "Three", "One, Two, Three")
+			var prompts []string
+			for _, m := range c.Messages {
+				if m.Role == "user" && m.Text != "" {
+					prompts = append(prompts, m.Text)
+				}
+			}
+			return claudetest.Say(strings.Join(prompts, ", "))
+		},
+		Tools: map[string]host.RunFunc{"Write": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+			return host.TextOutput("written"), nil
+		}},
 	})
 }
 
-// A process that died is replaced with the next prompt.
-func TestDied(t *testing.T) {
-	c := newConversations(t.TempDir(), echo())
-	defer c.close()
-	k := key{"ada", newID()}
-	say(t, c, k, true, "One", "One")
-	persist(t, c, k, "One")
-	if err := session(c, k).Close(); err != nil {
+// start serves Ada and Bob on a scripted CLI.
+func start(t *testing.T, cli *claudetest.CLI) (ada, bob browser) {
+	t.Helper()
+	f, err := openFleet(t.Context(), t.TempDir(), cli)
+	if err != nil {
 		t.Fatal(err)
 	}
-	say(t, c, k, false, "Two", "One, Two")
-}
-
-func TestLimits(t *testing.T) {
-	c := newConversations(t.TempDir(), echo())
-	defer c.close()
-	c.max = 2
-	k1, k2, k3 := key{"ada", newID()}, key{"ada", newID()}, key{"bob", newID()}
-	say(t, c, k1, true, "One", "One")
-	say(t, c, k2, true, "Two", "Two")
-	say(t, c, k3, true, "Three", "Three") // instead of the first, which was idle the longest
-	if session(c, k1) != nil || session(c, k2) == nil || session(c, k3) == nil {
-		t.Error("not the two last ones are awake")
-	}
-	for _, k := range []key{k2, k3} { // as if they were answering
-		conv, err := c.take(k)
-		if err != nil {
-			t.Fatal(err)
+	s := &service{login: byToken("ada:a,bob:b,../ada:c"), fleet: f}
+	srv := httptest.NewServer(s.handler())
+	t.Cleanup(func() {
+		srv.Close()
+		if err := f.Close(context.Background()); err != nil {
+			t.Error(err)
 		}
-		defer c.release(k, conv)
-	}
-	if _, err := c.ask(t.Context(), k2, false, "Now"); !errors.Is(err, claude.ErrBusy) {
-		t.Errorf("a second prompt at once: %v", err)
-	}
-	if _, err := c.ask(t.Context(), key{"bob", newID()}, true, "Me"); !errors.Is(err, errFull) {
-		t.Errorf("one too many: %v", err)
-	}
+	})
+	return browser{t, srv.URL, "a"}, browser{t, srv.URL, "b"}
 }
 
-// client sends requests as a user.
-type client struct {
+// browser sends requests as a user.
+type browser struct {
 	t          *testing.T
 	url, token string
 }
 
-func (c client) do(method, path, body string) (status int, answer string) {
-	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.url+path, strings.NewReader(body))
+func (b browser) request(method, path, body string, header ...string) *http.Response {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(body))
 	if err != nil {
-		c.t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Authorization", "Bearer "+b.token)
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		c.t.Fatal(err)
+		b.t.Fatal(err)
 	}
+	return resp
+}
+
+func (b browser) do(method, path, body string, header ...string) (status int, answer string) {
+	b.t.Helper()
+	resp := b.request(method, path, body, header...)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		c.t.Fatal(err)
+		b.t.Fatal(err)
 	}
 	return resp.StatusCode, string(text)
 }
 
-// prompt wants an answer and returns the id of the conversation.
-func (c client) prompt(id, prompt, want string) string {
-	c.t.Helper()
-	path := "/conversations"
-	if id != "" {
-		path += "/" + id
+// send wants that a prompt is accepted, and returns its id.
+func (b browser) send(name, prompt string, header ...string) (id string) {
+	b.t.Helper()
+	status, body := b.do("POST", "/conversations/"+name+"/prompts", prompt, header...)
+	var accepted struct{ Prompt string }
+	if err := json.Unmarshal([]byte(body), &accepted); status != http.StatusAccepted || err != nil {
+		b.t.Fatalf("%q is not accepted: %d %s", prompt, status, body)
 	}
-	status, body := c.do("POST", path, prompt)
-	var answer struct{ ID, Text string }
-	if err := json.Unmarshal([]byte(body), &answer); status != http.StatusOK || err != nil || answer.Text != want {
-		c.t.Fatalf("POST %s: %d %s, want %q", path, status, body, want)
+	return accepted.Prompt
+}
+
+type ticket struct{ Status, Text, Question, Error string }
+
+func (b browser) ticket(name, id string) (t ticket) {
+	b.t.Helper()
+	status, body := b.do("GET", "/conversations/"+name+"/prompts/"+id, "")
+	if err := json.Unmarshal([]byte(body), &t); status != http.StatusOK || err != nil {
+		b.t.Fatalf("the prompt %s: %d %s", id, status, body)
 	}
-	return answer.ID
+	return t
+}
+
+// answer waits until a prompt is answered.
+func (b browser) answer(name, id, want string) {
+	b.t.Helper()
+	var last ticket
+	eventually(b.t, func() bool {
+		last = b.ticket(name, id)
+		return last.Status != "queued" && last.Status != "running" && last.Status != "waiting"
+	}, func() string { return fmt.Sprintf("no answer %q: %+v", want, last) })
+	if last.Status != "answered" || last.Text != want {
+		b.t.Errorf("the prompt is %+v, want the answer %q", last, want)
+	}
+}
+
+// questions returns what the user is asked.
+func (b browser) questions() (open []approval.Question) {
+	b.t.Helper()
+	status, body := b.do("GET", "/questions", "")
+	if err := json.Unmarshal([]byte(body), &open); status != http.StatusOK || err != nil {
+		b.t.Fatalf("the questions: %d %s", status, body)
+	}
+	return open
+}
+
+// question waits until the user is asked something.
+func (b browser) question() approval.Question {
+	b.t.Helper()
+	var open []approval.Question
+	eventually(b.t, func() bool {
+		open = b.questions()
+		return len(open) > 0
+	}, func() string { return "nobody is asked" })
+	return open[0]
+}
+
+// allow decides a question.
+func (b browser) allow(q approval.Question) {
+	b.t.Helper()
+	b.t.Logf("asked %s: %s %s", q.ID, q.Tool, q.Input)
+	if status, body := b.do("POST", "/questions/"+q.ID, `{"allow": true, "digest": "`+q.Digest+`"}`); status != http.StatusOK {
+		b.t.Fatalf("the decision: %d %s", status, body)
+	}
+}
+
+// said follows a conversation until it has read so many messages, and returns
+// who said what, and the last id.
+func (b browser) said(name, after string, messages int) (said []string, last string) {
+	b.t.Helper()
+	resp := b.request("GET", "/conversations/"+name+"/events", "", "Last-Event-ID", after)
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); len(said) < messages && lines.Scan(); {
+		if id, ok := strings.CutPrefix(lines.Text(), "id: "); ok {
+			last = id
+		}
+		data, ok := strings.CutPrefix(lines.Text(), "data: ")
+		if !ok {
+			continue
+		}
+		m, err := message.Decode([]byte(data))
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		switch m := m.(type) {
+		case *message.User:
+			said = append(said, "user: "+m.Content.Text())
+		case *message.Assistant:
+			said = append(said, "assistant: "+m.Text())
+		}
+	}
+	return said, last
+}
+
+// eventually waits until something holds.
+func eventually(t *testing.T, holds func() bool, otherwise func() string) {
+	t.Helper()
+	for limit := time.Now().Add(2 * time.Minute); !holds(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(otherwise())
+		}
+	}
 }
 
 func TestOwners(t *testing.T) {
-	c := newConversations(t.TempDir(), echo())
-	s := &service{login: byToken("ada:a,bob:b,../ada:c"), conversations: c}
-	srv := httptest.NewServer(s.handler())
-	t.Cleanup(func() { srv.Close(); c.close() })
-	ada, bob := client{t, srv.URL, "a"}, client{t, srv.URL, "b"}
-	id := ada.prompt("", "One", "One")
-	ada.prompt(id, "Two", "One, Two")
-	persist(t, c, key{"ada", id}, "One")
-	for path, want := range map[string]int{
-		"/conversations/" + id:            http.StatusNotFound,
-		"/conversations/" + newID():       http.StatusNotFound,
-		"/conversations/..%2F..%2Fada":    http.StatusNotFound,
-		"/conversations/x/../../" + "etc": http.StatusNotFound,
+	ada, bob := start(t, echo())
+	id := ada.send("cats", "One")
+	ada.answer("cats", id, "One")
+	ada.answer("cats", ada.send("cats", "Two"), "One, Two")
+	for _, r := range []struct {
+		method, path string
+		want         int
+	}{
+		{"GET", "/conversations/cats/prompts/" + id, http.StatusNotFound},
+		{"GET", "/conversations/cats/events", http.StatusNotFound},
+		{"POST", "/conversations/..%2Fada%2Fcats/prompts", http.StatusBadRequest},
+		{"POST", "/conversations/%2e%2e/prompts", http.StatusBadRequest},
+		{"GET", "/questions/other", http.StatusMethodNotAllowed},
 	} {
-		if status, body := bob.do("POST", path, "What did Ada say?"); status != want {
-			t.Errorf("POST %s: %d %s, want %d", path, status, body, want)
+		if status, body := bob.do(r.method, r.path, "What did Ada say?"); status != r.want {
+			t.Errorf("%s %s: %d %s, want %d", r.method, r.path, status, body, r.want)
 		}
 	}
+	bob.answer("cats", bob.send("cats", "Three"), "Three") // another conversation with the same name
 	for _, token := range []string{"", "c", "guess"} {
-		if status, _ := (client{t, srv.URL, token}).do("GET", "/conversations", ""); status != http.StatusUnauthorized {
+		if status, _ := (browser{t, ada.url, token}).do("GET", "/conversations", ""); status != http.StatusUnauthorized {
 			t.Errorf("with the token %q: %d", token, status)
 		}
 	}
-	if _, list := ada.do("GET", "/conversations", ""); !strings.Contains(list, id) {
+	if _, list := ada.do("GET", "/conversations", ""); strings.Count(list, `"name":"cats"`) != 1 {
 		t.Errorf("Ada's list: %s", list)
-	}
-	if _, list := bob.do("GET", "/conversations", ""); strings.TrimSpace(list) != "[]" {
-		t.Errorf("Bob's list: %s", list)
 	}
 }
 
-// On shutdown a turn may finish; one that takes too long is interrupted.
+func TestBadPrompts(t *testing.T) {
+	ada, _ := start(t, echo())
+	for name, r := range map[string][]string{
+		"empty":   {""},
+		"odd key": {"One", "Idempotency-Key", "1"},
+		"long":    {strings.Repeat("x", maxBody+1)},
+	} {
+		if status, body := ada.do("POST", "/conversations/cats/prompts", r[0], r[1:]...); status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, status, body)
+		}
+	}
+}
+
+// A prompt that is sent twice under one key is one prompt, and a stream of
+// events continues where the reader left it.
+func TestRepeated(t *testing.T) {
+	ada, _ := start(t, echo())
+	const key = "00000000-0000-4000-8000-000000000001"
+	for range 2 {
+		if id := ada.send("cats", "One", "Idempotency-Key", key); id != key {
+			t.Errorf("the prompt is %s", id)
+		}
+		ada.answer("cats", key, "One")
+	}
+	said, last := ada.said("cats", "", 2)
+	if got := strings.Join(said, "\n"); got != "user: One\nassistant: One" {
+		t.Errorf("said:\n%s", got)
+	}
+	ada.send("cats", "Two")
+	said, _ = ada.said("cats", last, 2)
+	if got := strings.Join(said, "\n"); got != "user: Two\nassistant: One, Two" {
+		t.Errorf("then:\n%s", got)
+	}
+}
+
+// Only the user who is asked decides, and only once.
+func TestQuestion(t *testing.T) {
+	ada, bob := start(t, echo())
+	id := ada.send("cats", "write")
+	q := ada.question()
+	allow := `{"allow": true, "digest": "` + q.Digest + `"}`
+	for _, r := range []struct {
+		who  browser
+		body string
+		want int
+	}{
+		{bob, allow, http.StatusNotFound},
+		{ada, `{"allow": true, "digest": "another"}`, http.StatusConflict},
+		{ada, `{"allow": "perhaps"}`, http.StatusBadRequest},
+		{ada, allow, http.StatusOK},
+		{ada, `{"allow": false, "digest": "` + q.Digest + `"}`, http.StatusConflict},
+	} {
+		if status, body := r.who.do("POST", "/questions/"+q.ID, r.body); status != r.want {
+			t.Errorf("%s decides %s: %d %s, want %d", r.who.token, r.body, status, body, r.want)
+		}
+	}
+	ada.answer("cats", id, "write")
+}
+
+// A turn that runs when the service is told to end may finish.
 func TestShutdown(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		grace  time.Duration
-		status int
-	}{{"finishes", time.Minute, http.StatusOK}, {"interrupted", time.Millisecond, http.StatusBadGateway}} {
-		t.Run(test.name, func(t *testing.T) {
-			asked, held := make(chan struct{}), make(chan struct{})
-			cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
-				close(asked)
-				select {
-				case <-held:
-				case <-c.Context().Done():
-				}
-				return claudetest.Say("Done.")
-			}})
-			c := newConversations(t.TempDir(), cli)
-			s := &service{login: byToken("ada:a"), conversations: c}
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			served, answered := make(chan error, 1), make(chan int, 1)
-			go func() { served <- s.serve(ctx, l, test.grace) }()
-			go func() {
-				defer close(answered)
-				status, _ := client{t, "http://" + l.Addr().String(), "a"}.do("POST", "/conversations", "Go")
-				answered <- status
-			}()
-			<-asked
-			stop()
-			if test.status == http.StatusOK {
-				close(held)
-			}
-			if status := <-answered; status != test.status {
-				t.Errorf("status %d, want %d", status, test.status)
-			}
-			if err := <-served; err != nil {
-				t.Error(err)
-			}
-			if _, err := c.ask(t.Context(), key{"ada", newID()}, true, "More"); !errors.Is(err, errClosing) {
-				t.Errorf("a prompt after the end: %v", err)
-			}
-			for k, conv := range c.awake {
-				if !ended(conv.session) {
-					t.Errorf("%s still runs", k.id)
-				}
-			}
-		})
+	asked, held := make(chan struct{}), make(chan struct{})
+	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
+		close(asked)
+		select {
+		case <-held:
+		case <-c.Context().Done():
+		}
+		return claudetest.Say("Done.")
+	}})
+	root := t.TempDir()
+	f, err := openFleet(t.Context(), root, cli)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{login: byToken("ada:a"), fleet: f}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.serve(ctx, l) }()
+	id := browser{t, "http://" + l.Addr().String(), "a"}.send("cats", "Go")
+	<-asked
+	stop()
+	close(held)
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	f, err = openFleet(t.Context(), root, cli)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close(context.Background())
+	if ticket, err := f.Prompt(t.Context(), "ada/cats", id); err != nil || ticket.Text != "Done." {
+		t.Errorf("after the end: %+v, %v", ticket, err)
 	}
 }
