@@ -23,6 +23,8 @@ func layers() [][]string {
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},
 		{"internal/inspect", "internal/tee", "fleet"},
+		{"serve"},
+		{"serve/page"},
 		{"cmd/...", "examples/...", "internal/test/bench/...", "internal/test/parity", "internal/test/faults"},
 	}
 }

@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// ApprovalKind says what a person is asked for.
+type ApprovalKind string
+
+// The kinds of approvals.
+const (
+	KindTool        ApprovalKind = "tool"        // may this call run?
+	KindQuestion    ApprovalKind = "question"    // the agent wants to know something
+	KindPlan        ApprovalKind = "plan"        // may it begin with this plan?
+	KindElicitation ApprovalKind = "elicitation" // an MCP server wants to know something
+)
+
+// ApprovalState is how an approval stands.
+type ApprovalState string
+
+// The states of an approval. All but the first are final.
+const (
+	ApprovalPending   ApprovalState = "pending"
+	ApprovalAllowed   ApprovalState = "allowed"
+	ApprovalDenied    ApprovalState = "denied"
+	ApprovalAnswered  ApprovalState = "answered"
+	ApprovalExpired   ApprovalState = "expired"   // nobody decided in time
+	ApprovalWithdrawn ApprovalState = "withdrawn" // nobody needs the decision anymore
+)
+
+// Approval is a question to people: a tool call, a plan or a form.
+type Approval struct {
+	ID           string       `json:"id"`
+	Conversation string       `json:"conversation"`
+	Kind         ApprovalKind `json:"kind"`
+	Tool         string       `json:"tool"`
+	// Title is one line that says what is asked.
+	Title string `json:"title"`
+	// Reason says why a person is asked.
+	Reason string          `json:"reason,omitzero"`
+	Input  json.RawMessage `json:"input"`
+	// Digest identifies the input. A decision repeats it, so that what was shown
+	// is what runs.
+	Digest string `json:"digest"`
+	Dir    string `json:"dir,omitzero"`
+	// Diff shows what an edit would change, as a unified diff.
+	Diff string `json:"diff,omitzero"`
+	// Plan is the text of a plan, and PlanPath its file.
+	Plan     string `json:"plan,omitzero"`
+	PlanPath string `json:"plan_path,omitzero"`
+	// Questions are what the agent wants to know.
+	Questions []Question `json:"questions,omitempty"`
+	// Suggestions are rules that a decision may remember, by their index.
+	Suggestions []string `json:"suggestions"`
+	// AgentID is the subagent that asks; empty for the main agent.
+	AgentID string `json:"agent_id,omitzero"`
+	// HoldsProcess says that a process waits for the decision and cannot be
+	// let go, so the approval ends when it has waited for too long.
+	HoldsProcess bool `json:"holds_process"`
+	// Deferred says that no process waits.
+	Deferred bool      `json:"deferred"`
+	AskedAt  time.Time `json:"asked_at"`
+	// ExpiresAt is when it can no longer be decided; missing: never.
+	ExpiresAt time.Time     `json:"expires_at,omitzero"`
+	State     ApprovalState `json:"state"`
+	DecidedBy string        `json:"decided_by,omitzero"`
+	DecidedAt time.Time     `json:"decided_at,omitzero"`
+	// Rule is the remembered rule that decided, instead of a person.
+	Rule string `json:"rule,omitzero"`
+	// Message is what the model was told with a refusal.
+	Message string `json:"message,omitzero"`
+	// Outcome says how the call ended: ran, failed, denied, unknown or allowed.
+	// Unknown: it was started, and nobody knows whether it finished.
+	Outcome approval.Outcome `json:"outcome,omitzero"`
+	// Successor is the approval that replaced one that was withdrawn.
+	Successor string `json:"successor,omitzero"`
+	// MayDecide says whether you may decide it.
+	MayDecide bool `json:"may_decide"`
+}
+
+// Question is something that the agent wants to know.
+type Question struct {
+	Question    string   `json:"question"`
+	Header      string   `json:"header,omitzero"`
+	MultiSelect bool     `json:"multi_select"`
+	Options     []Option `json:"options"`
+}
+
+// Option is an answer to choose.
+type Option struct {
+	Label       string `json:"label"`
+	Description string `json:"description,omitzero"`
+	Preview     string `json:"preview,omitzero"`
+}
+
+// ApprovalQuery selects approvals.
+type ApprovalQuery struct {
+	State        ApprovalState // empty: in any
+	Conversation string        // empty: of all
+	Kind         ApprovalKind  // empty: of any
+	Limit        int           // 50 if it is 0, at most 200
+	Cursor       string
+}
+
+// Decision decides an approval.
+type Decision struct {
+	Decision string `json:"decision" enum:"allow,deny,answer"`
+	// Digest is the digest of the input that the person saw.
+	Digest string `json:"digest"`
+	// Message is what the model reads when it is denied.
+	Message string `json:"message,omitzero"`
+	// Input runs the call with another input; for an elicitation it is the
+	// content of the form.
+	Input json.RawMessage `json:"input,omitzero"`
+	// Answers answer the questions of the agent.
+	Answers []QuestionAnswer `json:"answers,omitempty"`
+	// Remember are the indices of suggestions that become rules of the
+	// conversation.
+	Remember []int `json:"remember,omitempty"`
+	// Stop also ends the turn, with a denial.
+	Stop bool `json:"stop,omitzero"`
+}
+
+// QuestionAnswer answers one question: by its place, with labels of options, or
+// with a text.
+type QuestionAnswer struct {
+	Question int      `json:"question"`
+	Choose   []string `json:"choose,omitempty"`
+	Write    string   `json:"write,omitzero"`
+}
+
+// kindOf says what kind of approval a question is.
+func kindOf(tool string) ApprovalKind {
+	switch tool {
+	case "AskUserQuestion":
+		return KindQuestion
+	case "ExitPlanMode":
+		return KindPlan
+	case approval.ElicitationTool:
+		return KindElicitation
+	}
+	return KindTool
+}
+
+// stateOf says how a question stands, in one word.
+func stateOf(q *approval.Question) ApprovalState {
+	switch {
+	case q.State == approval.Gone && q.Outcome == approval.Expired:
+		return ApprovalExpired
+	case q.State == approval.Gone:
+		return ApprovalWithdrawn
+	case q.Answer == nil:
+		return ApprovalPending
+	case q.Answer.Decision.Behavior() != permission.BehaviorAllow:
+		return ApprovalDenied
+	case kindOf(q.Tool) == KindQuestion || kindOf(q.Tool) == KindElicitation:
+		return ApprovalAnswered
+	}
+	return ApprovalAllowed
+}

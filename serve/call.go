@@ -1,0 +1,307 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/schema"
+)
+
+// call is a request to an endpoint.
+type call struct {
+	s     *Server
+	route *route
+	w     http.ResponseWriter
+	r     *http.Request
+	user  User
+	body  any // a pointer to a value of the route's type
+	key   string
+}
+
+func (c *call) service() *Service        { return c.s.service }
+func (c *call) ctx() context.Context     { return c.r.Context() }
+func (c *call) id() string               { return c.r.PathValue("id") }
+func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
+
+// endpoint makes the handler of a route.
+func (s *Server) endpoint(rt *route) (http.Handler, error) {
+	var shape *schema.Schema
+	if rt.body != nil {
+		var err error
+		if shape, err = schema.For(rt.body); err != nil {
+			return nil, fmt.Errorf("claude: serve: %s %s: %w", rt.method, rt.path, err)
+		}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Cache-Control", "no-store")
+		c := &call{s: s, route: rt, w: w, r: r}
+		if err := c.serve(shape); err != nil {
+			p := problemOf(err)
+			if p.Status == http.StatusInternalServerError {
+				s.service.opts.Logger.Error("serve: a request failed", "method", r.Method, "path", rt.path, "user", c.user.Name, "error", err)
+			}
+			p.write(w, r)
+		}
+	}), nil
+}
+
+// serve does what a request asks for: first who asks, then what.
+func (c *call) serve(shape *schema.Schema) (err error) {
+	if c.user, err = c.service().identify(c.w, c.r); err != nil {
+		return err
+	}
+	if c.user.Name != "" {
+		c.r = c.r.WithContext(WithUser(c.r.Context(), c.user))
+	}
+	if c.route.least != "" {
+		if err := c.user.need(c.route.least); err != nil {
+			return err
+		}
+	}
+	if err := c.checkQuery(); err != nil {
+		return err
+	}
+	raw, err := c.read(shape)
+	if err != nil {
+		return err
+	}
+	if key := c.r.Header.Get("Idempotency-Key"); key != "" && c.route.once {
+		return c.once(key, raw)
+	}
+	return c.run()
+}
+
+// run calls the handler. What it leaves open is an answer without a body.
+func (c *call) run() error {
+	w := &answered{ResponseWriter: c.w}
+	c.w = w
+	if err := c.route.handle(c); err != nil {
+		return err
+	}
+	if !w.done {
+		w.WriteHeader(c.route.status)
+	}
+	return nil
+}
+
+// answered knows whether an answer has begun.
+type answered struct {
+	http.ResponseWriter
+	done bool
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (a *answered) WriteHeader(status int) {
+	a.done = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [io.Writer].
+func (a *answered) Write(b []byte) (int, error) {
+	a.done = true
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap lets [http.ResponseController] find the connection.
+func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// checkQuery refuses parameters that the route does not have: one that is
+// misspelt would otherwise select more than was meant.
+func (c *call) checkQuery() error {
+	for name, values := range c.r.URL.Query() {
+		i := slices.IndexFunc(c.route.query, func(p parameter) bool { return p.name == name })
+		if i < 0 {
+			return badRequest.because("there is no parameter %q here", name)
+		}
+		if enum := c.route.query[i].enum; len(enum) > 0 && values[0] != "" && !slices.Contains(enum, values[0]) {
+			return badRequest.because("%s is one of %s", name, strings.Join(enum, ", "))
+		}
+	}
+	return nil
+}
+
+// read reads the body and checks it against the schema of its type.
+func (c *call) read(shape *schema.Schema) ([]byte, error) {
+	if shape == nil {
+		return nil, nil
+	}
+	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+		return nil, mediaType.because("send Content-Type: application/json")
+	}
+	limit := int64(maxBody)
+	if c.route.body == reflect.TypeFor[NewPrompt]() || c.route.body == reflect.TypeFor[NewConversation]() {
+		limit = maxPrompt
+	}
+	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
+	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge.because("at most %d bytes are taken here", over.Limit)
+	}
+	if err != nil {
+		return nil, badRequest.because("the body could not be read to its end")
+	}
+	raw = bytes.TrimSpace(raw)
+	if !jsonx.Valid(raw) {
+		return nil, faulty("", "it is not JSON, or a name occurs twice in an object")
+	}
+	if err := shape.Validate(raw); err != nil {
+		return nil, faulty("", err.Error())
+	}
+	value := reflect.New(c.route.body)
+	if err := jsonx.UnmarshalExact(raw, value.Interface()); err != nil {
+		return nil, faulty("", schema.Explain(err).Error())
+	}
+	c.body = value.Interface()
+	return raw, nil
+}
+
+// faulty is the problem of a body.
+func faulty(pointer, detail string) *Problem {
+	p := badRequest.because("the body is not what it should be; GET /openapi.json describes it")
+	p.Errors = []Fault{{pointer, detail}}
+	return p
+}
+
+// answer sends a value, unless there is an error. It takes both, so that a
+// handler is one line.
+func (c *call) answer(v any, err error) error {
+	if err != nil {
+		return err
+	}
+	data, err := jsonx.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return c.raw("application/json", data)
+}
+
+// raw sends bytes.
+func (c *call) raw(kind string, data []byte) error {
+	c.w.Header().Set("Content-Type", kind)
+	c.w.WriteHeader(c.route.status)
+	_, _ = c.w.Write(data) // nobody is there to hear of an error
+	return nil
+}
+
+// conversation sends a conversation with its ETag.
+func (c *call) conversation(v Conversation, err error) error {
+	if err == nil {
+		c.w.Header().Set("ETag", v.ETag())
+	}
+	return c.answer(v, err)
+}
+
+func (c *call) create() error {
+	in := *c.body.(*NewConversation)
+	if c.key != "" {
+		in.id = uuidFrom("conversation", c.user.Name, c.key)
+	}
+	v, err := c.service().Create(c.ctx(), c.user, in)
+	if err == nil {
+		c.w.Header().Set("Location", "/v1/conversations/"+v.ID)
+	}
+	return c.conversation(v, err)
+}
+
+func (c *call) send() error {
+	in := *c.body.(*NewPrompt)
+	if in.ID == "" && c.key != "" {
+		in.ID = uuidFrom("prompt", c.user.Name, c.id(), c.key)
+	}
+	v, err := c.service().Send(c.ctx(), c.user, c.id(), in)
+	if err == nil {
+		c.w.Header().Set("Location", "/v1/conversations/"+c.id()+"/prompts/"+v.ID)
+	}
+	return c.answer(v, err)
+}
+
+func (c *call) prompts() error {
+	all, err := c.service().Prompts(c.ctx(), c.user, c.id())
+	return c.answer(List[Prompt]{Items: orEmpty(all)}, err)
+}
+
+func (c *call) conversations() error {
+	limit, err := c.number("limit")
+	if err != nil {
+		return err
+	}
+	return c.answer(c.service().Conversations(c.ctx(), c.user, ConversationQuery{
+		State: State(c.query("state")), Preset: c.query("preset"), Owner: c.query("owner"), Label: c.query("label"),
+		Text: c.query("q"), Archived: c.query("archived") == "1", Limit: int(limit), Cursor: c.query("cursor"),
+	}))
+}
+
+func (c *call) approvals() error {
+	limit, err := c.number("limit")
+	if err != nil {
+		return err
+	}
+	return c.answer(c.service().Approvals(c.ctx(), c.user, ApprovalQuery{
+		State: ApprovalState(c.query("state")), Conversation: c.query("conversation"), Kind: ApprovalKind(c.query("kind")),
+		Limit: int(limit), Cursor: c.query("cursor"),
+	}))
+}
+
+func (c *call) messages() error {
+	var numbers [3]int64
+	for i, name := range []string{"before", "after", "limit"} {
+		var err error
+		if numbers[i], err = c.number(name); err != nil {
+			return err
+		}
+	}
+	return c.answer(c.service().Messages(c.ctx(), c.user, c.id(), MessageQuery{
+		Before: numbers[0], After: numbers[1], Limit: int(numbers[2]), HTML: c.query("html") == "1",
+	}))
+}
+
+func (c *call) usage() error {
+	var q UsageQuery
+	for name, at := range map[string]*time.Time{"from": &q.From, "to": &q.To} {
+		if text := c.query(name); text != "" {
+			day, err := time.Parse(time.DateOnly, text)
+			if err != nil {
+				return badRequest.because("%s is a day such as 2006-01-02", name)
+			}
+			*at = day
+		}
+	}
+	for by := range strings.SplitSeq(c.query("by"), ",") {
+		if by == "" {
+			continue
+		}
+		if !slices.Contains([]string{"day", "user", "preset", "model"}, by) {
+			return badRequest.because("by is one or more of day, user, preset, model")
+		}
+		q.By = append(q.By, by)
+	}
+	return c.answer(c.service().Usage(c.ctx(), c.user, q))
+}
+
+// number reads a parameter that is a number, 0 if it is not there.
+func (c *call) number(name string) (int64, error) {
+	text := c.query(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || name == "limit" && n > maxList {
+		if name == "limit" {
+			return 0, badRequest.because("limit is a number from 1 to %d", maxList)
+		}
+		return 0, badRequest.because("%s is a number that is not negative", name)
+	}
+	return n, nil
+}
+
+func formatSeq(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,0 +1,120 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// EventType is the name of an event in a stream.
+type EventType string
+
+// The events that last: they have a number.
+const (
+	EventConversation EventType = "conversation" // it was changed: Event.Changed
+	EventPrompt       EventType = "prompt"       // a prompt was accepted or has begun: Event.Prompt
+	EventTurn         EventType = "turn"         // a prompt has ended: Event.Turn
+	EventMessage      EventType = "message"      // something was said: Event.Message
+	EventApproval     EventType = "approval"     // a person is asked, or has decided: Event.Approval
+	EventNotice       EventType = "notice"       // who did what: Event.Notice
+)
+
+// The events that do not last: they have no number, and no id in the stream.
+const (
+	EventPartial EventType = "partial" // text so far of all open blocks: Event.Partial
+	EventDelta   EventType = "delta"   // more text of one block: Event.Delta
+	EventSynced  EventType = "synced"  // all that was stored has been sent
+	EventReset   EventType = "reset"   // the place is not known: load the conversation again
+	EventPing    EventType = "ping"    // the stream lives
+	EventBye     EventType = "bye"     // the server stops: come back
+	EventHint    EventType = "hint"    // in the feed: Event.Hint
+	EventPending EventType = "pending" // in the feed, first: Event.Pending
+)
+
+// Event is something that happened in a conversation. In a stream its type is
+// the event, its Seq the id, and the rest the data.
+type Event struct {
+	Type EventType `json:"-"`
+	Seq  int64     `json:"seq,omitzero"`
+	At   time.Time `json:"at,omitzero"`
+
+	Changed  *Changed        `json:"changed,omitzero"`
+	Prompt   *Prompt         `json:"prompt,omitzero"`
+	Turn     *Turn           `json:"turn,omitzero"`
+	Message  json.RawMessage `json:"message,omitzero"` // the line of the CLI's transcript
+	HTML     string          `json:"html,omitzero"`    // with html=1
+	Approval *ApprovalNote   `json:"approval,omitzero"`
+	Notice   *Notice         `json:"notice,omitzero"`
+
+	Partial []Block    `json:"blocks,omitempty"`
+	Delta   *Delta     `json:"delta,omitzero"`
+	Hint    *Hint      `json:"hint,omitzero"`
+	Pending []Approval `json:"approvals,omitempty"`
+	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
+
+	cursor string // where the message is in the transcript
+}
+
+// Changed is what a change of a conversation has made of it.
+type Changed struct {
+	By       string          `json:"by"`
+	Title    string          `json:"title"`
+	Labels   []string        `json:"labels"`
+	Archived bool            `json:"archived"`
+	Shared   bool            `json:"shared"`
+	Model    string          `json:"model,omitzero"`
+	Mode     permission.Mode `json:"mode,omitzero"`
+}
+
+// ApprovalNote is how an approval stood when its event was made. The approval
+// itself has the rest.
+type ApprovalNote struct {
+	ID        string        `json:"id"`
+	Kind      ApprovalKind  `json:"kind"`
+	Tool      string        `json:"tool"`
+	ToolUseID string        `json:"tool_use_id"`
+	Title     string        `json:"title"`
+	State     ApprovalState `json:"state"`
+	Outcome   string        `json:"outcome,omitzero"`
+	DecidedBy string        `json:"decided_by,omitzero"`
+	DecidedAt time.Time     `json:"decided_at,omitzero"`
+}
+
+// Notice says who did what, and from where.
+type Notice struct {
+	Text    string `json:"text"`
+	User    string `json:"user,omitzero"`
+	Address string `json:"address,omitzero"`
+}
+
+// Block is a block of a message that is being written.
+type Block struct {
+	// Message is the id of the model's message, and Block the index in it.
+	Message string `json:"message"`
+	Block   int    `json:"block"`
+	Kind    string `json:"kind"` // text or thinking
+	Text    string `json:"text"`
+}
+
+// Delta is more text of a block. It is applied only if Offset is the length of
+// what is there already, as JavaScript counts it: in units of UTF-16. Otherwise
+// connect again.
+type Delta struct {
+	Message string `json:"message"`
+	Block   int    `json:"block"`
+	Kind    string `json:"kind"`
+	Offset  int    `json:"offset"`
+	Text    string `json:"text"`
+}
+
+// Hint says that something has changed in a conversation: load it again. Only
+// the newest of each conversation is sent.
+type Hint struct {
+	Conversation string `json:"conversation"`
+	State        State  `json:"state"`
+	Pending      int    `json:"pending"`
+	Seq          int64  `json:"seq"`
+	// Gone says that it was deleted, or is no longer yours to see.
+	Gone bool `json:"gone,omitzero"`
+}

@@ -1,0 +1,277 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// eventLog is the log of one conversation in memory. It is the same for all
+// readers, who keep nothing but a place in it.
+type eventLog struct {
+	key  string
+	book logBook
+	// touched is called after each change.
+	touched func(key string)
+
+	writing chan struct{} // one slot: the right to append
+	ready   chan struct{} // closed when what was stored is here
+	failed  error         // set before ready is closed
+
+	mu       sync.Mutex
+	events   []Event // without gaps
+	first    int64   // the number of events[0]
+	bytes    int
+	head     logHead
+	revision int64
+	changed  chan struct{} // closed at the next change
+	closed   string        // why nothing more comes
+
+	prompts   map[string]Prompt       // the last event about each
+	approvals map[string]ApprovalNote // likewise
+	cursors   map[string]int64        // the events of messages, by their cursors
+	hollow    int                     // events whose messages are not read yet
+	writingOn liveText
+
+	refs int // guarded by logs.mu
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// What a log keeps in memory. A reader behind it must load the conversation
+// again.
+const (
+	keepEvents = 10_000
+	keepBytes  = 64 << 20
+)
+
+func newEventLog(key string, book logBook, touched func(string)) *eventLog {
+	return &eventLog{
+		key: key, book: book, touched: touched, first: 1,
+		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
+		prompts: make(map[string]Prompt), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
+	}
+}
+
+// load reads what is stored.
+func (l *eventLog) load(ctx context.Context) error {
+	h, revision, err := l.book.head(ctx, l.key)
+	if err != nil {
+		return err
+	}
+	var stored []storedEvent
+	for i := max(0, h.Segments-keepEvents/segmentSize); i < h.Segments; i++ {
+		events, err := l.book.segment(ctx, l.key, i)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, events...)
+	}
+	stored = append(stored, h.Events...)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head, l.revision = h, revision
+	if len(stored) > 0 {
+		l.first = stored[0].Seq
+	} else {
+		l.first = h.First
+	}
+	for i := range stored {
+		l.add(stored[i].event())
+	}
+	return nil
+}
+
+// add takes an event into memory. The caller has the lock.
+func (l *eventLog) add(e Event) {
+	l.events = append(l.events, e)
+	switch e.Type {
+	case EventMessage:
+		l.cursors[e.cursor] = e.Seq
+		if e.Message == nil {
+			l.hollow++
+		}
+	case EventPrompt:
+		l.prompts[e.Prompt.ID] = *e.Prompt
+	case EventTurn:
+		p := l.prompts[e.Turn.Prompt]
+		p.ID, p.State, p.Error = e.Turn.Prompt, e.Turn.State, e.Turn.Error
+		l.prompts[p.ID] = p
+	case EventApproval:
+		l.approvals[e.Approval.ID] = *e.Approval
+	}
+	l.bytes += e.size()
+	for len(l.events) > keepEvents || l.bytes > keepBytes && len(l.events) > 1 {
+		if l.events[0].Type == EventMessage && l.events[0].Message == nil {
+			l.hollow--
+		}
+		l.bytes -= l.events[0].size()
+		l.events[0] = Event{}
+		l.events, l.first = l.events[1:], l.first+1
+	}
+}
+
+// size is about how many bytes an event takes.
+func (e *Event) size() int {
+	n := 200 + len(e.Message)
+	if e.Prompt != nil {
+		n += len(e.Prompt.Text)
+	}
+	return n
+}
+
+// wake lets readers look again. The caller has the lock.
+func (l *eventLog) wake() {
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// append adds the events that fresh returns, if they are still news: it is
+// called with the lock held, and again if another process has written in
+// between. The events are stored before anybody sees them.
+func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) error {
+	select {
+	case l.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-l.writing }()
+	for {
+		now, err := l.book.records.Now(ctx)
+		if err != nil {
+			return err
+		}
+		next, revision, events := l.prepare(now, fresh)
+		if len(events) == 0 {
+			return nil
+		}
+		next, revision, err = l.book.put(ctx, l.key, next, revision)
+		switch {
+		case err == nil:
+			l.commit(next, revision, events)
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+		if err := l.catchUp(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// prepare makes the next head.
+func (l *eventLog) prepare(now time.Time, fresh func(*logHead) []Event) (next logHead, revision int64, events []Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next = l.head
+	events = fresh(&next)
+	next.Events = slices.Clone(next.Events)
+	for i := range events {
+		events[i].Seq, events[i].At = next.last()+1, now.UTC()
+		next.Events = append(next.Events, storable(events[i]))
+	}
+	return next, l.revision, events
+}
+
+// commit shows events that are stored.
+func (l *eventLog) commit(next logHead, revision int64, events []Event) {
+	l.mu.Lock()
+	l.head, l.revision = next, revision
+	for _, e := range events {
+		l.add(e)
+		if e.Type == EventMessage {
+			l.writingOn.said(e.Message)
+		}
+	}
+	l.wake()
+	l.mu.Unlock()
+	l.touched(l.key)
+}
+
+// catchUp takes over what another process has written.
+func (l *eventLog) catchUp(ctx context.Context) error {
+	h, revision, err := l.book.head(ctx, l.key)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	known, segments := l.head.last(), l.head.Segments
+	l.mu.Unlock()
+	var stored []storedEvent
+	for i := segments; i < h.Segments; i++ {
+		events, err := l.book.segment(ctx, l.key, i)
+		if err != nil {
+			return err
+		}
+		stored = append(stored, events...)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.head, l.revision = h, revision
+	for _, e := range append(stored, h.Events...) {
+		if e.Seq > known {
+			l.add(e.event())
+			known = e.Seq
+		}
+	}
+	l.wake()
+	return nil
+}
+
+// fill gives an event of another process, or of an earlier one, its message.
+func (l *eventLog) fill(cursor string, message []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := l.cursors[cursor] - l.first
+	if i < 0 || i >= int64(len(l.events)) || l.events[i].Message != nil {
+		return
+	}
+	l.events[i].Message = message
+	l.bytes += len(message)
+	l.hollow--
+	l.wake()
+}
+
+// last is the number of the last event.
+func (l *eventLog) last() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.first + int64(len(l.events)) - 1
+}
+
+// open returns the prompts that have not ended, in the order of their events.
+func (l *eventLog) open() []Prompt {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var open []Prompt
+	for _, p := range l.prompts {
+		if !p.State.final() {
+			open = append(open, p)
+		}
+	}
+	return open
+}
+
+// final reports whether the prompt has ended.
+func (s PromptState) final() bool { return s == "answered" || s == "failed" || s == "cancelled" }
+
+// end lets readers know that nothing more comes.
+func (l *eventLog) end(reason string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed == "" {
+		l.closed = reason
+		l.wake()
+	}
+}
+
+// nextChange returns a channel that is closed at the next change.
+func (l *eventLog) nextChange() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.changed
+}

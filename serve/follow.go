@@ -1,0 +1,102 @@
+package serve
+
+import (
+	"context"
+	"iter"
+	"time"
+)
+
+// deltaPause is the least time between two pieces of live text to one reader.
+const deltaPause = 50 * time.Millisecond
+
+// follow yields the events after a number, then [EventSynced], and then what
+// happens, until ctx ends. A place that the log does not have yields
+// [EventReset] and ends. Nothing waits for a reader: one that is slow gets
+// more at a time.
+func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		synced := false
+		var text seen
+		var quiet time.Time // no live text before
+		for {
+			v := l.view(after, &text, synced && time.Now().Before(quiet))
+			if v.lost {
+				yield(Event{Type: EventReset, Reason: "the server does not keep events from that place on: load the conversation again"})
+				return
+			}
+			for _, e := range v.events {
+				if !yield(e) {
+					return
+				}
+				after = e.Seq
+			}
+			if !synced && !v.more {
+				if synced = true; !yield(Event{Type: EventSynced, Seq: 0}) {
+					return
+				}
+			}
+			for _, e := range v.text {
+				if !yield(e) {
+					return
+				}
+				quiet = time.Now().Add(deltaPause)
+			}
+			switch {
+			case ctx.Err() != nil:
+				return
+			case v.more:
+			case v.closed != "":
+				yield(Event{Type: EventBye, Reason: v.closed})
+				return
+			case v.held:
+				waitTurn(ctx, nil, time.Until(quiet))
+			default:
+				select {
+				case <-ctx.Done():
+					return
+				case <-v.changed:
+				}
+			}
+		}
+	}
+}
+
+// view is what a reader finds at its place.
+type view struct {
+	events  []Event
+	text    []Event
+	more    bool // there are more events
+	held    bool // live text was left for later
+	lost    bool
+	closed  string
+	changed <-chan struct{}
+}
+
+// viewSize is how many events a reader takes at a time.
+const viewSize = 256
+
+func (l *eventLog) view(after int64, text *seen, quiet bool) view {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	v := view{closed: l.closed, changed: l.changed}
+	last := l.first + int64(len(l.events)) - 1
+	if after < l.first-1 || after > last {
+		v.lost = true
+		return v
+	}
+	for i := after + 1 - l.first; i < int64(len(l.events)); i++ {
+		if e := l.events[i]; e.Type != EventMessage || e.Message != nil {
+			v.events = append(v.events, e)
+		} else {
+			break // of another process: it comes
+		}
+		if len(v.events) == viewSize {
+			v.more = true
+			return v
+		}
+	}
+	if v.held = quiet && len(l.writingOn.blocks) > 0; !v.held {
+		v.text = l.writingOn.news(text)
+	}
+	return v
+}

@@ -1,0 +1,119 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// addressOf is where the connection itself comes from. Headers can say anything.
+func addressOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
+}
+
+// identify finds the user of a request. No user is not an error; credentials that
+// are wrong are.
+func (s *Service) identify(w http.ResponseWriter, r *http.Request) (User, error) {
+	u, err := s.userOf(w, r)
+	u.Address = addressOf(r)
+	return u, err
+}
+
+func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (User, error) {
+	if s.opts.Authenticate != nil {
+		if u, ok := s.opts.Authenticate(r); ok && u.Name != "" && u.Role.Valid() {
+			return User{Name: u.Name, Role: u.Role}, nil
+		}
+	}
+	if u, ok := s.proxied(r); ok {
+		return u, nil
+	}
+	ctx := r.Context()
+	if header := r.Header.Get("Authorization"); header != "" {
+		return s.bearer(ctx, header)
+	}
+	cookie, err := r.Cookie(s.cookieName())
+	if err != nil {
+		return User{}, nil
+	}
+	c, revision, err := s.gate.check(ctx, cookie.Value, cookiePrefix)
+	if errors.Is(err, errCredential) {
+		return User{}, nil // an old cookie is like none
+	}
+	if err != nil {
+		return User{}, problemOf(err)
+	}
+	if s.gate.renew(ctx, c, revision) {
+		http.SetCookie(w, s.cookie(cookie.Value, cookieLife))
+	}
+	return User{Name: c.User, Role: c.Role, session: c.ID}, nil
+}
+
+// bearer finds the user of a bearer token.
+func (s *Service) bearer(ctx context.Context, header string) (User, error) {
+	token, ok := strings.CutPrefix(header, "Bearer ")
+	if !ok {
+		return User{}, unauthorized.because("the header Authorization must begin with \"Bearer \"")
+	}
+	c, _, err := s.gate.check(ctx, token, bearerPrefix)
+	if errors.Is(err, errCredential) {
+		return User{}, unauthorized.because("the token is unknown or has expired: ask an admin for another")
+	}
+	if err != nil {
+		return User{}, problemOf(err)
+	}
+	return User{Name: c.User, Role: c.Role}, nil
+}
+
+// proxied finds the user that a trusted proxy names.
+func (s *Service) proxied(r *http.Request) (User, bool) {
+	if s.opts.ProxyHeader == "" {
+		return User{}, false
+	}
+	names := r.Header.Values(s.opts.ProxyHeader)
+	if len(names) != 1 || names[0] == "" || !s.trusted(addressOf(r)) {
+		return User{}, false
+	}
+	return User{Name: names[0], Role: s.opts.ProxyRole}, true
+}
+
+// trusted reports whether a connection comes from the proxy.
+func (s *Service) trusted(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return false
+	}
+	for _, from := range s.opts.ProxyFrom {
+		if from.Contains(ip.Unmap()) {
+			return true
+		}
+	}
+	return false
+}
+
+// allowedHost reports whether the server answers to a host name: a literal
+// address of the loopback, localhost, or one of the names of the options. The
+// page of another site that lets its name point here does not have one.
+func (s *Service) allowedHost(host string) bool {
+	name := host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		name = h
+	}
+	name = strings.ToLower(strings.Trim(name, "[]"))
+	if ip, err := netip.ParseAddr(name); err == nil && ip.IsLoopback() || name == "localhost" {
+		return true
+	}
+	for _, allowed := range s.opts.Hosts {
+		if strings.EqualFold(name, strings.Trim(allowed, "[]")) {
+			return true
+		}
+	}
+	return false
+}

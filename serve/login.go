@@ -1,0 +1,344 @@
+package serve
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// What a credential is for. The first letters of a token say so, and people who
+// find one in a log know what to revoke.
+const (
+	bearerPrefix = "cct_" // in the header Authorization
+	loginPrefix  = "ccl_" // once, for a cookie
+	cookiePrefix = "ccs_" // in a cookie
+)
+
+// How long credentials work.
+const (
+	loginLife   = 5 * time.Minute
+	cookieLife  = 30 * 24 * time.Hour
+	cookieRenew = 24 * time.Hour // how often the life of a cookie starts again
+)
+
+// credential is a token as it is kept: only the hash of its secret is.
+type credential struct {
+	ID      string    `json:"id"`
+	Hash    string    `json:"hash"`
+	Name    string    `json:"name,omitzero"`
+	User    string    `json:"user"`
+	Role    Role      `json:"role"`
+	Created time.Time `json:"created"`
+	By      string    `json:"by,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+	// Parent is the bearer token that a login was made with. It ends with it.
+	Parent string `json:"parent,omitzero"`
+}
+
+// gateKeeper knows who may come in.
+type gateKeeper struct {
+	records store.Records
+	project string
+
+	mu       sync.Mutex
+	failures map[string][]time.Time // by address: failed logins of the last minute
+}
+
+// maxFailures is how many logins of one address may fail in a minute.
+const maxFailures = 10
+
+func (g *gateKeeper) at(kind, id string) store.RecordKey {
+	return store.RecordKey{Project: g.project, Kind: kind, Name: id}
+}
+
+// kindOfToken says where a token is kept, by how it begins.
+func kindOfToken(token string) (kind, rest string) {
+	for prefix, kind := range map[string]string{bearerPrefix: kindToken, loginPrefix: kindLogin, cookiePrefix: kindLogin} {
+		if rest, ok := strings.CutPrefix(token, prefix); ok {
+			return kind, prefix[:3] + "-" + rest
+		}
+	}
+	return "", ""
+}
+
+// issue makes a credential and returns its text, which is not kept.
+func (g *gateKeeper) issue(ctx context.Context, prefix string, c credential, life time.Duration) (string, credential, error) {
+	now, err := g.records.Now(ctx)
+	if err != nil {
+		return "", c, err
+	}
+	id, secret := make([]byte, 8), make([]byte, 32)
+	rand.Read(id) // never fails
+	rand.Read(secret)
+	c.Created = now.UTC()
+	if life > 0 {
+		c.Expires = now.Add(life).UTC()
+	}
+	text := base64.RawURLEncoding.EncodeToString(secret)
+	token := prefix + hex.EncodeToString(id) + "." + text
+	kind, rest := kindOfToken(token)
+	c.ID, _, _ = strings.Cut(rest, ".")
+	c.Hash = hashOf(text)
+	_, err = putRecord(ctx, g.records, g.at(kind, c.ID), &c, 0)
+	return token, c, err
+}
+
+func hashOf(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// errCredential means that a token does not work, or not anymore.
+var errCredential = errors.New("claude: serve: unknown or expired token")
+
+// check returns the credential of a token that works now.
+func (g *gateKeeper) check(ctx context.Context, token string, prefixes ...string) (credential, int64, error) {
+	kind, rest := kindOfToken(token)
+	id, secret, ok := strings.Cut(rest, ".")
+	if !ok || !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(token, p) }) {
+		return credential{}, 0, errCredential
+	}
+	c, revision, err := getRecord[credential](ctx, g.records, g.at(kind, id))
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return c, 0, err
+	}
+	// The comparison takes the same time whether or not there is a record.
+	if subtle.ConstantTimeCompare([]byte(c.Hash), []byte(hashOf(secret))) != 1 {
+		return credential{}, 0, errCredential
+	}
+	now, err := g.records.Now(ctx)
+	if err != nil {
+		return c, 0, err
+	}
+	if !c.Expires.IsZero() && !now.Before(c.Expires) {
+		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it is of no use
+		return credential{}, 0, errCredential
+	}
+	if c.Parent != "" {
+		if _, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent)); errors.Is(err, store.ErrNotFound) {
+			return credential{}, 0, errCredential
+		}
+	}
+	return c, revision, nil
+}
+
+// redeem uses up a one-time token.
+func (g *gateKeeper) redeem(ctx context.Context, token string) (credential, error) {
+	c, revision, err := g.check(ctx, token, loginPrefix)
+	if err != nil {
+		return c, err
+	}
+	err = g.records.DropRecord(ctx, g.at(kindLogin, c.ID), revision, store.Fence{})
+	if errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrConflict) {
+		return credential{}, errCredential // somebody was faster
+	}
+	return c, err
+}
+
+// renew starts the life of a cookie again, once a day.
+func (g *gateKeeper) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
+	now, err := g.records.Now(ctx)
+	if err != nil || c.Parent != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
+		return false
+	}
+	c.Expires = now.Add(cookieLife).UTC()
+	_, err = putRecord(ctx, g.records, g.at(kindLogin, c.ID), &c, revision)
+	return err == nil
+}
+
+// failed notes that a login of an address has failed, and reports whether it has
+// failed too often.
+func (g *gateKeeper) failed(address string, now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.failures) > 10_000 {
+		clear(g.failures) // bounded, however many knock
+	}
+	g.failures[address] = append(g.recent(address, now), now)
+}
+
+// limited reports whether an address must wait.
+func (g *gateKeeper) limited(address string, now time.Time) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.recent(address, now)) >= maxFailures
+}
+
+func (g *gateKeeper) recent(address string, now time.Time) []time.Time {
+	return slices.DeleteFunc(g.failures[address], func(at time.Time) bool { return now.Sub(at) > time.Minute })
+}
+
+// Login logs somebody in with a one-time token or a bearer token, and sets the
+// cookie. The request is the one that carries the token.
+func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) error {
+	address := addressOf(r)
+	if s.gate.limited(address, time.Now()) {
+		p := limited.because("too many logins have failed; wait a minute")
+		p.RetryAfter = 60
+		return p
+	}
+	ctx := r.Context()
+	c, err := s.gate.redeem(ctx, strings.TrimSpace(token))
+	if errors.Is(err, errCredential) {
+		c, _, err = s.gate.check(ctx, strings.TrimSpace(token), bearerPrefix)
+	}
+	if errors.Is(err, errCredential) {
+		s.gate.failed(address, time.Now())
+		s.opts.Logger.Warn("serve: a login failed", "address", address)
+		return unauthorized.because("the token is unknown, was used, or has expired: \"claudectl serve login\" prints another")
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	login, life := credential{User: c.User, Role: c.Role, By: address}, cookieLife
+	if strings.HasPrefix(c.ID, bearerPrefix[:3]) { // a login does not outlive its token
+		login.Parent = c.ID
+		if !c.Expires.IsZero() {
+			life = min(life, time.Until(c.Expires))
+		}
+	}
+	text, _, err := s.gate.issue(ctx, cookiePrefix, login, life)
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: logged in", "user", c.User, "role", c.Role, "address", address)
+	http.SetCookie(w, s.cookie(text, life))
+	return nil
+}
+
+// Logout ends the login of the request's cookie.
+func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
+	if u, ok := UserOf(r.Context()); ok && u.session != "" {
+		if err := dropRecord(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.session)); err != nil {
+			return problemOf(err)
+		}
+		s.opts.Logger.Info("serve: logged out", "user", u.Name, "address", u.Address)
+	}
+	http.SetCookie(w, s.cookie("", -time.Second))
+	return nil
+}
+
+// cookieName has the port, because cookies do not know ports.
+func (s *Service) cookieName() string {
+	if s.opts.Port == 0 {
+		return "claude-serve"
+	}
+	return "claude-serve-" + strconv.Itoa(s.opts.Port)
+}
+
+// cookie makes the cookie. It is Lax, so that links from mails and chats work.
+func (s *Service) cookie(text string, life time.Duration) *http.Cookie {
+	return &http.Cookie{
+		Name: s.cookieName(), Value: text, Path: "/", MaxAge: int(life / time.Second),
+		HttpOnly: true, Secure: s.opts.Secure, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// IssueLogin makes a one-time token that logs a user in, within five minutes.
+func (s *Service) IssueLogin(ctx context.Context, u User) (token string, err error) {
+	return IssueLogin(ctx, s.opts.Records, s.opts.Project, u)
+}
+
+// IssueLogin makes a one-time token for a server that uses the same records, from
+// another process.
+func IssueLogin(ctx context.Context, r store.Records, project string, u User) (token string, err error) {
+	if u.Name == "" || !u.Role.Valid() {
+		return "", fmt.Errorf("claude: serve: a login needs a name and a role, not %q and %q", u.Name, u.Role)
+	}
+	g := &gateKeeper{records: r, project: project}
+	token, _, err = g.issue(ctx, loginPrefix, credential{User: u.Name, Role: u.Role}, loginLife)
+	return token, err
+}
+
+// IssueToken makes a bearer token for a server that uses the same records, from
+// another process.
+func IssueToken(ctx context.Context, r store.Records, project string, t NewToken) (CreatedToken, error) {
+	g := &gateKeeper{records: r, project: project}
+	return g.token(ctx, t, "")
+}
+
+func (g *gateKeeper) token(ctx context.Context, t NewToken, by string) (CreatedToken, error) {
+	switch {
+	case t.Name == "" || len(t.Name) > maxTitle:
+		return CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)
+	case t.User == "":
+		return CreatedToken{}, badRequest.because("the token needs a user")
+	case !t.Role.Valid():
+		return CreatedToken{}, badRequest.because("there is no role %q", t.Role)
+	}
+	c := credential{Name: t.Name, User: t.User, Role: t.Role, By: by}
+	if t.Expires != nil {
+		c.Expires = t.Expires.UTC()
+	}
+	secret, c, err := g.issue(ctx, bearerPrefix, c, 0)
+	return CreatedToken{c.info(), secret}, err
+}
+
+func (c *credential) info() TokenInfo {
+	return TokenInfo{ID: c.ID, Name: c.Name, User: c.User, Role: c.Role, Created: c.Created, By: c.By, Expires: c.Expires}
+}
+
+// Tokens lists the bearer tokens.
+func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
+	out := List[TokenInfo]{Items: []TokenInfo{}}
+	if err := u.need(Admin); err != nil {
+		return out, err
+	}
+	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindToken, "") {
+		var c credential
+		if err == nil {
+			err = decodeRecord(r, &c)
+		}
+		if err != nil {
+			return out, problemOf(err)
+		}
+		out.Items = append(out.Items, c.info())
+	}
+	return out, nil
+}
+
+// NewToken makes a bearer token.
+func (s *Service) NewToken(ctx context.Context, u User, t NewToken) (CreatedToken, error) {
+	if err := u.need(Admin); err != nil {
+		return CreatedToken{}, err
+	}
+	if t.User == "" {
+		t.User = u.Name
+	}
+	made, err := s.gate.token(ctx, t, u.Name)
+	if err != nil {
+		return CreatedToken{}, problemOf(err)
+	}
+	s.opts.Logger.Info("serve: made a token", "token", made.ID, "for", made.User, "role", made.Role, "user", u.Name, "address", u.Address)
+	return made, nil
+}
+
+// DropToken revokes a bearer token.
+func (s *Service) DropToken(ctx context.Context, u User, id string) error {
+	if err := u.need(Admin); err != nil {
+		return err
+	}
+	k := s.gate.at(kindToken, id)
+	_, _, err := getRecord[credential](ctx, s.opts.Records, k)
+	if err == nil {
+		err = dropRecord(ctx, s.opts.Records, k)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: revoked a token", "token", id, "user", u.Name, "address", u.Address)
+	return nil
+}

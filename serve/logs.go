@@ -1,0 +1,312 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// logs are the logs of the conversations that somebody looks at or that do
+// something. Each has a goroutine that writes down what is said.
+type logs struct {
+	ctx    context.Context // of the server
+	fleet  fleet.Conversations
+	book   logBook
+	feed   *feed
+	logger *slog.Logger
+	work   sync.WaitGroup
+
+	mu      sync.Mutex
+	open    map[string]*eventLog
+	tended  map[string]bool
+	closing bool
+}
+
+func newLogs(ctx context.Context, f fleet.Conversations, book logBook, hub *feed, logger *slog.Logger) *logs {
+	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), tended: make(map[string]bool)}
+}
+
+// use returns the log of a conversation when it is ready, and what to call when
+// it is no longer needed.
+func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		return nil, nil, closing.because("try again in a moment")
+	}
+	l := s.open[key]
+	if l == nil {
+		l = newEventLog(key, s.book, s.feed.touch)
+		ctx, cancel := context.WithCancel(s.ctx)
+		l.stop = cancel
+		s.open[key] = l
+		s.work.Go(func() { s.keep(ctx, l) })
+	}
+	l.refs++
+	s.mu.Unlock()
+	release := sync.OnceFunc(func() { s.release(l) })
+	select {
+	case <-l.ready:
+		if l.failed != nil {
+			release()
+			return nil, nil, l.failed
+		}
+		return l, release, nil
+	case <-ctx.Done():
+		release()
+		return nil, nil, context.Cause(ctx)
+	}
+}
+
+// release gives a log back. The last one closes it.
+func (s *logs) release(l *eventLog) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.refs--; l.refs == 0 {
+		s.forget(l)
+	}
+}
+
+// forget ends a log. The caller has the lock.
+func (s *logs) forget(l *eventLog) {
+	l.stop()
+	if s.open[l.key] == l {
+		delete(s.open, l.key)
+	}
+}
+
+// drop ends the log of a conversation that was deleted.
+func (s *logs) drop(key string) {
+	s.mu.Lock()
+	l := s.open[key]
+	if l != nil {
+		s.forget(l)
+	}
+	s.mu.Unlock()
+	if l != nil {
+		l.end("the conversation was deleted")
+		<-l.done
+	}
+}
+
+// close ends all logs and waits for their goroutines.
+func (s *logs) close() {
+	s.mu.Lock()
+	s.closing = true
+	for _, l := range s.open {
+		l.stop()
+		l.end("the server stops")
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+}
+
+// keep fills a log for as long as it is used.
+func (s *logs) keep(ctx context.Context, l *eventLog) {
+	defer close(l.done)
+	readied := sync.OnceFunc(func() { close(l.ready) })
+	defer readied()
+	if err := l.load(ctx); err != nil {
+		l.failed = err
+		s.mu.Lock()
+		s.forget(l)
+		s.mu.Unlock()
+		return
+	}
+	if len(l.open()) > 0 {
+		s.tend(l.key)
+	}
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		err := s.read(ctx, l, readied)
+		if ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
+			readied()
+		} else {
+			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.key, "error", err)
+		}
+		waitTurn(ctx, l.nextChange(), backoff(attempt))
+	}
+}
+
+// read writes down what is said, until something fails.
+func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
+	l.readyIfWhole(readied)
+	for e, err := range s.fleet.Events(ctx, l.key, "") {
+		if err != nil {
+			return err
+		}
+		if err := s.note(ctx, l, e); err != nil {
+			return err
+		}
+		l.readyIfWhole(readied)
+	}
+	return nil
+}
+
+// note takes one event of the fleet into the log.
+func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent) error {
+	if piece, ok := e.Message.(*message.StreamEvent); ok {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.writingOn.take(piece) {
+			l.wake()
+		}
+		return nil
+	}
+	cursor := string(e.Cursor)
+	err := l.append(ctx, func(*logHead) []Event {
+		if _, known := l.cursors[cursor]; known {
+			return nil
+		}
+		return []Event{{Type: EventMessage, Message: []byte(e.Entry), cursor: cursor}}
+	})
+	if err == nil {
+		l.fill(cursor, []byte(e.Entry))
+	}
+	return err
+}
+
+// readyIfWhole lets readers in once all messages are there.
+func (l *eventLog) readyIfWhole(readied func()) {
+	l.mu.Lock()
+	whole := l.hollow <= 0
+	l.mu.Unlock()
+	if whole {
+		readied()
+	}
+}
+
+// waitTurn waits for a change, but not for longer than a time.
+func waitTurn(ctx context.Context, changed <-chan struct{}, atMost time.Duration) {
+	t := time.NewTimer(atMost)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-changed:
+	case <-t.C:
+	}
+}
+
+// backoff is how long to wait before the next attempt.
+func backoff(attempt int) time.Duration {
+	return min(50*time.Millisecond<<min(attempt, 10), 5*time.Second)
+}
+
+// tend watches over the prompts of a conversation until all have ended, whether
+// or not somebody looks.
+func (s *logs) tend(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tended[key] || s.closing {
+		return
+	}
+	s.tended[key] = true
+	s.work.Go(func() {
+		again := s.watch(key)
+		s.mu.Lock()
+		delete(s.tended, key)
+		s.mu.Unlock()
+		if again {
+			s.tend(key)
+		}
+	})
+}
+
+// watch follows the prompts of a conversation. It reports whether some were left.
+func (s *logs) watch(key string) (again bool) {
+	l, release, err := s.use(s.ctx, key)
+	if err != nil {
+		if s.ctx.Err() == nil && !closing.is(err) {
+			s.logger.Warn("the log of a conversation cannot be read", "conversation", key, "error", err)
+		}
+		return false
+	}
+	defer release()
+	for attempt := 0; s.ctx.Err() == nil; {
+		next := l.nextChange()
+		moved, err := s.checkPrompts(l)
+		if err != nil && s.ctx.Err() == nil {
+			s.logger.Warn("the prompts of a conversation cannot be read", "conversation", key, "error", err)
+		}
+		if len(l.open()) == 0 {
+			return false
+		}
+		if attempt++; moved {
+			attempt = 0
+			continue
+		}
+		waitTurn(s.ctx, next, min(backoff(attempt), time.Second))
+	}
+	return false
+}
+
+// checkPrompts writes down how the prompts of a conversation stand.
+func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
+	for _, p := range l.open() {
+		ticket, err := s.fleet.Prompt(s.ctx, l.key, p.ID)
+		if errors.Is(err, fleet.ErrUnknown) {
+			ticket = fleet.Ticket{Prompt: p.ID, Status: fleet.Cancelled, Error: "the conversation was deleted"}
+		} else if err != nil {
+			return moved, err
+		}
+		if PromptState(ticket.Status) == p.State && ticket.Question == p.Approval {
+			continue
+		}
+		var spent fleet.Ledger
+		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {
+			spent = info.Cost
+		}
+		if err := l.append(s.ctx, func(h *logHead) []Event { return l.advance(h, &ticket, spent) }); err != nil {
+			return moved, err
+		}
+		moved = true
+	}
+	return moved, nil
+}
+
+// advance makes the event of a prompt that has come further, unless the log has
+// it. The caller has the lock.
+func (l *eventLog) advance(h *logHead, t *fleet.Ticket, spent fleet.Ledger) []Event {
+	p := l.prompts[t.Prompt]
+	state := PromptState(t.Status)
+	if p.State.final() || p.State == state && p.Approval == t.Question {
+		return nil
+	}
+	if !state.final() {
+		p.State, p.Approval = state, t.Question
+		return []Event{{Type: EventPrompt, Prompt: &p}}
+	}
+	turn := &Turn{Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC()}
+	if t.Result != nil {
+		turn.Millis = t.Result.DurationMS
+	}
+	turn.CostUSD, turn.Models = difference(spent, h.Spent)
+	h.Spent = spent
+	return []Event{{Type: EventTurn, Turn: turn}}
+}
+
+// difference is what was spent between two states of a ledger.
+func difference(now, before fleet.Ledger) (usd float64, models map[string]message.ModelUsage) {
+	for name, u := range now.Models {
+		old := before.Models[name]
+		u.InputTokens -= old.InputTokens
+		u.OutputTokens -= old.OutputTokens
+		u.CacheReadInputTokens -= old.CacheReadInputTokens
+		u.CacheCreationInputTokens -= old.CacheCreationInputTokens
+		u.CostUSD -= old.CostUSD
+		if u.InputTokens|u.OutputTokens|u.CacheReadInputTokens|u.CacheCreationInputTokens != 0 || u.CostUSD > 0 {
+			if models == nil {
+				models = make(map[string]message.ModelUsage)
+			}
+			models[name] = u
+		}
+	}
+	return max(0, now.USD-before.USD), models
+}

@@ -1,0 +1,166 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// logHead is the record with the newest events of a conversation. Older ones are
+// in segments, which do not change anymore. Every change is a compare-and-set of
+// the head, so numbers are dense even if several processes write.
+type logHead struct {
+	// Segments is how many there are, and First the number of the first event
+	// in the head.
+	Segments int           `json:"segments"`
+	First    int64         `json:"first"`
+	Events   []storedEvent `json:"events"`
+	// Spent is what the turns in the log have cost together.
+	Spent fleet.Ledger `json:"spent"`
+}
+
+// storedEvent is an event as it is kept. The text of a message is not: the
+// transcript has it, at Cursor.
+type storedEvent struct {
+	Event
+	Type   EventType `json:"type"`
+	Cursor string    `json:"cursor,omitzero"`
+}
+
+func (e *storedEvent) event() Event {
+	out := e.Event
+	out.Type, out.cursor = e.Type, e.Cursor
+	return out
+}
+
+func storable(e Event) storedEvent {
+	s := storedEvent{Event: e, Type: e.Type, Cursor: e.cursor}
+	s.Message, s.HTML = nil, ""
+	return s
+}
+
+// last is the number of the last event.
+func (h *logHead) last() int64 { return h.First + int64(len(h.Events)) - 1 }
+
+// segmentSize is how many events the head has before they become a segment, and
+// segmentBytes about how large it may be.
+const (
+	segmentSize  = 256
+	segmentBytes = 256 << 10
+)
+
+// logBook keeps the logs of all conversations.
+type logBook struct {
+	records store.Records
+	project string
+}
+
+func (b logBook) at(key, name string) store.RecordKey {
+	return store.RecordKey{Project: b.project, Kind: kindLog, Name: placeOf(key) + "/" + name}
+}
+
+const headName = "head"
+
+func segmentName(i int) string { return fmt.Sprintf("%08d", i) }
+
+// head returns the head of a log. A log that does not exist is empty.
+func (b logBook) head(ctx context.Context, key string) (logHead, int64, error) {
+	h, revision, err := getRecord[logHead](ctx, b.records, b.at(key, headName))
+	if errors.Is(err, store.ErrNotFound) {
+		return logHead{First: 1}, 0, nil
+	}
+	return h, revision, err
+}
+
+// put writes the head. If it has become long, its events become a segment first.
+func (b logBook) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {
+	revision, err := putRecord(ctx, b.records, b.at(key, headName), &h, revision)
+	if err != nil || len(h.Events) < segmentSize && h.size() < segmentBytes {
+		return h, revision, err
+	}
+	// A process that dies in between leaves the same segment for the next.
+	_, err = putRecord(ctx, b.records, b.at(key, segmentName(h.Segments)), &logHead{First: h.First, Events: h.Events}, 0)
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		return h, revision, nil // the head is fine as it is
+	}
+	short := logHead{Segments: h.Segments + 1, First: h.last() + 1, Spent: h.Spent}
+	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
+		return short, next, nil
+	}
+	return h, revision, nil
+}
+
+// size is about how many bytes the events of a head have.
+func (h *logHead) size() int {
+	n := 0
+	for i := range h.Events {
+		n += 200
+		if p := h.Events[i].Prompt; p != nil {
+			n += len(p.Text)
+		}
+	}
+	return n
+}
+
+// segment returns the events of a segment.
+func (b logBook) segment(ctx context.Context, key string, i int) ([]storedEvent, error) {
+	h, _, err := getRecord[logHead](ctx, b.records, b.at(key, segmentName(i)))
+	return h.Events, err
+}
+
+// drop removes the log of a conversation.
+func (b logBook) drop(ctx context.Context, key string) error {
+	h, _, err := b.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	for i := range h.Segments + 1 { // one more may be half made
+		if err := dropRecord(ctx, b.records, b.at(key, segmentName(i))); err != nil {
+			return err
+		}
+	}
+	return dropRecord(ctx, b.records, b.at(key, headName))
+}
+
+// all yields the events of all conversations, with the keys of those.
+func (b logBook) all(ctx context.Context) iter.Seq2[string, storedEvent] {
+	return func(yield func(string, storedEvent) bool) {
+		seen := make(map[string]int64)
+		for r, err := range b.records.ScanRecords(ctx, b.project, kindLog, "") {
+			if err != nil {
+				return
+			}
+			var h logHead
+			if decodeRecord(r, &h) != nil {
+				continue
+			}
+			key := keyAt(r.Key.Name)
+			for _, e := range h.Events {
+				if e.Seq <= seen[key] { // in a segment and still in the head
+					continue
+				}
+				seen[key] = e.Seq
+				if !yield(key, e) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// keyAt is the key of the conversation whose record has this name.
+func keyAt(name string) string {
+	parts := strings.Split(name, "/")
+	switch {
+	case parts[0] == "c" && len(parts) >= 2:
+		return parts[1]
+	case parts[0] == "t" && len(parts) >= 3:
+		return parts[1] + "/" + parts[2]
+	}
+	return ""
+}

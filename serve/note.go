@@ -1,0 +1,143 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// note is what the server knows about a conversation besides what the fleet does.
+type note struct {
+	Key      string    `json:"key"`
+	Owner    string    `json:"owner"`
+	Preset   string    `json:"preset"`
+	Title    string    `json:"title"`
+	Dir      string    `json:"dir"`
+	Shared   bool      `json:"shared,omitzero"`
+	Archived bool      `json:"archived,omitzero"`
+	Labels   []string  `json:"labels,omitempty"`
+	ForkOf   string    `json:"forkOf,omitzero"`
+	Created  time.Time `json:"created"`
+	// Model and Mode are chosen before the first prompt; the fleet has them from
+	// then on.
+	Model string `json:"model,omitzero"`
+	Mode  string `json:"mode,omitzero"`
+}
+
+// The kinds of the server's records.
+const (
+	kindNote  = "serve-conversation"
+	kindLog   = "serve-log"
+	kindToken = "serve-token"
+	kindLogin = "serve-login"
+	kindOnce  = "serve-once"
+)
+
+// noteBook keeps the notes.
+type noteBook struct {
+	records store.Records
+	project string
+}
+
+func (b noteBook) at(key string) store.RecordKey {
+	return store.RecordKey{Project: b.project, Kind: kindNote, Name: placeOf(key)}
+}
+
+// load returns a note, or [store.ErrNotFound].
+func (b noteBook) load(ctx context.Context, key string) (note, int64, error) {
+	return getRecord[note](ctx, b.records, b.at(key))
+}
+
+// create writes a new note. If there is one, it returns [store.ErrConflict].
+func (b noteBook) create(ctx context.Context, n *note) error {
+	_, err := putRecord(ctx, b.records, b.at(n.Key), n, 0)
+	return err
+}
+
+// change changes a note, again and again until nobody else has in between.
+func (b noteBook) change(ctx context.Context, key string, do func(*note) error) (note, error) {
+	for {
+		n, revision, err := b.load(ctx, key)
+		if err != nil {
+			return n, err
+		}
+		if err := do(&n); err != nil {
+			return n, err
+		}
+		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return n, err
+		}
+	}
+}
+
+// drop removes a note.
+func (b noteBook) drop(ctx context.Context, key string) error {
+	return dropRecord(ctx, b.records, b.at(key))
+}
+
+// all yields all notes.
+func (b noteBook) all(ctx context.Context) iter.Seq2[note, error] {
+	return func(yield func(note, error) bool) {
+		for r, err := range b.records.ScanRecords(ctx, b.project, kindNote, "") {
+			var n note
+			if err == nil {
+				err = decodeRecord(r, &n)
+			}
+			if !yield(n, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// getRecord reads a record.
+func getRecord[T any](ctx context.Context, records store.Records, k store.RecordKey) (v T, revision int64, err error) {
+	if k.Check() != nil { // a name that no record can have
+		return v, 0, fmt.Errorf("claude: serve: %s: %w", k.Kind, store.ErrNotFound)
+	}
+	r, err := records.GetRecord(ctx, k)
+	if err != nil {
+		return v, 0, err
+	}
+	err = decodeRecord(r, &v)
+	return v, r.Revision, err
+}
+
+// decodeRecord reads the value of a record.
+func decodeRecord(r store.Record, v any) error {
+	if err := jsonx.Unmarshal(r.Value, v); err != nil {
+		return fmt.Errorf("claude: serve: record %s: %w: %w", r.Key, store.ErrDamaged, err)
+	}
+	return nil
+}
+
+// putRecord writes a record.
+func putRecord(ctx context.Context, records store.Records, k store.RecordKey, v any, revision int64) (int64, error) {
+	value, err := jsonx.Marshal(v)
+	if err != nil {
+		return 0, fmt.Errorf("claude: serve: encode record %s: %w", k, err)
+	}
+	return records.PutRecord(ctx, k, value, revision, store.Fence{})
+}
+
+// dropRecord removes a record, whatever it says. None is not an error.
+func dropRecord(ctx context.Context, records store.Records, k store.RecordKey) error {
+	for {
+		r, err := records.GetRecord(ctx, k)
+		if err == nil {
+			err = records.DropRecord(ctx, k, r.Revision, store.Fence{})
+		}
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+}

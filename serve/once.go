@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// onceLife is how long an Idempotency-Key is remembered, and onceBusy how long a
+// request may take before another with its key is worked on again.
+const (
+	onceLife = 24 * time.Hour
+	onceBusy = time.Minute
+)
+
+// onceRecord is the answer to a request with an Idempotency-Key.
+type onceRecord struct {
+	Request string            `json:"request"` // a digest of it
+	At      time.Time         `json:"at"`
+	Status  int               `json:"status,omitzero"` // 0: not answered yet
+	Header  map[string]string `json:"header,omitempty"`
+	Body    []byte            `json:"body,omitempty"`
+}
+
+// once runs a request unless one with its key was run before: then it repeats
+// that one's answer. The ids of what the request makes come from the key, so even
+// a request that was cut off by a crash makes nothing twice.
+func (c *call) once(key string, body []byte) error {
+	if len(key) > 255 {
+		return badRequest.because("an Idempotency-Key has at most 255 bytes")
+	}
+	c.key = key
+	records, ctx := c.service().opts.Records, c.ctx()
+	at := store.RecordKey{Project: c.service().opts.Project, Kind: kindOnce, Name: "k" + digest(c.user.Name, key)}
+	now, err := records.Now(ctx)
+	if err != nil {
+		return err
+	}
+	mine := onceRecord{Request: digest(c.r.Method, c.r.URL.Path, string(body)), At: now}
+	old, revision, err := getRecord[onceRecord](ctx, records, at)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return err
+	case now.Sub(old.At) > onceLife:
+	case old.Request != mine.Request:
+		return keyReused.because("use a new key for a new request")
+	case old.Status != 0:
+		return c.repeat(&old)
+	case now.Sub(old.At) < onceBusy:
+		return c.busy()
+	}
+	revision, err = putRecord(ctx, records, at, &mine, revision)
+	if errors.Is(err, store.ErrConflict) {
+		return c.busy()
+	}
+	if err != nil {
+		return err
+	}
+	return c.runAndKeep(at, mine, revision)
+}
+
+func (c *call) busy() error {
+	p := busyKey.because("try again in a moment")
+	p.RetryAfter = 1
+	return p
+}
+
+// runAndKeep runs a request and keeps its answer if it worked. An error is not
+// kept: the next attempt may do better.
+func (c *call) runAndKeep(at store.RecordKey, mine onceRecord, revision int64) error {
+	out := c.w
+	keep := &keeper{header: out.Header()}
+	c.w = keep
+	err := c.run()
+	c.w = out
+	ctx := context.WithoutCancel(c.ctx()) // who asked may have gone
+	records := c.service().opts.Records
+	if err != nil {
+		_ = records.DropRecord(ctx, at, revision, store.Fence{}) // else it is busy for a minute
+		return err
+	}
+	mine.Status, mine.Body, mine.Header = keep.status, keep.body.Bytes(), make(map[string]string)
+	for _, name := range []string{"Content-Type", "Location", "ETag"} {
+		if v := out.Header().Get(name); v != "" {
+			mine.Header[name] = v
+		}
+	}
+	if _, err := putRecord(ctx, records, at, &mine, revision); err != nil {
+		c.service().opts.Logger.Warn("serve: an answer was not kept for its Idempotency-Key", "error", err)
+	}
+	out.WriteHeader(keep.status)
+	_, _ = out.Write(keep.body.Bytes())
+	return nil
+}
+
+// repeat sends the answer that was kept.
+func (c *call) repeat(old *onceRecord) error {
+	for name, v := range old.Header {
+		c.w.Header().Set(name, v)
+	}
+	c.w.Header().Set("Idempotency-Replayed", strconv.FormatBool(true))
+	c.w.WriteHeader(old.Status)
+	_, _ = c.w.Write(old.Body)
+	return nil
+}
+
+// keeper holds an answer back.
+type keeper struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+// Header implements [http.ResponseWriter].
+func (k *keeper) Header() http.Header { return k.header }
+
+// WriteHeader implements [http.ResponseWriter].
+func (k *keeper) WriteHeader(status int) { k.status = status }
+
+// Write implements [io.Writer].
+func (k *keeper) Write(b []byte) (int, error) { return k.body.Write(b) }
+
+func digest(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:])
+}
+
+// forgetOld removes answers that are no longer remembered.
+func (s *Service) forgetOld(ctx context.Context) {
+	now, err := s.opts.Records.Now(ctx)
+	if err != nil {
+		return
+	}
+	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindOnce, "") {
+		var o onceRecord
+		if err != nil {
+			return
+		}
+		if decodeRecord(r, &o) != nil || now.Sub(o.At) > onceLife {
+			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Options says how a server works. Records, Project and Presets are needed.
+type Options struct {
+	// Records keeps what the server remembers: owners and titles of
+	// conversations, the logs of events, tokens, logins. It is usually the store
+	// of the fleet.
+	Records store.Records
+	// Project is the project of all its records.
+	Project string
+	// Presets are what users may begin.
+	Presets []Preset
+
+	// Page makes the page for people. Nil: there is only the API.
+	Page func(*Service) (Page, error)
+
+	// Authenticate finds the user of a request by other means than the server's
+	// own logins, such as the session of the program that it is a part of. It is
+	// asked first. Nil: only the server's own logins count.
+	Authenticate func(*http.Request) (User, bool)
+	// ProxyHeader is the header in which a proxy names the user, such as
+	// Remote-User. It counts only if the connection itself comes from ProxyFrom,
+	// and such a user has the role ProxyRole. Empty: no header counts.
+	ProxyHeader string
+	ProxyFrom   []netip.Prefix
+	ProxyRole   Role // empty: Operator
+
+	// Hosts are the host names under which the server is reached, besides
+	// localhost and addresses of the loopback. Ports do not matter. A request
+	// for any other is refused.
+	Hosts []string
+	// Secure says that browsers reach the server by https, even if a proxy ends
+	// it. Cookies are then sent by https only.
+	Secure bool
+	// Port distinguishes the cookies of several servers on one host, because
+	// cookies do not know ports. 0: there is only one.
+	Port int
+
+	// History finds sessions of the CLI on the server's disk. Nil: none.
+	History *history.History
+	// Notify is called when a person is asked something, once for each
+	// approval. It must not wait for long. Nil: nobody is notified.
+	Notify func(Approval)
+
+	// StreamsPerUser and Streams are how many event streams may be open: 32 and
+	// 1000.
+	StreamsPerUser int
+	Streams        int
+
+	// Logger logs what happens. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// The sizes of requests.
+const (
+	maxBody   = 1 << 20  // bytes of JSON
+	maxPrompt = 20 << 20 // bytes of JSON with a prompt, which may have images
+	maxList   = 200      // items of a page
+	usualList = 50
+)
+
+// withDefaults returns the options with all defaults.
+func (o Options) withDefaults() Options {
+	if o.StreamsPerUser <= 0 {
+		o.StreamsPerUser = 32
+	}
+	if o.Streams <= 0 {
+		o.Streams = 1000
+	}
+	if o.ProxyRole == "" {
+		o.ProxyRole = Operator
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// pageSize is how many items of a list are wanted.
+func pageSize(limit int) int {
+	if limit <= 0 {
+		return usualList
+	}
+	return min(limit, maxList)
+}

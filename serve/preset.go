@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Preset is a kind of conversation that users may begin. Requests name a preset;
+// what it means is decided here, on the server.
+type Preset struct {
+	// Name is what requests say.
+	Name string
+	// Description says what it is for.
+	Description string
+	// Roots are the directories in which its conversations may work. The first
+	// is the default. They are absolute.
+	Roots []string
+	// Model is the model unless the user chooses another of Models. Empty
+	// Models: no other may be chosen.
+	Model  string
+	Models []string
+	// Mode is the permission mode unless the user chooses another of Modes.
+	// Empty: the CLI's default.
+	Mode  permission.Mode
+	Modes []permission.Mode
+	// Options are the options of its sessions. Cwd, Model and PermissionMode
+	// are set by the server. Nil means the CLI's own defaults.
+	Options *claude.Options
+}
+
+// info is what users see of it.
+func (p *Preset) info() PresetInfo {
+	return PresetInfo{
+		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: p.Mode, Modes: orEmpty(p.Modes),
+		Roots: orEmpty(p.Roots), Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
+	}
+}
+
+// orEmpty makes a list that is not there an empty one.
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// check refuses a preset that cannot work.
+func (p *Preset) check() error {
+	switch {
+	case p.Name == "" || store.CheckProject(p.Name) != nil:
+		return fmt.Errorf("claude: serve: preset %q: its name must consist of ASCII letters, digits and -_.@+=:,~", p.Name)
+	case len(p.Roots) == 0:
+		return fmt.Errorf("claude: serve: preset %q has no roots: name a directory in which it may work", p.Name)
+	}
+	for _, root := range p.Roots {
+		if !filepath.IsAbs(root) {
+			return fmt.Errorf("claude: serve: preset %q: the root %q is not an absolute path", p.Name, root)
+		}
+	}
+	return nil
+}
+
+// checkPresets refuses presets that cannot work.
+func checkPresets(presets []Preset) error {
+	seen := make(map[string]bool)
+	for i := range presets {
+		if err := presets[i].check(); err != nil {
+			return err
+		}
+		if seen[presets[i].Name] {
+			return fmt.Errorf("claude: serve: there are two presets with the name %q", presets[i].Name)
+		}
+		seen[presets[i].Name] = true
+	}
+	return nil
+}
+
+// find returns a preset by its name, nil if there is none.
+func find(presets []Preset, name string) *Preset {
+	for i := range presets {
+		if presets[i].Name == name {
+			return &presets[i]
+		}
+	}
+	return nil
+}
+
+// choose checks what a user chose.
+func (p *Preset) choose(model string, mode permission.Mode) error {
+	if model != "" && model != p.Model && !slices.Contains(p.Models, model) {
+		return modelRefused.because("preset %q offers %s", p.Name, offered(append([]string{p.Model}, p.Models...)))
+	}
+	if mode != "" && mode != p.Mode && !slices.Contains(p.Modes, mode) {
+		return modeRefused.because("preset %q offers %s", p.Name, offered(append([]permission.Mode{p.Mode}, p.Modes...)))
+	}
+	return nil
+}
+
+// offered lists what can be chosen.
+func offered[T ~string](all []T) string {
+	var names []string
+	for _, one := range all {
+		if one != "" && !slices.Contains(names, string(one)) {
+			names = append(names, string(one))
+		}
+	}
+	if len(names) == 0 {
+		return "no choice: leave it out"
+	}
+	return strings.Join(names, ", ")
+}
+
+// dir returns the working directory that a user chose: a real directory below
+// one of the roots, whatever links lead there.
+func (p *Preset) dir(chosen string) (string, error) {
+	if chosen == "" {
+		chosen = p.Roots[0]
+	}
+	refused := outside.because("choose a directory below %s", strings.Join(p.Roots, " or "))
+	if !filepath.IsAbs(chosen) {
+		return "", refused
+	}
+	real, err := filepath.EvalSymlinks(chosen)
+	if err != nil {
+		refused.cause = err
+		return "", refused
+	}
+	for _, root := range p.Roots {
+		base, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			continue
+		}
+		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
+			return real, nil
+		}
+	}
+	return "", refused
+}
+
+// Sessions returns the function for [fleet.Options] that makes the options of a
+// conversation from its preset. Records and project are those of the server's
+// options. A conversation that was not begun through a server has the options of
+// other, if that is not nil.
+func Sessions(r store.Records, project string, presets []Preset, other func(ctx context.Context, key string) (*claude.Options, error)) (func(ctx context.Context, key string) (*claude.Options, error), error) {
+	if err := checkPresets(presets); err != nil {
+		return nil, err
+	}
+	presets = slices.Clone(presets)
+	notes := noteBook{r, project}
+	return func(ctx context.Context, key string) (*claude.Options, error) {
+		n, _, err := notes.load(ctx, key)
+		if errors.Is(err, store.ErrNotFound) && other != nil {
+			return other(ctx, key)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p := find(presets, n.Preset)
+		if p == nil {
+			return nil, fmt.Errorf("claude: serve: conversation %q: there is no preset %q anymore", key, n.Preset)
+		}
+		dir, err := p.dir(n.Dir)
+		if err != nil {
+			return nil, err
+		}
+		var own claude.Options
+		if p.Options != nil {
+			own = *p.Options
+		}
+		own.Cwd, own.Model, own.PermissionMode = dir, p.Model, p.Mode
+		own.Hooks = slices.Clone(own.Hooks)
+		return &own, nil
+	}, nil
+}

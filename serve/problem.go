@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Problem is an error as clients see it, in the form of RFC 9457. It is an error
+// of this package's functions as well.
+type Problem struct {
+	// Type is a relative address, such as /problems/not-found.
+	Type   string `json:"type"`
+	Title  string `json:"title"`
+	Status int    `json:"status"`
+	// Detail says what is wrong with this request, and what to do.
+	Detail   string `json:"detail,omitzero"`
+	Instance string `json:"instance,omitzero"`
+
+	// Errors are the faults of a request's body.
+	Errors []Fault `json:"errors,omitempty"`
+	// Approval is how an approval stands that was decided by somebody else.
+	Approval *Approval `json:"approval,omitzero"`
+	// Successor is the approval to decide instead.
+	Successor string `json:"successor,omitzero"`
+	// RetryAfter is after how many seconds to try again.
+	RetryAfter int `json:"retry_after,omitzero"`
+
+	cause error
+}
+
+// Fault is one fault of a request's body.
+type Fault struct {
+	// Pointer is a JSON pointer to the faulty member; empty is the whole.
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}
+
+// Error says what is wrong.
+func (p *Problem) Error() string {
+	text := "claude: serve: " + p.Title
+	if p.Detail != "" {
+		text += ": " + p.Detail
+	}
+	return text
+}
+
+// Unwrap returns the error behind the problem, if there is one.
+func (p *Problem) Unwrap() error { return p.cause }
+
+// problemKind is a type of problem.
+type problemKind struct {
+	name   string
+	status int
+	title  string
+}
+
+// The types of problems. /problems/NAME explains each in one line.
+var (
+	badRequest     = problemKind{"bad-request", http.StatusBadRequest, "The request cannot be understood"}
+	unauthorized   = problemKind{"unauthorized", http.StatusUnauthorized, "Log in first"}
+	forbidden      = problemKind{"forbidden", http.StatusForbidden, "Your role does not allow this"}
+	notFound       = problemKind{"not-found", http.StatusNotFound, "There is no such thing, or it is not yours to see"}
+	notAllowed     = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "The path does not take this method"}
+	leased         = problemKind{"leased", http.StatusConflict, "Another process runs the conversation"}
+	begun          = problemKind{"begun", http.StatusConflict, "The prompt has begun"}
+	idle           = problemKind{"idle", http.StatusConflict, "The conversation does nothing"}
+	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
+	alreadyDecided = problemKind{"already-decided", http.StatusConflict, "Somebody else has decided"}
+	inputChanged   = problemKind{"changed", http.StatusConflict, "The decision is about another input than the call has"}
+	busyKey        = problemKind{"in-progress", http.StatusConflict, "A request with this Idempotency-Key is being worked on"}
+	gone           = problemKind{"gone", http.StatusGone, "The approval can no longer be decided"}
+	precondition   = problemKind{"precondition", http.StatusPreconditionFailed, "The conversation has changed since"}
+	tooLarge       = problemKind{"too-large", http.StatusRequestEntityTooLarge, "The request is too large"}
+	mediaType      = problemKind{"media-type", http.StatusUnsupportedMediaType, "The body must be application/json"}
+	misdirected    = problemKind{"misdirected", http.StatusMisdirectedRequest, "This server does not answer to that host name"}
+	unknownPreset  = problemKind{"unknown-preset", http.StatusUnprocessableEntity, "There is no such preset"}
+	outside        = problemKind{"outside", http.StatusUnprocessableEntity, "The directory is outside of the preset's roots"}
+	modeRefused    = problemKind{"mode-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this permission mode"}
+	modelRefused   = problemKind{"model-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this model"}
+	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
+	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
+	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
+	unsupported    = problemKind{"unsupported", http.StatusNotImplemented, "This server cannot do that"}
+	closing        = problemKind{"closing", http.StatusServiceUnavailable, "The server is stopping"}
+	internal       = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the server"}
+)
+
+// problemKinds are all of them, for the documents.
+func problemKinds() []problemKind {
+	return []problemKind{
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, alreadyDecided, inputChanged, busyKey,
+		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
+		full, limited, unsupported, closing, internal,
+	}
+}
+
+// because makes a problem of this type.
+func (k problemKind) because(format string, args ...any) *Problem {
+	return &Problem{Type: "/problems/" + k.name, Title: k.title, Status: k.status, Detail: fmt.Sprintf(format, args...)}
+}
+
+// is reports whether an error is a problem of this type.
+func (k problemKind) is(err error) bool {
+	p, ok := errors.AsType[*Problem](err)
+	return ok && p.Type == "/problems/"+k.name
+}
+
+// problemOf turns an error of the fleet, the inbox or the store into what a
+// client may know of it.
+func problemOf(err error) *Problem {
+	if p, ok := errors.AsType[*Problem](err); ok {
+		return p
+	}
+	p := describe(err)
+	p.cause = err
+	return p
+}
+
+func describe(err error) *Problem {
+	if over, ok := errors.AsType[*fleet.OverloadedError](err); ok {
+		p := full.because("%d prompts wait; send it again later, with the same id", over.Queued)
+		p.RetryAfter = max(1, int(over.Wait/time.Second))
+		return p
+	}
+	if ended, ok := errors.AsType[*approval.GoneError](err); ok {
+		p := gone.because("it is %s", ended.Outcome)
+		if p.Successor = ended.Successor; p.Successor != "" {
+			p.Detail += "; decide its successor instead"
+		}
+		return p
+	}
+	switch {
+	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):
+		return notFound.because("check the id; lists show what you may see")
+	case errors.Is(err, fleet.ErrStuck):
+		return stuckHere.because("a prompt was begun again and again and never ended: POST …/retry tries again, DELETE …/prompts/{id} gives it up")
+	case errors.Is(err, fleet.ErrElsewhere), errors.Is(err, store.ErrLeased), errors.Is(err, store.ErrLeaseLost):
+		return leased.because("send the request to the process that runs it, or try again when its turn is over")
+	case errors.Is(err, fleet.ErrBegun):
+		return begun.because("interrupt it instead: POST …/interrupt")
+	case errors.Is(err, fleet.ErrClosed), errors.Is(err, context.Canceled):
+		return closing.because("try again in a moment; nothing that was accepted is lost")
+	case errors.Is(err, approval.ErrChanged):
+		return inputChanged.because("load the approval again, look at its input, and decide with its digest")
+	case errors.Is(err, approval.ErrForbidden):
+		return forbidden.because("this approval names who may decide it")
+	case errors.Is(err, approval.ErrInvalid), errors.Is(err, store.ErrInvalid):
+		return badRequest.because("%s", err)
+	}
+	return internal.because("the server's log has the details; try again")
+}
+
+// write sends the problem.
+func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
+	own := *p
+	own.Instance = r.URL.Path
+	body, err := jsonx.Marshal(&own)
+	if err != nil {
+		http.Error(w, p.Title, p.Status)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/problem+json")
+	h.Set("Cache-Control", "no-store")
+	if p.Status == http.StatusUnauthorized {
+		h.Set("WWW-Authenticate", `Bearer realm="claude"`)
+	}
+	if p.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(p.RetryAfter))
+	}
+	w.WriteHeader(p.Status)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,315 @@
+package serve
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// route is an endpoint. From the table of routes come the routing, the check of
+// roles, the OpenAPI document and the test of all roles against all endpoints.
+type route struct {
+	method, path string
+	about        string
+	// least is the role that it needs, empty if nobody need be logged in.
+	least Role
+	// body and reply are the types of the JSON in the request and in the answer,
+	// nil if there is none, and status is that of the answer.
+	body, reply reflect.Type
+	status      int
+	// query are the parameters of the address, with what they mean.
+	query []parameter
+	// problems are those beside bad-request, unauthorized, forbidden and
+	// not-found, which all may have.
+	problems []problemKind
+	// stream says that the answer is a stream of events.
+	stream bool
+	// once says that an Idempotency-Key is honoured.
+	once   bool
+	handle func(*call) error
+}
+
+// parameter is one of an address.
+type parameter struct {
+	name, about string
+	enum        []string
+}
+
+var (
+	limitQuery  = parameter{name: "limit", about: "how many items: 50, at most 200"}
+	cursorQuery = parameter{name: "cursor", about: "the next of the previous page"}
+)
+
+// routes is the table.
+func routes() []route {
+	return slices.Concat(serverRoutes(), conversationRoutes(), promptRoutes(), approvalRoutes())
+}
+
+func serverRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/healthz", about: "Says that the server lives.", status: http.StatusNoContent,
+			handle: func(c *call) error { return nil },
+		},
+		{
+			method: "GET", path: "/openapi.json", about: "Returns this document.", status: http.StatusOK, reply: reflect.TypeFor[any](),
+			handle: func(c *call) error { return c.raw("application/json", c.s.openAPI) },
+		},
+		{
+			method: "GET", path: "/v1/server", about: "Returns version, user, presets and limits.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[ServerInfo](),
+			handle: func(c *call) error { return c.answer(c.service().Info(c.ctx(), c.user)) },
+		},
+		{
+			method: "POST", path: "/v1/login", about: "Logs in with a token and sets a cookie.",
+			status: http.StatusNoContent, body: reflect.TypeFor[LoginRequest](), problems: []problemKind{limited},
+			handle: func(c *call) error {
+				return c.service().Login(c.w, c.r, c.body.(*LoginRequest).Token)
+			},
+		},
+		{
+			method: "DELETE", path: "/v1/login", about: "Logs out.", status: http.StatusNoContent,
+			handle: func(c *call) error { return c.service().Logout(c.w, c.r) },
+		},
+		{
+			method: "GET", path: "/v1/tokens", about: "Lists the bearer tokens.",
+			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[TokenInfo]](),
+			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
+		},
+		{
+			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown this once.",
+			least: Admin, status: http.StatusCreated, body: reflect.TypeFor[NewToken](), reply: reflect.TypeFor[CreatedToken](),
+			handle: func(c *call) error { return c.answer(c.service().NewToken(c.ctx(), c.user, *c.body.(*NewToken))) },
+		},
+		{
+			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: Admin, status: http.StatusNoContent,
+			handle: func(c *call) error { return c.service().DropToken(c.ctx(), c.user, c.id()) },
+		},
+		{
+			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Usage](),
+			query: []parameter{
+				{name: "from", about: "the first day, 2006-01-02"}, {name: "to", about: "the day after the last"},
+				{name: "by", about: "what to group by, separated by commas: day, user, preset, model"},
+			},
+			handle: (*call).usage,
+		},
+		{
+			method: "GET", path: "/v1/sessions", about: "Lists sessions of the CLI on the server's disk.",
+			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
+			query:  []parameter{{name: "preset", about: "below the roots of this preset"}},
+			handle: func(c *call) error { return c.answer(c.service().Sessions(c.ctx(), c.user, c.query("preset"))) },
+		},
+		{
+			method: "GET", path: "/v1/feed", about: "Streams hints about all conversations, after the approvals that wait.",
+			least: Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[Event](), handle: (*call).feed,
+		},
+	}
+}
+
+// oneConversation is the path of a conversation.
+const oneConversation = "/v1/conversations/{id}"
+
+func conversationRoutes() []route {
+	const one = oneConversation
+	return []route{
+		{
+			method: "GET", path: "/v1/conversations", about: "Lists conversations, the newest first.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Conversation]](),
+			query: []parameter{
+				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "running", "waiting", "deferred", "failed"}},
+				{name: "preset", about: "only those of a preset"}, {name: "owner", about: "only those of a user"},
+				{name: "label", about: "only those with a label"}, {name: "q", about: "only those with a text in the title"},
+				{name: "archived", about: "1: also archived ones"}, limitQuery, cursorQuery,
+			},
+			handle: (*call).conversations,
+		},
+		{
+			method: "POST", path: "/v1/conversations", about: "Begins a conversation.", once: true,
+			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
+			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, leased, unsupported},
+			handle:   (*call).create,
+		},
+		{
+			method: "GET", path: one, about: "Returns a conversation.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Conversation](),
+			handle: func(c *call) error { return c.conversation(c.service().Conversation(c.ctx(), c.user, c.id())) },
+		},
+		{
+			method: "PATCH", path: one, about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
+			least: Operator, status: http.StatusOK, body: reflect.TypeFor[Change](), reply: reflect.TypeFor[Conversation](),
+			problems: []problemKind{precondition, modeRefused, modelRefused, leased},
+			handle: func(c *call) error {
+				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*Change), c.r.Header.Get("If-Match")))
+			},
+		},
+		{
+			method: "DELETE", path: one, about: "Deletes a conversation with all that was said in it.",
+			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
+			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
+		},
+		{
+			method: "GET", path: one + "/messages", about: "Returns messages: the newest page, or the one before or after a number.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Message]](),
+			query: []parameter{
+				{name: "before", about: "messages before this number"}, {name: "after", about: "messages after this number"},
+				{name: "html", about: "1: with safe markup"}, limitQuery,
+			},
+			handle: (*call).messages,
+		},
+		{
+			method: "GET", path: one + "/events", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
+			least: Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[Event](),
+			query: []parameter{
+				{name: "after", about: "events after this number; 0: all"}, {name: "html", about: "1: with safe markup"},
+				{name: "feed", about: "1: with the hints of /v1/feed"},
+			},
+			handle: (*call).events,
+		},
+	}
+}
+
+func promptRoutes() []route {
+	const one = oneConversation
+	return []route{
+		{
+			method: "GET", path: one + "/prompts", about: "Lists the prompts that have not ended.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Prompt]](), handle: (*call).prompts,
+		},
+		{
+			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
+			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
+			problems: []problemKind{full, stuckHere, tooLarge}, handle: (*call).send,
+		},
+		{
+			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Prompt](),
+			handle: func(c *call) error {
+				return c.answer(c.service().Prompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt")))
+			},
+		},
+		{
+			method: "DELETE", path: one + "/prompts/{prompt}", about: "Takes back a prompt that has not begun.",
+			least: Operator, status: http.StatusNoContent, problems: []problemKind{begun},
+			handle: func(c *call) error {
+				return c.service().TakeBack(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
+			},
+		},
+		{
+			method: "POST", path: one + "/interrupt", about: "Stops the turn, or withdraws the question that it waits for.", once: true,
+			least: Operator, status: http.StatusAccepted, problems: []problemKind{idle, leased},
+			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
+		},
+		{
+			method: "POST", path: one + "/retry", about: "Lets a conversation that has failed try again.", once: true,
+			least: Operator, status: http.StatusAccepted,
+			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },
+		},
+	}
+}
+
+func approvalRoutes() []route {
+	return []route{
+		{
+			method: "GET", path: "/v1/approvals", about: "Lists approvals, the newest first.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Approval]](),
+			query: []parameter{
+				{name: "state", about: "only those in this state", enum: []string{"pending", "allowed", "denied", "answered", "expired", "withdrawn"}},
+				{name: "conversation", about: "only those of a conversation"},
+				{name: "kind", about: "only those of a kind", enum: []string{"tool", "question", "plan", "elicitation"}},
+				limitQuery, cursorQuery,
+			},
+			handle: (*call).approvals,
+		},
+		{
+			method: "GET", path: "/v1/approvals/{id}", about: "Returns an approval.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Approval](),
+			handle: func(c *call) error { return c.answer(c.service().Approval(c.ctx(), c.user, c.id())) },
+		},
+		{
+			method: "POST", path: "/v1/approvals/{id}/decision", about: "Decides an approval. The same decision again changes nothing.", once: true,
+			least: Approver, status: http.StatusOK, body: reflect.TypeFor[Decision](), reply: reflect.TypeFor[Approval](),
+			problems: []problemKind{alreadyDecided, inputChanged, gone},
+			handle: func(c *call) error {
+				return c.answer(c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*Decision)))
+			},
+		},
+	}
+}
+
+// route fills the mux.
+func (s *Server) route() error {
+	table := routes()
+	document, err := openAPI(table)
+	if err != nil {
+		return err
+	}
+	s.openAPI = document
+	for i := range table {
+		h, err := s.endpoint(&table[i])
+		if err != nil {
+			return err
+		}
+		s.mux.Handle(table[i].method+" "+table[i].path, h)
+	}
+	for _, path := range []string{"/v1/", "/openapi.json", "/healthz"} {
+		s.mux.Handle(path, s.unrouted(table))
+	}
+	s.mux.HandleFunc("GET /problems/{name}", explainProblem)
+	s.mux.Handle("/", s.forPeople())
+	return nil
+}
+
+// unrouted answers for paths and methods that are not in the table.
+func (s *Server) unrouted(table []route) http.Handler {
+	shapes := http.NewServeMux()
+	methods := make(map[string][]string)
+	for _, r := range table {
+		if methods[r.path] == nil {
+			shapes.Handle(r.path, http.NotFoundHandler())
+		}
+		methods[r.path] = append(methods[r.path], r.method)
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, pattern := shapes.Handler(r)
+		if allowed := methods[pattern]; allowed != nil {
+			w.Header().Set("Allow", strings.Join(allowed, ", "))
+			notAllowed.because("use %s", strings.Join(allowed, " or ")).write(w, r)
+			return
+		}
+		notFound.because("GET /openapi.json describes what there is").write(w, r)
+	})
+}
+
+// forPeople passes on what is not the API's.
+func (s *Server) forPeople() http.Handler {
+	page := s.service.page
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if page == nil {
+			notFound.because("this server has no page; GET /openapi.json describes its API").write(w, r)
+			return
+		}
+		u, err := s.service.identify(w, r)
+		if err != nil {
+			problemOf(err).write(w, r)
+			return
+		}
+		if u.Name != "" {
+			r = r.WithContext(WithUser(r.Context(), u))
+		}
+		page.ServeHTTP(w, r)
+	})
+}
+
+// explainProblem says what the type of a problem means.
+func explainProblem(w http.ResponseWriter, r *http.Request) {
+	for _, k := range problemKinds() {
+		if k.name == r.PathValue("name") {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write([]byte(k.title + ".\n"))
+			return
+		}
+	}
+	notFound.because("there is no such type of problem").write(w, r)
+}

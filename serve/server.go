@@ -1,0 +1,208 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Server serves the conversations of a fleet. It is an [http.Handler] whose paths
+// begin at the root of its host. Close ends it.
+type Server struct {
+	service *Service
+	mux     *http.ServeMux
+	origins *http.CrossOriginProtection
+	openAPI []byte
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	work    sync.WaitGroup
+	streams streamCount
+}
+
+// New makes a server. It begins at once to write down what happens in the
+// conversations of the fleet.
+func New(f fleet.Conversations, o Options) (*Server, error) {
+	o = o.withDefaults()
+	switch {
+	case f == nil:
+		return nil, errors.New("claude: serve: there is no fleet")
+	case o.Records == nil:
+		return nil, errors.New("claude: serve: Options.Records is missing")
+	case !o.ProxyRole.Valid():
+		return nil, errors.New("claude: serve: Options.ProxyRole is not a role")
+	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0:
+		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom: otherwise everybody could be anybody")
+	}
+	if err := store.CheckProject(o.Project); err != nil {
+		return nil, err
+	}
+	if err := checkPresets(o.Presets); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s := &Server{ctx: ctx, cancel: cancel, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
+	s.streams.users = make(map[string]int)
+	hub, book := newFeed(), logBook{o.Records, o.Project}
+	s.service = &Service{
+		fleet: f, opts: o, notes: noteBook{o.Records, o.Project}, book: book, feed: hub,
+		logs: newLogs(ctx, f, book, hub, o.Logger),
+		gate: &gateKeeper{records: o.Records, project: o.Project, failures: make(map[string][]time.Time)},
+	}
+	if err := s.start(); err != nil {
+		cancel()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start makes the page and the routes, and starts the goroutines.
+func (s *Server) start() error {
+	var err error
+	if make := s.service.opts.Page; make != nil {
+		if s.service.page, err = make(s.service); err != nil {
+			return err
+		}
+	}
+	if err := s.route(); err != nil {
+		return err
+	}
+	s.work.Go(func() { s.service.watchApprovals(s.ctx) })
+	s.work.Go(func() { s.service.takeUp(s.ctx) })
+	return nil
+}
+
+// Service returns what users may do, for programs that are a part of the server.
+func (s *Server) Service() *Service { return s.service }
+
+// LoginLink returns a link that logs a user in once, within five minutes. The
+// token is in the fragment, which reaches no log. base is the address of the
+// server, such as http://127.0.0.1:8080.
+func (s *Server) LoginLink(ctx context.Context, base string, u User) (string, error) {
+	token, err := s.service.IssueLogin(ctx, u)
+	if err != nil {
+		return "", err
+	}
+	return LoginLink(base, token), nil
+}
+
+// LoginLink is the address of the login with a one-time token.
+func LoginLink(base, token string) string {
+	return strings.TrimSuffix(base, "/") + "/login#t=" + url.QueryEscape(token)
+}
+
+// Close ends the event streams and everything that the server does in the
+// background. It does not close the fleet.
+func (s *Server) Close() error {
+	s.cancel()
+	s.service.logs.close()
+	s.work.Wait()
+	return nil
+}
+
+// takeUp watches over what was begun before the server started: prompts that are
+// not answered, and those whose end nobody has written down.
+func (s *Service) takeUp(ctx context.Context) {
+	s.forgetOld(ctx)
+	for n, err := range s.notes.all(ctx) {
+		if err != nil {
+			if ctx.Err() == nil {
+				s.opts.Logger.Warn("conversations cannot be read", "error", err)
+			}
+			return
+		}
+		head, _, err := s.book.head(ctx, n.Key)
+		if err == nil && head.hasOpenPrompt() {
+			s.logs.tend(n.Key)
+		}
+	}
+}
+
+// hasOpenPrompt reports whether a prompt in the head has not ended, as far as the
+// head says.
+func (h *logHead) hasOpenPrompt() bool {
+	open := make(map[string]bool)
+	for i := range h.Events {
+		switch e := &h.Events[i]; e.Type {
+		case EventPrompt:
+			open[e.Prompt.ID] = true
+		case EventTurn:
+			delete(open, e.Turn.Prompt)
+		}
+	}
+	return len(open) > 0
+}
+
+// ServeHTTP implements [http.Handler].
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !s.service.allowedHost(r.Host) {
+		misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)).write(w, r)
+		return
+	}
+	secure(w.Header())
+	if err := s.origins.Check(r); err != nil {
+		forbidden.because("the request comes from another site").write(w, r)
+		return
+	}
+	s.mux.ServeHTTP(w, r)
+}
+
+// cleanHost is a host name that can be repeated.
+func cleanHost(host string) string {
+	clean := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(".-:[]", c) {
+			return c
+		}
+		return -1
+	}, host)
+	return clean[:min(len(clean), 100)]
+}
+
+// secure sets the headers of every answer.
+func secure(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	h.Set("X-Frame-Options", "DENY")
+}
+
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types page"
+
+// streamCount counts the open streams.
+type streamCount struct {
+	mu    sync.Mutex
+	all   int
+	users map[string]int
+}
+
+// enter counts a stream, unless there are too many.
+func (c *streamCount) enter(user string, perUser, all int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all >= all || c.users[user] >= perUser {
+		return false
+	}
+	c.all++
+	c.users[user]++
+	return true
+}
+
+func (c *streamCount) leave(user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.all--
+	if c.users[user]--; c.users[user] == 0 {
+		delete(c.users, user)
+	}
+}

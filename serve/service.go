@@ -1,0 +1,576 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Service is what users may do, for the API and for the page. Each method takes
+// the user, and does only what that user may: the errors are a [*Problem], and
+// what a user may not see is not found. All methods may be called from any
+// goroutine.
+type Service struct {
+	fleet fleet.Conversations
+	opts  Options
+	notes noteBook
+	book  logBook
+	logs  *logs
+	feed  *feed
+	gate  *gateKeeper
+	page  Page
+}
+
+// need returns a problem unless the user has a role.
+func (u User) need(least Role) error {
+	if u.Name == "" {
+		return unauthorized.because("send a bearer token, or open a login link: \"claudectl serve login\" prints one")
+	}
+	if !u.Role.Covers(least) {
+		return forbidden.because("you are %s, and this needs %s: ask an admin for a token with that role", u.Role, least)
+	}
+	return nil
+}
+
+// find returns the note of a conversation that the user may see.
+func (s *Service) find(ctx context.Context, u User, id string) (note, error) {
+	key := keyOf(id)
+	n, _, err := s.notes.load(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		n = note{Key: key} // perhaps one that was not begun here
+		if _, err = s.fleet.Get(ctx, key); err != nil {
+			err = notFound.because("check the id; lists show what you may see")
+		}
+	}
+	if err == nil && !n.visible(u) {
+		err = notFound.because("check the id; lists show what you may see")
+	}
+	return n, err
+}
+
+// visible reports whether a user may see the conversation.
+func (n *note) visible(u User) bool {
+	return u.Role == Admin || n.Owner != "" && n.Owner == u.Name || n.Shared
+}
+
+// act returns the note of a conversation that the user may act upon.
+func (s *Service) act(ctx context.Context, u User, id string, least Role) (note, error) {
+	if err := u.need(least); err != nil {
+		return note{}, err
+	}
+	return s.find(ctx, u, id)
+}
+
+// Info returns what a client should know before it begins.
+func (s *Service) Info(_ context.Context, u User) (ServerInfo, error) {
+	if err := u.need(Viewer); err != nil {
+		return ServerInfo{}, err
+	}
+	info := ServerInfo{
+		Version: claude.Version, User: u, Presets: []PresetInfo{}, Features: s.features(),
+		Limits: Limits{Body: maxBody, Prompt: maxPrompt, List: maxList, Stream: s.opts.StreamsPerUser},
+	}
+	for i := range s.opts.Presets {
+		info.Presets = append(info.Presets, s.opts.Presets[i].info())
+	}
+	return info, nil
+}
+
+// features are what this server can do beyond the rest.
+func (s *Service) features() []string {
+	var all []string
+	if s.page != nil {
+		all = append(all, "page")
+	}
+	if s.opts.History != nil {
+		all = append(all, "sessions")
+	}
+	if _, ok := s.fleet.(forker); ok {
+		all = append(all, "fork")
+	}
+	if _, ok := s.fleet.(deleter); ok {
+		all = append(all, "delete")
+	}
+	return orEmpty(all)
+}
+
+// Conversations lists the conversations that the user may see, the newest first.
+func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery) (List[Conversation], error) {
+	none := List[Conversation]{Items: []Conversation{}}
+	if err := u.need(Viewer); err != nil {
+		return none, err
+	}
+	all, err := s.visible(ctx, u, q)
+	if err != nil {
+		return none, problemOf(err)
+	}
+	return cut(all, q.Limit, q.Cursor, func(c *Conversation) string { return c.Created.UTC().Format(cursorTime) + " " + c.ID })
+}
+
+// cursorTime sorts as the time does.
+const cursorTime = "2006-01-02T15:04:05.000000000"
+
+// visible returns all conversations that the user may see and the query selects.
+func (s *Service) visible(ctx context.Context, u User, q ConversationQuery) ([]Conversation, error) {
+	pending, err := s.pendingByConversation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	known := make(map[string]fleet.ConversationInfo)
+	for info, err := range s.fleet.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		known[info.Key] = info
+	}
+	var all []Conversation
+	add := func(n *note) error {
+		if !n.visible(u) || !q.note(n) {
+			return nil
+		}
+		c := n.conversation()
+		if info, ok := known[n.Key]; ok {
+			c.join(&info, pending[n.Key])
+		}
+		if q.State != "" && q.State != c.State {
+			return nil
+		}
+		head, _, err := s.book.head(ctx, n.Key)
+		c.LastSeq = head.last()
+		all = append(all, c)
+		return err
+	}
+	for n, err := range s.notes.all(ctx) {
+		if err == nil {
+			err = add(&n)
+		}
+		if err != nil {
+			return nil, err
+		}
+		delete(known, n.Key)
+	}
+	for key := range known { // not begun here
+		if err := add(&note{Key: key}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(all, func(a, b Conversation) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(b.ID, a.ID))
+	})
+	return all, nil
+}
+
+// note reports whether the query selects a conversation by what is noted of it.
+func (q *ConversationQuery) note(n *note) bool {
+	text := strings.ToLower(q.Text)
+	return (q.Preset == "" || q.Preset == n.Preset) &&
+		(q.Owner == "" || q.Owner == n.Owner) &&
+		(q.Label == "" || slices.Contains(n.Labels, q.Label)) &&
+		(q.Archived || !n.Archived) &&
+		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
+}
+
+// conversation is what is known without the fleet.
+func (n *note) conversation() Conversation {
+	return Conversation{
+		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: Idle,
+		Model: n.Model, Mode: permission.Mode(n.Mode), Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
+		Created: n.Created, ForkOf: n.ForkOf,
+	}
+}
+
+// join adds what the fleet knows.
+func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
+	c.Pending, c.Queued, c.Session, c.Reason = pending, info.Queued, info.Session, info.Stuck
+	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
+	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(info.Mode, c.Mode)
+	if c.Created.IsZero() {
+		c.Created = info.Created
+	}
+	switch {
+	case info.State == fleet.Stuck:
+		c.State = Failed
+	case info.State == fleet.OnPerson:
+		c.State = Deferred
+	case info.State == fleet.Awake && pending > 0:
+		c.State = Waiting
+	case info.State == fleet.Awake && info.Queued > 0:
+		c.State = Running
+	case info.State == fleet.Pending:
+		c.State = Queued
+	}
+}
+
+// pendingByConversation counts the approvals that wait, by the keys of their
+// conversations.
+func (s *Service) pendingByConversation(ctx context.Context) (map[string]int, error) {
+	counts := make(map[string]int)
+	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+		if err != nil {
+			return nil, err
+		}
+		counts[q.Conversation]++
+	}
+	return counts, nil
+}
+
+// Conversation returns a conversation.
+func (s *Service) Conversation(ctx context.Context, u User, id string) (Conversation, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	c, err := s.look(ctx, &n)
+	if err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	return c, nil
+}
+
+// look puts together what is known of a conversation.
+func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
+	// The log first: what happens meanwhile comes in the stream after it.
+	head, _, err := s.book.head(ctx, n.Key)
+	if err != nil {
+		return Conversation{}, err
+	}
+	c := n.conversation()
+	c.LastSeq = head.last()
+	info, err := s.fleet.Get(ctx, n.Key)
+	if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
+		return c, nil
+	}
+	if err != nil {
+		return Conversation{}, err
+	}
+	pending := 0
+	for _, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: n.Key, States: []approval.State{approval.Open}}) {
+		if err != nil {
+			return Conversation{}, err
+		}
+		pending++
+	}
+	c.join(&info, pending)
+	return c, nil
+}
+
+// Create begins a conversation.
+func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conversation, error) {
+	if err := u.need(Operator); err != nil {
+		return Conversation{}, err
+	}
+	n, err := s.newNote(ctx, u, &c)
+	if err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	if c.Fork != nil {
+		if err := s.fork(ctx, u, &n, c.Fork); err != nil {
+			return Conversation{}, problemOf(err)
+		}
+	}
+	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
+		err = s.notes.create(ctx, &n)
+	}
+	if err != nil && !errors.Is(err, store.ErrConflict) { // the same request again
+		return Conversation{}, problemOf(err)
+	}
+	if c.Prompt != "" {
+		p := fleet.Prompt{ID: uuidFrom("first prompt", n.Key), Text: c.Prompt}
+		if _, err := s.send(ctx, u, &n, p); err != nil {
+			return Conversation{}, problemOf(err)
+		}
+	}
+	s.feed.touch(n.Key)
+	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// newNote checks what is asked for.
+func (s *Service) newNote(ctx context.Context, u User, c *NewConversation) (note, error) {
+	p := find(s.opts.Presets, c.Preset)
+	if p == nil {
+		var names []string
+		for i := range s.opts.Presets {
+			names = append(names, s.opts.Presets[i].Name)
+		}
+		return note{}, unknownPreset.because("this server has %s", strings.Join(names, ", "))
+	}
+	if err := p.choose(c.Model, c.Mode); err != nil {
+		return note{}, err
+	}
+	dir, err := p.dir(c.Dir)
+	if err != nil {
+		return note{}, err
+	}
+	if err := checkTexts(c.Title, c.Labels); err != nil {
+		return note{}, err
+	}
+	return note{
+		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, gist(c.Prompt)),
+		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: string(c.Mode),
+	}, nil
+}
+
+// The sizes of titles and labels.
+const (
+	maxTitle  = 200
+	maxLabels = 20
+	maxLabel  = 60
+)
+
+func checkTexts(title string, labels []string) error {
+	if utf8.RuneCountInString(title) > maxTitle {
+		return badRequest.because("the title has more than %d characters", maxTitle)
+	}
+	if len(labels) > maxLabels {
+		return badRequest.because("there are more than %d labels", maxLabels)
+	}
+	for _, l := range labels {
+		if l == "" || utf8.RuneCountInString(l) > maxLabel {
+			return badRequest.because("a label has 1 to %d characters", maxLabel)
+		}
+	}
+	return nil
+}
+
+// gist is the beginning of a text in one line.
+func gist(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(line) <= 80 {
+		return line
+	}
+	return string([]rune(line)[:79]) + "…"
+}
+
+// Send sends a prompt to a conversation.
+func (s *Service) Send(ctx context.Context, u User, id string, p NewPrompt) (Prompt, error) {
+	n, err := s.act(ctx, u, id, Operator)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	content, err := contentOf(p.Content)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if p.ID != "" && !uuid.Valid(p.ID) {
+		return Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
+	}
+	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content})
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	return out, nil
+}
+
+// contentOf reads what a prompt says.
+func contentOf(raw []byte) (message.Content, error) {
+	var content message.Content
+	if err := content.UnmarshalJSON(raw); err != nil || len(content) == 0 {
+		return nil, badRequest.because("content must be a text that is not empty, or a list of blocks as in the Messages API")
+	}
+	for _, block := range content {
+		switch b := block.(type) {
+		case *message.TextBlock:
+			if strings.TrimSpace(b.Text) == "" {
+				return nil, badRequest.because("a text of the content is empty")
+			}
+		case *message.ImageBlock, *message.DocumentBlock:
+		default:
+			return nil, badRequest.because("a block of the content is neither text nor an image nor a document")
+		}
+	}
+	return content, nil
+}
+
+// send gives a prompt to the fleet and writes it down.
+func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Prompt, error) {
+	if p.ID == "" {
+		p.ID = uuid.New()
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return Prompt{}, err
+	}
+	defer release()
+	_, unknown := s.fleet.Get(ctx, n.Key)
+	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
+		return Prompt{}, err
+	}
+	if errors.Is(unknown, fleet.ErrUnknown) {
+		if err := s.choose(ctx, n); err != nil {
+			return Prompt{}, err
+		}
+	}
+	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
+	err = l.append(ctx, func(*logHead) []Event {
+		if known, ok := l.prompts[p.ID]; ok {
+			out = known
+			return nil
+		}
+		return []Event{{Type: EventPrompt, Prompt: &out}}
+	})
+	s.logs.tend(n.Key)
+	return out, err
+}
+
+// choose passes on what was chosen before the fleet knew the conversation.
+func (s *Service) choose(ctx context.Context, n *note) error {
+	if n.Model != "" {
+		if err := s.fleet.SetModel(ctx, n.Key, n.Model); err != nil {
+			return err
+		}
+	}
+	if n.Mode != "" {
+		return s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(n.Mode))
+	}
+	return nil
+}
+
+// maxPromptText is how much of a prompt its event keeps.
+const maxPromptText = 4000
+
+// textOf is what a prompt says in text.
+func textOf(p *fleet.Prompt) string {
+	text := p.Text
+	for _, block := range p.Content {
+		if b, ok := block.(*message.TextBlock); ok {
+			text = strings.TrimPrefix(text+"\n"+b.Text, "\n")
+		}
+	}
+	if len(text) > maxPromptText {
+		text = strings.ToValidUTF8(text[:maxPromptText], "") + "…"
+	}
+	return text
+}
+
+// TakeBack removes a prompt that has not begun.
+func (s *Service) TakeBack(ctx context.Context, u User, id, prompt string) error {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil {
+		err = s.fleet.Cancel(ctx, n.Key, prompt)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.logs.tend(n.Key)
+	return nil
+}
+
+// Prompt returns how a prompt stands.
+func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	t, err := s.fleet.Prompt(ctx, n.Key, prompt)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	out := Prompt{ID: t.Prompt, State: PromptState(t.Status), Approval: t.Question, Error: t.Error}
+	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
+		l.mu.Lock()
+		out.By, out.Text = l.prompts[prompt].By, l.prompts[prompt].Text
+		l.mu.Unlock()
+		release()
+	}
+	return out, nil
+}
+
+// Prompts returns the prompts of a conversation that have not ended.
+func (s *Service) Prompts(ctx context.Context, u User, id string) ([]Prompt, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	defer release()
+	return l.open(), nil
+}
+
+// Interrupt stops the turn of a conversation, or withdraws the question that it
+// waits for.
+func (s *Service) Interrupt(ctx context.Context, u User, id string) error {
+	return s.command(ctx, u, id, "interrupted the turn", func(n *note) error {
+		info, err := s.fleet.Get(ctx, n.Key)
+		if errors.Is(err, fleet.ErrUnknown) || err == nil && info.Queued == 0 {
+			return idle.because("there is nothing to interrupt")
+		}
+		if err != nil {
+			return err
+		}
+		return s.fleet.Interrupt(ctx, n.Key)
+	})
+}
+
+// Retry lets a conversation that has failed try again.
+func (s *Service) Retry(ctx context.Context, u User, id string) error {
+	return s.command(ctx, u, id, "lets the conversation try again", func(n *note) error {
+		return s.fleet.Retry(ctx, n.Key)
+	})
+}
+
+// command does something with a conversation and writes down who did it.
+func (s *Service) command(ctx context.Context, u User, id, what string, do func(*note) error) error {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil {
+		err = do(&n)
+	}
+	if err == nil {
+		err = s.notice(ctx, u, n.Key, what)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	return nil
+}
+
+// notice writes down who did what to a conversation.
+func (s *Service) notice(ctx context.Context, u User, key, what string) error {
+	l, release, err := s.logs.use(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	s.opts.Logger.Info("serve: "+what, "conversation", key, "user", u.Name, "address", u.Address)
+	return l.append(ctx, func(*logHead) []Event {
+		return []Event{{Type: EventNotice, Notice: &Notice{Text: what, User: u.Name, Address: u.Address}}}
+	})
+}
+
+// cut returns one page of a list that is sorted so that keys descend.
+func cut[T any](all []T, limit int, cursor string, key func(*T) string) (List[T], error) {
+	out := List[T]{Items: []T{}}
+	after := ""
+	if cursor != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(cursor)
+		if err != nil {
+			return out, badRequest.because("the cursor is not one that this server gave out")
+		}
+		after = string(raw)
+	}
+	for i := range all {
+		if after != "" && key(&all[i]) >= after {
+			continue
+		}
+		if len(out.Items) == pageSize(limit) {
+			out.Next = base64.RawURLEncoding.EncodeToString([]byte(key(&out.Items[len(out.Items)-1])))
+			break
+		}
+		out.Items = append(out.Items, all[i])
+	}
+	return out, nil
+}

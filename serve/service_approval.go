@@ -1,0 +1,247 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Approvals lists the approvals of the conversations that the user may see, the
+// newest first.
+func (s *Service) Approvals(ctx context.Context, u User, q ApprovalQuery) (List[Approval], error) {
+	none := List[Approval]{Items: []Approval{}}
+	if err := u.need(Viewer); err != nil {
+		return none, err
+	}
+	all, err := s.approvals(ctx, u, q)
+	if err != nil {
+		return none, problemOf(err)
+	}
+	return cut(all, q.Limit, q.Cursor, func(a *Approval) string { return a.AskedAt.UTC().Format(cursorTime) + " " + a.ID })
+}
+
+func (s *Service) approvals(ctx context.Context, u User, q ApprovalQuery) ([]Approval, error) {
+	filter := approval.Filter{}
+	if q.Conversation != "" {
+		filter.Conversation = keyOf(q.Conversation)
+	}
+	if q.State == ApprovalPending {
+		filter.States = []approval.State{approval.Open}
+	}
+	may := make(map[string]bool) // by conversation
+	all := []Approval{}
+	for question, err := range s.fleet.Approvals().List(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		visible, known := may[question.Conversation]
+		if !known {
+			_, err := s.find(ctx, u, idOf(question.Conversation))
+			if err != nil && !notFound.is(err) {
+				return nil, err
+			}
+			visible = err == nil
+			may[question.Conversation] = visible
+		}
+		a := approvalOf(&question, u)
+		if visible && (q.State == "" || q.State == a.State) && (q.Kind == "" || q.Kind == a.Kind) {
+			all = append(all, a)
+		}
+	}
+	slices.SortFunc(all, func(a, b Approval) int {
+		return cmp.Or(b.AskedAt.Compare(a.AskedAt), strings.Compare(b.ID, a.ID))
+	})
+	return all, nil
+}
+
+// Approval returns an approval.
+func (s *Service) Approval(ctx context.Context, u User, id string) (Approval, error) {
+	q, err := s.question(ctx, u, id, Viewer)
+	if err != nil {
+		return Approval{}, problemOf(err)
+	}
+	return approvalOf(&q, u), nil
+}
+
+// question returns a question of a conversation that the user may see.
+func (s *Service) question(ctx context.Context, u User, id string, least Role) (approval.Question, error) {
+	if err := u.need(least); err != nil {
+		return approval.Question{}, err
+	}
+	q, err := s.fleet.Approvals().Get(ctx, id)
+	if err == nil {
+		_, err = s.find(ctx, u, idOf(q.Conversation))
+	}
+	return q, err
+}
+
+// Decide decides an approval. The same decision again changes nothing; another
+// one than somebody took before is a [*Problem] with the approval as it stands.
+func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Approval, error) {
+	q, err := s.question(ctx, u, id, Approver)
+	if err != nil {
+		return Approval{}, problemOf(err)
+	}
+	answer, err := d.answer(&q, u)
+	if err != nil {
+		return Approval{}, problemOf(err)
+	}
+	before := q.State
+	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
+	if _, ok := errors.AsType[*approval.DecidedError](err); ok {
+		return s.decidedBefore(ctx, u, id, &answer)
+	}
+	if err != nil {
+		return Approval{}, problemOf(err)
+	}
+	if before == approval.Open {
+		what := string(answer.Decision.Behavior()) + " " + q.Tool
+		if err := s.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {
+			s.opts.Logger.Warn("a decision is not in the log of its conversation", "approval", id, "error", err)
+		}
+	}
+	return approvalOf(&q, u), nil
+}
+
+// decidedBefore answers somebody who came second: the same decision is fine,
+// another one is a conflict that says who was first.
+func (s *Service) decidedBefore(ctx context.Context, u User, id string, a *approval.Answer) (Approval, error) {
+	q, err := s.fleet.Approvals().Get(ctx, id)
+	if err != nil {
+		return Approval{}, problemOf(err)
+	}
+	now := approvalOf(&q, u)
+	if q.Answer == nil {
+		return now, problemOf(store.ErrConflict)
+	}
+	p := alreadyDecided.because("%s decided %q at %s; nothing was changed", q.Answer.By, now.State, q.Answer.At.UTC().Format("2006-01-02 15:04:05 MST"))
+	p.Approval = &now
+	return Approval{}, p
+}
+
+// answer makes the inbox's answer of a decision.
+func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error) {
+	a := approval.Answer{By: u.Name, Digest: d.Digest}
+	for _, i := range d.Remember {
+		if i < 0 || i >= len(q.Suggestions) {
+			return a, badRequest.because("remember: there is no suggestion %d, the approval has %d", i, len(q.Suggestions))
+		}
+		a.Always = append(a.Always, q.Suggestions[i])
+	}
+	kind := kindOf(q.Tool)
+	switch {
+	case d.Decision == "deny" && d.Stop:
+		a.Decision = permission.DenyAndStop(cmp.Or(d.Message, refusal(u)))
+	case d.Decision == "deny":
+		a.Decision = permission.Deny(cmp.Or(d.Message, refusal(u)))
+	case d.Decision == "answer" && kind == KindQuestion && len(d.Input) == 0:
+		decision, err := d.answers(q)
+		a.Decision = decision
+		return a, err
+	case d.Decision == "answer" && kind != KindElicitation && kind != KindQuestion:
+		return a, badRequest.because("only questions and elicitations can be answered; allow or deny this one")
+	case d.Decision == "allow" && kind == KindQuestion && len(d.Input) == 0:
+		return a, badRequest.because("a question needs answers: send decision \"answer\" with them, or deny it")
+	case len(d.Input) > 0:
+		a.Decision = permission.AllowWith(d.Input)
+	default:
+		a.Decision = permission.Allow()
+	}
+	return a, nil
+}
+
+// refusal is what the model reads if a person says no and nothing else.
+func refusal(u User) string { return u.Name + " does not allow this." }
+
+// answers answers the questions of the agent.
+func (d *Decision) answers(q *approval.Question) (permission.Decision, error) {
+	if len(d.Answers) == 0 {
+		return permission.Decision{}, badRequest.because("answers is missing")
+	}
+	answers := q.Request().Answers()
+	questions, err := q.Request().Questions()
+	if err != nil {
+		return permission.Decision{}, badRequest.because("the questions of the agent cannot be read; send an input, or deny")
+	}
+	for _, one := range d.Answers {
+		if one.Question < 0 || one.Question >= len(questions) {
+			return permission.Decision{}, badRequest.because("there is no question %d, the approval has %d", one.Question, len(questions))
+		}
+		if one.Write != "" {
+			answers = answers.WriteAt(one.Question, one.Write)
+			continue
+		}
+		var chosen []int
+		for _, label := range one.Choose {
+			i := slices.IndexFunc(questions[one.Question].Options, func(o permission.Option) bool { return o.Label == label })
+			if i < 0 {
+				return permission.Decision{}, badRequest.because("question %d has no option %q", one.Question, label)
+			}
+			chosen = append(chosen, i)
+		}
+		answers = answers.ChooseAt(one.Question, chosen...)
+	}
+	decision, err := answers.Decision()
+	if err != nil {
+		return permission.Decision{}, badRequest.because("%s", err)
+	}
+	return decision, nil
+}
+
+// approvalOf shows a question to a user.
+func approvalOf(q *approval.Question, u User) Approval {
+	a := Approval{
+		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, Title: titleOf(q), Reason: q.Reason,
+		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
+		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
+		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: q.Outcome, Successor: q.Successor,
+	}
+	a.MayDecide = a.State == ApprovalPending && u.Role.Covers(Approver) && q.MayDecide(u.Name)
+	if q.Answer != nil {
+		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
+		a.Message = q.Answer.Decision.Message()
+	}
+	if a.Kind == KindQuestion {
+		if questions, err := q.Request().Questions(); err == nil {
+			for _, one := range questions {
+				a.Questions = append(a.Questions, questionOf(&one))
+			}
+		}
+	}
+	return a
+}
+
+func questionOf(q *permission.Question) Question {
+	out := Question{Question: q.Text, Header: q.Header, MultiSelect: q.MultiSelect, Options: []Option{}}
+	for _, o := range q.Options {
+		out.Options = append(out.Options, Option{Label: o.Label, Description: o.Description, Preview: o.Preview})
+	}
+	return out
+}
+
+// titleOf is one line that says what is asked.
+func titleOf(q *approval.Question) string {
+	switch kindOf(q.Tool) {
+	case KindPlan:
+		return "Begin with this plan?"
+	case KindElicitation:
+		return gist(q.Reason)
+	case KindQuestion:
+		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
+			return gist(questions[0].Text)
+		}
+	}
+	for _, member := range []string{"command", "file_path", "notebook_path", "url", "pattern", "description", "prompt", "query"} {
+		if text := jsonx.Text(jsonx.Member(q.Input, member)); text != "" {
+			return gist(text)
+		}
+	}
+	return q.Tool
+}

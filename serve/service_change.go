@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// forker is a fleet that can copy conversations.
+type forker interface {
+	Fork(ctx context.Context, key, newKey, upTo string) error
+}
+
+// deleter is a fleet that can delete conversations.
+type deleter interface {
+	Delete(ctx context.Context, key string) error
+}
+
+// ETag identifies what a [Change] can change of a conversation.
+func (c *Conversation) ETag() string {
+	data, _ := jsonx.Marshal(Changed{ // plain values always encode
+		Title: c.Title, Labels: c.Labels, Archived: c.Archived, Shared: c.Shared, Model: c.Model, Mode: c.Mode,
+	})
+	sum := sha256.Sum256(data)
+	return `"` + hex.EncodeToString(sum[:12]) + `"`
+}
+
+// Change changes a conversation. If ifMatch is not empty, it must be the
+// conversation's ETag.
+func (s *Service) Change(ctx context.Context, u User, id string, ch Change, ifMatch string) (Conversation, error) {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil {
+		err = s.checkChange(u, &n, &ch)
+	}
+	if err == nil {
+		err = s.change(ctx, u, &n, &ch, ifMatch)
+	}
+	if err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	return s.Conversation(ctx, u, id)
+}
+
+func (s *Service) checkChange(u User, n *note, ch *Change) error {
+	if n.Owner == "" {
+		return unsupported.because("the conversation was not begun through this server, which knows neither its preset nor its title")
+	}
+	if ch.Shared != nil && u.Name != n.Owner && u.Role != Admin {
+		return forbidden.because("only the owner decides who sees the conversation")
+	}
+	var title string
+	var labels []string
+	if ch.Title != nil {
+		if title = *ch.Title; strings.TrimSpace(title) == "" {
+			return badRequest.because("the title is empty")
+		}
+	}
+	if ch.Labels != nil {
+		labels = *ch.Labels
+	}
+	if err := checkTexts(title, labels); err != nil {
+		return err
+	}
+	p := find(s.opts.Presets, n.Preset)
+	if p == nil {
+		return unknownPreset.because("the preset %q of the conversation does not exist anymore", n.Preset)
+	}
+	var model string
+	var mode permission.Mode
+	if ch.Model != nil {
+		model = *ch.Model
+	}
+	if ch.Mode != nil {
+		mode = *ch.Mode
+	}
+	return p.choose(model, mode)
+}
+
+// change changes a conversation that may be changed so.
+func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMatch string) error {
+	changed, err := s.notes.change(ctx, n.Key, func(n *note) error {
+		if ifMatch != "" && ifMatch != "*" {
+			now, err := s.look(ctx, n)
+			if err != nil {
+				return err
+			}
+			if now.ETag() != ifMatch {
+				return precondition.because("load it again, and change what is there now")
+			}
+		}
+		ch.apply(n)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if ch.Model != nil {
+		if err := s.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return err
+		}
+	}
+	if ch.Mode != nil {
+		if err := s.fleet.SetPermissionMode(ctx, n.Key, *ch.Mode); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return err
+		}
+		if err := s.notice(ctx, u, n.Key, fmt.Sprintf("chose the permission mode %q", *ch.Mode)); err != nil {
+			return err
+		}
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return l.append(ctx, func(*logHead) []Event {
+		return []Event{{Type: EventConversation, Changed: &Changed{
+			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
+			Model: changed.Model, Mode: permission.Mode(changed.Mode),
+		}}}
+	})
+}
+
+// apply changes what is noted.
+func (ch *Change) apply(n *note) {
+	set(&n.Title, ch.Title)
+	set(&n.Archived, ch.Archived)
+	set(&n.Shared, ch.Shared)
+	set(&n.Labels, ch.Labels)
+	set(&n.Model, ch.Model)
+	if ch.Mode != nil {
+		n.Mode = string(*ch.Mode)
+	}
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}
+
+// Delete deletes a conversation with its history, its questions and its log.
+func (s *Service) Delete(ctx context.Context, u User, id string) error {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil && u.Name != n.Owner && u.Role != Admin {
+		err = forbidden.because("only the owner may delete the conversation")
+	}
+	if err == nil {
+		err = s.erase(ctx, &n)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: deleted a conversation", "conversation", n.Key, "user", u.Name, "address", u.Address)
+	s.feed.touch(n.Key)
+	return nil
+}
+
+// erase removes everything. The note is last: until then it can be tried again.
+func (s *Service) erase(ctx context.Context, n *note) error {
+	d, ok := s.fleet.(deleter)
+	if !ok {
+		return unsupported.because("the fleet of this server cannot delete conversations; archive it instead")
+	}
+	if err := d.Delete(ctx, n.Key); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return err
+	}
+	s.logs.drop(n.Key)
+	if err := s.book.drop(ctx, n.Key); err != nil {
+		return err
+	}
+	return s.notes.drop(ctx, n.Key)
+}
+
+// fork makes a conversation a copy of another one that the user may see.
+func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) error {
+	f, ok := s.fleet.(forker)
+	if !ok {
+		return unsupported.because("the fleet of this server cannot copy conversations")
+	}
+	old, err := s.find(ctx, u, from.Conversation)
+	if err != nil {
+		return err
+	}
+	if old.Preset != n.Preset {
+		return badRequest.because("a copy has the preset of its original, %q", old.Preset)
+	}
+	n.ForkOf, n.Dir = idOf(old.Key), old.Dir
+	if n.Title == "" {
+		n.Title = gist("Copy of " + old.Title)
+	}
+	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
+		return err // the same request again
+	}
+	return f.Fork(ctx, old.Key, n.Key, from.Message)
+}

@@ -1,0 +1,267 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// List is a page of a list. Next is the cursor of the next page, empty on the
+// last.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitzero"`
+}
+
+// State is what a conversation does.
+type State string
+
+// The states of a conversation.
+const (
+	Idle     State = "idle"     // nothing to do
+	Queued   State = "queued"   // has prompts, and waits for a free process
+	Running  State = "running"  // a turn runs
+	Waiting  State = "waiting"  // a process waits for a person
+	Deferred State = "deferred" // waits for a person without a process
+	Failed   State = "failed"   // stuck: Reason says why, and retry tries again
+)
+
+// Conversation is a conversation as its users see it.
+type Conversation struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Preset string `json:"preset,omitzero"`
+	Owner  string `json:"owner,omitzero"`
+	// Shared conversations are seen by all users.
+	Shared bool  `json:"shared"`
+	State  State `json:"state"`
+	// Reason says why a conversation has failed.
+	Reason string `json:"reason,omitzero"`
+	// Pending is how many approvals wait for a person.
+	Pending int `json:"pending"`
+	// Queued is how many prompts have no answer yet.
+	Queued   int             `json:"queued"`
+	Model    string          `json:"model,omitzero"`
+	Mode     permission.Mode `json:"mode,omitzero"`
+	Dir      string          `json:"dir,omitzero"`
+	Labels   []string        `json:"labels"`
+	Archived bool            `json:"archived"`
+	CostUSD  float64         `json:"cost_usd"`
+	Turns    int             `json:"turns"`
+	// LastSeq is the number of the last event; follow the stream after it.
+	LastSeq int64     `json:"last_seq"`
+	Created time.Time `json:"created"`
+	// Session is the id of the CLI's session.
+	Session string `json:"session,omitzero"`
+	// ForkOf is the conversation that this one began as a copy of.
+	ForkOf string `json:"fork_of,omitzero"`
+}
+
+// ConversationQuery selects conversations. Empty members select all.
+type ConversationQuery struct {
+	State    State
+	Preset   string
+	Owner    string
+	Label    string
+	Text     string // in the title or the id
+	Archived bool   // also those
+	Limit    int    // 50 if it is 0, at most 200
+	Cursor   string
+}
+
+// NewConversation asks for a conversation.
+type NewConversation struct {
+	Preset string `json:"preset"`
+	// Prompt is the first prompt. Without one the conversation is empty, and
+	// begins with the first that is sent to it.
+	Prompt string `json:"prompt,omitzero"`
+	// Title is what lists show. Empty: the beginning of the prompt.
+	Title string          `json:"title,omitzero"`
+	Model string          `json:"model,omitzero"`
+	Mode  permission.Mode `json:"mode,omitzero"`
+	// Dir is the working directory: below one of the preset's roots. Empty: the
+	// first of them.
+	Dir    string   `json:"dir,omitzero"`
+	Labels []string `json:"labels,omitempty"`
+	Shared bool     `json:"shared,omitzero"`
+	// Fork makes it a copy of another conversation.
+	Fork *ForkFrom `json:"fork,omitzero"`
+
+	id string // chosen by an Idempotency-Key
+}
+
+// ForkFrom says what to copy.
+type ForkFrom struct {
+	Conversation string `json:"conversation"`
+	// Message is the UUID of the last message to copy. Empty: all of them.
+	Message string `json:"message,omitzero"`
+}
+
+// Change changes a conversation. Members that are missing stay as they are.
+type Change struct {
+	Title    *string          `json:"title,omitempty"`
+	Archived *bool            `json:"archived,omitempty"`
+	Shared   *bool            `json:"shared,omitempty"`
+	Labels   *[]string        `json:"labels,omitempty"`
+	Model    *string          `json:"model,omitempty"`
+	Mode     *permission.Mode `json:"mode,omitempty"`
+}
+
+// NewPrompt asks for something to be said to a conversation.
+type NewPrompt struct {
+	// ID is a UUID that names the prompt. One that the conversation already has
+	// is not accepted again. Empty: a random one.
+	ID string `json:"id,omitzero"`
+	// Content is a text, or a list of blocks as in the Messages API.
+	Content json.RawMessage `json:"content"`
+	// Delivery is "queue": the prompts of a conversation run one after another.
+	Delivery string `json:"delivery,omitzero" enum:"queue"`
+}
+
+// PromptState says how far a prompt is, or how it ended.
+type PromptState string
+
+// Prompt is something that was said to a conversation.
+type Prompt struct {
+	ID    string      `json:"id"`
+	State PromptState `json:"state" enum:"queued,running,waiting,answered,failed,cancelled"`
+	// By is who sent it.
+	By string `json:"by,omitzero"`
+	// Text is what it says, cut if it is very long.
+	Text string `json:"text,omitzero"`
+	// Approval is what it waits for.
+	Approval string `json:"approval,omitzero"`
+	Error    string `json:"error,omitzero"`
+}
+
+// Turn is how a prompt ended, with what it cost.
+type Turn struct {
+	Prompt  string                        `json:"prompt"`
+	State   PromptState                   `json:"state" enum:"answered,failed,cancelled"`
+	Error   string                        `json:"error,omitzero"`
+	CostUSD float64                       `json:"cost_usd"`
+	Millis  int64                         `json:"duration_ms,omitzero"`
+	Models  map[string]message.ModelUsage `json:"models,omitempty"`
+	Ended   time.Time                     `json:"ended"`
+}
+
+// Message is something that was said in a conversation.
+type Message struct {
+	// Seq is the number of its event.
+	Seq int64     `json:"seq"`
+	At  time.Time `json:"at"`
+	// Message is the line of the CLI's transcript, as it is.
+	Message json.RawMessage `json:"message"`
+	// HTML is safe markup of it, if it was asked for and there is a page.
+	HTML string `json:"html,omitzero"`
+}
+
+// MessageQuery selects messages: the newest ones before a number, or the oldest
+// ones after it.
+type MessageQuery struct {
+	Before int64 // 0: from the end
+	After  int64 // not 0: from there on instead
+	Limit  int   // 50 if it is 0, at most 200
+	HTML   bool
+}
+
+// ServerInfo is what a client should know before it begins.
+type ServerInfo struct {
+	Version  string       `json:"version"`
+	User     User         `json:"user"`
+	Presets  []PresetInfo `json:"presets"`
+	Limits   Limits       `json:"limits"`
+	Features []string     `json:"features"`
+}
+
+// PresetInfo is what users see of a preset.
+type PresetInfo struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description,omitzero"`
+	Model       string            `json:"model,omitzero"`
+	Models      []string          `json:"models"`
+	Mode        permission.Mode   `json:"mode,omitzero"`
+	Modes       []permission.Mode `json:"modes"`
+	Roots       []string          `json:"roots"`
+	// Unguarded warns that tools may run without anybody being asked.
+	Unguarded bool `json:"unguarded"`
+}
+
+// Limits are the sizes that the server accepts.
+type Limits struct {
+	Body   int64 `json:"body"`    // bytes of a request
+	Prompt int64 `json:"prompt"`  // bytes of a request with a prompt
+	List   int   `json:"list"`    // items of a page
+	Stream int   `json:"streams"` // open streams of one user
+}
+
+// Usage is what turns have cost, summed up.
+type Usage struct {
+	Items []UsageRow `json:"items"`
+	Total UsageRow   `json:"total"`
+}
+
+// UsageRow is one sum. The members by which it was not grouped are empty.
+type UsageRow struct {
+	Day     string  `json:"day,omitzero"` // 2006-01-02, in UTC
+	User    string  `json:"user,omitzero"`
+	Preset  string  `json:"preset,omitzero"`
+	Model   string  `json:"model,omitzero"`
+	Turns   int     `json:"turns"`
+	CostUSD float64 `json:"cost_usd"`
+	Input   int64   `json:"input_tokens"`
+	Output  int64   `json:"output_tokens"`
+	Cached  int64   `json:"cached_tokens"`
+}
+
+// UsageQuery selects and groups turns.
+type UsageQuery struct {
+	From, To time.Time // zero: without bound
+	By       []string  // day, user, preset, model
+}
+
+// SessionInfo is a session of the CLI on the server's disk.
+type SessionInfo struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Dir      string    `json:"dir,omitzero"`
+	Modified time.Time `json:"modified"`
+	// Conversation is the conversation that has it, if there is one.
+	Conversation string `json:"conversation,omitzero"`
+}
+
+// TokenInfo is a bearer token, without its secret.
+type TokenInfo struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	User    string    `json:"user"`
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
+	Created time.Time `json:"created"`
+	By      string    `json:"by,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// NewToken asks for a bearer token.
+type NewToken struct {
+	// Name says what it is for.
+	Name string `json:"name"`
+	// User is who it acts as. Empty: who asks.
+	User string `json:"user,omitzero"`
+	Role Role   `json:"role" enum:"viewer,approver,operator,admin"`
+	// Expires is when it stops to work. Missing: never.
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+// CreatedToken is a new token. Its secret is shown this once.
+type CreatedToken struct {
+	TokenInfo
+	Secret string `json:"secret"`
+}
+
+// LoginRequest logs in.
+type LoginRequest struct {
+	// Token is a one-time token, or a bearer token.
+	Token string `json:"token"`
+}
