@@ -93,15 +93,12 @@ func stamp(at time.Time, id string) string {
 // pending yields the prompts of a conversation that have no outcome, in order;
 // those of all conversations if key is empty.
 func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
-	prefix := ""
+	all := f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, "")
 	if key != "" {
-		prefix = place(key) + "/"
+		all = store.ScanBelow(ctx, f.opts.Store, f.opts.Project, kindPrompt, place(key))
 	}
 	return func(yield func(*queued, error) bool) {
-		for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, prefix) {
-			if err == nil && !strings.HasPrefix(r.Key.Name, prefix) {
-				return
-			}
+		for r, err := range all {
 			p := &queued{name: r.Key.Name, revision: r.Revision}
 			if err == nil {
 				err = decode(r, p)

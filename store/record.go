@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 )
 
@@ -63,6 +64,48 @@ type Records interface {
 
 	// Now returns the time of the store's clock, which all its users share.
 	Now(ctx context.Context) (time.Time, error)
+}
+
+// FolderScanner is a [Records] that finds the records of a folder without reading
+// the others.
+type FolderScanner interface {
+	// ScanBelow yields the records of a kind whose names begin with the folder
+	// and a slash, in the order of their names, as ScanRecords does.
+	ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[Record, error]
+}
+
+// ScanBelow yields the records below a folder, from a [FolderScanner] or from any
+// other store.
+func ScanBelow(ctx context.Context, s Records, project, kind, folder string) iter.Seq2[Record, error] {
+	if f, ok := s.(FolderScanner); ok {
+		return f.ScanBelow(ctx, project, kind, folder)
+	}
+	return func(yield func(Record, error) bool) {
+		if err := (RecordKey{project, kind, folder}).Check(); err != nil {
+			yield(Record{}, err)
+			return
+		}
+		for r, err := range s.ScanRecords(ctx, project, kind, folder+"/") {
+			if err == nil && !strings.HasPrefix(r.Key.Name, folder+"/") || !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// Change says what was changed in a store.
+type Change struct {
+	Record     RecordKey // zero if it was a transcript
+	Dropped    bool      // there is no such record any more
+	Transcript Key       // zero if it was a record
+}
+
+// Notifier is a [Store] that says what was changed, by any process.
+type Notifier interface {
+	// Notify calls do soon after each change of a project, one call at a time,
+	// until stop is called. While the store cannot be reached, changes are not
+	// reported: look for them now and then. ctx bounds Notify itself.
+	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
 }
 
 // CheckPut checks the arguments of PutRecord. Every store calls it before it

@@ -33,6 +33,7 @@ func records() []contract {
 		{"what was dropped is gone, and so are its revisions", recordDropped},
 		{"a scan is in order, and only of its kind", recordScan},
 		{"a long scan", recordLongScan},
+		{"a folder has what is below it, and nothing else", recordBelow},
 		{"many change it, nothing is lost", recordContended},
 		{"a fence is looked at", recordFenced},
 		{"bad keys and ended contexts", recordRefused},
@@ -138,6 +139,29 @@ func recordLongScan(s *subject) {
 	}
 	if got := collect(s.t, r.ScanRecords(s.t.Context(), s.project, "queue", "")); len(got) != 250 || got[249].Key.Name != "00249" {
 		s.t.Errorf("%d records", len(got))
+	}
+}
+
+func recordBelow(s *subject) {
+	r := s.Store.(store.Records)
+	for _, name := range []string{"a", "a-b/1", "a.b/1", "a/2", "a/1", "a/1/x", "aa/1", "b/a/1"} {
+		s.put(r, store.RecordKey{Project: s.project, Kind: "queue", Name: name}, "v "+name, 0)
+	}
+	for folder, want := range map[string][]string{"a": {"a/1", "a/1/x", "a/2"}, "a/1": {"a/1/x"}, "b": {"b/a/1"}, "a.b": {"a.b/1"}, "none": nil} {
+		var got []string
+		for _, rec := range collect(s.t, store.ScanBelow(s.t.Context(), s.again().(store.Records), s.project, "queue", folder)) {
+			if string(rec.Value) != "v "+rec.Key.Name {
+				s.t.Errorf("record %+v", rec)
+			}
+			got = append(got, rec.Key.Name)
+		}
+		if !slices.Equal(got, want) {
+			s.t.Errorf("below %q: %q, want %q", folder, got, want)
+		}
+	}
+	err := lastError(store.ScanBelow(s.t.Context(), r, s.project, "queue", "../a"))
+	if _, ok := errors.AsType[*store.KeyError](err); !ok {
+		s.t.Errorf("a bad folder: %v, want a *KeyError", err)
 	}
 }
 

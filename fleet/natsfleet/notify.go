@@ -1,0 +1,65 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+var _ interface {
+	store.FolderScanner
+	store.Notifier
+} = (*Store)(nil)
+
+// Notify implements [store.Notifier]. The server itself announces what it has
+// stored, so that no process can die between a change and its announcement.
+func (s *Store) Notify(ctx context.Context, project string, do func(store.Change)) (stop func(), err error) {
+	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
+		return nil, err
+	}
+	sub, err := s.nc.Subscribe(s.layout.name+".stored.*."+token(project)+".>", func(m *nats.Msg) {
+		if c, ok := s.layout.change(project, m); ok {
+			do(c)
+		}
+	})
+	if err != nil {
+		return nil, fail(project, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptBound)
+	defer cancel()
+	if err := s.nc.FlushWithContext(ctx); err != nil {
+		_ = sub.Unsubscribe() // the first error says more
+		return nil, fail(project, err)
+	}
+	done := make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(done) })
+	return func() {
+		if sub.Unsubscribe() == nil {
+			<-done
+		}
+	}, nil
+}
+
+// change is what an announcement is about, false if it is about something else.
+func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
+	parts := strings.Split(strings.TrimPrefix(m.Subject, l.name+".stored."), ".")
+	if len(parts) < 4 || parts[len(parts)-1] == barrierToken {
+		return store.Change{}, false
+	}
+	switch parts[0] {
+	case "r":
+		k := store.RecordKey{Project: project, Kind: untoken(parts[2]), Name: untokens(strings.Join(parts[3:], "."))}
+		return store.Change{Record: k, Dropped: m.Header.Get(headerGone) != ""}, true
+	case "t":
+		k := store.Key{Project: project, Session: parts[2]}
+		if parts[3] != mainToken {
+			k.Sub = untoken(parts[3])
+		}
+		return store.Change{Transcript: k}, true
+	}
+	return store.Change{}, false
+}

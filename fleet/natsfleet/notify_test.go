@@ -1,0 +1,61 @@
+package natsfleet_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A change is announced to the other processes, and only to those of its project.
+func TestNotify(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	mine, other := openStore(t, c.URL()), openStore(t, c.URL())
+	changes := make(chan store.Change, 100)
+	stop, err := other.Notify(t.Context(), "acme.prod", func(ch store.Change) { changes <- ch })
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := store.RecordKey{Project: "acme.prod", Kind: "prompt.v1", Name: "t/a.b/c/1"}
+	elsewhere := k
+	elsewhere.Project = "acme"
+	if _, err := mine.PutRecord(t.Context(), elsewhere, nil, 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	rev, err := mine.PutRecord(t.Context(), k, []byte("v"), 0, store.Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lease, err := mine.Acquire(t.Context(), "acme.prod", "c/x", "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.DropRecord(t.Context(), k, rev, lease.Fence); err != nil {
+		t.Fatal(err)
+	}
+	sub := store.Key{Project: "acme.prod", Session: "00000000-0000-4000-8000-000000000001", Sub: "subagents/agent-1.x"}
+	for _, k := range []store.Key{sub.Main(), sub} {
+		if err := mine.Append(t.Context(), k, store.Batch{Entries: []store.Entry{[]byte("{}")}}); err != nil {
+			t.Fatal(err)
+		}
+		for _, err := range mine.Load(t.Context(), k) { // leaves a barrier
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, want := range []store.Change{{Record: k}, {Record: k, Dropped: true}, {Transcript: sub.Main()}, {Transcript: sub}} {
+		if got := <-changes; got != want {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+	}
+	stop()
+	if _, err := mine.PutRecord(t.Context(), k, nil, 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(changes) != 0 {
+		t.Error(fmt.Sprint("after the end: ", <-changes))
+	}
+}

@@ -1,0 +1,207 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Options says where the servers are. URL and Project are needed; the zero value
+// of everything else is useful.
+type Options struct {
+	// URL names the servers: "nats://a:4222,nats://b:4222", or "tls://" for TLS.
+	URL string
+	// NATS are further options of the connection: credentials, certificates.
+	NATS []nats.Option
+	// Name is the name of the fleet: of its stream, and what its subjects begin
+	// with. Fleets with different names know nothing of each other. Empty:
+	// "claude".
+	Name string
+	// Project is the project of all keys in the store.
+	Project string
+
+	// Replicas is how many servers keep each message when the stream is made: 3
+	// in a cluster, 1 if there is only one server.
+	Replicas int
+	// MaxBytes bounds the stream when it is made. A full stream refuses what is
+	// new, it never drops what is old. Zero: as much as the server has.
+	MaxBytes int64
+
+	// Logger logs what happens. Nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Store keeps conversations in a JetStream stream: transcripts, records and
+// leases. It implements [store.Fleet]. Its methods may be called from any
+// goroutine; Close ends it.
+type Store struct {
+	nc     *nats.Conn
+	layout layout
+	stream string
+	id     string // of this process
+	part   int    // how many bytes a message carries
+	writes *serial
+
+	mu    sync.Mutex
+	moved time.Time // when another node was last tried
+	held  map[store.Fence]holding
+}
+
+var _ store.Fleet = (*Store)(nil)
+
+// The version of the servers, and of what is in the stream.
+const (
+	minMajor, minMinor = 2, 12 // before it, there are no atomic batches
+	layoutVersion      = "1"
+)
+
+// Errors of [OpenStore] and [Connect], to be found with [errors.Is].
+var (
+	// ErrOldServer means that the server lacks what a fleet needs.
+	ErrOldServer = errors.New("the server is too old")
+	// ErrForeignStream means that the server has a stream of that name which is
+	// not this version's, or not of a fleet.
+	ErrForeignStream = errors.New("the stream was not made by this version")
+	// ErrRefused means that the server does not accept the credentials.
+	ErrRefused = errors.New("the server does not accept the credentials")
+)
+
+// fail says where an error comes from, once.
+func fail(what any, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("claude: natsfleet: %v: %w", what, err)
+}
+
+var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
+
+// check refuses options that cannot work, and fills in the others.
+func (o *Options) check() error {
+	if o.Name == "" {
+		o.Name = "claude"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	switch {
+	case o.URL == "":
+		return errors.New("claude: natsfleet: Options.URL is missing")
+	case !nameForm.MatchString(o.Name):
+		return fmt.Errorf("claude: natsfleet: Options.Name: %q is not 1 to 40 letters, digits, underscores and hyphens", o.Name)
+	case o.Replicas < 0 || o.Replicas > 5 || o.Replicas%2 == 0 && o.Replicas != 0:
+		return fmt.Errorf("claude: natsfleet: Options.Replicas: %d is not 1, 3 or 5", o.Replicas)
+	case o.MaxBytes < 0:
+		return errors.New("claude: natsfleet: Options.MaxBytes is negative")
+	}
+	return nil
+}
+
+// OpenStore connects to the servers, and makes the stream of the fleet if there is
+// none. Options.Project is not needed. A server that cannot be reached is an error,
+// as are one that is too old and a stream that another version made.
+func OpenStore(ctx context.Context, o Options) (*Store, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	nc, err := dial(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: uuid.New(), writes: newSerial(), held: make(map[store.Fence]holding)}
+	if err := errors.Join(s.checkServer(), ctx.Err()); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	if err := s.ensure(ctx, &o); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close closes the connection.
+func (s *Store) Close() error {
+	s.nc.Close()
+	return nil
+}
+
+// dial connects. A connection that breaks is made again for ever; what is sent in
+// between fails at once, and is not kept to be sent at a time when nobody expects
+// it.
+func dial(ctx context.Context, o *Options) (*nats.Conn, error) {
+	opts := []nats.Option{
+		nats.Name("claude fleet " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
+		nats.ReconnectBufSize(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(), nats.Timeout(5 * time.Second),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("NATS", "error", err) }),
+	}
+	type result struct {
+		nc  *nats.Conn
+		err error
+	}
+	done := make(chan result, 1)
+	go func() {
+		nc, err := nats.Connect(o.URL, append(opts, o.NATS...)...)
+		done <- result{nc, err}
+	}()
+	select {
+	case r := <-done:
+		return r.nc, explain(r.err)
+	case <-ctx.Done():
+		go func() {
+			if r := <-done; r.err == nil {
+				r.nc.Close()
+			}
+		}()
+		return nil, fail("connect", ctx.Err())
+	}
+}
+
+// explain names the errors that people can do something about. The URL is not in
+// them: it may hold a password.
+func explain(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
+		return fmt.Errorf("claude: natsfleet: %w: %w", ErrRefused, err)
+	case strings.Contains(err.Error(), "parse "):
+		return errors.New("claude: natsfleet: Options.URL cannot be read: want \"nats://HOST:PORT\"")
+	}
+	return fail("connect", err)
+}
+
+// checkServer refuses a server that lacks what is needed.
+func (s *Store) checkServer() error {
+	version := s.nc.ConnectedServerVersion()
+	if !atLeast(version, minMajor, minMinor) {
+		return fmt.Errorf("claude: natsfleet: %w: it has version %s, and %d.%d is needed", ErrOldServer, version, minMajor, minMinor)
+	}
+	const room = 16 << 10 // for subjects and headers
+	if s.part = int(s.nc.MaxPayload()) - room; s.part < room {
+		return fmt.Errorf("claude: natsfleet: the server takes messages of %d bytes; max_payload must be at least %d", s.nc.MaxPayload(), 2*room)
+	}
+	return nil
+}
+
+// atLeast compares a version such as "2.15.2" or "2.12.0-RC.1".
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, err := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(parts[1])
+	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+}

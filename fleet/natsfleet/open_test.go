@@ -1,0 +1,178 @@
+package natsfleet_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// pretend is a server of some version, as far as a client sees that connects.
+func pretend(t *testing.T, info string) (url string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				fmt.Fprintf(c, "INFO %s\r\n", info)
+				for lines := bufio.NewScanner(c); lines.Scan(); {
+					if lines.Text() == "PING" {
+						fmt.Fprint(c, "PONG\r\n")
+					}
+				}
+			}()
+		}
+	}()
+	return "nats://" + l.Addr().String()
+}
+
+func TestServerIsRefused(t *testing.T) {
+	for name, c := range map[string]struct {
+		info string
+		want string
+	}{
+		"2.10":     {`{"server_id":"x","version":"2.10.29","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.10.29, and 2.12 is needed"},
+		"2.11":     {`{"server_id":"x","version":"2.11.9","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.11.9"},
+		"odd":      {`{"server_id":"x","version":"","max_payload":1048576,"headers":true,"jetstream":true}`, "too old"},
+		"messages": {`{"server_id":"x","version":"2.15.2","max_payload":4096,"headers":true,"jetstream":true}`, "max_payload must be at least"},
+	} {
+		_, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: pretend(t, c.info)})
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(c.want, "too old") != errors.Is(err, natsfleet.ErrOldServer) {
+			t.Errorf("%s: %v; want %s", name, err, c.want)
+		}
+	}
+}
+
+func TestOptionsAreRefused(t *testing.T) {
+	for want, o := range map[string]natsfleet.Options{
+		"URL is missing":        {},
+		"not 1 to 40 letters":   {URL: "nats://127.0.0.1:1", Name: "a.b"},
+		"Name: \"a>":            {URL: "nats://127.0.0.1:1", Name: "a>"},
+		"is not 1, 3 or 5":      {URL: "nats://127.0.0.1:1", Replicas: 2},
+		"MaxBytes is negative":  {URL: "nats://127.0.0.1:1", MaxBytes: -1},
+		"cannot be read":        {URL: "nats://user:hunter2@127.0.0.1:x"},
+		"no servers available":  {URL: "nats://user:hunter2@127.0.0.1:1"},
+		"claude: natsfleet: co": {URL: "nats://127.0.0.1:1"},
+	} {
+		s, err := natsfleet.OpenStore(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%+v: %v, %v; want %s", o, s, err, want)
+		}
+	}
+}
+
+// One who does not get an answer does not wait longer than its context.
+func TestOpenEndsWithItsContext(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := natsfleet.OpenStore(ctx, natsfleet.Options{URL: "nats://" + l.Addr().String()}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a silent server: %v", err)
+	}
+}
+
+func TestCredentialsAreRefused(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{Configure: func(o *server.Options) { o.Username, o.Password = "fleet", "secret" }})
+	_, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), NATS: []nats.Option{nats.UserInfo("fleet", "stale")}})
+	if !errors.Is(err, natsfleet.ErrRefused) || strings.Contains(err.Error(), "stale") {
+		t.Errorf("another password: %v", err)
+	}
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), NATS: []nats.Option{nats.UserInfo("fleet", "secret")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
+// A stream that a fleet cannot use is not touched.
+func TestStreamIsRefused(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	openStore(t, c.URL()).Close()
+	nc, err := nats.Connect(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := js.Stream(t.Context(), "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := ours.CachedInfo().Config
+	for want, change := range map[string]func(*jetstream.StreamConfig){
+		"not a stream of a fleet":           func(c *jetstream.StreamConfig) { c.Metadata = nil },
+		"it has version 7, and this is":     func(c *jetstream.StreamConfig) { c.Metadata = map[string]string{"claude-fleet-version": "7"} },
+		"changed its setting max_age":       func(c *jetstream.StreamConfig) { c.MaxAge, c.Duplicates = time.Hour, time.Minute },
+		"changed its setting discard":       func(c *jetstream.StreamConfig) { c.Discard = jetstream.DiscardOld },
+		"setting max_msgs_per_subject":      func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject = 1 },
+		"changed its setting allow_direct":  func(c *jetstream.StreamConfig) { c.AllowDirect = false },
+		"changed its setting allow_atomic":  func(c *jetstream.StreamConfig) { c.AllowAtomicPublish = false },
+		"changed its setting republish":     func(c *jetstream.StreamConfig) { c.RePublish = nil },
+		"changed its setting subjects":      func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "claude.extra") },
+		"changed its setting allow_rollup_": func(c *jetstream.StreamConfig) { c.AllowRollup = false },
+	} {
+		bad := good
+		bad.Subjects = append([]string(nil), good.Subjects...)
+		change(&bad)
+		if _, err := js.UpdateStream(t.Context(), bad); err != nil {
+			t.Fatalf("%s: %v", want, err)
+		}
+		if _, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL()}); !errors.Is(err, natsfleet.ErrForeignStream) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	if _, err := js.UpdateStream(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	openStore(t, c.URL()).Close()
+}
+
+// A full stream refuses what is new, and keeps what is old.
+func TestStreamIsFull(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), MaxBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
+	entry := store.Entry(`{"pad":"` + strings.Repeat("x", 200<<10) + `"}`)
+	stored := 0
+	for range 10 {
+		if err = s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{entry}}); err != nil {
+			break
+		}
+		stored++
+	}
+	if err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") || stored < 3 {
+		t.Fatalf("%d entries, then %v", stored, err)
+	}
+}

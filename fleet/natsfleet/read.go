@@ -1,0 +1,279 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// stored is a message of the stream.
+type stored struct {
+	subject string
+	seq     uint64
+	at      time.Time
+	header  nats.Header
+	data    []byte
+}
+
+// request asks the API of the server and decodes its answer.
+func (s *Store) request(ctx context.Context, subject string, ask, answer any) error {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return err
+	}
+	reply, err := s.nc.RequestWithContext(ctx, "$JS.API."+subject, body)
+	if err != nil {
+		return err
+	}
+	var failed struct {
+		Error *apiError `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &failed); err != nil {
+		return fmt.Errorf("%w: the server's answer cannot be read", store.ErrDamaged)
+	}
+	if failed.Error != nil {
+		return failed.Error
+	}
+	return json.Unmarshal(reply.Data, answer)
+}
+
+// last returns the last message of a subject, nil if there is none. The leader of
+// the stream is asked. One that does not know that it was replaced may give an old
+// message, so what is made of it is compared and set.
+func (s *Store) last(ctx context.Context, subject string) (*stored, error) {
+	var answer struct {
+		Message struct {
+			Subject string    `json:"subject"`
+			Seq     uint64    `json:"seq"`
+			Header  []byte    `json:"hdrs"`
+			Data    []byte    `json:"data"`
+			Time    time.Time `json:"time"`
+		} `json:"message"`
+	}
+	var none bool
+	err := s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		err := s.request(ctx, "STREAM.MSG.GET."+s.stream, map[string]string{"last_by_subj": subject}, &answer)
+		e, ok := errors.AsType[*apiError](err)
+		if none = ok && e.ErrCode == codeNotFound; none {
+			return nil
+		}
+		return err
+	})
+	if err != nil || none {
+		return nil, err
+	}
+	m := answer.Message
+	out := &stored{subject: m.Subject, seq: m.Seq, at: m.Time, data: m.Data}
+	if len(m.Header) > 0 {
+		if out.header, err = nats.DecodeHeadersMsg(m.Header); err != nil {
+			return nil, fmt.Errorf("%w: headers of %s: %w", store.ErrDamaged, subject, err)
+		}
+	}
+	return out, nil
+}
+
+// errStale means that a replica answered that does not have what is known to be
+// stored.
+var errStale = errors.New("the server that answered is behind the others")
+
+// collect returns all messages below a prefix, in the order in which they were
+// stored, and everything that was stored before the call. Any replica may answer,
+// also one that was cut off: so a barrier is stored first, and an answer counts only
+// if it has the barrier in it.
+func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
+	barrier, err := s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
+	if err != nil {
+		return nil, err
+	}
+	var all []stored
+	err = s.persevere(ctx, loadBound, func(ctx context.Context) (err error) {
+		all, err = s.upTo(ctx, prefix, barrier)
+		return err
+	})
+	return all, err
+}
+
+// loadBound is how long one attempt to read a transcript may take.
+const loadBound = 2 * time.Minute
+
+// markTTL is how long messages stay that mean something only for a moment.
+const markTTL = time.Minute
+
+// upTo reads the messages below a prefix up to a barrier, or to a later one.
+func (s *Store) upTo(ctx context.Context, prefix string, barrier uint64) ([]stored, error) {
+	var all []stored
+	for next := uint64(1); ; {
+		page, more, err := s.page(ctx, prefix+".>", next)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page {
+			if !strings.HasSuffix(m.subject, "."+barrierToken) {
+				all = append(all, m)
+			} else if m.seq >= barrier && m.subject == prefix+"."+barrierToken {
+				return all, nil
+			}
+			next = m.seq + 1
+		}
+		if !more {
+			return nil, errStale
+		}
+	}
+}
+
+// What is read at once.
+const (
+	pageCount = 1000
+	pageBytes = 4 << 20
+)
+
+// page reads some messages of a filter from a sequence on. Any replica answers.
+func (s *Store) page(ctx context.Context, filter string, from uint64) (page []stored, more bool, err error) {
+	return s.direct(ctx, map[string]any{"seq": from, "next_by_subj": filter, "batch": pageCount, "max_bytes": pageBytes})
+}
+
+// direct asks any replica for messages.
+func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
+	body, err := json.Marshal(ask)
+	if err != nil {
+		return nil, false, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, boundFor(pageBytes))
+	defer cancel()
+	inbox := s.nc.NewInbox()
+	sub, err := s.nc.SubscribeSync(inbox)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	if err := sub.SetPendingLimits(-1, -1); err != nil {
+		return nil, false, err
+	}
+	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, inbox, body); err != nil {
+		return nil, false, err
+	}
+	for {
+		msg, err := sub.NextMsgWithContext(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		switch status := msg.Header.Get("Status"); status {
+		case "":
+		case statusEnd:
+			return page, msg.Header.Get("Nats-Num-Pending") != "0", nil
+		case statusNotFound:
+			return nil, false, nil
+		case statusNoResponse:
+			return nil, false, nats.ErrNoResponders
+		default:
+			return nil, false, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
+		}
+		m, err := fromDirect(msg)
+		if err != nil {
+			return nil, false, err
+		}
+		page = append(page, m)
+	}
+}
+
+// fromDirect reads a message as a replica sends it.
+func fromDirect(msg *nats.Msg) (stored, error) {
+	seq, err := strconv.ParseUint(msg.Header.Get("Nats-Sequence"), 10, 64)
+	at, err2 := time.Parse(time.RFC3339Nano, msg.Header.Get("Nats-Time-Stamp"))
+	if err := errors.Join(err, err2); err != nil {
+		return stored{}, fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	return stored{subject: msg.Header.Get("Nats-Subject"), seq: seq, at: at, header: msg.Header, data: msg.Data}, nil
+}
+
+// info is what is needed of the state of the stream.
+type info struct {
+	Total  int       `json:"total"`
+	Offset int       `json:"offset"`
+	Limit  int       `json:"limit"`
+	Time   time.Time `json:"ts"`
+	State  struct {
+		LastSeq  uint64            `json:"last_seq"`
+		Subjects map[string]uint64 `json:"subjects"`
+	} `json:"state"`
+}
+
+// subjects returns the subjects of a filter that have messages.
+func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
+	barrier, err := s.write(ctx, outgoing{subject: s.layout.name + ".b." + s.id, replace: true, ttl: markTTL})
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	err = s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		all = all[:0]
+		for offset := 0; ; {
+			var in info
+			if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": filter, "offset": offset}, &in); err != nil {
+				return err
+			}
+			if in.State.LastSeq < barrier {
+				return errStale
+			}
+			for subject := range in.State.Subjects {
+				all = append(all, subject)
+			}
+			if offset += len(in.State.Subjects); len(in.State.Subjects) == 0 || offset >= in.Total {
+				return nil
+			}
+		}
+	})
+	return all, err
+}
+
+// lasts returns the last message of each subject that has one.
+func (s *Store) lasts(ctx context.Context, subjects []string) (map[string]stored, error) {
+	const atOnce = 16
+	var (
+		mu   sync.Mutex
+		out  = make(map[string]stored, len(subjects))
+		errs []error
+		wg   sync.WaitGroup
+		seat = make(chan struct{}, atOnce)
+	)
+	for _, subject := range subjects {
+		seat <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-seat }()
+			m, err := s.last(ctx, subject)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				errs = append(errs, err)
+			} else if m != nil {
+				out[subject] = *m
+			}
+		})
+	}
+	wg.Wait()
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return out, nil
+}
+
+// Now implements [store.Records]: the clock of the server that leads the stream.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	var in info
+	err := s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		return s.request(ctx, "STREAM.INFO."+s.stream, struct{}{}, &in)
+	})
+	if err != nil {
+		return time.Time{}, fail("clock", err)
+	}
+	return in.Time, nil
+}

@@ -1,0 +1,214 @@
+package natsfleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// GetRecord implements [store.Records].
+func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+		return store.Record{}, err
+	}
+	m, err := s.last(ctx, s.layout.record(k.Project, k.Kind, k.Name))
+	if err == nil && (m == nil || m.header.Get(headerGone) != "") {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return store.Record{}, fail(k, err)
+	}
+	r, err := s.record(ctx, k, *m)
+	return r, fail(k, err)
+}
+
+// record makes a record of its last message, with what is in others.
+func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.Record, error) {
+	r := store.Record{Key: k, Value: m.data, Revision: int64(m.seq)}
+	more := m.header.Get(headerMore)
+	if more == "" {
+		return r, nil
+	}
+	want, err := strconv.Atoi(more)
+	if err != nil {
+		return r, fmt.Errorf("%w: it has %q parts", store.ErrDamaged, more)
+	}
+	all, err := s.collect(ctx, s.layout.overflow(k.Project, k.Kind, k.Name))
+	if err != nil {
+		return r, err
+	}
+	var value []byte
+	for _, part := range all {
+		if part.header.Get(headerNonce) == m.header.Get(headerNonce) && want > 0 {
+			value = append(value, part.data...)
+			want--
+		}
+	}
+	if want != 0 {
+		return s.GetRecord(ctx, k) // it was changed in the meantime
+	}
+	r.Value = append(value, m.data...)
+	return r, nil
+}
+
+// PutRecord implements [store.Records].
+func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+		return 0, err
+	}
+	m := outgoing{subject: s.layout.record(k.Project, k.Kind, k.Name), header: map[string]string{}, expect: true, last: uint64(revision), replace: true}
+	first := s.overflow(k, &m, value)
+	for {
+		seq, err := s.change(ctx, f, append(slices.Clone(first), m)...)
+		if !errors.Is(err, errMoved) {
+			return int64(seq), fail(k, err)
+		}
+		if revision != 0 {
+			return 0, fail(k, store.ErrConflict)
+		}
+		// It was dropped before, and the message that says so is still there, or
+		// was when this was tried.
+		was, err := s.last(ctx, m.subject)
+		switch {
+		case err != nil:
+			return 0, fail(k, err)
+		case was == nil:
+			m.last = 0
+		case was.header.Get(headerGone) == "":
+			return 0, fail(k, store.ErrConflict)
+		default:
+			m.last = was.seq
+		}
+	}
+}
+
+// overflow puts the beginning of a value that is too large for one message into
+// others, and the end into the last.
+func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
+	var first []outgoing
+	for len(value) > s.part {
+		first = append(first, outgoing{subject: s.layout.overflow(k.Project, k.Kind, k.Name) + ".v", data: bytes.Clone(value[:s.part]), replace: len(first) == 0})
+		value = value[s.part:]
+	}
+	if len(first) > 0 {
+		last.header[headerMore] = strconv.Itoa(len(first))
+	}
+	last.data = bytes.Clone(value)
+	return first
+}
+
+// change writes messages that are compared and set, under a fence. A message can
+// carry one condition only, so the fence is on a message of its own, in the same
+// batch.
+func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing) (uint64, error) {
+	guard, unlock, err := s.fenced(ctx, f)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if guard != "" {
+		subject := strings.TrimSuffix(guard, ".e") + ".g"
+		messages = append([]outgoing{{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}}, messages...)
+	}
+	seq, err := s.write(ctx, messages...)
+	if errors.Is(err, errMoved) {
+		if lost := s.lost(ctx, f); lost != nil {
+			return 0, lost
+		}
+	}
+	return seq, err
+}
+
+// DropRecord implements [store.Records]. The message that says so goes by itself.
+func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
+		return err
+	}
+	subject := s.layout.record(k.Project, k.Kind, k.Name)
+	err := errMoved
+	if revision != 0 {
+		gone := map[string]string{headerGone: "1"}
+		_, err = s.change(ctx, f, outgoing{subject: subject, header: gone, expect: true, last: uint64(revision), replace: true, ttl: markTTL})
+	}
+	if !errors.Is(err, errMoved) {
+		return fail(k, err)
+	}
+	m, err := s.last(ctx, subject)
+	switch {
+	case err != nil:
+	case m == nil || m.header.Get(headerGone) != "":
+		err = store.ErrNotFound
+	default:
+		err = store.ErrConflict
+	}
+	return fail(k, err)
+}
+
+// ScanRecords implements [store.Records]. It reads all records of the kind before
+// it yields the first.
+func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		s.scan(ctx, project, kind, "", func(name string) bool { return name > after }, yield)
+	}
+}
+
+// ScanBelow implements [store.FolderScanner]. Records of other folders are not
+// read.
+func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		s.scan(ctx, project, kind, folder, func(string) bool { return true }, yield)
+	}
+}
+
+// scan yields the records of a kind, or of a folder in it, in the order of their
+// names.
+func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
+	base := s.layout.kind(project, kind)
+	prefix := base
+	if folder != "" {
+		prefix += "." + tokens(folder)
+	}
+	all, err := s.collect(ctx, prefix)
+	if err != nil {
+		yield(store.Record{}, fail(project+"/"+kind, err))
+		return
+	}
+	found := make(map[string]stored)
+	for _, m := range all {
+		name := untokens(strings.TrimPrefix(m.subject, base+"."))
+		delete(found, name)
+		if m.header.Get(headerGone) == "" && wanted(name) {
+			found[name] = m
+		}
+	}
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: name}, found[name])
+		if errors.Is(err, store.ErrNotFound) {
+			continue // dropped in the meantime
+		}
+		if err = fail(name, cmp.Or(err, ctx.Err())); !yield(r, err) || err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// versionKey is where a stream says which version made it.
+const versionKey = "claude-fleet-version"
+
+// config is the stream of a fleet.
+func (s *Store) config(o *Options) jetstream.StreamConfig {
+	c := jetstream.StreamConfig{
+		Name: s.stream, Description: "conversations of the fleet " + o.Name, Subjects: s.layout.stored(),
+		Retention: jetstream.LimitsPolicy, Storage: jetstream.FileStorage, Replicas: o.Replicas,
+		Discard: jetstream.DiscardNew, MaxBytes: -1, MaxMsgs: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1,
+		AllowRollup: true, AllowDirect: true, AllowMsgTTL: true, AllowAtomicPublish: true,
+		RePublish: &jetstream.RePublish{Source: s.layout.name + ".>", Destination: s.layout.name + ".stored.>", HeadersOnly: true},
+		Metadata:  map[string]string{versionKey: layoutVersion},
+	}
+	if o.MaxBytes > 0 {
+		c.MaxBytes = o.MaxBytes
+	}
+	return c
+}
+
+// ensure makes the stream, or checks the one that is there.
+func (s *Store) ensure(ctx context.Context, o *Options) error {
+	js, err := jetstream.New(s.nc)
+	if err != nil {
+		return fail("stream", err)
+	}
+	c := s.config(o)
+	var lastErr error
+	for begin := time.Now(); ; {
+		bounded, cancel := context.WithTimeout(ctx, attemptBound)
+		lastErr = s.ensureOnce(bounded, js, c)
+		cancel()
+		if lastErr == nil || errors.Is(lastErr, ErrForeignStream) || errors.Is(lastErr, jetstream.ErrJetStreamNotEnabled) || ctx.Err() != nil || time.Since(begin) > 2*patience || !temporary(lastErr) {
+			return fail("stream "+s.stream, lastErr)
+		}
+		t := time.NewTimer(100 * time.Millisecond)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+}
+
+// temporary reports whether a cluster that is starting may give such an error: it
+// has no leader, or does not know all its nodes.
+func temporary(err error) bool {
+	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
+		return e.Code == 503 || e.ErrorCode == 10005 || e.ErrorCode == jetstream.JSErrCodeStreamNotFound
+	}
+	return passes(err) || errors.Is(err, jetstream.ErrNoStreamResponse)
+}
+
+// ensureOnce tries it once. Several processes may do so at the same time.
+func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstream.StreamConfig) error {
+	there, err := js.Stream(ctx, s.stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		if c.Replicas == 0 {
+			c.Replicas = 1
+			if s.nc.ConnectedClusterName() != "" && len(s.nc.DiscoveredServers())+len(s.nc.Servers()) > 1 {
+				c.Replicas = 3
+			}
+		}
+		there, err = js.CreateStream(ctx, c)
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was faster, with other limits
+			there, err = js.Stream(ctx, s.stream)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	in := there.CachedInfo()
+	if err := foreign(in.Config, c); err != nil {
+		return err
+	}
+	if in.Cluster != nil && in.Cluster.Name != "" && in.Cluster.Leader == "" {
+		return errStale // it is being elected
+	}
+	return nil
+}
+
+// foreign returns an error if a stream is not one that a fleet can use.
+func foreign(got, want jetstream.StreamConfig) error {
+	if v := got.Metadata[versionKey]; v != layoutVersion {
+		if v == "" {
+			return fmt.Errorf("%w: it is not a stream of a fleet", ErrForeignStream)
+		}
+		return fmt.Errorf("%w: it has version %s, and this is version %s", ErrForeignStream, v, layoutVersion)
+	}
+	slices.Sort(got.Subjects)
+	slices.Sort(want.Subjects)
+	for _, c := range []struct {
+		setting string
+		ok      bool
+	}{
+		{"subjects", slices.Equal(got.Subjects, want.Subjects)},
+		{"retention", got.Retention == want.Retention},
+		{"discard", got.Discard == want.Discard},
+		{"max_age", got.MaxAge == 0},
+		{"max_msgs", got.MaxMsgs <= 0},
+		{"max_msgs_per_subject", got.MaxMsgsPerSubject <= 0},
+		{"storage", got.Storage == want.Storage},
+		{"allow_rollup_hdrs", got.AllowRollup},
+		{"allow_direct", got.AllowDirect},
+		{"allow_msg_ttl", got.AllowMsgTTL},
+		{"allow_atomic", got.AllowAtomicPublish},
+		{"republish", got.RePublish != nil && *got.RePublish == *want.RePublish},
+	} {
+		if !c.ok {
+			return fmt.Errorf("%w: somebody has changed its setting %s", ErrForeignStream, c.setting)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package natsfleet
+
+import "strings"
+
+// layout makes the subjects of a fleet. All of them are in one stream, because a
+// message can be fenced only by a subject of its own stream.
+//
+//	NAME.t.PROJECT.SESSION.SUB.e   entries of a transcript, one message for each batch
+//	NAME.d.PROJECT.SESSION         says that a session was deleted
+//	NAME.r.PROJECT.KIND.RECORD     a record, the last message counts
+//	NAME.v.PROJECT.KIND.RECORD     the beginning of a record that is too large for one message
+//	NAME.l.PROJECT.LEASE.o         who has a lease: changes whenever it is renewed
+//	NAME.l.PROJECT.LEASE.e         the epoch of a lease: changes only with its owner, and fences
+//	NAME.l.PROJECT.LEASE.g         carries the fence of a write that is also compared and set
+//	NAME.stored.…                  what the server announces when it has stored something
+//	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
+//
+// A token "$" at the end is a barrier, see Store.collect.
+type layout struct{ name string }
+
+// The tokens for which names have no characters.
+const (
+	barrierToken = "$"
+	mainToken    = "-" // the transcript of the session itself
+)
+
+// token makes a name, or a path of names, one token of a subject. Names have no
+// other character that means something in a subject than the dot.
+var token = strings.NewReplacer(".", "%", "/", "|").Replace
+
+// name is what a token was made from.
+var untoken = strings.NewReplacer("%", ".", "|", "/").Replace
+
+// tokens makes a path of names as many tokens.
+var tokens = strings.NewReplacer(".", "%", "/", ".").Replace
+
+// untokens is the path that tokens were made from.
+var untokens = strings.NewReplacer("%", ".", ".", "/").Replace
+
+func (l layout) transcript(project, session, sub string) string {
+	return strings.Join([]string{l.name, "t", token(project), session, subToken(sub)}, ".")
+}
+
+func subToken(sub string) string {
+	if sub == "" {
+		return mainToken
+	}
+	return token(sub)
+}
+
+func (l layout) deleted(project, session string) string {
+	return strings.Join([]string{l.name, "d", token(project), session}, ".")
+}
+
+func (l layout) kind(project, kind string) string {
+	return strings.Join([]string{l.name, "r", token(project), token(kind)}, ".")
+}
+
+func (l layout) record(project, kind, name string) string {
+	return l.kind(project, kind) + "." + tokens(name)
+}
+
+func (l layout) overflow(project, kind, name string) string {
+	return strings.Join([]string{l.name, "v", token(project), token(kind), tokens(name)}, ".")
+}
+
+func (l layout) lease(project, name string) string {
+	return strings.Join([]string{l.name, "l", token(project), token(name)}, ".")
+}
+
+// stored are all subjects of the stream.
+func (l layout) stored() []string {
+	var all []string
+	for _, kind := range []string{"t", "d", "r", "v", "l", "b"} {
+		all = append(all, l.name+"."+kind+".>")
+	}
+	return all
+}
+
+func (l layout) announced(subject string) string {
+	return l.name + ".stored." + strings.TrimPrefix(subject, l.name+".")
+}
+
+func (l layout) ask(project, key string) string {
+	return strings.Join([]string{l.name, "ask", token(project), token(key)}, ".")
+}

@@ -1,0 +1,207 @@
+package natsfleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Append implements [store.Store]. A batch is one message, or an atomic batch of
+// several if it is too large. Batches and entries that are already there are stored
+// again, and left out by Load: the server can compare one thing only, and that is
+// the fence.
+func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	guard, unlock, err := s.fenced(ctx, b.Fence)
+	if err != nil {
+		return fail(k, err)
+	}
+	defer unlock()
+	if len(b.Entries) == 0 {
+		if err := s.lost(ctx, b.Fence); err != nil {
+			return fail(k, err)
+		}
+		return fail(k, s.gone(ctx, k))
+	}
+	messages := s.parts(k, b)
+	if guard != "" {
+		m := &messages[0]
+		m.expect, m.last, m.guard = true, uint64(b.Fence.Token), guard
+	}
+	_, err = s.write(ctx, messages...)
+	if errors.Is(err, errMoved) {
+		err = store.ErrLeaseLost
+	}
+	if err == nil {
+		err = s.gone(ctx, k)
+	}
+	return fail(k, err)
+}
+
+// gone returns ErrDeleted if a session was deleted, and removes what was stored of
+// it since.
+func (s *Store) gone(ctx context.Context, k store.Key) error {
+	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
+	if err != nil || m == nil {
+		return err
+	}
+	return cmp.Or(s.purge(ctx, k), store.ErrDeleted)
+}
+
+// parts makes messages of a batch.
+func (s *Store) parts(k store.Key, b store.Batch) []outgoing {
+	lines := make([][]byte, len(b.Entries))
+	for i, e := range b.Entries {
+		lines[i] = e
+	}
+	data := bytes.Join(lines, []byte("\n"))
+	id := b.ID
+	if id == "" {
+		id = "~" + uuid.New() // a write that is repeated may land twice
+	}
+	n := (len(data) + s.part - 1) / s.part
+	var out []outgoing
+	for i := range n {
+		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*s.part : min((i+1)*s.part, len(data))]}
+		if n > 1 {
+			m.header[headerPart] = fmt.Sprintf("%d/%d", i+1, n)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Load implements [store.Store]. It reads the whole transcript before it yields the
+// first entry.
+func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
+			yield(nil, err)
+			return
+		}
+		entries, err := s.load(ctx, k)
+		if err == nil && len(entries) == 0 {
+			err = store.ErrNotFound
+		}
+		if err != nil {
+			yield(nil, fail(k, err))
+			return
+		}
+		for _, e := range entries {
+			if err := ctx.Err(); err != nil {
+				yield(nil, fail(k, err))
+				return
+			}
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (s *Store) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
+	all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
+	if err != nil || m != nil {
+		return nil, err
+	}
+	return assemble(all)
+}
+
+// assemble makes entries of messages: parts are joined, and what came twice is left
+// out.
+func assemble(all []stored) ([]store.Entry, error) {
+	var (
+		entries        []store.Entry
+		batches, uuids = make(map[string]bool), make(map[string]bool)
+		part           []byte
+	)
+	for _, m := range all {
+		if m.header.Get(headerGone) != "" {
+			entries, part = nil, nil
+			clear(batches)
+			clear(uuids)
+			continue
+		}
+		data := m.data
+		if p := m.header.Get(headerPart); p != "" {
+			number, count, _ := strings.Cut(p, "/")
+			if number == "1" {
+				part = nil
+			}
+			part = append(part, data...)
+			if number != count {
+				continue
+			}
+			data, part = part, nil
+		}
+		id := m.header.Get(headerID)
+		if id == "" {
+			return nil, fmt.Errorf("%w: message %d is not a batch of entries", store.ErrDamaged, m.seq)
+		}
+		if batches[id] {
+			continue
+		}
+		batches[id] = true
+		for line := range bytes.SplitSeq(data, []byte("\n")) {
+			e := store.Entry(line)
+			if id := e.ID(); id != "" {
+				if uuids[id] {
+					continue
+				}
+				uuids[id] = true
+			}
+			entries = append(entries, bytes.Clone(e))
+		}
+	}
+	return entries, nil
+}
+
+// Delete implements [store.Deleter].
+func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
+		return err
+	}
+	guard, unlock, err := s.fenced(ctx, f)
+	if err != nil {
+		return fail(k, err)
+	}
+	defer unlock()
+	m := outgoing{subject: s.layout.deleted(k.Project, k.Session), replace: true}
+	if k.Sub != "" {
+		// Only a message can be fenced, so one takes the place of all others.
+		m = outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerGone: "1"}, replace: true, ttl: markTTL}
+	}
+	if guard != "" {
+		m.expect, m.last, m.guard = true, uint64(f.Token), guard
+	}
+	_, err = s.write(ctx, m)
+	if errors.Is(err, errMoved) {
+		err = store.ErrLeaseLost
+	}
+	if err == nil && k.Sub == "" {
+		err = s.purge(ctx, k)
+	}
+	return fail(k, err)
+}
+
+// purge removes all messages of a session. The stream has no consumers that
+// acknowledge: with one, a purge could strand what it has delivered.
+func (s *Store) purge(ctx context.Context, k store.Key) error {
+	filter := strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken) + ">"
+	return s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		return s.request(ctx, "STREAM.PURGE."+s.stream, map[string]string{"filter": filter}, new(struct{}))
+	})
+}

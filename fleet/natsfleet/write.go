@@ -1,0 +1,263 @@
+package natsfleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// The headers of the server's protocol, and ours.
+const (
+	headerExpect        = "Nats-Expected-Last-Subject-Sequence"
+	headerExpectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
+	headerStream        = "Nats-Expected-Stream"
+	headerRollup        = "Nats-Rollup"
+	headerTTL           = "Nats-TTL"
+	headerBatch         = "Nats-Batch-Id"
+	headerBatchSequence = "Nats-Batch-Sequence"
+	headerBatchCommit   = "Nats-Batch-Commit"
+
+	headerNonce = "Nonce" // of the write that made the message
+	headerID    = "Id"    // of a batch of entries
+	headerPart  = "Part"  // number and count of the parts of a batch of entries
+	headerMore  = "More"  // how many messages the beginning of a record has
+	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
+)
+
+// outgoing is a message to be stored.
+type outgoing struct {
+	subject string
+	header  map[string]string
+	data    []byte
+	// expect is the sequence that the last message of a subject must have, 0 for
+	// none: of this subject, or of the one that guards it.
+	expect  bool
+	last    uint64
+	guard   string
+	replace bool          // those before it on its subject are removed
+	ttl     time.Duration // 0: it stays
+}
+
+// errMoved means that a subject has another last message than was expected.
+var errMoved = errors.New("another message was stored in the meantime")
+
+// write stores messages, all of them or none, and returns the sequence of the
+// last. A write whose fate is unknown is repeated; if it turns out to have landed
+// the first time, that counts. Otherwise a write that lands twice must not matter.
+func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, err error) {
+	nonce := uuid.New()
+	unknown := false
+	last := messages[len(messages)-1]
+	size := 0
+	for _, m := range messages {
+		size += len(m.data)
+	}
+	err = s.persevere(ctx, boundFor(size), func(ctx context.Context) (err error) {
+		seq, err = s.attempt(ctx, nonce, messages)
+		if errors.Is(err, errMoved) && unknown {
+			m, readErr := s.last(ctx, last.subject)
+			if readErr != nil {
+				return readErr
+			}
+			if m != nil && m.header.Get(headerNonce) == nonce {
+				seq, err = m.seq, nil
+			}
+		}
+		unknown = unknown || err != nil && !refused(err)
+		return err
+	})
+	return seq, err
+}
+
+// attempt stores messages once.
+func (s *Store) attempt(ctx context.Context, nonce string, messages []outgoing) (uint64, error) {
+	batch := uuid.New()
+	for i, m := range messages {
+		msg := m.encode(s.stream, nonce)
+		if len(messages) > 1 {
+			msg.Header.Set(headerBatch, batch)
+			msg.Header.Set(headerBatchSequence, strconv.Itoa(i+1))
+		}
+		if i == len(messages)-1 {
+			if len(messages) > 1 {
+				msg.Header.Set(headerBatchCommit, "1")
+			}
+			return s.publish(ctx, msg)
+		}
+		if err := s.nc.PublishMsg(msg); err != nil {
+			return 0, err
+		}
+	}
+	return 0, nil
+}
+
+func (m *outgoing) encode(stream, nonce string) *nats.Msg {
+	msg := &nats.Msg{Subject: m.subject, Data: m.data, Header: make(nats.Header)}
+	msg.Header.Set(headerStream, stream)
+	msg.Header.Set(headerNonce, nonce)
+	for k, v := range m.header {
+		msg.Header.Set(k, v)
+	}
+	if m.expect {
+		msg.Header.Set(headerExpect, strconv.FormatUint(m.last, 10))
+		if m.guard != "" {
+			msg.Header.Set(headerExpectSubject, m.guard)
+		}
+	}
+	if m.replace {
+		msg.Header.Set(headerRollup, "sub")
+	}
+	if m.ttl > 0 {
+		msg.Header.Set(headerTTL, strconv.Itoa(int(m.ttl.Seconds())))
+	}
+	return msg
+}
+
+// apiError is what the server answers instead.
+type apiError struct {
+	Code        int    `json:"code"`
+	ErrCode     int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+func (e *apiError) Error() string { return fmt.Sprintf("%s (%d)", e.Description, e.ErrCode) }
+
+// The errors of the server that matter here.
+const (
+	codeMoved        = 10071
+	codeInFlight     = 10164 // another write with the same expectation is in flight
+	codeNotFound     = 10037
+	codeBatchCut     = 10176 // a leader saw only a part of the batch
+	codeManyBatches  = 10210
+	statusNotFound   = "404"
+	statusEnd        = "204"
+	statusNoResponse = "503"
+)
+
+// publish publishes a message and waits until it is stored.
+func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
+	reply, err := s.nc.RequestMsgWithContext(ctx, msg)
+	if err != nil {
+		return 0, err
+	}
+	var ack struct {
+		Seq   uint64    `json:"seq"`
+		Error *apiError `json:"error"`
+	}
+	if err := json.Unmarshal(reply.Data, &ack); err != nil {
+		return 0, fmt.Errorf("%w: the server's answer is not an acknowledgement", store.ErrDamaged)
+	}
+	switch {
+	case ack.Error == nil:
+		return ack.Seq, nil
+	case ack.Error.ErrCode == codeMoved:
+		return 0, errMoved
+	}
+	return 0, ack.Error
+}
+
+// refused reports whether the server has answered, and stored nothing.
+func refused(err error) bool {
+	_, answered := errors.AsType[*apiError](err)
+	return answered || errors.Is(err, errMoved) || errors.Is(err, nats.ErrNoResponders)
+}
+
+// passes reports whether an error may go away by itself: the server cannot be
+// reached, elects a leader, or is busy with a write of the same kind.
+func passes(err error) bool {
+	if e, ok := errors.AsType[*apiError](err); ok {
+		return e.ErrCode == codeInFlight || e.ErrCode == codeBatchCut || e.ErrCode == codeManyBatches || e.Code == 503
+	}
+	for _, other := range []error{
+		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,
+		nats.ErrStaleConnection, context.DeadlineExceeded, errStale,
+	} {
+		if errors.Is(err, other) {
+			return true
+		}
+	}
+	return false
+}
+
+const (
+	attemptBound = 3 * time.Second  // of one request
+	patience     = 20 * time.Second // of all; an election takes up to nine seconds
+)
+
+// boundFor is how long a request with so many bytes may take: a slow network
+// carries a megabyte in a second.
+func boundFor(size int) time.Duration {
+	return attemptBound + time.Duration(size>>20)*time.Second
+}
+
+// persevere repeats what fails for a reason that may pass, for a while. Each attempt
+// is bounded.
+func (s *Store) persevere(ctx context.Context, bound time.Duration, do func(context.Context) error) error {
+	begin := time.Now()
+	for attempt := 0; ; attempt++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		bounded, cancel := context.WithTimeout(ctx, bound)
+		err := do(bounded)
+		cancel()
+		if err == nil || ctx.Err() != nil || !passes(err) || time.Since(begin) > patience {
+			return err
+		}
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) {
+			s.elsewhere()
+		}
+		t := time.NewTimer(min(time.Millisecond<<min(attempt, 8), 100*time.Millisecond))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+	}
+}
+
+// elsewhere tries another node: this one takes requests and does not answer, so it
+// may be cut off from the others. At most once in a while.
+func (s *Store) elsewhere() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.moved) < 2*attemptBound {
+		return
+	}
+	s.moved = time.Now()
+	_ = s.nc.ForceReconnect() // it reconnects anyway
+}
+
+// serial lets one write of a lease happen at a time: the server refuses a fenced
+// write while another with the same fence is in flight.
+type serial struct {
+	seed  maphash.Seed
+	locks [256]chan struct{}
+}
+
+func newSerial() *serial {
+	l := &serial{seed: maphash.MakeSeed()}
+	for i := range l.locks {
+		l.locks[i] = make(chan struct{}, 1)
+	}
+	return l
+}
+
+func (l *serial) lock(ctx context.Context, name string) (unlock func(), err error) {
+	c := l.locks[maphash.String(l.seed, name)%uint64(len(l.locks))]
+	select {
+	case c <- struct{}{}:
+		return func() { <-c }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
