@@ -42,10 +42,9 @@ func (h *Header) Head() *Header { return h }
 // Decode decodes one line of output. The names type and subtype may appear
 // anywhere in it. Decode keeps raw in the message without copying.
 //
-// Text that is not JSON gives a nil message and an error, as does a user
-// message, an answer or a piece of one whose type could be read in two ways. A
-// field of an unexpected kind gives a message with everything that fits, and
-// an error that names the field.
+// Text that is not JSON gives a nil message and an error, as does a line whose
+// type could be read in two ways. A field of an unexpected kind gives a message
+// with everything that fits, and an error that names the field.
 func Decode(raw []byte) (Message, error) {
 	if m := fastDecode(jsonx.Text(jsonx.Member(raw, "type")), raw); m != nil {
 		m.Head().Raw = raw
@@ -69,12 +68,9 @@ func DecodeAs(typ, subtype string, raw []byte) (Message, error) {
 		return m, nil
 	}
 	m := newMessage(typ, subtype)
-	var err error
-	switch typ {
-	case typeStream, typeAssistant, typeUser: // may have been recognised by how they begin
-		err = jsonx.EnvelopeNames().Check(raw)
-	}
-	if err == nil {
+	// A reader may have recognised the line by its first bytes alone.
+	err := jsonx.EnvelopeNames().Check(raw)
+	if err == nil || errors.Is(err, jsonx.ErrNotObject) { // decode says what it is instead
 		err = m.decode(raw)
 	}
 	if err != nil {

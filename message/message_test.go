@@ -168,7 +168,6 @@ func TestDecodeOddJSON(t *testing.T) {
 		{`{}`, "*message.Unknown", false},
 		{`{"type":7}`, "*message.Unknown", true},
 		{`{"type":"Assistant"}`, "*message.Unknown", false},
-		{`{"Type":"assistant"}`, "*message.Unknown", false},
 		{`{"type":"system"}`, "*message.System", false},
 		{`{"type":"system","subtype":["init"]}`, "*message.System", true},
 		{`{"a":{"type":"user"},"type":"result"}`, "*message.Result", false},
@@ -199,6 +198,9 @@ func TestDecodeAsIsStrict(t *testing.T) {
 		"stream_event": `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}},"uuid":"u"`,
 		"assistant":    `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"x"}]},"uuid":"u"`,
 		"user":         `{"type":"user","message":{"role":"user","content":"x"},"uuid":"u"`,
+		"result":       `{"type":"result","is_error":false,"result":"x","uuid":"u"`,
+		"system":       `{"type":"system","uuid":"u"`,
+		"new":          `{"type":"new","uuid":"u"`,
 	} {
 		for _, more := range []string{"", `,"new":{"Type":"y"}`, `,"kind":7`} {
 			if m, err := message.DecodeAs(typ, "", []byte(line+more+"}")); m == nil || err != nil {
@@ -214,6 +216,9 @@ func TestDecodeAsIsStrict(t *testing.T) {
 				t.Errorf("%s%s} = %v, %v, want it refused", line, more, m, err)
 			}
 		}
+	}
+	if m, err := message.Decode([]byte(`{"Type":"assistant"}`)); m != nil || err == nil {
+		t.Errorf("another case of type = %v, %v, want it refused", m, err)
 	}
 }
 

@@ -21,6 +21,9 @@ func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 	if !jsonx.Valid(line) {
 		return store.Key{}, nil, errors.New("a mirror frame is not valid JSON")
 	}
+	if err := jsonx.EnvelopeNames().Check(line); err != nil {
+		return store.Key{}, nil, fmt.Errorf("a mirror frame: %w", err)
+	}
 	path := jsonx.Text(jsonx.Member(line, "filePath"))
 	session, sub, ok := transcriptAt(path)
 	key := store.Key{Project: project, Session: session, Sub: sub}

@@ -369,6 +369,8 @@ func TestBadFrames(t *testing.T) {
 			`{"type":"transcript_mirror","filePath":"/c/projects/-work/` + session + `/../../x.jsonl","entries":[{}]}`,
 			`{"type":"transcript_mirror","filePath":"/c/projects/-work/notes.jsonl","entries":[{}]}`,
 			`{"type":"transcript_mirror","entries":[{}]}`,
+			`{"type":"transcript_mirror","type":"user","filePath":"/c/projects/-work/` + session + `.jsonl","entries":[{}]}`,
+			`{"type":"transcript_mirror","Type":"user","filePath":"/c/projects/-work/` + session + `.jsonl","entries":[{}]}`,
 		} {
 			m.Put([]byte(line))
 		}
@@ -380,7 +382,7 @@ func TestBadFrames(t *testing.T) {
 		if got := load(t, s, "subagents/agent-1"); len(got) != 1 {
 			t.Errorf("stored %q", got)
 		}
-		if len(reported) != 6 {
+		if len(reported) != 8 {
 			t.Errorf("%d frames were reported", len(reported))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -18,10 +18,11 @@ var toolCallRequests = [...]struct{ begin, subtype string }{
 
 // Classify is Parse for a reader that wants to know where a line goes, and nothing
 // else. It recognizes frequent messages, and the requests that a tool call
-// waits for, by their first bytes.
-// Their decoders refuse what Parse would have refused: a message with
-// [jsonx.Envelope], the body of a request with [jsonx.Body], after
-// [Request.Reparse] if it cannot be read.
+// waits for, by their first bytes. Their decoders refuse what Parse would have
+// refused, since they walk through the members anyway: every decoder of messages
+// checks [jsonx.EnvelopeNames], whether the line was recognized or parsed, and
+// every decoder of requests [jsonx.BodyNames], after [Request.Reparse] if the body
+// cannot be read.
 func Classify(line []byte) (Frame, error) {
 	for _, m := range frequentMessages {
 		if hasPrefix(line, m.begin) {

@@ -16,16 +16,13 @@ func classified(line []byte) (f wire.Frame, r wire.Request, ok bool) {
 	if err != nil {
 		return f, r, false
 	}
-	switch f.Type {
-	case "stream_event", "assistant", "user":
-		return f, r, jsonx.EnvelopeNames().Check(line) == nil
-	case wire.TypeRequest:
+	if f.Type == wire.TypeRequest {
 		if r, err = f.Request(); err != nil {
 			return f, r, false
 		}
 		return f, r, isSoundBody(r.Body) || r.Reparse() && isSoundBody(r.Body)
 	}
-	return f, r, true
+	return f, r, jsonx.EnvelopeNames().Check(line) == nil
 }
 
 func isSoundBody(body []byte) bool { return jsonx.Valid(body) && jsonx.BodyNames().Check(body) == nil }
