@@ -37,20 +37,9 @@ func awaitExit(pid int) bool {
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	rest := leftovers{}
 	defer rest.release()
-	gone := func(sig syscall.Signal) func() bool {
-		return func() bool { return g.signalLeftovers(sig, rest) == 0 && rest.gone() }
-	}
-	if patience > 0 {
-		if gone(syscall.SIGTERM)() {
-			return true
-		}
-		// A suspended process handles SIGTERM only when it is continued.
-		gone(syscall.SIGCONT)()
-		if pollUntil(patience, gone(0)) {
-			return true
-		}
-	}
-	return pollUntil(bound, gone(syscall.SIGKILL))
+	return endBySignals(patience, bound, func(sig syscall.Signal) bool {
+		return g.signalLeftovers(sig, rest) == 0 && rest.gone()
+	})
 }
 
 // killMarked kills what carries the mark of a child that does not exit itself.

@@ -24,20 +24,7 @@ func awaitExit(int) bool { return false }
 // but no system gives the number of a group away while it has members; without
 // any there is the blink again.
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
-	gone := func(sig syscall.Signal) func() bool {
-		return func() bool { return syscall.Kill(-g.id, sig) != nil }
-	}
-	if patience > 0 {
-		if gone(syscall.SIGTERM)() {
-			return true
-		}
-		// A suspended process handles SIGTERM only when it is continued.
-		gone(syscall.SIGCONT)()
-		if pollUntil(patience, gone(0)) {
-			return true
-		}
-	}
-	return pollUntil(bound, gone(syscall.SIGKILL))
+	return endBySignals(patience, bound, func(sig syscall.Signal) bool { return syscall.Kill(-g.id, sig) != nil })
 }
 
 // killMarked does nothing: a child that does not exit has its group signalled.

@@ -57,6 +57,25 @@ const (
 	lastPoll  = 160 * time.Millisecond
 )
 
+// endBySignals sends SIGTERM, waits for at most patience, and then sends SIGKILL
+// again and again until the bound is over. With no patience it begins with
+// SIGKILL. signal sends a signal to what is left, 0 for none, and reports whether
+// nothing is. The result is false when something is still left after the bound.
+func endBySignals(patience, bound time.Duration, signal func(syscall.Signal) bool) bool {
+	with := func(sig syscall.Signal) func() bool { return func() bool { return signal(sig) } }
+	if patience > 0 {
+		if signal(syscall.SIGTERM) {
+			return true
+		}
+		// A suspended process handles SIGTERM only when it is continued.
+		signal(syscall.SIGCONT)
+		if pollUntil(patience, with(0)) {
+			return true
+		}
+	}
+	return pollUntil(bound, with(syscall.SIGKILL))
+}
+
 // pollUntil calls gone, once at least, until it reports true. It reports false when
 // the bound is over first.
 func pollUntil(bound time.Duration, gone func() bool) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,20 @@ func plain() []plainTests {
 		{pkg: "internal/wire"},
 		{pkg: "message"},
 		// Files of many megabytes, which one goroutine reads.
+		{pkg: "history", tests: []string{"TestLargeFiles"}},
+		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
 		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles"}},
 		// A parser against thousands of texts, which are run in real shells.
 		{pkg: "permission/policy", tests: []string{"TestFileNumbers", "TestHostileCommands", "TestPushSpellings", "TestShellNumbers", "TestZshNumbers"}},
+	}
+}
+
+// slowest lists the packages that take longest, in this order: they start first,
+// so that none of them runs alone at the end.
+func slowest() []string {
+	return []string{
+		"./internal/test/e2e", "./claudetest", "./history", "./internal/test/faults", "./cmd/claudectl",
+		"./.", "./permission/policy", "./store", "./fleet", "./internal/proc",
 	}
 }
 
@@ -72,6 +84,7 @@ func suite(ctx context.Context, root string) ([][]run, error) {
 		whole.packages = append(whole.packages, pkg)
 		racing = slices.DeleteFunc(racing, func(other string) bool { return other == pkg })
 	}
+	slices.SortStableFunc(racing, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
 	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
@@ -86,6 +99,14 @@ func suite(ctx context.Context, root string) ([][]run, error) {
 		aside = append(aside, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
 	}
 	return [][]run{{raced}, aside}, nil
+}
+
+// rank is the place of a package among the slowest, or behind them all.
+func rank(pkg string) int {
+	if i := slices.Index(slowest(), pkg); i >= 0 {
+		return i
+	}
+	return len(slowest())
 }
 
 // modules lists the folders of the modules below root that have tests. That of
@@ -157,12 +178,23 @@ func (r run) String() string {
 	return fmt.Sprintf("go -C %s test %s %s", r.dir, strings.Join(r.flags, " "), what)
 }
 
+// environment is that of the tests. A binary with the race detector takes a second
+// to exit, so that reports can be written that are just being made; a tenth of it
+// is enough, and the binaries here, with those that tests start, are hundreds.
+func environment(environ []string) []string {
+	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GORACE=") }) {
+		return environ
+	}
+	return append(environ, "GORACE=atexit_sleep_ms=100")
+}
+
 // test runs go test with the flags of r and with args.
 func (r run) test(ctx context.Context, args ...string) *results {
 	res := newResults()
 	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-count=1")
 	cmd.Args = append(append(cmd.Args, r.flags...), args...)
 	cmd.Dir = r.dir
+	cmd.Env = environment(os.Environ())
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	cmd.Stderr = &res.stderr

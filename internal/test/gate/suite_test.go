@@ -48,6 +48,28 @@ func TestSuite(t *testing.T) {
 	}
 }
 
+// TestSlowest sees that the slow packages exist and are the first to start.
+func TestSlowest(t *testing.T) {
+	lanes, err := suite(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := lanes[0][0].packages[:len(slowest())]; !slices.Equal(got, slowest()) {
+		t.Errorf("the first packages are %q, want %q", got, slowest())
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	for _, test := range [][2][]string{
+		{{"A=b"}, {"A=b", "GORACE=atexit_sleep_ms=100"}},
+		{{"GORACE=halt_on_error=1", "A=b"}, {"GORACE=halt_on_error=1", "A=b"}},
+	} {
+		if got := environment(test[0]); !slices.Equal(got, test[1]) {
+			t.Errorf("environment(%q) = %q, want %q", test[0], got, test[1])
+		}
+	}
+}
+
 // module is the folder with the go.mod that dir belongs to.
 func module(dir string) string {
 	for ; dir != root; dir = filepath.Dir(dir) {
