@@ -67,7 +67,7 @@ func (p *process) stored(id string) *leftBehind {
 
 // take adds a message to what was said.
 func (l *leftBehind) take(m *history.StoredMessage) {
-	body := jsonx.Member(m.Entry, "message")
+	body := jsonx.Member(m.Head().Raw, "message")
 	content := bytesOr(jsonx.Member(body, "content"), "[]")
 	l.said = append(l.said, ModelMessage{Role: jsonx.Text(jsonx.Member(body, "role")), Text: textOf(content), Content: content})
 }

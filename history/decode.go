@@ -1,47 +1,40 @@
 package history
 
 import (
+	"context"
 	"fmt"
-	"iter"
+	"io"
 	"runtime"
 
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Lines are decoded in batches: the first few when they are asked for, the others
-// on all processors, ahead of the loop by a batch for each.
-const (
-	firstBatch = 16       // lines
-	batchBytes = 64 << 10 // of all lines of a batch
-	maxAhead   = 4        // batches
-)
+// maxAhead is how many pieces are read and decoded ahead of the loop, on as many
+// processors.
+const maxAhead = 4
 
-// batch is some lines and the messages that become of them.
+// batch is the messages of a piece.
 type batch struct {
-	lines    []line
-	bytes    int
+	*piece
+	entries  bool // messages keep their lines
+	text     []byte
 	messages []*StoredMessage
 	err      error // of the line behind the last message
 	done     chan struct{}
 }
 
-// run decodes the lines.
-func (b *batch) run(t *Transcript) {
-	defer close(b.done)
-	for _, l := range b.lines {
-		m, err := t.decode(l)
-		if err != nil {
-			b.err = err
-			return
-		}
-		b.messages = append(b.messages, m)
+// decodeAll yields the messages of the entries that are wanted, in their order.
+// An error ends it.
+func (t *Transcript) decodeAll(ctx context.Context, page Page, wanted func(*transcript.Entry) bool, yield func(*StoredMessage, error) bool) {
+	f, closeIt, err := t.reopen()
+	if err != nil {
+		yield(nil, err)
+		return
 	}
-}
-
-// decodeAll yields the messages of lines, in their order. An error ends it.
-func (t *Transcript) decodeAll(lines iter.Seq2[line, error], yield func(*StoredMessage, error) bool) {
+	defer closeIt()
 	var running []*batch
+	var idle [][]byte // buffers for pieces that nobody keeps
 	defer func() {
 		for _, b := range running { // nothing is left behind when the loop ends
 			<-b.done
@@ -52,7 +45,14 @@ func (t *Transcript) decodeAll(lines iter.Seq2[line, error], yield func(*StoredM
 		b := running[0]
 		running = running[1:]
 		<-b.done
+		if !page.Entries && cap(b.text) <= maxPiece {
+			idle = append(idle, b.text)
+		}
 		for _, m := range b.messages {
+			if ctx.Err() != nil {
+				yield(nil, context.Cause(ctx))
+				return false
+			}
 			if !yield(m, nil) {
 				return false
 			}
@@ -63,64 +63,55 @@ func (t *Transcript) decodeAll(lines iter.Seq2[line, error], yield func(*StoredM
 		return b.err == nil
 	}
 	ahead := min(runtime.GOMAXPROCS(0), maxAhead)
-	n := 0
-	next := &batch{done: make(chan struct{})}
-	for l, err := range lines {
-		if err == nil && n < firstBatch {
-			n++
-			m, err := t.decode(l)
-			if !yield(m, err) || err != nil {
-				return
-			}
-			continue
+	for p := range t.pieces(wanted) {
+		b := &batch{piece: p, entries: page.Entries, done: make(chan struct{})}
+		if n := len(idle); n > 0 {
+			b.text, idle = idle[n-1], idle[:n-1]
 		}
-		if err != nil {
-			next.lines = append(next.lines, line{err: err})
-			break
-		}
-		next.lines = append(next.lines, l)
-		if next.bytes += len(l.text); next.bytes < batchBytes {
-			continue
-		}
-		running = append(running, next)
-		go next.run(t)
-		next = &batch{done: make(chan struct{})}
+		running = append(running, b)
+		go b.run(t, f)
 		if len(running) > ahead && !first() {
 			return
 		}
 	}
-	running = append(running, next)
-	next.run(t)
 	for len(running) > 0 && first() {
 	}
 }
 
-// decode makes a message of a line.
-func (t *Transcript) decode(l line) (*StoredMessage, error) {
-	if l.err != nil {
-		return nil, l.err
-	}
-	var speech []byte
-	typ, subtype := l.Type(), t.index.Subtype(l.Entry)
-	if l.Kind == transcript.Attachment {
-		if !t.index.Wrote(l.text, l.Entry) {
-			return nil, t.changed(nil)
+// run reads and decodes the piece.
+func (b *batch) run(t *Transcript, from io.ReaderAt) {
+	defer close(b.done)
+	var got error
+	b.text, got = b.read(from, b.text)
+	b.messages = make([]*StoredMessage, 0, len(b.piece.entries))
+	speech := make([]byte, 0, b.bytes+64*len(b.piece.entries)) // one after the other
+	for _, e := range b.piece.entries {
+		line := b.line(e, b.text)
+		if line == nil {
+			b.err = t.changed(got)
+			return
 		}
-		typ, subtype, speech = transcript.PromptType, "", transcript.Prompt(l.text)
-	} else {
-		var err error
-		if speech, err = t.index.Speech(l.text, l.Entry, t.parent); err != nil {
-			return nil, t.changed(err)
+		before := len(speech)
+		typ, subtype, err := e.Type(), t.index.Subtype(e), error(nil)
+		if e.Kind != transcript.Attachment {
+			speech, err = t.index.AppendSpeech(speech, line, e, t.parent)
+		} else {
+			typ, subtype = transcript.PromptType, ""
+			speech, err = t.index.AppendPrompt(speech, line, e)
 		}
+		if err != nil {
+			b.err = t.changed(err)
+			return
+		}
+		m, err := message.DecodeAs(typ, subtype, speech[before:len(speech):len(speech)])
+		if m == nil {
+			b.err = fmt.Errorf("claude: history: session %s: %w", t.ID, err)
+			return
+		}
+		said := &StoredMessage{Message: m, UUID: m.Head().UUID, Time: e.Time(), Summary: e.Summary()}
+		if b.entries {
+			said.Entry = line
+		}
+		b.messages = append(b.messages, said)
 	}
-	m, err := message.DecodeAs(typ, subtype, speech)
-	if m == nil {
-		return nil, t.unreadable(err)
-	}
-	return &StoredMessage{Message: m, UUID: m.Head().UUID, Time: l.Time(), Summary: l.Summary(), Entry: l.text}, nil
-}
-
-// unreadable is the error for a line that is an entry but not a message.
-func (t *Transcript) unreadable(err error) error {
-	return fmt.Errorf("claude: history: session %s: %w", t.ID, err)
 }

@@ -358,12 +358,13 @@ func TestPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for page, want := range map[history.Page]string{
-		{}:                     "q-0 a-0 q-1 a-1 q-2 a-2 q-3 a-3 q-4 a-4",
-		{Limit: 3}:             "q-0 a-0 q-1",
-		{Offset: 7}:            "a-3 q-4 a-4",
-		{Offset: 8, Limit: 5}:  "q-4 a-4",
-		{Offset: -1, Limit: 1}: "q-0",
-		{Offset: 10}:           "",
+		{}:                        "q-0 a-0 q-1 a-1 q-2 a-2 q-3 a-3 q-4 a-4",
+		{Limit: 3}:                "q-0 a-0 q-1",
+		{Offset: 7}:               "a-3 q-4 a-4",
+		{Offset: 8, Limit: 5}:     "q-4 a-4",
+		{Offset: -1, Limit: 1}:    "q-0",
+		{Offset: 10}:              "",
+		{Limit: 1, Entries: true}: "q-0",
 	} {
 		var got []string
 		for m, err := range tr.Messages(t.Context(), page) {
@@ -371,7 +372,7 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = append(got, m.UUID)
-			if !json.Valid(m.Entry) || m.Time.IsZero() {
+			if json.Valid(m.Entry) != page.Entries || m.Time.IsZero() {
 				t.Errorf("message %s: time %v, entry %s", m.UUID, m.Time, m.Entry)
 			}
 		}

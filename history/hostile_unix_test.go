@@ -102,8 +102,8 @@ func TestFilesThatChange(t *testing.T) {
 			}
 			var last error
 			for m, err := range tr.Messages(t.Context(), history.Page{}) {
-				if last = err; err == nil && strings.Contains(string(m.Entry), "less") {
-					t.Fatalf("a message of another file: %s", m.Entry)
+				if last = err; err == nil && strings.Contains(string(m.Head().Raw), "less") {
+					t.Fatalf("a message of another file: %s", m.Head().Raw)
 				}
 			}
 			if !errors.Is(last, history.ErrChanged) {

@@ -1,12 +1,9 @@
 package history
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -15,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -72,9 +68,10 @@ type SessionInfo struct {
 	CostUSD float64
 }
 
-// List lists sessions, the last modified first. It reads only as far as you
-// range over it. Files that are not sessions, that have nothing to show, or
-// that were continued in another session are skipped; an error ends the list.
+// List lists sessions, the last modified first. It reads only a few sessions
+// further than you range over it. Files that are not sessions, that have nothing
+// to show, or that were continued in another session are skipped; an error ends
+// the list.
 func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
 		if h.in != nil {
@@ -104,26 +101,21 @@ func (h *History) List(ctx context.Context, q Query) iter.Seq2[SessionInfo, erro
 // list yields the sessions that the query wants.
 func list(ctx context.Context, r *os.Root, found []place, q Query, yield func(SessionInfo, error) bool) error {
 	seen := make(map[string]bool, len(found))
-	var e edges
 	passed, listed := 0, 0
-	for _, p := range found {
+	for s := range scan(r, found) {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if seen[p.id] {
-			continue
-		}
-		info, err := e.read(r, p)
-		if err != nil || !q.wants(&info) {
+		if s.err != nil || seen[s.info.ID] || !q.wants(&s.info) {
 			continue // nothing to show, or closed to us: the others are still there
 		}
-		seen[p.id] = true
+		seen[s.info.ID] = true
 		if passed < q.Offset {
 			passed++
 			continue
 		}
 		listed++
-		if !yield(info, nil) || q.Limit > 0 && listed == q.Limit {
+		if !yield(s.info, nil) || q.Limit > 0 && listed == q.Limit {
 			return nil
 		}
 	}
@@ -170,7 +162,8 @@ func (h *History) places(ctx context.Context, r *os.Root, q Query) ([]place, err
 				continue
 			}
 			if info, err := entry.Info(); err == nil && info.Size() > 0 {
-				found = append(found, place{id: id, project: name, info: info})
+				_, folder := slices.BinarySearchFunc(entries, id, func(e fs.DirEntry, id string) int { return strings.Compare(e.Name(), id) })
+				found = append(found, place{id: id, project: name, info: info, bare: !folder})
 			}
 		}
 	}
@@ -191,94 +184,4 @@ func (h *History) Info(ctx context.Context, id string) (info SessionInfo, err er
 		return context.Cause(ctx)
 	})
 	return info, err
-}
-
-// edges are the buffers for the two ends of a file.
-type edges struct{ head, tail [transcript.Edge]byte }
-
-// read returns what a listing says about a session, or [ErrEmpty] for one that is not
-// to be listed.
-func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
-	f, _, err := open(r, p.file())
-	if err != nil {
-		return SessionInfo{}, err
-	}
-	defer f.Close()
-	n, err := f.ReadAt(e.head[:], 0)
-	if err != nil && err != io.EOF {
-		return SessionInfo{}, err
-	}
-	head := e.head[:n]
-	tail := head
-	if size := p.info.Size(); size > transcript.Edge {
-		n, err := f.ReadAt(e.tail[:], size-transcript.Edge)
-		if err != nil && err != io.EOF {
-			return SessionInfo{}, err
-		}
-		tail = e.tail[:n]
-		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
-			tail = tail[i+1:] // the first line is cut off
-		}
-	}
-	l := transcript.List(head, tail, customTitle(r, p))
-	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && continued(r, p, l.ContinuedIn) {
-		return SessionInfo{}, ErrEmpty
-	}
-	return SessionInfo{
-		ID: p.id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag,
-		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
-		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(), CostUSD: l.Cost,
-	}, nil
-}
-
-// continued reports whether the session that continues this one is there.
-func continued(r *os.Root, p place, id string) bool {
-	if !uuid.Valid(id) || id == p.id {
-		return false
-	}
-	_, err := r.Lstat(place{id: id, project: p.project}.file())
-	return err == nil
-}
-
-// maxNote is how large a file beside a transcript may be.
-const maxNote = 64 << 10
-
-// readNote decodes a small file beside a transcript.
-func readNote(r *os.Root, name string, v any) bool {
-	f, _, err := open(r, name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxNote+1))
-	return err == nil && len(text) <= maxNote && json.Unmarshal(text, v) == nil
-}
-
-// customTitle returns the title that a rename over the control channel left in a
-// file of its own.
-func customTitle(r *os.Root, p place) string {
-	var note struct {
-		Title string `json:"customTitle"`
-	}
-	if !readNote(r, path.Join(p.folder(), "custom-title.json"), &note) {
-		return ""
-	}
-	return strings.TrimSpace(note.Title)
-}
-
-// archivedNote is the file that marks a session as archived.
-type archivedNote struct {
-	Archived bool      `json:"archived"`
-	At       time.Time `json:"at"`
-	By       string    `json:"by"`
-}
-
-// archived reports whether a session is archived. A prompt that came later takes
-// it out again.
-func archived(r *os.Root, p place, head, tail []byte) bool {
-	var note archivedNote
-	if !readNote(r, path.Join(p.folder(), "archived.json"), &note) || !note.Archived {
-		return false
-	}
-	return !transcript.LastPrompt(head, tail).After(note.At)
 }

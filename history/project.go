@@ -85,7 +85,7 @@ func recordedAs(r *os.Root, project, name string) bool {
 			return false
 		}
 		var e edges
-		got, err := e.read(r, place{id, project, info})
+		got, err := e.read(r, place{id: id, project: project, info: info})
 		return err == nil && transcript.ProjectName(got.Dir) == name
 	})
 }

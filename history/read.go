@@ -42,7 +42,7 @@ type StoredMessage struct {
 	// Summary says that a compaction wrote it, to replace what was said
 	// before.
 	Summary bool
-	// Entry is the line of the file.
+	// Entry is the line of the file, if [Page.Entries] asks for it.
 	Entry json.RawMessage
 }
 
@@ -53,6 +53,8 @@ type Page struct {
 	Limit  int // 0 means all
 	// System includes system lines, such as the boundary of a compaction.
 	System bool
+	// Entries fills in StoredMessage.Entry. It costs the memory of each line.
+	Entries bool
 }
 
 // Read reads the conversation of a session: the one that the CLI would
@@ -157,7 +159,7 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 			count++
 			return true
 		}
-		t.decodeAll(t.lines(ctx, wanted), yield)
+		t.decodeAll(ctx, p, wanted, yield)
 	}
 }
 
@@ -165,88 +167,43 @@ func (t *Transcript) Messages(ctx context.Context, p Page) iter.Seq2[*StoredMess
 // including those that Messages does not show, such as attachments.
 func (t *Transcript) Entries(ctx context.Context) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		for line, err := range t.lines(ctx, func(*transcript.Entry) bool { return true }) {
-			if err == nil && !t.index.Wrote(line.text, line.Entry) {
-				line.text, err = nil, t.changed(nil)
-			}
-			if !yield(line.text, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// line is an entry with its bytes, or why there is none.
-type line struct {
-	*transcript.Entry
-	text []byte
-	err  error
-}
-
-// lines reads the entries that are wanted from the file.
-func (t *Transcript) lines(ctx context.Context, wanted func(*transcript.Entry) bool) iter.Seq2[line, error] {
-	return func(yield func(line, error) bool) {
-		f, closeIt, err := t.open()
+		f, closeIt, err := t.reopen()
 		if err != nil {
-			yield(line{}, fmt.Errorf("claude: history: session %s %w: %w", t.ID, ErrNotFound, err))
+			yield(nil, err)
 			return
 		}
 		defer closeIt()
-		w := window{from: f}
-		for _, e := range t.entries {
-			if ctx.Err() != nil {
-				yield(line{}, context.Cause(ctx))
-				return
-			}
-			if !wanted(e) {
-				continue
-			}
-			text, err := w.read(e.Pos, int(e.Len))
-			if err != nil || len(text) == 0 || text[0] != '{' {
-				yield(line{}, t.changed(err))
-				return
-			}
-			if !yield(line{e, text, nil}, nil) {
-				return
+		for p := range t.pieces(func(*transcript.Entry) bool { return true }) {
+			text, got := p.read(f, nil)
+			for _, e := range p.entries {
+				line := p.line(e, text)
+				switch {
+				case ctx.Err() != nil:
+					yield(nil, context.Cause(ctx))
+					return
+				case line == nil || !t.index.Wrote(line, e):
+					yield(nil, t.changed(got))
+					return
+				case !yield(line, nil):
+					return
+				}
 			}
 		}
 	}
+}
+
+// reopen opens the file of the lines.
+func (t *Transcript) reopen() (io.ReaderAt, func(), error) {
+	f, closeIt, err := t.open()
+	if err != nil {
+		return nil, nil, fmt.Errorf("claude: history: session %s %w: %w", t.ID, ErrNotFound, err)
+	}
+	return f, closeIt, nil
 }
 
 // changed is the error for a file that is not what it was when it was indexed.
 func (t *Transcript) changed(err error) error {
 	return fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err))
-}
-
-// window reads pieces that follow each other with few calls. Pieces of one call
-// share its memory.
-type window struct {
-	from io.ReaderAt
-	pos  int64
-	buf  []byte
-}
-
-// windowSize is how much a window reads at once. It is small, because
-// keeping one piece keeps all of it.
-const windowSize = 32 << 10
-
-// read returns n bytes from pos on.
-func (w *window) read(pos int64, n int) ([]byte, error) {
-	if n > windowSize/2 {
-		text := make([]byte, n)
-		_, err := w.from.ReadAt(text, pos)
-		return text, err
-	}
-	if pos < w.pos || pos+int64(n) > w.pos+int64(len(w.buf)) {
-		buf := make([]byte, windowSize)
-		got, err := w.from.ReadAt(buf, pos)
-		w.pos, w.buf = pos, buf[:got]
-		if got < n {
-			return nil, err
-		}
-	}
-	i := int(pos - w.pos)
-	return w.buf[i : i+n : i+n], nil
 }
 
 // Standing is how far a prompt got, according to the transcript.

@@ -137,7 +137,10 @@ func TestPromptsInMidTurn(t *testing.T) {
 	var prompts []string
 	for _, e := range x.Conversation() {
 		if x.IsPrompt(e) {
-			said := Prompt(file[e.Pos : e.Pos+int64(e.Len)])
+			said, err := x.AppendPrompt(nil, file[e.Pos:e.Pos+int64(e.Len)], e)
+			if err != nil {
+				t.Fatal(err)
+			}
 			prompts = append(prompts, jsonx.Text(jsonx.Member(said, "uuid")))
 		}
 	}
@@ -364,7 +367,7 @@ func FuzzConversation(f *testing.F) {
 			}
 			seen[e.Pos] = true
 			if e.Visible() {
-				if _, err := x.Speech(file[e.Pos:e.Pos+int64(e.Len)], e, ""); err != nil {
+				if _, err := x.AppendSpeech(nil, file[e.Pos:e.Pos+int64(e.Len)], e, ""); err != nil {
 					t.Fatalf("a line that was read cannot be read again: %v", err)
 				}
 			}

@@ -188,7 +188,7 @@ func TestKeys(t *testing.T) {
 func TestLongMemberTwice(t *testing.T) {
 	line := []byte(`{"type":"user","uuid":"u","message":{"content":"a"},"message":{"content":"b"},"toolUseResult":1}`)
 	x := index(t, line)
-	said, err := x.Speech(line, x.entry(0), "")
+	said, err := x.AppendSpeech(nil, line, x.entry(0), "")
 	if want := `{"parent_tool_use_id":null,"type":"user","uuid":"u","message":{"content":"a"},"message":{"content":"b"},"tool_use_result":1}`; err != nil || string(said) != want {
 		t.Errorf("said %s, %v", said, err)
 	}

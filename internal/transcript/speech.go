@@ -26,15 +26,14 @@ func appendSpoken(out, member, value []byte) []byte {
 	return append(append(out, `":`...), value...)
 }
 
-// Speech writes the line of an entry as the CLI says it on its stream, so that
-// one decoder serves both. Parent is the call that a subagent works for, "" in
-// the main conversation. A line that is not the entry's is an error.
-func (x *Index) Speech(line []byte, e *Entry, parent string) ([]byte, error) {
+// AppendSpeech appends the line of an entry as the CLI says it on its stream, so
+// that one decoder serves both. Parent is the call that a subagent works for, ""
+// in the main conversation. A line that is not the entry's is an error.
+func (x *Index) AppendSpeech(out, line []byte, e *Entry, parent string) ([]byte, error) {
 	m, err := jsonx.Walk(line)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]byte, 0, len(line)+64)
 	out = append(out, `{"parent_tool_use_id":`...)
 	if parent == "" {
 		out = append(out, "null"...)
@@ -83,13 +82,16 @@ func (e *Entry) value(m *jsonx.Members, name []byte) ([]byte, error) {
 	return m.Value()
 }
 
-// PromptType is the type of what Prompt writes.
+// PromptType is the type of what AppendPrompt writes.
 const PromptType = "user"
 
-// Prompt writes a prompt that was sent in mid-turn as a message of the user. It
-// is in an attachment.
-func Prompt(line []byte) []byte {
-	out := append([]byte(nil), `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
+// AppendPrompt appends a prompt that was sent in mid-turn as a message of the
+// user. It is in an attachment. A line that is not the entry's is an error.
+func (x *Index) AppendPrompt(out, line []byte, e *Entry) ([]byte, error) {
+	if !x.Wrote(line, e) {
+		return nil, ErrLine
+	}
+	out = append(out, `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
 	attachment := jsonx.Member(line, "attachment")
 	out = jsonx.AppendText(out, jsonx.Text(jsonx.Member(attachment, "source_uuid")))
 	for _, s := range [...]struct{ entry, message string }{{"sessionId", "session_id"}, {"timestamp", "timestamp"}} {
@@ -104,5 +106,5 @@ func Prompt(line []byte) []byte {
 	}
 	out = append(out, `,"message":{"role":"user","content":`...)
 	out = append(out, prompt...)
-	return append(out, "}}"...)
+	return append(out, "}}"...), nil
 }
