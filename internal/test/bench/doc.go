@@ -23,6 +23,9 @@
 // Sessions on disk are read by a process for each round, which reports its time
 // and its peak memory.
 //
+// A fleet is measured by a program of the module that links SQLite, in
+// store/sqlstore/internal/fleetbench, with a scripted CLI.
+//
 // # The limits
 //
 // "split" reads the same pipe and does nothing but find the ends of lines.

@@ -26,6 +26,7 @@ func parts() []part {
 	return []part{
 		{"sessions", "Live sessions", "live sessions", true, sessionGroups(), sessionGoals(), sessionMethod},
 		{"history", "Sessions on disk", "sessions on disk", false, historyGroups(), historyGoals(), historyMethod},
+		{"fleet", "Fleets", "fleets", false, fleetGroups(), fleetGoals(), fleetMethod},
 	}
 }
 
