@@ -50,7 +50,7 @@ type Event struct {
 	Partial []Block    `json:"blocks,omitempty"`
 	Delta   *Delta     `json:"delta,omitzero"`
 	Hint    *Hint      `json:"hint,omitzero"`
-	Pending []Approval `json:"approvals,omitempty"`
+	Pending []Approval `json:"approvals,omitzero"`
 	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
 
 	cursor string // where the message is in the transcript

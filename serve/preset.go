@@ -145,6 +145,13 @@ func (p *Preset) dir(chosen string) (string, error) {
 	return "", refused
 }
 
+// Contains reports whether a directory is one in which conversations of the
+// preset may work.
+func (p *Preset) Contains(dir string) bool {
+	_, err := p.dir(dir)
+	return err == nil && dir != ""
+}
+
 // Sessions returns the function for [fleet.Options] that makes the options of a
 // conversation from its preset. Records and project are those of the server's
 // options. A conversation that was not begun through a server has the options of

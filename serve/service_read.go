@@ -132,7 +132,7 @@ func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
 		return nil, problemOf(err)
 	}
 	return func(yield func(Event) bool) {
-		if !yield(Event{Type: EventPending, Pending: pending}) || !yield(Event{Type: EventSynced}) {
+		if !yield(Event{Type: EventPending, Pending: pending}) {
 			return
 		}
 		shown := make(map[string]bool)

@@ -34,6 +34,7 @@ type commands struct {
 	Record   recordCommand   `cmd:"" help:"Record what an SDK and the CLI say to each other."`
 	Inspect  inspectCommand  `cmd:"" help:"Show a recording as text, as JSON or as a page."`
 	Sessions sessionsCommand `cmd:"" help:"List, show and manage the sessions on this disk."`
+	Serve    serveCommand    `cmd:"" help:"Serve conversations, with an inbox of approvals, on HTTP."`
 	Fake     fakeCommand     `cmd:"" help:"Act as a CLI that plays a script or a recording."`
 	Parity   parityCommand   `cmd:"" help:"Show which parts of the official SDKs this build offers."`
 	Versions versionsCommand `cmd:"" help:"Show what each version of the CLI can do."`

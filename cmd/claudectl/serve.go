@@ -1,0 +1,330 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// serveCommand is "claudectl serve" with the commands below it.
+type serveCommand struct {
+	Start serveStart `cmd:"" default:"withargs" help:"Serve conversations on HTTP, with a page for people."`
+	Login serveLogin `cmd:"" help:"Print a link that logs you in to the server on this store."`
+	Token serveToken `cmd:"" help:"Make a bearer token for programs."`
+}
+
+// servePlace is where a server keeps everything.
+type servePlace struct {
+	Store   string `placeholder:"DIR" complete:"dir" help:"The directory that keeps everything. Default: ~/.local/state/claudectl."`
+	Project string `default:"default" placeholder:"NAME" help:"The project in the store."`
+}
+
+// dir is the directory of the store.
+func (p *servePlace) dir(c *console) (string, error) {
+	if err := store.CheckProject(p.Project); err != nil {
+		return "", &failure{exitUsage, err}
+	}
+	if p.Store != "" {
+		return p.Store, nil
+	}
+	home := c.variable("HOME")
+	if home == "" {
+		home = c.variable("USERPROFILE")
+	}
+	if home == "" {
+		return "", &failure{exitInput, errors.New("no home directory: set HOME or --store")}
+	}
+	return filepath.Join(home, ".local", "state", "claudectl"), nil
+}
+
+// serveStart is "claudectl serve start", which is what "claudectl serve" means.
+type serveStart struct {
+	servePlace
+	Presets string        `placeholder:"FILE" complete:"file" help:"The presets that users may begin, in JSON. Default: one for the current directory."`
+	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one."`
+	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
+	Hold    time.Duration `default:"2m" placeholder:"TIME" help:"How long a process waits for a person before it is let go."`
+	CLI     string        `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to run. Default: claude, as the SDK finds it."`
+
+	TLSCert string `name:"tls-cert" placeholder:"FILE" complete:"file" help:"The certificate for https."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" complete:"file" help:"The key of the certificate."`
+
+	BehindProxy     bool     `help:"A proxy on another machine ends https in front of this server."`
+	ProxyUserHeader string   `placeholder:"NAME" help:"The header in which the proxy names the user, such as Remote-User."`
+	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy, whose header is believed."`
+	ProxyRole       string   `default:"operator" enum:"viewer,approver,operator,admin" help:"The role of such users: viewer, approver, operator or admin."`
+	Host            []string `placeholder:"NAME" help:"A host name under which the server is reached, besides localhost."`
+	URL             string   `name:"url" placeholder:"URL" help:"The address of the server in links, if a proxy has another."`
+
+	Webhook string `placeholder:"URL" help:"Where to POST a notice when a person is asked."`
+	Ntfy    string `placeholder:"URL" help:"A topic of an ntfy server, for the same."`
+
+	User string `placeholder:"NAME" help:"Your name in the server. Default: USER."`
+	Demo bool   `help:"Show it with a simulated agent: no account, no cost, nothing is kept."`
+}
+
+// Help is shown by "claudectl serve start --help".
+func (*serveStart) Help() string {
+	return `The link that is printed logs you in, once, within five minutes;
+"claudectl serve login" prints another.
+
+A file of presets is JSON:
+
+	{"presets": [{
+		"name": "shop", "description": "The shop", "roots": ["~/shop"],
+		"model": "sonnet", "models": ["opus"], "mode": "default", "modes": ["plan", "acceptEdits"],
+		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5
+	}]}
+
+The server listens on this machine only, unless it has a certificate or stands behind a proxy.`
+}
+
+// Run serves until a signal comes.
+func (s *serveStart) Run(c *console) error {
+	ctx, release := endOnSignal(c.ctx)
+	defer release()
+	if err := s.check(); err != nil {
+		return &failure{exitUsage, err}
+	}
+	logger := slog.New(slog.NewTextHandler(c.stderr, nil))
+	setup, err := s.setup(c)
+	if err != nil {
+		return err
+	}
+	defer setup.end()
+	sessions, err := serve.Sessions(setup.store, s.Project, setup.presets, nil)
+	if err != nil {
+		return &failure{exitFormat, err}
+	}
+	f, err := fleet.Open(ctx, fleet.Options{
+		Store: setup.store, Project: s.Project, Session: sessions, MaxLive: s.live(), Journal: setup.journal, Logger: logger,
+		Gate: &approval.Options{Needs: setup.needs, Patience: s.Hold},
+	})
+	if err != nil {
+		return err
+	}
+	served := s.serve(ctx, c, f, setup, logger, release)
+	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return errors.Join(served, f.Close(closing))
+}
+
+// live is how many CLIs may run.
+func (s *serveStart) live() int {
+	if s.Live > 0 {
+		return s.Live
+	}
+	return 2 * runtime.NumCPU()
+}
+
+// check refuses a server that others could reach in the clear.
+func (s *serveStart) check() error {
+	host, _, err := net.SplitHostPort(s.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", s.Listen, err)
+	}
+	ip, err := netip.ParseAddr(host)
+	loopback := host == "localhost" || err == nil && ip.IsLoopback()
+	wildcard := host == "" || err == nil && ip.IsUnspecified()
+	tls := s.TLSCert != ""
+	switch {
+	case (s.TLSCert == "") != (s.TLSKey == ""):
+		return errors.New("--tls-cert and --tls-key need each other")
+	case wildcard && !tls:
+		return fmt.Errorf("--listen %s means all networks of this machine: that needs --tls-cert and --tls-key, or the address of one network", s.Listen)
+	case !loopback && !tls && !s.BehindProxy:
+		return fmt.Errorf("--listen %s can be reached by others: that needs --tls-cert and --tls-key, or --behind-proxy", s.Listen)
+	case !loopback && len(s.Host) == 0:
+		return fmt.Errorf("--listen %s: say under which name the server is reached, with --host NAME", s.Listen)
+	case s.ProxyUserHeader != "" && len(s.ProxyFrom) == 0:
+		return errors.New("--proxy-user-header needs --proxy-from: otherwise everybody could be anybody")
+	case s.Live < 0:
+		return errors.New("--live must not be negative")
+	}
+	return nil
+}
+
+// serve answers requests until ctx ends, and then lets them end.
+func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setup *serveSetup, logger *slog.Logger, release func()) error {
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return &failure{exitFailed, err}
+	}
+	base := s.base(listener)
+	o, err := s.options(ctx, c, setup, base, listener, logger)
+	if err != nil {
+		_ = listener.Close()
+		return &failure{exitUsage, err}
+	}
+	server, err := serve.New(f, o)
+	if err != nil {
+		_ = listener.Close()
+		return err
+	}
+	web := &http.Server{
+		Handler: server, ReadHeaderTimeout: 5 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if s.TLSCert != "" {
+			ended <- web.ServeTLS(listener, s.TLSCert, s.TLSKey)
+		} else {
+			ended <- web.Serve(listener)
+		}
+	}()
+	err = s.greet(ctx, c, server, setup, base)
+	if err == nil {
+		select {
+		case err = <-ended:
+		case <-ctx.Done():
+			release() // a second signal ends the program at once
+			fmt.Fprintln(c.stderr, "claudectl: stopping; what is not done is kept")
+		}
+	}
+	stop, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = server.Close() // ends the streams, which Shutdown would wait for
+	_ = web.Shutdown(stop)
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return err
+}
+
+// base is the address of the server in links.
+func (s *serveStart) base(l net.Listener) string {
+	if s.URL != "" {
+		return strings.TrimSuffix(s.URL, "/")
+	}
+	scheme := "http"
+	if s.TLSCert != "" {
+		scheme = "https"
+	}
+	address := l.Addr().String()
+	if len(s.Host) > 0 {
+		_, port, _ := net.SplitHostPort(address) // it is one of a listener
+		address = net.JoinHostPort(s.Host[0], port)
+	}
+	return scheme + "://" + address
+}
+
+// options makes the options of the server.
+func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup, base string, l net.Listener, logger *slog.Logger) (serve.Options, error) {
+	o := serve.Options{
+		Records: setup.store, Project: s.Project, Presets: setup.presets, Hosts: s.Host, Logger: logger,
+		Secure:      strings.HasPrefix(base, "https:"),
+		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: servePage,
+	}
+	if address, ok := l.Addr().(*net.TCPAddr); ok {
+		o.Port = address.Port
+	}
+	for _, text := range s.ProxyFrom {
+		prefix, err := netip.ParsePrefix(text)
+		if err != nil {
+			return o, fmt.Errorf("--proxy-from %s: %w", text, err)
+		}
+		o.ProxyFrom = append(o.ProxyFrom, prefix)
+	}
+	if !s.Demo {
+		h, err := c.history()
+		if err != nil {
+			return o, err
+		}
+		o.History = h
+	}
+	var notify []func(serve.Approval)
+	if s.Webhook != "" {
+		notify = append(notify, (&serve.Notifier{URL: s.Webhook, Form: serve.NotifyJSON, Base: base, Logger: logger}).Start(ctx))
+	}
+	if s.Ntfy != "" {
+		notify = append(notify, (&serve.Notifier{URL: s.Ntfy, Form: serve.NotifyNtfy, Base: base, Logger: logger}).Start(ctx))
+	}
+	o.Notify = func(a serve.Approval) {
+		for _, tell := range notify {
+			tell(a)
+		}
+	}
+	return o, nil
+}
+
+// greet prints the link, and begins the conversations of the demo.
+func (s *serveStart) greet(ctx context.Context, c *console, server *serve.Server, setup *serveSetup, base string) error {
+	u := serve.User{Name: s.user(c), Role: serve.Admin}
+	if err := keepAddress(ctx, setup.store, s.Project, base); err != nil {
+		return err
+	}
+	link, err := server.LoginLink(ctx, base, u)
+	if err != nil {
+		return err
+	}
+	if s.Demo {
+		if err := beginDemo(ctx, server.Service(), u); err != nil {
+			return err
+		}
+	}
+	if c.json {
+		// Not by emit: it hides tokens, and this one is to be used.
+		_, err := io.WriteString(c.stdout, fmt.Sprintf("{\"url\":%q,\"login\":%q}\n", base, link))
+		return err
+	}
+	c.printf("Serving %s on %s\nLog in, once, within five minutes:\n  %s\n", c.line(setup.about), base, link)
+	return nil
+}
+
+// user is the name of who starts the server.
+func (s *serveStart) user(c *console) string {
+	for _, name := range []string{s.User, c.variable("USER"), c.variable("USERNAME")} {
+		if name != "" {
+			return name
+		}
+	}
+	return "owner"
+}
+
+// serveSetup is what a server works with.
+type serveSetup struct {
+	store   store.Fleet
+	journal string
+	presets []serve.Preset
+	needs   needsFunc
+	about   string
+	end     func()
+}
+
+// setup finds the store and the presets.
+func (s *serveStart) setup(c *console) (*serveSetup, error) {
+	if s.Demo {
+		return demoSetup(c)
+	}
+	dir, err := s.dir(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &failure{exitInput, err}
+	}
+	presets, err := s.presets(c)
+	if err != nil {
+		return nil, err
+	}
+	return &serveSetup{
+		store: store.Files(dir), journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
+		about: fmt.Sprintf("%d presets from %s", len(presets.all), dir), end: func() {},
+	}, nil
+}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// start runs "claudectl serve" until the test ends, and returns a browser that is
+// logged in, and the address.
+func startServe(t *testing.T, args ...string) (*http.Client, string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	reader, writer := io.Pipe()
+	ended := make(chan int, 1)
+	go func() {
+		var errors bytes.Buffer
+		code := run(ctx, append([]string{"--json", "serve"}, args...), strings.NewReader(""), writer, &errors, append(os.Environ(), "USER=ada"))
+		_ = writer.CloseWithError(io.EOF)
+		ended <- code
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-ended
+	})
+	var said struct{ URL, Login string }
+	if err := json.NewDecoder(reader).Decode(&said); err != nil {
+		t.Fatal(err)
+	}
+	_, token, _ := strings.Cut(said.Login, "#t=")
+	token, err := url.QueryUnescape(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Jar: jar}
+	res, err := client.Post(said.URL+"/v1/login", "application/json", strings.NewReader(`{"token":"`+token+`"}`))
+	if err != nil || res.StatusCode != http.StatusNoContent {
+		t.Fatalf("login: %v, %v", res, err)
+	}
+	return client, said.URL
+}
+
+// Within ten seconds of the command there are conversations, an approval and a
+// diff, without an account.
+func TestServeDemo(t *testing.T) {
+	began := time.Now()
+	client, base := startServe(t, "--demo")
+	for {
+		res, err := client.Get(base + "/v1/approvals?state=pending")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list struct {
+			Items []struct{ Kind, Tool, Diff string }
+		}
+		err = json.NewDecoder(res.Body).Decode(&list)
+		res.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		diff := false
+		for _, a := range list.Items {
+			diff = diff || strings.Contains(a.Diff, "+Run the tests with")
+		}
+		if len(list.Items) == 3 && diff {
+			break
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("after %v: %+v", time.Since(began), list.Items)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	t.Log("after", time.Since(began))
+}
+
+// A server that others could reach in the clear is refused.
+func TestServeRefusesOpenAddresses(t *testing.T) {
+	for name, args := range map[string][]string{
+		"all networks":             {"--listen", "0.0.0.0:0"},
+		"all networks, no host":    {"--listen", ":0"},
+		"all networks of IPv6":     {"--listen", "[::]:0"},
+		"all networks and a proxy": {"--listen", "0.0.0.0:0", "--behind-proxy", "--host", "a.example"},
+		"another network":          {"--listen", "192.0.2.1:0"},
+		"no name":                  {"--listen", "192.0.2.1:0", "--behind-proxy"},
+		"a certificate alone":      {"--tls-cert", "cert.pem"},
+		"a header from anybody":    {"--proxy-user-header", "Remote-User"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), append([]string{"serve", "--demo"}, args...), strings.NewReader(""), &stdout, &stderr, os.Environ())
+			if code != int(exitUsage) || stdout.Len() > 0 {
+				t.Errorf("exit code %d, %s%s", code, &stdout, &stderr)
+			}
+		})
+	}
+}
+
+// A mistake in the file of presets is named with its line.
+func TestServePresetsFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct{ text, want string }{
+		"not JSON":        {"{\n\"presets\": [\n}", ":3: "},
+		"no presets":      {"{}", ":1: there are no presets"},
+		"a wrong member":  {"{\n\"preset\": []}", ":2: there is no member \"preset\""},
+		"a wrong name":    {"{\"presets\": [\n{\"name\": \"a\",\n\"root\": []}]}", ":3: a preset has no member \"root\""},
+		"a wrong form":    {"{\"presets\": [\n{\"name\": \"a\",\n\n\"roots\": \"/\"}]}", ":4: roots has the wrong form"},
+		"no roots":        {"{\"presets\": [\n\n{\"name\": \"a\"}]}", ":3: "},
+		"a wrong mode":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"mode\": \"yolo\"}]}", ":1: preset \"a\": there is no permission mode \"yolo\""},
+		"no such root":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/nowhere/at/all\"]}]}", "/nowhere/at/all"},
+		"a relative root": {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"x\"]}]}", "is not an absolute path"},
+		"twice":           {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"]},\n{\"name\": \"a\", \"roots\": [\"/\"]}]}", ":2: there are two presets"},
+		"a wrong rule":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"allowed_tools\": [\"Bash(\"]}]}", "allowed_tools"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(dir, "presets.json")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var stdout, stderr bytes.Buffer
+			code := run(t.Context(), []string{"serve", "--store", dir, "--presets", file}, strings.NewReader(""), &stdout, &stderr, os.Environ())
+			if code != int(exitFormat) || !strings.Contains(stderr.String(), c.want) {
+				t.Errorf("exit code %d, %s, want %q", code, &stderr, c.want)
+			}
+		})
+	}
+}
+
+// "serve login" and "serve token" let people and programs in, from another
+// process than the server's.
+func TestServeLoginAndToken(t *testing.T) {
+	dir := t.TempDir()
+	presets := filepath.Join(dir, "presets.json")
+	if err := os.WriteFile(presets, []byte(`{"presets":[{"name":"a","roots":["`+filepath.ToSlash(dir)+`"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := func(args ...string) (string, int) {
+		var stdout, stderr bytes.Buffer
+		code := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr, append(os.Environ(), "USER=bob"))
+		return strings.TrimSpace(stdout.String()), code
+	}
+	db := filepath.Join(dir, "store")
+	if _, code := said("serve", "login", "--store", db); code != int(exitInput) {
+		t.Errorf("a login to no server: exit code %d", code)
+	}
+	_, base := startServe(t, "--store", db, "--presets", presets)
+	link, code := said("serve", "login", "--store", db, "--role", "viewer")
+	if code != 0 || !strings.HasPrefix(link, base+"/login#t=") {
+		t.Errorf("exit code %d, %s", code, link)
+	}
+	token, code := said("serve", "token", "ci", "--store", db, "--role", "viewer")
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/v1/server", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var info struct{ User struct{ Name, Role string } }
+	if err := json.NewDecoder(res.Body).Decode(&info); err != nil || info.User.Name != "bob" || info.User.Role != "viewer" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}

@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// presetEntry is a preset in the file.
+type presetEntry struct {
+	Name            string            `json:"name"`
+	Description     string            `json:"description"`
+	Roots           []string          `json:"roots"`
+	Model           string            `json:"model"`
+	Models          []string          `json:"models"`
+	Mode            permission.Mode   `json:"mode"`
+	Modes           []permission.Mode `json:"modes"`
+	AllowedTools    []string          `json:"allowed_tools"`
+	DisallowedTools []string          `json:"disallowed_tools"`
+	AddDirs         []string          `json:"add_dirs"`
+	SystemPrompt    string            `json:"append_system_prompt"`
+	MaxTurns        int               `json:"max_turns"`
+	MaxBudgetUSD    float64           `json:"max_budget_usd"`
+}
+
+// presetNames are its members.
+var presetNames = [...]string{
+	"name", "description", "roots", "model", "models", "mode", "modes", "allowed_tools", "disallowed_tools", "add_dirs",
+	"append_system_prompt", "max_turns", "max_budget_usd",
+}
+
+// needsFunc says which calls need a person.
+type needsFunc = func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
+
+// servePresets are the presets of a server.
+type servePresets struct {
+	all   []serve.Preset
+	rules map[string]permission.Func // what a preset allows, by its name
+}
+
+// presets reads the file, or makes a preset for the current directory.
+func (s *serveStart) presets(c *console) (*servePresets, error) {
+	p := &servePresets{rules: make(map[string]permission.Func)}
+	if s.Presets == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return nil, &failure{exitInput, err}
+		}
+		e := presetEntry{Name: "here", Description: "The directory in which the server was started", Roots: []string{dir}, Modes: []permission.Mode{
+			permission.ModePlan, permission.ModeAcceptEdits,
+		}}
+		return p, p.add(c, s.CLI, &e)
+	}
+	text, err := os.ReadFile(s.Presets)
+	if err != nil {
+		return nil, &failure{exitInput, err}
+	}
+	if err := p.parse(c, s.CLI, text); err != nil {
+		return nil, &failure{exitFormat, fmt.Errorf("%s:%w", s.Presets, err)}
+	}
+	return p, nil
+}
+
+// lineError is what is wrong in a line of the file.
+type lineError struct {
+	line int
+	err  error
+}
+
+func (e *lineError) Error() string { return fmt.Sprintf("%d: %v", e.line, e.err) }
+func (e *lineError) Unwrap() error { return e.err }
+
+// parse reads the presets of a file. Its errors name the line.
+func (p *servePresets) parse(c *console, cli string, text []byte) error {
+	if err := checkSyntax(text); err != nil {
+		return err
+	}
+	members, err := jsonx.Walk(bytes.TrimSpace(text))
+	if err != nil {
+		return &lineError{1, errors.New(`the file must be an object: {"presets": […]}`)}
+	}
+	for {
+		name, value, err := members.Next()
+		if err != nil || name == nil {
+			break // the syntax was checked
+		}
+		if string(name) != "presets" {
+			return &lineError{lineOf(text, value), fmt.Errorf("there is no member %q, only presets", name)}
+		}
+		for entry := range jsonx.Elements(value) {
+			if err := p.entry(c, cli, text, entry); err != nil {
+				return err
+			}
+		}
+	}
+	if len(p.all) == 0 {
+		return &lineError{1, errors.New("there are no presets")}
+	}
+	return nil
+}
+
+// entry reads one preset.
+func (p *servePresets) entry(c *console, cli string, text, entry []byte) error {
+	members, err := jsonx.Walk(entry)
+	if err != nil {
+		return &lineError{lineOf(text, entry), errors.New("a preset must be an object")}
+	}
+	for {
+		name, value, err := members.Next()
+		if err != nil || name == nil {
+			break
+		}
+		if !slices.Contains(presetNames[:], string(name)) {
+			return &lineError{lineOf(text, value), fmt.Errorf("a preset has no member %q; it has %s", name, strings.Join(presetNames[:], ", "))}
+		}
+		one := []byte("{" + string(jsonx.AppendText(nil, string(name))) + ":" + string(value) + "}")
+		if err := jsonx.UnmarshalWhole(one, new(presetEntry)); err != nil {
+			return &lineError{lineOf(text, value), fmt.Errorf("%s has the wrong form: %s", name, value)}
+		}
+	}
+	var e presetEntry
+	if err := jsonx.UnmarshalWhole(entry, &e); err != nil {
+		return &lineError{lineOf(text, entry), err}
+	}
+	if err := p.add(c, cli, &e); err != nil {
+		return &lineError{lineOf(text, entry), err}
+	}
+	return nil
+}
+
+// checkSyntax finds the line in which a text stops being JSON.
+func checkSyntax(text []byte) error {
+	err := jsonSyntax(text)
+	if err == nil && !jsonx.Valid(bytes.TrimSpace(text)) {
+		err = &lineError{1, errors.New("a name occurs twice in an object")}
+	}
+	return err
+}
+
+// lineOf is the line in which a part of the text begins.
+func lineOf(text, part []byte) int {
+	at := cap(text) - cap(part) // a part shares the array of the whole
+	return 1 + bytes.Count(text[:min(max(at, 0), len(text))], []byte("\n"))
+}
+
+// add checks a preset and adds it.
+func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
+	if slices.ContainsFunc(p.all, func(o serve.Preset) bool { return o.Name == e.Name }) {
+		return fmt.Errorf("there are two presets with the name %q", e.Name)
+	}
+	preset := serve.Preset{
+		Name: e.Name, Description: e.Description, Model: e.Model, Models: e.Models, Mode: e.Mode, Modes: e.Modes,
+		Options: &claude.Options{
+			CLIPath: cli, Env: c.env, AllowedTools: e.AllowedTools, DisallowedTools: e.DisallowedTools, AddDirs: e.AddDirs,
+			MaxTurns: e.MaxTurns, MaxBudgetUSD: e.MaxBudgetUSD, PartialMessages: true,
+			SystemPrompt: claude.SystemPrompt{Preset: true, Append: e.SystemPrompt},
+		},
+	}
+	for _, mode := range append(slices.Clone(e.Modes), e.Mode) {
+		if mode != "" && !slices.Contains(allModes[:], mode) {
+			return fmt.Errorf("preset %q: there is no permission mode %q", e.Name, mode)
+		}
+	}
+	for _, root := range e.Roots {
+		if rest, ok := strings.CutPrefix(root, "~/"); ok || root == "~" {
+			root = filepath.Join(c.variable("HOME"), rest)
+		}
+		info, err := os.Stat(root)
+		switch {
+		case !filepath.IsAbs(root):
+			return fmt.Errorf("preset %q: the root %q is not an absolute path", e.Name, root)
+		case err != nil:
+			return fmt.Errorf("preset %q: %w", e.Name, err)
+		case !info.IsDir():
+			return fmt.Errorf("preset %q: the root %q is not a directory", e.Name, root)
+		}
+		preset.Roots = append(preset.Roots, root)
+	}
+	rules, err := policy.ParseRules(e.AllowedTools...)
+	if err != nil {
+		return fmt.Errorf("preset %q: allowed_tools: %w", e.Name, err)
+	}
+	if _, err := serve.Sessions(nil, "check", []serve.Preset{preset}, nil); err != nil {
+		return err
+	}
+	p.rules[e.Name] = rules.Allow()
+	p.all = append(p.all, preset)
+	return nil
+}
+
+// looking are the tools that only look, and change nothing. They are left to the
+// rules of the CLI.
+var looking = [...]string{
+	"Read", "Glob", "Grep", "LS", "NotebookRead", "TodoWrite", "TodoRead", "TaskCreate", "TaskUpdate", "TaskGet", "TaskList",
+	"Agent", "Task", "Skill", "ToolSearch", "BashOutput", "TaskOutput",
+}
+
+// editing are the tools that the mode acceptEdits allows.
+var editing = [...]string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
+
+// needs says which calls need a person: all that change something, unless the
+// preset or the permission mode allows them.
+func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (string, bool) {
+	switch {
+	case slices.Contains(looking[:], in.ToolName):
+		return "", false
+	case in.PermissionMode == permission.ModeBypassPermissions && in.ToolName != "AskUserQuestion":
+		return "", false
+	case in.PermissionMode == permission.ModeAcceptEdits && slices.Contains(editing[:], in.ToolName):
+		return "", false
+	}
+	for i := range p.all {
+		if !p.all[i].Contains(in.Cwd) {
+			continue
+		}
+		d, err := p.rules[p.all[i].Name](ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
+		if err != nil || d.Behavior() != permission.BehaviorAllow {
+			return "no rule of its preset allows it", true
+		}
+		return "", false
+	}
+	return "no rule of its preset allows it", true
+}
+
+// jsonSyntax finds the line of a mistake that makes a text no JSON at all.
+func jsonSyntax(text []byte) error {
+	var any json.RawMessage
+	err := json.Unmarshal(text, &any)
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+		at := min(int(syntax.Offset), len(text))
+		return &lineError{1 + bytes.Count(text[:at], []byte("\n")), syntax}
+	}
+	return err
+}
+
+// servePage is the page that people see.
+func servePage(s *serve.Service) (serve.Page, error) { return nil, nil }
