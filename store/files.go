@@ -452,14 +452,26 @@ func wholeLines(r *os.Root, name string) (int64, error) {
 // Load implements [Store].
 func (s *FileStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if err := s.load(ctx, k, yield); err != nil {
-			yield(nil, err)
+		for e, err := range s.LoadAfter(ctx, k, 0) {
+			if !yield(e.Entry, err) {
+				return
+			}
 		}
 	}
 }
 
-// load yields the entries, and returns the error that ends the loop.
-func (s *FileStore) load(ctx context.Context, k Key, yield func(Entry, error) bool) error {
+// LoadAfter implements [Tailer].
+func (s *FileStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error] {
+	return func(yield func(PlacedEntry, error) bool) {
+		if err := s.load(ctx, k, place, yield); err != nil {
+			yield(PlacedEntry{}, err)
+		}
+	}
+}
+
+// load yields the entries behind a place, which is where a line ends in the file,
+// and returns the error that ends the loop.
+func (s *FileStore) load(ctx context.Context, k Key, place int64, yield func(PlacedEntry, error) bool) error {
 	if err := k.Check(); err != nil {
 		return err
 	}
@@ -484,7 +496,8 @@ func (s *FileStore) load(ctx context.Context, k Key, yield func(Entry, error) bo
 		return fail(err)
 	}
 	defer f.Close()
-	for e, err := range readEntries(io.NewSectionReader(f, 0, end)) {
+	from := min(max(place, 0), end)
+	for e, err := range readPlaced(io.NewSectionReader(f, from, end-from), from) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return fmt.Errorf("claude: store: %s: %w", name+dataEnd, err)
 		}

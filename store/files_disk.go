@@ -18,17 +18,30 @@ import (
 // readEntries yields the lines of a file. Memory is that of the longest one.
 func readEntries(in io.Reader) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		for e, err := range readPlaced(in, 0) {
+			if !yield(e.Entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// readPlaced is readEntries with the place at which each line ends, counted from
+// where the reader begins.
+func readPlaced(in io.Reader, place int64) iter.Seq2[PlacedEntry, error] {
+	return func(yield func(PlacedEntry, error) bool) {
 		buf := bufio.NewReaderSize(in, 64<<10)
 		for {
 			line, err := readLine(buf)
+			place += int64(len(line))
 			if errors.Is(err, io.EOF) && len(line) == 0 {
 				return
 			}
 			if err != nil && !errors.Is(err, io.EOF) {
-				yield(nil, err)
+				yield(PlacedEntry{}, err)
 				return
 			}
-			if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 && !yield(line, nil) {
+			if line = bytes.TrimRight(line, "\r\n"); len(line) > 0 && !yield(PlacedEntry{line, place}, nil) {
 				return
 			}
 		}

@@ -92,8 +92,19 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 // Load implements [Store].
 func (m *MemoryStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
+		for e, err := range m.LoadAfter(ctx, k, 0) {
+			if !yield(e.Entry, err) {
+				return
+			}
+		}
+	}
+}
+
+// LoadAfter implements [Tailer].
+func (m *MemoryStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error] {
+	return func(yield func(PlacedEntry, error) bool) {
 		if err := k.Check(); err != nil {
-			yield(nil, err)
+			yield(PlacedEntry{}, err)
 			return
 		}
 		m.mu.Lock()
@@ -104,15 +115,15 @@ func (m *MemoryStore) Load(ctx context.Context, k Key) iter.Seq2[Entry, error] {
 		}
 		m.mu.Unlock()
 		if h == nil {
-			yield(nil, fmt.Errorf("claude: store: %v: %w", k, ErrNotFound))
+			yield(PlacedEntry{}, fmt.Errorf("claude: store: %v: %w", k, ErrNotFound))
 			return
 		}
-		for _, e := range entries {
+		for i := max(place, 0); i < int64(len(entries)); i++ {
 			if err := ctx.Err(); err != nil {
-				yield(nil, err)
+				yield(PlacedEntry{}, err)
 				return
 			}
-			if !yield(bytes.Clone(e), nil) {
+			if !yield(PlacedEntry{bytes.Clone(entries[i]), i + 1}, nil) {
 				return
 			}
 		}

@@ -197,13 +197,24 @@ const (
 // Load implements [store.Store].
 func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
-		if err := s.load(ctx, k, yield); err != nil {
-			yield(nil, err)
+		for e, err := range s.LoadAfter(ctx, k, 0) {
+			if !yield(e.Entry, err) {
+				return
+			}
 		}
 	}
 }
 
-func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, error) bool) error {
+// LoadAfter implements [store.Tailer].
+func (s *Store) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+	return func(yield func(store.PlacedEntry, error) bool) {
+		if err := s.load(ctx, k, place, yield); err != nil {
+			yield(store.PlacedEntry{}, err)
+		}
+	}
+}
+
+func (s *Store) load(ctx context.Context, k store.Key, place int64, yield func(store.PlacedEntry, error) bool) error {
 	if err := k.Check(); err != nil {
 		return err
 	}
@@ -215,7 +226,7 @@ func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, e
 	if err != nil {
 		return fail(k, err)
 	}
-	for next := int64(0); next < end; {
+	for next := max(place, 0); next < end; {
 		page, err := s.page(ctx, id, next, end)
 		if err != nil {
 			return fail(k, err)
@@ -227,11 +238,11 @@ func (s *Store) load(ctx context.Context, k store.Key, yield func(store.Entry, e
 			if err := ctx.Err(); err != nil {
 				return fail(k, err)
 			}
-			if !yield(e, nil) {
+			next++
+			if !yield(store.PlacedEntry{Entry: e, Place: next}, nil) {
 				return nil
 			}
 		}
-		next += int64(len(page))
 	}
 	return nil
 }

@@ -97,6 +97,7 @@ type FaultyStore struct {
 var _ interface {
 	store.Fleet
 	store.Summarizer
+	store.Tailer
 } = (*FaultyStore)(nil)
 
 // Calls returns how many calls there were.
@@ -234,6 +235,11 @@ func (f *FaultyStore) Append(ctx context.Context, k store.Key, b store.Batch) er
 // Load implements [store.Store].
 func (f *FaultyStore) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
 	return loop(ctx, f, "Load", func() iter.Seq2[store.Entry, error] { return f.s.Load(ctx, k) })
+}
+
+// LoadAfter implements [store.Tailer].
+func (f *FaultyStore) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+	return loop(ctx, f, "Load", func() iter.Seq2[store.PlacedEntry, error] { return store.LoadAfter(ctx, f.s, k, place) })
 }
 
 // List implements [store.Lister].

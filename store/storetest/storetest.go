@@ -45,6 +45,7 @@ func Run(t *testing.T, target Target) {
 	}
 	s := target.Open(t)
 	group("Store", transcripts())
+	group("Tailer", tails())
 	if _, ok := s.(store.Lister); ok {
 		group("Lister", listings())
 	}

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"iter"
+)
+
+// Tailer is a [Store] that can read on in a transcript where a reader stopped,
+// without reading what comes before.
+type Tailer interface {
+	// LoadAfter is like Load, without the entries up to a place: that of an
+	// entry which was read before, or 0. It yields nothing if there is nothing
+	// behind the place. Places grow with the transcript, and mean something to
+	// the store that they come from only.
+	LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error]
+}
+
+// PlacedEntry is an entry with its place in the transcript.
+type PlacedEntry struct {
+	Entry Entry
+	Place int64
+}
+
+// LoadAfter reads on in a transcript of any store. One that is not a [Tailer] is
+// read from the beginning.
+func LoadAfter(ctx context.Context, s Store, k Key, place int64) iter.Seq2[PlacedEntry, error] {
+	if t, ok := s.(Tailer); ok {
+		return t.LoadAfter(ctx, k, place)
+	}
+	return func(yield func(PlacedEntry, error) bool) {
+		at := int64(0)
+		for e, err := range s.Load(ctx, k) {
+			if at++; err == nil && at <= place {
+				continue
+			}
+			if !yield(PlacedEntry{e, at}, err) {
+				return
+			}
+		}
+	}
+}
