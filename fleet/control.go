@@ -57,7 +57,10 @@ func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 			var info ConversationInfo
 			if err == nil {
 				var rec record
-				if err = decode(r, &rec); err == nil {
+				if err = decode(r, &rec); err == nil && !rec.Deleted.IsZero() {
+					continue
+				}
+				if err == nil {
 					info, err = f.info(ctx, &rec)
 				}
 			}

@@ -23,6 +23,8 @@ type Conversations interface {
 	Retry(ctx context.Context, key string) error
 	Get(ctx context.Context, key string) (ConversationInfo, error)
 	List(ctx context.Context) iter.Seq2[ConversationInfo, error]
+	Fork(ctx context.Context, key, newKey, upTo string) error
+	Delete(ctx context.Context, key string) error
 	Approvals() approval.Inbox
 }
 

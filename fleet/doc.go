@@ -27,6 +27,13 @@
 // are bounded: when one is full, a prompt is refused with an
 // [*OverloadedError], which says how long to wait.
 //
+// # Events
+//
+// [Fleet.Events] has what was said in a conversation and then what is being said,
+// for a page that shows it: from the store, and text while it is written.
+// [Fleet.Fork] continues a conversation in another one, and [Fleet.Delete]
+// removes it with everything that belongs to it.
+//
 // # Seats
 //
 // At most Options.MaxLive CLIs run at a time. A conversation with something to

@@ -26,6 +26,10 @@ var (
 	// ErrLagging means that one who watches a prompt read too slowly to see
 	// everything. The prompt itself is not affected.
 	ErrLagging = errors.New("claude: fleet: messages were not read in time")
+	// ErrDeleted means that the conversation is being deleted.
+	ErrDeleted = errors.New("is deleted")
+	// ErrExists means that there already is a conversation under the key.
+	ErrExists = errors.New("exists already")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
 )

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -20,24 +19,49 @@ import (
 // beginning. It is a text that can be kept and sent.
 type Cursor string
 
-// ConversationEvent is something that was said in a conversation.
+// ConversationEvent is something that was said in a conversation, or is being
+// said.
 type ConversationEvent struct {
-	// Cursor is the place behind the event, for the next Events.
+	// Cursor is the place behind a stored event, for the next Events. A live
+	// event has none.
 	Cursor Cursor
-	// Message is a [*message.User] or a [*message.Assistant].
+	// Message is a [*message.User] or a [*message.Assistant] if the event is
+	// stored. A live one is a [*message.StreamEvent], which begins a content
+	// block or adds to it, or the [*message.Result] that ends a turn.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
-	// transcript.
+	// transcript, nil for a live event.
 	Session string
 	Entry   store.Entry
+
+	// Live says that the event is not from the store. What it says comes again
+	// as a stored event, unless the answer is cut short: a result, or another
+	// answer, ends what is not stored by then.
+	Live bool
+	// Block is the first content block of an answer that the event is about. A
+	// stored event takes the place of the live ones with the same block and
+	// the same id of the API's message: MessageID of the StreamEvent, ID of
+	// the Assistant.
+	Block int
+	// Offset is how many bytes of the block the live events before this one
+	// had.
+	Offset int
 }
 
 // Events yields what was said in a conversation after a place, and then what is
-// being said, until ctx ends or the loop is left. It comes from the stored
-// transcript, so each event comes once and none is left out, whichever process
-// runs the conversation, even when it changes hands. An event is seen once
-// it is stored: at the latest when its turn ends. Errors: [ErrUnknown], those of
-// the store, ctx.
+// being said, until ctx ends or the loop is left.
+//
+// Stored events come from the transcript, so each comes once and none is left
+// out, whichever process runs the conversation, even when it changes hands. An
+// event is seen once it is stored: at the latest when its turn ends.
+//
+// If the conversation runs in this process, and its options say
+// [claude.Options.PartialMessages], an answer is also seen while it is written,
+// by live events. A loop that begins in the middle of an answer gets all of it.
+// After the stored event of a block there is no live one of it. A loop that is
+// slow holds up nobody: it gets more text at a time, or the stored event only.
+//
+// Errors: [ErrUnknown], [ErrDeleted], those of the store, ctx.
 func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error] {
 	return func(yield func(ConversationEvent, error) bool) {
 		at, err := parseCursor(after)
@@ -45,22 +69,42 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 			yield(ConversationEvent{}, &ConversationError{key, err})
 			return
 		}
+		if err := checkKey(f.opts.Project, key); err != nil {
+			yield(ConversationEvent{}, err)
+			return
+		}
+		c := f.hold(key)
+		defer f.letGo(c)
 		r := &eventReader{f: f, key: key, at: at, yield: yield}
-		for {
-			changed := f.store.nextChange()
-			more, err := r.read(ctx)
-			if err != nil {
-				yield(ConversationEvent{}, err)
-				return
-			}
-			if !more {
-				return
-			}
-			if !waitFor(ctx, changed, f.opts.Poll) {
-				yield(ConversationEvent{}, context.Cause(ctx))
-				return
+		if err := r.follow(ctx, c); err != nil {
+			yield(ConversationEvent{}, err)
+		}
+	}
+}
+
+// follow yields events until the loop is left, or returns what ends it.
+func (r *eventReader) follow(ctx context.Context, c *conversation) error {
+	t, end := r.f.store.listen(r.key)
+	defer end()
+	u, more := c.spoken.now()
+	r.heard.results = u.results
+	for seen, last := uint64(0), (time.Time{}); ; {
+		// What was spoken is looked at before the store, which then has all that
+		// was said before a result.
+		version, changed := r.f.store.now(t)
+		if version != seen || time.Since(last) >= r.f.opts.Poll {
+			seen, last = version, time.Now()
+			if ok, err := r.read(ctx); err != nil || !ok {
+				return err
 			}
 		}
+		if !r.listen(u) {
+			return nil
+		}
+		if !waitFor(ctx, changed, more, r.f.opts.Poll) {
+			return context.Cause(ctx)
+		}
+		u, more = c.spoken.now()
 	}
 }
 
@@ -84,12 +128,21 @@ func parseCursor(c Cursor) (position, error) {
 	return position{session, n}, nil
 }
 
-// eventReader reads the transcripts of a conversation.
+// eventReader reads a conversation.
 type eventReader struct {
 	f     *Fleet
 	key   string
-	at    position
 	yield func(ConversationEvent, error) bool
+
+	at    position
+	lines int   // of the session at the position that were read, also before it
+	place int64 // in the store, behind them
+	// stored is the answer that was last read, with how many of its blocks.
+	stored struct {
+		answer string
+		blocks int
+	}
+	heard heard
 }
 
 // read yields what is new; false if the loop was left.
@@ -98,7 +151,7 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	sessions := append(slices.Clone(rec.Older), rec.Session)
+	sessions := rec.sessions()
 	if r.at.session != "" {
 		i := slices.Index(sessions, r.at.session)
 		if i < 0 {
@@ -107,14 +160,11 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 		sessions = sessions[i:]
 	}
 	for _, session := range sessions {
-		if session == "" {
-			continue
-		}
 		if session != r.at.session {
 			if stored, err := r.begun(ctx, session); err != nil || !stored {
 				return err == nil, err
 			}
-			r.at = position{session: session}
+			r.at, r.lines, r.place = position{session: session}, 0, 0
 		}
 		if more, err := r.readSession(ctx); !more || err != nil {
 			return more, err
@@ -135,25 +185,51 @@ func (r *eventReader) begun(ctx context.Context, session string) (bool, error) {
 	return false, nil
 }
 
-// readSession yields what is new in the session at the position.
+// readSession yields what is new in the session at the position. It reads on
+// where it stopped.
 func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
-	n := 0
-	for e, err := range r.f.store.Load(ctx, store.Key{Project: r.f.opts.Project, Session: r.at.session}) {
+	k := store.Key{Project: r.f.opts.Project, Session: r.at.session}
+	for e, err := range r.f.store.LoadAfter(ctx, k, r.place) {
 		if errors.Is(err, store.ErrNotFound) {
 			return true, nil
 		}
 		if err != nil {
 			return false, &ConversationError{r.key, err}
 		}
-		if n++; n <= r.at.lines {
+		r.lines, r.place = r.lines+1, e.Place
+		if r.lines <= r.at.lines-answerLines {
 			continue
 		}
-		r.at.lines = n
-		if m := said(e); m != nil && !r.yield(ConversationEvent{r.at.cursor(), m, r.at.session, e}, nil) {
+		m := said(e.Entry)
+		block := r.count(m)
+		if r.lines <= r.at.lines {
+			continue
+		}
+		r.at.lines = r.lines
+		if m != nil && !r.yield(ConversationEvent{Cursor: r.at.cursor(), Message: m, Session: r.at.session, Entry: e.Entry, Block: block}, nil) {
 			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// answerLines is in how many lines before a cursor the other blocks of an answer
+// are looked for.
+const answerLines = 100
+
+// count counts the blocks of an answer, which come one in a line, and returns
+// the number of the first in this one.
+func (r *eventReader) count(m message.Message) (block int) {
+	a, ok := m.(*message.Assistant)
+	if !ok {
+		return 0
+	}
+	if a.ID != r.stored.answer {
+		r.stored.answer, r.stored.blocks = a.ID, 0
+	}
+	block = r.stored.blocks
+	r.stored.blocks += len(a.Content)
+	return block
 }
 
 // said returns the message in a line of a transcript, nil if it has none that
@@ -171,45 +247,19 @@ func said(e store.Entry) message.Message {
 	return nil
 }
 
-// announcer is the store, and wakes the waiters for something to be appended
-// to it by this process.
-type announcer struct {
-	store.Fleet
-	mu      sync.Mutex
-	changed chan struct{} // closed at the next append
-}
+// entries are lines of a transcript with their places.
+type entries = iter.Seq2[store.PlacedEntry, error]
 
-func newAnnouncer(s store.Fleet) *announcer {
-	return &announcer{Fleet: s, changed: make(chan struct{})}
-}
-
-// Append implements [store.Store].
-func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) error {
-	err := a.Fleet.Append(ctx, k, b)
-	if err == nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		close(a.changed)
-		a.changed = make(chan struct{})
-	}
-	return err
-}
-
-func (a *announcer) nextChange() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.changed
-}
-
-// waitFor waits for a change, at most for the time between two polls. It
-// returns false if ctx has ended.
-func waitFor(ctx context.Context, changed <-chan struct{}, poll time.Duration) bool {
+// waitFor waits for a change of the store or for something to be said, at most
+// for the time between two polls. It returns false if ctx has ended.
+func waitFor(ctx context.Context, changed, more <-chan struct{}, poll time.Duration) bool {
 	t := time.NewTimer(poll)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
 	case <-changed:
+	case <-more:
 	case <-t.C:
 	}
 	return ctx.Err() == nil

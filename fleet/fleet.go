@@ -49,8 +49,9 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		closing: make(chan struct{}), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := f.look(ctx); err != nil {
+	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
 		f.cancel()
+		f.running.Wait()
 		return nil, err
 	}
 	f.running.Go(f.poll)
@@ -122,6 +123,8 @@ func (f *Fleet) reserve(key string) (*conversation, error) {
 	case f.closed:
 		f.forget(c)
 		return nil, ErrClosed
+	case c.stopped:
+		return nil, &ConversationError{key, ErrDeleted}
 	case len(c.waiting)+c.reserved >= f.opts.Queue:
 		return nil, &OverloadedError{Key: key, Queued: len(c.waiting) + c.reserved, Wait: f.wait(1)}
 	case f.queued >= f.opts.QueueAll:

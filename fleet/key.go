@@ -12,6 +12,7 @@ const (
 	kindConversation = "conversation"
 	kindPrompt       = "prompt"
 	kindOutcome      = "outcome"
+	kindDeletion     = "deletion"
 )
 
 // TenantOf returns the tenant in a key: what is before the slash, or "".

@@ -9,7 +9,6 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -65,6 +64,8 @@ func calls(ctx context.Context, f fleet.Conversations, key string) map[string]fu
 		"SetModel":          func() error { return f.SetModel(ctx, key, "opus") },
 		"SetPermissionMode": func() error { return f.SetPermissionMode(ctx, key, permission.ModePlan) },
 		"Get":               func() error { _, err := f.Get(ctx, key); return err },
+		"Delete":            func() error { return f.Delete(ctx, key) },
+		"Fork":              func() error { return f.Fork(ctx, key, "acme/copy", "") },
 		"Events": func() error {
 			for _, err := range f.Events(ctx, key, "") {
 				return err
@@ -99,75 +100,6 @@ func TestTenantInbox(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-// Events has what was said and then what is said, each once, from any place.
-func TestEvents(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := open(t, store.Memory(), newScripted(), nil)
-		defer closeFleet(t, f)
-		ask(t, f, "ada", "one")
-		ctx, cancel := context.WithCancel(t.Context())
-		var texts []string
-		var cursors []fleet.Cursor
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for e, err := range f.Events(ctx, "ada", "") {
-				if err != nil {
-					return
-				}
-				texts, cursors = append(texts, said(e.Message)), append(cursors, e.Cursor)
-			}
-		}()
-		synctest.Wait()
-		if len(texts) != 2 {
-			t.Errorf("stored: %q", texts)
-		}
-		ask(t, f, "ada", "tool 2")
-		ask(t, f, "ada", "three")
-		<-time.After(5 * time.Minute) // it sleeps
-		ask(t, f, "ada", "four")
-		synctest.Wait()
-		cancel()
-		<-done
-		want := []string{"one", "heard one", "tool 2", "", "", "It says: This command requires approval", "three", "heard one, tool 2, three", "four", "heard one, tool 2, three, four"}
-		if len(texts) != len(want) {
-			t.Fatalf("%q", texts)
-		}
-		for n := range want {
-			if texts[n] != want[n] {
-				t.Errorf("event %d is %q, want %q", n, texts[n], want[n])
-			}
-			for e, err := range f.Events(t.Context(), "ada", cursors[n]) {
-				if n+1 < len(want) && (err != nil || said(e.Message) != want[n+1]) {
-					t.Errorf("behind event %d: %q, %v", n, said(e.Message), err)
-				}
-				break
-			}
-			if n+1 == len(want)-1 {
-				break
-			}
-		}
-		for _, bad := range []fleet.Cursor{"x", "x:1", ":-1"} {
-			for _, err := range f.Events(t.Context(), "ada", bad) {
-				if !errors.Is(err, store.ErrInvalid) {
-					t.Errorf("cursor %q: %v", bad, err)
-				}
-				break
-			}
-		}
-	})
-}
-
-func said(m message.Message) string {
-	switch m := m.(type) {
-	case *message.User:
-		return m.Text()
-	case *message.Assistant:
-		return m.Text()
-	}
-	return ""
 }
 
 // One who watches and does not read, or leaves, holds up nobody.

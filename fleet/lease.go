@@ -30,7 +30,7 @@ type owned struct {
 // [*store.HeldError].
 func (f *Fleet) own(ctx context.Context, key string) (*owned, error) {
 	begin := time.Now()
-	l, err := f.store.Acquire(ctx, f.opts.Project, "fleet/"+place(key), f.opts.Owner, f.opts.TTL)
+	l, err := f.store.Acquire(ctx, f.opts.Project, leaseName(place(key)), f.opts.Owner, f.opts.TTL)
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,16 @@ type record struct {
 	Cost  Ledger          `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
+	// Deleted is when its deletion began.
+	Deleted time.Time `json:"deleted,omitzero"`
+}
+
+// sessions returns the ids of its sessions, the oldest first.
+func (r *record) sessions() []string {
+	if r.Session == "" {
+		return r.Older
+	}
+	return append(slices.Clone(r.Older), r.Session)
 }
 
 // stuck says why nothing more is tried.
@@ -46,8 +56,18 @@ type Ledger struct {
 	Models map[string]message.ModelUsage `json:"models,omitempty"`
 }
 
-// loadRecord reads a conversation. One that does not exist is [ErrUnknown].
+// loadRecord reads a conversation. One that does not exist is [ErrUnknown], one
+// that is being deleted [ErrDeleted].
 func (f *Fleet) loadRecord(ctx context.Context, key string) (record, int64, error) {
+	rec, revision, err := f.readRecord(ctx, key)
+	if err == nil && !rec.Deleted.IsZero() {
+		err = &ConversationError{key, ErrDeleted}
+	}
+	return rec, revision, err
+}
+
+// readRecord is loadRecord with those that are being deleted.
+func (f *Fleet) readRecord(ctx context.Context, key string) (record, int64, error) {
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return record{}, 0, err
 	}
@@ -87,8 +107,18 @@ var errUnchanged = errors.New("unchanged")
 // changeRecord reads a conversation, lets do change it and writes it, again and
 // again until nobody else has changed it in between.
 func (f *Fleet) changeRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
+	return f.changeAnyRecord(ctx, key, fence, func(r *record) error {
+		if !r.Deleted.IsZero() {
+			return &ConversationError{key, ErrDeleted}
+		}
+		return do(r)
+	})
+}
+
+// changeAnyRecord is changeRecord with those that are being deleted.
+func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
 	for {
-		rec, revision, err := f.loadRecord(ctx, key)
+		rec, revision, err := f.readRecord(ctx, key)
 		if err != nil {
 			return rec, err
 		}

@@ -29,6 +29,12 @@ const (
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	rec, _, err := w.f.loadRecord(ctx, w.c.key)
+	if errors.Is(err, ErrDeleted) {
+		return sleep, nil, nil
+	}
+	if errors.Is(err, ErrUnknown) {
+		rec, err = w.again(ctx)
+	}
 	if err != nil || rec.Stuck != nil {
 		return sleep, nil, err
 	}
@@ -53,6 +59,18 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		return s, p, err
 	}
 	return sleep, nil, nil
+}
+
+// again makes a conversation again that was deleted while a prompt for it was
+// accepted.
+func (w *waking) again(ctx context.Context) (record, error) {
+	for _, err := range w.f.pending(ctx, w.c.key) {
+		if err != nil {
+			return record{}, err
+		}
+		return w.f.createRecord(ctx, w.c.key)
+	}
+	return record{Key: w.c.key}, nil
 }
 
 // errEnded means that a prompt has its outcome, and the next one is to be looked

@@ -67,6 +67,7 @@ func (w *waking) restless(ctx context.Context, s *claude.Session) bool {
 		case <-s.Done():
 		case <-w.f.closing:
 		case <-w.lease.lost:
+		case <-w.stop:
 		case <-ctx.Done():
 		}
 		timer.Stop()

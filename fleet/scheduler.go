@@ -21,11 +21,16 @@ type conversation struct {
 	since  uint64    // its place among those that are wanted
 	after  time.Time // it is not to be woken before
 	awake  bool
-	poke   chan struct{} // one slot: there may be something to do
+	left   chan struct{} // closed when it gives its seat back; nil if it has none
+	stop   chan struct{} // closed when its work must end
+	// stopped says that nothing may begin, because it is being deleted.
+	stopped bool
+	poke    chan struct{} // one slot: there may be something to do
 
 	session  *claude.Session // while a CLI runs
 	watchers map[string][]*watcher
 	watching int // those who need it to stay in memory
+	spoken   spoken
 
 	accepting sync.Mutex
 }
@@ -34,7 +39,7 @@ type conversation struct {
 func (f *Fleet) conversation(key string) *conversation {
 	c := f.active[key]
 	if c == nil {
-		c = &conversation{key: key, poke: make(chan struct{}, 1), watchers: make(map[string][]*watcher)}
+		c = &conversation{key: key, poke: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
 		f.active[key] = c
 	}
 	return c
@@ -96,7 +101,7 @@ func (f *Fleet) schedule() {
 		if c == nil {
 			break
 		}
-		c.awake, c.after = true, time.Time{}
+		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
 		f.live++
 		f.order++
 		f.seats[TenantOf(c.key)]++
@@ -120,7 +125,7 @@ func (f *Fleet) next(now time.Time) *conversation {
 
 // ready reports whether a conversation needs a seat.
 func (c *conversation) ready(now time.Time) bool {
-	return c.wanted && !c.awake && !c.after.After(now)
+	return c.wanted && !c.awake && !c.stopped && !c.after.After(now)
 }
 
 // before reports whether a gets a seat before b.
@@ -177,7 +182,8 @@ func (f *Fleet) setTimer(now time.Time) {
 func (f *Fleet) leave(c *conversation, again time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c.awake, c.session = false, nil
+	close(c.left)
+	c.awake, c.left, c.session = false, nil, nil
 	f.live--
 	if tenant := TenantOf(c.key); f.seats[tenant] == 1 {
 		delete(f.seats, tenant)

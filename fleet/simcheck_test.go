@@ -73,6 +73,9 @@ func (w *world) events(ctx context.Context, f *fleet.Fleet, key string) (all []f
 			if err != nil {
 				break
 			}
+			if e.Live {
+				continue
+			}
 			all, at = append(all, e), e.Cursor
 			if n++; n == 3 {
 				break

@@ -97,6 +97,22 @@ func (t tenant) Get(ctx context.Context, key string) (ConversationInfo, error) {
 	return t.f.Get(ctx, key)
 }
 
+func (t tenant) Fork(ctx context.Context, key, newKey, upTo string) error {
+	for _, k := range []string{key, newKey} {
+		if err := t.check(k); err != nil {
+			return err
+		}
+	}
+	return t.f.Fork(ctx, key, newKey, upTo)
+}
+
+func (t tenant) Delete(ctx context.Context, key string) error {
+	if err := t.check(key); err != nil {
+		return err
+	}
+	return t.f.Delete(ctx, key)
+}
+
 func (t tenant) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	return func(yield func(ConversationInfo, error) bool) {
 		for info, err := range t.f.List(ctx) {

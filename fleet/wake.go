@@ -22,6 +22,7 @@ type waking struct {
 	f     *Fleet
 	c     *conversation
 	lease *owned
+	stop  <-chan struct{} // closed when its work must end
 	rec   record
 
 	session *claude.Session // nil: no CLI runs
@@ -58,7 +59,9 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter
 	}
-	w := &waking{f: f, c: c, lease: lease}
+	f.mu.Lock()
+	w := &waking{f: f, c: c, lease: lease, stop: c.stop}
+	f.mu.Unlock()
 	again = w.work()
 	if err := w.close(); err != nil {
 		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
@@ -108,13 +111,15 @@ func (w *waking) backoff(p *queued) time.Duration {
 	return retryAfter << min(p.Begun, 6)
 }
 
-// over reports whether nothing more may be begun: the fleet closes, or the lease
-// is lost.
+// over reports whether nothing more may be begun: the fleet closes, the lease is
+// lost, or the conversation is deleted.
 func (w *waking) over() bool {
 	select {
 	case <-w.f.closing:
 		return true
 	case <-w.lease.lost:
+		return true
+	case <-w.stop:
 		return true
 	default:
 		return w.f.ctx.Err() != nil
@@ -224,6 +229,8 @@ func (w *waking) persist(write func() error) error {
 		}
 		select {
 		case <-w.lease.lost:
+			return err
+		case <-w.stop:
 			return err
 		default:
 		}
@@ -421,6 +428,9 @@ func (w *waking) watch(s *claude.Session, gate *approval.Gate, ended <-chan stru
 		case <-w.lease.lost:
 			s.Abort(store.ErrLeaseLost)
 			return
+		case <-w.stop:
+			s.Abort(ErrDeleted)
+			return
 		case <-w.f.ctx.Done():
 			_ = s.Close() // close reports it
 			return
@@ -450,6 +460,7 @@ func (w *waking) close() error {
 	}
 	err := s.Close()
 	close(w.closed)
+	w.c.spoken.end()
 	return err
 }
 

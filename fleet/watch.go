@@ -107,28 +107,46 @@ const maxUnread = 4096
 
 func (f *Fleet) watch(key, prompt string) *watcher {
 	w := &watcher{more: make(chan struct{}, 1)}
+	c := f.hold(key)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := f.conversation(key)
-	c.watching++
 	c.watchers[prompt] = append(c.watchers[prompt], w)
 	return w
 }
 
 func (f *Fleet) unwatch(key, prompt string, w *watcher) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	c := f.conversation(key)
-	c.watching--
 	c.watchers[prompt] = slices.DeleteFunc(c.watchers[prompt], func(other *watcher) bool { return other == w })
 	if len(c.watchers[prompt]) == 0 {
 		delete(c.watchers, prompt)
 	}
+	f.mu.Unlock()
+	f.letGo(c)
+}
+
+// hold keeps a conversation in memory until letGo.
+func (f *Fleet) hold(key string) *conversation {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.conversation(key)
+	c.watching++
+	return c
+}
+
+func (f *Fleet) letGo(c *conversation) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.watching--
 	f.forget(c)
 }
 
-// publish passes something on to the watchers of a prompt. An error is the last thing they hear.
+// publish passes something on to those who read the conversation and to the
+// watchers of a prompt. An error is the last thing they hear.
 func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err error) {
+	if m != nil {
+		c.spoken.add(m)
+	}
 	f.mu.Lock()
 	watchers := slices.Clone(c.watchers[prompt])
 	f.mu.Unlock()

@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// announcer is the store, and lets those who read a conversation know when this
+// process has changed it.
+type announcer struct {
+	store.Fleet
+	mu     sync.Mutex
+	topics map[string]*topic // by place, as long as somebody listens
+}
+
+// topic is a conversation that somebody listens to.
+type topic struct {
+	listeners int
+	version   uint64        // counts the changes
+	changed   chan struct{} // closed at the next one
+}
+
+func newAnnouncer(s store.Fleet) *announcer {
+	return &announcer{Fleet: s, topics: make(map[string]*topic)}
+}
+
+// listen begins to count the changes of a conversation, until the function that
+// it returns is called.
+func (a *announcer) listen(key string) (t *topic, end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	at := place(key)
+	t = a.topics[at]
+	if t == nil {
+		t = &topic{changed: make(chan struct{})}
+		a.topics[at] = t
+	}
+	t.listeners++
+	return t, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if t.listeners--; t.listeners == 0 {
+			delete(a.topics, at)
+		}
+	}
+}
+
+// now returns how often the conversation has changed, and a channel that is
+// closed when it changes again.
+func (a *announcer) now(t *topic) (version uint64, changed <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return t.version, t.changed
+}
+
+// announce says that the conversation at a place has changed.
+func (a *announcer) announce(at string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if t := a.topics[at]; t != nil {
+		t.version++
+		close(t.changed)
+		t.changed = make(chan struct{})
+	}
+}
+
+// leaseName is the name of the lease of the conversation at a place.
+func leaseName(at string) string { return leasePrefix + at }
+
+const leasePrefix = "fleet/"
+
+// Append implements [store.Store].
+func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	err := a.Fleet.Append(ctx, k, b)
+	if at, ok := strings.CutPrefix(b.Fence.Name, leasePrefix); ok && err == nil {
+		a.announce(at)
+	}
+	return err
+}
+
+// PutRecord implements [store.Records].
+func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := a.Fleet.PutRecord(ctx, k, value, revision, f)
+	if err == nil && k.Kind == kindConversation {
+		a.announce(k.Name)
+	}
+	return next, err
+}
+
+// DropRecord implements [store.Records].
+func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	err := a.Fleet.DropRecord(ctx, k, revision, f)
+	if err == nil && k.Kind == kindConversation {
+		a.announce(k.Name)
+	}
+	return err
+}
+
+// LoadAfter implements [store.Tailer].
+func (a *announcer) LoadAfter(ctx context.Context, k store.Key, place int64) entries {
+	return store.LoadAfter(ctx, a.Fleet, k, place)
+}

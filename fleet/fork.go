@@ -1,0 +1,65 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Fork copies a conversation to a new key, up to the message with the id upTo,
+// which is included. An empty upTo copies all that is stored, but a call that
+// waits for a person is left out. The copy has the model and the mode of the
+// original; it has no prompts, questions or rules, and has cost nothing yet. The
+// original is unchanged, and may be running.
+//
+// Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
+// there is no such message, [history.ErrEmpty] if nothing was said yet.
+func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
+	rec, _, err := f.loadRecord(ctx, key)
+	if err != nil {
+		return err
+	}
+	switch _, _, err := f.loadRecord(ctx, newKey); {
+	case err == nil:
+		return &ConversationError{newKey, ErrExists}
+	case !errors.Is(err, ErrUnknown):
+		return err
+	}
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return &ConversationError{newKey, err}
+	}
+	session, err := f.forkSession(ctx, &rec, upTo)
+	if err != nil {
+		return &ConversationError{key, err}
+	}
+	copied := record{Key: newKey, Session: session, Created: now, Mode: rec.Mode, Model: rec.Model}
+	_, err = f.put(ctx, kindConversation, place(newKey), &copied, 0, store.Fence{})
+	if errors.Is(err, store.ErrConflict) { // somebody was faster
+		err = errors.Join(ErrExists, f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, store.Fence{}))
+	}
+	if err != nil {
+		return &ConversationError{newKey, err}
+	}
+	return nil
+}
+
+// forkSession copies the session of a conversation, or the one before it that has
+// the message.
+func (f *Fleet) forkSession(ctx context.Context, rec *record, upTo string) (session string, err error) {
+	h := history.In(f.store, f.opts.Project)
+	sessions := rec.sessions()
+	err = history.ErrEmpty
+	for i := len(sessions) - 1; i >= 0; i-- {
+		session, err = h.Fork(ctx, sessions[i], history.ForkOptions{UpTo: upTo})
+		if upTo == "" || !errors.Is(err, history.ErrNotFound) {
+			break
+		}
+	}
+	if upTo == "" && errors.Is(err, history.ErrNotFound) {
+		err = history.ErrEmpty // nothing of the session is stored
+	}
+	return session, err
+}

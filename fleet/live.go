@@ -1,0 +1,211 @@
+package fleet
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// spoken is what is being said in a conversation and may not be stored yet: the
+// blocks of the current answer, and the result of the last turn. Readers keep
+// their own places in it, so it holds up nobody, and one who reads slowly gets
+// more at a time.
+type spoken struct {
+	mu      sync.Mutex
+	answer  string // the id of the API message
+	blocks  []spokenBlock
+	result  *message.Result
+	results int           // how many there were
+	changed chan struct{} // closed at the next change; nil: nobody waits
+}
+
+// spokenBlock is a content block of the answer, as far as it has come.
+type spokenBlock struct {
+	start *message.StreamEvent
+	delta string // the type of its deltas
+	text  *strings.Builder
+	full  bool // nothing more is added
+}
+
+// maxSpoken is how much of a block is shown before it is stored.
+const maxSpoken = 1 << 20
+
+// add takes note of what the CLI says in the main conversation.
+func (s *spoken) add(m message.Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch m := m.(type) {
+	case *message.Result:
+		s.answer, s.blocks = "", nil
+		s.result = m
+		s.results++
+	case *message.StreamEvent:
+		if m.ParentToolUseID != "" || !s.grow(m) {
+			return
+		}
+	default:
+		return
+	}
+	s.wake()
+}
+
+// grow takes up an event, and reports whether there is more to show now.
+func (s *spoken) grow(m *message.StreamEvent) bool {
+	switch m.EventType {
+	case message.EventMessageStart:
+		s.answer, s.blocks = m.MessageID, nil
+		return false
+	case message.EventBlockStart:
+		if s.answer == "" {
+			return false // which answer it belongs to is not known
+		}
+		s.blocks = append(s.blocks, spokenBlock{start: m, text: new(strings.Builder)})
+		return true
+	case message.EventBlockDelta:
+		return s.growBlock(m)
+	}
+	return false
+}
+
+// growBlock adds a delta to its block.
+func (s *spoken) growBlock(m *message.StreamEvent) bool {
+	piece := deltaText(m.Delta)
+	for i := range s.blocks {
+		b := &s.blocks[i]
+		if b.start.Index != m.Index || b.full || piece == "" {
+			continue
+		}
+		if b.text.Len()+len(piece) > maxSpoken {
+			b.full = true
+			return false
+		}
+		b.delta = m.Delta.Type
+		b.text.WriteString(piece)
+		return true
+	}
+	return false
+}
+
+// deltaText is what a delta adds to what people see of a block.
+func deltaText(d *message.Delta) string {
+	if d == nil {
+		return ""
+	}
+	switch d.Type {
+	case message.DeltaText:
+		return d.Text
+	case message.DeltaThinking:
+		return d.Thinking
+	case message.DeltaInputJSON:
+		return d.PartialJSON
+	}
+	return ""
+}
+
+// newDelta is a delta of a type with a text.
+func newDelta(kind, text string) *message.Delta {
+	d := &message.Delta{Type: kind}
+	switch kind {
+	case message.DeltaText:
+		d.Text = text
+	case message.DeltaThinking:
+		d.Thinking = text
+	case message.DeltaInputJSON:
+		d.PartialJSON = text
+	}
+	return d
+}
+
+// end forgets the answer of a CLI that has ended. What was not stored is lost.
+func (s *spoken) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer, s.blocks = "", nil
+	s.wake()
+}
+
+func (s *spoken) wake() {
+	if s.changed != nil {
+		close(s.changed)
+		s.changed = nil
+	}
+}
+
+// utterance is what was spoken at a moment.
+type utterance struct {
+	answer  string
+	blocks  []utteredBlock
+	result  *message.Result
+	results int
+}
+
+type utteredBlock struct {
+	start *message.StreamEvent
+	delta string
+	text  string
+}
+
+// now returns what there is, and a channel that is closed when there is more.
+func (s *spoken) now() (u utterance, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changed == nil {
+		s.changed = make(chan struct{})
+	}
+	u = utterance{answer: s.answer, result: s.result, results: s.results}
+	for _, b := range s.blocks {
+		u.blocks = append(u.blocks, utteredBlock{b.start, b.delta, b.text.String()})
+	}
+	return u, s.changed
+}
+
+// heard is what a reader has yielded of what was spoken.
+type heard struct {
+	answer  string
+	blocks  map[int]int // bytes by block
+	results int
+}
+
+// listen yields what is new, except for what the reader has from the store;
+// false if the loop was left.
+func (r *eventReader) listen(u utterance) bool {
+	if u.answer != r.heard.answer {
+		r.heard.answer, r.heard.blocks = u.answer, make(map[int]int)
+	}
+	for _, b := range u.blocks {
+		if u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
+			continue
+		}
+		if !r.hear(b) {
+			return false
+		}
+	}
+	if u.results == r.heard.results {
+		return true
+	}
+	r.heard.results = u.results
+	return r.yield(ConversationEvent{Live: true, Message: u.result, Session: u.result.SessionID}, nil)
+}
+
+// hear yields what is new of a block: that it has begun, and its text.
+func (r *eventReader) hear(b utteredBlock) bool {
+	e := ConversationEvent{Live: true, Message: b.start, Session: b.start.SessionID, Block: b.start.Index}
+	offset, begun := r.heard.blocks[e.Block]
+	if !begun {
+		r.heard.blocks[e.Block] = 0
+		if !r.yield(e, nil) {
+			return false
+		}
+	}
+	if len(b.text) == offset {
+		return true
+	}
+	r.heard.blocks[e.Block] = len(b.text)
+	e.Offset = offset
+	e.Message = &message.StreamEvent{
+		Header: message.Header{SessionID: b.start.SessionID}, EventType: message.EventBlockDelta, Index: e.Block,
+		Delta: newDelta(b.delta, b.text[offset:]), MessageID: r.heard.answer,
+	}
+	return r.yield(e, nil)
+}
