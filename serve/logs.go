@@ -160,6 +160,9 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		}
 		return nil
 	}
+	if e.Live {
+		return nil // the end of a turn: the log has its own event for it
+	}
 	cursor := string(e.Cursor)
 	err := l.append(ctx, func(*logHead) []Event {
 		if _, known := l.cursors[cursor]; known {

@@ -94,7 +94,10 @@ func (c client) follow(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return nil
 		}
-		fmt.Fprintf(w, "id: %s\ndata: %s\n\n", e.Cursor, line)
+		if !e.Live { // a place to come back to
+			fmt.Fprintf(w, "id: %s\n", e.Cursor)
+		}
+		fmt.Fprintf(w, "data: %s\n\n", line)
 		_ = http.NewResponseController(w).Flush() // fails when the client is gone
 	}
 	return nil
