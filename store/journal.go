@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -49,7 +50,20 @@ func (e *NotStoredError) Unwrap() []error { return []error{ErrNotStored, e.Err} 
 //
 // The file has a line of JSON for each batch, followed by its entries, one per
 // line, as the CLI wrote them.
-type Journal struct{ file *os.File }
+type Journal struct {
+	file  journalFile
+	size  int64 // of the batches
+	dirty bool  // there may be part of another one behind them
+}
+
+// journalFile is what a journal needs of its file.
+type journalFile interface {
+	io.WriterAt
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+	Name() string
+}
 
 // journalHead is the line before the entries of a batch.
 type journalHead struct {
@@ -68,17 +82,38 @@ func CreateJournal(dir, session string) (*Journal, error) {
 		return nil, fail(err)
 	}
 	name := filepath.Join(dir, session+"-"+uuid.New()+".journal")
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, fail(err)
 	}
-	return &Journal{f}, nil
+	if err := syncDir(dir); err != nil {
+		return nil, errors.Join(fail(err), f.Close(), os.Remove(name))
+	}
+	return &Journal{file: f}, nil
+}
+
+// syncDir makes sure that the names in a directory are on the disk.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" { // which cannot, and need not
+		return nil
+	}
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // Path returns the name of the file.
 func (j *Journal) Path() string { return j.file.Name() }
 
-// Append writes a batch to the end of the journal.
+// Size returns how many bytes the batches in the journal take, which is where
+// the next one begins.
+func (j *Journal) Size() int64 { return j.size }
+
+// Append writes a batch to the end of the journal. If it fails, for example
+// because the disk is full, the journal has all batches before this one and
+// nothing of it, so it may be tried again.
 func (j *Journal) Append(k Key, b Batch) error {
 	head, err := json.Marshal(journalHead{1, k.Project, k.Session, k.Sub, b.ID, len(b.Entries)})
 	if err != nil {
@@ -91,12 +126,31 @@ func (j *Journal) Append(k Key, b Batch) error {
 		text.Write(e)
 		text.WriteByte('\n')
 	}
-	if _, err := j.file.Write(text.Bytes()); err != nil {
-		return fail(err)
+	if err := j.cut(); err != nil {
+		return err
+	}
+	j.dirty = true
+	if _, err := j.file.WriteAt(text.Bytes(), j.size); err != nil {
+		return errors.Join(fail(err), j.cut())
 	}
 	if err := j.file.Sync(); err != nil {
+		return errors.Join(fail(err), j.cut())
+	}
+	j.size, j.dirty = j.size+int64(text.Len()), false
+	return nil
+}
+
+// cut removes what a failed Append has left. If that fails too, the next one
+// must succeed with it before it writes: part of a batch between others would
+// make the journal unreadable from there on.
+func (j *Journal) cut() error {
+	if !j.dirty {
+		return nil
+	}
+	if err := j.file.Truncate(j.size); err != nil {
 		return fail(err)
 	}
+	j.dirty = false
 	return nil
 }
 

@@ -16,7 +16,8 @@ import (
 // FrameType is the type of the frames that mirror a transcript.
 const FrameType = "transcript_mirror"
 
-// readFrame returns what a frame says: lines that were added to a transcript.
+// readFrame returns what a frame says: lines that were added to a transcript. An
+// error about one of the lines comes with the others.
 func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 	if !jsonx.Valid(line) {
 		return store.Key{}, nil, errors.New("a mirror frame is not valid JSON")
@@ -31,10 +32,15 @@ func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 		return key, nil, fmt.Errorf("a mirror frame is about a file that is not a transcript: %q", path)
 	}
 	var entries []store.Entry
+	var err error
 	for e := range jsonx.Elements(jsonx.Member(line, "entries")) {
+		if len(e) == 0 || e[0] != '{' || len(e) > store.MaxEntry { // the rest of Entry.Check holds for any line
+			err = fmt.Errorf("a mirror frame has an entry that no store takes, of %d bytes: %.40q", len(e), e)
+			continue
+		}
 		entries = append(entries, asInFile(e))
 	}
-	return key, entries, nil
+	return key, entries, err
 }
 
 // asInFile returns an entry as it is in the CLI's file. On its output, the CLI

@@ -249,7 +249,6 @@ func (m *Mirror) collect() {
 		key, entries, err := readFrame(line, m.cfg.Project)
 		if err != nil {
 			m.reject(key, err)
-			continue
 		}
 		group.add(key, entries)
 	}

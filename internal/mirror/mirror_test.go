@@ -371,6 +371,7 @@ func TestBadFrames(t *testing.T) {
 			`{"type":"transcript_mirror","entries":[{}]}`,
 			`{"type":"transcript_mirror","type":"user","filePath":"/c/projects/-work/` + session + `.jsonl","entries":[{}]}`,
 			`{"type":"transcript_mirror","Type":"user","filePath":"/c/projects/-work/` + session + `.jsonl","entries":[{}]}`,
+			`{"type":"transcript_mirror","filePath":"/c/projects/-work/` + session + `/subagents/agent-1.jsonl","entries":[17,"x",{"uuid":"0"},null]}`,
 		} {
 			m.Put([]byte(line))
 		}
@@ -379,10 +380,10 @@ func TestBadFrames(t *testing.T) {
 		if err := m.Wait(t.Context(), m.Count()); err != nil {
 			t.Error(err)
 		}
-		if got := load(t, s, "subagents/agent-1"); len(got) != 1 {
-			t.Errorf("stored %q", got)
+		if got, want := load(t, s, "subagents/agent-1"), []string{`{"uuid":"0"}`, `{"uuid":"1"}`}; !slices.Equal(got, want) {
+			t.Errorf("stored %q, want %q", got, want)
 		}
-		if len(reported) != 8 {
+		if len(reported) != 9 {
 			t.Errorf("%d frames were reported", len(reported))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -82,10 +82,18 @@ func (q *queue) whole() error {
 	if b == nil || b.batch.Entries != nil {
 		return nil
 	}
-	var err error
-	if b.batch.Entries, err = readBack(q.journal.Path(), b.place); err != nil {
+	entries, err := readBack(q.journal.Path(), b.place)
+	if err != nil {
 		return fmt.Errorf("the journal cannot be read: %w", err)
 	}
+	n := 0
+	for _, e := range entries {
+		n += len(e)
+	}
+	if n != b.bytes {
+		return fmt.Errorf("the journal cannot be read: %w: %s was changed by somebody else", store.ErrDamaged, q.journal.Path())
+	}
+	b.batch.Entries = entries
 	return nil
 }
 
@@ -153,29 +161,16 @@ func (q *queue) spill(dir string) error {
 				return q.fileErr
 			}
 		}
-		if b.place.begin, q.fileErr = size(q.journal.Path()); q.fileErr != nil {
-			return q.fileErr
-		}
+		b.place.begin = q.journal.Size()
 		if q.fileErr = q.journal.Append(b.key, b.batch); q.fileErr != nil {
 			return q.fileErr
 		}
-		if b.place.end, q.fileErr = size(q.journal.Path()); q.fileErr != nil {
-			return q.fileErr
-		}
-		b.inFile = true
+		b.place.end, b.inFile = q.journal.Size(), true
 		if i > 0 {
 			b.batch.Entries = nil
 		}
 	}
 	return nil
-}
-
-func size(path string) (int64, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return 0, err
-	}
-	return info.Size(), nil
 }
 
 // dropJournal removes the journal: everything in it is stored.
