@@ -11,5 +11,8 @@ func TestMain(m *testing.M) {
 	if role == "" {
 		os.Exit(m.Run())
 	}
+	if role == hostRole {
+		playHost()
+	}
 	playCLI(role)
 }

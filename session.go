@@ -324,7 +324,7 @@ var _ peer.Handler = dispatcher{}
 
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
-	if f.Type == mirror.FrameType && d.mirror != nil {
+	if f.Type == wire.TypeMirror && d.mirror != nil {
 		d.mirror.Put(f.Line)
 		return
 	}

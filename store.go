@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/mirror"
 	"github.com/claude-agent-go/claude/internal/restore"
+	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -175,6 +176,9 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	if s.opts.Store == nil {
 		return nil, nil
 	}
+	// A killed host leaves a copy of the user's credentials with the session that it
+	// had restored. This start may restore none, and so make no folder.
+	scratch.Sweep()
 	o := s.opts.Store.withDefaults()
 	if _, ok := o.Store.(store.Leaser); !ok && o.Fence.IsZero() {
 		s.log.Warn("the store has no leases: nothing keeps another process from writing to the same session")

@@ -73,6 +73,9 @@ func playCLI(role string) {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
 		os.Stderr.WriteString("!")
 		select {}
+	case "patient": // waits for the end of its input
+		greet(`{"claude_code_version":"2.1.325"}`)
+		io.Copy(io.Discard, in)
 	case "modest":
 		greet(`{}`)
 		in.ReadBytes('\n')

@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -115,7 +116,7 @@ func (s *session) transcriptFile(agent string) string {
 
 // mirrorEntries writes a frame.
 func (s *session) mirrorEntries(file string, entries ...any) {
-	f := mirrorFrame{Type: "transcript_mirror", FilePath: file}
+	f := mirrorFrame{Type: wire.TypeMirror, FilePath: file}
 	for _, e := range entries {
 		line, err := jsonx.Marshal(e)
 		if err != nil {

@@ -87,6 +87,8 @@ func (b *builder) frame(f *Frame) {
 		b.cancelled(f, w)
 	case wire.TypeKeepAlive:
 		f.Kind, f.Summary = KindControl, "keep alive"
+	case wire.TypeMirror:
+		b.mirror(f)
 	default:
 		b.message(f, w)
 	}

@@ -16,6 +16,7 @@ const (
 	KindTool       Kind = "tool"       // results of tools
 	KindResult     Kind = "result"     // the end of a turn
 	KindStream     Kind = "stream"     // pieces of an answer
+	KindMirror     Kind = "mirror"     // lines of a transcript, for a store
 	KindSystem     Kind = "system"     // notices of the CLI
 	KindPermission Kind = "permission" // may this tool run?
 	KindHook       Kind = "hook"       // calls of hooks
@@ -28,7 +29,7 @@ const (
 
 // Kinds returns all kinds, in the order in which they are offered.
 func Kinds() []Kind {
-	return []Kind{KindPrompt, KindAssistant, KindTool, KindPermission, KindHook, KindMCP, KindControl, KindResult, KindStream, KindSystem, KindProcess, KindStderr, KindBroken}
+	return []Kind{KindPrompt, KindAssistant, KindTool, KindPermission, KindHook, KindMCP, KindControl, KindResult, KindStream, KindMirror, KindSystem, KindProcess, KindStderr, KindBroken}
 }
 
 // Frame is one line of a recording.
@@ -61,6 +62,8 @@ type Frame struct {
 	Msg json.RawMessage `json:"msg,omitzero"`
 	// Text is the beginning of a line that is not JSON.
 	Text string `json:"text,omitzero"`
+
+	entries int // of a transcript, in a frame of the mirror
 }
 
 // Problem is something about the recording that deserves a look.

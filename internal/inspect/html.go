@@ -227,7 +227,7 @@ func (v *viewer) cards() []card {
 			failed++
 		}
 	}
-	return []card{
+	cards := []card{
 		{"Time", show.Span(s.DurationMS), v.modelTime(), ""},
 		{"Turns", number(s.Turns), joined(note(s.FailedTurns, "failed"), note(s.Interrupts, "interrupted")), tone(s.FailedTurns, "warn")},
 		{"Tool calls", number(s.ToolCalls), note(failed, "failed"), ""},
@@ -238,6 +238,10 @@ func (v *viewer) cards() []card {
 		{"Cost", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"), ""},
 		{"Tokens", show.Tokens(s.Tokens.Input+s.Tokens.CacheRead+s.Tokens.CacheWrite) + " in", show.Tokens(s.Tokens.Output) + " out", ""},
 	}
+	if s.MirrorFrames > 0 {
+		cards = append(cards, card{"Mirrored", show.Plural(s.MirrorEntries, "line"), "in " + show.Plural(s.MirrorFrames, "frame"), ""})
+	}
+	return cards
 }
 
 // groups gathers unknown names by the type they were seen in.

@@ -62,6 +62,11 @@ type Summary struct {
 	Cancelled   int `json:"cancelled"`
 	FailedCalls int `json:"requests_failed"`
 
+	// MirrorFrames are frames that repeat what the CLI has written to its
+	// transcripts, for a store, and MirrorEntries the lines in them.
+	MirrorFrames  int `json:"mirror_frames,omitzero"`
+	MirrorEntries int `json:"mirror_entries,omitzero"`
+
 	// CostUSD, Tokens and ModelCalls are what the results report.
 	CostUSD    float64           `json:"cost_usd"`
 	Tokens     Tokens            `json:"tokens"`

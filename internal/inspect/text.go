@@ -23,7 +23,9 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return err
 }
 
-// WriteText writes the report for a terminal: totals, findings, turns and // list of frames. Pieces of an answer that follow each other are one line.
+// WriteText writes the report for a terminal: totals, findings, turns and a
+// list of frames. Pieces of an answer that follow each other are one line, and so
+// are frames of the mirror.
 // With color it uses the sequences that terminals know for colours.
 func (r *Report) WriteText(w io.Writer, color bool) error {
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -91,6 +93,9 @@ func (p *printer) summary(r *Report) {
 	facts := []string{show.Span(s.DurationMS), show.Plural(s.Lines, "line"), show.Plural(s.Turns, "turn"), show.Plural(s.ToolCalls, "tool call"),
 		fmt.Sprintf("%s (%d denied)", show.Plural(s.Asked, "permission"), s.Denied), show.Plural(s.Hooks, "hook call"), show.Plural(s.MCPCalls, "MCP call"),
 		fmt.Sprintf("%s (%d unanswered, %d cancelled)", show.Plural(s.Requests, "request"), s.Unanswered, s.Cancelled)}
+	if s.MirrorFrames > 0 {
+		facts = append(facts, mirrored(s.MirrorFrames, s.MirrorEntries))
+	}
 	p.printf("  %s\n", strings.Join(facts, " · "))
 	cost := fmt.Sprintf("%s · %s · tokens: %s in, %s out, %s cached", show.Money(s.CostUSD), show.Plural(s.ModelCalls, "model call"),
 		show.Tokens(s.Tokens.Input), show.Tokens(s.Tokens.Output), show.Tokens(s.Tokens.CacheRead))
@@ -218,11 +223,7 @@ func (p *printer) frames(r *Report) {
 	}
 	for run := range runs(r.Frames) {
 		f := run[0]
-		what := f.Summary
-		if len(run) > 1 {
-			what = fmt.Sprintf("%d pieces of an answer", len(run))
-		}
-		what = p.line(what)
+		what := p.line(runSummary(run))
 		if f.Error != "" {
 			what += p.paint(red, "  ! "+p.line(f.Error))
 		}
@@ -244,12 +245,14 @@ func arrow(d claudetest.Dir) string {
 	return "·"
 }
 
-// runs yields the frames, pieces of an answer that follow each other together.
+// runs yields the frames. Those that follow each other and are pieces of an answer,
+// or frames of the mirror, come together.
 func runs(frames []*Frame) func(yield func([]*Frame) bool) {
 	return func(yield func([]*Frame) bool) {
 		for i := 0; i < len(frames); {
 			n := 1
-			for frames[i].Kind == KindStream && i+n < len(frames) && frames[i+n].Kind == KindStream {
+			kind := frames[i].Kind
+			for (kind == KindStream || kind == KindMirror) && i+n < len(frames) && frames[i+n].Kind == kind {
 				n++
 			}
 			if !yield(frames[i : i+n]) {

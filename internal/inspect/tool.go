@@ -76,8 +76,9 @@ func (t *Tool) State() ToolState {
 func (b *builder) readDecisions() {
 	entries := make([]claudetest.TranscriptEntry, 0, len(b.rep.Frames))
 	for _, f := range b.rep.Frames {
-		// Pieces of answers say nothing of calls, and are most of a recording.
-		if f.Msg != nil && f.Kind != KindStream {
+		// Pieces of answers say nothing of calls, and are most of a recording. A
+		// mirror says everything a second time.
+		if f.Msg != nil && f.Kind != KindStream && f.Kind != KindMirror {
 			entries = append(entries, claudetest.TranscriptEntry{Dir: f.Dir, Msg: f.Msg})
 		}
 	}

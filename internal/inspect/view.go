@@ -292,7 +292,7 @@ func (v *viewer) frames() []frameView {
 	return views
 }
 
-// frame shows a frame, or several pieces of an answer together.
+// frame shows a frame, or a run of them together.
 func (v *viewer) frame(run []*Frame) frameView {
 	f := run[0]
 	v.lines[f.Line] = true
@@ -315,7 +315,7 @@ func (v *viewer) frame(run []*Frame) frameView {
 	}
 	if len(run) > 1 {
 		last := run[len(run)-1]
-		view.Summary = fmt.Sprintf("%d pieces of an answer, lines %d to %d", len(run), f.Line, last.Line)
+		view.Summary = fmt.Sprintf("%s, lines %d to %d", runSummary(run), f.Line, last.Line)
 		view.Latency = show.Span(last.AtMS - f.AtMS)
 		raw = pieces(run, v.limits.Text)
 	}

@@ -13,9 +13,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// FrameType is the type of the frames that mirror a transcript.
-const FrameType = "transcript_mirror"
-
 // readFrame returns what a frame says: lines that were added to a transcript. An
 // error about one of the lines comes with the others.
 func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {

@@ -3,6 +3,7 @@ package mirror
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -18,8 +19,9 @@ type leases struct {
 	store store.Leaser
 	cfg   *Config
 
-	mu   sync.Mutex
-	held map[string]*held
+	mu    sync.Mutex
+	held  map[string]*held
+	doubt map[string]time.Time // when an attempt has failed that may have succeeded
 }
 
 // held is a lease.
@@ -29,7 +31,7 @@ type held struct {
 }
 
 func newLeases(s store.Leaser, cfg *Config) *leases {
-	return &leases{store: s, cfg: cfg, held: make(map[string]*held)}
+	return &leases{store: s, cfg: cfg, held: make(map[string]*held), doubt: make(map[string]time.Time)}
 }
 
 // fence returns the fence of a session's lease, which is acquired if it is the
@@ -43,13 +45,30 @@ func (l *leases) fence(ctx context.Context, session string) (store.Fence, error)
 	}
 	begin := time.Now()
 	lease, err := l.store.Acquire(ctx, l.cfg.Project, session, l.cfg.Owner, l.cfg.TTL)
-	if err != nil {
-		return store.Fence{}, err
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if err != nil {
+		return store.Fence{}, l.refused(session, err)
+	}
 	l.held[session] = &held{lease, begin}
+	delete(l.doubt, session)
 	return lease.Fence, nil
+}
+
+// refused returns the error of an attempt to acquire a lease. If the reply to an
+// earlier attempt was lost, the owner may be this mirror. The session need not end:
+// the lease will expire. The lock is held.
+func (l *leases) refused(session string, err error) error {
+	other, ok := errors.AsType[*store.HeldError](err)
+	if !ok {
+		l.doubt[session] = time.Now()
+		return err
+	}
+	since, doubtful := l.doubt[session]
+	if doubtful && other.Owner == l.cfg.Owner && time.Since(since) < 2*l.cfg.TTL+callBound {
+		return fmt.Errorf("an earlier attempt to acquire the lease may have succeeded, it expires in %v", other.For)
+	}
+	return err
 }
 
 // all returns the leases that are held.

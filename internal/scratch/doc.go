@@ -6,8 +6,8 @@
 // cannot remove anything. So a folder also holds a file that its owner keeps
 // locked: the system frees the lock when the owner dies, and the next Folder that
 // the same user makes on the machine removes every folder of that user whose lock
-// is free. Windows has no such locks, but there an open file cannot be removed,
-// which has the same effect.
+// is free; [Sweep] does it too. Windows has no such locks, but there an open file
+// cannot be removed, which has the same effect.
 //
 // The lock, and not a process number, says who is alive: containers that share
 // a folder for temporary files do not share their numbers.

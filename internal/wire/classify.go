@@ -7,7 +7,7 @@ var frequentMessages = [...]struct{ begin, typ string }{
 	{`{"type":"stream_event","`, "stream_event"},
 	{`{"type":"assistant","`, "assistant"},
 	{`{"type":"user","`, "user"},
-	{`{"type":"transcript_mirror","`, "transcript_mirror"},
+	{`{"type":"transcript_mirror","`, TypeMirror},
 }
 
 // toolCallRequests are the requests for which a tool call waits, as they begin.

@@ -14,6 +14,7 @@ const (
 	TypeResponse  = "control_response"
 	TypeCancel    = "control_cancel_request"
 	TypeKeepAlive = "keep_alive"
+	TypeMirror    = "transcript_mirror" // lines that the CLI has added to a transcript
 )
 
 // Frame is one line, classified and otherwise untouched.
