@@ -90,12 +90,13 @@ func TestRealPathsOfRules(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.opts.AddDirs, r.opts.DisallowedTools = []string{dir}, []string{rule}
-			res, err := claude.Ask(t.Context(), "read", r.opts)
-			if err != nil {
+			if _, err := claude.Ask(t.Context(), "read", r.opts); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(res.PermissionDenials) > 0; got != denied {
-				t.Errorf("denied: %v, want %v", got, denied)
+			calls := r.calls()
+			result := calls[len(calls)-1].ToolResults[0]
+			if result.IsError != denied || strings.Contains(result.Text, "42") == denied {
+				t.Errorf("error: %v, result %q; want denied: %v", result.IsError, result.Text, denied)
 			}
 		})
 	}
