@@ -115,7 +115,6 @@ func (g *gateKeeper) check(ctx context.Context, token string, prefixes ...string
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return c, 0, err
 	}
-	// The comparison takes the same time whether or not there is a record.
 	if subtle.ConstantTimeCompare([]byte(c.Hash), []byte(hashOf(secret))) != 1 {
 		return credential{}, 0, errCredential
 	}
@@ -128,8 +127,11 @@ func (g *gateKeeper) check(ctx context.Context, token string, prefixes ...string
 		return credential{}, 0, errCredential
 	}
 	if c.Parent != "" {
-		if _, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent)); errors.Is(err, store.ErrNotFound) {
+		switch _, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent)); {
+		case errors.Is(err, store.ErrNotFound):
 			return credential{}, 0, errCredential
+		case err != nil: // a token that may have been revoked lets nobody in
+			return credential{}, 0, err
 		}
 	}
 	return c, revision, nil

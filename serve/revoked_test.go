@@ -1,0 +1,47 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// tokensDown is a store that cannot read tokens for a while.
+type tokensDown struct {
+	store.Records
+	down atomic.Bool
+}
+
+func (d *tokensDown) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if d.down.Load() && k.Kind == "serve-token" {
+		return store.Record{}, errors.New("the store is down")
+	}
+	return d.Records.GetRecord(ctx, k)
+}
+
+// A login that a token was made into ends with the token. While nobody can say
+// whether the token was revoked, the login lets nobody in.
+func TestLoginWhoseTokenCannotBeRead(t *testing.T) {
+	db := store.Memory()
+	records := &tokensDown{Records: db}
+	r := newRig(t, db, func(o *serve.Options) { o.Records = records })
+	nobody := &client{rig: r}
+	login := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: r.token("ada", serve.Viewer)})
+	cookie, _, ok := strings.Cut(login.header.Get("Set-Cookie"), ";")
+	if !ok {
+		t.Fatalf("status %d: %s", login.status, login.body)
+	}
+	for _, down := range []bool{false, true} {
+		records.down.Store(down)
+		got := nobody.do("GET", "/v1/conversations", nil, "Cookie", cookie)
+		if in := got.status == http.StatusOK; in == down {
+			t.Errorf("store down: %v, status %d", down, got.status)
+		}
+	}
+}
