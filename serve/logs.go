@@ -186,15 +186,18 @@ func (l *eventLog) readyIfWhole(readied func()) {
 	}
 }
 
-// waitTurn waits for a change, but not for longer than a time.
-func waitTurn(ctx context.Context, changed <-chan struct{}, atMost time.Duration) {
+// waitTurn waits for a change, but not for longer than a time. It reports whether
+// there was one.
+func waitTurn(ctx context.Context, changed <-chan struct{}, atMost time.Duration) bool {
 	t := time.NewTimer(atMost)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 	case <-changed:
+		return true
 	case <-t.C:
 	}
+	return false
 }
 
 // backoff is how long to wait before the next attempt.
@@ -245,7 +248,9 @@ func (s *logs) watch(key string) (again bool) {
 			attempt = 0
 			continue
 		}
-		waitTurn(s.ctx, next, min(backoff(attempt), time.Second))
+		if waitTurn(s.ctx, next, min(backoff(attempt), time.Second)) {
+			attempt = 0 // what was said may have been the last of a turn
+		}
 	}
 	return false
 }

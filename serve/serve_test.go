@@ -88,9 +88,15 @@ type rig struct {
 // newRig starts a server on a store.
 func newRig(t *testing.T, db store.Fleet, change func(*serve.Options)) *rig {
 	t.Helper()
+	return newRigIn(t, db, t.TempDir(), change)
+}
+
+// newRigIn starts a server whose preset has a root.
+func newRigIn(t *testing.T, db store.Fleet, root string, change func(*serve.Options)) *rig {
+	t.Helper()
 	r := &rig{t: t, db: db, agent: newAgent(), tokens: make(map[string]string)}
 	presets := []serve.Preset{{
-		Name: "shop", Roots: []string{t.TempDir()}, Models: []string{"sonnet"}, Modes: []permission.Mode{permission.ModePlan},
+		Name: "shop", Roots: []string{root}, Models: []string{"sonnet"}, Modes: []permission.Mode{permission.ModePlan},
 		Options: &claude.Options{Transport: r.agent, Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler), PartialMessages: true},
 	}}
 	sessions, err := serve.Sessions(db, "p", presets, nil)
@@ -237,7 +243,7 @@ type sse struct {
 // follow reads a stream until stop reports that it has seen enough.
 func (c *client) follow(path string, stop func(sse) bool, headers ...string) []sse {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Minute)
 	defer cancel()
 	res, err := c.http.Client().Do(c.request("GET", path, nil, headers...).WithContext(ctx))
 	if err != nil {
@@ -264,7 +270,7 @@ func (c *client) follow(path string, stop func(sse) bool, headers ...string) []s
 func readSSE(r io.Reader) func(func(sse, error) bool) {
 	return func(yield func(sse, error) bool) {
 		var e sse
-		lines := bufio.NewReader(r)
+		lines := bufio.NewReaderSize(r, 64<<10)
 		for {
 			line, err := lines.ReadString('\n')
 			if err != nil {

@@ -181,13 +181,13 @@ func (s *Service) erase(ctx context.Context, n *note) error {
 
 // fork makes a conversation a copy of another one that the user may see.
 func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) error {
-	f, ok := s.fleet.(forker)
-	if !ok {
-		return unsupported.because("the fleet of this server cannot copy conversations")
-	}
 	old, err := s.find(ctx, u, from.Conversation)
 	if err != nil {
 		return err
+	}
+	f, ok := s.fleet.(forker)
+	if !ok {
+		return unsupported.because("the fleet of this server cannot copy conversations")
 	}
 	if old.Preset != n.Preset {
 		return badRequest.because("a copy has the preset of its original, %q", old.Preset)

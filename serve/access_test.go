@@ -1,0 +1,347 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// document is what the test needs of the OpenAPI document.
+type document struct {
+	Paths map[string]map[string]struct {
+		Role        serve.Role `json:"x-role"`
+		RequestBody *struct{}  `json:"requestBody"`
+		Responses   map[string]struct {
+			Content map[string]struct{} `json:"content"`
+		} `json:"responses"`
+	} `json:"paths"`
+}
+
+func openAPI(c *client) document { return get[document](c, "/openapi.json") }
+
+// Tokens of every role, and none, against every endpoint of the OpenAPI document:
+// nobody gets in where they do not belong.
+func TestRoles(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	nobody := &client{rig: r}
+	wrong := &client{rig: r, token: "cct_0123456789abcdef.wrong"}
+	calls := 0
+	for path, methods := range openAPI(nobody).Paths {
+		for method, op := range methods {
+			var body any
+			if op.RequestBody != nil {
+				body = map[string]any{} // lacks what is needed
+			}
+			where := strings.NewReplacer("{id}", "nobody~0", "{prompt}", "1").Replace(path)
+			ask := func(c *client) reply {
+				calls++
+				if _, stream := op.Responses["200"].Content["text/event-stream"]; stream && c.token != "" && c.token != wrong.token && !strings.Contains(path, "{id}") {
+					return reply{status: http.StatusOK} // it has no end
+				}
+				return c.do(strings.ToUpper(method), where, body)
+			}
+			name := strings.ToUpper(method) + " " + path
+			if got := ask(nobody); op.Role != "" && got.status != http.StatusUnauthorized || op.Role == "" && got.status == http.StatusForbidden {
+				t.Errorf("%s without a token: status %d, %s", name, got.status, got.body)
+			}
+			if got := ask(wrong); op.Role != "" && got.status != http.StatusUnauthorized {
+				t.Errorf("%s with a wrong token: status %d, %s", name, got.status, got.body)
+			}
+			for _, role := range serve.Roles() {
+				got := ask(r.as("eve", role))
+				if op.Role != "" && !role.Covers(op.Role) {
+					if got.status != http.StatusForbidden {
+						t.Errorf("%s as %s: status %d, %s", name, role, got.status, got.body)
+					}
+					continue
+				}
+				if got.status == http.StatusForbidden || got.status == http.StatusUnauthorized && path != "/v1/login" || got.status >= 500 && got.status != http.StatusNotImplemented {
+					t.Errorf("%s as %s: status %d, %s", name, role, got.status, got.body)
+				}
+			}
+		}
+	}
+	if calls < 100 {
+		t.Errorf("only %d calls", calls)
+	}
+}
+
+// What belongs to somebody else does not exist: the answer is the same, byte for
+// byte, as for what was never there. Admins see it, and everybody once it is
+// shared.
+func TestPrivate(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada, eve, root := r.as("ada", serve.Operator), r.as("eve", serve.Operator), r.as("root", serve.Admin)
+	own := ada.begin("tool 1")
+	asked := ada.pending(1)[0]
+	never := "ada~00000000-0000-4000-8000-000000000000"
+	paths := []struct{ method, path, other, body string }{
+		{"GET", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, ""},
+		{"PATCH", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, `{"title":"x"}`},
+		{"DELETE", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, ""},
+		{"GET", "/v1/conversations/" + own.ID + "/messages", "/v1/conversations/" + never + "/messages", ""},
+		{"GET", "/v1/conversations/" + own.ID + "/events", "/v1/conversations/" + never + "/events", ""},
+		{"GET", "/v1/conversations/" + own.ID + "/prompts", "/v1/conversations/" + never + "/prompts", ""},
+		{"POST", "/v1/conversations/" + own.ID + "/prompts", "/v1/conversations/" + never + "/prompts", `{"content":"hi"}`},
+		{"DELETE", "/v1/conversations/" + own.ID + "/prompts/1", "/v1/conversations/" + never + "/prompts/1", ""},
+		{"POST", "/v1/conversations/" + own.ID + "/interrupt", "/v1/conversations/" + never + "/interrupt", ""},
+		{"POST", "/v1/conversations/" + own.ID + "/retry", "/v1/conversations/" + never + "/retry", ""},
+		{"GET", "/v1/approvals/" + asked.ID, "/v1/approvals/00000000000000000000000000000000", ""},
+		{"POST", "/v1/approvals/" + asked.ID + "/decision", "/v1/approvals/00000000000000000000000000000000/decision", `{"decision":"allow","digest":"` + asked.Digest + `"}`},
+	}
+	for _, p := range paths {
+		var body any
+		if p.body != "" {
+			body = p.body
+		}
+		got, want := eve.do(p.method, p.path, body), eve.do(p.method, p.other, body)
+		same := strings.ReplaceAll(string(got.body), p.path, p.other) == string(want.body)
+		if got.status != http.StatusNotFound || want.status != http.StatusNotFound || !same {
+			t.Errorf("%s %s: %d %s\nwant as for what was never there: %d %s", p.method, p.path, got.status, got.body, want.status, want.body)
+		}
+	}
+	fork := want[serve.Problem](eve, eve.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Conversation: own.ID}}), http.StatusNotFound)
+	if fork.Type != "/problems/not-found" {
+		t.Errorf("%+v", fork)
+	}
+	for _, list := range []string{"/v1/conversations", "/v1/approvals", "/v1/usage?by=user"} {
+		if got := eve.do("GET", list, nil); strings.Contains(string(got.body), "ada") {
+			t.Errorf("%s shows %s", list, got.body)
+		}
+		if got := root.do("GET", list, nil); list != "/v1/usage?by=user" && !strings.Contains(string(got.body), own.ID) {
+			t.Errorf("%s shows an admin %s", list, got.body)
+		}
+	}
+	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)
+	get[serve.Conversation](eve, "/v1/conversations/"+own.ID)
+	viewer := r.as("vic", serve.Viewer)
+	if a := get[serve.Approval](viewer, "/v1/approvals/"+asked.ID); a.MayDecide {
+		t.Error("a viewer may decide")
+	}
+	if got := eve.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":false}`); got.status != http.StatusForbidden {
+		t.Errorf("somebody else makes it private: %d", got.status)
+	}
+	approver := r.as("kim", serve.Approver)
+	want[serve.Approval](approver, approver.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "deny", Digest: asked.Digest}), http.StatusOK)
+}
+
+// Requests of other sites, and for other hosts, are refused before anything else.
+func TestHostsAndOrigins(t *testing.T) {
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Hosts = []string{"claude.example", "192.0.2.7"} })
+	ada := r.as("ada", serve.Admin)
+	hosts := map[string]int{
+		"127.0.0.1": 200, "127.0.0.1:1": 200, "127.9.9.9": 200, "localhost": 200, "localhost:9999": 200, "LOCALHOST": 200, "[::1]": 200, "[::1]:80": 200,
+		"claude.example": 200, "Claude.Example:443": 200, "192.0.2.7": 200,
+		"evil.example": 421, "127.0.0.1.evil.example": 421, "localhost.evil.example": 421, "192.0.2.8": 421, "0.0.0.0": 421, "169.254.169.254": 421,
+		"claude.example.evil.example": 421, "[::]": 421, "claude.example@evil.example": 421,
+	}
+	for host, want := range hosts {
+		if got := ada.do("GET", "/v1/server", nil, "Host", host); got.status != want {
+			t.Errorf("Host %s: status %d, want %d", host, got.status, want)
+		}
+	}
+	self := r.http.URL
+	for _, c := range []struct {
+		method, origin, site string
+		want                 int
+	}{
+		{"POST", "", "", 201},
+		{"POST", self, "same-origin", 201},
+		{"POST", "", "same-origin", 201},
+		{"POST", "", "none", 201},
+		{"POST", self, "", 201},
+		{"POST", "https://evil.example", "cross-site", 403},
+		{"POST", "https://evil.example", "", 403},
+		{"POST", "", "cross-site", 403},
+		{"POST", "", "same-site", 403},
+		{"POST", "null", "", 403},
+		{"POST", "http://localhost:1", "same-site", 403},
+		{"GET", "https://evil.example", "cross-site", 200},
+	} {
+		path, body := "/v1/conversations", any(serve.NewConversation{Preset: "shop"})
+		if c.method == "GET" {
+			body = nil
+		}
+		var headers []string
+		if c.origin != "" {
+			headers = append(headers, "Origin", c.origin)
+		}
+		if c.site != "" {
+			headers = append(headers, "Sec-Fetch-Site", c.site)
+		}
+		got := ada.do(c.method, path, body, headers...)
+		if got.status != c.want {
+			t.Errorf("%s, Origin %q, Sec-Fetch-Site %q: status %d, want %d", c.method, c.origin, c.site, got.status, c.want)
+		}
+		if got.header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("another site may read the answer")
+		}
+	}
+	for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		if got := ada.do("POST", "/v1/conversations", `{"preset":"shop"}`, "Content-Type", kind); got.status != http.StatusUnsupportedMediaType {
+			t.Errorf("Content-Type %q: status %d", kind, got.status)
+		}
+	}
+	got := ada.do("GET", "/v1/server", nil)
+	for name, want := range map[string]string{
+		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY", "Cache-Control": "no-store",
+		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+	} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s: %q", name, got.header.Get(name))
+		}
+	}
+	policy := got.header.Get("Content-Security-Policy")
+	if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "require-trusted-types-for 'script'") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %q", policy)
+	}
+}
+
+// A one-time token works once, a cookie until the logout, a token until it is
+// revoked; and nobody may guess for long.
+func TestLogin(t *testing.T) {
+	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Port = 8080 })
+	nobody := &client{rig: r}
+	link, err := r.server.LoginLink(t.Context(), r.http.URL, serve.User{Name: "ada", Role: serve.Operator})
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, token, _ := strings.Cut(link, "#t=")
+	if base != r.http.URL+"/login" {
+		t.Errorf("the link is %s", link)
+	}
+	login := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token})
+	if login.status != http.StatusNoContent {
+		t.Fatalf("status %d: %s", login.status, login.body)
+	}
+	set := login.header.Get("Set-Cookie")
+	for _, part := range []string{"claude-serve-8080=ccs_", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"} {
+		if !strings.Contains(set, part) {
+			t.Errorf("no %s in the cookie %s", part, set)
+		}
+	}
+	if strings.Contains(set, "Secure") {
+		t.Error("the cookie is for https only")
+	}
+	cookie, _, _ := strings.Cut(set, ";")
+	info := want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
+	if info.User.Name != "ada" || info.User.Role != serve.Operator {
+		t.Errorf("%+v", info.User)
+	}
+	if again := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}); again.status != http.StatusUnauthorized {
+		t.Errorf("the second login: status %d", again.status)
+	}
+	if out := nobody.do("DELETE", "/v1/login", nil, "Cookie", cookie); out.status != http.StatusNoContent {
+		t.Errorf("logout: status %d", out.status)
+	}
+	if after := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); after.status != http.StatusUnauthorized {
+		t.Errorf("after the logout: status %d", after.status)
+	}
+
+	root := r.as("root", serve.Admin)
+	made := want[serve.CreatedToken](root, root.do("POST", "/v1/tokens", `{"name":"ci","user":"bot","role":"viewer"}`), http.StatusCreated)
+	bot := &client{rig: r, token: made.Secret}
+	get[serve.ServerInfo](bot, "/v1/server")
+	byToken := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: made.Secret})
+	cookie, _, _ = strings.Cut(byToken.header.Get("Set-Cookie"), ";")
+	want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
+	if list := root.do("GET", "/v1/tokens", nil); strings.Contains(string(list.body), made.Secret[len(made.Secret)-20:]) || !strings.Contains(string(list.body), made.ID) {
+		t.Errorf("the tokens are %s", list.body)
+	}
+	if got := root.do("DELETE", "/v1/tokens/"+made.ID, nil); got.status != http.StatusNoContent {
+		t.Errorf("revoke: status %d", got.status)
+	}
+	if got := bot.do("GET", "/v1/server", nil); got.status != http.StatusUnauthorized {
+		t.Errorf("a revoked token: status %d", got.status)
+	}
+	if got := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); got.status != http.StatusUnauthorized {
+		t.Errorf("the login of a revoked token: status %d", got.status)
+	}
+	if got := nobody.do("GET", "/v1/server?token="+made.Secret, nil); got.status != http.StatusUnauthorized {
+		t.Errorf("a token in the address: status %d", got.status)
+	}
+	last := 0
+	for range 12 {
+		last = nobody.do("POST", "/v1/login", serve.LoginRequest{Token: "ccl_0000000000000000.guess"}).status
+	}
+	if last != http.StatusTooManyRequests {
+		t.Errorf("after twelve guesses: status %d", last)
+	}
+}
+
+// The records have no secret.
+func TestSecretsAreHashed(t *testing.T) {
+	db := store.Memory()
+	r := newRig(t, db, nil)
+	token := r.token("ada", serve.Viewer)
+	login, err := serve.IssueLogin(t.Context(), db, "p", serve.User{Name: "ada", Role: serve.Viewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, kind := range []string{"serve-token", "serve-login"} {
+		for rec, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			n++
+			for _, secret := range []string{token, login} {
+				_, text, _ := strings.Cut(secret, ".")
+				if strings.Contains(string(rec.Value), text) {
+					t.Errorf("%s has the secret", rec.Key)
+				}
+			}
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// A proxy's header counts only on a connection from the proxy.
+func TestProxy(t *testing.T) {
+	for _, c := range []struct {
+		from string
+		want int
+	}{{"127.0.0.0/8", 200}, {"192.0.2.0/24", 401}} {
+		r := newRig(t, store.Memory(), func(o *serve.Options) {
+			o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix(c.from)}, serve.Viewer
+		})
+		nobody := &client{rig: r}
+		got := nobody.do("GET", "/v1/server", nil, "Remote-User", "ada", "X-Forwarded-For", "192.0.2.1")
+		if got.status != c.want {
+			t.Errorf("from %s: status %d, %s", c.from, got.status, got.body)
+		}
+		if c.want == 200 {
+			var info serve.ServerInfo
+			if err := json.Unmarshal(got.body, &info); err != nil || info.User.Name != "ada" || info.User.Role != serve.Viewer {
+				t.Errorf("%+v, %v", info.User, err)
+			}
+		}
+	}
+	if _, err := serve.New(nil, serve.Options{}); err == nil {
+		t.Error("a server without a fleet")
+	}
+}
+
+// A program's own users need no other login.
+func TestAuthenticate(t *testing.T) {
+	r := newRig(t, store.Memory(), func(o *serve.Options) {
+		o.Authenticate = func(r *http.Request) (serve.User, bool) {
+			name := r.Header.Get("X-Test-User")
+			return serve.User{Name: name, Role: serve.Viewer}, name != ""
+		}
+	})
+	nobody := &client{rig: r}
+	if got := nobody.do("GET", "/v1/server", nil, "X-Test-User", "ada"); got.status != 200 {
+		t.Errorf("status %d", got.status)
+	}
+	if got := nobody.do("GET", "/v1/server", nil); got.status != 401 {
+		t.Errorf("status %d", got.status)
+	}
+}

@@ -1,0 +1,51 @@
+package serve_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A person who is asked something hears of it once, with a link and without what
+// the agent wrote.
+func TestNotify(t *testing.T) {
+	type notice struct {
+		header http.Header
+		body   string
+	}
+	for _, form := range []serve.NotifyForm{serve.NotifyJSON, serve.NotifyNtfy} {
+		t.Run(string(form), func(t *testing.T) {
+			got := make(chan notice, 10)
+			hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				got <- notice{r.Header, string(body)}
+			}))
+			defer hook.Close()
+			n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Logger: slog.New(slog.DiscardHandler)}
+			r := newRig(t, store.Memory(), func(o *serve.Options) { o.Notify = n.Start(t.Context()) })
+			ada := r.as("ada", serve.Operator)
+			own := ada.begin("tool secret")
+			asked := ada.pending(1)[0]
+			first := <-got
+			link := "https://claude.example/a/" + asked.ID
+			if !strings.Contains(first.body, "Bash") || strings.Contains(first.body, "secret") {
+				t.Errorf("the notice is %s", first.body)
+			}
+			if form == serve.NotifyNtfy && (first.header.Get("Click") != link || first.header.Get("Title") == "") ||
+				form == serve.NotifyJSON && (!strings.Contains(first.body, link) || first.header.Get("Content-Type") != "application/json") {
+				t.Errorf("%v %s", first.header, first.body)
+			}
+			want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+			ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
+			if len(got) != 0 {
+				t.Errorf("%d more notices", len(got))
+			}
+		})
+	}
+}

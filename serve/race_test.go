@@ -1,0 +1,6 @@
+//go:build race
+
+package serve_test
+
+// raceDetector makes tests smaller.
+const raceDetector = true
