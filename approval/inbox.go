@@ -48,8 +48,8 @@ type Questions struct {
 
 var _ Inbox = (*Questions)(nil)
 
-// kind is the kind of the records.
-const kind = "question"
+// Kind is the kind of the records of questions.
+const Kind = "question"
 
 // defaultPoll is how often Watch looks for what other processes changed.
 const defaultPoll = time.Second
@@ -244,7 +244,7 @@ func (qs *Questions) Forget(ctx context.Context, before time.Time) (int, error) 
 }
 
 func (qs *Questions) key(id string) store.RecordKey {
-	return store.RecordKey{Project: qs.project, Kind: kind, Name: id}
+	return store.RecordKey{Project: qs.project, Kind: Kind, Name: id}
 }
 
 // version is a question with the revision of its record.
@@ -267,7 +267,7 @@ func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 // scan yields all questions of the project.
 func (qs *Questions) scan(ctx context.Context) iter.Seq2[version, error] {
 	return func(yield func(version, error) bool) {
-		for r, err := range qs.records.ScanRecords(ctx, qs.project, kind, "") {
+		for r, err := range qs.records.ScanRecords(ctx, qs.project, Kind, "") {
 			var v version
 			if err == nil {
 				v, err = qs.read(ctx, r)

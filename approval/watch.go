@@ -69,6 +69,10 @@ func (qs *Questions) nextChange() <-chan struct{} {
 	return qs.changed
 }
 
+// Announce lets everyone who watches look at the store: call it when another
+// process has changed a question.
+func (qs *Questions) Announce() { qs.announce() }
+
 // announce wakes everyone who watches.
 func (qs *Questions) announce() {
 	qs.mu.Lock()

@@ -226,7 +226,7 @@ func (f *Fleet) liveSession(key string) (*claude.Session, bool) {
 // Interrupt stops the turn of a conversation, or withdraws the question that it
 // waits for: the model then reads that the call was not made. Prompts behind it
 // stay. A conversation that does nothing is left alone. If another process runs
-// it, Interrupt returns [ErrElsewhere].
+// it and Options.Elsewhere does not reach it, Interrupt returns [ErrElsewhere].
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	info, err := f.Get(ctx, key)
 	if err != nil {
@@ -243,7 +243,11 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 		}
 		return err
 	}
-	return f.here(ctx, key, info)
+	err = f.here(ctx, key, info)
+	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
+		return f.opts.Elsewhere(ctx, key, Operation{Interrupt: true})
+	}
+	return err
 }
 
 // here returns an error if the prompt of a conversation runs elsewhere.
@@ -270,10 +274,10 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 		r.Model = model
 		return nil
 	})
-	if s, _ := f.liveSession(key); err == nil && s != nil {
-		err = s.SetModel(ctx, model)
+	if err != nil {
+		return err
 	}
-	return err
+	return f.perform(ctx, key, Operation{Model: &model})
 }
 
 // SetPermissionMode chooses the permission mode of a conversation. It stays
@@ -283,8 +287,8 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 		r.Mode = mode
 		return nil
 	})
-	if s, _ := f.liveSession(key); err == nil && s != nil {
-		err = s.SetPermissionMode(ctx, mode)
+	if err != nil {
+		return err
 	}
-	return err
+	return f.perform(ctx, key, Operation{Mode: mode})
 }

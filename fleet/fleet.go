@@ -54,8 +54,19 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		f.running.Wait()
 		return nil, err
 	}
+	stop, err := f.listen(ctx)
+	if err != nil {
+		f.cancel()
+		return nil, err
+	}
+	f.running.Go(func() {
+		<-f.ctx.Done()
+		stop()
+	})
 	f.running.Go(f.poll)
-	f.running.Go(f.watchDecisions)
+	if o.MaxLive != NoSeats {
+		f.running.Go(f.watchDecisions)
+	}
 	return f, nil
 }
 
@@ -153,7 +164,8 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 
 // wait is how long so many prompts take.
 func (f *Fleet) wait(prompts int) time.Duration {
-	n := time.Duration(max(prompts, 1)+f.opts.MaxLive-1) / time.Duration(f.opts.MaxLive)
+	seats := max(f.opts.MaxLive, 1)
+	n := time.Duration(max(prompts, 1)+seats-1) / time.Duration(seats)
 	return max(time.Second, (n * f.turn).Round(time.Second))
 }
 
@@ -166,8 +178,10 @@ func (f *Fleet) poll() {
 	}
 }
 
-// look takes up the prompts that the store has.
+// look takes up the prompts that the store has, and forgets those that others have
+// ended.
 func (f *Fleet) look(ctx context.Context) error {
+	known := f.knownPrompts()
 	for p, err := range f.pending(ctx, "") {
 		if err != nil {
 			return err
@@ -177,11 +191,42 @@ func (f *Fleet) look(ctx context.Context) error {
 			f.learn(f.conversation(key), p)
 		}
 		f.mu.Unlock()
+		delete(known, p.name)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for name := range known {
+		f.done(keyAt(name), name)
+	}
 	f.schedule()
 	return nil
+}
+
+// knownPrompts are the names of the prompts that are known to wait.
+func (f *Fleet) knownPrompts() map[string]bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := make(map[string]bool)
+	for _, c := range f.active {
+		for _, name := range c.waiting {
+			names[name] = true
+		}
+	}
+	return names
+}
+
+// done takes a prompt out of the queue of a conversation that sleeps here: somebody
+// else has ended it.
+func (f *Fleet) done(key, name string) {
+	c := f.active[key]
+	if c == nil || c.awake {
+		return
+	}
+	f.remove(c, name)
+	if len(c.waiting) == 0 {
+		c.wanted = false
+	}
+	f.forget(c)
 }
 
 // watchDecisions wakes conversations whose questions are decided. A question

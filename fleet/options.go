@@ -29,8 +29,18 @@ type Options struct {
 	// Gate puts tool calls before people. Nil: nobody is asked.
 	Gate *approval.Options
 
-	// MaxLive is how many CLIs run at the same time: 8.
+	// MaxLive is how many CLIs run at the same time: 8. NoSeats is none: this
+	// process accepts prompts and shows what becomes of them, and others that
+	// share the store run them. Session is not needed then.
 	MaxLive int
+	// Runs says whether this process may run a conversation, for example because
+	// it has what the conversation needs. Nil: it may run all. It is called often,
+	// and must answer at once.
+	Runs func(key string) bool
+	// Elsewhere does something to a conversation that another process runs, and
+	// returns [ErrElsewhere] if it reaches nobody who runs it. Nil: nobody is
+	// reached.
+	Elsewhere func(ctx context.Context, key string, op Operation) error
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.
 	IdleAfter time.Duration
@@ -55,7 +65,8 @@ type Options struct {
 	// 30 s.
 	TTL time.Duration
 	// Poll is how often the fleet looks for prompts that other processes have
-	// accepted: 2 s.
+	// accepted: 2 s, and 15 s if the store is a [store.Notifier], which says so by
+	// itself.
 	Poll time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].
@@ -63,6 +74,9 @@ type Options struct {
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
 }
+
+// NoSeats is the MaxLive of a process that runs no conversations.
+const NoSeats = -1
 
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
@@ -72,7 +86,7 @@ func (o *Options) check() error {
 	switch {
 	case o.Store == nil:
 		return errors.New("claude: fleet: Options.Store is missing")
-	case o.Session == nil:
+	case o.Session == nil && o.MaxLive != NoSeats:
 		return errors.New("claude: fleet: Options.Session is missing")
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
@@ -85,12 +99,16 @@ func (o *Options) check() error {
 		value   *int
 		without int
 	}{{"MaxLive", &o.MaxLive, 8}, {"Queue", &o.Queue, 100}, {"QueueAll", &o.QueueAll, 10_000}, {"Attempts", &o.Attempts, 3}} {
-		if *n.value < 0 {
+		if *n.value < 0 && (n.name != "MaxLive" || *n.value != NoSeats) {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", n.name)
 		}
 		if *n.value == 0 {
 			*n.value = n.without
 		}
+	}
+	poll := 2 * time.Second
+	if _, ok := o.Store.(store.Notifier); ok {
+		poll = 15 * time.Second
 	}
 	for _, d := range []struct {
 		name    string
@@ -98,7 +116,7 @@ func (o *Options) check() error {
 		without time.Duration
 	}{
 		{"IdleAfter", &o.IdleAfter, time.Minute}, {"ShellGrace", &o.ShellGrace, 10 * time.Minute}, {"Grace", &o.Grace, 30 * time.Second},
-		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, 2 * time.Second},
+		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, poll},
 	} {
 		if *d.value < 0 {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", d.name)

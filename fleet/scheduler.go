@@ -116,12 +116,15 @@ func (f *Fleet) schedule() {
 func (f *Fleet) next(now time.Time) *conversation {
 	var best *conversation
 	for _, c := range f.active {
-		if c.ready(now) && (best == nil || f.before(c, best)) {
+		if c.ready(now) && f.runs(c.key) && (best == nil || f.before(c, best)) {
 			best = c
 		}
 	}
 	return best
 }
+
+// runs reports whether this process may run a conversation.
+func (f *Fleet) runs(key string) bool { return f.opts.Runs == nil || f.opts.Runs(key) }
 
 // ready reports whether a conversation needs a seat.
 func (c *conversation) ready(now time.Time) bool {

@@ -70,7 +70,13 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 			yield(nil, ErrClosed)
 			return
 		default: // it may run elsewhere
-			if o, ended, err := f.outcome(ctx, key, id); err == nil && ended && w.empty() {
+			o, err := f.Prompt(ctx, key, id)
+			switch {
+			case err != nil || !w.empty():
+			case o.Status == Waiting:
+				yield(nil, &DeferredError{key, id, o.Question})
+				return
+			case o.Status != Queued && o.Status != Running:
 				f.conclude(key, o, shown, yield)
 				return
 			}
@@ -172,6 +178,14 @@ func (w *watcher) put(it watched) {
 	} else if len(w.items) != 1 || !errors.Is(w.items[0].err, ErrLagging) {
 		w.items = append(w.items, it)
 	}
+	select {
+	case w.more <- struct{}{}:
+	default:
+	}
+}
+
+// nudge lets one who watches look at the store.
+func (w *watcher) nudge() {
 	select {
 	case w.more <- struct{}{}:
 	default:

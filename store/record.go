@@ -98,6 +98,8 @@ type Change struct {
 	Record     RecordKey // zero if it was a transcript
 	Dropped    bool      // there is no such record any more
 	Transcript Key       // zero if it was a record
+	// Lease is the name of the lease under which a transcript was written, if any.
+	Lease string
 }
 
 // Notifier is a [Store] that says what was changed, by any process.

@@ -59,7 +59,7 @@ func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 		if parts[3] != mainToken {
 			k.Sub = untoken(parts[3])
 		}
-		return store.Change{Transcript: k}, true
+		return store.Change{Transcript: k, Lease: m.Header.Get(headerLease)}, true
 	}
 	return store.Change{}, false
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -46,6 +47,9 @@ func owner(url string) *exec.Cmd {
 
 // TestMain lets the test binary be the other process of a test.
 func TestMain(m *testing.M) {
+	if url := os.Getenv("WORKER_TEST_URL"); url != "" {
+		os.Exit(work(url))
+	}
 	url := os.Getenv("STORE_TEST_OWN")
 	if url == "" {
 		os.Exit(m.Run())
@@ -57,3 +61,5 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(storetest.Own(s))
 }
+
+func newID() string { return uuid.New() }

@@ -36,6 +36,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if guard != "" {
 		m := &messages[0]
 		m.expect, m.last, m.guard = true, uint64(b.Fence.Token), guard
+		m.header[headerLease] = b.Fence.Name
 	}
 	_, err = s.write(ctx, messages...)
 	if errors.Is(err, errMoved) {

@@ -30,6 +30,7 @@ const (
 	headerID    = "Id"    // of a batch of entries
 	headerPart  = "Part"  // number and count of the parts of a batch of entries
 	headerMore  = "More"  // how many messages the beginning of a record has
+	headerLease = "Lease" // the name of the lease under which a batch was written
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 )
 

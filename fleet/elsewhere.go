@@ -1,0 +1,51 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// Operation is something to be done to a conversation that runs. It can be sent to
+// the process that runs it as JSON.
+type Operation struct {
+	Interrupt bool            `json:"interrupt,omitzero"`
+	Model     *string         `json:"model,omitzero"`
+	Mode      permission.Mode `json:"mode,omitzero"`
+}
+
+// Perform does something to a conversation if its CLI runs in this process, and
+// reports whether it does. It is what Options.Elsewhere calls in the other process.
+func (f *Fleet) Perform(ctx context.Context, key string, op Operation) (here bool, err error) {
+	s, _ := f.liveSession(key)
+	if s == nil {
+		return false, nil
+	}
+	var errs []error
+	if op.Interrupt {
+		_, err := s.Interrupt(ctx)
+		errs = append(errs, err)
+	}
+	if op.Model != nil {
+		errs = append(errs, s.SetModel(ctx, *op.Model))
+	}
+	if op.Mode != "" {
+		errs = append(errs, s.SetPermissionMode(ctx, op.Mode))
+	}
+	return true, errors.Join(errs...)
+}
+
+// perform does something to a conversation, wherever its CLI runs. If it runs
+// nowhere, there is nothing to do.
+func (f *Fleet) perform(ctx context.Context, key string, op Operation) error {
+	here, err := f.Perform(ctx, key, op)
+	if here || f.opts.Elsewhere == nil {
+		return err
+	}
+	err = f.opts.Elsewhere(ctx, key, op)
+	if errors.Is(err, ErrElsewhere) {
+		return nil // nobody has a CLI for it now
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Client accepts prompts and shows what becomes of them; workers run them. It has
+// all methods of a [fleet.Fleet]. They may be called from any goroutine. Close ends
+// it.
+type Client struct {
+	*fleet.Fleet
+	store *Store
+}
+
+var _ fleet.Conversations = (*Client)(nil)
+
+// Connect connects to the servers. It runs no conversations.
+func Connect(ctx context.Context, o Options) (*Client, error) {
+	s, err := openProject(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoSeats, Elsewhere: s.elsewhereIn(o.Project), Logger: o.Logger})
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Client{f, s}, nil
+}
+
+// openProject opens the store of a fleet that has a project.
+func openProject(ctx context.Context, o Options) (*Store, error) {
+	if err := store.CheckProject(o.Project); err != nil {
+		return nil, fail("Options.Project", err)
+	}
+	return OpenStore(ctx, o)
+}
+
+// Close ends the client. It does not affect the prompts.
+func (c *Client) Close(ctx context.Context) error {
+	return errors.Join(c.Fleet.Close(ctx), c.store.Close())
+}
+
+// WorkerOptions says what a worker does. Fleet.Session is needed, and what Options
+// needs.
+type WorkerOptions struct {
+	Options
+	// Fleet says how conversations run, as on one machine. Its Store, Project and
+	// Elsewhere are set by the worker. Runs chooses the conversations, for example
+	// by the labels in their keys.
+	Fleet fleet.Options
+}
+
+// Worker runs conversations: those that have something to do and that no other
+// worker runs. It has all methods of a [fleet.Fleet]. They may be called from any
+// goroutine. Close ends it.
+type Worker struct {
+	*fleet.Fleet
+	store *Store
+	stop  func()
+}
+
+var _ fleet.Conversations = (*Worker)(nil)
+
+// StartWorker connects to the servers, and runs conversations until Close.
+func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
+	s, err := openProject(ctx, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	fo := o.Fleet
+	fo.Store, fo.Project, fo.Elsewhere = s, o.Project, s.elsewhereIn(o.Project)
+	if fo.Logger == nil {
+		fo.Logger = o.Logger
+	}
+	f, err := fleet.Open(ctx, fo)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	stop, err := s.answer(ctx, o.Project, f)
+	if err != nil {
+		return nil, errors.Join(err, f.Close(ctx), s.Close())
+	}
+	return &Worker{f, s, stop}, nil
+}
+
+// Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may
+// end within Grace, and what is not answered then continues on another worker at
+// once, because the leases are given back.
+func (w *Worker) Close(ctx context.Context) error {
+	err := w.Fleet.Close(ctx)
+	w.stop()
+	return errors.Join(err, w.store.Close())
+}

@@ -1,0 +1,156 @@
+//go:build unix
+
+package natsfleet_test
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// process is a worker in another process.
+type process struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	in  interface{ Write([]byte) (int, error) }
+	out chan string
+}
+
+func startProcess(t *testing.T, url string) *process {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "WORKER_TEST_URL="+url, "WORKER_TEST_JOURNAL="+t.TempDir())
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &process{t, cmd, stdin, make(chan string, 1000)}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		defer close(p.out)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			p.out <- lines.Text()
+		}
+	})
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+		_ = cmd.Process.Kill()
+		wg.Wait()
+		_ = cmd.Wait()
+	})
+	p.says("started")
+	return p
+}
+
+// says waits for a line.
+func (p *process) says(want string) {
+	p.t.Helper()
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case line, ok := <-p.out:
+			if line == want {
+				return
+			}
+			if !ok {
+				p.t.Fatalf("the process has ended, and did not say %q", want)
+			}
+		case <-limit:
+			p.t.Fatalf("the process does not say %q", want)
+		}
+	}
+}
+
+func (p *process) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// A worker that is killed in the middle of a turn is replaced when its lease has
+// expired, and the turn is finished elsewhere.
+func TestWorkerKilled(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{Nodes: 3})
+	client := connect(t, c.URL())
+	p := startProcess(t, c.URL())
+	id, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.says("asked hello")
+	startWorker(t, c.URL(), heard, nil)
+	p.signal(syscall.SIGKILL)
+	begin := time.Now()
+	text, err := answer(t.Context(), client, "ada", "again")
+	if err != nil || text != "heard hello, again" {
+		t.Errorf("%q, %v", text, err)
+	}
+	t.Logf("another worker has finished both turns %v after the kill; the lease lasts %v", time.Since(begin), leaseTime)
+	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.Answered || o.Text != "heard hello" {
+		t.Errorf("the prompt of the dead: %+v, %v", o, err)
+	}
+}
+
+// A worker that is suspended for longer than its lease, and wakes up when another
+// has taken its place, stores nothing and kills its CLI.
+func TestWorkerSuspended(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	client := connect(t, c.URL())
+	p := startProcess(t, c.URL())
+	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	p.says("asked hello")
+	p.signal(syscall.SIGSTOP)
+	w := startWorker(t, c.URL(), heard, nil)
+	if text, err := answer(t.Context(), client, "ada", "again"); err != nil || text != "heard hello, again" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	before := transcript(t, c.URL(), client, "ada")
+	p.signal(syscall.SIGCONT)
+	p.says("aborted")
+	if text, err := answer(t.Context(), client, "ada", "more"); err != nil || text != "heard hello, again, more" {
+		t.Errorf("%q, %v", text, err)
+	}
+	shut(t, w)
+	after := transcript(t, c.URL(), client, "ada")
+	if !strings.HasPrefix(after, before) || strings.Contains(after, "other process") {
+		t.Errorf("the transcript was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
+// transcript reads the transcript of a conversation.
+func transcript(t *testing.T, url string, f fleet.Conversations, key string) string {
+	t.Helper()
+	info, err := f.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for e, err := range openStore(t, url).Load(t.Context(), store.Key{Project: "p", Session: info.Session}) {
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			t.Fatal(err)
+		}
+		all.Write(e)
+		all.WriteByte('\n')
+	}
+	return all.String()
+}

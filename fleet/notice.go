@@ -1,0 +1,84 @@
+package fleet
+
+import (
+	"context"
+	"strings"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// listen lets the store say what other processes change, if it can.
+func (f *Fleet) listen(ctx context.Context) (stop func(), err error) {
+	n, ok := f.opts.Store.(store.Notifier)
+	if !ok {
+		return func() {}, nil
+	}
+	return n.Notify(ctx, f.opts.Project, f.notice)
+}
+
+// notice takes note of a change. It may be one of our own, and it may come late:
+// it only says where to look.
+func (f *Fleet) notice(c store.Change) {
+	switch {
+	case c.Record.Kind == kindPrompt:
+		f.noticePrompt(c.Record.Name, c.Dropped)
+	case c.Record.Kind == kindOutcome:
+		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 {
+			f.nudge(keyAt(c.Record.Name), c.Record.Name[i+1:])
+		}
+	case c.Record.Kind == kindConversation:
+		f.store.announce(c.Record.Name)
+	case c.Record.Kind == approval.Kind:
+		f.inbox.Announce()
+	case c.Lease != "":
+		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
+			f.store.announce(at)
+		}
+	}
+}
+
+// noticePrompt takes a prompt into the queue that is known here, or out of it.
+func (f *Fleet) noticePrompt(name string, dropped bool) {
+	key := keyAt(name)
+	if key == "" {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
+	if dropped {
+		f.done(key, name)
+		return
+	}
+	c := f.conversation(key)
+	f.learn(c, &queued{name: name})
+	f.schedule()
+	for _, watchers := range c.watchers {
+		for _, w := range watchers {
+			w.nudge() // it may wait for a person now
+		}
+	}
+}
+
+// nudge lets those who watch a prompt look at the store.
+func (f *Fleet) nudge(key, prompt string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.active[key]; c != nil {
+		for _, w := range c.watchers[prompt] {
+			w.nudge()
+		}
+	}
+}
+
+const leasePrefix = "fleet/"
+
+func (a *announcer) announce(string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	close(a.changed)
+	a.changed = make(chan struct{})
+}

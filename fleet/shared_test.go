@@ -1,0 +1,211 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// notifying is a store in memory that says what changes.
+type notifying struct {
+	*store.MemoryStore
+	mu   sync.Mutex
+	told []func(store.Change)
+}
+
+func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (func(), error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.told = append(n.told, do)
+	return func() {}, nil
+}
+
+// tell tells everybody, as a network does: not in the call that changed something.
+func (n *notifying) tell(c store.Change) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, do := range n.told {
+		go do(c)
+	}
+}
+
+func (n *notifying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := n.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	if err == nil {
+		n.tell(store.Change{Record: k})
+	}
+	return next, err
+}
+
+func (n *notifying) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	err := n.MemoryStore.DropRecord(ctx, k, revision, f)
+	if err == nil {
+		n.tell(store.Change{Record: k, Dropped: true})
+	}
+	return err
+}
+
+// apart opens a fleet that only accepts prompts, and one that runs them.
+func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*fleet.Options)) (client, worker *fleet.Fleet) {
+	t.Helper()
+	worker = open(t, db, cli, change)
+	client = open(t, db, cli, func(o *fleet.Options) {
+		o.Session, o.MaxLive = nil, fleet.NoSeats
+		o.Elsewhere = func(ctx context.Context, key string, op fleet.Operation) error {
+			here, err := worker.Perform(ctx, key, op)
+			if !here {
+				return fleet.ErrElsewhere
+			}
+			return err
+		}
+	})
+	return client, worker
+}
+
+// A prompt that one process accepts is run by another, at once if the store says
+// what changes, and after a look at it otherwise.
+func TestAcceptedHereRunElsewhere(t *testing.T) {
+	for name, c := range map[string]struct {
+		db   store.Fleet
+		most time.Duration
+	}{
+		"a store that notifies": {&notifying{MemoryStore: store.Memory()}, time.Second},
+		"another":               {store.Memory(), 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				client, worker := apart(t, c.db, newScripted(), nil)
+				defer closeFleet(t, worker)
+				defer closeFleet(t, client)
+				begin := time.Now()
+				if got := ask(t, client, "ada", "hello"); got != "heard hello" {
+					t.Errorf("answer %q", got)
+				}
+				if took := time.Since(begin); took > c.most {
+					t.Errorf("it took %v", took)
+				}
+				<-time.After(time.Minute)
+				if got := ask(t, client, "ada", "again"); got != "heard hello, again" {
+					t.Errorf("answer %q", got)
+				}
+			})
+		})
+	}
+}
+
+// A queue that others empty has room again.
+func TestQueueEmptiedElsewhere(t *testing.T) {
+	for _, db := range []store.Fleet{store.Memory(), &notifying{MemoryStore: store.Memory()}} {
+		synctest.Test(t, func(t *testing.T) {
+			client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Queue, o.QueueAll = nil, fleet.NoSeats, 2, 2 })
+			defer closeFleet(t, client)
+			send(t, client, "ada", "one")
+			send(t, client, "ada", "two")
+			_, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "three"})
+			if overloaded, ok := errors.AsType[*fleet.OverloadedError](err); !ok || overloaded.Wait <= 0 {
+				t.Fatalf("a third: %v", err)
+			}
+			worker := open(t, db, newScripted(), nil)
+			defer closeFleet(t, worker)
+			<-time.After(time.Minute)
+			send(t, client, "ada", "three")
+		})
+	}
+}
+
+// One who watches a prompt that runs elsewhere hears that it waits for a person, and
+// the decision is carried out there.
+func TestDeferredElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &notifying{MemoryStore: store.Memory()}
+		client, worker := apart(t, db, newScripted(), func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Second} })
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		var last error
+		for _, err := range client.Run(t.Context(), "ada", "tool 1") {
+			last = err
+		}
+		waits, ok := errors.AsType[*fleet.DeferredError](last)
+		if !ok || waits.Question == "" {
+			t.Fatalf("the prompt: %v", last)
+		}
+		q, err := client.Approvals().Get(t.Context(), waits.Question)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "me", Digest: q.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, client, "ada", "more"); !strings.Contains(got, "more") {
+			t.Errorf("answer %q", got)
+		}
+		if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.Answered || o.Text != "It says: built" {
+			t.Errorf("the prompt: %+v", o)
+		}
+	})
+}
+
+// What is done to a conversation reaches the process that runs it.
+func TestControlElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		cli.hold = make(chan struct{})
+		client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, cli, nil)
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		id := send(t, client, "ada", "hello")
+		<-time.After(time.Second)
+		if err := client.SetPermissionMode(t.Context(), "ada", permission.ModePlan); err != nil {
+			t.Errorf("SetPermissionMode: %v", err)
+		}
+		if err := client.SetModel(t.Context(), "ada", "other"); err != nil {
+			t.Errorf("SetModel: %v", err)
+		}
+		if err := client.Interrupt(t.Context(), "ada"); err != nil {
+			t.Errorf("Interrupt: %v", err)
+		}
+		<-time.After(10 * time.Second)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed {
+			t.Errorf("the interrupted prompt: %+v", o)
+		}
+		if err := client.SetModel(t.Context(), "ada", ""); err != nil {
+			t.Errorf("SetModel of a conversation that sleeps: %v", err)
+		}
+	})
+}
+
+// A process runs only the conversations that it may run.
+func TestRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		var workers []*fleet.Fleet
+		clis := map[string]*scripted{"gpu": newScripted(), "cpu": newScripted()}
+		for _, label := range []string{"gpu", "cpu"} {
+			workers = append(workers, open(t, db, clis[label], func(o *fleet.Options) {
+				o.Runs = func(key string) bool { return strings.HasPrefix(key, label) }
+			}))
+			defer closeFleet(t, workers[len(workers)-1])
+		}
+		for _, key := range []string{"gpu-1", "cpu-1", "gpu-2"} {
+			if got := ask(t, workers[0], key, key); got != "heard "+key {
+				t.Errorf("answer %q", got)
+			}
+		}
+		for label, want := range map[string][]string{"gpu": {"gpu-1", "gpu-2"}, "cpu": {"cpu-1"}} {
+			if got := clis[label].calls; !slices.Equal(got, want) {
+				t.Errorf("%s ran %q, want %q", label, got, want)
+			}
+		}
+	})
+}
