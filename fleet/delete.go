@@ -20,8 +20,8 @@ type deletion struct {
 // From the moment the deletion begins, every other method returns [ErrDeleted];
 // when it is done, [ErrUnknown], and the key can be used again.
 //
-// If another process runs the conversation, Delete returns [ErrElsewhere] and
-// changes nothing. After any other error, the conversation may be half deleted:
+// If another process runs the conversation and Options.Elsewhere does not reach it,
+// Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
 // call Delete again, or leave it to the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error {
 	if _, _, err := f.loadRecord(ctx, key); err != nil && !errors.Is(err, ErrDeleted) {
@@ -33,6 +33,9 @@ func (f *Fleet) Delete(ctx context.Context, key string) error {
 	}
 	defer f.unstop(c)
 	lease, err := f.own(ctx, key)
+	if errors.Is(err, store.ErrLeased) && f.opts.Elsewhere != nil {
+		return f.opts.Elsewhere(ctx, key, Operation{Delete: true})
+	}
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, errors.Join(ErrElsewhere, err)}
 	}

@@ -13,12 +13,16 @@ type Operation struct {
 	Interrupt bool            `json:"interrupt,omitzero"`
 	Model     *string         `json:"model,omitzero"`
 	Mode      permission.Mode `json:"mode,omitzero"`
+	Delete    bool            `json:"delete,omitzero"`
 }
 
-// Perform does something to a conversation if its CLI runs in this process, and
-// reports whether it does. It is what Options.Elsewhere calls in the other process.
+// Perform does something to a conversation if this process runs it, and reports
+// whether it does. It is what Options.Elsewhere calls in the other process.
 func (f *Fleet) Perform(ctx context.Context, key string, op Operation) (here bool, err error) {
-	s, _ := f.liveSession(key)
+	s, awake := f.liveSession(key)
+	if op.Delete && awake {
+		return true, f.Delete(ctx, key)
+	}
 	if s == nil {
 		return false, nil
 	}

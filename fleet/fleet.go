@@ -49,12 +49,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		closing: make(chan struct{}), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
-		f.cancel()
-		f.running.Wait()
-		return nil, err
-	}
-	stop, err := f.listen(ctx)
+	stop, err := f.listen(ctx) // before the first look, so that nothing is missed
 	if err != nil {
 		f.cancel()
 		return nil, err
@@ -63,6 +58,12 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		<-f.ctx.Done()
 		stop()
 	})
+	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
+		f.cancel()
+		f.awake.Wait()
+		f.running.Wait()
+		return nil, err
+	}
 	f.running.Go(f.poll)
 	if o.MaxLive != NoSeats {
 		f.running.Go(f.watchDecisions)

@@ -73,12 +73,3 @@ func (f *Fleet) nudge(key, prompt string) {
 		}
 	}
 }
-
-const leasePrefix = "fleet/"
-
-func (a *announcer) announce(string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	close(a.changed)
-	a.changed = make(chan struct{})
-}

@@ -179,7 +179,20 @@ func TestControlElsewhere(t *testing.T) {
 		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed {
 			t.Errorf("the interrupted prompt: %+v", o)
 		}
-		if err := client.SetModel(t.Context(), "ada", ""); err != nil {
+		send(t, client, "ada", "more") // it is awake, and holds
+		<-time.After(time.Second)
+		if err := client.Delete(t.Context(), "ada"); err != nil {
+			t.Errorf("Delete: %v", err)
+		}
+		if _, err := client.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("a deleted conversation: %v", err)
+		}
+		close(cli.hold)
+		if got := ask(t, client, "bob", "hello"); got != "heard hello" {
+			t.Errorf("answer %q", got)
+		}
+		<-time.After(5 * time.Minute)
+		if err := client.SetModel(t.Context(), "bob", ""); err != nil {
 			t.Errorf("SetModel of a conversation that sleeps: %v", err)
 		}
 	})
