@@ -245,7 +245,7 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	}
 	err = f.here(ctx, key, info)
 	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		return f.opts.Elsewhere(ctx, key, Operation{Interrupt: true})
+		return f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true})
 	}
 	return err
 }
@@ -277,7 +277,7 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 	if err != nil {
 		return err
 	}
-	return f.perform(ctx, key, Operation{Model: &model})
+	return f.perform(ctx, key, Instruction{Model: &model})
 }
 
 // SetPermissionMode chooses the permission mode of a conversation. It stays
@@ -290,5 +290,5 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 	if err != nil {
 		return err
 	}
-	return f.perform(ctx, key, Operation{Mode: mode})
+	return f.perform(ctx, key, Instruction{Mode: mode})
 }

@@ -34,7 +34,7 @@ func (f *Fleet) Delete(ctx context.Context, key string) error {
 	defer f.unstop(c)
 	lease, err := f.own(ctx, key)
 	if errors.Is(err, store.ErrLeased) && f.opts.Elsewhere != nil {
-		return f.opts.Elsewhere(ctx, key, Operation{Delete: true})
+		return f.opts.Elsewhere(ctx, key, Instruction{Delete: true})
 	}
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, errors.Join(ErrElsewhere, err)}

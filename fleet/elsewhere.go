@@ -7,9 +7,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Operation is something to be done to a conversation that runs. It can be sent to
+// Instruction is something to be done to a conversation that runs. It can be sent to
 // the process that runs it as JSON.
-type Operation struct {
+type Instruction struct {
 	Interrupt bool            `json:"interrupt,omitzero"`
 	Model     *string         `json:"model,omitzero"`
 	Mode      permission.Mode `json:"mode,omitzero"`
@@ -18,7 +18,7 @@ type Operation struct {
 
 // Perform does something to a conversation if this process runs it, and reports
 // whether it does. It is what Options.Elsewhere calls in the other process.
-func (f *Fleet) Perform(ctx context.Context, key string, op Operation) (here bool, err error) {
+func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
 	s, awake := f.liveSession(key)
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
@@ -42,7 +42,7 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Operation) (here boo
 
 // perform does something to a conversation, wherever its CLI runs. If it runs
 // nowhere, there is nothing to do.
-func (f *Fleet) perform(ctx context.Context, key string, op Operation) error {
+func (f *Fleet) perform(ctx context.Context, key string, op Instruction) error {
 	here, err := f.Perform(ctx, key, op)
 	if here || f.opts.Elsewhere == nil {
 		return err

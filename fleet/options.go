@@ -29,7 +29,7 @@ type Options struct {
 	// Gate puts tool calls before people. Nil: nobody is asked.
 	Gate *approval.Options
 
-	// MaxLive is how many CLIs run at the same time: 8. NoSeats is none: this
+	// MaxLive is how many CLIs run at the same time: 8. With NoSeats, this
 	// process accepts prompts and shows what becomes of them, and others that
 	// share the store run them. Session is not needed then.
 	MaxLive int
@@ -40,7 +40,7 @@ type Options struct {
 	// Elsewhere does something to a conversation that another process runs, and
 	// returns [ErrElsewhere] if it reaches nobody who runs it. Nil: nobody is
 	// reached.
-	Elsewhere func(ctx context.Context, key string, op Operation) error
+	Elsewhere func(ctx context.Context, key string, op Instruction) error
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.
 	IdleAfter time.Duration

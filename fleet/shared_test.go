@@ -31,7 +31,7 @@ func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (
 	return func() {}, nil
 }
 
-// tell tells everybody, as a network does: not in the call that changed something.
+// tell calls everybody, as a network does: not in the call that changed something.
 func (n *notifying) tell(c store.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -62,7 +62,7 @@ func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*flee
 	worker = open(t, db, cli, change)
 	client = open(t, db, cli, func(o *fleet.Options) {
 		o.Session, o.MaxLive = nil, fleet.NoSeats
-		o.Elsewhere = func(ctx context.Context, key string, op fleet.Operation) error {
+		o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
 			here, err := worker.Perform(ctx, key, op)
 			if !here {
 				return fleet.ErrElsewhere

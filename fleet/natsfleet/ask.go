@@ -23,8 +23,8 @@ type answered struct {
 
 // elsewhereIn asks the worker that runs a conversation to do something. All workers
 // are asked, and only the one that runs it answers.
-func (s *Store) elsewhereIn(project string) func(context.Context, string, fleet.Operation) error {
-	return func(ctx context.Context, key string, op fleet.Operation) error {
+func (s *Store) elsewhereIn(project string) func(context.Context, string, fleet.Instruction) error {
+	return func(ctx context.Context, key string, op fleet.Instruction) error {
 		body, err := json.Marshal(op)
 		if err != nil {
 			return err
@@ -57,9 +57,9 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 		go func() { // one that takes long holds up no others
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
 			defer cancel()
-			var op fleet.Operation
+			var op fleet.Instruction
 			if json.Unmarshal(m.Data, &op) != nil {
-				return // not one of ours
+				return // somebody else sent it
 			}
 			here, err := f.Perform(ctx, key, op)
 			if !here {

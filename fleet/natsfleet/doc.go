@@ -8,8 +8,8 @@
 //	f, err := natsfleet.Connect(ctx, natsfleet.Options{URL: "nats://a:4222,nats://b:4222", Project: "prod"})
 //	id, err := f.Send(ctx, "acme/user-42", fleet.Prompt{Text: "Continue where we stopped"})
 //
-// Workers run the conversations. A worker is a program of yours, because tools and
-// hooks are Go code:
+// Workers run the conversations. You write their program, because tools and hooks
+// are Go code:
 //
 //	w, err := natsfleet.StartWorker(ctx, natsfleet.WorkerOptions{
 //		Options: natsfleet.Options{URL: "nats://a:4222,nats://b:4222", Project: "prod"},
