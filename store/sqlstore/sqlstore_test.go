@@ -186,11 +186,22 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// Both databases are measured with what is committed on the disk.
 func BenchmarkAppend(b *testing.B) {
-	s, err := sqlstore.Open(b.Context(), "sqlite:"+filepath.Join(b.TempDir(), "s.db"))
-	if err != nil {
-		b.Fatal(err)
+	for _, db := range []struct {
+		name   string
+		source func(b *testing.B) string
+	}{
+		{"SQLite", func(b *testing.B) string { return "sqlite:" + filepath.Join(b.TempDir(), "s.db") }},
+		{"Postgres18", func(b *testing.B) string { return server.DurablePostgres(b, 18) }},
+	} {
+		b.Run(db.name, func(b *testing.B) {
+			s, err := sqlstore.Open(b.Context(), db.source(b))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			storetest.BenchmarkAppend(b, s)
+		})
 	}
-	defer s.Close()
-	storetest.BenchmarkAppend(b, s)
 }

@@ -104,6 +104,12 @@ func (f *fake) turn(id, prompt string) error {
 	switch kind {
 	case "delta":
 		err = f.writeMany(deltaLine(), n)
+	case mirroredKind:
+		for ; n > 0 && err == nil; n -= mirrorEvery {
+			if err = f.writeMany(deltaLine(), min(n, mirrorEvery)); err == nil {
+				err = f.write(mirrorLine(n))
+			}
+		}
 	case "assistant":
 		err = f.writeMany(assistantLine(), n)
 	case "100KB":

@@ -26,6 +26,7 @@ func parts() []part {
 	return []part{
 		{"sessions", "Live sessions", "live sessions", true, sessionGroups(), sessionGoals(), sessionMethod},
 		{"history", "Sessions on disk", "sessions on disk", false, historyGroups(), historyGoals(), historyMethod},
+		{"stores", "Sessions in a store", "sessions in a store", true, storeGroups(), storeGoals(), storeMethod},
 		{"fleet", "Fleets", "fleets", false, fleetGroups(), fleetGoals(), fleetMethod},
 	}
 }

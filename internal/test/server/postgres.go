@@ -22,6 +22,18 @@ func postgresPackage() npm.Package {
 // empty database. It is as fast as it can be: nothing survives a crash.
 func Postgres(t T, major int) string {
 	t.Helper()
+	return postgres(t, major, "-F", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+}
+
+// DurablePostgres is Postgres with the settings of a server that people rely on, to
+// be measured: what is committed survives a crash.
+func DurablePostgres(t T, major int) string {
+	t.Helper()
+	return postgres(t, major, "-c", "fsync=on", "-c", "synchronous_commit=on")
+}
+
+func postgres(t T, major int, settings ...string) string {
+	t.Helper()
 	bin, env := postgresFiles(t, major)
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
@@ -41,8 +53,8 @@ func Postgres(t T, major int) string {
 		t.Fatal(fmt.Sprintf("initdb: %v\n%s", err, out))
 	}
 	address := listen(t, "ready to accept connections", func(port int) *exec.Cmd {
-		return run("postgres", "-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "", "-F",
-			"-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_connections=200")
+		args := []string{"-D", data, "-h", "127.0.0.1", "-p", strconv.Itoa(port), "-k", "", "-c", "max_connections=200"}
+		return run("postgres", append(args, settings...)...)
 	})
 	return (&url.URL{Scheme: "postgres", User: url.User("postgres"), Host: address, Path: "/postgres", RawQuery: "sslmode=disable"}).String()
 }

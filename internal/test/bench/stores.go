@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// mirroredKind is a round of deltas with the lines of a transcript between them: one
+// of 2 KB for each hundred, which is how many make up its text.
+const (
+	mirroredKind  = "mirrored"
+	mirrorEvery   = 1000 // deltas
+	mirrorEntries = mirrorEvery / 100
+)
+
+// mirrorLine is a frame with lines of a transcript. The number makes them unique.
+func mirrorLine(n int) []byte {
+	line := []byte(`{"type":"transcript_mirror","filePath":"/home/user/.claude/projects/-repo/` + sessionID + `.jsonl","entries":[`)
+	message := assistantLine()
+	for i := range mirrorEntries {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		line = fmt.Appendf(line, `{"parentUuid":null,"isSidechain":false,"n":"%d-%d",`, n, i)
+		line = append(line, message[1:len(message)-1]...)
+	}
+	return append(line, "]}\n"...)
+}
+
+func storeGroups() []group {
+	return []group{{"mirror", mirrorCost}, {"flush", flushes}}
+}
+
+// mirrorCost measures deltas in a session that is stored, against one that is not.
+func mirrorCost(ctx context.Context, b *bench) (rows []row, err error) {
+	plain := b.client(nameOurs)
+	cli, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "bench-journal-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	mirrored := newOurs(cli)
+	mirrored.opts.Store = &claude.StoreOptions{Store: store.Memory(), Project: "bench", Journal: dir}
+	n := b.scale(100000)
+	times := make(map[string][]float64)
+	for i := range b.rounds + 1 {
+		for kind, client := range map[string]client{"delta": plain, mirroredKind: mirrored} {
+			s, err := client.round(ctx, fmt.Sprintf("%s %d", kind, n))
+			if err != nil {
+				return nil, err
+			}
+			if s.messages != n {
+				return nil, fmt.Errorf("%s: %d messages of %d", kind, s.messages, n)
+			}
+			if i > 0 {
+				times[kind] = append(times[kind], float64(s.wall)/float64(n))
+			}
+		}
+	}
+	if err := mirrored.close(); err != nil {
+		return nil, err
+	}
+	return []row{{Case: "small delta, mirrored (limit: not mirrored), ns", Ours: medianOf(times[mirroredKind]), Limit: medianOf(times["delta"])}}, nil
+}
+
+// benchmarkLine is a line of go test -bench with the median.
+var benchmarkLine = regexp.MustCompile(`(?m)^BenchmarkAppend(?:/(\w+))?(?:-\d+)?\s.*?([0-9.e+]+) median-ns`)
+
+// flushes measures what storing a turn takes, in the modules of the stores: their
+// drivers are not this module's.
+func flushes(ctx context.Context, b *bench) ([]row, error) {
+	var rows []row
+	for _, module := range []struct{ dir, name string }{{"sqlstore", ""}, {"redisstore", "Redis 7"}, {"s3store", "S3, in process"}} {
+		cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkAppend$", "-benchtime", strconv.Itoa(b.scale(1000))+"x", ".")
+		cmd.Dir = filepath.Join(b.root, "store", module.dir)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w\n%s", module.dir, err, out)
+		}
+		found := benchmarkLine.FindAllStringSubmatch(string(out), -1)
+		if found == nil {
+			fmt.Fprintf(os.Stderr, "without %s, which has no figures:\n%s", module.dir, out)
+		}
+		for _, f := range found {
+			ns, err := strconv.ParseFloat(f[2], 64)
+			if err != nil {
+				return nil, err
+			}
+			name := module.name
+			if f[1] != "" {
+				name = f[1]
+			}
+			rows = append(rows, row{Case: flushCase + name + ", ns", Ours: &ns})
+		}
+	}
+	return rows, nil
+}
+
+// flushCase begins the names of the cases.
+const flushCase = "flush of a turn: "
+
+// storeGoals are about sessions in a store.
+func storeGoals() []goal {
+	value := func(r row) *float64 { return r.Ours }
+	return []goal{
+		nearLimit("a mirrored stream of deltas costs less than 5 % more", "small delta, mirrored", 1.05),
+		below("the flush of a turn takes less than 5 ms on SQLite", flushCase+"SQLite", "ns", value, 5e6),
+		below("and on Postgres", flushCase+"Postgres", "ns", value, 5e6),
+	}
+}
+
+// storeMethod says how stores are measured.
+const storeMethod = `
+### How sessions in a store are measured
+
+- **Mirrored deltas** come from the fake CLI of the live sessions, with the lines of a transcript among them: one of 2 KB for each hundred deltas, in frames of ten. The store is in memory, so what is measured is the cost of mirroring. The limit is a session without a store; the two take turns.
+- **The flush of a turn** is two appends of five entries of 2 KB, under the fence of a lease, and the median of 1,000. It is measured by the benchmarks in the modules of the stores (` + "`go test -run '^$' -bench .`" + ` there). SQLite and Postgres write to the disk before they reply (` + "`synchronous=FULL`" + `, ` + "`fsync=on`" + `), Redis has its defaults, and the S3 server is in the process of the test.
+`
