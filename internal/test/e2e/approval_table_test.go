@@ -201,6 +201,7 @@ func TestRealApprovalOfOtherTools(t *testing.T) {
 	}{
 		"tool of this process": {"mcp__clock__now", json.RawMessage(`{}`), "", permission.Allow(), "noon"},
 		"question":             {"AskUserQuestion", json.RawMessage(`{"questions":` + questions + `}`), "", permission.AllowWith(json.RawMessage(`{"questions":` + questions + `,"answers":{"Which one?":"B"}}`)), `"B"`},
+		"question denied":      {"AskUserQuestion", json.RawMessage(`{"questions":` + questions + `}`), "", permission.Deny("decide yourself"), "decide yourself"},
 		"plan":                 {"ExitPlanMode", json.RawMessage(`{}`), permission.ModePlan, permission.Allow(), "approved"},
 		"plan denied":          {"ExitPlanMode", json.RawMessage(`{}`), permission.ModePlan, permission.Deny("too long"), "too long"},
 	} {
@@ -216,6 +217,58 @@ func TestRealApprovalOfOtherTools(t *testing.T) {
 				t.Errorf("the model read %q", res.Text)
 			}
 			if got := a.question(t, q.ID); got.State != approval.Settled {
+				t.Errorf("the question is %s %s", got.State, got.Outcome)
+			}
+		})
+	}
+}
+
+// A Close without Park runs nothing, and leaves the question open. The model does
+// not hear of a refusal that nobody gave.
+func TestRealApprovalClosedWithoutPark(t *testing.T) {
+	t.Parallel()
+	a := newApprovals(t, bash("echo one >> log"))
+	s, _ := a.patient(t, approval.Options{})
+	results := begin(t, s, "work")
+	q := a.asked(t)
+	s.Close()
+	<-results
+	if got := a.question(t, q.ID); got.State != approval.Open {
+		t.Errorf("the question is %s %s", got.State, got.Outcome)
+	}
+	if n := len(a.calls()); n != 1 || a.log(t) != "" {
+		t.Errorf("the model was called %d times, and the tool wrote %q", n, a.log(t))
+	}
+}
+
+// The question of an MCP server comes to the inbox, which says that a process
+// waits, and the answer reaches the server.
+func TestRealApprovalOfElicitation(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decision permission.Decision
+		says     string
+		outcome  approval.Outcome
+	}{
+		"accepted": {permission.AllowWith(json.RawMessage(`{"name":"Ada"}`)), `"content":{"name":"Ada"}`, approval.Allowed},
+		"declined": {permission.Deny("none of its business"), `"action":"decline"`, approval.Denied},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newApprovals(t, claudetest.UseTool("mcp__eli__ask", map[string]any{}))
+			a.withMCP(t)
+			s, _ := a.patient(t, approval.Options{Needs: onlyBash})
+			defer s.Close()
+			results := begin(t, s, "work")
+			q := a.asked(t)
+			if q.Tool != approval.ElicitationTool || q.Reason != "Your name?" || !q.HoldsProcess {
+				t.Errorf("the question is %+v", q)
+			}
+			a.decide(t, q, c.decision)
+			if res := <-results; res == nil || !strings.Contains(res.Text, c.says) {
+				t.Errorf("the result is %+v", res)
+			}
+			if got := a.question(t, q.ID); got.State != approval.Settled || got.Outcome != c.outcome {
 				t.Errorf("the question is %s %s", got.State, got.Outcome)
 			}
 		})

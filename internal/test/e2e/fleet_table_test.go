@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// says runs a prompt and wants an answer.
+func says(t *testing.T, f *fleet.Fleet, key, prompt, want string) {
+	t.Helper()
+	if text, err := lastText(f.Run(t.Context(), key, prompt)); err != nil || text != want {
+		t.Errorf("%s: %q: %q, %v, want %q", key, prompt, text, err, want)
+	}
+}
+
+// A reset of the conversation moves it to another session, which the lease
+// covers as well: it wakes with what was said since, and all of it can be read.
+func TestRealFleetCleared(t *testing.T) {
+	t.Parallel()
+	f := machine(t).fleet(t, store.Files(t.TempDir()), fleet.Options{MaxLive: 1})
+	defer closeFleet(t, f)
+	says(t, f, "ada", "mark-ada-0", "mark-ada-0")
+	before, err := f.Get(t.Context(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lastText(f.Run(t.Context(), "ada", "/clear")); err != nil {
+		t.Fatal(err)
+	}
+	says(t, f, "ada", "mark-ada-1", "mark-ada-1")
+	says(t, f, "bob", "mark-bob-0", "mark-bob-0") // Ada's sleeps
+	says(t, f, "ada", "mark-ada-2", "mark-ada-1 mark-ada-2")
+	after, err := f.Get(t.Context(), "ada")
+	if err != nil || after.Session == before.Session || after.Stuck != "" || after.Queued != 0 {
+		t.Errorf("after the reset: %+v, %v; before: %+v", after, err, before)
+	}
+	var said []string
+	for e, err := range f.Events(t.Context(), "ada", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := e.Message.(*message.Assistant); ok && m.Text() != "" {
+			said = append(said, m.Text())
+		}
+		if len(said) > 0 && said[len(said)-1] == "mark-ada-1 mark-ada-2" {
+			break
+		}
+	}
+	if got := strings.Join(said, "; "); got != "mark-ada-0; mark-ada-1; mark-ada-1 mark-ada-2" {
+		t.Errorf("said %q", got)
+	}
+}
+
+// A conversation wakes in the mode and with the model that were chosen for it,
+// although the CLI forgets the mode.
+func TestRealFleetChosen(t *testing.T) {
+	t.Parallel()
+	f := machine(t).fleet(t, store.Files(t.TempDir()), fleet.Options{MaxLive: 1})
+	defer closeFleet(t, f)
+	says(t, f, "ada", "mark-ada-0", "mark-ada-0")
+	if err := f.SetPermissionMode(t.Context(), "ada", permission.ModePlan); err != nil {
+		t.Fatal(err)
+	}
+	says(t, f, "bob", "mark-bob-0", "mark-bob-0") // Ada's sleeps
+	var mode permission.Mode
+	for m, err := range f.Run(t.Context(), "ada", "mark-ada-1") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begin, ok := m.(*message.Init); ok {
+			mode = begin.PermissionMode
+		}
+	}
+	if mode != permission.ModePlan {
+		t.Errorf("it woke in the mode %q", mode)
+	}
+}
