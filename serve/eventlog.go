@@ -236,13 +236,6 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	l.wake()
 }
 
-// last is the number of the last event.
-func (l *eventLog) last() int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.first + int64(len(l.events)) - 1
-}
-
 // open returns the prompts that have not ended, in the order of their events.
 func (l *eventLog) open() []Prompt {
 	l.mu.Lock()

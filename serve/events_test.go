@@ -79,6 +79,70 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	}
 }
 
+// Text that is being written comes as deltas that fit together, and is the text of
+// the message in the end. Frames that are not a place to resume at have no id.
+func TestDeltas(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
+	done := make(chan []sse)
+	begun := make(chan struct{})
+	go func() {
+		var once sync.Once
+		n := untilTurns(1)
+		done <- ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool {
+			if e.event == "synced" {
+				once.Do(func() { close(begun) })
+			}
+			return n(e)
+		})
+	}()
+	<-begun
+	text := "slowly " + strings.Repeat("ä€😀", 20)
+	want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", map[string]string{"content": text}), http.StatusAccepted)
+	open := make(map[int]string)
+	pieces := 0
+	for _, e := range <-done {
+		var event struct {
+			Blocks []serve.Block
+			Delta  *serve.Delta
+		}
+		if err := json.Unmarshal([]byte(e.data), &event); err != nil {
+			t.Fatal(err)
+		}
+		switch e.event {
+		case "partial":
+			for _, b := range event.Blocks {
+				open[b.Block] = b.Text
+				pieces++
+			}
+		case "delta":
+			d := event.Delta
+			if have := units(open[d.Block]); d.Offset != have {
+				t.Errorf("offset %d, have %d", d.Offset, have)
+			}
+			open[d.Block] += d.Text
+			pieces++
+		}
+		if lasts := slices.Contains([]string{"conversation", "prompt", "turn", "message", "approval", "notice"}, e.event); lasts != (e.id != "") {
+			t.Errorf("event %s has the id %q", e.event, e.id)
+		}
+	}
+	if !strings.HasPrefix("You said: "+text, open[0]) || open[0] == "" || pieces < 2 {
+		t.Errorf("%d pieces: %q", pieces, open[0])
+	}
+}
+
+func units(text string) int {
+	n := 0
+	for _, r := range text {
+		if n++; r > 0xffff {
+			n++
+		}
+	}
+	return n
+}
+
 // Of two people who decide at the same moment one wins, and the other hears who.
 // The same decision again is fine.
 func TestTwoDecide(t *testing.T) {

@@ -160,8 +160,12 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		}
 		return nil
 	}
-	if e.Live {
-		return nil // the end of a turn: the log has its own event for it
+	if e.Live { // the end of a turn: the log has its own event for it
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.writingOn.blocks = nil // what is not stored by now never is
+		l.wake()
+		return nil
 	}
 	cursor := string(e.Cursor)
 	err := l.append(ctx, func(*logHead) []Event {

@@ -71,7 +71,11 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
 		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
 	}
-	return claudetest.Say("You said: " + c.Prompt)
+	answer := claudetest.Say("You said: " + c.Prompt)
+	if strings.HasPrefix(c.Prompt, "slowly") {
+		return answer.Chunks(8, 30*time.Millisecond)
+	}
+	return answer
 }
 
 // rig is a server with its fleet.
