@@ -24,6 +24,7 @@ const (
 	Pending  State = "pending" // has prompts, and waits for a place
 	Awake    State = "awake"   // has a CLI here
 	OnPerson State = "waiting" // waits for a person, without a CLI
+	Held     State = "held"    // has prompts, but its budget is spent
 	Stuck    State = "stuck"   // needs somebody to look at it
 )
 
@@ -92,6 +93,8 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		info.State = Awake
 	case info.Question != "":
 		info.State = OnPerson
+	case info.Queued > 0 && f.budget(rec) != nil:
+		info.State = Held
 	case info.Queued > 0:
 		info.State = Pending
 	}

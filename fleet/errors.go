@@ -16,6 +16,9 @@ var (
 	// ErrOverloaded means that too many prompts wait. The error is an
 	// [*OverloadedError].
 	ErrOverloaded = errors.New("too many prompts wait")
+	// ErrBudget means that the conversation has cost as much as it may. The
+	// error is a [*BudgetError].
+	ErrBudget = errors.New("budget is spent")
 	// ErrStuck means that the conversation needs somebody to look at it. The
 	// error is a [*StuckError].
 	ErrStuck = errors.New("stuck")
@@ -53,7 +56,8 @@ func (e *ConversationError) Unwrap() error { return e.Reason }
 // It matches [ErrOverloaded].
 type OverloadedError struct {
 	Key    string // the conversation whose queue is full, empty if the fleet is
-	Queued int    // prompts that wait
+	Tenant string // the tenant that has sent too many, if it was not one conversation
+	Queued int    // prompts that wait; 0 if they came too fast
 	// Wait is how long it takes until there may be room, as far as the turns so
 	// far tell.
 	Wait time.Duration
@@ -62,14 +66,36 @@ type OverloadedError struct {
 // Error says how many wait, and for how long to stay away.
 func (e *OverloadedError) Error() string {
 	where := "the fleet"
-	if e.Key != "" {
+	switch {
+	case e.Key != "":
 		where = fmt.Sprintf("conversation %q", e.Key)
+	case e.Tenant != "":
+		where = fmt.Sprintf("tenant %q", e.Tenant)
+	}
+	if e.Queued == 0 {
+		return fmt.Sprintf("claude: fleet: %s sends prompts too fast; try again in %v", where, e.Wait)
 	}
 	return fmt.Sprintf("claude: fleet: %v: %d in %s; try again in %v", ErrOverloaded, e.Queued, where, e.Wait)
 }
 
 // Is reports whether target is [ErrOverloaded].
 func (e *OverloadedError) Is(target error) bool { return target == ErrOverloaded }
+
+// BudgetError means that a conversation has cost as much as it may. It matches
+// [ErrBudget].
+type BudgetError struct {
+	Key     string
+	CostUSD float64 // what it has cost
+	OfUSD   float64 // what it may cost
+}
+
+// Error says what it has cost.
+func (e *BudgetError) Error() string {
+	return fmt.Sprintf("claude: fleet: conversation %q: the %v: %.2f of %.2f US dollars", e.Key, ErrBudget, e.CostUSD, e.OfUSD)
+}
+
+// Is reports whether target is [ErrBudget].
+func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // StuckError means that a prompt was begun again and again and never ended. Its
 // conversation does nothing until [Fleet.Retry] or [Fleet.Cancel]. It matches

@@ -36,6 +36,8 @@ type Fleet struct {
 	timer  *time.Timer       // for the next conversation that has to wait
 	last   time.Time         // when the last prompt was accepted
 	turn   time.Duration     // how long turns take
+	rates  rates             // of conversations
+	shared rates             // of tenants
 }
 
 // Open starts a fleet on what its store has: prompts that were accepted and not
@@ -47,6 +49,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store), inbox: approval.On(o.Store, o.Project),
 		closing: make(chan struct{}), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
+		rates: make(rates), shared: make(rates),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	stop, err := f.listen(ctx) // before the first look, so that nothing is missed
@@ -75,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 // returns its id. The prompt is accepted when it is written to the store. From
 // then on it is answered, or reported as failed, but never lost. After an error
 // it is not accepted, unless the error says that it may be: send it again with
-// the same id. Errors: [ErrOverloaded], [ErrStuck], [ErrClosed], a [*ConversationError].
+// the same id. Errors: [ErrOverloaded], [ErrBudget], [ErrStuck], [ErrClosed], a [*ConversationError].
 func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err error) {
 	content, err := p.content()
 	if err != nil {
@@ -92,6 +95,9 @@ func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err 
 		if known, err := f.known(ctx, key, p.ID); known || err != nil {
 			return p.ID, err
 		}
+	}
+	if err := f.budget(&rec); err != nil {
+		return "", err
 	}
 	now, err := f.store.Now(ctx)
 	if err != nil {
@@ -144,9 +150,39 @@ func (f *Fleet) reserve(key string) (*conversation, error) {
 		f.forget(c)
 		return nil, &OverloadedError{Queued: n, Wait: f.wait(f.queued / 10)}
 	}
+	if err := f.limit(key, time.Now()); err != nil {
+		f.forget(c)
+		return nil, err
+	}
 	c.reserved++
 	f.queued++
 	return c, nil
+}
+
+// limit counts a prompt, unless prompts come too fast.
+func (f *Fleet) limit(key string, now time.Time) error {
+	tenant := TenantOf(key)
+	if wait := f.rates.full(f.opts.Rate, key, now); wait > 0 {
+		return &OverloadedError{Key: key, Wait: wait}
+	}
+	if tenant == "" {
+		f.rates.take(f.opts.Rate, key, now)
+		return nil
+	}
+	if wait := f.shared.full(f.opts.TenantRate, tenant, now); wait > 0 {
+		return &OverloadedError{Tenant: tenant, Wait: wait}
+	}
+	f.rates.take(f.opts.Rate, key, now)
+	f.shared.take(f.opts.TenantRate, tenant, now)
+	return nil
+}
+
+// budget returns an error if a conversation has cost as much as it may.
+func (f *Fleet) budget(rec *record) error {
+	if limit := f.opts.BudgetUSD; limit > 0 && rec.Cost.USD >= limit {
+		return &BudgetError{rec.Key, rec.Cost.USD, limit}
+	}
+	return nil
 }
 
 // settle takes the prompt into the queue, or gives its room back. A prompt that

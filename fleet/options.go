@@ -54,6 +54,15 @@ type Options struct {
 	Queue int
 	// QueueAll is how many prompts of all conversations may wait: 10,000.
 	QueueAll int
+	// BudgetUSD is what a conversation may cost. One that has cost as much is
+	// held: its turn ends, but no prompt begins, and new ones are refused with
+	// a [*BudgetError]. Those that wait are kept for a fleet with a larger
+	// budget. 0 means without limit.
+	BudgetUSD float64
+	// Rate limits the prompts of each conversation, and TenantRate those of
+	// each tenant. One too many is refused with an [*OverloadedError]. The zero
+	// Rate is no limit.
+	Rate, TenantRate Rate
 	// Attempts is how often a prompt is begun before the conversation counts
 	// as stuck: 3.
 	Attempts int
@@ -90,6 +99,14 @@ func (o *Options) check() error {
 		return errors.New("claude: fleet: Options.Session is missing")
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
+	}
+	for name, r := range map[string]Rate{"Rate": o.Rate, "TenantRate": o.TenantRate} {
+		if r != (Rate{}) && (r.Prompts <= 0 || r.Per < time.Duration(r.Prompts)) {
+			return fmt.Errorf("claude: fleet: Options.%s: %d prompts in %v is not a rate", name, r.Prompts, r.Per)
+		}
+	}
+	if o.BudgetUSD < 0 {
+		return errors.New("claude: fleet: Options.BudgetUSD is negative")
 	}
 	if err := store.CheckProject(o.Project); err != nil {
 		return fmt.Errorf("claude: fleet: Options.Project: %w", err)

@@ -91,6 +91,10 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return sleep, errEnded
 	}
 	if !p.Sent {
+		if err := w.f.budget(&w.rec); err != nil {
+			w.f.publish(w.c, p.ID, nil, err)
+			return sleep, nil
+		}
 		return send, nil
 	}
 	t, err := w.transcript(ctx)

@@ -29,6 +29,7 @@ func (w *waking) rest() (more bool) {
 		if err != nil {
 			break
 		}
+		w.see(m)
 		w.f.publish(w.c, "", m, nil)
 		if r, ok := m.(*message.Result); ok {
 			if err := w.count(w.f.ctx, r); err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -30,6 +31,26 @@ type waking struct {
 	spent   *message.Spending
 	closed  chan struct{} // closed when the session is closed
 	turns   int
+	// mode is the permission mode of the CLI, and moved says that the CLI has
+	// changed it, as it does when a plan is approved.
+	mode  permission.Mode
+	moved bool
+}
+
+// see takes note of the permission mode.
+func (w *waking) see(m message.Message) {
+	var mode permission.Mode
+	switch m := m.(type) {
+	case *message.Init:
+		mode = m.PermissionMode
+	case *message.Status:
+		mode = m.PermissionMode
+	}
+	if mode == "" {
+		return
+	}
+	w.moved = w.moved || w.mode != "" && mode != w.mode
+	w.mode = mode
 }
 
 // never means that a conversation is not woken again by itself.
@@ -173,6 +194,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 			}
 			return nil, err
 		}
+		w.see(m)
 		w.f.publish(w.c, p.ID, m, nil)
 		res, ok := m.(*message.Result)
 		if ok && (s == send && slices.Contains(res.Prompts, p.ID) || s != send) {
@@ -280,8 +302,12 @@ func (w *waking) count(ctx context.Context, r *message.Result) error {
 	turn, models := w.spent.TurnUSD, w.spent.Models
 	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(rec *record) error {
 		id := w.session.ID()
-		if rec.Counted == r.UUID && (id == "" || id == rec.Session) {
+		moved := w.moved && rec.Mode != w.mode
+		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
 			return errUnchanged
+		}
+		if moved {
+			rec.Mode = w.mode
 		}
 		if id != "" && id != rec.Session {
 			rec.moveTo(id)
@@ -353,6 +379,7 @@ func (w *waking) connect(s step) error {
 	if w.gate != nil {
 		w.gate.Attach(session)
 	}
+	w.mode, w.moved = "", false
 	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
 	w.f.mu.Lock()
 	w.c.session = session

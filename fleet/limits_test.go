@@ -1,0 +1,156 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A conversation that has cost as much as it may is held: prompts that wait do
+// not begin, new ones are refused, others are not affected. A larger budget lets
+// it continue.
+func TestBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) { o.BudgetUSD = 1e-9 })
+		cli.hold = make(chan struct{})
+		first := send(t, f, "ada", "one")
+		var held error
+		go func() { _, held = result(f.Run(t.Context(), "ada", "two")) }()
+		synctest.Wait()
+		close(cli.hold)
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, f, "ada", first); o.Status != fleet.Answered {
+			t.Errorf("the first prompt: %+v", o)
+		}
+		spent, ok := errors.AsType[*fleet.BudgetError](held)
+		if !ok || !errors.Is(held, fleet.ErrBudget) || spent.CostUSD < spent.OfUSD || spent.Key != "ada" {
+			t.Errorf("the second prompt: %v", held)
+		}
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); !errors.Is(err, fleet.ErrBudget) {
+			t.Errorf("sent: %v", err)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if live, _ := cli.counts(); live != 0 {
+			t.Errorf("%d CLIs run", live)
+		}
+		if got := ask(t, f, "bob", "hello"); got != "heard hello" {
+			t.Errorf("answer %q", got)
+		}
+		closeFleet(t, f)
+		f = open(t, db, cli, func(o *fleet.Options) { o.BudgetUSD = 1000 })
+		defer closeFleet(t, f)
+		<-time.After(time.Minute)
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 0 || info.Cost.Turns != 2 {
+			t.Errorf("with a larger budget: %+v, %v", info, err)
+		}
+	})
+}
+
+// Prompts that come too fast are refused, with how long to wait; after that time
+// they are accepted.
+func TestRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
+			o.Rate = fleet.Rate{Prompts: 3, Per: time.Minute}
+			o.TenantRate = fleet.Rate{Prompts: 4, Per: time.Minute}
+		})
+		defer closeFleet(t, f)
+		try := func(key string) error {
+			_, err := f.Send(t.Context(), key, fleet.Prompt{Text: "x"})
+			return err
+		}
+		for range 3 {
+			if err := try("acme/a"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		full, ok := errors.AsType[*fleet.OverloadedError](try("acme/a"))
+		if !ok || full.Key != "acme/a" || full.Wait != 20*time.Second || !strings.Contains(full.Error(), "too fast") {
+			t.Fatalf("the fourth prompt of a conversation: %+v", full)
+		}
+		if err := try("acme/b"); err != nil {
+			t.Fatal(err)
+		}
+		shared, ok := errors.AsType[*fleet.OverloadedError](try("acme/b"))
+		if !ok || shared.Tenant != "acme" || shared.Wait != 15*time.Second {
+			t.Errorf("the fifth prompt of a tenant: %+v", shared)
+		}
+		if err := try("other/a"); err != nil {
+			t.Errorf("another tenant: %v", err)
+		}
+		<-time.After(full.Wait - time.Second)
+		if err := try("acme/a"); !errors.Is(err, fleet.ErrOverloaded) {
+			t.Errorf("too early: %v", err)
+		}
+		<-time.After(time.Second)
+		if err := try("acme/a"); err != nil {
+			t.Errorf("after the wait: %v", err)
+		}
+		for range 3 { // without a tenant, there is no rate of one
+			if err := try("ada"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// Limits that mean nothing are refused at Open.
+func TestBadLimits(t *testing.T) {
+	for name, change := range map[string]func(*fleet.Options){
+		"BudgetUSD":  func(o *fleet.Options) { o.BudgetUSD = -1 },
+		"Rate":       func(o *fleet.Options) { o.Rate.Prompts = 3 },
+		"TenantRate": func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: -1, Per: time.Second} },
+	} {
+		o := fleet.Options{Store: store.Memory(), Project: "p", Session: func(context.Context, string) (*claude.Options, error) { return nil, nil }}
+		change(&o)
+		if _, err := fleet.Open(t.Context(), o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A mode that the CLI has changed itself is the mode of the next start.
+func TestModeChangedByCLI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		m := start(t, db, cli, nil)
+		usual := func(o *fleet.Options) {
+			o.Gate = nil
+			o.Session = func(context.Context, string) (*claude.Options, error) {
+				return &claude.Options{
+					Transport: m, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet(),
+					CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
+						return permission.Allow(permission.Update{Type: permission.UpdateSetMode, Mode: permission.ModeAcceptEdits, Destination: permission.ToSession}), nil
+					},
+				}, nil
+			}
+		}
+		closeFleet(t, m.fleet)
+		f := open(t, db, cli, usual)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "hello")
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Mode != "" {
+			t.Errorf("nobody has chosen a mode: %+v, %v", info, err)
+		}
+		ask(t, f, "ada", "tool 1")
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Mode != permission.ModeAcceptEdits {
+			t.Errorf("%+v, %v", info, err)
+		}
+		<-time.After(5 * time.Minute)
+		ask(t, f, "ada", "again")
+		if !m.hasArg("acceptEdits") {
+			t.Errorf("the CLI was started with %q", m.args)
+		}
+	})
+}
