@@ -23,11 +23,15 @@ func TestBudget(t *testing.T) {
 		f := open(t, db, cli, func(o *fleet.Options) { o.BudgetUSD = 1e-9 })
 		cli.hold = make(chan struct{})
 		first := send(t, f, "ada", "one")
-		var held error
-		go func() { _, held = result(f.Run(t.Context(), "ada", "two")) }()
+		ended := make(chan error, 1)
+		go func() {
+			_, err := result(f.Run(t.Context(), "ada", "two"))
+			ended <- err
+		}()
 		synctest.Wait()
 		close(cli.hold)
 		<-time.After(5 * time.Minute)
+		held := <-ended
 		if o := outcome(t, f, "ada", first); o.Status != fleet.Answered {
 			t.Errorf("the first prompt: %+v", o)
 		}

@@ -61,7 +61,7 @@ type Options struct {
 	BudgetUSD float64
 	// Rate limits the prompts of each conversation, and TenantRate those of
 	// each tenant. One too many is refused with an [*OverloadedError]. The zero
-	// Rate is no limit.
+	// Rate means without limit.
 	Rate, TenantRate Rate
 	// Attempts is how often a prompt is begun before the conversation counts
 	// as stuck: 3.

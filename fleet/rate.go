@@ -2,7 +2,8 @@ package fleet
 
 import "time"
 
-// Rate is how many prompts are accepted in a time. The zero Rate is no limit. A
+// Rate is how many prompts are accepted in a time. The zero Rate means without
+// limit. A
 // process counts what it accepts itself.
 type Rate struct {
 	Prompts int
@@ -16,7 +17,7 @@ type rates map[string]time.Time
 // full returns how long to wait until the rate allows another prompt, 0 if it
 // does now.
 func (r rates) full(limit Rate, name string, now time.Time) time.Duration {
-	if limit.Prompts == 0 {
+	if limit.Prompts == 0 || !r[name].After(now) {
 		return 0
 	}
 	return max(0, r[name].Sub(now)-(limit.Per-limit.each()))

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/history"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -108,7 +105,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	case history.Deferred:
 		return w.decided(ctx, p, open)
 	case history.Cut:
-		return w.cut(ctx, t, p, open)
+		return w.cut(ctx, p, open)
 	}
 	return send, nil
 }
@@ -192,19 +189,19 @@ func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Que
 // call that never began, the call becomes a deferred one: by the line that the
 // CLI would have written. Otherwise the CLI continues the turn, and the model is
 // shown that the outcome of the call is not known.
-func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string) (step, error) {
+func (w *waking) cut(ctx context.Context, p *queued, open []string) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && q.Agent == "" && (q.State == approval.Open || q.State == approval.Decided) {
-		if err := w.mark(ctx, t, q); err != nil {
+	if q != nil && (q.State == approval.Open || q.State == approval.Decided) {
+		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
+		if err == nil {
+			return w.decided(ctx, p, open)
+		}
+		if _, late := errors.AsType[*approval.StateError](err); !late && !errors.Is(err, approval.ErrNotWaiting) {
 			return sleep, err
 		}
-		if _, err := w.f.inbox.Defer(ctx, q.ID, w.lease.Fence); err != nil {
-			return sleep, err
-		}
-		return w.decided(ctx, p, open)
 	}
 	return resume, w.withdraw(ctx)
 }
@@ -220,55 +217,6 @@ func (w *waking) withdraw(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// marker is the line by which a CLI that resumes a session knows the call that
-// a hook deferred.
-type marker struct {
-	ParentUUID  string     `json:"parentUuid"`
-	IsSidechain bool       `json:"isSidechain"`
-	Attachment  markerCall `json:"attachment"`
-	Type        string     `json:"type"`
-	UUID        string     `json:"uuid"`
-	Timestamp   time.Time  `json:"timestamp"`
-	UserType    string     `json:"userType"`
-	Cwd         string     `json:"cwd,omitzero"`
-	SessionID   string     `json:"sessionId"`
-	Version     string     `json:"version,omitzero"`
-}
-
-type markerCall struct {
-	Type      string `json:"type"`
-	ToolUseID string `json:"toolUseID"`
-	ToolName  string `json:"toolName"`
-	ToolInput any    `json:"toolInput"`
-	HookName  string `json:"hookName"`
-	HookEvent string `json:"hookEvent"`
-}
-
-// mark writes the marker behind the last line of the transcript.
-func (w *waking) mark(ctx context.Context, t *history.Transcript, q *approval.Question) error {
-	m := marker{
-		Type: "attachment", UUID: uuid.New(), Timestamp: time.Now().UTC().Truncate(time.Millisecond),
-		UserType: "external", SessionID: w.rec.Session,
-		Attachment: markerCall{"hook_deferred_tool", q.ToolUseID, q.Tool, q.Input, "PreToolUse:" + q.Tool, "PreToolUse"},
-	}
-	for e, err := range t.Entries(ctx) {
-		if err != nil {
-			return err
-		}
-		if id := store.Entry(e).UUID(); id != "" {
-			m.ParentUUID = id
-			m.Cwd, m.Version = jsonx.Text(jsonx.Member(e, "cwd")), jsonx.Text(jsonx.Member(e, "version"))
-		}
-	}
-	line, err := jsonx.Marshal(&m)
-	if err != nil {
-		return err
-	}
-	// The same call is marked once, however often this is tried.
-	b := store.Batch{ID: "marker-" + q.ID, Fence: w.lease.Fence, Entries: []store.Entry{line}}
-	return w.f.store.Append(ctx, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, b)
 }
 
 // stuck gives a conversation up whose prompt was begun too often.
