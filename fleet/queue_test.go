@@ -13,7 +13,7 @@ import (
 )
 
 // The prompts of a conversation run in the order in which they were accepted,
-// also after a crash.
+// even when the program has crashed in between.
 func TestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
