@@ -77,10 +77,6 @@ func (l layout) stored() []string {
 	return all
 }
 
-func (l layout) announced(subject string) string {
-	return l.name + ".stored." + strings.TrimPrefix(subject, l.name+".")
-}
-
 func (l layout) ask(project, key string) string {
 	return strings.Join([]string{l.name, "ask", token(project), token(key)}, ".")
 }
