@@ -18,6 +18,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -229,7 +230,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	o := serve.Options{
 		Records: setup.store, Project: s.Project, Presets: setup.presets, Hosts: s.Host, Logger: logger,
 		Secure:      strings.HasPrefix(base, "https:"),
-		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: servePage,
+		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: page.New,
 	}
 	if address, ok := l.Addr().(*net.TCPAddr); ok {
 		o.Port = address.Port

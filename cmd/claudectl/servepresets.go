@@ -245,6 +245,3 @@ func jsonSyntax(text []byte) error {
 	}
 	return err
 }
-
-// servePage is the page that people see.
-func servePage(s *serve.Service) (serve.Page, error) { return nil, nil }

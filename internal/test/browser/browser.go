@@ -257,6 +257,51 @@ func (b *Browser) Want(t T, expression string, want any) {
 	}
 }
 
+// Wait waits until an expression is true, also over loads of other pages.
+func (b *Browser) Wait(t T, expression string) {
+	t.Helper()
+	b.t = t
+	var out struct {
+		Result           struct{ Value any }
+		ExceptionDetails *struct {
+			Exception struct{ Description string }
+		}
+	}
+	for until := time.Now().Add(time.Minute); ; {
+		out.ExceptionDetails = nil
+		err := b.call("Runtime.evaluate", map[string]any{"expression": "!!(" + expression + ")", "returnByValue": true}, &out)
+		if err == nil && out.ExceptionDetails == nil && out.Result.Value == true {
+			return
+		}
+		if time.Now().After(until) {
+			why := ""
+			if e := out.ExceptionDetails; e != nil {
+				why = ": " + e.Exception.Description
+			}
+			t.Fatalf("%s does not become true%s (%v)", expression, why, err)
+		}
+		time.Sleep(20 * time.Millisecond) // between two looks at another process
+	}
+}
+
+// Type enters a text where the focus is.
+func (b *Browser) Type(text string) {
+	b.t.Helper()
+	b.Must("Input.insertText", map[string]any{"text": text}, nil)
+}
+
+// Offline takes the network away, or gives it back.
+func (b *Browser) Offline(offline bool) {
+	b.t.Helper()
+	b.Must("Network.emulateNetworkConditions", map[string]any{"offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}, nil)
+}
+
+// Scripts allows scripts of pages, or forbids them. It counts from the next load on.
+func (b *Browser) Scripts(allowed bool) {
+	b.t.Helper()
+	b.Must("Emulation.setScriptExecutionDisabled", map[string]any{"value": !allowed}, nil)
+}
+
 // Press presses a key.
 func (b *Browser) Press(key string) {
 	b.t.Helper()

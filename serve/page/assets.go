@@ -1,0 +1,95 @@
+package page
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/show"
+)
+
+// The parts of the page.
+//
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// icon is the picture of the page, and iconDot the same when somebody waits.
+const (
+	icon    = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2b5fd9"/><path d="M9 11l5 5-5 5M16 22h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/></svg>`
+	iconDot = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#2b5fd9"/><path d="M9 11l5 5-5 5M16 22h8" fill="none" stroke="#fff" stroke-width="3" stroke-linecap="round" stroke-linejoin="round"/><circle cx="25" cy="7" r="7" fill="#e5484d"/></svg>`
+)
+
+// asset is a file that does not change while the program runs.
+type asset struct {
+	kind    string
+	content []byte
+	packed  []byte // by gzip
+	version string
+}
+
+type assets struct{ byName map[string]asset }
+
+func loadAssets() (*assets, error) {
+	a := &assets{make(map[string]asset)}
+	for name, f := range map[string]asset{
+		"page.css":     {kind: "text/css; charset=utf-8", content: []byte(show.Style + pageCSS)},
+		"page.js":      {kind: "text/javascript; charset=utf-8", content: []byte(pageJS)},
+		"icon.svg":     {kind: "image/svg+xml", content: []byte(icon)},
+		"icon-dot.svg": {kind: "image/svg+xml", content: []byte(iconDot)},
+	} {
+		sum := sha256.Sum256(f.content)
+		f.version = hex.EncodeToString(sum[:6])
+		var packed bytes.Buffer
+		w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+		if err == nil {
+			_, err = w.Write(f.content)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			return nil, fmt.Errorf("claude: serve: page: %s: %w", name, err)
+		}
+		f.packed = packed.Bytes()
+		a.byName[name] = f
+	}
+	return a, nil
+}
+
+// address is where a file is. It changes with the content.
+func (a *assets) address(name string) string {
+	return "/static/" + name + "?v=" + a.byName[name].version
+}
+
+// serve sends a file.
+func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
+	f, ok := a.byName[r.PathValue("name")]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.kind)
+	h.Set("Vary", "Accept-Encoding")
+	h.Set("Cache-Control", "no-cache")
+	if r.URL.Query().Get("v") == f.version {
+		h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	content := f.content
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		content = f.packed
+	}
+	_, _ = w.Write(content) // the reader has gone
+}

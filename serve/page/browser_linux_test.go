@@ -1,0 +1,222 @@
+package page_test
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/browser"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+var update = flag.Bool("update", false, "write docs/serve-*.png")
+
+// complaints checks that the browser has complained of nothing since, but of
+// what a test expects.
+func complaints(t *testing.T, r *rig, b *browser.Browser, expected ...string) {
+	t.Helper()
+next:
+	for _, c := range b.Complaints() {
+		for _, fine := range append(expected, "loads {") {
+			if strings.Contains(c, fine) && (fine != "loads {" || strings.Contains(c, r.http.URL)) {
+				continue next
+			}
+		}
+		t.Errorf("the browser complains: %s", c)
+	}
+}
+
+// open logs a browser in by the link.
+func (r *rig) open(b *browser.Browser) {
+	r.t.Helper()
+	b.Must("Page.navigate", map[string]any{"url": r.link(ada)}, nil)
+	b.Wait(r.t, `document.documentElement.dataset.screen === "inbox"`)
+	b.Want(r.t, `location.href.includes("#")`, false)
+}
+
+// The whole way in a browser: log in by the link, begin a conversation, see the
+// text while it is written, decide by keys in the inbox with the diff before
+// one's eyes, see the result and what it cost.
+func TestWholeWay(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+
+	b.Load(t, r.http.URL+"/new")
+	b.Eval(t, `document.querySelector("[name=prompt]").focus()`)
+	b.Type("Say hello")
+	b.Eval(t, `document.querySelector("form.begin button").click()`)
+	b.Wait(t, `document.querySelector(".item.text")?.textContent.includes("You said: Say hello")`)
+	b.Wait(t, `document.querySelector(".end")?.textContent.startsWith("answered")`)
+
+	// The composer, with the keyboard alone.
+	b.Eval(t, `document.getElementById("prompt").focus()`)
+	b.Type("Fix the rounding")
+	b.Press("Enter")
+	b.Wait(t, `document.querySelector(".card [data-key-a]")`)
+	b.Want(t, `document.getElementById("prompt").value`, "")
+	b.Wait(t, `document.getElementById("urgent").textContent === "Edit waits for your decision"`)
+	b.Want(t, `document.title.startsWith("(1) ")`, true)
+	conversation := b.Eval(t, `location.href`).(string)
+
+	// The inbox.
+	b.Load(t, r.http.URL+"/")
+	b.Wait(t, `document.querySelector(".card .diff mark")?.textContent === "sum * 100"`)
+	b.Press("j")
+	b.Want(t, `document.querySelector(".card").classList.contains("here")`, true)
+	b.Wait(t, `performance.now() > 500`)
+	b.Press("a")
+	b.Wait(t, `!document.querySelector(".card") && document.querySelector(".empty h2").textContent === "All clear"`)
+	b.Wait(t, `!document.title.startsWith("(")`)
+
+	b.Load(t, conversation)
+	b.Wait(t, `document.querySelectorAll(".end").length === 2 && document.querySelector(".markdown table")`)
+	b.Want(t, `/\$0\.\d+/.test(document.querySelector(".head .facts").textContent)`, true)
+	b.Want(t, `[...document.querySelectorAll(".call .badge")].map(s => s.textContent).join()`, "ok,ok")
+	b.Want(t, `document.querySelectorAll("[data-key]").length === new Set([...document.querySelectorAll("[data-key]")].map(e => e.dataset.key)).size`, true)
+	b.Load(t, r.http.URL+"/cost?by=model")
+	b.Want(t, `document.querySelector("table.cost tfoot td.num").textContent`, "2")
+	complaints(t, r, b)
+}
+
+// Text is shown while it is written, outside of what is read aloud, and once when
+// it is done.
+func TestStreamedText(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+	path := r.begin("shop-api", "slow please")
+	b.Load(t, r.http.URL+path)
+	b.Wait(t, `document.getElementById("live").textContent.includes("piece by piece, and is long")`)
+	b.Want(t, `document.querySelectorAll(".item.text").length`, 0)
+	close(r.hold)
+	b.Wait(t, `document.querySelectorAll(".item.text").length === 1 && document.getElementById("live").textContent === ""`)
+	b.Wait(t, `document.getElementById("polite").textContent.startsWith("The answer comes")`)
+	complaints(t, r, b)
+}
+
+// Without a script the login, the list, the deep link and the decision work.
+func TestWithoutScript(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+	b.Scripts(false)
+	r.begin("shop-api", "Clean up the build")
+	a := r.pending(1)[0]
+	b.Must("Page.navigate", map[string]any{"url": r.http.URL + "/a/" + a.ID}, nil)
+	b.Wait(t, `document.querySelector("[data-key-a]")`)
+	b.Want(t, `document.querySelector("pre.command").textContent`, "rm -rf build && make all")
+	var box struct{ X, Y float64 }
+	found := b.Eval(t, `(() => { const r = document.querySelector("[data-key-a]").getBoundingClientRect(); return (r.x + r.width / 2) + " " + (r.y + r.height / 2) })()`).(string)
+	if _, err := fmt.Sscan(found, &box.X, &box.Y); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"mousePressed", "mouseReleased"} {
+		b.Must("Input.dispatchMouseEvent", map[string]any{"type": kind, "x": box.X, "y": box.Y, "button": "left", "clickCount": 1}, nil)
+	}
+	b.Wait(t, `document.querySelector(".decided")?.textContent.includes("ada") && document.querySelector(".flash")?.textContent === "Allowed."`)
+	complaints(t, r, b)
+}
+
+// A tap that meets a dead connection does not look done, and what was missed
+// meanwhile is there when the connection is back.
+func TestOffline(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+	r.begin("shop-api", "Clean up the build")
+	b.Wait(t, `document.querySelector(".card [data-key-a]")`)
+	b.Offline(true)
+	b.Eval(t, `document.querySelector("[data-key-a]").click()`)
+	b.Wait(t, `document.querySelector(".unsent:not([hidden])")?.textContent.startsWith("Not sent")`)
+	b.Want(t, `document.querySelector("[data-key-a]").disabled`, false)
+	r.begin("shop-api", "Which database?")
+	r.pending(2)
+	b.Offline(false)
+	b.Eval(t, `dispatchEvent(new Event("online"))`)
+	b.Wait(t, `document.querySelectorAll(".card").length === 2`)
+	b.Eval(t, `document.querySelector("[data-key-a]").click()`)
+	b.Wait(t, `document.querySelectorAll(".card").length === 1`)
+	complaints(t, r, b, "ERR_INTERNET_DISCONNECTED")
+}
+
+// screens prepares one of each and returns their paths by name.
+func (r *rig) screens() map[string]string {
+	r.t.Helper()
+	conversation := r.begin("shop-api", "Fix the rounding in price.go: 0.29 becomes 28 cents")
+	edit := r.pending(1)[0]
+	r.begin("shop-api", "Which database should the tests use?")
+	r.pending(2)
+	r.begin("docs", "Clean the build directory")
+	r.pending(3)
+	done := r.begin("shop-api", "Summarise the open issues")
+	r.settled(done)
+	return map[string]string{
+		"inbox": "/", "conversation": conversation, "approval": "/a/" + edit.ID, "history": "/h", "new": "/new", "cost": "/cost", "login": "/login",
+		"problem": "/nothing", "changes": conversation + "/changes",
+	}
+}
+
+// Every screen is fit for everybody, in light and dark, wide and on a phone, and
+// nothing is wider than a phone.
+func TestAccessible(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+	screens := r.screens()
+	for _, colours := range []string{"light", "dark"} {
+		for _, width := range []int{1200, 390} {
+			b.Resize(width, 900, colours)
+			for name, path := range screens {
+				b.Load(t, r.http.URL+path)
+				b.Eval(t, `document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true }); scrollTo(0, document.documentElement.scrollHeight)`)
+				for _, v := range b.Violations(t) {
+					t.Errorf("%s, %s, %d: %s", name, colours, width, v)
+				}
+				if wide := b.Eval(t, `document.documentElement.scrollWidth - innerWidth`).(float64); wide > 0 {
+					t.Errorf("%s, %s: %v pixels wider than the window of %d", name, colours, wide, width)
+				}
+			}
+		}
+	}
+	complaints(t, r, b, "404 (Not Found)")
+}
+
+// The pictures of the documents. With -update they are made again.
+func TestPictures(t *testing.T) {
+	r := newRig(t)
+	b := browser.Open(t)
+	r.open(b)
+	screens := r.screens()
+	take := func(name, path string, width, height int, colours, before string) {
+		b.Resize(width, height, colours)
+		b.Load(t, r.http.URL+path)
+		b.Wait(t, `document.querySelector(".card")`)
+		b.Eval(t, before+`;scrollTo(0, document.documentElement.dataset.screen === "conversation" ? document.documentElement.scrollHeight : 0)`)
+		if *update {
+			b.Screenshot(t, "../../docs/serve-"+name+".png")
+		}
+	}
+	take("inbox", "/", 1100, 1000, "light", "0")
+	take("phone", "/", 390, 844, "light", "0")
+	take("dark", screens["conversation"], 1100, 900, "dark", `document.querySelector(".call").open = true`)
+	take("diff", screens["approval"], 1100, 560, "light", "0")
+	a := serve.Decision{Decision: "allow"}
+	for _, p := range r.pending(3) {
+		if p.Tool == "Edit" {
+			a.Digest = p.Digest
+			if _, err := r.server.Service().Decide(t.Context(), ada, p.ID, a); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.settled(screens["conversation"])
+	b.Resize(1100, 980, "light")
+	b.Load(t, r.http.URL+screens["conversation"])
+	b.Wait(t, `document.querySelector(".markdown table")`)
+	b.Eval(t, `document.querySelectorAll(".call")[1].open = true; scrollTo(0, document.documentElement.scrollHeight)`)
+	if *update {
+		b.Screenshot(t, "../../docs/serve-conversation.png")
+	}
+}

@@ -1,0 +1,227 @@
+package page
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// bad is a form that cannot be used.
+func bad(detail string) error {
+	return &serve.Problem{Title: "The form cannot be used", Status: http.StatusBadRequest, Detail: detail}
+}
+
+// decide decides an approval. The button says what: allow, deny, answer, edit,
+// or remember and the number of a suggestion.
+func (p *page) decide(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	id, form := q.PathValue("id"), q.PostForm
+	d := serve.Decision{Digest: form.Get("digest")}
+	verb, which, _ := strings.Cut(form.Get("decision"), " ")
+	switch d.Decision = verb; verb {
+	case "allow":
+	case "deny":
+		d.Message, d.Stop = form.Get("message"), form.Get("stop") != ""
+	case "edit":
+		d.Decision, d.Input = "allow", json.RawMessage(form.Get("input"))
+		if !json.Valid(d.Input) {
+			return bad("The edited input is not JSON. Go back and mend it; nothing was decided.")
+		}
+	case "remember":
+		d.Decision = "allow"
+		n, err := strconv.Atoi(which)
+		if err != nil {
+			return bad("The rule to remember has no number. Load the page again.")
+		}
+		d.Remember = []int{n}
+	case "answer":
+		if err := answer(&d, form); err != nil {
+			return err
+		}
+	default:
+		return bad("The form names no decision. Load the page again.")
+	}
+	if _, err := p.service.Decide(q.Context(), q.user, id, d); err != nil {
+		return err
+	}
+	return p.done(q, local(form.Get("back"), "/"), d.Decision)
+}
+
+// answer reads the answers to questions: q0 holds labels, w0 own words. The
+// content of a form of an MCP server is JSON.
+func answer(d *serve.Decision, form url.Values) error {
+	if content := form.Get("content"); content != "" {
+		if d.Input = json.RawMessage(content); !json.Valid(d.Input) {
+			return bad("The content is not JSON. Go back and mend it; nothing was decided.")
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(form.Get("questions"))
+	if err != nil || n < 1 || n > 100 {
+		return bad("The form names no questions. Load the page again.")
+	}
+	for i := range n {
+		a := serve.QuestionAnswer{Question: i, Choose: form["q"+strconv.Itoa(i)], Write: strings.TrimSpace(form.Get("w" + strconv.Itoa(i)))}
+		if len(a.Choose) == 0 && a.Write == "" {
+			return bad("Question " + strconv.Itoa(i+1) + " has no answer. Go back and choose one; nothing was decided.")
+		}
+		d.Answers = append(d.Answers, a)
+	}
+	return nil
+}
+
+func (p *page) create(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	c, err := p.service.Create(q.Context(), q.user, serve.NewConversation{
+		Preset: q.PostForm.Get("preset"), Prompt: q.PostForm.Get("prompt"), Dir: q.PostForm.Get("dir"), Shared: q.PostForm.Get("shared") != "",
+	})
+	if err != nil {
+		return err
+	}
+	return p.done(q, "/c/"+url.PathEscape(c.ID), "")
+}
+
+// to is the path of the conversation of a request.
+func (q *request) to() string { return "/c/" + url.PathEscape(q.PathValue("id")) }
+
+func (p *page) prompt(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	text := q.PostForm.Get("prompt")
+	if strings.TrimSpace(text) == "" {
+		return bad("The prompt is empty.")
+	}
+	content, err := jsonx.Marshal(text)
+	if err != nil {
+		return err
+	}
+	// The id is the form's, so that a second tap does not send it twice.
+	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), serve.NewPrompt{ID: q.PostForm.Get("id"), Content: content}); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "sent")
+}
+
+func (p *page) takeBack(q *request) error {
+	if err := p.service.TakeBack(q.Context(), q.user, q.PathValue("id"), q.PostFormValue("prompt")); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "back")
+}
+
+func (p *page) interrupt(q *request) error {
+	if err := p.service.Interrupt(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "interrupt")
+}
+
+func (p *page) retry(q *request) error {
+	if err := p.service.Retry(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "retry")
+}
+
+// fork begins a conversation as a copy of this one.
+func (p *page) fork(q *request) error {
+	from, err := p.service.Conversation(q.Context(), q.user, q.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	c, err := p.service.Create(q.Context(), q.user, serve.NewConversation{
+		Preset: from.Preset, Title: "Copy of " + from.Title, Dir: from.Dir, Fork: &serve.ForkFrom{Conversation: from.ID},
+	})
+	if err != nil {
+		return err
+	}
+	return p.done(q, "/c/"+url.PathEscape(c.ID), "")
+}
+
+// choose sets what the form has: model, mode, archived, shared.
+func (p *page) choose(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	var change serve.Change
+	if q.PostForm.Has("model") {
+		model := q.PostForm.Get("model")
+		change.Model = &model
+	}
+	if q.PostForm.Has("mode") {
+		mode := permission.Mode(q.PostForm.Get("mode"))
+		change.Mode = &mode
+	}
+	for name, to := range map[string]**bool{"archived": &change.Archived, "shared": &change.Shared} {
+		if q.PostForm.Has(name) {
+			value := q.PostForm.Get(name) == "yes"
+			*to = &value
+		}
+	}
+	if _, err := p.service.Change(q.Context(), q.user, q.PathValue("id"), change, ""); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "chosen")
+}
+
+type loginView struct {
+	To     string
+	Failed string
+}
+
+// askLogin shows the login instead of what was asked for.
+func (p *page) askLogin(w http.ResponseWriter, r *http.Request) {
+	to := "/"
+	if r.Method == http.MethodGet {
+		to = local(r.URL.Path, "/")
+	}
+	p.loginScreen(w, http.StatusUnauthorized, loginView{To: to})
+}
+
+func (p *page) showLogin(w http.ResponseWriter, r *http.Request) {
+	p.loginScreen(w, http.StatusOK, loginView{To: local(r.URL.Query().Get("to"), "/")})
+}
+
+func (p *page) loginScreen(w http.ResponseWriter, status int, view loginView) {
+	if p.write(w, status, frame{Title: "Log in", Screen: "login", Now: time.Now().UTC(), Body: view}) != nil {
+		http.Error(w, "Something went wrong in the server", http.StatusInternalServerError)
+	}
+}
+
+func (p *page) login(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+	to := local(r.PostFormValue("to"), "/")
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	if _, pasted, ok := strings.Cut(token, "#t="); ok { // the whole link
+		token = pasted
+	}
+	if err := p.service.Login(w, r, token); err != nil {
+		view, status := loginView{To: to, Failed: "That did not work."}, http.StatusUnauthorized
+		if problem, ok := asProblem(err); ok {
+			view.Failed, status = problem.Title+". "+problem.Detail, problem.Status
+		}
+		p.loginScreen(w, status, view)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+func (p *page) logout(w http.ResponseWriter, r *http.Request) {
+	if err := p.service.Logout(w, r); err != nil {
+		http.Error(w, "The logout failed. Try again.", http.StatusInternalServerError)
+		return
+	}
+	http.Redirect(w, r, "/login", http.StatusSeeOther)
+}

@@ -1,0 +1,201 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// page is the handler.
+type page struct {
+	service   *serve.Service
+	templates *template.Template
+	assets    *assets
+	mux       *http.ServeMux
+}
+
+// New makes the page, for serve.Options.Page. Its handler may be used by several
+// goroutines.
+func New(s *serve.Service) (serve.Page, error) {
+	assets, err := loadAssets()
+	if err != nil {
+		return nil, err
+	}
+	p := &page{service: s, assets: assets, mux: http.NewServeMux()}
+	p.templates, err = template.New("page").Funcs(p.functions()).Parse(show.Templates + pageHTML)
+	if err != nil {
+		return nil, fmt.Errorf("claude: serve: page: %w", err)
+	}
+	for pattern, do := range p.routes() {
+		p.mux.HandleFunc(pattern, p.handle(do))
+	}
+	p.mux.HandleFunc("GET /static/{name}", assets.serve)
+	p.mux.HandleFunc("GET /login", p.showLogin)
+	p.mux.HandleFunc("POST /login", p.login)
+	p.mux.HandleFunc("POST /logout", p.logout)
+	return p, nil
+}
+
+// routes are the paths for people who are logged in.
+func (p *page) routes() map[string]func(*request) error {
+	return map[string]func(*request) error{
+		"GET /{$}":               p.inbox,
+		"GET /a/{id}":            p.approval,
+		"POST /a/{id}":           p.decide,
+		"GET /h":                 p.history,
+		"GET /new":               p.newConversation,
+		"POST /new":              p.create,
+		"GET /cost":              p.cost,
+		"GET /c/{id}":            p.conversation,
+		"GET /c/{id}/changes":    p.changes,
+		"POST /c/{id}/prompt":    p.prompt,
+		"POST /c/{id}/take-back": p.takeBack,
+		"POST /c/{id}/interrupt": p.interrupt,
+		"POST /c/{id}/retry":     p.retry,
+		"POST /c/{id}/fork":      p.fork,
+		"POST /c/{id}/choose":    p.choose,
+		"GET /{anything...}":     p.nothing,
+		"POST /{anything...}":    p.nothing,
+	}
+}
+
+// ServeHTTP implements [http.Handler].
+func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// request is a request of somebody who is logged in.
+type request struct {
+	*http.Request
+	w    http.ResponseWriter
+	user serve.User
+}
+
+// maxForm is how large a form may be; a decision may edit an input.
+const maxForm = 4 << 20
+
+// handle lets only users through, and shows what goes wrong.
+func (p *page) handle(do func(*request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		user, ok := serve.UserOf(r.Context())
+		if !ok {
+			p.askLogin(w, r)
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		q := &request{r, w, user}
+		if err := do(q); err != nil {
+			p.problem(q, err)
+		}
+	}
+}
+
+// frame is what every screen has around it.
+type frame struct {
+	Title   string
+	Screen  string // inbox, conversation, history, cost, new, problem, login
+	User    serve.User
+	Waiting int    // approvals in the inbox
+	Notice  string // what was just done
+	Stream  string // the address of the stream of events that this screen follows
+	Now     time.Time
+	Body    any
+}
+
+// render shows a screen.
+func (p *page) render(q *request, status int, f frame) error {
+	f.User, f.Now = q.user, time.Now().UTC()
+	if f.Screen != "inbox" { // which has counted them already
+		list, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
+		if err != nil {
+			return err
+		}
+		f.Waiting = len(list.Items)
+	}
+	f.Notice = notices[q.URL.Query().Get("did")]
+	return p.write(q.w, status, f)
+}
+
+func (p *page) write(w http.ResponseWriter, status int, f frame) error {
+	var out bytes.Buffer // so that nothing is sent when something fails
+	if err := p.templates.ExecuteTemplate(&out, "frame", f); err != nil {
+		return fmt.Errorf("claude: serve: page: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = out.WriteTo(w) // the reader has gone
+	return nil
+}
+
+// notices say what a form has done. They are named in the address, so that no
+// address can put words into the page.
+var notices = map[string]string{
+	"allow":     "Allowed.",
+	"deny":      "Denied.",
+	"answer":    "Answered.",
+	"sent":      "Sent.",
+	"back":      "The prompt was taken back.",
+	"interrupt": "Interrupted.",
+	"retry":     "It tries again.",
+	"chosen":    "Changed.",
+}
+
+// done sends the browser to a screen after a form.
+func (p *page) done(q *request, to, did string) error {
+	if did != "" {
+		to += "?did=" + url.QueryEscape(did)
+	}
+	http.Redirect(q.w, q.Request, to, http.StatusSeeOther)
+	return nil
+}
+
+// problem shows what went wrong.
+func (p *page) problem(q *request, err error) {
+	problem, ok := asProblem(err)
+	if !ok {
+		problem = &serve.Problem{Title: "Something went wrong in the server", Status: http.StatusInternalServerError, Detail: "Its log has the details. Try again."}
+		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+			problem = &serve.Problem{Title: "The form is too large", Status: http.StatusRequestEntityTooLarge, Detail: "Send less at a time."}
+		}
+	}
+	view := problemView{Title: problem.Title, Detail: problem.Detail, Successor: problem.Successor}
+	if problem.Approval != nil {
+		card := newCard(problem.Approval, "", q.URL.Path)
+		view.Card = &card
+	}
+	f := frame{Title: problem.Title, Screen: "problem", User: q.user, Now: time.Now().UTC(), Body: view}
+	if p.write(q.w, cmp.Or(problem.Status, http.StatusInternalServerError), f) != nil {
+		http.Error(q.w, problem.Title, http.StatusInternalServerError)
+	}
+}
+
+type problemView struct {
+	Title, Detail, Successor string
+	Card                     *card
+}
+
+func (p *page) nothing(q *request) error {
+	return &serve.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
+}
+
+// local returns a path of this page that a form or a link names, or another.
+// Anything that could lead elsewhere is not one.
+func local(path, other string) string {
+	u, err := url.Parse(path)
+	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
+		return other
+	}
+	return (&url.URL{Path: u.Path}).String()
+}
+
+// asProblem finds the problem in an error.
+func asProblem(err error) (*serve.Problem, bool) { return errors.AsType[*serve.Problem](err) }

@@ -1,0 +1,340 @@
+"use strict";
+// Makes the page live. Everything is shown by the server; this follows the stream
+// of events, loads the screen again when something has changed, and takes over
+// the parts that differ. Only text that is being written is shown from here.
+(() => {
+  const root = document.documentElement, body = document.body, main = document.getElementById("main");
+  const $ = id => document.getElementById(id);
+  const all = (selector, from = document) => [...from.querySelectorAll(selector)];
+  const kept = { // settings; storage may be forbidden
+    get: name => { try { return localStorage.getItem(name); } catch { return null; } },
+    set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* for this page only */ } },
+  };
+  root.classList.add("script");
+
+  // Markup comes from our own server only.
+  const policy = window.trustedTypes?.createPolicy("page", { createHTML: text => text });
+  const parse = text => new DOMParser().parseFromString(policy ? policy.createHTML(text) : text, "text/html");
+  const say = (where, text) => { $(where).textContent = ""; setTimeout(() => { $(where).textContent = text; }, 50); };
+  const flash = text => {
+    let p = main.querySelector(".flash");
+    if (!p) { p = document.createElement("p"); p.className = "flash"; p.setAttribute("role", "status"); main.prepend(p); }
+    p.textContent = text;
+  };
+
+  // Times.
+  const count = (n, what) => n + " " + what + (n === 1 ? "" : "s") + " ago";
+  const ago = s => s < 60 ? "just now" : s < 3600 ? count(Math.floor(s / 60), "minute") : s < 172800 ? count(Math.floor(s / 3600), "hour") : count(Math.floor(s / 86400), "day");
+  const tick = () => all("time").forEach(t => {
+    const at = new Date(t.dateTime), text = "clock" in t.dataset ? at.toLocaleString() : ago((Date.now() - at) / 1000);
+    if (t.textContent !== text) t.textContent = text;
+    if (!t.title) t.title = at.toLocaleString();
+  });
+  setInterval(tick, 30000);
+
+  // Taking over what has changed. Children with a key are kept if their version
+  // is the same, so that what somebody types or has opened stays.
+  const pending = () => new Map(all("[data-pending]").map(c => [c.id, c.dataset.pending]));
+  const said = () => new Map(all("[data-said]").map(i => [i.dataset.key, i.dataset.said]));
+  const bottom = () => innerHeight + scrollY >= root.scrollHeight - 120;
+  const toBottom = () => scrollTo(0, root.scrollHeight);
+
+  function replace(have, node) {
+    const open = all("details", have).map(d => d.open);
+    all("details", node).forEach((d, i) => { d.open ||= !!open[i]; });
+    const focus = have.contains(document.activeElement), here = have.classList.contains("here");
+    have.replaceWith(node);
+    node.dataset.born = performance.now();
+    if (here) node.classList.add("here");
+    if (focus) node.focus({ preventScroll: true });
+  }
+  function remove(node) {
+    const next = node.nextElementSibling || node.previousElementSibling;
+    const here = node.contains(document.activeElement) || node.classList.contains("here");
+    node.remove();
+    if (!here) return;
+    if (next) { next.dataset.born = performance.now(); goTo(next); } else main.focus({ preventScroll: true });
+  }
+  function sync(old, fresh) {
+    for (const name of Object.keys(fresh.dataset)) old.dataset[name] = fresh.dataset[name];
+    if (!fresh.querySelector(":scope > [data-key]") && !old.querySelector(":scope > [data-key]")) {
+      if (old.innerHTML === fresh.innerHTML || old.contains(document.activeElement) && document.activeElement.matches("select, input, textarea")) return;
+      const focus = old.contains(document.activeElement);
+      old.replaceChildren(...fresh.childNodes);
+      if (focus) main.focus({ preventScroll: true });
+      return;
+    }
+    const wanted = new Set(), here = new Map([...old.children].map(c => [c.dataset.key, c]));
+    let at = old.firstElementChild;
+    for (const node of [...fresh.children]) {
+      const have = here.get(node.dataset.key);
+      wanted.add(node.dataset.key);
+      if (have && have === at) at = at.nextElementSibling;
+      if (!have) { node.dataset.born = performance.now(); old.insertBefore(node, at); }
+      else if (have.dataset.v !== node.dataset.v) { if (have.nextElementSibling !== at) old.insertBefore(have, at); replace(have, node); }
+      else if (have.nextElementSibling !== at) old.insertBefore(have, at);
+    }
+    for (const [key, node] of here) if (!wanted.has(key)) remove(node);
+  }
+  function take(doc) {
+    if (doc.documentElement.dataset.screen !== root.dataset.screen) return;
+    const asked = pending(), spoken = said(), low = bottom();
+    for (const part of all("[data-part]")) {
+      const fresh = doc.querySelector(`[data-part="${part.dataset.part}"]`);
+      if (fresh) sync(part, document.adoptNode(fresh));
+    }
+    document.title = doc.title;
+    const waiting = Number(/^\((\d+)\)/.exec(doc.title)?.[1] ?? 0), icon = $("icon");
+    icon.href = waiting ? icon.dataset.dot : icon.dataset.still;
+    if (navigator.setAppBadge) (waiting ? navigator.setAppBadge(waiting) : navigator.clearAppBadge()).catch(() => {});
+    sweep();
+    tick();
+    for (const [id, what] of pending()) if (!asked.has(id)) { say("urgent", what + " waits for your decision"); notify(id); }
+    const fresh = [...said()].filter(([key]) => !spoken.has(key)).pop();
+    if (fresh) say("polite", fresh[1]);
+    if (root.dataset.screen === "conversation") {
+      if (low) toBottom();
+      else if (fresh) $("below").hidden = false;
+    }
+  }
+
+  // Loading the screen again: one at a time, and once more if something happened
+  // meanwhile.
+  let loading = null, again = false;
+  const refresh = () => {
+    again = true;
+    return loading ??= (async () => {
+      try {
+        while (again) {
+          again = false;
+          const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
+          if (reply.status === 401) { location.reload(); return; }
+          if (!reply.ok) throw new Error(reply.statusText);
+          take(parse(await reply.text()));
+          await new Promise(done => setTimeout(done, 150));
+        }
+      } finally { loading = null; }
+    })();
+  };
+
+  // Text that is being written. Blocks that the server has shown in full go when
+  // the screen was loaded again.
+  const blocks = new Map(), finished = new Map();
+  const box = $("live");
+  function block(b) {
+    const key = b.message + " " + b.block;
+    let have = blocks.get(key);
+    if (!have) {
+      const element = document.createElement("div");
+      element.className = (b.kind === "thinking" ? "thinking" : "markdown") + " open";
+      box.append(element);
+      blocks.set(key, have = { element, message: b.message, index: b.block, text: "" });
+    }
+    return have;
+  }
+  function write(have, text) {
+    const low = bottom();
+    have.text = text;
+    have.element.textContent = text;
+    if (low) toBottom(); else $("below").hidden = false;
+  }
+  function sweep() {
+    for (const [key, b] of blocks) if (b.done) { b.element.remove(); blocks.delete(key); }
+  }
+  const listeners = {
+    partial: e => {
+      if (!box) return;
+      for (const b of blocks.values()) b.element.remove();
+      blocks.clear();
+      for (const b of e.blocks ?? []) write(block(b), b.text);
+    },
+    delta: e => {
+      if (!box) return;
+      const have = block(e.delta);
+      if (have.text.length !== e.delta.offset) { reconnect(0); return; }
+      write(have, have.text + e.delta.text);
+    },
+    message: e => {
+      const id = e.message?.message?.id, content = e.message?.message?.content;
+      if (e.message?.type === "assistant") {
+        const n = (finished.get(id) ?? 0) + (content?.length ?? 0);
+        finished.set(id, n);
+        for (const b of blocks.values()) b.done ||= b.message !== id || b.index < n;
+      } else for (const b of blocks.values()) b.done = true;
+      refresh().catch(() => {});
+    },
+    turn: () => { for (const b of blocks.values()) b.done = true; refresh().catch(() => {}); },
+    reset: () => { refresh().then(() => reconnect(0), () => reconnect(1)); },
+    bye: () => reconnect(1),
+    ping: () => {},
+    synced: () => {},
+  };
+  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = () => { refresh().catch(() => {}); };
+
+  // The stream: one in each tab, none while the tab is hidden.
+  let source = null, heard = 0, attempts = 0, timer = 0;
+  let last = Number($("timeline")?.dataset.seq ?? 0);
+  const bar = $("connection");
+  const address = () => body.dataset.stream + (body.dataset.stream.endsWith("/events") ? `?after=${last}&feed=1` : "");
+  const wanted = () => body.dataset.stream && (!document.hidden || kept.get("notify") === "1");
+  function connect() {
+    if (source || !wanted()) return;
+    heard = Date.now();
+    source = new EventSource(address());
+    source.onopen = () => { heard = Date.now(); attempts = 0; bar.hidden = true; };
+    source.onerror = () => reconnect(1);
+    for (const [name, listen] of Object.entries(listeners)) {
+      source.addEventListener(name, e => {
+        heard = Date.now();
+        if (e.lastEventId) last = Math.max(last, Number(e.lastEventId) || 0);
+        let data = {};
+        try { data = JSON.parse(e.data || "{}"); } catch { /* a refresh shows it */ }
+        listen(data);
+      });
+    }
+  }
+  // reconnect makes a new stream, calmly: after a moment that grows, and first of
+  // all by loading the screen, which shows whether there is a server and a login.
+  function reconnect(wait) {
+    source?.close();
+    source = null;
+    clearTimeout(timer);
+    if (!wanted()) return;
+    const pause = wait ? Math.min(15000, 1000 * 2 ** attempts++) * (0.5 + Math.random() / 2) : 0;
+    if (attempts > 1) { bar.textContent = "The connection was lost. Trying again…"; bar.hidden = false; }
+    timer = setTimeout(() => refresh().then(() => { last = Math.max(last, Number($("timeline")?.dataset.seq ?? 0)); connect(); }, () => reconnect(1)), pause);
+  }
+  setInterval(() => { if (source && Date.now() - heard > 25000) { attempts = Math.max(attempts, 1); reconnect(1); } }, 5000);
+  addEventListener("online", () => { attempts = 0; reconnect(0); });
+  document.addEventListener("visibilitychange", () => {
+    if (wanted()) { if (!source) { attempts = 0; reconnect(0); } } else { source?.close(); source = null; clearTimeout(timer); }
+  });
+  addEventListener("pagehide", () => { source?.close(); source = null; });
+  addEventListener("pageshow", e => { if (e.persisted) reconnect(0); });
+
+  // Forms are sent from here, so that the screen stays. What did not arrive is
+  // said, and can be sent again.
+  async function send(form, button) {
+    const unsent = form.querySelector(".unsent"), data = new URLSearchParams(new FormData(form, button));
+    const fail = text => { if (unsent) { unsent.textContent = text; unsent.hidden = false; } else flash(text); say("urgent", text); };
+    if (form.ariaBusy === "true") return;
+    form.ariaBusy = "true";
+    if (button) button.disabled = true;
+    if (unsent) unsent.hidden = true;
+    try {
+      const reply = await fetch(form.action, { method: "POST", body: data });
+      const doc = parse(await reply.text());
+      if (reply.status === 401) { location.reload(); return; }
+      if (!reply.ok) {
+        fail([doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent].filter(Boolean).join(". "));
+        if (reply.status === 409 || reply.status === 410) { flash(unsent?.textContent ?? ""); await refresh(); }
+        return;
+      }
+      if (form.matches("form.prompt")) { form.reset(); form.elements.id.value = crypto.randomUUID?.() ?? ""; toBottom(); }
+      const done = doc.querySelector(".flash")?.textContent;
+      if (done) say("polite", done);
+      await refresh();
+    } catch {
+      fail("Not sent: there is no connection. Try again.");
+    } finally {
+      form.ariaBusy = null;
+      if (button) button.disabled = false;
+    }
+  }
+  document.addEventListener("submit", e => {
+    const form = e.target, path = new URL(form.action, location.href).pathname;
+    if (form.method !== "post" || ["/login", "/logout", "/new"].includes(path) || path.endsWith("/fork")) return;
+    e.preventDefault();
+    send(form, e.submitter);
+  });
+  document.addEventListener("change", e => {
+    if ("now" in e.target.dataset) e.target.form.requestSubmit();
+    if (e.target.id === "failed-only") $("timeline").classList.toggle("only-failed", e.target.checked);
+    if (e.target.id === "keys-on") kept.set("keys", e.target.checked ? "on" : "off");
+  });
+  const compose = $("prompt");
+  if (compose && compose.form.matches(".prompt")) compose.addEventListener("keydown", e => {
+    if (e.key === "Enter" && !e.shiftKey && !e.isComposing && !matchMedia("(pointer: coarse)").matches) { e.preventDefault(); compose.form.requestSubmit($("send")); }
+  });
+
+  // Menus and settings.
+  const themes = ["", "light", "dark"];
+  const theme = name => { if (name) root.dataset.theme = name; else delete root.dataset.theme; kept.set("theme", name); };
+  theme(kept.get("theme") ?? "");
+  function notify(id) {
+    if (kept.get("notify") !== "1" || !document.hidden || Notification.permission !== "granted") return;
+    new Notification("An agent waits for your decision", { tag: id });
+  }
+  const actions = {
+    theme: () => theme(themes[(themes.indexOf(root.dataset.theme ?? "") + 1) % themes.length]),
+    help: () => $("keys")?.showModal(),
+    notify: async () => { if (await Notification.requestPermission() === "granted") { kept.set("notify", "1"); flash("You will be notified."); } },
+  };
+  if (window.isSecureContext && window.Notification && Notification.permission !== "denied") all("[data-do=notify]").forEach(b => { b.hidden = false; });
+  document.addEventListener("click", e => {
+    const what = e.target.closest("[data-do]")?.dataset.do;
+    if (what) actions[what]();
+    all("details.me[open]").forEach(d => { if (!d.contains(e.target) || what) d.open = false; });
+  });
+  $("below")?.addEventListener("click", toBottom);
+  addEventListener("scroll", () => { if ($("below") && bottom()) $("below").hidden = true; }, { passive: true });
+
+  // Keys. A card that has just come under the focus is deaf for a moment.
+  const items = () => all("[data-item]").filter(i => i.offsetParent);
+  const current = () => document.querySelector(".here");
+  function goTo(item) {
+    current()?.classList.remove("here");
+    item.classList.add("here");
+    item.focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+  }
+  function move(step) {
+    const list = items(), at = list.indexOf(current());
+    const next = list[at < 0 ? (step > 0 ? 0 : list.length - 1) : at + step];
+    if (next) goTo(next);
+  }
+  const press = selector => {
+    const card = current(), target = card?.querySelector(selector);
+    if (!target || performance.now() - Number(card.dataset.born ?? -1e9) < 400) return;
+    target.click();
+    if (target.matches("summary")) target.parentElement.querySelector("textarea")?.focus();
+  };
+  const go = path => { location.href = path; };
+  const keys = {
+    j: () => move(1), k: () => move(-1),
+    a: () => press("[data-key-a]"), A: () => press("[data-key-remember]"), d: () => press("[data-key-d]"), e: () => press("[data-key-e]"),
+    o: () => current()?.querySelector("a.where, a[href^='/c/']")?.click(),
+    Enter: () => current()?.querySelector(":scope > details > summary, :scope > a, a.where")?.click(),
+    n: () => go("/new"), "/": () => ($("q") ?? compose)?.focus(), "?": () => actions.help(),
+    ".": () => document.querySelector("[data-key-stop]")?.click(),
+    Escape: () => { current()?.classList.remove("here"); },
+  };
+  const places = { i: "/", c: "/h", h: "/h", $: "/cost" };
+  let going = 0;
+  if ($("keys-on")) $("keys-on").checked = kept.get("keys") !== "off";
+  document.addEventListener("keydown", e => {
+    const field = e.target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, dialog");
+    if (field && e.key === "Escape") field.blur();
+    if (field || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || kept.get("keys") === "off") return;
+    if (e.key === "Enter" && e.target !== current()) return; // a link or a button has the focus
+    if (Date.now() - going < 1200 && places[e.key]) { e.preventDefault(); going = 0; go(places[e.key]); return; }
+    if (e.key === "g") { going = Date.now(); return; }
+    if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
+  });
+  document.addEventListener("focusin", e => {
+    const item = e.target.closest?.("[data-item]");
+    if (item && item !== current()) { current()?.classList.remove("here"); item.classList.add("here"); }
+  });
+
+  // Start.
+  const token = $("token");
+  if (token && location.hash.startsWith("#t=")) {
+    token.value = decodeURIComponent(location.hash.slice(3));
+    history.replaceState(null, "", location.pathname + location.search); // the token stays out of the history
+    token.form.submit();
+  }
+  if (location.search.includes("did=")) history.replaceState(null, "", location.pathname);
+  tick();
+  if (root.dataset.screen === "conversation") toBottom();
+  connect();
+})();

@@ -1,0 +1,314 @@
+package page
+
+import (
+	"cmp"
+	"html/template"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// What one screen shows at most.
+const (
+	maxCards = 200
+	maxItems = 200
+)
+
+// functions are what the templates call.
+func (p *page) functions() template.FuncMap {
+	return template.FuncMap{
+		"asset":  p.assets.address,
+		"money":  show.Money,
+		"tokens": func(n int64) string { return show.Tokens(int(n)) },
+		"plural": show.Plural,
+		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
+		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"line":   terminal.Line,
+		"mode":   modeName,
+	}
+}
+
+// ago writes how long something is ago, as the script does.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return show.Plural(int(d/time.Minute), "minute") + " ago"
+	case d < 48*time.Hour:
+		return show.Plural(int(d/time.Hour), "hour") + " ago"
+	}
+	return show.Plural(int(d/(24*time.Hour)), "day") + " ago"
+}
+
+// modeName is what people call a permission mode.
+func modeName(m permission.Mode) string {
+	names := map[permission.Mode]string{
+		permission.ModeDefault: "Ask before acting", permission.ModeAcceptEdits: "Accept edits", permission.ModePlan: "Plan only",
+		permission.ModeBypassPermissions: "Bypass permissions",
+	}
+	return cmp.Or(names[m], string(m), "Default")
+}
+
+// titles returns the titles of conversations by their ids.
+func (p *page) titles(q *request) (map[string]serve.Conversation, error) {
+	all := make(map[string]serve.Conversation)
+	query := serve.ConversationQuery{Archived: true, Limit: maxCards}
+	for {
+		list, err := p.service.Conversations(q.Context(), q.user, query)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list.Items {
+			all[c.ID] = c
+		}
+		if query.Cursor = list.Next; query.Cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+type inboxView struct {
+	Cards []card
+	More  bool
+	Live  []serve.Conversation // that do something now
+	Today string               // what was spent
+	Begin bool                 // there is no conversation yet
+}
+
+func (p *page) inbox(q *request) error {
+	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
+	if err != nil {
+		return err
+	}
+	titles, err := p.titles(q)
+	if err != nil {
+		return err
+	}
+	view := inboxView{More: pending.Next != "", Begin: len(titles) == 0}
+	for i := range pending.Items {
+		a := &pending.Items[i]
+		view.Cards = append(view.Cards, newCard(a, titles[a.Conversation].Title, "/"))
+	}
+	slices.Reverse(view.Cards) // the oldest first
+	for _, c := range titles {
+		if c.State == serve.Running || c.State == serve.Queued || c.State == serve.Failed {
+			view.Live = append(view.Live, c)
+		}
+	}
+	slices.SortFunc(view.Live, func(a, b serve.Conversation) int { return b.Created.Compare(a.Created) })
+	now := time.Now().UTC()
+	if usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: now.Truncate(24 * time.Hour)}); err == nil {
+		view.Today = show.Money(usage.Total.CostUSD)
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: len(view.Cards), Stream: "/v1/feed", Body: view})
+}
+
+// approval shows one card, for links from elsewhere.
+func (p *page) approval(q *request) error {
+	a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	c, err := p.service.Conversation(q.Context(), q.user, a.Conversation)
+	if err != nil {
+		return err
+	}
+	view := newCard(&a, c.Title, "/a/"+a.ID)
+	view.Alone = true
+	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + terminal.Line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
+}
+
+type conversationView struct {
+	serve.Conversation
+	Items   []*item
+	Earlier int // items that are not shown
+	Cards   []card
+	Queue   []serve.Prompt
+	Models  []string
+	Modes   []permission.Mode
+	Busy    bool
+	May     bool // the user may prompt
+	Fork    bool
+	Seq     int64
+	NewID   string // of the next prompt
+}
+
+func (p *page) conversation(q *request) error {
+	id := q.PathValue("id")
+	c, err := p.service.Conversation(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	events, seq, err := p.service.Log(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Conversation: id, Limit: maxCards})
+	if err != nil {
+		return err
+	}
+	prompts, err := p.service.Prompts(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	info, err := p.service.Info(q.Context(), q.user)
+	if err != nil {
+		return err
+	}
+	c.Title = terminal.Line(c.Title)
+	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator), Items: newTimeline(c.Dir, events).items}
+	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
+	view.Fork = view.May && slices.Contains(info.Features, "fork") && !view.Busy && c.Turns > 0
+	if n := len(view.Items) - maxItems; n > 0 && q.URL.Query().Get("all") == "" {
+		view.Items, view.Earlier = view.Items[n:], n
+	}
+	for i := range slices.Backward(pending.Items) {
+		view.Cards = append(view.Cards, newCard(&pending.Items[i], "", "/c/"+id))
+	}
+	for _, preset := range info.Presets {
+		if preset.Name == c.Preset {
+			view.Models, view.Modes = preset.Models, preset.Modes
+		}
+	}
+	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
+}
+
+type changesView struct {
+	serve.Conversation
+	Files          []*changedFile
+	Added, Removed int
+}
+
+// changes shows what a conversation has changed.
+func (p *page) changes(q *request) error {
+	id := q.PathValue("id")
+	c, err := p.service.Conversation(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	events, _, err := p.service.Log(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes()}
+	view.Title = terminal.Line(c.Title)
+	for _, f := range view.Files {
+		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Changes of " + view.Title, Screen: "changes", Body: view})
+}
+
+type historyView struct {
+	Items    []serve.Conversation
+	Next     string
+	Query    serve.ConversationQuery
+	States   []serve.State
+	Sessions []serve.SessionInfo
+}
+
+func (p *page) history(q *request) error {
+	form := q.URL.Query()
+	view := historyView{
+		Query:  serve.ConversationQuery{Text: form.Get("q"), State: serve.State(form.Get("state")), Archived: form.Get("archived") != "", Cursor: form.Get("cursor")},
+		States: []serve.State{serve.Idle, serve.Queued, serve.Running, serve.Waiting, serve.Deferred, serve.Failed},
+	}
+	list, err := p.service.Conversations(q.Context(), q.user, view.Query)
+	if err != nil {
+		return err
+	}
+	view.Items, view.Next = list.Items, list.Next
+	for i := range view.Items {
+		view.Items[i].Title = terminal.Line(view.Items[i].Title)
+	}
+	if q.user.Role == serve.Admin && view.Query == (serve.ConversationQuery{}) {
+		view.Sessions = p.sessions(q)
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Conversations", Screen: "history", Stream: "/v1/feed", Body: view})
+}
+
+// sessions are those on the server's disk. Not every server shows them.
+func (p *page) sessions(q *request) []serve.SessionInfo {
+	info, err := p.service.Info(q.Context(), q.user)
+	if err != nil || !slices.Contains(info.Features, "sessions") {
+		return nil
+	}
+	var all []serve.SessionInfo
+	for _, preset := range info.Presets {
+		list, err := p.service.Sessions(q.Context(), q.user, preset.Name)
+		if err != nil {
+			continue
+		}
+		for _, s := range list.Items {
+			if !slices.ContainsFunc(all, func(o serve.SessionInfo) bool { return o.ID == s.ID }) && len(all) < 20 {
+				s.Title, s.Dir = terminal.Line(s.Title), terminal.Line(s.Dir)
+				all = append(all, s)
+			}
+		}
+	}
+	return all
+}
+
+type newView struct {
+	Presets []serve.PresetInfo
+	Preset  string
+	Prompt  string
+}
+
+func (p *page) newConversation(q *request) error {
+	info, err := p.service.Info(q.Context(), q.user)
+	if err != nil {
+		return err
+	}
+	return p.render(q, http.StatusOK, frame{Title: "New conversation", Screen: "new", Body: newView{Presets: info.Presets, Preset: q.URL.Query().Get("preset")}})
+}
+
+type costView struct {
+	By    string
+	Days  int
+	Rows  []costRow
+	Total serve.UsageRow
+}
+
+type costRow struct {
+	serve.UsageRow
+	Name  string
+	Share int // of the largest, in percent
+}
+
+func (p *page) cost(q *request) error {
+	view := costView{By: q.URL.Query().Get("by"), Days: 30}
+	if !slices.Contains([]string{"day", "user", "preset", "model"}, view.By) {
+		view.By = "day"
+	}
+	usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: time.Now().UTC().AddDate(0, 0, -view.Days), By: []string{view.By}})
+	if err != nil {
+		return err
+	}
+	view.Total = usage.Total
+	largest := 0.0
+	for _, row := range usage.Items {
+		largest = max(largest, row.CostUSD)
+	}
+	for _, row := range usage.Items {
+		r := costRow{UsageRow: row, Name: terminal.Line(cmp.Or(row.Day, row.User, row.Preset, row.Model, "unknown"))}
+		if largest > 0 {
+			r.Share = int(row.CostUSD / largest * 100)
+		}
+		view.Rows = append(view.Rows, r)
+	}
+	slices.SortStableFunc(view.Rows, func(a, b costRow) int {
+		if view.By == "day" {
+			return strings.Compare(b.Name, a.Name)
+		}
+		return cmp.Compare(b.CostUSD, a.CostUSD)
+	})
+	return p.render(q, http.StatusOK, frame{Title: "Cost", Screen: "cost", Body: view})
+}

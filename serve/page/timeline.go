@@ -1,0 +1,305 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/markdown"
+	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// item is something in a conversation.
+type item struct {
+	Key, Version string
+	Kind         string // prompt, text, thinking, tool, turn, notice
+	At           time.Time
+	By           string // who sent a prompt, or did what a notice says
+	Agent        string // the subagent that it is of
+	Text, Rest   string
+	HTML         template.HTML
+	Bad          bool
+	Tool         *toolRow
+}
+
+// toolRow is a tool call.
+type toolRow struct {
+	ID, Name, Subject string
+	State             string // running, waiting, ok, failed, denied, unknown
+	Took              string
+	Agent             bool // it is a subagent
+	Input             string
+	Output, Rest      string
+	Diff              *show.Diff
+	Path              string
+	Questions         []show.Question
+	Approval          *serve.ApprovalNote
+
+	input json.RawMessage
+	began time.Time
+	done  bool
+}
+
+// timeline gathers the items of a conversation.
+type timeline struct {
+	dir     string // the working directory
+	items   []*item
+	tools   map[string]*toolRow
+	prompts map[string]serve.Prompt
+	notes   map[string]serve.ApprovalNote // by tool call
+}
+
+func newTimeline(dir string, events []serve.Event) *timeline {
+	t := &timeline{dir: dir, tools: make(map[string]*toolRow), prompts: make(map[string]serve.Prompt), notes: make(map[string]serve.ApprovalNote)}
+	for i := range events {
+		t.take(&events[i])
+	}
+	for id, row := range t.tools {
+		if note, ok := t.notes[id]; ok {
+			row.Approval = &note
+			row.judge(&note)
+		}
+	}
+	for _, it := range t.items {
+		if it.Tool != nil {
+			it.Version = version(it.Tool)
+		}
+	}
+	return t
+}
+
+// take adds what an event says.
+func (t *timeline) take(e *serve.Event) {
+	key := fmt.Sprintf("e%d", e.Seq)
+	switch e.Type {
+	case serve.EventMessage:
+		t.message(e, key)
+	case serve.EventPrompt:
+		t.prompts[e.Prompt.ID] = *e.Prompt
+	case serve.EventTurn:
+		delete(t.prompts, e.Turn.Prompt)
+		t.turn(e, key)
+	case serve.EventApproval:
+		t.notes[e.Approval.ToolUseID] = *e.Approval
+	case serve.EventNotice:
+		t.add(&item{Key: key, Kind: "notice", At: e.At, By: terminal.Line(e.Notice.User), Text: terminal.Line(e.Notice.Text)})
+	}
+}
+
+// add adds an item. The log may learn that a turn has ended before it has read
+// the last words; those come before the end.
+func (t *timeline) add(it *item) {
+	last := len(t.items)
+	if said := it.Kind == "text" || it.Kind == "thinking" || it.Kind == "tool"; said && last > 0 && t.items[last-1].Kind == "turn" {
+		last--
+	}
+	t.items = slices.Insert(t.items, last, it)
+}
+
+func (t *timeline) turn(e *serve.Event, key string) {
+	it := &item{Key: key, Kind: "turn", At: e.At, Text: string(e.Turn.State), Bad: e.Turn.State == "failed"}
+	if e.Turn.Millis > 0 {
+		it.Text += " in " + show.Span(float64(e.Turn.Millis))
+	}
+	if e.Turn.CostUSD > 0 {
+		it.Text += " · " + show.Money(e.Turn.CostUSD)
+	}
+	it.Rest = terminal.Clean(e.Turn.Error)
+	t.add(it)
+}
+
+// message adds what was said.
+func (t *timeline) message(e *serve.Event, key string) {
+	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	switch m := m.(type) {
+	case *message.User:
+		for _, result := range m.ToolResults() {
+			t.result(e, m, result)
+		}
+		if text := m.Text(); text != "" {
+			it := &item{Key: key, Kind: "prompt", At: e.At, Agent: agentOf(m)}
+			it.By = terminal.Line(t.prompts[m.UUID].By)
+			it.Text, it.Rest = show.Text(text, maxText)
+			t.add(it)
+		}
+	case *message.Assistant:
+		for i, block := range m.Content {
+			t.block(e, block, fmt.Sprintf("%s-%d", key, i), agentOf(m))
+		}
+	}
+}
+
+// agentOf names the subagent that a message is of.
+func agentOf(m message.Message) string {
+	sub := message.SubagentOf(m)
+	if sub.Type == "" && sub.ToolUseID != "" {
+		return "sub-agent"
+	}
+	return terminal.Line(sub.Type)
+}
+
+func (t *timeline) block(e *serve.Event, block message.Block, key, agent string) {
+	switch b := block.(type) {
+	case *message.TextBlock:
+		if strings.TrimSpace(b.Text) != "" {
+			t.add(&item{Key: key, Kind: "text", At: e.At, Agent: agent, HTML: markdown.HTML(b.Text), Text: terminal.Line(show.Short(b.Text))})
+		}
+	case *message.ThinkingBlock:
+		if strings.TrimSpace(b.Thinking) != "" {
+			it := &item{Key: key, Kind: "thinking", At: e.At, Agent: agent}
+			it.Text, it.Rest = show.Text(b.Thinking, maxText)
+			t.add(it)
+		}
+	case *message.ToolUseBlock:
+		row := newToolRow(b, t.dir)
+		row.began = e.At
+		t.tools[b.ID] = row
+		t.add(&item{Key: "t-" + b.ID, Kind: "tool", At: e.At, Agent: agent, Tool: row})
+	}
+}
+
+func newToolRow(b *message.ToolUseBlock, dir string) *toolRow {
+	row := &toolRow{ID: b.ID, Name: terminal.Line(b.Name), Subject: terminal.Line(show.Short(show.Subject(b.Input))), State: "running", input: b.Input}
+	row.Agent = b.Name == "Task" || b.Name == "Agent"
+	if row.Agent {
+		row.Subject = terminal.Line(show.Short(jsonx.Text(jsonx.Member(b.Input, "description"))))
+	}
+	row.Input, _ = show.Text(pretty(b.Input), maxText)
+	row.Diff = show.Edit(b.Name, b.Input, maxText)
+	if row.Diff != nil {
+		row.Path = terminal.Line(shortPath(dir, show.Subject(b.Input)))
+		row.Subject = show.Short(row.Path)
+	}
+	row.Questions = show.Questions(b.Name, b.Input, nil)
+	return row
+}
+
+// result adds how a call ended.
+func (t *timeline) result(e *serve.Event, m *message.User, result *message.ToolResultBlock) {
+	row := t.tools[result.ToolUseID]
+	if row == nil {
+		return
+	}
+	row.done, row.State = true, "ok"
+	if result.IsError {
+		row.State = "failed"
+	}
+	if took := e.At.Sub(row.began); took > 0 && !row.began.IsZero() {
+		row.Took = show.Span(float64(took.Milliseconds()))
+	}
+	row.Output, row.Rest = show.Text(result.Content.Text(), maxText)
+	report := m.ToolUseResult
+	if len(report) == 0 {
+		report = jsonx.Member(e.Message, "toolUseResult") // as transcripts call it
+	}
+	if diff := show.Patch(report); diff != nil {
+		row.Diff = diff
+	}
+	answers := make(map[string]string)
+	if jsonx.Unmarshal(jsonx.Member(report, "answers"), &answers) == nil && len(answers) > 0 {
+		row.Questions = show.Questions(row.Name, row.input, answers)
+	}
+}
+
+// shortPath is a path as people know it: below the working directory, if it is
+// there.
+func shortPath(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && dir != "" && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
+// judge adds what people decided about a call.
+func (r *toolRow) judge(note *serve.ApprovalNote) {
+	switch {
+	case note.State == serve.ApprovalPending:
+		r.State = "waiting"
+	case note.Outcome == "unknown":
+		r.State = "unknown"
+	case note.State == serve.ApprovalDenied:
+		r.State = "denied"
+	case note.State == serve.ApprovalExpired, note.State == serve.ApprovalWithdrawn:
+		if !r.done {
+			r.State = string(note.State)
+		}
+	}
+}
+
+// Tone is the class of the state.
+func (r *toolRow) Tone() string {
+	switch r.State {
+	case "ok":
+		return "good"
+	case "failed", "denied":
+		return "bad"
+	case "waiting", "unknown", "expired", "withdrawn":
+		return "warn"
+	}
+	return ""
+}
+
+// queue returns the prompts that wait, the oldest first.
+func queue(prompts []serve.Prompt) []serve.Prompt {
+	var out []serve.Prompt
+	for _, p := range prompts {
+		if p.State == "queued" {
+			p.Text = show.Short(terminal.Clean(p.Text))
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// changedFile is a file and its changes.
+type changedFile struct {
+	Path           string
+	Diffs          []*show.Diff
+	Added, Removed int
+	Failed         bool
+}
+
+// changes returns the files that the conversation has changed, in the order in
+// which it did.
+func (t *timeline) changes() []*changedFile {
+	byPath := make(map[string]*changedFile)
+	var all []*changedFile
+	for _, it := range t.items {
+		if it.Tool == nil || it.Tool.Diff == nil || it.Tool.State != "ok" {
+			continue
+		}
+		f := byPath[it.Tool.Path]
+		if f == nil {
+			f = &changedFile{Path: it.Tool.Path}
+			byPath[f.Path] = f
+			all = append(all, f)
+		}
+		f.Diffs = append(f.Diffs, it.Tool.Diff)
+		f.Added += it.Tool.Diff.Added
+		f.Removed += it.Tool.Diff.Removed
+	}
+	return all
+}
+
+// HTML implements [serve.Page]: the markup of a message by itself.
+func (p *page) HTML(e *serve.Event) string {
+	if e.Type != serve.EventMessage {
+		return ""
+	}
+	t := newTimeline("", []serve.Event{*e})
+	var out strings.Builder
+	for _, it := range t.items {
+		if p.templates.ExecuteTemplate(&out, "item", it) != nil {
+			return ""
+		}
+	}
+	return out.String()
+}
