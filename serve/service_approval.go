@@ -93,6 +93,9 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
+	// The watcher may never see a question that is answered quickly, so the log
+	// has it from here.
+	s.logApproval(ctx, &q)
 	before := q.State
 	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
 	if _, ok := errors.AsType[*approval.DecidedError](err); ok {
@@ -101,6 +104,7 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
+	s.logApproval(ctx, &q)
 	if before == approval.Open {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
 		if err := s.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {
@@ -131,7 +135,7 @@ func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error)
 	a := approval.Answer{By: u.Name, Digest: d.Digest}
 	for _, i := range d.Remember {
 		if i < 0 || i >= len(q.Suggestions) {
-			return a, badRequest.because("remember: there is no suggestion %d, the approval has %d", i, len(q.Suggestions))
+			return a, badRequest.because("remember: suggestion %d does not exist, the approval has %d", i, len(q.Suggestions))
 		}
 		a.Always = append(a.Always, q.Suggestions[i])
 	}
@@ -172,7 +176,7 @@ func (d *Decision) answers(q *approval.Question) (permission.Decision, error) {
 	}
 	for _, one := range d.Answers {
 		if one.Question < 0 || one.Question >= len(questions) {
-			return permission.Decision{}, badRequest.because("there is no question %d, the approval has %d", one.Question, len(questions))
+			return permission.Decision{}, badRequest.because("question %d does not exist, the approval has %d", one.Question, len(questions))
 		}
 		if one.Write != "" {
 			answers = answers.WriteAt(one.Question, one.Write)

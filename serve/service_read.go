@@ -304,9 +304,7 @@ func (s *Service) watchApprovals(ctx context.Context) {
 				break
 			}
 			attempt = 0
-			if err := s.noteApproval(ctx, &q); err != nil && ctx.Err() == nil {
-				s.opts.Logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
-			}
+			s.logApproval(ctx, &q)
 			if s.opts.Notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true
 				s.opts.Notify(approvalOf(&q, User{}))
@@ -318,7 +316,16 @@ func (s *Service) watchApprovals(ctx context.Context) {
 	}
 }
 
-// noteApproval writes down how an approval stands, unless that is known.
+// logApproval writes down how an approval stands. If that fails, the approval is
+// still in the inbox.
+func (s *Service) logApproval(ctx context.Context, q *approval.Question) {
+	if err := s.noteApproval(ctx, q); err != nil && ctx.Err() == nil {
+		s.opts.Logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
+	}
+}
+
+// noteApproval writes down how an approval stands, unless that is known. The
+// watcher may come with what it has read before a decision; the decision stands.
 func (s *Service) noteApproval(ctx context.Context, q *approval.Question) error {
 	l, release, err := s.logs.use(ctx, q.Conversation)
 	if err != nil {
@@ -332,7 +339,7 @@ func (s *Service) noteApproval(ctx context.Context, q *approval.Question) error 
 		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
 	}
 	return l.append(ctx, func(*logHead) []Event {
-		if known, ok := l.approvals[q.ID]; ok && known.same(&note) {
+		if known, ok := l.approvals[q.ID]; ok && (known.same(&note) || known.DecidedBy != "" && note.DecidedBy == "") {
 			return nil
 		}
 		return []Event{{Type: EventApproval, Approval: &note}}

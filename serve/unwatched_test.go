@@ -1,0 +1,58 @@
+package serve_test
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// unwatched is a fleet whose watchers see nothing, as if every question were
+// answered before they look.
+type unwatched struct{ *fleet.Fleet }
+
+func (u unwatched) Approvals() approval.Inbox { return unwatchedInbox{u.Fleet.Approvals()} }
+
+type unwatchedInbox struct{ approval.Inbox }
+
+func (unwatchedInbox) Watch(ctx context.Context, _ approval.Filter) iter.Seq2[approval.Question, error] {
+	return func(yield func(approval.Question, error) bool) {
+		<-ctx.Done()
+		yield(approval.Question{}, ctx.Err())
+	}
+}
+
+// A question that is answered quickly is still in the log of its conversation,
+// before the turn ends.
+func TestQuickDecisionIsLogged(t *testing.T) {
+	var o serve.Options
+	r := newRig(t, store.Memory(), func(of *serve.Options) { o = *of })
+	if err := r.server.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.http.Close()
+	var err error
+	if r.server, err = serve.New(unwatched{r.fleet}, o); err != nil {
+		t.Fatal(err)
+	}
+	r.http = httptest.NewServer(r.server)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("tool 1")
+	asked := ada.pending(1)[0]
+	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	approvals := 0
+	for _, e := range ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1)) {
+		if e.event == "approval" {
+			approvals++
+		}
+	}
+	if approvals == 0 {
+		t.Error("no approval in the log")
+	}
+}
