@@ -97,12 +97,6 @@ func (s *Service) features() []string {
 	if s.opts.History != nil {
 		all = append(all, "sessions")
 	}
-	if _, ok := s.fleet.(forker); ok {
-		all = append(all, "fork")
-	}
-	if _, ok := s.fleet.(deleter); ok {
-		all = append(all, "delete")
-	}
 	return orEmpty(all)
 }
 

@@ -14,16 +14,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// forker is a fleet that can copy conversations.
-type forker interface {
-	Fork(ctx context.Context, key, newKey, upTo string) error
-}
-
-// deleter is a fleet that can delete conversations.
-type deleter interface {
-	Delete(ctx context.Context, key string) error
-}
-
 // ETag identifies what a [Change] can change of a conversation.
 func (c *Conversation) ETag() string {
 	data, _ := jsonx.Marshal(Changed{ // plain values always encode
@@ -165,11 +155,7 @@ func (s *Service) Delete(ctx context.Context, u User, id string) error {
 
 // erase removes everything. The note is last: until then it can be tried again.
 func (s *Service) erase(ctx context.Context, n *note) error {
-	d, ok := s.fleet.(deleter)
-	if !ok {
-		return unsupported.because("the fleet of this server cannot delete conversations; archive it instead")
-	}
-	if err := d.Delete(ctx, n.Key); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+	if err := s.fleet.Delete(ctx, n.Key); err != nil && !errors.Is(err, fleet.ErrUnknown) {
 		return err
 	}
 	s.logs.drop(n.Key)
@@ -185,10 +171,6 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	if err != nil {
 		return err
 	}
-	f, ok := s.fleet.(forker)
-	if !ok {
-		return unsupported.because("the fleet of this server cannot copy conversations")
-	}
 	if old.Preset != n.Preset {
 		return badRequest.because("a copy has the preset of its original, %q", old.Preset)
 	}
@@ -199,5 +181,5 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
 		return err // the same request again
 	}
-	return f.Fork(ctx, old.Key, n.Key, from.Message)
+	return s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
 }

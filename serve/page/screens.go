@@ -166,7 +166,7 @@ func (p *page) conversation(q *request) error {
 	c.Title = terminal.Line(c.Title)
 	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator), Items: newTimeline(c.Dir, events).items}
 	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
-	view.Fork = view.May && slices.Contains(info.Features, "fork") && !view.Busy && c.Turns > 0
+	view.Fork = view.May && !view.Busy && c.Turns > 0
 	if n := len(view.Items) - maxItems; n > 0 && q.URL.Query().Get("all") == "" {
 		view.Items, view.Earlier = view.Items[n:], n
 	}
