@@ -359,8 +359,7 @@ func (d dispatcher) Request(ctx context.Context, in *peer.Incoming) {
 	})
 }
 
-// Refuse answers a request for which there is no room, as if its callback had
-// failed.
+// Refuse answers a request that has no room, as if its callback had failed.
 func (d dispatcher) Refuse(in *peer.Incoming) {
 	if cb := d.callback(in); cb != nil {
 		d.failed(in, cb, errCapacity)

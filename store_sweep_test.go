@@ -58,8 +58,8 @@ func findText(t *testing.T, dir, text string) (found []string) {
 
 // A program that is killed while it has a session from a store leaves the folder
 // behind that it has restored it into, with a copy of the user's credentials. The
-// next session with a store removes it, also one that restores nothing; and not
-// while the program lives.
+// next session with a store removes it, even if it restores nothing itself, but
+// not while the program lives.
 func TestKilledHostLeavesNoCredentials(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows removes no open files, so a sweep is tried there by internal/scratch")

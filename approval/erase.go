@@ -11,8 +11,8 @@ import (
 
 // Erase ends the questions of a conversation that is deleted, with the outcome
 // [Deleted], and removes what all its questions say, their answers and the rules
-// of the conversation. That there was a question stays known, so that one who
-// decides late gets [ErrGone]; [Questions.Forget] removes that too. Erase may be
+// of the conversation. It stays known that there was a question, so that a late
+// decision gets [ErrGone]; [Questions.Forget] removes that too. Erase may be
 // repeated. With a fence, it is refused in the same cases as an append.
 func (qs *Questions) Erase(ctx context.Context, conversation string, f store.Fence) error {
 	for v, err := range qs.scan(ctx) {

@@ -91,7 +91,7 @@ func TestDelete(t *testing.T) {
 					t.Errorf("left are %q", got)
 				}
 				if !errors.Is(watched, fleet.ErrUnknown) && !errors.Is(watched, fleet.ErrDeleted) {
-					t.Errorf("one who reads it hears %v", watched)
+					t.Errorf("a reader gets %v", watched)
 				}
 				for q, err := range f.Approvals().List(t.Context(), approval.Filter{}) {
 					if err != nil || string(q.Input) != "null" || q.Answer != nil {

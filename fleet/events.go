@@ -58,8 +58,8 @@ type ConversationEvent struct {
 // If the conversation runs in this process, and its options say
 // [claude.Options.PartialMessages], an answer is also seen while it is written,
 // by live events. A loop that begins in the middle of an answer gets all of it.
-// After the stored event of a block there is no live one of it. A loop that is
-// slow holds up nobody: it gets more text at a time, or the stored event only.
+// Once a block was yielded as stored, no live event of it follows. A loop that is
+// slow holds up nobody: it gets more text at a time, or only the stored event.
 //
 // Errors: [ErrUnknown], [ErrDeleted], those of the store, ctx.
 func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error] {
@@ -135,7 +135,7 @@ type eventReader struct {
 	yield func(ConversationEvent, error) bool
 
 	at    position
-	lines int   // of the session at the position that were read, also before it
+	lines int   // that were read of the session at the position, including those before it
 	place int64 // in the store, behind them
 	// stored is the answer that was last read, with how many of its blocks.
 	stored struct {

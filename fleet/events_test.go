@@ -157,7 +157,7 @@ func (p *page) show(t *testing.T, e fleet.ConversationEvent) {
 	}
 }
 
-// An answer is seen while it is written, also by one who comes in the middle of
+// Readers see an answer while it is written, even if they come in the middle of
 // it, and then once from the store.
 func TestEventsLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestEventsLive(t *testing.T) {
 			if n == 1 {
 				first, late := pages[0].text(), pages[1].text()
 				if late != first || first == "" || first == answer {
-					t.Errorf("one who came late has %d bytes of %d", len(late), len(first))
+					t.Errorf("a late reader has %d bytes of %d", len(late), len(first))
 				}
 			}
 		}

@@ -15,7 +15,7 @@ import (
 // original is unchanged, and may be running.
 //
 // Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
-// there is no such message, [history.ErrEmpty] if nothing was said yet.
+// the message does not exist, [history.ErrEmpty] if nothing was said yet.
 func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
 	rec, _, err := f.loadRecord(ctx, key)
 	if err != nil {

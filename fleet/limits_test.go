@@ -101,7 +101,7 @@ func TestRate(t *testing.T) {
 		if err := try("acme/a"); err != nil {
 			t.Errorf("after the wait: %v", err)
 		}
-		for range 3 { // without a tenant, there is no rate of one
+		for range 3 { // the rate of tenants does not apply to it
 			if err := try("ada"); err != nil {
 				t.Error(err)
 			}

@@ -9,8 +9,8 @@ import (
 
 // spoken is what is being said in a conversation and may not be stored yet: the
 // blocks of the current answer, and the result of the last turn. Readers keep
-// their own places in it, so it holds up nobody, and one who reads slowly gets
-// more at a time.
+// their own places in it, so nobody is held up, and a slow reader gets more at a
+// time.
 type spoken struct {
 	mu      sync.Mutex
 	answer  string // the id of the API message

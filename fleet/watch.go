@@ -184,7 +184,7 @@ func (w *watcher) put(it watched) {
 	}
 }
 
-// nudge lets one who watches look at the store.
+// nudge makes a watcher look at the store.
 func (w *watcher) nudge() {
 	select {
 	case w.more <- struct{}{}:

@@ -49,7 +49,7 @@ type place struct {
 	id      string
 	project string // the folder below projects
 	info    fs.FileInfo
-	bare    bool // there is no folder beside the transcript
+	bare    bool // no folder is beside the transcript
 }
 
 func (p place) file() string   { return path.Join("projects", p.project, p.id+".jsonl") }

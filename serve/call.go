@@ -122,7 +122,7 @@ func (c *call) checkQuery() error {
 	for name, values := range c.r.URL.Query() {
 		i := slices.IndexFunc(c.route.query, func(p parameter) bool { return p.name == name })
 		if i < 0 {
-			return badRequest.because("there is no parameter %q here", name)
+			return badRequest.because("unknown parameter %q", name)
 		}
 		if enum := c.route.query[i].enum; len(enum) > 0 && values[0] != "" && !slices.Contains(enum, values[0]) {
 			return badRequest.because("%s is one of %s", name, strings.Join(enum, ", "))

@@ -279,7 +279,7 @@ func (g *gateKeeper) token(ctx context.Context, t NewToken, by string) (CreatedT
 	case t.User == "":
 		return CreatedToken{}, badRequest.because("the token needs a user")
 	case !t.Role.Valid():
-		return CreatedToken{}, badRequest.because("there is no role %q", t.Role)
+		return CreatedToken{}, badRequest.because("unknown role %q", t.Role)
 	}
 	c := credential{Name: t.Name, User: t.User, Role: t.Role, By: by}
 	if t.Expires != nil {

@@ -134,7 +134,7 @@ func digest(words ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// forgetOld removes answers that are no longer remembered.
+// forgetOld removes answers that are old enough to forget.
 func (s *Service) forgetOld(ctx context.Context) {
 	now, err := s.opts.Records.Now(ctx)
 	if err != nil {

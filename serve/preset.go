@@ -172,7 +172,7 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		}
 		p := find(presets, n.Preset)
 		if p == nil {
-			return nil, fmt.Errorf("claude: serve: conversation %q: there is no preset %q anymore", key, n.Preset)
+			return nil, fmt.Errorf("claude: serve: conversation %q: its preset %q is gone", key, n.Preset)
 		}
 		dir, err := p.dir(n.Dir)
 		if err != nil {

@@ -311,5 +311,5 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	notFound.because("there is no such type of problem").write(w, r)
+	notFound.because("this type of problem is unknown").write(w, r)
 }

@@ -33,7 +33,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	o = o.withDefaults()
 	switch {
 	case f == nil:
-		return nil, errors.New("claude: serve: there is no fleet")
+		return nil, errors.New("claude: serve: the fleet is missing")
 	case o.Records == nil:
 		return nil, errors.New("claude: serve: Options.Records is missing")
 	case !o.ProxyRole.Valid():

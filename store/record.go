@@ -96,7 +96,7 @@ func ScanBelow(ctx context.Context, s Records, project, kind, folder string) ite
 // Change says what was changed in a store.
 type Change struct {
 	Record     RecordKey // zero if it was a transcript
-	Dropped    bool      // there is no such record any more
+	Dropped    bool      // the record was removed
 	Transcript Key       // zero if it was a record
 	// Lease is the name of the lease under which a transcript was written, if any.
 	Lease string

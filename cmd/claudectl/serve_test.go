@@ -113,12 +113,12 @@ func TestServePresetsFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
 		"not JSON":        {"{\n\"presets\": [\n}", ":3: "},
-		"no presets":      {"{}", ":1: there are no presets"},
-		"a wrong member":  {"{\n\"preset\": []}", ":2: there is no member \"preset\""},
+		"no presets":      {"{}", ":1: the file has no presets"},
+		"a wrong member":  {"{\n\"preset\": []}", ":2: unknown member \"preset\""},
 		"a wrong name":    {"{\"presets\": [\n{\"name\": \"a\",\n\"root\": []}]}", ":3: a preset has no member \"root\""},
 		"a wrong form":    {"{\"presets\": [\n{\"name\": \"a\",\n\n\"roots\": \"/\"}]}", ":4: roots has the wrong form"},
 		"no roots":        {"{\"presets\": [\n\n{\"name\": \"a\"}]}", ":3: "},
-		"a wrong mode":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"mode\": \"yolo\"}]}", ":1: preset \"a\": there is no permission mode \"yolo\""},
+		"a wrong mode":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"mode\": \"yolo\"}]}", ":1: preset \"a\": unknown permission mode \"yolo\""},
 		"no such root":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/nowhere/at/all\"]}]}", "/nowhere/at/all"},
 		"a relative root": {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"x\"]}]}", "is not an absolute path"},
 		"twice":           {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"]},\n{\"name\": \"a\", \"roots\": [\"/\"]}]}", ":2: there are two presets"},

@@ -98,7 +98,7 @@ func (p *servePresets) parse(c *console, cli string, text []byte) error {
 			break // the syntax was checked
 		}
 		if string(name) != "presets" {
-			return &lineError{lineOf(text, value), fmt.Errorf("there is no member %q, only presets", name)}
+			return &lineError{lineOf(text, value), fmt.Errorf("unknown member %q: the file has only \"presets\"", name)}
 		}
 		for entry := range jsonx.Elements(value) {
 			if err := p.entry(c, cli, text, entry); err != nil {
@@ -107,7 +107,7 @@ func (p *servePresets) parse(c *console, cli string, text []byte) error {
 		}
 	}
 	if len(p.all) == 0 {
-		return &lineError{1, errors.New("there are no presets")}
+		return &lineError{1, errors.New("the file has no presets")}
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
 	}
 	for _, mode := range append(slices.Clone(e.Modes), e.Mode) {
 		if mode != "" && !slices.Contains(allModes[:], mode) {
-			return fmt.Errorf("preset %q: there is no permission mode %q", e.Name, mode)
+			return fmt.Errorf("preset %q: unknown permission mode %q", e.Name, mode)
 		}
 	}
 	for _, root := range e.Roots {

@@ -62,8 +62,8 @@ func (m *thinker) counts(prompt string) (asked, answered int) {
 	return m.asked[prompt], m.answered[prompt]
 }
 
-// think answers a prompt, unless it is held: then it waits until the one who
-// asks is gone.
+// think answers a prompt, unless it is held: then it waits until
+// the program that asks is gone.
 func (m *thinker) think(gone context.Context, prompt string) string {
 	m.mu.Lock()
 	m.asked[prompt]++

@@ -12,15 +12,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A lease is two subjects. Who has it, and until when, is a message that every
-// renewal replaces. Its epoch is a message that only another owner replaces: its
+// A lease is two subjects. One message says who has it and until when; every
+// renewal replaces it. Its epoch is a message that only another owner replaces: its
 // sequence is the token, and what is written under the lease carries it, so that
 // the server itself refuses an owner that was replaced. They are apart because the
 // server refuses a fenced write while the fence is being written.
 
 // owner is the message that says who has a lease.
 type owner struct {
-	Nonce string        `json:"nonce"` // of the one who has it, also in the epoch
+	Nonce string        `json:"nonce"` // of the owner; the epoch has the same
 	Owner string        `json:"owner"`
 	TTL   time.Duration `json:"ttl"`
 	Free  bool          `json:"free,omitzero"`
@@ -49,8 +49,8 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 	prefix := s.layout.lease(project, name)
 	me := owner{Nonce: uuid.New(), Owner: who, TTL: ttl}
 	for {
-		// The epoch is read before the lease is taken: one who sleeps in between
-		// and wakes when another owner is there must not become its successor.
+		// The epoch is read before the lease is taken: an owner that
+		// sleeps in between and wakes after another has come must not succeed it.
 		was, err := s.last(ctx, prefix+".e")
 		if err != nil {
 			return store.Lease{}, fail(name, err)

@@ -62,7 +62,7 @@ var _ store.Fleet = (*Store)(nil)
 
 // The version of the servers, and of what is in the stream.
 const (
-	minMajor, minMinor = 2, 12 // before it, there are no atomic batches
+	minMajor, minMinor = 2, 12 // the first with atomic batches
 	layoutVersion      = "1"
 )
 

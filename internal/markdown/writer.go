@@ -25,7 +25,7 @@ func (w *writer) children(n ast.Node) {
 }
 
 // wrap writes an element with the content of a node. Below the deepest level
-// there are no elements, only their text.
+// only the text of elements is written.
 func (w *writer) wrap(tag, attributes string, n ast.Node) {
 	if w.depth++; w.depth > maxDepth {
 		w.children(n)

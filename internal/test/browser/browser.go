@@ -257,7 +257,7 @@ func (b *Browser) Want(t T, expression string, want any) {
 	}
 }
 
-// Wait waits until an expression is true, also over loads of other pages.
+// Wait waits until an expression is true, even if other pages load meanwhile.
 func (b *Browser) Wait(t T, expression string) {
 	t.Helper()
 	b.t = t
