@@ -414,91 +414,69 @@ func TestSlowIsBounded(t *testing.T) {
 	})
 }
 
-// A journal that cannot be read back loses nothing silently: the error says why.
-func TestJournalGone(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		down := true
-		s := &faulty{MemoryStore: store.Memory()}
-		s.fault = func(op string) kind {
-			if down && op == "append" {
-				return before
-			}
-			return none
-		}
-		m := New(config(s, dir))
-		m.Start()
-		for i := range 3 {
-			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
-			synctest.Wait()
-		}
-		files, _ := os.ReadDir(dir)
-		if len(files) != 1 {
-			t.Fatalf("the journals are %v", files)
-		}
-		if err := os.Truncate(dir+"/"+files[0].Name(), 0); err != nil {
-			t.Fatal(err)
-		}
-		s.mu.Lock()
-		down = false
-		s.mu.Unlock()
-		err := m.Wait(t.Context(), m.Count())
-		if !errors.Is(err, store.ErrNotStored) || !strings.Contains(err.Error(), "journal cannot be read") {
-			t.Errorf("Wait = %v", err)
-		}
-		if got := load(t, s, ""); len(got) != 1 {
-			t.Errorf("there are %q, want the one that was in memory", got)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
-			t.Errorf("Close = %v", err)
-		}
-	})
+// A journal that cannot be read back, or that somebody changed while the store was
+// down, is not stored as it is and loses nothing silently: the error says why.
+func TestJournalSpoiled(t *testing.T) {
+	tests := map[string]struct {
+		spoil func(text string) string
+		want  error
+		says  string
+	}{
+		"emptied": {func(string) string { return "" }, store.ErrNotStored, "journal cannot be read"},
+		"changed": {func(text string) string {
+			return strings.Replace(text, `"uuid":"1"}`+"\n", `"uuid":""}`+"\n\n", 1)
+		}, store.ErrDamaged, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) { playSpoiled(t, dir, test.spoil, test.want, test.says) })
+		})
+	}
 }
 
-// A journal that somebody changes while the store is down is not stored as it is.
-func TestJournalChanged(t *testing.T) {
-	dir := t.TempDir()
-	synctest.Test(t, func(t *testing.T) {
-		down := true
-		s := &faulty{MemoryStore: store.Memory()}
-		s.fault = func(op string) kind {
-			if down && op == "append" {
-				return before
-			}
-			return none
+// playSpoiled takes a store down, spoils the journal, and lets the store work again.
+func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error, says string) {
+	down := true
+	s := &faulty{MemoryStore: store.Memory()}
+	s.fault = func(op string) kind {
+		if down && op == "append" {
+			return before
 		}
-		m := New(config(s, dir))
-		m.Start()
-		for i := range 3 {
-			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
-			synctest.Wait()
-		}
-		files, _ := os.ReadDir(dir)
-		name := dir + "/" + files[0].Name()
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(strings.Replace(string(text), `"uuid":"1"}`+"\n", `"uuid":""}`+"\n\n", 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s.mu.Lock()
-		down = false
-		s.mu.Unlock()
-		if err := m.Wait(t.Context(), m.Count()); !errors.Is(err, store.ErrDamaged) {
-			t.Errorf("Wait = %v", err)
-		}
-		if got := load(t, s, ""); len(got) != 1 {
-			t.Errorf("there are %q, want the one that was in memory", got)
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
-			t.Errorf("Close = %v", err)
-		}
-	})
+		return none
+	}
+	m := New(config(s, dir))
+	m.Start()
+	for i := range 3 {
+		m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
+		synctest.Wait()
+	}
+	files, _ := os.ReadDir(dir)
+	if len(files) != 1 {
+		t.Fatalf("the journals are %v", files)
+	}
+	name := dir + "/" + files[0].Name()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(spoil(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	down = false
+	s.mu.Unlock()
+	if err := m.Wait(t.Context(), m.Count()); !errors.Is(err, want) || !strings.Contains(err.Error(), says) {
+		t.Errorf("Wait = %v", err)
+	}
+	if got := load(t, s, ""); len(got) != 1 {
+		t.Errorf("there are %q, want the one that was in memory", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
+		t.Errorf("Close = %v", err)
+	}
 }
 
 // A wait for the store that has no bound ends when the mirror is closed and the store has not taken everything.
