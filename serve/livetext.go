@@ -48,12 +48,10 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 }
 
 // said removes what a line of the transcript has now. The CLI writes a line for
-// each block of a message, in order.
+// each block of a message, in order. Other lines remove nothing: that of a prompt
+// may come when its answer has already begun.
 func (t *liveText) said(line []byte) {
 	if jsonx.Text(jsonx.Member(line, "type")) != "assistant" {
-		if jsonx.Text(jsonx.Member(line, "type")) == "user" {
-			t.blocks = nil
-		}
 		return
 	}
 	inner := jsonx.Member(line, "message")

@@ -24,6 +24,7 @@ func TestLiveText(t *testing.T) {
 	if news := live.news(&reader); len(news) != 1 || news[0].Type != EventPartial || news[0].Partial[0].Text != "ä😀" {
 		t.Errorf("%+v", news)
 	}
+	live.said([]byte(`{"type":"user","message":{"content":"the prompt, stored late"}}`))
 	live.take(piece("m", 0, "b"))
 	live.take(piece("m", 0, "c"))
 	live.take(piece("m", 1, "second"))
