@@ -37,9 +37,9 @@ func (e Entry) Check() error {
 	switch {
 	case len(e) > MaxEntry:
 		return fmt.Errorf("claude: store: %w: an entry of %d bytes is larger than %d", ErrInvalid, len(e), MaxEntry)
-	case len(e) == 0 || e[0] != '{' || !json.Valid(e):
+	case len(e) == 0 || e[0] != '{' || !jsonx.Valid(e) && !json.Valid(e): // the second lets repeated names pass
 		return fmt.Errorf("claude: store: %w: an entry is not a JSON object", ErrInvalid)
-	case bytes.ContainsAny(e, "\r\n"):
+	case bytes.IndexByte(e, '\n') >= 0 || bytes.IndexByte(e, '\r') >= 0:
 		return fmt.Errorf("claude: store: %w: an entry is on more than one line", ErrInvalid)
 	}
 	return nil

@@ -35,7 +35,17 @@ type held struct {
 	uuids    map[string]bool
 	batches  map[string]bool
 	modified time.Time
-	summary  []byte
+	summary  []byte // of the first entries, as many as were folded
+	folded   int
+}
+
+// fold returns the summary of all entries. Only a listing needs it.
+func (h *held) fold() []byte {
+	if h.folded < len(h.entries) {
+		h.summary = Fold(h.summary, h.entries[h.folded:]...)
+		h.folded = len(h.entries)
+	}
+	return bytes.Clone(h.summary)
 }
 
 // leased is what the store knows of a lease.
@@ -83,7 +93,6 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 			h.uuids[id] = true
 		}
 		h.entries = append(h.entries, bytes.Clone(e))
-		h.summary = Fold(h.summary, e)
 	}
 	h.modified = m.now()
 	return nil
@@ -137,7 +146,7 @@ func (m *MemoryStore) sessions(project string) []Summary {
 	var list []Summary
 	for k, h := range m.transcripts {
 		if k.Project == project && k.Sub == "" {
-			list = append(list, Summary{k.Session, h.modified, bytes.Clone(h.summary)})
+			list = append(list, Summary{k.Session, h.modified, h.fold()})
 		}
 	}
 	slices.SortFunc(list, func(a, b Summary) int {

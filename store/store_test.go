@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"os"
 	"os/exec"
 	"testing"
@@ -28,5 +30,19 @@ func TestFiles(t *testing.T) {
 			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+dirs[s])
 			return cmd
 		},
+	})
+}
+
+// An entry is checked by a quick reader first, which must not let anything pass
+// that is not JSON.
+func FuzzEntryCheck(f *testing.F) {
+	for _, e := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":[1e5,-0.1,true,null]}`, `{"a":01}`, `{}{}`, "{}\n", `[]`, ``} {
+		f.Add([]byte(e))
+	}
+	f.Fuzz(func(t *testing.T, e []byte) {
+		want := len(e) > 0 && e[0] == '{' && json.Valid(e) && !bytes.ContainsAny(e, "\r\n")
+		if err := store.Entry(e).Check(); (err == nil) != want {
+			t.Errorf("Check(%q) = %v, want an error: %v", e, err, !want)
+		}
 	})
 }

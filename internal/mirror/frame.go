@@ -16,21 +16,20 @@ import (
 // readFrame returns what a frame says: lines that were added to a transcript. An
 // error about one of the lines comes with the others.
 func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
-	if !jsonx.Valid(line) {
-		return store.Key{}, nil, errors.New("a mirror frame is not valid JSON")
+	path, lines, err := usualFrame(line)
+	if err != nil {
+		path, lines, err = anyFrame(line)
 	}
-	if err := jsonx.EnvelopeNames().Check(line); err != nil {
-		return store.Key{}, nil, fmt.Errorf("a mirror frame: %w", err)
+	if err != nil {
+		return store.Key{}, nil, err
 	}
-	path := jsonx.Text(jsonx.Member(line, "filePath"))
 	session, sub, ok := transcriptAt(path)
 	key := store.Key{Project: project, Session: session, Sub: sub}
 	if !ok || key.Check() != nil {
 		return key, nil, fmt.Errorf("a mirror frame is about a file that is not a transcript: %q", path)
 	}
-	var entries []store.Entry
-	var err error
-	for e := range jsonx.Elements(jsonx.Member(line, "entries")) {
+	entries := make([]store.Entry, 0, len(lines))
+	for _, e := range lines {
 		if len(e) == 0 || e[0] != '{' || len(e) > store.MaxEntry { // the rest of Entry.Check holds for any line
 			err = fmt.Errorf("a mirror frame has an entry that no store takes, of %d bytes: %.40q", len(e), e)
 			continue
@@ -38,6 +37,48 @@ func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 		entries = append(entries, asInFile(e))
 	}
 	return key, entries, err
+}
+
+// usualFrame reads a frame in one pass, and fails where anything about it is
+// unusual. A long answer is a tenth as many bytes in its frames as in its deltas,
+// so with a pass for each question storing it would cost as much as reading it.
+func usualFrame(line []byte) (path string, lines [][]byte, err error) {
+	var s jsonx.Scanner
+	s.Start(line)
+	o := s.Object()
+	names := jsonx.EnvelopeNames()
+	for name := s.Next(&o); name != nil; name = s.Next(&o) {
+		if names.Add(name) != nil {
+			s.Fail()
+		}
+		switch string(name) {
+		case "filePath":
+			path = s.Text()
+		case "entries":
+			s.Array()
+			for s.More(len(lines)) {
+				lines = append(lines, s.Skip())
+			}
+		default:
+			s.Skip()
+		}
+	}
+	if !s.End() {
+		return "", nil, errors.ErrUnsupported
+	}
+	return path, lines, nil
+}
+
+// anyFrame reads every frame that can be read.
+func anyFrame(line []byte) (path string, lines [][]byte, err error) {
+	if !jsonx.Valid(line) {
+		return "", nil, errors.New("a mirror frame is not valid JSON")
+	}
+	if err := jsonx.EnvelopeNames().Check(line); err != nil {
+		return "", nil, fmt.Errorf("a mirror frame: %w", err)
+	}
+	path = jsonx.Text(jsonx.Member(line, "filePath"))
+	return path, slices.Collect(jsonx.Elements(jsonx.Member(line, "entries"))), nil
 }
 
 // asInFile returns an entry as it is in the CLI's file. On its output, the CLI

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -312,6 +313,25 @@ func TestBadFrames(t *testing.T) {
 		defer cancel()
 		if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
 			t.Errorf("Close = %v", err)
+		}
+	})
+}
+
+// What the quick reader of frames accepts, the other one reads alike.
+func FuzzFrame(f *testing.F) {
+	f.Add(frame("", `{"uuid":"1"}`, `{"text":"\u2028 \ud83d\ude00 \\"}`))
+	f.Add([]byte(`{"type":"transcript_mirror","filePath":null,"entries":[ {} , 1 ,"x"],"more":{"a":[{}]}}`))
+	f.Add([]byte(`{"type":"transcript_mirror","Type":"user","entries":[{}]}`))
+	f.Add([]byte(`{"entries":[{"a":1,"a":2}],"filePath":"\ud83d"}`))
+	f.Add([]byte(`{"entries":[{}],"\u0065ntries":[1]}`))
+	f.Fuzz(func(t *testing.T, line []byte) {
+		path, lines, err := usualFrame(line)
+		if err != nil {
+			return
+		}
+		wantPath, want, err := anyFrame(line)
+		if err != nil || path != wantPath || !slices.EqualFunc(lines, want, bytes.Equal) {
+			t.Errorf("%q: %q and %q, want %q and %q, %v", line, path, lines, wantPath, want, err)
 		}
 	})
 }

@@ -34,7 +34,7 @@ type Fold struct {
 // over.
 func (f *Fold) Add(line []byte) {
 	l := edgeFields(line)
-	if l.kind == "" || !whole(line) {
+	if l.kind == "" || !l.whole {
 		return
 	}
 	if !f.Begun {
@@ -44,7 +44,8 @@ func (f *Fold) Add(line []byte) {
 		return
 	}
 	delete(f.Notes, "continued-in") // something was said after it
-	if t := l.time(); !t.IsZero() {
+	t := l.time()
+	if !t.IsZero() {
 		if f.Created.IsZero() {
 			f.Created = t
 		}
@@ -63,7 +64,7 @@ func (f *Fold) Add(line []byte) {
 	f.FirstPrompt = first(f.FirstPrompt, text)
 	f.Command = first(f.Command, command)
 	f.Attached = first(f.Attached, with)
-	if t := l.time(); !l.sidechain && (text != "" || with != "") && t.After(f.Prompted) {
+	if !l.sidechain && (text != "" || with != "") && t.After(f.Prompted) {
 		f.Prompted = t
 	}
 }

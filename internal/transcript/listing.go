@@ -130,7 +130,7 @@ func readNotes(text []byte) map[string]string {
 			kind = jsonx.Text(jsonx.Member(line, "type"))
 		}
 		for _, n := range noted {
-			if n.kind == kind && whole(line) {
+			if n.kind == kind && edgeFields(line).whole {
 				switch v := jsonx.Member(line, n.member); {
 				case len(v) > 0 && v[0] == '"':
 					found[kind] = jsonx.Text(v)
@@ -197,6 +197,7 @@ type fields struct {
 	kind, stamp, dir, branch, entrypoint string
 	sidechain, meta, summary             bool
 	message                              []byte
+	whole                                bool // the line is not cut off
 }
 
 func (f *fields) time() time.Time {
@@ -236,6 +237,7 @@ func edgeFields(line []byte) (f fields) {
 			f.message = value
 		}
 	}
+	f.whole = err == nil
 	return f
 }
 
@@ -251,18 +253,6 @@ func backward(text []byte) iter.Seq[[]byte] {
 			text = text[:max(i, 0)]
 		}
 	}
-}
-
-// whole reports whether a line is not cut off.
-func whole(line []byte) bool {
-	m, err := jsonx.Walk(line)
-	for err == nil {
-		var name []byte
-		if name, _, err = m.Next(); name == nil {
-			break
-		}
-	}
-	return err == nil
 }
 
 // maxPrompt is how many characters of a prompt a listing shows.

@@ -21,11 +21,12 @@ const playVariable = "CLAUDE_AGENT_GO_BENCH_CLI"
 // fake is the fake CLI. It does one thing at a time and waits for nothing but
 // the pipe.
 type fake struct {
-	in   *bufio.Reader
-	out  *os.File
-	hook string // the callback id of the client's hook
-	next int    // ids of requests
-	mcp  bool   // the MCP server was greeted
+	in     *bufio.Reader
+	out    *os.File
+	hook   string // the callback id of the client's hook
+	next   int    // ids of requests
+	mcp    bool   // the MCP server was greeted
+	frames int    // of lines of a transcript
 }
 
 // play is the main of the program when it is started again.
@@ -105,10 +106,13 @@ func (f *fake) turn(id, prompt string) error {
 	case "delta":
 		err = f.writeMany(deltaLine(), n)
 	case mirroredKind:
-		for ; n > 0 && err == nil; n -= mirrorEvery {
-			if err = f.writeMany(deltaLine(), min(n, mirrorEvery)); err == nil {
-				err = f.write(mirrorLine(n))
-			}
+		block := newMirroredBlock()
+		for ; n >= mirrorEvery && err == nil; n -= mirrorEvery {
+			f.frames++
+			err = f.write(block.number(f.frames))
+		}
+		if err == nil {
+			err = f.writeMany(deltaLine(), n)
 		}
 	case "assistant":
 		err = f.writeMany(assistantLine(), n)

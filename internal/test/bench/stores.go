@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -21,18 +22,36 @@ const (
 	mirrorEntries = mirrorEvery / 100
 )
 
-// mirrorLine is a frame with lines of a transcript. The number makes them unique.
-func mirrorLine(n int) []byte {
-	line := []byte(`{"type":"transcript_mirror","filePath":"/home/user/.claude/projects/-repo/` + sessionID + `.jsonl","entries":[`)
+// mirroredBlock is as many deltas as belong to a frame, and the frame. It is made
+// once for a round, as that of plain deltas is: what the CLI does must not count.
+type mirroredBlock struct {
+	bytes   []byte
+	numbers []int // where in the frame the uuids of its lines end
+}
+
+func newMirroredBlock() *mirroredBlock {
+	b := &mirroredBlock{bytes: bytes.Repeat(deltaLine(), mirrorEvery)}
+	b.bytes = append(b.bytes, `{"type":"transcript_mirror","filePath":"/home/user/.claude/projects/-repo/`+sessionID+`.jsonl","entries":[`...)
 	message := assistantLine()
+	uuidEnd := bytes.LastIndex(message, []byte(`","timestamp"`))
 	for i := range mirrorEntries {
 		if i > 0 {
-			line = append(line, ',')
+			b.bytes = append(b.bytes, ',')
 		}
-		line = fmt.Appendf(line, `{"parentUuid":null,"isSidechain":false,"n":"%d-%d",`, n, i)
-		line = append(line, message[1:len(message)-1]...)
+		b.bytes = append(b.bytes, `{"parentUuid":null,"isSidechain":false,`...)
+		b.numbers = append(b.numbers, len(b.bytes)+uuidEnd-1)
+		b.bytes = append(b.bytes, message[1:len(message)-1]...)
 	}
-	return append(line, "]}\n"...)
+	b.bytes = append(b.bytes, "]}\n"...)
+	return b
+}
+
+// number gives the lines of the frame uuids that no other frame has.
+func (b *mirroredBlock) number(n int) []byte {
+	for i, end := range b.numbers {
+		copy(b.bytes[end-12:end], fmt.Sprintf("%012d", n*mirrorEntries+i))
+	}
+	return b.bytes
 }
 
 func storeGroups() []group {
