@@ -38,6 +38,8 @@ type Approval struct {
 	Conversation string       `json:"conversation"`
 	Kind         ApprovalKind `json:"kind"`
 	Tool         string       `json:"tool"`
+	// ToolUseID is the id of the call in the messages.
+	ToolUseID string `json:"tool_use_id,omitzero"`
 	// Title is one line that says what is asked.
 	Title string `json:"title"`
 	// Reason says why a person is asked.

@@ -140,7 +140,8 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 		return nil, mediaType.because("send Content-Type: application/json")
 	}
 	limit := int64(maxBody)
-	if c.route.body == reflect.TypeFor[NewPrompt]() || c.route.body == reflect.TypeFor[NewConversation]() {
+	switch c.route.body {
+	case reflect.TypeFor[NewPrompt](), reflect.TypeFor[NewConversation](), reflect.TypeFor[RunInput]():
 		limit = maxPrompt
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))

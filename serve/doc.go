@@ -46,6 +46,14 @@
 // events, and holds up nobody. GET /v1/feed is a stream of hints over all
 // conversations.
 //
+// # AG-UI
+//
+// POST /ag-ui/{preset} runs an agent by AG-UI 1.0, the protocol that chat
+// interfaces share; the client "@ag-ui/client" works with it as it is. A thread
+// is a conversation, and an approval is an interrupt, which the next run answers.
+// A run that is cut off stops nothing, and may be repeated. Pages of other sites
+// need Options.Origins and a bearer token.
+//
 // # The page
 //
 // A [Page] is what people see in a browser. It is made by Options.Page from the

@@ -38,6 +38,10 @@ type Options struct {
 	// localhost and addresses of the loopback. Ports do not matter. A request
 	// for any other is refused.
 	Hosts []string
+	// Origins are other sites whose pages may use AG-UI, such as
+	// https://app.example. They need a bearer token: cookies and the header of
+	// a proxy do not count for them. The rest of the server stays closed.
+	Origins []string
 	// Secure says that browsers reach the server by https, even if a proxy ends
 	// it. Cookies are then sent by https only.
 	Secure bool

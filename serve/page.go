@@ -3,10 +3,10 @@ package serve
 import "net/http"
 
 // Page is the part of the server that people see. It serves every path that is
-// not below /v1 and not /openapi.json, /healthz or /problems/…, even for people
-// who are not logged in: then [UserOf] finds nobody, and the page shows its
-// login. A POST has already passed the check of its origin, so a page needs no
-// tokens in its forms.
+// not below /v1 or /ag-ui and not /openapi.json, /healthz or /problems/…, even
+// for people who are not logged in: then [UserOf] finds nobody, and the page
+// shows its login. A POST has already passed the check of its origin, so a page
+// needs no tokens in its forms.
 //
 // A page logs people in with [Service.Login] and out with [Service.Logout]. Its
 // content security policy is set by the server: styles and scripts come from the

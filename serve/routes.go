@@ -43,7 +43,7 @@ var (
 
 // routes is the table.
 func routes() []route {
-	return slices.Concat(serverRoutes(), conversationRoutes(), promptRoutes(), approvalRoutes())
+	return slices.Concat(serverRoutes(), conversationRoutes(), promptRoutes(), approvalRoutes(), aguiRoutes())
 }
 
 func serverRoutes() []route {
@@ -238,6 +238,15 @@ func approvalRoutes() []route {
 	}
 }
 
+// aguiRoutes is AG-UI, the protocol of agents and user interfaces.
+func aguiRoutes() []route {
+	return []route{{
+		method: "POST", path: "/ag-ui/{preset}", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
+		least: Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
+		problems: []problemKind{unknownPreset, limited}, handle: (*call).runAgent,
+	}}
+}
+
 // route fills the mux.
 func (s *Server) route() error {
 	table := routes()
@@ -253,7 +262,7 @@ func (s *Server) route() error {
 		}
 		s.mux.Handle(table[i].method+" "+table[i].path, h)
 	}
-	for _, path := range []string{"/v1/", "/openapi.json", "/healthz"} {
+	for _, path := range []string{"/v1/", "/ag-ui/", "/openapi.json", "/healthz"} {
 		s.mux.Handle(path, s.unrouted(table))
 	}
 	s.mux.HandleFunc("GET /problems/{name}", explainProblem)

@@ -71,6 +71,19 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
 		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
 	}
+	switch c.Prompt {
+	case "both":
+		return claudetest.UseTools(
+			claudetest.ScriptedCall{ID: "toolu_make", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},
+			claudetest.ScriptedCall{ID: "toolu_rm", Name: "Bash", Input: json.RawMessage(`{"command":"rm -r build"}`)})
+	case "ask":
+		return claudetest.UseTool("AskUserQuestion", json.RawMessage(
+			`{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Blue","description":""},{"label":"Red","description":""}]}]}`))
+	case "think":
+		return claudetest.Think("Let me see.", "Thought.")
+	case "fail":
+		return claudetest.Fail(529, "overloaded_error", "overloaded")
+	}
 	answer := claudetest.Say("You said: " + c.Prompt)
 	if strings.HasPrefix(c.Prompt, "slowly") {
 		return answer.Chunks(8, 30*time.Millisecond)

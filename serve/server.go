@@ -3,8 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -41,6 +43,9 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0:
 		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom: otherwise everybody could be anybody")
 	}
+	if err := checkOrigins(o.Origins); err != nil {
+		return nil, err
+	}
 	if err := store.CheckProject(o.Project); err != nil {
 		return nil, err
 	}
@@ -61,6 +66,17 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// checkOrigins refuses what no browser says.
+func checkOrigins(origins []string) error {
+	for _, origin := range origins {
+		u, err := url.Parse(origin)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+strings.ToLower(u.Host) != origin {
+			return fmt.Errorf("claude: serve: Options.Origins: %q is not an origin such as https://app.example", origin)
+		}
+	}
+	return nil
 }
 
 // start makes the page and the routes, and starts the goroutines.
@@ -147,11 +163,42 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secure(w.Header())
+	if r, ok := s.invited(w, r); ok {
+		if r.Method == http.MethodOptions {
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+		return
+	}
 	if err := s.origins.Check(r); err != nil {
 		forbidden.because("the request comes from another site").write(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
+}
+
+// invited reports whether a request to AG-UI comes from another site that the
+// options name. It returns the request without anything that a browser adds by
+// itself: only a bearer token says who asks.
+func (s *Server) invited(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+	o := &s.service.opts
+	origin := r.Header.Get("Origin")
+	if !strings.HasPrefix(r.URL.Path, "/ag-ui/") || !slices.Contains(o.Origins, origin) {
+		return r, false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	h.Set("Access-Control-Allow-Methods", "POST")
+	h.Set("Access-Control-Max-Age", "600")
+	h.Add("Vary", "Origin")
+	r = r.Clone(r.Context())
+	r.Header.Del("Cookie")
+	if o.ProxyHeader != "" {
+		r.Header.Del(o.ProxyHeader)
+	}
+	return r, true
 }
 
 // cleanHost is a host name that can be repeated.

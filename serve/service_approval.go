@@ -202,7 +202,7 @@ func (d *Decision) answers(q *approval.Question) (permission.Decision, error) {
 // approvalOf shows a question to a user.
 func approvalOf(q *approval.Question, u User) Approval {
 	a := Approval{
-		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, Title: titleOf(q), Reason: q.Reason,
+		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
 		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
 		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
 		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: q.Outcome, Successor: q.Successor,

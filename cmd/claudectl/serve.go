@@ -70,6 +70,7 @@ type serveStart struct {
 	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy, whose header is believed."`
 	ProxyRole       string   `default:"operator" enum:"viewer,approver,operator,admin" help:"The role of such users: viewer, approver, operator or admin."`
 	Host            []string `placeholder:"NAME" help:"A host name under which the server is reached, besides localhost."`
+	Origin          []string `placeholder:"URL" help:"Another site whose pages may use AG-UI, with a bearer token."`
 	URL             string   `name:"url" placeholder:"URL" help:"The address of the server in links, if a proxy has another."`
 
 	Webhook string `placeholder:"URL" help:"Where to POST a notice when a person is asked."`
@@ -228,7 +229,7 @@ func (s *serveStart) base(l net.Listener) string {
 // options makes the options of the server.
 func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup, base string, l net.Listener, logger *slog.Logger) (serve.Options, error) {
 	o := serve.Options{
-		Records: setup.store, Project: s.Project, Presets: setup.presets, Hosts: s.Host, Logger: logger,
+		Records: setup.store, Project: s.Project, Presets: setup.presets, Hosts: s.Host, Origins: s.Origin, Logger: logger,
 		Secure:      strings.HasPrefix(base, "https:"),
 		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: page.New,
 	}

@@ -1,0 +1,420 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// aguiRun is a run of AG-UI: from a prompt, or from decisions, to the end of the
+// turn or to the next questions. It is a client of the [Service] like any other:
+// the conversation does not know it, and continues without it.
+type aguiRun struct {
+	*call
+	in     *RunInput
+	about  Conversation
+	prompt string // the id of the newest prompt, empty if there is none
+
+	events *translator
+	shown  *snapshot // gathers what is not sent one by one
+	stream *stream
+	broken bool // nobody reads
+
+	awaited map[string]bool // the prompts whose end is the run's
+	turn    *Turn           // the last of them that has ended
+	place   int64           // the last event that was translated
+}
+
+// run serves POST /ag-ui/{preset}. What is wrong with the request itself is a
+// problem; what happens afterwards is an event.
+func (c *call) runAgent() error {
+	r := &aguiRun{call: c, in: c.body.(*RunInput), awaited: make(map[string]bool)}
+	content, err := r.newest()
+	if err != nil {
+		return err
+	}
+	answers, err := r.answers()
+	if err != nil {
+		return err
+	}
+	if r.about, err = r.thread(content); err != nil {
+		return err
+	}
+	if newest := r.newestOfUser(); newest != nil {
+		r.prompt = uuidFrom("ag-ui", r.about.ID, newest.ID)
+	}
+	o := &c.service().opts
+	if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
+		return limited.because("too many streams are open: close some, or come back later")
+	}
+	defer c.s.streams.leave(c.user.Name)
+	ctx, cancel := c.streaming()
+	defer cancel()
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	r.stream = &stream{w: c.w, control: http.NewResponseController(c.w)}
+	r.events = newTranslator(r.send)
+	c.w.WriteHeader(http.StatusOK)
+	r.send(RunEvent{Type: "RUN_STARTED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, ProtocolVersion: aguiVersion})
+	r.send(RunEvent{Type: "CUSTOM", Name: "claude.conversation", Value: r.about})
+	if err := r.do(ctx, content, answers); err != nil {
+		r.fail(problemOf(err))
+	}
+	return nil
+}
+
+// newestOfUser returns the newest message of the user, nil if there is none.
+func (r *aguiRun) newestOfUser() *RunMessage {
+	for i := range slices.Backward(r.in.Messages) {
+		if r.in.Messages[i].Role == "user" {
+			return &r.in.Messages[i]
+		}
+	}
+	return nil
+}
+
+// newest reads what the user said last.
+func (r *aguiRun) newest() (message.Content, error) {
+	m := r.newestOfUser()
+	if m == nil {
+		if len(r.in.Resume) > 0 {
+			return nil, nil
+		}
+		return nil, faulty("/messages", "there is no message with the role user to send")
+	}
+	content, err := partsOf(m.Content)
+	if err != nil {
+		return nil, faulty("/messages", "the newest message of the user: "+problemOf(err).Detail)
+	}
+	return content, nil
+}
+
+// thread finds the conversation that a thread is, or begins it. A name that is
+// not the id of a conversation that the user may see is a name of the user's own.
+func (r *aguiRun) thread(content message.Content) (Conversation, error) {
+	s, ctx := r.service(), r.ctx()
+	own := r.in.ThreadID
+	if !uuid.Valid(own) {
+		own = uuidFrom("thread", r.user.Name, r.in.ThreadID)
+	}
+	preset := r.r.PathValue("preset")
+	for _, id := range []string{r.in.ThreadID, idOf(tenantOf(r.user.Name) + "/" + own)} {
+		c, err := s.Conversation(ctx, r.user, id)
+		if notFound.is(err) {
+			continue
+		}
+		if err == nil && c.Preset != preset {
+			err = badRequest.because("the thread has the preset %q: POST /ag-ui/%s continues it", c.Preset, c.Preset)
+		}
+		return c, err
+	}
+	if len(r.in.Resume) > 0 {
+		return Conversation{}, notFound.because("there is no such thread to resume")
+	}
+	return s.Create(ctx, r.user, NewConversation{Preset: preset, Title: gist(content.Text()), id: own})
+}
+
+// do decides, prompts and follows.
+func (r *aguiRun) do(ctx context.Context, content message.Content, answers []resumeAnswer) error {
+	s, user := r.service(), r.user
+	past, last, err := s.Log(ctx, user, r.about.ID)
+	if err != nil {
+		return err
+	}
+	known := r.review(past)
+	repeated, from, err := r.decide(ctx, answers)
+	if err != nil {
+		return err
+	}
+	switch {
+	case r.prompt != "" && !known:
+		if _, err := s.Send(ctx, user, r.about.ID, NewPrompt{ID: r.prompt, Content: encoded(content)}); err != nil {
+			return err
+		}
+		r.awaited[r.prompt] = true
+	case len(answers) == 0:
+		repeated = true
+	}
+	if len(answers) == 0 {
+		from = last
+	}
+	r.recall(past, from, repeated, answers)
+	return r.follow(ctx, last)
+}
+
+// review notes which prompts the run is about. It reports whether the newest one
+// was sent before.
+func (r *aguiRun) review(past []Event) (known bool) {
+	open := make(map[string]bool)
+	for i := range past {
+		switch e := &past[i]; e.Type {
+		case EventPrompt:
+			open[e.Prompt.ID] = true
+			known = known || e.Prompt.ID == r.prompt
+		case EventTurn:
+			delete(open, e.Turn.Prompt)
+		}
+	}
+	if len(r.in.Resume) > 0 {
+		r.awaited = open
+	}
+	if known {
+		r.awaited[r.prompt] = true
+	}
+	return known
+}
+
+// recall goes through what has happened before. If the run is a repetition, the
+// client may have seen any part of it, and gets all messages at once; otherwise
+// it gets what it has not seen yet.
+func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resumeAnswer) {
+	const context = 100 // events that can have other blocks of the same answer
+	if !repeated && len(answers) == 0 {
+		past = past[max(0, len(past)-context):]
+	}
+	if repeated {
+		r.shown = new(snapshot)
+		r.events.emit = r.shown.take
+	} else {
+		r.events.emit = func(RunEvent) {}
+	}
+	live := func() {
+		r.events.emit = r.send
+		for _, a := range answers { // the run that ended with them has shown them
+			r.events.calls[a.approval.ToolUseID] = true
+		}
+	}
+	sending := false
+	for i := range past {
+		if e := &past[i]; !sending && !repeated && e.Seq > from {
+			sending = true
+			live()
+		}
+		r.recallOne(&past[i])
+	}
+	if !sending {
+		live()
+	}
+	if repeated {
+		r.send(RunEvent{Type: "MESSAGES_SNAPSHOT", Messages: orEmpty(r.shown.messages)})
+	}
+	r.shown = nil
+}
+
+// recallOne takes an event of the past.
+func (r *aguiRun) recallOne(e *Event) {
+	if r.shown != nil && e.Type == EventMessage {
+		if m, ok := decodeUser(e); ok {
+			id := m.UUID
+			for i := range r.in.Messages {
+				if r.in.Messages[i].Role == "user" && uuidFrom("ag-ui", r.about.ID, r.in.Messages[i].ID) == id {
+					id = r.in.Messages[i].ID
+				}
+			}
+			r.shown.at(id, "user").Content = m.Text()
+		}
+	}
+	r.take(e)
+}
+
+// decodeUser returns what a person said in the main conversation.
+func decodeUser(e *Event) (*message.User, bool) {
+	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	user, ok := m.(*message.User)
+	return user, ok && user.Text() != "" && message.SubagentOf(user) == (message.Subagent{})
+}
+
+// take translates an event, and notes the ends of turns.
+func (r *aguiRun) take(e *Event) {
+	r.events.take(e)
+	if e.Seq > 0 {
+		r.place = e.Seq
+	}
+	if e.Type == EventTurn && r.awaited[e.Turn.Prompt] {
+		delete(r.awaited, e.Turn.Prompt)
+		r.turn = e.Turn
+	}
+}
+
+// The times of a run.
+const (
+	gatherCalls = 50 * time.Millisecond // for the questions about parallel calls
+	lastWords   = 3 * time.Second       // for a message that is stored after its turn has ended
+)
+
+// follow sends what happens, until the run ends.
+func (r *aguiRun) follow(ctx context.Context, after int64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := r.service().Follow(ctx, r.user, r.about.ID, after)
+	if err != nil {
+		return err
+	}
+	pull := make(chan Event)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(pull)
+		for e := range events {
+			select {
+			case pull <- e:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	defer func() { cancel(); <-ended }()
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	var due <-chan time.Time // when to look whether the run has ended
+	for !r.broken {
+		select {
+		case e, ok := <-pull:
+			if !ok || e.Type == EventReset || e.Type == EventBye {
+				return closing.because("run it again with the same messages: nothing that was accepted is lost")
+			}
+			r.take(&e)
+			if wait, changed := r.noteworthy(ctx, &e); changed {
+				due = time.After(wait)
+			}
+		case <-due:
+			if done, err := r.look(ctx); done || err != nil {
+				return err
+			}
+		case <-ping.C:
+			if !r.stream.write(": still here\n\n") {
+				return nil
+			}
+			if done, err := r.look(ctx); done || err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// noteworthy reports whether an event may end the run, and how long to wait for
+// what belongs to it.
+func (r *aguiRun) noteworthy(ctx context.Context, e *Event) (time.Duration, bool) {
+	switch {
+	case e.Type == EventSynced:
+		return 0, true
+	case e.Type == EventApproval && e.Approval.State == ApprovalPending:
+		return gatherCalls, true
+	case r.turn == nil || len(r.awaited) > 0:
+	case e.Type == EventTurn && !r.complete(ctx):
+		return lastWords, true
+	case e.Type == EventTurn || e.Type == EventMessage && r.complete(ctx):
+		return 0, true
+	}
+	return 0, false
+}
+
+// complete reports whether the last words of the turn were seen. The log may
+// learn of the end of a turn before it has read them.
+func (r *aguiRun) complete(ctx context.Context) bool {
+	t, err := r.service().fleet.Prompt(ctx, keyOf(r.about.ID), r.turn.Prompt)
+	return err != nil || strings.TrimSpace(t.Text) == "" || strings.TrimSpace(t.Text) == strings.TrimSpace(r.events.last)
+}
+
+// look ends the run if its turns have ended, or if a person is asked.
+func (r *aguiRun) look(ctx context.Context) (done bool, err error) {
+	if len(r.awaited) == 0 {
+		r.finish()
+		return true, nil
+	}
+	asked, err := r.service().approvals(ctx, r.user, ApprovalQuery{Conversation: r.about.ID, State: ApprovalPending})
+	if err != nil {
+		return false, err
+	}
+	if len(asked) > 0 {
+		r.interrupt(asked)
+		return true, nil
+	}
+	now, err := r.service().Conversation(ctx, r.user, r.about.ID)
+	if err == nil && now.State == Failed {
+		err = stuckHere.because("%s", now.Reason)
+	}
+	return false, err
+}
+
+// finish ends the run with its turn.
+func (r *aguiRun) finish() {
+	r.events.endAll()
+	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "success"}}
+	if r.turn != nil {
+		r.send(RunEvent{Type: "CUSTOM", Name: "claude.turn", Value: r.turn})
+		event.Usage = usageOf(r.turn)
+		switch r.turn.State {
+		case "failed":
+			r.send(RunEvent{Type: "RUN_ERROR", Message: cmp.Or(r.turn.Error, "the turn has failed"), Code: "failed", Usage: event.Usage})
+			return
+		case "cancelled":
+			event.Outcome.Type = "cancelled"
+		}
+	}
+	r.send(event)
+}
+
+// interrupt ends the run with questions.
+func (r *aguiRun) interrupt(asked []Approval) {
+	r.events.endAll()
+	slices.Reverse(asked) // the oldest first
+	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "interrupt"}}
+	for i := range asked {
+		if a := &asked[i]; a.ToolUseID != "" && a.Kind != KindElicitation {
+			r.events.call(a.ToolUseID, a.Tool, string(a.Input)) // the transcript may not have it yet
+		}
+		event.Outcome.Interrupts = append(event.Outcome.Interrupts, interruptOf(&asked[i], r.place))
+	}
+	r.send(event)
+}
+
+// fail ends the run with an error.
+func (r *aguiRun) fail(p *Problem) {
+	if p.Status == http.StatusInternalServerError {
+		r.service().opts.Logger.Error("serve: a run failed", "conversation", r.about.ID, "user", r.user.Name, "error", p.cause)
+	}
+	r.events.emit = r.send
+	r.events.endAll()
+	r.send(RunEvent{Type: "RUN_ERROR", Message: p.Title + ": " + p.Detail, Code: strings.TrimPrefix(p.Type, "/problems/")})
+}
+
+// send writes an event, unless nobody reads anymore.
+func (r *aguiRun) send(e RunEvent) {
+	if r.broken {
+		return
+	}
+	data, err := jsonx.Marshal(e)
+	if err != nil {
+		r.broken = true
+		return
+	}
+	var text bytes.Buffer
+	text.WriteString("data: ")
+	text.Write(data) // one line: JSON escapes breaks
+	text.WriteString("\n\n")
+	r.broken = !r.stream.write(text.String())
+}
+
+// usageOf is what a turn has used.
+func usageOf(t *Turn) []RunUsage {
+	var all []RunUsage
+	for name, u := range t.Models {
+		read, written := int64(u.CacheReadInputTokens), int64(u.CacheCreationInputTokens)
+		all = append(all, RunUsage{
+			Provider: "anthropic", Model: name, Input: int64(u.InputTokens) + read + written, Output: int64(u.OutputTokens), CachedInput: read, CacheWrite: written,
+		})
+	}
+	slices.SortFunc(all, func(a, b RunUsage) int { return strings.Compare(a.Model, b.Model) })
+	return all
+}

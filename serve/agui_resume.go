@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// resumeAnswer is an answer to an interrupt.
+type resumeAnswer struct {
+	approval Approval // as it stands
+	id       string
+	digest   string
+	place    int64 // where the run ended that asked
+	cancel   bool  // the person has given the question up
+	decision Decision
+}
+
+// resumePayload is what an answer says.
+type resumePayload struct {
+	// Approved lets the call run, or not.
+	Approved *bool `json:"approved"`
+	// Message is what the model reads when it is denied.
+	Message string `json:"message"`
+	// Input runs the call with another input; for an elicitation it is the
+	// content of the form.
+	Input json.RawMessage `json:"input"`
+	// Answers answer the questions of the agent.
+	Answers []QuestionAnswer `json:"answers"`
+}
+
+// interruptOf shows an approval as an interrupt of a run that ends at a place in
+// the log.
+func interruptOf(a *Approval, place int64) Interrupt {
+	i := Interrupt{
+		ID: fmt.Sprintf("%s.%d.%s", a.ID, place, a.Digest), Reason: "tool_call", ToolCallID: a.ToolUseID, Message: a.Title,
+		Metadata: map[string]any{"approval": a},
+	}
+	if !a.ExpiresAt.IsZero() {
+		i.ExpiresAt = &a.ExpiresAt
+	}
+	switch a.Kind {
+	case KindQuestion:
+		i.Reason, i.ResponseSchema = "input_required", json.RawMessage(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","items":{`+
+			`"type":"object","required":["question"],"properties":{"question":{"type":"integer"},"choose":{"type":"array","items":{"type":"string"}},"write":{"type":"string"}}}}}}`)
+	case KindElicitation:
+		form := jsonx.Member(a.Input, "requestedSchema")
+		if !bytes.HasPrefix(form, []byte("{")) {
+			form = []byte(`{"type":"object"}`)
+		}
+		i.Reason, i.ToolCallID = "input_required", ""
+		i.ResponseSchema = json.RawMessage(`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"},"input":` + string(form) + `}}`)
+	default:
+		i.ResponseSchema = json.RawMessage(`{"type":"object","required":["approved"],"properties":{"approved":{"type":"boolean"},"message":{"type":"string"},"input":{"type":"object"}}}`)
+		i.Message = a.Tool + ": " + a.Title
+	}
+	return i
+}
+
+// answers reads the answers of a run before anything happens.
+func (r *aguiRun) answers() ([]resumeAnswer, error) {
+	var all []resumeAnswer
+	for i, entry := range r.in.Resume {
+		where := fmt.Sprintf("/resume/%d", i)
+		a := resumeAnswer{cancel: entry.Status == "cancelled"}
+		var place string
+		a.id, place, _ = strings.Cut(entry.InterruptID, ".")
+		place, a.digest, _ = strings.Cut(place, ".")
+		var err error
+		if a.place, err = strconv.ParseInt(place, 10, 64); err != nil || a.id == "" || a.digest == "" {
+			return nil, faulty(where+"/interruptId", "it is not the id of an interrupt of this server")
+		}
+		if a.decision, err = decisionOf(&entry); err != nil {
+			return nil, faulty(where+"/payload", err.Error())
+		}
+		a.decision.Digest = a.digest
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// decisionOf reads a payload. Nothing is allowed that does not say so.
+func decisionOf(entry *ResumeEntry) (Decision, error) {
+	if entry.Status == "cancelled" {
+		return Decision{Decision: "deny"}, nil
+	}
+	var p resumePayload
+	if err := jsonx.UnmarshalExact(entry.Payload, &p); len(entry.Payload) == 0 || err != nil {
+		return Decision{}, fmt.Errorf("it is an object with approved, message, input and answers")
+	}
+	switch {
+	case p.Approved != nil && !*p.Approved:
+		return Decision{Decision: "deny", Message: p.Message}, nil
+	case len(p.Answers) > 0:
+		return Decision{Decision: "answer", Answers: p.Answers}, nil
+	case p.Approved == nil:
+		return Decision{}, fmt.Errorf("approved is missing: true or false")
+	}
+	return Decision{Decision: "allow", Input: p.Input}, nil
+}
+
+// decide takes the decisions. It reports whether they were taken before, and
+// where the run ended that asked for them.
+func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated bool, from int64, err error) {
+	for i := range answers {
+		a := &answers[i]
+		if a.approval, err = r.service().Approval(ctx, r.user, a.id); err != nil {
+			return false, 0, err
+		}
+		if a.approval.Conversation != r.about.ID {
+			return false, 0, notFound.because("the interrupt is not one of this thread")
+		}
+		from = max(from, a.place)
+		repeated = repeated || a.approval.State != ApprovalPending
+	}
+	for i := range answers {
+		a := &answers[i]
+		if a.cancel && a.approval.State != ApprovalPending {
+			continue // there is nothing to give up
+		}
+		if a.approval.Kind == KindElicitation && a.decision.Decision == "allow" {
+			a.decision.Decision = "answer"
+		}
+		if _, err := r.service().Decide(ctx, r.user, a.id, a.decision); err != nil {
+			return false, 0, err
+		}
+	}
+	return repeated, from, nil
+}
+
+// aguiPart is a part of what a user says in AG-UI.
+type aguiPart struct {
+	Type   string `json:"type"`
+	Text   string `json:"text"`
+	Source struct {
+		Type     string `json:"type"`
+		Value    string `json:"value"`
+		MimeType string `json:"mimeType"`
+	} `json:"source"`
+}
+
+// partsOf reads what a user says in AG-UI: a text, or a list of parts.
+func partsOf(raw json.RawMessage) (message.Content, error) {
+	if !bytes.HasPrefix(raw, []byte("[")) {
+		return contentOf(raw)
+	}
+	var parts []aguiPart
+	if err := jsonx.Unmarshal(raw, &parts); err != nil {
+		return nil, badRequest.because("its content is neither a text nor a list of parts")
+	}
+	var blocks []map[string]any
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.Type == "text":
+			blocks = append(blocks, map[string]any{"type": "text", "text": p.Text})
+		case (p.Type == "image" || p.Type == "document") && p.Source.Type == "data":
+			blocks = append(blocks, map[string]any{"type": p.Type, "source": map[string]string{"type": "base64", "media_type": p.Source.MimeType, "data": p.Source.Value}})
+		case (p.Type == "image" || p.Type == "document") && p.Source.Type == "url":
+			blocks = append(blocks, map[string]any{"type": p.Type, "source": map[string]string{"type": "url", "url": p.Source.Value}})
+		default:
+			return nil, badRequest.because("part %d: the agent takes text, images and documents, as data or by their address", i)
+		}
+	}
+	data, err := jsonx.Marshal(blocks)
+	if err != nil {
+		return nil, err
+	}
+	return contentOf(data)
+}
+
+// encoded is the JSON of what a user says.
+func encoded(content message.Content) json.RawMessage {
+	data, _ := jsonx.Marshal(content) // it was read from JSON
+	return data
+}

@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// translator turns events of a conversation into events of AG-UI. A block of
+// text is a message there; so is a block of thinking.
+type translator struct {
+	emit func(RunEvent)
+
+	answer string // the id of the model's message that was last seen
+	blocks int    // how many of its blocks are in the transcript
+	parent string // the message that its tool calls belong to
+
+	open  map[string]*openText // by the id of the message
+	done  map[string]bool      // texts that have ended
+	calls map[string]bool      // tool calls that were shown
+	last  string               // the last text that has ended
+}
+
+// openText is a text that is being written.
+type openText struct {
+	kind string // text or thinking
+	sent string
+}
+
+func newTranslator(emit func(RunEvent)) *translator {
+	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool)}
+}
+
+// take translates one event. Those that say nothing to a client of AG-UI are
+// left out.
+func (t *translator) take(e *Event) {
+	switch e.Type {
+	case EventPartial:
+		for _, b := range e.Partial {
+			t.write(textID(b.Message, b.Block), b.Kind, b.Text)
+		}
+	case EventDelta:
+		d := e.Delta
+		id := textID(d.Message, d.Block)
+		if text := t.open[id]; text != nil {
+			t.write(id, d.Kind, text.sent+d.Text)
+		} else if d.Offset == 0 {
+			t.write(id, d.Kind, d.Text)
+		}
+	case EventMessage:
+		t.message(e)
+	case EventNotice:
+		t.emit(RunEvent{Type: "CUSTOM", Name: "claude.notice", Value: e.Notice})
+	}
+}
+
+// textID is the id of a block in AG-UI. It is the same in every run.
+func textID(answer string, block int) string { return fmt.Sprintf("%s-%d", answer, block) }
+
+// message translates a line of the transcript.
+func (t *translator) message(e *Event) {
+	m, _ := message.Decode(e.Message) // what cannot be read is not shown
+	if m == nil || message.SubagentOf(m) != (message.Subagent{}) {
+		return // the call of a subagent is shown, and its result
+	}
+	switch m := m.(type) {
+	case *message.Assistant:
+		if m.ID != t.answer {
+			t.answer, t.blocks, t.parent = m.ID, 0, m.ID
+		}
+		for _, block := range m.Content {
+			t.block(block, textID(m.ID, t.blocks))
+			t.blocks++
+		}
+	case *message.User:
+		for _, r := range m.ToolResults() {
+			content := r.Content.Text()
+			event := RunEvent{Type: "TOOL_CALL_RESULT", MessageID: "result-" + r.ToolUseID, ToolCallID: r.ToolUseID, Content: &content, Role: "tool"}
+			if r.IsError {
+				event.Metadata = map[string]any{"error": true}
+			}
+			t.emit(event)
+		}
+	}
+}
+
+// block translates a block that is complete.
+func (t *translator) block(block message.Block, id string) {
+	switch b := block.(type) {
+	case *message.TextBlock:
+		t.parent = id
+		t.write(id, "text", b.Text)
+		t.end(id)
+		t.last = b.Text
+	case *message.ThinkingBlock:
+		t.write(id, "thinking", b.Thinking)
+		t.end(id)
+	case *message.ToolUseBlock:
+		t.call(b.ID, b.Name, string(b.Input))
+	}
+}
+
+// call shows a tool call, once.
+func (t *translator) call(id, name, input string) {
+	if t.calls[id] {
+		return
+	}
+	t.calls[id] = true
+	t.emit(RunEvent{Type: "TOOL_CALL_START", ToolCallID: id, ToolCallName: name, ParentMessageID: t.parent})
+	t.emit(RunEvent{Type: "TOOL_CALL_ARGS", ToolCallID: id, Delta: input})
+	t.emit(RunEvent{Type: "TOOL_CALL_END", ToolCallID: id})
+}
+
+// write sends what is new of a text.
+func (t *translator) write(id, kind, whole string) {
+	if t.done[id] || whole == "" {
+		return
+	}
+	text := t.open[id]
+	if text == nil {
+		text = &openText{kind: kind}
+		t.open[id] = text
+		if kind == "thinking" {
+			t.emit(RunEvent{Type: "REASONING_START", MessageID: id})
+			t.emit(RunEvent{Type: "REASONING_MESSAGE_START", MessageID: id, Role: "reasoning"})
+		} else {
+			t.emit(RunEvent{Type: "TEXT_MESSAGE_START", MessageID: id, Role: "assistant"})
+		}
+	}
+	more, ok := strings.CutPrefix(whole, text.sent)
+	if !ok || more == "" {
+		return // it was cut short, or there is nothing new
+	}
+	text.sent = whole
+	kindOfEvent := "TEXT_MESSAGE_CONTENT"
+	if kind == "thinking" {
+		kindOfEvent = "REASONING_MESSAGE_CONTENT"
+	}
+	t.emit(RunEvent{Type: kindOfEvent, MessageID: id, Delta: more})
+}
+
+// end ends a text.
+func (t *translator) end(id string) {
+	text := t.open[id]
+	if text == nil {
+		return
+	}
+	delete(t.open, id)
+	t.done[id] = true
+	if text.kind == "thinking" {
+		t.emit(RunEvent{Type: "REASONING_MESSAGE_END", MessageID: id})
+		t.emit(RunEvent{Type: "REASONING_END", MessageID: id})
+		return
+	}
+	t.emit(RunEvent{Type: "TEXT_MESSAGE_END", MessageID: id})
+}
+
+// endAll ends the texts that were cut short.
+func (t *translator) endAll() {
+	for _, id := range slices.Sorted(maps.Keys(t.open)) {
+		t.end(id)
+	}
+}
+
+// snapshot gathers events of AG-UI into messages, as a client does.
+type snapshot struct{ messages []RunSaid }
+
+func (s *snapshot) take(e RunEvent) {
+	switch e.Type {
+	case "TEXT_MESSAGE_START":
+		s.at(e.MessageID, e.Role)
+	case "REASONING_MESSAGE_START":
+		s.at(e.MessageID, "reasoning")
+	case "TEXT_MESSAGE_CONTENT", "REASONING_MESSAGE_CONTENT":
+		s.at(e.MessageID, "assistant").Content += e.Delta
+	case "TOOL_CALL_START":
+		m := s.at(e.ParentMessageID, "assistant")
+		m.ToolCalls = append(m.ToolCalls, RunCall{ID: e.ToolCallID, Type: "function", Function: RunFunction{Name: e.ToolCallName}})
+	case "TOOL_CALL_ARGS":
+		for i := range s.messages {
+			for j := range s.messages[i].ToolCalls {
+				if call := &s.messages[i].ToolCalls[j]; call.ID == e.ToolCallID {
+					call.Function.Arguments += e.Delta
+				}
+			}
+		}
+	case "TOOL_CALL_RESULT":
+		m := s.at(e.MessageID, "tool")
+		m.Content, m.ToolCallID = *e.Content, e.ToolCallID
+	}
+}
+
+// at returns the message with an id, a new one if there is none.
+func (s *snapshot) at(id, role string) *RunSaid {
+	for i := range slices.Backward(s.messages) {
+		if s.messages[i].ID == id {
+			return &s.messages[i]
+		}
+	}
+	s.messages = append(s.messages, RunSaid{ID: id, Role: role})
+	return &s.messages[len(s.messages)-1]
+}
