@@ -62,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		stop()
 	})
 	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
-		f.cancel()
+		f.stopAll()
 		f.awake.Wait()
 		f.running.Wait()
 		return nil, err
@@ -80,6 +80,13 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 // it is not accepted, unless the error says that it may be: send it again with
 // the same id. Errors: [ErrOverloaded], [ErrBudget], [ErrStuck], [ErrClosed], a [*ConversationError].
 func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err error) {
+	carrier, sent := f.sending(ctx, key, p.ID)
+	id, err = f.send(ctx, key, p, carrier)
+	sent(id, err)
+	return id, err
+}
+
+func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[string]string) (id string, err error) {
 	content, err := p.content()
 	if err != nil {
 		return "", err
@@ -107,7 +114,7 @@ func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err 
 	if err != nil {
 		return "", err
 	}
-	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content}
+	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Carrier: carrier}
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
 	q.Accepted = f.tick(now)
@@ -155,7 +162,7 @@ func (f *Fleet) reserve(key string) (*conversation, error) {
 		return nil, err
 	}
 	c.reserved++
-	f.queued++
+	f.tally(1, 0)
 	return c, nil
 }
 
@@ -191,7 +198,7 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.reserved--
-	f.queued--
+	f.tally(-1, 0)
 	if err == nil {
 		f.learn(c, q)
 	}
@@ -313,7 +320,7 @@ func (f *Fleet) Close(ctx context.Context) error {
 	case <-asleep:
 	case <-grace.Done():
 	}
-	f.cancel()
+	f.stopAll()
 	<-asleep
 	f.running.Wait()
 	if err := ctx.Err(); err != nil && first && !errors.Is(err, context.Canceled) {

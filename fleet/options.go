@@ -82,6 +82,8 @@ type Options struct {
 	Journal string
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
+	// Trace follows prompts. Nil: nobody does.
+	Trace *PromptTrace
 }
 
 // NoSeats is the MaxLive of a process that runs no conversations.

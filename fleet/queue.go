@@ -37,6 +37,8 @@ type queued struct {
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.
 	Failure string `json:"failure,omitzero"`
+	// Carrier is what [PromptTrace] has given it.
+	Carrier map[string]string `json:"carrier,omitempty"`
 
 	name     string // of its record
 	revision int64

@@ -59,7 +59,7 @@ func (f *Fleet) learn(c *conversation, p *queued) {
 		return
 	}
 	c.waiting = append(c.waiting, p.name)
-	f.queued++
+	f.tally(1, 0)
 	f.mark(c)
 }
 
@@ -102,7 +102,7 @@ func (f *Fleet) schedule() {
 			break
 		}
 		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
-		f.live++
+		f.tally(0, 1)
 		f.order++
 		f.seats[TenantOf(c.key)]++
 		f.served[TenantOf(c.key)] = f.order
@@ -187,7 +187,7 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	defer f.mu.Unlock()
 	close(c.left)
 	c.awake, c.left, c.session = false, nil, nil
-	f.live--
+	f.tally(0, -1)
 	if tenant := TenantOf(c.key); f.seats[tenant] == 1 {
 		delete(f.seats, tenant)
 	} else {
@@ -219,7 +219,7 @@ func (f *Fleet) reset(c *conversation, before []string, all []*queued) {
 		names[p.name] = true
 		if !slices.Contains(c.waiting, p.name) {
 			c.waiting = append(c.waiting, p.name)
-			f.queued++
+			f.tally(1, 0)
 		}
 	}
 	for _, name := range before {
@@ -240,7 +240,7 @@ func (f *Fleet) ended(c *conversation, p *queued) {
 func (f *Fleet) remove(c *conversation, name string) {
 	if i := slices.Index(c.waiting, name); i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
-		f.queued--
+		f.tally(-1, 0)
 	}
 }
 

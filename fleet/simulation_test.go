@@ -126,6 +126,8 @@ type world struct {
 	ran     map[string]int // runs of a tool by the id of its call
 	ids     int            // of calls
 	starts  int
+
+	followed follower
 }
 
 // sentPrompt is a prompt whose Send has returned.
@@ -325,14 +327,16 @@ func (w *world) open(ctx context.Context, calm bool) {
 	if *oneSeed != 0 && os.Getenv("SIM_LOG") != "" {
 		quiet = slog.New(slog.NewTextHandler(logWriter{w, m.name}, nil))
 	}
-	f, err := fleet.Open(ctx, fleet.Options{
+	o := fleet.Options{
 		Store: storetest.Faulty(w.db, m.choose), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
 		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 6,
 		Gate: &approval.Options{Patience: 30 * time.Second},
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/nowhere"}, Logger: slog.New(slog.DiscardHandler)}, nil
 		},
-	})
+	}
+	w.followed.install(&o)
+	f, err := fleet.Open(ctx, o)
 	w.log("%s opens with %d seats, %.2f faults: %v", m.name, m.seats, m.rate, err)
 	if err == nil {
 		m.fleet = f
@@ -478,6 +482,10 @@ func (w *world) finale(ctx context.Context, keys []string) {
 	w.check(ctx, f, keys)
 	w.bury(func(*machine) bool { return true })
 	w.closing.Wait()
+	synctest.Wait()
+	if left := w.followed.left(); left != "" {
+		w.fault("the trace has no end of %s", left)
+	}
 }
 
 // settled reports whether every prompt has its outcome. Conversations that are

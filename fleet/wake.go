@@ -35,6 +35,8 @@ type waking struct {
 	// changed it, as it does when a plan is approved.
 	mode  permission.Mode
 	moved bool
+
+	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
 
 // see takes note of the permission mode.
@@ -148,15 +150,16 @@ func (w *waking) over() bool {
 }
 
 // do takes a step. A prompt is counted as begun before a CLI can see it.
-func (w *waking) do(s step, p *queued) error {
-	ctx := w.f.ctx
+func (w *waking) do(s step, p *queued) (err error) {
 	p.Begun++
 	p.Sent = true
-	if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+	if err := w.f.update(w.f.ctx, p, w.lease.Fence); err != nil {
 		return err
 	}
+	ctx := w.traced(w.f.ctx, s, p)
+	defer func() { w.worked(p, TraceOutcome{Status: Running, Err: err}) }()
 	if s != send || w.session == nil {
-		if err := w.connect(s); err != nil {
+		if err := w.connect(ctx, s); err != nil {
 			return w.failed(p, err)
 		}
 	}
@@ -274,6 +277,7 @@ func (w *waking) ended(ctx context.Context, p *queued, o Ticket) error {
 		return err
 	}
 	w.f.ended(w.c, p)
+	w.worked(p, TraceOutcome{Status: o.Status})
 	w.f.finished(w.c, o)
 	return nil
 }
@@ -289,7 +293,9 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	if asked {
 		p.Begun = 0 // it got somewhere
 	}
-	err := errors.Join(w.close(), w.f.update(ctx, p, w.lease.Fence))
+	err := w.close()
+	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
+	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
 }
@@ -347,6 +353,7 @@ func (w *waking) failed(p *queued, err error) error {
 	if err == nil || w.over() {
 		return err
 	}
+	w.worked(p, TraceOutcome{Status: Running, Err: err})
 	p.Failure = err.Error()
 	if len(p.Failure) > maxFailure {
 		p.Failure = p.Failure[:maxFailure]
@@ -363,11 +370,10 @@ const maxFailure = 2000
 var recovery = []string{"CLAUDE_CODE_RESUME_INTERRUPTED_TURN=1", "CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS=1"}
 
 // connect starts the CLI of the conversation.
-func (w *waking) connect(s step) error {
+func (w *waking) connect(ctx context.Context, s step) error {
 	if err := w.close(); err != nil {
 		return err
 	}
-	ctx := w.f.ctx
 	o, err := w.options(ctx, s)
 	if err != nil {
 		return err

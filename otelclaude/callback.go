@@ -96,7 +96,7 @@ func (s *session) callbackDone(c claude.TraceCallback) {
 
 // frameWritten takes a line that was sent to the CLI: the text of a prompt.
 func (s *session) frameWritten(line []byte) {
-	if s.content && !strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`) {
+	if s.content && !isControl(line) {
 		s.prompted(line)
 	}
 }

@@ -22,6 +22,11 @@
 //	        └── execute_tool Read
 //	control set_model                 an operation such as Session.SetModel
 //
+// [InstrumentFleet] and [InstrumentServer] add what is around a turn: the request
+// to the server, the prompt from its acceptance, and each attempt to answer it, in
+// whatever process. A call that was deferred and the same call when it is made
+// are linked.
+//
 // A turn is a child of the span in the context of Run, Send, Ask or Query, and
 // has a link to start_session. Without such a span, the turn is a child of
 // start_session. Your hooks, permission callbacks and tools run with a context

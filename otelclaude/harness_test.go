@@ -53,7 +53,7 @@ func (r *recorder) request() (ctx context.Context, end func()) {
 }
 
 // shown are the attributes that a tree shows.
-var shown = []attribute.Key{"claude.tool.outcome", "claude.permission.decision", "error.type"}
+var shown = []attribute.Key{"claude.prompt.status", "claude.tool.outcome", "claude.permission.decision", "error.type"}
 
 // tree renders the spans that have ended, children below their parents and
 // siblings by their text. It fails the test if a span has not ended.

@@ -76,12 +76,16 @@ func Instrument(opts *claude.Options, config *Config) (*claude.Options, error) {
 	if err != nil {
 		return nil, err
 	}
+	return in.options(opts), nil
+}
+
+// options returns a copy of opts whose sessions are observed.
+func (in *instrumentation) options(opts *claude.Options) *claude.Options {
 	if opts == nil {
 		opts = new(claude.Options)
 	}
-	own := *opts
-	in.agent = opts.Agent
-	in.model = opts.Model
+	own, mine := *opts, *in
+	mine.agent, mine.model = opts.Agent, opts.Model
 	user := opts.Trace
 	own.Trace = &claude.Trace{Starting: func(ctx context.Context, start *claude.TraceStart) *claude.Trace {
 		theirs := user
@@ -90,9 +94,9 @@ func Instrument(opts *claude.Options, config *Config) (*claude.Options, error) {
 				theirs = their
 			}
 		}
-		return join(in.begin(ctx, start).trace(), theirs)
+		return join(mine.begin(ctx, start).trace(), theirs)
 	}}
-	return &own, nil
+	return &own
 }
 
 // instrumentation is what the sessions of one Instrument share.
@@ -103,6 +107,7 @@ type instrumentation struct {
 	content    bool
 	limit      int
 	exporter   *telemetry.Exporter
+	deferred   *deferrals
 	agent      string
 	model      string
 }
@@ -111,7 +116,7 @@ func newInstrumentation(config *Config) (*instrumentation, error) {
 	if config == nil {
 		config = new(Config)
 	}
-	in := &instrumentation{attributes: slices.Clone(config.Attributes), content: config.Content, limit: config.ContentLimit}
+	in := &instrumentation{attributes: slices.Clone(config.Attributes), content: config.Content, limit: config.ContentLimit, deferred: new(deferrals)}
 	if in.limit <= 0 {
 		in.limit = 8 << 10
 	}

@@ -21,6 +21,9 @@ type metrics struct {
 	permission metric.Float64Histogram
 	sessions   metric.Int64UpDownCounter
 	retries    metric.Int64Counter
+	queue      metric.Int64UpDownCounter
+	live       metric.Int64UpDownCounter
+	wait       metric.Float64Histogram
 }
 
 var (
@@ -32,7 +35,7 @@ var (
 
 func newMetrics(m metric.Meter) (*metrics, error) {
 	var out metrics
-	var errs [7]error
+	var errs [10]error
 	out.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), secondsBuckets,
 		metric.WithDescription("How long turns and tool calls took."))
 	out.firstChunk, errs[1] = m.Float64Histogram("gen_ai.client.operation.time_to_first_chunk", metric.WithUnit("s"), secondsBuckets,
@@ -47,6 +50,12 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 		metric.WithDescription("Sessions that are running."))
 	out.retries, errs[6] = m.Int64Counter("claude.api.retries", metric.WithUnit("{retry}"),
 		metric.WithDescription("API calls that the CLI repeated."))
+	out.queue, errs[7] = m.Int64UpDownCounter("claude.fleet.queue", metric.WithUnit("{prompt}"),
+		metric.WithDescription("Prompts that a fleet knows of and that have no outcome."))
+	out.live, errs[8] = m.Int64UpDownCounter("claude.fleet.live", metric.WithUnit("{conversation}"),
+		metric.WithDescription("Conversations that are awake in a fleet."))
+	out.wait, errs[9] = m.Float64Histogram("claude.fleet.wait", metric.WithUnit("s"), waitBuckets,
+		metric.WithDescription("How long prompts waited until a CLI got them."))
 	return &out, errors.Join(errs[:]...)
 }
 

@@ -35,6 +35,8 @@ const (
 	keyOutputText    attribute.Key = "gen_ai.output.messages"
 	keyErrorType     attribute.Key = "error.type"
 	keyHTTPStatus    attribute.Key = "http.response.status_code"
+	keyHTTPMethod    attribute.Key = "http.request.method"
+	keyHTTPRoute     attribute.Key = "http.route"
 )
 
 // Attributes that the conventions have no name for.
@@ -52,6 +54,12 @@ const (
 	keyRetryDelay   attribute.Key = "claude.retry.delay_ms"
 	keyCLIVersion   attribute.Key = "claude.cli.version"
 	keyTerminal     attribute.Key = "claude.terminal_reason"
+	keyFleetKey     attribute.Key = "claude.fleet.key"
+	keyPrompt       attribute.Key = "claude.prompt.id"
+	keyPromptStatus attribute.Key = "claude.prompt.status"
+	keyPromptWork   attribute.Key = "claude.prompt.work"
+	keyAttempt      attribute.Key = "claude.prompt.attempt"
+	keyQuestion     attribute.Key = "claude.approval.id"
 )
 
 // Values of gen_ai.operation.name and gen_ai.provider.name.
@@ -83,4 +91,6 @@ const (
 	errStart       = "start_failed"
 	errControl     = "control_refused"
 	errNoResult    = "no_result"
+	errTurn        = "turn_failed"
+	errAborted     = "aborted" // the answer to a request
 )

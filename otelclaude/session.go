@@ -41,6 +41,10 @@ type session struct {
 	callbacks map[string]*callback  // by request id
 	spending  message.Spending
 	secrets   *secret.Set
+	// work is the fleet's, nil if there is no fleet. answers says that the model
+	// has said something in this process.
+	work    *work
+	answers bool
 }
 
 // operation is a span that waits for its end.
@@ -63,6 +67,7 @@ func (in *instrumentation) begin(ctx context.Context, start *claude.TraceStart) 
 		instrumentation: in, id: start.SessionID,
 		tools: make(map[string]*operation), agents: make(map[string]*operation),
 		tasks: make(map[string]string), callbacks: make(map[string]*callback),
+		work: workOf(ctx),
 	}
 	s.ctx, s.starting = s.start(context.WithoutCancel(ctx), "start_session", time.Now())
 	s.link = trace.Link{SpanContext: s.starting.SpanContext()}
@@ -203,7 +208,11 @@ func (s *session) awaited(c *callback) bool {
 
 // frameRead takes a line of the CLI.
 func (s *session) frameRead(line []byte) {
-	if wire.IsPartialMessage(line) || strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`) {
+	if wire.IsPartialMessage(line) {
+		return
+	}
+	if isControl(line) {
+		s.asked(line)
 		return
 	}
 	m, _ := message.Decode(line) // the session reports what is wrong with it
@@ -236,6 +245,11 @@ func (s *session) frameRead(line []byte) {
 			s.taskDone(m.TaskID, m.Status)
 		}
 	}
+}
+
+// isControl reports whether a line is not a message.
+func isControl(line []byte) bool {
+	return strings.HasPrefix(string(line[:min(len(line), 17)]), `{"type":"control_`)
 }
 
 // requestDone records a control operation that has ended.

@@ -27,9 +27,9 @@ func (s *session) within(agent string) context.Context {
 }
 
 // beginTool begins a tool call.
-func (s *session) beginTool(call *message.ToolUseBlock, agent string) {
+func (s *session) beginTool(call *message.ToolUseBlock, agent string) *operation {
 	if s.tools[call.ID] != nil || call.ID == "" {
-		return
+		return nil
 	}
 	kind := "function"
 	if strings.HasPrefix(call.Name, "mcp__") {
@@ -44,6 +44,7 @@ func (s *session) beginTool(call *message.ToolUseBlock, agent string) {
 	}
 	op.ctx, op.span = s.start(s.within(agent), opTool+" "+call.Name, op.began, attrs...)
 	s.tools[call.ID] = op
+	return op
 }
 
 // toolResults takes what tools returned.

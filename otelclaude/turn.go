@@ -75,6 +75,9 @@ func (s *session) beginTurn() {
 		if trace.SpanContextFromContext(p.ctx).IsValid() {
 			parent = p.ctx
 		}
+	} else if w := s.work; w != nil && w.continues { // the turn of the fleet's prompt
+		s.work = nil
+		parent = trace.ContextWithSpan(s.ctx, w.span)
 	}
 	name := opAgent
 	attrs := []attribute.KeyValue{keyOperation.String(opAgent), keyProvider.String(provider)}
@@ -116,6 +119,7 @@ func (s *session) begun(m *message.Init) {
 // answered takes a part of an answer, for the tool calls in it.
 func (s *session) answered(m *message.Assistant) {
 	if m.ParentToolUseID == "" {
+		s.answers = true
 		s.beginTurn()
 		if m.Model != "" && m.Model != "<synthetic>" {
 			s.turn.model = m.Model
@@ -174,6 +178,7 @@ func (s *session) result(r *message.Result) {
 	for id, call := range s.tools {
 		switch {
 		case id == deferred:
+			s.suspend(id, call)
 			s.endTool(id, outcomeDeferred, "")
 		case !call.failed.IsZero(): // its callback is about to end
 		case s.agents[call.agent] == nil: // the others belong to agents that work on

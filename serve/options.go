@@ -62,6 +62,8 @@ type Options struct {
 
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
+	// Trace follows requests. Nil: nobody does.
+	Trace RequestTrace
 }
 
 // The sizes of requests.

@@ -158,6 +158,15 @@ func (h *logHead) hasOpenPrompt() bool {
 
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.service.opts.Trace != nil {
+		s.serveTraced(w, r)
+	} else {
+		s.serve(w, r)
+	}
+}
+
+// serve serves a request that may be served at all.
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.service.allowedHost(r.Host) {
 		misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)).write(w, r)
 		return

@@ -1,0 +1,126 @@
+package fleet
+
+import (
+	"context"
+	"time"
+)
+
+// PromptTrace is a set of functions that follow prompts through a fleet, in the manner
+// of [claude.Trace]. Module otelclaude makes spans and metrics of them. Any may
+// be nil. What calls them waits for them, so they must return at once and must
+// not use the fleet.
+//
+// A prompt may be accepted by one process and run by another, days later. The
+// carrier, a few short texts, is what they have in common: it is stored with the
+// prompt.
+type PromptTrace struct {
+	// Sending is called by Send, with its context. The prompt keeps the carrier
+	// that it returns. sent, if it is not nil, is called with what Send returns.
+	Sending func(ctx context.Context, p TracePrompt) (carrier map[string]string, sent func(id string, err error))
+	// Running is called each time a CLI is to work on a prompt. The CLI is
+	// started and the turn is run with the context that it returns, which must be
+	// derived from ctx. done, if it is not nil, is called once when the work has
+	// ended. If the prompt has not, it keeps the carrier that done returns.
+	Running func(ctx context.Context, p TracePrompt) (own context.Context, done func(TraceOutcome) (carrier map[string]string))
+	// Load is called when its numbers change, in order. When the fleet is closed
+	// both are 0.
+	Load func(TraceLoad)
+}
+
+// TracePrompt is a prompt that a [PromptTrace] hears of.
+type TracePrompt struct {
+	Key string // of the conversation
+	ID  string // empty in Sending if the prompt gets a random one
+	// Work is what the CLI does, in Running.
+	Work TraceWork
+	// Attempt counts from 1, since the prompt last made progress.
+	Attempt int
+	// Accepted is when the prompt was accepted, by the clock of the store.
+	Accepted time.Time
+	Carrier  map[string]string
+}
+
+// TraceWork is what a CLI does with a prompt.
+type TraceWork string
+
+// The kinds of work.
+const (
+	WorkBegins  TraceWork = "begins"  // the CLI gets the prompt
+	WorkDecided TraceWork = "decided" // it makes a call that was deferred
+	WorkResumed TraceWork = "resumed" // it continues a turn that broke off
+)
+
+// TraceOutcome is how the work on a prompt ended.
+type TraceOutcome struct {
+	// Status is that of the prompt. Running means that it will be tried again.
+	Status PromptStatus
+	// Question is what the prompt waits for, if it does.
+	Question string
+	// Err is what broke an attempt off. It may repeat what was said.
+	Err error
+}
+
+// TraceLoad is how much a fleet has to do.
+type TraceLoad struct {
+	// Queued is how many prompts are known to have no outcome, those that run
+	// included.
+	Queued int
+	// Live is how many conversations are awake here.
+	Live int
+}
+
+// sending announces a prompt that is about to be accepted.
+func (f *Fleet) sending(ctx context.Context, key, id string) (carrier map[string]string, sent func(string, error)) {
+	if t := f.opts.Trace; t != nil && t.Sending != nil {
+		carrier, sent = t.Sending(ctx, TracePrompt{Key: key, ID: id})
+	}
+	if sent == nil {
+		sent = func(string, error) {}
+	}
+	return carrier, sent
+}
+
+// traced returns the context for a step.
+func (w *waking) traced(ctx context.Context, s step, p *queued) context.Context {
+	t := w.f.opts.Trace
+	if t == nil || t.Running == nil {
+		return ctx
+	}
+	work := map[step]TraceWork{send: WorkBegins, finish: WorkDecided, resume: WorkResumed}[s]
+	own, done := t.Running(ctx, TracePrompt{w.c.key, p.ID, work, p.Begun, p.Accepted, p.Carrier})
+	w.traceDone = done
+	if own == nil {
+		return ctx
+	}
+	return own
+}
+
+// worked reports how the step ended, once.
+func (w *waking) worked(p *queued, o TraceOutcome) {
+	if done := w.traceDone; done != nil {
+		w.traceDone = nil
+		p.Carrier = done(o)
+	}
+}
+
+// tally changes how many prompts wait and how many seats are taken.
+func (f *Fleet) tally(queued, live int) {
+	f.queued += queued
+	f.live += live
+	f.traceLoad(TraceLoad{f.queued, f.live})
+}
+
+// traceLoad reports numbers, until the fleet has ended.
+func (f *Fleet) traceLoad(l TraceLoad) {
+	if t := f.opts.Trace; t != nil && t.Load != nil && f.ctx.Err() == nil {
+		t.Load(l)
+	}
+}
+
+// stopAll cancels everything that the fleet does.
+func (f *Fleet) stopAll() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.traceLoad(TraceLoad{})
+	f.cancel()
+}
