@@ -99,6 +99,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return send, err
 	}
 	standing, open := t.Standing(p.ID)
+	if err := w.settle(ctx, t, standing == history.Deferred); err != nil {
+		return sleep, err
+	}
 	switch standing {
 	case history.Answered:
 		return sleep, w.found(ctx, t, p)
@@ -146,6 +149,55 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 		return err
 	}
 	return errEnded
+}
+
+// settle says how calls ended that were let go in a process which is gone. The
+// transcript knows it of those whose results it has, and of the others nobody
+// does: people who look at one must not wait for news. A call that is deferred is
+// made again, and the gate settles it.
+func (w *waking) settle(ctx context.Context, t *history.Transcript, deferred bool) error {
+	var results map[string]approval.Outcome
+	filter := approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Released}}
+	for q, err := range w.f.inbox.List(ctx, filter) {
+		if err == nil && results == nil {
+			results, err = resultsIn(ctx, t)
+		}
+		if err != nil {
+			return err
+		}
+		outcome, known := results[q.ToolUseID]
+		if !known {
+			if deferred {
+				continue
+			}
+			outcome = approval.Unknown
+		}
+		if err := w.f.inbox.Settle(ctx, q.ID, outcome, w.lease.Fence); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resultsIn returns how the calls of a transcript ended.
+func resultsIn(ctx context.Context, t *history.Transcript) (map[string]approval.Outcome, error) {
+	results := make(map[string]approval.Outcome)
+	for m, err := range t.Messages(ctx, history.Page{}) {
+		if err != nil {
+			return nil, err
+		}
+		user, ok := m.Message.(*message.User)
+		if !ok {
+			continue
+		}
+		for _, r := range user.ToolResults() {
+			results[r.ToolUseID] = approval.Ran
+			if r.IsError {
+				results[r.ToolUseID] = approval.Failed
+			}
+		}
+	}
+	return results, nil
 }
 
 // decided finds out whether the call that a prompt waits for can be made.

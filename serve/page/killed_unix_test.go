@@ -1,0 +1,380 @@
+//go:build unix
+
+package page_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/serve/page"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// TestMain lets the test binary play a server that can be killed.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv("PAGE_TEST_DIR"); dir != "" {
+		if err := playServer(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// playServer serves conversations with a scripted CLI, whose tool is outside of
+// this process, until it is killed.
+func playServer(dir string) error {
+	quiet, ctx := slog.New(slog.DiscardHandler), context.Background()
+	cli := claudetest.NewCLI(&claudetest.Script{
+		Model: func(c *claudetest.ModelCall) claudetest.Reply {
+			if len(c.ToolResults) > 0 {
+				return claudetest.Say("Now it is built.")
+			}
+			return claudetest.UseTool("Bash", map[string]string{"command": "make"})
+		},
+		Tools: map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+			reply, err := http.Get(os.Getenv("PAGE_TEST_TOOL"))
+			if err != nil {
+				return host.ToolOutput{}, err
+			}
+			defer reply.Body.Close()
+			text, err := io.ReadAll(reply.Body)
+			return host.TextOutput(string(text)), err
+		}},
+	})
+	var db store.Fleet = store.Files(filepath.Join(dir, "store"))
+	if n, err := strconv.Atoi(os.Getenv("PAGE_TEST_DIE")); err == nil {
+		db = &mortal{Fleet: db, writes: int64(n)}
+	}
+	patience, err := time.ParseDuration(os.Getenv("PAGE_TEST_PATIENCE"))
+	if err != nil {
+		return err
+	}
+	presets := []serve.Preset{{Name: "shop", Roots: []string{dir}, Options: &claude.Options{Transport: cli, Env: []string{"HOME=/home/ada"}, Logger: quiet}}}
+	sessions, err := serve.Sessions(db, "p", presets, nil)
+	if err != nil {
+		return err
+	}
+	f, err := fleet.Open(ctx, fleet.Options{
+		Store: db, Project: "p", Journal: filepath.Join(dir, "journal"), Logger: quiet, Session: sessions,
+		Gate: &approval.Options{Patience: patience}, Poll: 20 * time.Millisecond, TTL: time.Second,
+	})
+	if err != nil {
+		return err
+	}
+	s, err := serve.New(f, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	token, err := serve.IssueToken(ctx, db, "p", serve.NewToken{Name: "test", User: "ada", Role: serve.Operator})
+	if err != nil {
+		return err
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s %s\n", l.Addr(), token.Secret)
+	return http.Serve(l, s)
+}
+
+// mortal is a store that kills its process with so many writes after a decision:
+// with 0, the decision itself is the last that is stored.
+type mortal struct {
+	store.Fleet
+	writes  int64
+	decided atomic.Bool
+	since   atomic.Int64
+}
+
+func (m *mortal) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := m.Fleet.PutRecord(ctx, k, value, revision, f)
+	if err == nil {
+		if bytes.Contains(value, []byte(`"state":"decided"`)) && m.decided.CompareAndSwap(false, true) {
+			m.since.Store(0)
+			m.wrote(0)
+		} else {
+			m.wrote(1)
+		}
+	}
+	return next, err
+}
+
+func (m *mortal) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	err := m.Fleet.Append(ctx, k, b)
+	if err == nil {
+		m.wrote(1)
+	}
+	return err
+}
+
+// wrote counts a write, and ends the process if it is the last.
+func (m *mortal) wrote(n int64) {
+	if m.decided.Load() && m.since.Add(n) >= m.writes {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // until it arrives
+	}
+}
+
+// outside is the tool, which outlives the servers.
+type outside struct {
+	*httptest.Server
+	runs atomic.Int64
+	// begun gets each call. hold keeps them until it is closed; nil keeps
+	// none.
+	begun chan struct{}
+	hold  chan struct{}
+}
+
+func newOutside(t *testing.T) *outside {
+	o := &outside{begun: make(chan struct{}, 100)}
+	o.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		o.runs.Add(1)
+		o.begun <- struct{}{}
+		if o.hold != nil {
+			select {
+			case <-o.hold:
+			case <-r.Context().Done():
+			}
+		}
+		fmt.Fprint(w, "built")
+	}))
+	t.Cleanup(o.Close)
+	return o
+}
+
+// killable is a server in a process of its own.
+type killable struct {
+	t              *testing.T
+	address, token string
+	gone           func() // waits for its end
+	kill           func()
+}
+
+// spawn starts a server on what is in dir.
+func spawn(t *testing.T, dir string, tool *outside, settings ...string) *killable {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "PAGE_TEST_DIR="+dir, "PAGE_TEST_TOOL="+tool.URL, "PAGE_TEST_PATIENCE=1h", "TMPDIR="+t.TempDir(), leak.Mark())
+	cmd.Env = append(cmd.Env, settings...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	k := &killable{t: t}
+	k.gone = sync.OnceFunc(func() {
+		_, _ = io.Copy(io.Discard, out)
+		_ = cmd.Wait() // it was killed
+		http.DefaultClient.CloseIdleConnections()
+	})
+	k.kill = func() {
+		_ = cmd.Process.Kill() // it may have ended itself
+		k.gone()
+	}
+	t.Cleanup(k.kill)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, scanErr := fmt.Sscan(line, &k.address, &k.token); scanErr != nil {
+		t.Fatalf("the server does not start: %q, %v", line, err)
+	}
+	return k
+}
+
+// do makes a request. A server that ends meanwhile is not an error.
+func (k *killable) do(method, path string, body any) (status int, text string) {
+	k.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(k.t.Context(), method, k.address+path, bytes.NewReader(data))
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+k.token)
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return read(k.t, reply)
+}
+
+// want makes a request that must succeed, and decodes the answer.
+func (k *killable) want(method, path string, body, into any) {
+	k.t.Helper()
+	status, text := k.do(method, path, body)
+	if status/100 != 2 {
+		k.t.Fatalf("%s %s: %d %s", method, path, status, text)
+	}
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// asked begins a conversation and returns the approval that it comes to.
+func (k *killable) asked(deferred bool) serve.Approval {
+	k.t.Helper()
+	var own serve.Conversation
+	k.want("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "Build it"}, &own)
+	var found serve.Approval
+	k.until("the approval", func() bool {
+		var list serve.List[serve.Approval]
+		k.want("GET", "/v1/approvals?state=pending", nil, &list)
+		if len(list.Items) == 1 {
+			found = list.Items[0]
+		}
+		return len(list.Items) == 1 && (found.Deferred || !deferred)
+	})
+	return found
+}
+
+// until asks another process again and again, until it has what is awaited.
+func (k *killable) until(what string, is func() bool) {
+	k.t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); {
+		if time.Now().After(deadline) {
+			_, conversations := k.do("GET", "/v1/conversations", nil)
+			_, approvals := k.do("GET", "/v1/approvals", nil)
+			k.t.Fatalf("%s does not come: %s, %s", what, conversations, approvals)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}
+
+// answered waits for the end of the turn.
+func (k *killable) answered(id string) {
+	k.t.Helper()
+	k.until("the end of the turn", func() bool {
+		var own serve.Conversation
+		k.want("GET", "/v1/conversations/"+id, nil, &own)
+		var list serve.List[serve.Approval]
+		k.want("GET", "/v1/approvals?state=pending", nil, &list)
+		if len(list.Items) > 0 {
+			k.t.Fatalf("a person is asked again: %+v", list.Items)
+		}
+		return own.State == serve.Idle && own.Queued == 0
+	})
+}
+
+// A server is killed right after it has stored a decision, and before the call
+// that waits, or sleeps, hears of it. The next server lets the tool run, once.
+func TestKilledBetweenDecisionAndResume(t *testing.T) {
+	for name, deferred := range map[string]bool{"a process waits": false, "deferred": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, tool := t.TempDir(), newOutside(t)
+			patience := "1h"
+			if deferred {
+				patience = "1ms"
+			}
+			first := spawn(t, dir, tool, "PAGE_TEST_DIE=0", "PAGE_TEST_PATIENCE="+patience)
+			asked := first.asked(deferred)
+			if status, text := first.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}); status != 0 {
+				t.Fatalf("the server outlived the decision: %d %s", status, text)
+			}
+			first.gone()
+			if n := tool.runs.Load(); n != 0 {
+				t.Fatalf("the tool ran %d times before the server was killed", n)
+			}
+			next := spawn(t, dir, tool)
+			next.answered(asked.Conversation)
+			var now serve.Approval
+			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
+			if n := tool.runs.Load(); n != 1 || now.State != serve.ApprovalAllowed || now.Outcome != approval.Ran || now.DecidedBy != "ada" {
+				t.Errorf("the tool ran %d times: %+v", n, now)
+			}
+			// Once it has run it never does again, whatever becomes of servers.
+			next.kill()
+			last := spawn(t, dir, tool)
+			last.answered(asked.Conversation)
+			if n := tool.runs.Load(); n != 1 {
+				t.Errorf("the tool ran %d times", n)
+			}
+		})
+	}
+}
+
+// A server is killed with each of the first writes after a decision. Wherever
+// that is, the tool runs at most once, and if it did not, or nobody knows, the
+// approval says so.
+func TestKilledAtEachWrite(t *testing.T) {
+	for writes := 1; writes <= 6; writes++ {
+		t.Run(fmt.Sprint(writes), func(t *testing.T) {
+			t.Parallel()
+			dir, tool := t.TempDir(), newOutside(t)
+			first := spawn(t, dir, tool, "PAGE_TEST_DIE="+strconv.Itoa(writes))
+			asked := first.asked(false)
+			first.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+			first.gone()
+			next := spawn(t, dir, tool)
+			next.answered(asked.Conversation)
+			var now serve.Approval
+			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
+			switch n := tool.runs.Load(); {
+			case n == 1 && (now.Outcome == approval.Ran || now.Outcome == approval.Unknown):
+			case n == 0 && now.Outcome == approval.Unknown: // it was released, and could have begun
+			default:
+				t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
+			}
+			t.Logf("ran %d times: %s", tool.runs.Load(), now.Outcome)
+		})
+	}
+}
+
+// A server is killed while the tool runs. It is not run again, and the API and
+// the page say that nobody knows whether it finished.
+func TestKilledWhileTheToolRuns(t *testing.T) {
+	dir, tool := t.TempDir(), newOutside(t)
+	tool.hold = make(chan struct{})
+	defer close(tool.hold)
+	first := spawn(t, dir, tool)
+	asked := first.asked(false)
+	var now serve.Approval
+	first.want("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}, &now)
+	<-tool.begun
+	first.kill()
+
+	next := spawn(t, dir, tool)
+	next.answered(asked.Conversation)
+	next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
+	if n := tool.runs.Load(); n != 1 || now.Outcome != approval.Unknown || now.State != serve.ApprovalAllowed {
+		t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
+	}
+	if status, text := next.do("GET", "/a/"+asked.ID, nil); status != http.StatusOK || !strings.Contains(text, "nobody knows whether it finished") {
+		t.Errorf("the page of the approval: %d %s", status, text)
+	}
+	next.until("the badge of the call", func() bool {
+		status, text := next.do("GET", "/c/"+asked.Conversation, nil)
+		return status == http.StatusOK && strings.Contains(text, `<span class="badge warn">unknown</span>`)
+	})
+}
