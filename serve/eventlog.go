@@ -192,15 +192,34 @@ func (l *eventLog) commit(next logHead, revision int64, events []Event) {
 	l.touched(l.key)
 }
 
-// catchUp takes over what another process has written.
+// refresh takes over what other processes have written, if there is anything.
+func (l *eventLog) refresh(ctx context.Context) error {
+	select {
+	case l.writing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-l.writing }()
+	return l.catchUp(ctx)
+}
+
+// catchUp takes over what another process has written. The caller has the right
+// to append.
 func (l *eventLog) catchUp(ctx context.Context) error {
 	h, revision, err := l.book.head(ctx, l.key)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
-	known, segments := l.head.last(), l.head.Segments
+	had, known, segments := l.revision, l.head.last(), l.head.Segments
 	l.mu.Unlock()
+	if revision == had {
+		return nil
+	}
+	if revision == 0 {
+		l.end("the conversation was deleted")
+		return notFound.because("the conversation was deleted")
+	}
 	var stored []storedEvent
 	for i := segments; i < h.Segments; i++ {
 		events, err := l.book.segment(ctx, l.key, i)
@@ -209,17 +228,23 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 		}
 		stored = append(stored, events...)
 	}
+	l.takeOver(h, revision, append(stored, h.Events...), known)
+	l.touched(l.key)
+	return nil
+}
+
+// takeOver takes stored events into memory, from a number on.
+func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, known int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head, l.revision = h, revision
-	for _, e := range append(stored, h.Events...) {
+	for _, e := range stored {
 		if e.Seq > known {
 			l.add(e.event())
 			known = e.Seq
 		}
 	}
 	l.wake()
-	return nil
 }
 
 // fill gives an event of another process, or of an earlier one, its message.
@@ -260,6 +285,13 @@ func (l *eventLog) end(reason string) {
 		l.closed = reason
 		l.wake()
 	}
+}
+
+// lastSeq is the number of the last event.
+func (l *eventLog) lastSeq() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head.last()
 }
 
 // nextChange returns a channel that is closed at the next change.

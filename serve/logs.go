@@ -121,6 +121,10 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 	if len(l.open()) > 0 {
 		s.tend(l.key)
 	}
+	if err := s.lookAgain(ctx, l); err != nil && ctx.Err() == nil {
+		s.logger.Warn("approvals are not in the log of their conversation", "conversation", l.key, "error", err)
+	}
+	s.work.Go(func() { s.lookElsewhere(ctx, l) })
 	for attempt := 0; ctx.Err() == nil; attempt++ {
 		err := s.read(ctx, l, readied)
 		if ctx.Err() != nil {
@@ -132,6 +136,28 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.key, "error", err)
 		}
 		waitTurn(ctx, l.nextChange(), backoff(attempt))
+	}
+}
+
+// elsewhereEvery is how often a log that is in use is compared with what is stored.
+const elsewhereEvery = time.Second
+
+// lookElsewhere takes over what other processes write into a log, for as long as
+// it is used, and watches over the prompts that they have accepted: the other
+// process may die.
+func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
+	for ctx.Err() == nil {
+		waitTurn(ctx, nil, elsewhereEvery)
+		before := l.lastSeq()
+		if err := l.refresh(ctx); err != nil {
+			if ctx.Err() == nil && !notFound.is(err) {
+				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.key, "error", err)
+			}
+			continue
+		}
+		if l.lastSeq() > before && len(l.open()) > 0 {
+			s.tend(l.key)
+		}
 	}
 }
 
@@ -280,7 +306,10 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		}
 		moved = true
 	}
-	return moved, nil
+	if moved {
+		err = s.lookAgain(s.ctx, l)
+	}
+	return moved, err
 }
 
 // advance makes the event of a prompt that has come further, unless the log has

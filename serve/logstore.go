@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -20,6 +21,8 @@ type logHead struct {
 	Segments int           `json:"segments"`
 	First    int64         `json:"first"`
 	Events   []storedEvent `json:"events"`
+	// Open are the prompts of segments that have not ended there.
+	Open []string `json:"open,omitempty"`
 	// Spent is what the turns in the log have cost together.
 	Spent fleet.Ledger `json:"spent"`
 }
@@ -83,16 +86,39 @@ func (b logBook) put(ctx context.Context, key string, h logHead, revision int64)
 	if err != nil || len(h.Events) < segmentSize && h.size() < segmentBytes {
 		return h, revision, err
 	}
-	// A process that dies in between leaves the same segment for the next.
-	_, err = putRecord(ctx, b.records, b.at(key, segmentName(h.Segments)), &logHead{First: h.First, Events: h.Events}, 0)
-	if err != nil && !errors.Is(err, store.ErrConflict) {
+	segment := logHead{First: h.First, Events: h.Events}
+	at := b.at(key, segmentName(h.Segments))
+	_, err = putRecord(ctx, b.records, at, &segment, 0)
+	if errors.Is(err, store.ErrConflict) {
+		// Of a process that died in between, or is not as far: it may have fewer
+		// events than there are by now, and the others stay in the head.
+		segment, _, err = getRecord[logHead](ctx, b.records, at)
+	}
+	if err != nil || segment.First != h.First || segment.last() > h.last() {
 		return h, revision, nil // the head is fine as it is
 	}
-	short := logHead{Segments: h.Segments + 1, First: h.last() + 1, Spent: h.Spent}
+	short := logHead{
+		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events), Spent: h.Spent,
+	}
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil
 	}
 	return h, revision, nil
+}
+
+// openAfter returns the prompts that have not ended after the first events of the
+// head.
+func (h *logHead) openAfter(events []storedEvent) []string {
+	open := slices.Clone(h.Open)
+	for i := range events {
+		switch e := &events[i]; {
+		case e.Type == EventPrompt && !slices.Contains(open, e.Prompt.ID):
+			open = append(open, e.Prompt.ID)
+		case e.Type == EventTurn:
+			open = slices.DeleteFunc(open, func(id string) bool { return id == e.Turn.Prompt })
+		}
+	}
+	return open
 }
 
 // size is about how many bytes the events of a head have.

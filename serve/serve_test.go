@@ -122,7 +122,7 @@ func newRigIn(t *testing.T, db store.Fleet, root string, change func(*serve.Opti
 	}
 	r.fleet, err = fleet.Open(t.Context(), fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Gate: &approval.Options{Patience: time.Hour}, Poll: 50 * time.Millisecond,
+		Gate: &approval.Options{Patience: time.Hour}, Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -135,25 +135,10 @@ func (s *Service) takeUp(ctx context.Context) {
 			return
 		}
 		head, _, err := s.book.head(ctx, n.Key)
-		if err == nil && head.hasOpenPrompt() {
+		if err == nil && len(head.openAfter(head.Events)) > 0 {
 			s.logs.tend(n.Key)
 		}
 	}
-}
-
-// hasOpenPrompt reports whether a prompt in the head has not ended, as far as the
-// head says.
-func (h *logHead) hasOpenPrompt() bool {
-	open := make(map[string]bool)
-	for i := range h.Events {
-		switch e := &h.Events[i]; e.Type {
-		case EventPrompt:
-			open[e.Prompt.ID] = true
-		case EventTurn:
-			delete(open, e.Turn.Prompt)
-		}
-	}
-	return len(open) > 0
 }
 
 // ServeHTTP implements [http.Handler].

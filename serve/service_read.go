@@ -324,29 +324,12 @@ func (s *Service) logApproval(ctx context.Context, q *approval.Question) {
 	}
 }
 
-// noteApproval writes down how an approval stands, unless that is known. The
-// watcher may come with what it has read before a decision; the decision stands.
+// noteApproval writes down in its conversation how an approval stands.
 func (s *Service) noteApproval(ctx context.Context, q *approval.Question) error {
 	l, release, err := s.logs.use(ctx, q.Conversation)
 	if err != nil {
 		return err
 	}
 	defer release()
-	note := ApprovalNote{
-		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: string(q.Outcome),
-	}
-	if q.Answer != nil {
-		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
-	}
-	return l.append(ctx, func(*logHead) []Event {
-		if known, ok := l.approvals[q.ID]; ok && (known.same(&note) || known.DecidedBy != "" && note.DecidedBy == "") {
-			return nil
-		}
-		return []Event{{Type: EventApproval, Approval: &note}}
-	})
-}
-
-// same reports whether two notes say the same.
-func (n *ApprovalNote) same(o *ApprovalNote) bool {
-	return n.State == o.State && n.Outcome == o.Outcome && n.DecidedBy == o.DecidedBy && n.DecidedAt.Equal(o.DecidedAt)
+	return l.noteApproval(ctx, q)
 }

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// noteApproval writes down how an approval stands, unless that is known. The
+// watcher may come with what it has read before a decision; the decision stands.
+func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error {
+	note := ApprovalNote{
+		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: string(q.Outcome),
+	}
+	if q.Answer != nil {
+		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
+	}
+	return l.append(ctx, func(*logHead) []Event {
+		if known, ok := l.approvals[q.ID]; ok && (known.same(&note) || known.further(&note)) {
+			return nil
+		}
+		return []Event{{Type: EventApproval, Approval: &note}}
+	})
+}
+
+// same reports whether two notes say the same.
+func (n *ApprovalNote) same(o *ApprovalNote) bool {
+	return n.State == o.State && n.Outcome == o.Outcome && n.DecidedBy == o.DecidedBy && n.DecidedAt.Equal(o.DecidedAt)
+}
+
+// further reports whether a note knows more than another one, which was read
+// before.
+func (n *ApprovalNote) further(o *ApprovalNote) bool {
+	return n.DecidedBy != "" && o.DecidedBy == "" || n.Outcome != "" && o.Outcome == ""
+}
+
+// lookAgain writes down how the approvals stand whose end the log does not have.
+// The watcher sees only those that wait while it looks: not one that ended
+// before this process began, or between two looks.
+func (s *logs) lookAgain(ctx context.Context, l *eventLog) error {
+	for _, id := range l.unsettled() {
+		q, err := s.fleet.Approvals().Get(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // forgotten
+		}
+		if err == nil {
+			err = l.noteApproval(ctx, &q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unsettled returns the approvals whose end the log does not have.
+func (l *eventLog) unsettled() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var ids []string
+	for id, n := range l.approvals {
+		if n.Outcome == "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}

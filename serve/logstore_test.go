@@ -1,0 +1,112 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// openLog opens the log of a conversation as a process that has just started.
+func openLog(t *testing.T, db store.Records) *eventLog {
+	t.Helper()
+	l := newEventLog("ada/1", logBook{db, "p"}, func(string) {})
+	if err := l.load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// note appends an event.
+func noteEvent(t *testing.T, l *eventLog, e Event) {
+	t.Helper()
+	if err := l.append(t.Context(), func(*logHead) []Event { return []Event{e} }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dense checks that a log has all events up to a number.
+func dense(t *testing.T, l *eventLog, last int64) {
+	t.Helper()
+	var got, want []int64
+	for _, e := range l.events {
+		got = append(got, e.Seq)
+	}
+	for i := range last {
+		want = append(want, i+1)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("the log has %v, want all up to %d", got, last)
+	}
+}
+
+// mute is a store that loses its connection when a head is made shorter: the
+// segment is there, and the head is still long, as if the process had died.
+type mute struct {
+	store.Records
+	lost bool
+}
+
+func (m *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if m.lost && len(value) < 2000 && k.Kind == kindLog {
+		return 0, fmt.Errorf("the connection is lost")
+	}
+	return m.Records.PutRecord(ctx, k, value, revision, f)
+}
+
+// A process that dies after it has made a segment, and before the head is short,
+// loses nothing: whatever the next one adds.
+func TestDiedBetweenSegmentAndHead(t *testing.T) {
+	db := &mute{Records: store.Memory()}
+	l := openLog(t, db)
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: PromptState(fleet.Queued)}})
+	for range segmentSize - 2 {
+		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "n"}})
+	}
+	db.lost = true
+	noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "the last of a segment"}})
+	db.lost = false
+
+	l = openLog(t, db)
+	dense(t, l, segmentSize)
+	for i := range int64(3) {
+		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "more"}})
+		dense(t, openLog(t, db), segmentSize+1+i)
+	}
+	// What is open stays known when its event is in a segment.
+	head, _, err := l.book.head(t.Context(), "ada/1")
+	if err != nil || head.Segments != 1 || !slices.Equal(head.openAfter(head.Events), []string{"first"}) {
+		t.Fatalf("%+v, %v", head, err)
+	}
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptState(fleet.Answered)}})
+	if head, _, err = l.book.head(t.Context(), "ada/1"); err != nil || len(head.openAfter(head.Events)) != 0 {
+		t.Errorf("%v is open, %v", head.openAfter(head.Events), err)
+	}
+}
+
+// Two processes that write into one log lose nothing of each other, not even
+// where segments end.
+func TestTwoWriters(t *testing.T) {
+	db := store.Memory()
+	logs := []*eventLog{openLog(t, db), openLog(t, db)}
+	const all = segmentSize + 20
+	for i := range all {
+		noteEvent(t, logs[(i/3)%2], Event{Type: EventNotice, Notice: &Notice{Text: fmt.Sprint(i)}})
+	}
+	for _, l := range logs {
+		if err := l.refresh(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range append(logs, openLog(t, db)) {
+		dense(t, l, all)
+		for i, e := range l.events {
+			if e.Notice.Text != fmt.Sprint(i) {
+				t.Fatalf("event %d is %q", i+1, e.Notice.Text)
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// silence is a source that says nothing.
+func silence(ctx context.Context) iter.Seq[Event] {
+	return func(func(Event) bool) { <-ctx.Done() }
+}
+
+// A stream on which nothing happens says every ten seconds that it lives, by an
+// event: browsers do not show comments to a page. It is not a place to resume at.
+func TestPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 35*time.Second)
+		defer cancel()
+		w := httptest.NewRecorder()
+		st := &stream{w: w, control: http.NewResponseController(w)}
+		begin := time.Now()
+		st.merge(ctx, []iter.Seq[Event]{silence(ctx)})
+		if took := time.Since(begin); took != 35*time.Second {
+			t.Errorf("the stream ended after %v", took)
+		}
+		got := w.Body.String()
+		if strings.Count(got, "event: ping\ndata: {") != 3 || strings.Contains(got, "id:") {
+			t.Errorf("in 35 seconds came\n%s", got)
+		}
+	})
+}
+
+// stuck is a connection whose other side takes nothing: a write lasts until its
+// deadline.
+type stuck struct {
+	http.ResponseWriter
+	deadline time.Time
+}
+
+func (w *stuck) SetWriteDeadline(at time.Time) error { w.deadline = at; return nil }
+
+func (w *stuck) Write([]byte) (int, error) {
+	if w.deadline.IsZero() {
+		select {} // forever
+	}
+	<-time.After(time.Until(w.deadline))
+	return 0, os.ErrDeadlineExceeded
+}
+
+// A reader that takes nothing is dropped after ten seconds, and what was read
+// for it ends with it.
+func TestStuckReaderIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &stuck{ResponseWriter: httptest.NewRecorder()}
+		st := &stream{w: w, control: http.NewResponseController(w)}
+		ended := false
+		begin := time.Now()
+		st.merge(t.Context(), []iter.Seq[Event]{func(yield func(Event) bool) {
+			for yield(Event{Type: EventNotice, Seq: 1}) {
+			}
+			ended = true
+		}})
+		if took := time.Since(begin); took != writeWait {
+			t.Errorf("the stream ended after %v", took)
+		}
+		if !ended {
+			t.Error("its source continues")
+		}
+	})
+}
