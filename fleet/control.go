@@ -128,14 +128,24 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
 	case waiting == nil:
 		return Ticket{}, &ConversationError{key, ErrUnknown}
 	}
-	o = Ticket{Prompt: id, Status: Queued, Question: waiting.Question}
+	o = Ticket{Prompt: id, Status: Queued}
 	switch {
-	case waiting.Question != "":
-		o.Status = Waiting
+	case f.waits(ctx, waiting.Question):
+		o.Status, o.Question = Waiting, waiting.Question
 	case waiting.Sent:
 		o.Status = Running
 	}
 	return o, nil
+}
+
+// waits reports whether somebody has yet to decide a question. One that is decided
+// and not carried out keeps nobody waiting for a person.
+func (f *Fleet) waits(ctx context.Context, question string) bool {
+	if question == "" {
+		return false
+	}
+	q, err := f.inbox.Get(ctx, question)
+	return err != nil || q.State != approval.Decided
 }
 
 // Cancel removes a prompt that has not begun, or one at which its conversation

@@ -147,6 +147,14 @@ func TestDeferredElsewhere(t *testing.T) {
 		if _, err := client.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "me", Digest: q.Digest}); err != nil {
 			t.Fatal(err)
 		}
+		if o := outcome(t, client, "ada", waits.Prompt); o.Status == fleet.Waiting {
+			t.Errorf("decided, it waits for a person: %+v", o)
+		}
+		for _, err := range client.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: waits.Prompt, Text: "tool 1"}) {
+			if err != nil {
+				t.Errorf("followed again: %v", err)
+			}
+		}
 		if got := ask(t, client, "ada", "more"); !strings.Contains(got, "more") {
 			t.Errorf("answer %q", got)
 		}

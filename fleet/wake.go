@@ -153,6 +153,7 @@ func (w *waking) over() bool {
 func (w *waking) do(s step, p *queued) (err error) {
 	p.Begun++
 	p.Sent = true
+	p.Question = "" // it was decided, or nobody will ask it again
 	if err := w.f.update(w.f.ctx, p, w.lease.Fence); err != nil {
 		return err
 	}

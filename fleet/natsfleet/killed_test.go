@@ -5,10 +5,9 @@ package natsfleet_test
 import (
 	"bufio"
 	"errors"
-	"os"
+	"io"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,18 +17,32 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// process is a worker in another process.
+// process is another process that says what it does.
 type process struct {
 	t   *testing.T
 	cmd *exec.Cmd
-	in  interface{ Write([]byte) (int, error) }
+	in  io.WriteCloser
 	out chan string
+	end chan struct{} // closed when it has ended
 }
 
-func startProcess(t *testing.T, url string) *process {
+// startWorkerProcess starts a worker in another process.
+func startWorkerProcess(t *testing.T, r workerRole) *process {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "WORKER_TEST_URL="+url, "WORKER_TEST_JOURNAL="+t.TempDir())
+	if r.Journal == "" {
+		r.Journal = t.TempDir()
+	}
+	if r.TTL == 0 {
+		r.TTL = leaseTime
+	}
+	p := startProcess(t, roles{Worker: &r})
+	p.says("started")
+	return p
+}
+
+func startProcess(t *testing.T, r roles) *process {
+	t.Helper()
+	cmd := r.command()
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -41,22 +54,24 @@ func startProcess(t *testing.T, url string) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	p := &process{t, cmd, stdin, make(chan string, 1000)}
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		defer close(p.out)
+	p := &process{t, cmd, stdin, make(chan string, 1000), make(chan struct{})}
+	go func() {
+		defer close(p.end)
 		for lines := bufio.NewScanner(stdout); lines.Scan(); {
 			p.out <- lines.Text()
 		}
-	})
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGCONT) // it may have ended
-		_ = cmd.Process.Kill()
-		wg.Wait()
-		_ = cmd.Wait()
-	})
-	p.says("started")
+		_ = cmd.Wait() // how it ends is the test's doing
+		close(p.out)
+	}()
+	t.Cleanup(p.kill)
 	return p
+}
+
+// kill ends it at once, and waits until it is gone.
+func (p *process) kill() {
+	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it may have ended
+	_ = p.cmd.Process.Kill()
+	<-p.end
 }
 
 // says waits for a line.
@@ -90,7 +105,7 @@ func (p *process) signal(s syscall.Signal) {
 func TestWorkerKilled(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{Nodes: 3})
 	client := connect(t, c.URL())
-	p := startProcess(t, c.URL())
+	p := startWorkerProcess(t, workerRole{URL: c.URL()})
 	id, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"})
 	if err != nil {
 		t.Fatal(err)
@@ -114,7 +129,7 @@ func TestWorkerKilled(t *testing.T) {
 func TestWorkerSuspended(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	client := connect(t, c.URL())
-	p := startProcess(t, c.URL())
+	p := startWorkerProcess(t, workerRole{URL: c.URL()})
 	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,7 @@
 package natsfleet_test
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"testing"
 
@@ -32,34 +30,10 @@ func TestStore(t *testing.T) {
 			storetest.Run(t, storetest.Target{
 				Open:    func(t *testing.T) store.Store { return openStore(t, c.URL()) },
 				Again:   func(t *testing.T, _ store.Store) store.Store { return openStore(t, c.URL()) },
-				Process: func(*testing.T, store.Store) *exec.Cmd { return owner(c.URL()) },
+				Process: func(*testing.T, store.Store) *exec.Cmd { return roles{Owner: c.URL()}.command() },
 			})
 		})
 	}
-}
-
-// owner is another process with a store of the same data.
-func owner(url string) *exec.Cmd {
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+url)
-	return cmd
-}
-
-// TestMain lets the test binary be the other process of a test.
-func TestMain(m *testing.M) {
-	if url := os.Getenv("WORKER_TEST_URL"); url != "" {
-		os.Exit(work(url))
-	}
-	url := os.Getenv("STORE_TEST_OWN")
-	if url == "" {
-		os.Exit(m.Run())
-	}
-	s, err := natsfleet.OpenStore(context.Background(), natsfleet.Options{URL: url})
-	if err != nil {
-		fmt.Println(err)
-		os.Exit(1)
-	}
-	os.Exit(storetest.Own(s))
 }
 
 func newID() string { return uuid.New() }

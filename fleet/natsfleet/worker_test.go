@@ -3,8 +3,10 @@ package natsfleet_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,35 +14,56 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/host"
 )
 
 // leaseTime is how long the leases of the workers in these tests last.
 const leaseTime = 3 * time.Second
 
-// work is the program of a worker in another process. Its model says on stdout when
-// it is asked, and answers when a line comes in on stdin, which ends the worker
-// when it ends.
-func work(url string) int {
+// workerRole is what a worker in another process is told.
+type workerRole struct {
+	URL     string
+	Name    string // of the fleet
+	Journal string
+	TTL     time.Duration
+	MaxLive int
+
+	// Answers lets the model of the scripted CLI answer by itself. Otherwise it
+	// says on stdout when it is asked, and waits for a line on stdin.
+	Answers bool
+	// CLI is the real CLI, with its working directory and environment.
+	CLI, Dir string
+	Env      []string
+
+	Patience time.Duration // before a call is deferred; 0: nobody is asked
+	DieAt    *diePoint
+}
+
+// work is the program of a worker in another process. The end of stdin ends it.
+func work(r workerRole) int {
 	ctx := context.Background()
 	lines := make(chan struct{})
-	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
-		fmt.Println("asked", c.Prompt)
-		select {
-		case <-lines:
-		case <-c.Context().Done():
-			fmt.Println("aborted")
-		}
-		return claudetest.Say("the other process has heard " + c.Prompt)
-	}})
-	w, err := natsfleet.StartWorker(ctx, natsfleet.WorkerOptions{
-		Options: natsfleet.Options{URL: url, Project: "p", Logger: quiet()},
-		Fleet: fleet.Options{TTL: leaseTime, Journal: os.Getenv("WORKER_TEST_JOURNAL"), Session: func(context.Context, string) (*claude.Options, error) {
+	cli := r.scripted(lines)
+	o := natsfleet.WorkerOptions{
+		Options: natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()},
+		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
+			if r.CLI != "" {
+				return &claude.Options{CLIPath: r.CLI, Cwd: r.Dir, Env: r.Env, Logger: quiet()}, nil
+			}
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
 		}},
-	})
+	}
+	if r.Patience > 0 {
+		o.Fleet.Gate = &approval.Options{Patience: r.Patience}
+	}
+	if r.DieAt != nil {
+		o.NATS = append(o.NATS, nats.SetCustomDialer(r.DieAt))
+	}
+	w, err := natsfleet.StartWorker(ctx, o)
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -51,6 +74,34 @@ func work(url string) int {
 	}
 	_ = w.Close(ctx) // the test looks at the store
 	return 0
+}
+
+// scripted is the CLI of a worker. A tool says on stdout that it runs.
+func (r workerRole) scripted(lines <-chan struct{}) *claudetest.CLI {
+	return claudetest.NewCLI(&claudetest.Script{
+		Model: func(c *claudetest.ModelCall) claudetest.Reply {
+			if n := len(c.ToolResults); n > 0 {
+				return claudetest.Say("It says: " + c.ToolResults[n-1].Text)
+			}
+			if strings.HasPrefix(c.Prompt, "tool ") {
+				return claudetest.UseTool("Bash", map[string]string{"command": c.Prompt, "description": "try it"})
+			}
+			if r.Answers {
+				return heard(c)
+			}
+			fmt.Println("asked", c.Prompt)
+			select {
+			case <-lines:
+			case <-c.Context().Done():
+				fmt.Println("aborted")
+			}
+			return claudetest.Say("the other process has heard " + c.Prompt)
+		},
+		Tools: map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+			fmt.Println("the tool runs")
+			return host.TextOutput("built"), nil
+		}},
+	})
 }
 
 // consumers counts the consumers of the stream.

@@ -1,0 +1,77 @@
+package natsfleet_test
+
+import (
+	"bytes"
+	"net"
+	"os"
+	"regexp"
+	"sync"
+)
+
+// diePoint ends a process, as SIGKILL does, in the moment before it sends something
+// to a server. So a test names the moment by what would have been stored next.
+type diePoint struct {
+	// Before is a regular expression for what is sent: the line of the protocol
+	// and the message's headers and data.
+	Before string
+	// Times is how often it is let through.
+	Times int
+
+	mu   sync.Mutex
+	form *regexp.Regexp
+}
+
+// Dial makes a connection to a server. It implements [nats.CustomDialer].
+func (d *diePoint) Dial(network, address string) (net.Conn, error) {
+	c, err := net.Dial(network, address)
+	if err != nil {
+		return nil, err
+	}
+	return &dyingConn{c, d}, nil
+}
+
+// due reports whether a message is the one.
+func (d *diePoint) due(message []byte) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.form == nil {
+		d.form = regexp.MustCompile(`(?s)` + d.Before)
+	}
+	if !d.form.Match(message) {
+		return false
+	}
+	d.Times--
+	return d.Times < 0
+}
+
+type dyingConn struct {
+	net.Conn
+	point *diePoint
+}
+
+var published = regexp.MustCompile(`(?:^|\r\n)H?PUB `)
+
+// Write writes what comes before the message at which the process ends.
+func (c *dyingConn) Write(b []byte) (int, error) {
+	starts := published.FindAllIndex(b, -1)
+	for i, at := range starts {
+		end := len(b)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		if c.point.due(bytes.TrimPrefix(b[at[0]:end], []byte("\r\n"))) {
+			_, _ = c.Conn.Write(b[:at[0]]) // what was sent before it counts
+			die()
+		}
+	}
+	return c.Conn.Write(b)
+}
+
+// die ends this process at once.
+func die() {
+	p, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		_ = p.Kill()
+	}
+	select {}
+}

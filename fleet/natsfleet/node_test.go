@@ -1,0 +1,5 @@
+package natsfleet_test
+
+type nodeRole struct{}
+
+func serveNode(nodeRole) int { return 0 }

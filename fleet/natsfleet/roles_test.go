@@ -1,0 +1,60 @@
+package natsfleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+// roles are what the test binary can be instead of the tests. Exactly one is set.
+type roles struct {
+	Worker *workerRole
+	Node   *nodeRole
+	Owner  string // the URL of a store, for storetest.Own
+}
+
+const roleVariable = "NATSFLEET_TEST_ROLE"
+
+// TestMain lets the test binary be the other process of a test.
+func TestMain(m *testing.M) {
+	text := os.Getenv(roleVariable)
+	if text == "" {
+		os.Exit(m.Run())
+	}
+	os.Unsetenv(roleVariable) // not for its children
+	var r roles
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	switch {
+	case r.Worker != nil:
+		os.Exit(work(*r.Worker))
+	case r.Node != nil:
+		os.Exit(serveNode(*r.Node))
+	}
+	s, err := natsfleet.OpenStore(context.Background(), natsfleet.Options{URL: r.Owner})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(storetest.Own(s))
+}
+
+// command is the test binary in a role.
+func (r roles) command() *exec.Cmd {
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // texts and numbers
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"="+string(text), leak.Mark())
+	return cmd
+}
