@@ -61,10 +61,23 @@ func (a *announcer) announce(at string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if t := a.topics[at]; t != nil {
-		t.version++
-		close(t.changed)
-		t.changed = make(chan struct{})
+		t.change()
 	}
+}
+
+// announceAll says that any conversation may have changed.
+func (a *announcer) announceAll() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, t := range a.topics {
+		t.change()
+	}
+}
+
+func (t *topic) change() {
+	t.version++
+	close(t.changed)
+	t.changed = make(chan struct{})
 }
 
 // leaseName is the name of the lease of the conversation at a place.

@@ -21,6 +21,7 @@ type Fleet struct {
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	closing chan struct{}  // closed when Close begins
+	missed  chan struct{}  // one slot: prompts may have come unnoticed
 	running sync.WaitGroup // what looks at the store
 	awake   sync.WaitGroup // conversations that have a seat
 
@@ -48,7 +49,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store), inbox: approval.On(o.Store, o.Project),
-		closing: make(chan struct{}), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
+		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
 		rates: make(rates), shared: make(rates),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -215,7 +216,7 @@ func (f *Fleet) wait(prompts int) time.Duration {
 
 // poll looks for prompts that other processes have accepted, until the end.
 func (f *Fleet) poll() {
-	for pause(f.ctx, f.opts.Poll) {
+	for waitFor(f.ctx, f.missed, nil, f.opts.Poll) {
 		if err := f.look(f.ctx); err != nil && f.ctx.Err() == nil {
 			f.opts.Logger.Warn("the store could not be looked at for prompts", "error", err)
 		}

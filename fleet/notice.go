@@ -21,6 +21,8 @@ func (f *Fleet) listen(ctx context.Context) (stop func(), err error) {
 // it only says where to look.
 func (f *Fleet) notice(c store.Change) {
 	switch {
+	case c == store.Change{}:
+		f.noticeMissed()
 	case c.Record.Kind == kindPrompt:
 		f.noticePrompt(c.Record.Name, c.Dropped)
 	case c.Record.Kind == kindOutcome:
@@ -34,6 +36,25 @@ func (f *Fleet) notice(c store.Change) {
 	case c.Lease != "":
 		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
 			f.store.announce(at)
+		}
+	}
+}
+
+// noticeMissed makes everybody look at the store: changes may have been missed.
+func (f *Fleet) noticeMissed() {
+	select {
+	case f.missed <- struct{}{}:
+	default:
+	}
+	f.store.announceAll()
+	f.inbox.Announce()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.active {
+		for _, watchers := range c.watchers {
+			for _, w := range watchers {
+				w.nudge()
+			}
 		}
 	}
 }

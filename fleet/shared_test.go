@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -20,8 +21,15 @@ import (
 // notifying is a store in memory that says what changes.
 type notifying struct {
 	*store.MemoryStore
-	mu   sync.Mutex
-	told []func(store.Change)
+	mu    sync.Mutex
+	told  []func(store.Change)
+	muted bool
+}
+
+func (n *notifying) mute(muted bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.muted = muted
 }
 
 func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (func(), error) {
@@ -36,7 +44,9 @@ func (n *notifying) tell(c store.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, do := range n.told {
-		go do(c)
+		if !n.muted {
+			go do(c)
+		}
 	}
 }
 
@@ -104,6 +114,29 @@ func TestAcceptedHereRunElsewhere(t *testing.T) {
 	}
 }
 
+// Prompts whose announcement was lost are found when the store says that some may
+// have been, and those who follow them hear of their outcomes.
+func TestMissedAnnouncements(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &notifying{MemoryStore: store.Memory()}
+		client, worker := apart(t, db, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
+		defer closeFleet(t, worker)
+		defer closeFleet(t, client)
+		db.mute(true)
+		id := send(t, client, "ada", "hello")
+		<-time.After(time.Minute)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Queued {
+			t.Fatalf("nobody was told: %+v", o)
+		}
+		db.mute(false)
+		db.tell(store.Change{})
+		<-time.After(time.Second)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("%+v", o)
+		}
+	})
+}
+
 // A queue that others empty has room again.
 func TestQueueEmptiedElsewhere(t *testing.T) {
 	for _, db := range []store.Fleet{store.Memory(), &notifying{MemoryStore: store.Memory()}} {
@@ -157,6 +190,12 @@ func TestDeferredElsewhere(t *testing.T) {
 		}
 		if got := ask(t, client, "ada", "more"); !strings.Contains(got, "more") {
 			t.Errorf("answer %q", got)
+		}
+		begin := time.Now()
+		for m, err := range client.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: waits.Prompt, Text: "tool 1"}) {
+			if r, ok := m.(*message.Result); err != nil || !ok || r.Text != "It says: built" || time.Since(begin) > time.Second {
+				t.Errorf("followed after its end: %+v, %v, after %v", m, err, time.Since(begin))
+			}
 		}
 		if o := outcome(t, client, "ada", waits.Prompt); o.Status != fleet.Answered || o.Text != "It says: built" {
 			t.Errorf("the prompt: %+v", o)

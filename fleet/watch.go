@@ -39,6 +39,9 @@ func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[m
 			yield(nil, err)
 			return
 		}
+		if p.ID != "" {
+			w.nudge() // it may have been sent before, and have ended
+		}
 		f.follow(ctx, key, own.ID, w, yield)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"strings"
+	"sync"
 
 	"github.com/nats-io/nats.go"
 
@@ -21,8 +22,11 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return nil, err
 	}
+	var one sync.Mutex // call at a time
 	sub, err := s.nc.Subscribe(s.layout.name+".stored.*."+token(project)+".>", func(m *nats.Msg) {
 		if c, ok := s.layout.change(project, m); ok {
+			one.Lock()
+			defer one.Unlock()
 			do(c)
 		}
 	})
@@ -37,11 +41,34 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 	}
 	done := make(chan struct{})
 	sub.SetClosedHandler(func(string) { close(done) })
+	stopMissed := s.missed(func() {
+		one.Lock()
+		defer one.Unlock()
+		do(store.Change{})
+	})
 	return func() {
+		stopMissed()
 		if sub.Unsubscribe() == nil {
 			<-done
 		}
 	}, nil
+}
+
+// missed calls do whenever the connection was made again: announcements may have
+// been lost before.
+func (s *Store) missed(do func()) (stop func()) {
+	connected := s.nc.StatusChanged(nats.CONNECTED)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range connected {
+			_ = s.nc.FlushTimeout(attemptBound) // the server knows the subscriptions then, or the connection breaks again
+			do()
+		}
+	})
+	return func() {
+		s.nc.RemoveStatusListener(connected)
+		wg.Wait()
+	}
 }
 
 // change is what an announcement is about, false if it is about something else.

@@ -2,6 +2,7 @@ package natsfleet_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,5 +58,34 @@ func TestNotify(t *testing.T) {
 	}
 	if len(changes) != 0 {
 		t.Error(fmt.Sprint("after the end: ", <-changes))
+	}
+}
+
+// One whose connection broke learns that it may have missed changes.
+func TestNotifyMissed(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	g := newGate(t, strings.TrimPrefix(c.URL(), "nats://"))
+	mine, other := openStore(t, c.URL()), openStore(t, g.url())
+	changes := make(chan store.Change, 100)
+	stop, err := other.Notify(t.Context(), "p", func(ch store.Change) { changes <- ch })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	g.close()
+	k := store.RecordKey{Project: "p", Kind: "k", Name: "while-it-was-away"}
+	if _, err := mine.PutRecord(t.Context(), k, nil, 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	g.heal()
+	if got := <-changes; got != (store.Change{}) {
+		t.Errorf("got %+v", got)
+	}
+	k.Name = "now"
+	if _, err := mine.PutRecord(t.Context(), k, nil, 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-changes; got.Record != k {
+		t.Errorf("got %+v", got)
 	}
 }

@@ -39,6 +39,8 @@ type workerRole struct {
 	CLI, Dir string
 	Env      []string
 
+	Attempts int
+	Poll     time.Duration
 	Patience time.Duration // before a call is deferred; 0: nobody is asked
 	DieAt    *diePoint
 }
@@ -50,7 +52,7 @@ func work(r workerRole) int {
 	cli := r.scripted(lines)
 	o := natsfleet.WorkerOptions{
 		Options: natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()},
-		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
+		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Attempts: r.Attempts, Poll: r.Poll, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
 			if r.CLI != "" {
 				return &claude.Options{CLIPath: r.CLI, Cwd: r.Dir, Env: r.Env, Logger: quiet()}, nil
 			}

@@ -1,0 +1,220 @@
+package natsfleet_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// history is what was promised to those who sent prompts, and what the stream has.
+type history struct {
+	accepted map[string][]sent // by conversation, in the order in which they were accepted
+	outcomes []fleet.Ticket    // all that are stored
+	waiting  []string          // the ids of prompts that are still in the queue
+	lines    map[string][]line // by conversation, in the order of the transcript
+	writes   []write           // under leases, in the order of the stream
+}
+
+// sent is a prompt that was accepted.
+type sent struct{ id, text string }
+
+// line is something that was said: a prompt, or an answer, which has no prompt.
+type line struct{ prompt, text string }
+
+// write is a write under a lease, with the token of its owner.
+type write struct {
+	lease      string
+	token, seq uint64
+}
+
+// check returns how a history breaks the promises: every accepted prompt has exactly
+// one outcome and was said once; the prompts of a conversation were said in order,
+// and each answer knows all that was said before; and no owner wrote after the next
+// had begun.
+func (h *history) check() (broken []string) {
+	fail := func(format string, args ...any) { broken = append(broken, fmt.Sprintf(format, args...)) }
+	ended := make(map[string][]fleet.Ticket)
+	for _, o := range h.outcomes {
+		ended[o.Prompt] = append(ended[o.Prompt], o)
+	}
+	for key, prompts := range h.accepted {
+		var said []string
+		at := -1
+		for _, p := range prompts {
+			said = append(said, p.text)
+			if n := len(ended[p.id]); n != 1 {
+				fail("%s: prompt %s has %d outcomes", key, p.text, n)
+			} else if o, want := ended[p.id][0], "heard "+strings.Join(said, ", "); o.Status != fleet.Answered || o.Text != want {
+				fail("%s: prompt %s is %s with %q, want %q", key, p.text, o.Status, o.Text, want)
+			}
+			places := h.places(key, p.id)
+			if len(places) != 1 {
+				fail("%s: prompt %s is %d times in the transcript", key, p.text, len(places))
+				continue
+			}
+			if places[0] < at {
+				fail("%s: prompt %s was said before the one before it", key, p.text)
+			}
+			at = places[0]
+			if n := h.answers(key, at, "heard "+strings.Join(said, ", ")); n != 1 {
+				fail("%s: prompt %s has %d answers in the transcript", key, p.text, n)
+			}
+		}
+	}
+	for _, id := range h.waiting {
+		fail("prompt %s is still in the queue", id)
+	}
+	newest := make(map[string]uint64)
+	for _, w := range h.writes {
+		if w.token < newest[w.lease] || w.token >= w.seq {
+			fail("%s: message %d was written under token %d, after one under %d", w.lease, w.seq, w.token, newest[w.lease])
+		}
+		newest[w.lease] = max(newest[w.lease], w.token)
+	}
+	slices.Sort(broken)
+	return broken
+}
+
+// places are where a prompt is in the transcript of a conversation.
+func (h *history) places(key, id string) (places []int) {
+	for i, l := range h.lines[key] {
+		if l.prompt == id {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// answers counts an answer between a prompt and the next.
+func (h *history) answers(key string, at int, text string) (n int) {
+	for _, l := range h.lines[key][at+1:] {
+		if l.prompt != "" {
+			break
+		}
+		if l.text == text {
+			n++
+		}
+	}
+	return n
+}
+
+// readHistory reads what a stream has. All replicas must be current.
+func readHistory(ctx context.Context, s *natsfleet.Store, accepted map[string][]sent) (*history, error) {
+	h := &history{accepted: accepted, lines: make(map[string][]line)}
+	records, err := s.Everything(ctx, "r", "p")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		switch strings.Split(r.Subject, ".")[3] {
+		case "outcome":
+			var o fleet.Ticket
+			if err := json.Unmarshal(r.Data, &o); err != nil {
+				return nil, err
+			}
+			h.outcomes = append(h.outcomes, o)
+		case "prompt":
+			h.waiting = append(h.waiting, r.Subject)
+		}
+	}
+	entries, err := s.Everything(ctx, "t", "p")
+	if err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool) // a batch may be stored twice
+	for _, m := range entries {
+		token, err := strconv.ParseUint(m.Token, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("message %d of %s was not written under a lease: %w", m.Seq, m.Subject, err)
+		}
+		h.writes = append(h.writes, write{m.Lease, token, m.Seq})
+		key := strings.TrimPrefix(strings.TrimPrefix(m.Lease, "fleet/c/"), "fleet/t/")
+		for data := range bytes.SplitSeq(m.Data, []byte("\n")) {
+			if l, id, ok := said(data); ok && !seen[id] {
+				seen[id] = true
+				h.lines[key] = append(h.lines[key], l)
+			}
+		}
+	}
+	return h, nil
+}
+
+// said is what a line of a transcript says, false if it says nothing.
+func said(data []byte) (l line, id string, ok bool) {
+	var e struct {
+		Type, UUID string
+	}
+	if json.Unmarshal(data, &e) != nil {
+		return l, "", false
+	}
+	m, _ := message.DecodeAs(e.Type, "", data) // an odd line says nothing
+	switch m := m.(type) {
+	case *message.User:
+		return line{prompt: e.UUID}, e.UUID, len(m.ToolResults()) == 0
+	case *message.Assistant:
+		return line{text: m.Text()}, e.UUID, true
+	}
+	return l, "", false
+}
+
+// good is a history that keeps all promises.
+func good() *history {
+	h := &history{accepted: make(map[string][]sent), lines: make(map[string][]line)}
+	for c := range 3 {
+		key := fmt.Sprint("conversation-", c)
+		var texts []string
+		for n := range 4 {
+			p := sent{fmt.Sprintf("%d-%d", c, n), fmt.Sprintf("%d.%d", c, n)}
+			texts = append(texts, p.text)
+			text := "heard " + strings.Join(texts, ", ")
+			h.accepted[key] = append(h.accepted[key], p)
+			h.lines[key] = append(h.lines[key], line{prompt: p.id}, line{text: text})
+			h.outcomes = append(h.outcomes, fleet.Ticket{Prompt: p.id, Status: fleet.Answered, Text: text})
+			h.writes = append(h.writes, write{key, uint64(10 + n/2), uint64(100*c + 20 + n)})
+		}
+	}
+	return h
+}
+
+// The checker finds what is planted, and nothing else.
+func TestChecker(t *testing.T) {
+	if broken := good().check(); len(broken) != 0 {
+		t.Fatalf("a good history: %q", broken)
+	}
+	const key = "conversation-1"
+	for name, c := range map[string]struct {
+		plant func(*history)
+		want  string
+	}{
+		"a lost outcome":          {func(h *history) { h.outcomes = h.outcomes[1:] }, "has 0 outcomes"},
+		"two outcomes":            {func(h *history) { h.outcomes = append(h.outcomes, h.outcomes[5]) }, "has 2 outcomes"},
+		"a failed outcome":        {func(h *history) { h.outcomes[3].Status = fleet.Failed }, "is failed with"},
+		"another's answer":        {func(h *history) { h.outcomes[3].Text = h.outcomes[7].Text }, "is answered with"},
+		"a prompt in the queue":   {func(h *history) { h.waiting = []string{"1-2"} }, "still in the queue"},
+		"a lost line":             {func(h *history) { h.lines[key] = slices.Delete(h.lines[key], 2, 3) }, "is 0 times in the transcript"},
+		"a lost transcript":       {func(h *history) { delete(h.lines, key) }, "is 0 times in the transcript"},
+		"a doubled line":          {func(h *history) { h.lines[key] = append(h.lines[key], h.lines[key][2]) }, "is 2 times in the transcript"},
+		"a lost answer":           {func(h *history) { h.lines[key] = slices.Delete(h.lines[key], 3, 4) }, "has 0 answers"},
+		"a doubled answer":        {func(h *history) { h.lines[key] = slices.Insert(h.lines[key], 3, h.lines[key][3]) }, "has 2 answers"},
+		"disorder":                {func(h *history) { l := h.lines[key]; l[2], l[4], l[3], l[5] = l[4], l[2], l[5], l[3] }, "was said before the one before it"},
+		"overlapping epochs":      {func(h *history) { h.writes[6].token, h.writes[7].token = 11, 10 }, "was written under token 10, after one under 11"},
+		"a token of the future":   {func(h *history) { h.writes[0].token = h.writes[0].seq }, "was written under token"},
+		"a write of the last-but": {func(h *history) { h.writes = append(h.writes, write{key, 10, 900}) }, "after one under 11"},
+	} {
+		h := good()
+		c.plant(h)
+		broken := h.check()
+		if len(broken) == 0 || !strings.Contains(strings.Join(broken, "\n"), c.want) {
+			t.Errorf("%s: found %q, want %q", name, broken, c.want)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package natsfleet
+
+import "context"
+
+// StoredMessage is a message of the stream, for those who check what was stored.
+type StoredMessage struct {
+	Subject string
+	Seq     uint64
+	Token   string // of the fence under which it was written, if any
+	Lease   string
+	Data    []byte
+}
+
+// Everything returns all messages of a kind: "t" are transcripts, "r" records.
+func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredMessage, error) {
+	all, err := s.collect(ctx, s.layout.name+"."+kind+"."+token(project))
+	var out []StoredMessage
+	for _, m := range all {
+		if m.header.Get(headerGone) != "" {
+			continue
+		}
+		e := StoredMessage{Subject: m.subject, Seq: m.seq, Lease: m.header.Get(headerLease), Data: m.data}
+		if m.header.Get(headerExpectSubject) != "" {
+			e.Token = m.header.Get(headerExpect)
+		}
+		out = append(out, e)
+	}
+	return out, err
+}

@@ -1,0 +1,244 @@
+//go:build unix
+
+package natsfleet_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+)
+
+var (
+	seeds     = flag.Int("seeds", 1, "how many schedules of random faults to run")
+	firstSeed = flag.Uint64("first", 1, "the seed of the first schedule")
+	cuts      = flag.Int("cuts", 1, "how often to cut a node off; more than once, for 12 s")
+)
+
+// crew is the workers of a fleet in a lab, each in a process of its own, with a way
+// of its own to the servers.
+type crew struct {
+	l       *lab
+	name    string // of the fleet
+	ways    []way
+	workers []*process
+	role    workerRole
+}
+
+// faultTTL is the lease of workers that faults happen to. It does not outlast an
+// election, so leases are lost, which is what is to be tested.
+const faultTTL = 4 * time.Second
+
+func startCrew(l *lab, name string, n int) *crew {
+	l.t.Helper()
+	c := &crew{l: l, name: name, role: workerRole{Name: name, Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
+	// One after another would take a while.
+	c.workers = make([]*process, n)
+	for range n {
+		c.ways = append(c.ways, l.newWay())
+	}
+	openNamed(l.t, l.clients.url(), name) // makes the stream
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { c.start(i) })
+	}
+	wg.Wait()
+	return c
+}
+
+// start starts a worker, or another one in the place of one that is gone.
+func (c *crew) start(i int) {
+	r := c.role
+	r.URL, r.Journal = c.ways[i].url(), c.l.t.TempDir()
+	c.workers[i] = startProcess(c.l.t, roles{Worker: &r})
+}
+
+// all are the ways of everybody.
+func (c *crew) all() way {
+	all := append(way(nil), c.l.clients...)
+	for _, w := range c.ways {
+		all = append(all, w...)
+	}
+	return all
+}
+
+func openNamed(t *testing.T, url, name string) *natsfleet.Store {
+	t.Helper()
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: url, Name: name, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// talk sends prompts to many conversations, and returns those that were accepted
+// when all of them have ended. Between two prompts it waits for as long as pause says.
+func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {
+	t := c.l.t
+	client, err := natsfleet.Connect(t.Context(), natsfleet.Options{URL: c.l.clients.url(), Name: c.name, Project: "p", Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, client)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	var (
+		wg       sync.WaitGroup
+		mu       sync.Mutex
+		accepted = make(map[string][]sent)
+	)
+	for n := range conversations {
+		key := fmt.Sprintf("tenant-%d/user-%d", n%3, n)
+		wg.Go(func() {
+			var all []sent
+			for p := range prompts {
+				text := fmt.Sprintf("%d.%d", n, p)
+				id, err := persist(ctx, client, key, text)
+				if err != nil {
+					t.Errorf("%s: %v", text, err)
+					return
+				}
+				all = append(all, sent{id, text})
+				<-time.After(pause())
+			}
+			mu.Lock()
+			accepted[key] = all
+			mu.Unlock()
+			if err := followToEnd(ctx, client, key, all[len(all)-1].id); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		})
+	}
+	wg.Wait()
+	return accepted
+}
+
+// followToEnd follows a prompt until it has ended, whatever happens to the servers.
+func followToEnd(ctx context.Context, f *natsfleet.Client, key, id string) error {
+	for {
+		var last error
+		for _, err := range f.RunPrompt(ctx, key, fleet.Prompt{ID: id, Text: "known"}) {
+			last = err
+		}
+		if last == nil || ctx.Err() != nil {
+			return last
+		}
+	}
+}
+
+// judge reads the stream when all replicas are current, and lets the checker look at
+// it.
+func (c *crew) judge(accepted map[string][]sent) {
+	t := c.l.t
+	c.l.current(c.name)
+	h, err := readHistory(t.Context(), openNamed(t, c.l.clients.url(), c.name), accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range h.check() {
+		t.Error(b)
+	}
+}
+
+// A fault happens, lasts for a while, and is over.
+type fault struct {
+	name string
+	do   func(c *crew, i int, lasts time.Duration)
+}
+
+func (c *crew) suspend(p *process, lasts time.Duration) {
+	p.signal(syscall.SIGSTOP)
+	<-time.After(lasts)
+	p.signal(syscall.SIGCONT)
+}
+
+func during(w way, begin func(*gate), lasts time.Duration) {
+	w.each(begin)
+	<-time.After(lasts)
+	w.each((*gate).heal)
+}
+
+// nodeFaults happen to one of three servers, workerFaults to one of the workers, or
+// to the way of everybody to the servers.
+var nodeFaults = []fault{
+	{"kill node", func(c *crew, i int, lasts time.Duration) {
+		c.l.nodes[i].kill()
+		<-time.After(lasts)
+		c.l.startNode(i)
+	}},
+	{"pause node", func(c *crew, i int, lasts time.Duration) { c.suspend(c.l.nodes[i], lasts) }},
+	{"cut node", func(c *crew, i int, lasts time.Duration) { during(c.l.around(i), (*gate).close, lasts) }},
+	{"hold up node", func(c *crew, i int, lasts time.Duration) { during(c.l.around(i), (*gate).hold, lasts) }},
+	{"slow node", func(c *crew, i int, lasts time.Duration) {
+		during(c.l.around(i), func(g *gate) { g.slow(lasts / 50) }, lasts)
+	}},
+}
+
+var workerFaults = []fault{
+	{"kill worker", func(c *crew, i int, lasts time.Duration) {
+		c.workers[i].kill()
+		<-time.After(lasts)
+		c.start(i)
+	}},
+	{"pause worker", func(c *crew, i int, lasts time.Duration) { c.suspend(c.workers[i], lasts) }},
+	{"pause worker past its lease", func(c *crew, i int, lasts time.Duration) { c.suspend(c.workers[i], faultTTL+lasts) }},
+	{"cut worker", func(c *crew, i int, lasts time.Duration) { during(c.ways[i], (*gate).close, lasts) }},
+	{"hold up worker", func(c *crew, i int, lasts time.Duration) { during(c.ways[i], (*gate).hold, faultTTL+lasts) }},
+	{"slow worker", func(c *crew, i int, lasts time.Duration) {
+		during(c.ways[i], func(g *gate) { g.slow(lasts / 50) }, lasts)
+	}},
+	{"cut the store", func(c *crew, _ int, lasts time.Duration) { during(c.all(), (*gate).close, lasts) }},
+	{"hold up the store", func(c *crew, _ int, lasts time.Duration) { during(c.all(), (*gate).hold, lasts) }},
+}
+
+// suffer lets faults happen, one after another, and returns their names.
+func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names []string) {
+	for range count {
+		<-time.After(time.Duration(r.IntN(800)) * time.Millisecond)
+		f, i, lasts := faults[r.IntN(len(faults))], r.IntN(victims), time.Duration(200+r.IntN(2500))*time.Millisecond
+		names = append(names, fmt.Sprintf("%s %d for %v", f.name, i, lasts))
+		f.do(c, i, lasts)
+	}
+	return names
+}
+
+// Whatever happens to servers, workers and the network between them, every prompt
+// that was accepted is answered once and in order, and no owner writes when it is not
+// one. 500 schedules are run by -seeds 500.
+func TestRandomFaults(t *testing.T) {
+	l := newLab(t)
+	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			begin := time.Now()
+			l := l.within(t)
+			r := rand.New(rand.NewPCG(seed, 22))
+			c := startCrew(l, fmt.Sprint("seed-", seed), 3)
+			var (
+				wg                     sync.WaitGroup
+				happenedHere, andThere []string
+				pauses                 = rand.New(rand.NewPCG(seed, 1))
+				mu                     sync.Mutex
+			)
+			nodes, workers := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
+			toNodes, toWorkers := 1+r.IntN(2), 2+r.IntN(3)
+			wg.Go(func() { happenedHere = c.suffer(nodes, nodeFaults, toNodes, 3) })
+			wg.Go(func() { andThere = c.suffer(workers, workerFaults, toWorkers, len(c.workers)) })
+			accepted := c.talk(6, 4, func() time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(pauses.IntN(1500)) * time.Millisecond
+			})
+			wg.Wait()
+			c.judge(accepted)
+			t.Logf("%q %q, %v", happenedHere, andThere, time.Since(begin))
+		})
+	}
+}
