@@ -107,6 +107,23 @@ func (h *history) answers(key string, at int, text string) (n int) {
 	return n
 }
 
+// judge lets the checker look at what a stream has. All replicas must be current.
+func judge(t *testing.T, s *natsfleet.Store, accepted map[string][]sent) {
+	t.Helper()
+	var h *history
+	// A prompt leaves the queue soon after it has its outcome.
+	eventually(t, "prompts do not leave the queue", func() bool {
+		var err error
+		if h, err = readHistory(t.Context(), s, accepted); err != nil {
+			t.Fatal(err)
+		}
+		return len(h.waiting) == 0
+	})
+	for _, b := range h.check() {
+		t.Error(b)
+	}
+}
+
 // readHistory reads what a stream has. All replicas must be current.
 func readHistory(ctx context.Context, s *natsfleet.Store, accepted map[string][]sent) (*history, error) {
 	h := &history{accepted: accepted, lines: make(map[string][]line)}

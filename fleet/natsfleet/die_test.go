@@ -16,13 +16,23 @@ type diePoint struct {
 	Before string
 	// Times is how often it is let through.
 	Times int
-
-	mu   sync.Mutex
-	form *regexp.Regexp
 }
 
-// Dial makes a connection to a server. It implements [nats.CustomDialer].
-func (d *diePoint) Dial(network, address string) (net.Conn, error) {
+// dyingDialer makes the connections of a process that ends at a point. It implements
+// [nats.CustomDialer].
+type dyingDialer struct {
+	form *regexp.Regexp
+
+	mu   sync.Mutex
+	left int // how often it is let through
+}
+
+func (p diePoint) dialer() *dyingDialer {
+	return &dyingDialer{form: regexp.MustCompile(`(?s)` + p.Before), left: p.Times}
+}
+
+// Dial makes a connection to a server.
+func (d *dyingDialer) Dial(network, address string) (net.Conn, error) {
 	c, err := net.Dial(network, address)
 	if err != nil {
 		return nil, err
@@ -31,22 +41,19 @@ func (d *diePoint) Dial(network, address string) (net.Conn, error) {
 }
 
 // due reports whether a message is the one.
-func (d *diePoint) due(message []byte) bool {
+func (d *dyingDialer) due(message []byte) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.form == nil {
-		d.form = regexp.MustCompile(`(?s)` + d.Before)
-	}
 	if !d.form.Match(message) {
 		return false
 	}
-	d.Times--
-	return d.Times < 0
+	d.left--
+	return d.left < 0
 }
 
 type dyingConn struct {
 	net.Conn
-	point *diePoint
+	dialer *dyingDialer
 }
 
 var published = regexp.MustCompile(`(?:^|\r\n)H?PUB `)
@@ -59,7 +66,7 @@ func (c *dyingConn) Write(b []byte) (int, error) {
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		if c.point.due(bytes.TrimPrefix(b[at[0]:end], []byte("\r\n"))) {
+		if c.dialer.due(bytes.TrimPrefix(b[at[0]:end], []byte("\r\n"))) {
 			_, _ = c.Conn.Write(b[:at[0]]) // what was sent before it counts
 			die()
 		}

@@ -259,3 +259,13 @@ func TestInterruptElsewhere(t *testing.T) {
 		t.Errorf("Interrupt of a conversation that does nothing: %v", err)
 	}
 }
+
+// eventually waits until something holds that announces itself nowhere.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for limit := time.Now().Add(time.Minute); !holds(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatal(what)
+		}
+	}
+}

@@ -49,7 +49,7 @@ func (c *computer) noted() string {
 	return string(text)
 }
 
-// noteModel makes a note when it is asked to, and says what became of it.
+// noteModel makes a note when it is asked to, and says what happened.
 func noteModel(t *testing.T) (url string) {
 	t.Helper()
 	m := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
@@ -152,15 +152,5 @@ func settled(t *testing.T, f *natsfleet.Client, id string, want approval.Outcome
 	t.Helper()
 	if q, err := f.Approvals().Get(t.Context(), id); err != nil || q.State != approval.Settled || q.Outcome != want {
 		t.Errorf("the question is %s %s, %v; want %s", q.State, q.Outcome, err, want)
-	}
-}
-
-// eventually waits until something holds that announces itself nowhere.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(time.Minute); !holds(); <-time.After(20 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal(what)
-		}
 	}
 }

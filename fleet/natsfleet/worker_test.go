@@ -41,18 +41,20 @@ type workerRole struct {
 
 	Attempts int
 	Poll     time.Duration
-	Patience time.Duration // before a call is deferred; 0: nobody is asked
-	DieAt    *diePoint
+
+	IdleAfter time.Duration
+	Patience  time.Duration // before a call is deferred; 0: nobody is asked
+	DieAt     *diePoint
 }
 
 // work is the program of a worker in another process. The end of stdin ends it.
 func work(r workerRole) int {
 	ctx := context.Background()
 	lines := make(chan struct{})
-	cli := r.scripted(lines)
+	cli := r.scripted(lines, func() { fmt.Println("the tool runs") })
 	o := natsfleet.WorkerOptions{
 		Options: natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()},
-		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Attempts: r.Attempts, Poll: r.Poll, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
+		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Attempts: r.Attempts, Poll: r.Poll, IdleAfter: r.IdleAfter, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
 			if r.CLI != "" {
 				return &claude.Options{CLIPath: r.CLI, Cwd: r.Dir, Env: r.Env, Logger: quiet()}, nil
 			}
@@ -63,9 +65,12 @@ func work(r workerRole) int {
 		o.Fleet.Gate = &approval.Options{Patience: r.Patience}
 	}
 	if r.DieAt != nil {
-		o.NATS = append(o.NATS, nats.SetCustomDialer(r.DieAt))
+		o.NATS = append(o.NATS, nats.SetCustomDialer(r.DieAt.dialer()))
 	}
 	w, err := natsfleet.StartWorker(ctx, o)
+	for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; { // the servers may be away
+		w, err = natsfleet.StartWorker(ctx, o)
+	}
 	if err != nil {
 		fmt.Println(err)
 		return 1
@@ -78,8 +83,8 @@ func work(r workerRole) int {
 	return 0
 }
 
-// scripted is the CLI of a worker. A tool says on stdout that it runs.
-func (r workerRole) scripted(lines <-chan struct{}) *claudetest.CLI {
+// scripted is the CLI of a worker. It calls ran when a tool runs.
+func (r workerRole) scripted(lines <-chan struct{}, ran func()) *claudetest.CLI {
 	return claudetest.NewCLI(&claudetest.Script{
 		Model: func(c *claudetest.ModelCall) claudetest.Reply {
 			if n := len(c.ToolResults); n > 0 {
@@ -100,7 +105,7 @@ func (r workerRole) scripted(lines <-chan struct{}) *claudetest.CLI {
 			return claudetest.Say("the other process has heard " + c.Prompt)
 		},
 		Tools: map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
-			fmt.Println("the tool runs")
+			ran()
 			return host.TextOutput("built"), nil
 		}},
 	})
