@@ -104,7 +104,11 @@ func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 				if json.Unmarshal(sum.Data, &f) != nil {
 					continue // of a version that is not ours
 				}
-				if info, ok := s.folded(ctx, &f, sum.Session, sum.Modified); ok && !yield(info, nil) {
+				info, err := s.folded(ctx, &f, sum.Session, sum.Modified)
+				if errors.Is(err, ErrEmpty) {
+					continue
+				}
+				if !yield(info, err) || err != nil {
 					return
 				}
 			}
@@ -132,16 +136,24 @@ func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 	}
 }
 
-// folded returns what a list shows of a session; false if that is nothing.
-func (s *stored) folded(ctx context.Context, f *transcript.Fold, id string, modified time.Time) (SessionInfo, bool) {
+// folded returns what a list shows of a session, [ErrEmpty] if that is nothing.
+func (s *stored) folded(ctx context.Context, f *transcript.Fold, id string, modified time.Time) (SessionInfo, error) {
 	l := f.Listing()
-	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && l.ContinuedIn != id && s.exists(ctx, l.ContinuedIn) == nil {
-		return SessionInfo{}, false
+	shown := !l.Sidechain && l.Name() != ""
+	if shown && l.ContinuedIn != "" && l.ContinuedIn != id {
+		err := s.exists(ctx, l.ContinuedIn)
+		shown = errors.Is(err, ErrNotFound) || errors.Is(err, ErrInvalidID)
+		if err != nil && !shown {
+			return SessionInfo{}, err
+		}
+	}
+	if !shown {
+		return SessionInfo{}, fmt.Errorf("claude: history: session %s: %w", id, ErrEmpty)
 	}
 	return SessionInfo{
 		ID: id, Title: l.Name(), CustomTitle: l.Title, FirstPrompt: l.FirstPrompt, Tag: l.Tag, Archived: f.Archived(),
 		Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint, Created: l.Created, Modified: modified, CostUSD: l.Cost,
-	}, true
+	}, nil
 }
 
 // info loads a session and returns what a list shows of it. A store does not say
@@ -159,9 +171,9 @@ func (s *stored) info(ctx context.Context, id string) (SessionInfo, error) {
 		f.Add(e)
 		size += int64(len(e)) + 1
 	}
-	info, ok := s.folded(ctx, &f, id, f.Last)
-	if !ok {
-		return SessionInfo{}, fmt.Errorf("claude: history: session %s: %w", id, ErrEmpty)
+	info, err := s.folded(ctx, &f, id, f.Last)
+	if err != nil {
+		return SessionInfo{}, err
 	}
 	info.Size = size
 	return info, nil
