@@ -11,7 +11,8 @@
 // with "appendonly yes" and "appendfsync always" they survive a crash of the
 // machine; with the defaults of Redis the last minutes may be lost. Turn
 // eviction off ("maxmemory-policy noeviction"): a transcript must not vanish
-// because memory is short.
+// because memory is short. [Open] refuses a server that may remove any key, and a
+// transcript whose entries are gone is reported as damaged ([store.ErrDamaged]).
 //
 // # Atomicity and clusters
 //

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,8 @@ var _ interface {
 } = (*Store)(nil)
 
 // Open connects to a server by its URL, such as "redis://user@host:6379/0", or
-// "rediss://" for TLS. Close the store when you are done with it.
+// "rediss://" for TLS. It refuses a server that may evict any key when its memory
+// is short ([ErrEvicts]). Close the store when you are done with it.
 func Open(ctx context.Context, url string) (*Store, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -32,10 +34,30 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	opts.ContextTimeoutEnabled = true
 	opts.MaxRetries = -1 // a script that ran, and whose answer was lost, must not run again
 	s := New(redis.NewClient(opts))
-	if err := s.db.Ping(ctx).Err(); err != nil {
+	if err := cmp.Or(s.db.Ping(ctx).Err(), s.keepsAll(ctx)); err != nil {
 		return nil, fmt.Errorf("claude: redisstore: %w", errors.Join(err, s.db.Close()))
 	}
 	return s, nil
+}
+
+// ErrEvicts is the error of [Open] for a server whose maxmemory-policy lets it
+// remove any key when its memory is short. Set it to noeviction; the volatile
+// policies are fine too, as no key of a store expires.
+var ErrEvicts = errors.New("the server may remove any key when its memory is short")
+
+// keepsAll returns an error if the server may remove keys that do not expire. One
+// that does not say is trusted: its users may not be allowed to ask.
+func (s *Store) keepsAll(ctx context.Context) error {
+	info, err := s.db.Info(ctx, "memory").Result()
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(info) {
+		if policy, ok := strings.CutPrefix(strings.TrimSpace(line), "maxmemory_policy:"); ok && strings.HasPrefix(policy, "allkeys-") {
+			return fmt.Errorf("%w (maxmemory-policy %s): set noeviction", ErrEvicts, policy)
+		}
+	}
+	return nil
 }
 
 // New returns a store that uses a client, which may be that of a cluster. The
@@ -72,6 +94,8 @@ func verdict(answer int64) error {
 		return store.ErrConflict
 	case notFound:
 		return store.ErrNotFound
+	case damaged:
+		return fmt.Errorf("%w: its entries are gone", store.ErrDamaged)
 	}
 	return nil
 }

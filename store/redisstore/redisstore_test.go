@@ -2,6 +2,7 @@ package redisstore_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -95,6 +96,38 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("%q: %v, %v", url, s, err)
 		}
 	}
+}
+
+// A server that may remove any key would lose transcripts without a word.
+func TestOpenRefusesEviction(t *testing.T) {
+	url := server.Redis(t)
+	opts, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := redis.NewClient(opts)
+	defer db.Close()
+	for policy, want := range map[string]error{"allkeys-lru": redisstore.ErrEvicts, "allkeys-random": redisstore.ErrEvicts, "volatile-lru": nil, "noeviction": nil} {
+		if err := db.ConfigSet(t.Context(), "maxmemory-policy", policy).Err(); err != nil {
+			t.Fatal(err)
+		}
+		s, err := redisstore.Open(t.Context(), url)
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v", policy, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+	// A user who may not ask is not kept out.
+	if err := db.Do(t.Context(), "ACL", "SETUSER", "plain", "on", ">secret", "~*", "+@all", "-info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	s, err := redisstore.Open(t.Context(), "redis://plain:secret@"+opts.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 func BenchmarkAppend(b *testing.B) { storetest.BenchmarkAppend(b, open(b, server.Redis(b))) }

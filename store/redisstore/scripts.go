@@ -8,6 +8,7 @@ const (
 	deleted   = -2
 	conflict  = -3
 	notFound  = -4
+	damaged   = -5
 )
 
 // whenFull lets a script run when the server's memory is full: those that give
@@ -32,7 +33,8 @@ local now = t[1] * 1000000 + t[2]
 
 // appendScript appends a batch.
 //
-// The life of a transcript is a number that it has until it is deleted.
+// The life of a transcript is a number that it has until it is deleted. One with a
+// life and without entries has lost them: the server was allowed to evict keys.
 //
 //	KEYS  lease, deleted, entries, uuids, batches, list, life, lives
 //	ARGV  token, session, batch id, member of the list, score or "", then id and line of each entry
@@ -40,8 +42,10 @@ func appendScript() *redis.Script {
 	return redis.NewScript(fence + now + `
 if redis.call('SISMEMBER', KEYS[2], ARGV[2]) == 1 then return -2 end
 if #ARGV == 5 then return 0 end
+local begun = redis.call('EXISTS', KEYS[3]) == 1
+if not begun and redis.call('EXISTS', KEYS[7]) == 1 then return -5 end
 if ARGV[3] ~= '' and redis.call('SADD', KEYS[5], ARGV[3]) == 0 then return 0 end
-if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SET', KEYS[7], redis.call('INCR', KEYS[8])) end
+if not begun then redis.call('SET', KEYS[7], redis.call('INCR', KEYS[8])) end
 for i = 6, #ARGV, 2 do
 	if ARGV[i] == '' or redis.call('SADD', KEYS[4], ARGV[i]) == 1 then
 		redis.call('RPUSH', KEYS[3], ARGV[i + 1])

@@ -142,6 +142,9 @@ func (s *Store) page(ctx context.Context, k store.Key, from, to int64) (page, er
 	if !ok || !ok2 || p.life == "" && p.count > 0 {
 		return page{}, odd
 	}
+	if p.life != "" && p.count == 0 {
+		return page{}, verdict(damaged)
+	}
 	for _, a := range answer[2:] {
 		line, ok := a.(string)
 		if !ok {
