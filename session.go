@@ -290,6 +290,15 @@ func (s *Session) ID() string {
 	return s.id
 }
 
+// PID returns the number of the CLI's process, also when it has ended. It is 0 if
+// the transport does not say which process of this system it is.
+func (s *Session) PID() int {
+	if c, ok := s.conn.(interface{ PID() int }); ok {
+		return c.PID()
+	}
+	return 0
+}
+
 // Info returns what the CLI said about itself in the handshake: models,
 // commands, agents, account. It is never nil, but it is empty if an old CLI
 // said nothing.

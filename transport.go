@@ -48,7 +48,9 @@ type Conn interface {
 	// it running. It may be called more than once and concurrently.
 	Stop() error
 	// A Conn may also have a method Kill() error, which ends the CLI at once
-	// and without a word; Session.Abort uses it in place of Stop.
+	// and without a word; Session.Abort uses it in place of Stop. And it may
+	// have a method PID() int, the number of a process of this system that the
+	// CLI is; Session.PID returns it.
 
 	// Wait blocks until the CLI has ended and reports how: nil for exit code
 	// 0, otherwise an error, preferably with a method ExitCode() int like that

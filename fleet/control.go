@@ -40,6 +40,9 @@ type ConversationInfo struct {
 	Model    string // if it was chosen
 	Mode     permission.Mode
 	Cost     Ledger
+	// Usage is what its CLI uses at this moment, zero if none runs in this
+	// process or nobody can say.
+	Usage Usage
 }
 
 // Get returns a conversation, or [ErrUnknown].
@@ -86,6 +89,9 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		}
 	}
 	live, _ := f.liveSession(rec.Key)
+	if live != nil {
+		info.Usage, _ = f.opts.Measure(live) // it may just have ended
+	}
 	switch {
 	case rec.Stuck != nil:
 		info.State, info.Stuck = Stuck, rec.Stuck.Reason

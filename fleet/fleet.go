@@ -107,11 +107,15 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err := f.budget(&rec); err != nil {
 		return "", err
 	}
+	limits, err := f.limits(key)
+	if err != nil {
+		return "", err
+	}
 	now, err := f.store.Now(ctx)
 	if err != nil {
 		return "", &ConversationError{key, err}
 	}
-	c, err := f.reserve(key)
+	c, err := f.reserve(key, limits.Rate)
 	if err != nil {
 		return "", err
 	}
@@ -141,7 +145,7 @@ func (f *Fleet) tick(now time.Time) time.Time {
 }
 
 // reserve makes room for a prompt in the queues.
-func (f *Fleet) reserve(key string) (*conversation, error) {
+func (f *Fleet) reserve(key string, rate Rate) (*conversation, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.conversation(key)
@@ -158,39 +162,13 @@ func (f *Fleet) reserve(key string) (*conversation, error) {
 		f.forget(c)
 		return nil, &OverloadedError{Queued: n, Wait: f.wait(f.queued / 10)}
 	}
-	if err := f.limit(key, time.Now()); err != nil {
+	if err := f.limit(key, rate, time.Now()); err != nil {
 		f.forget(c)
 		return nil, err
 	}
 	c.reserved++
 	f.tally(1, 0)
 	return c, nil
-}
-
-// limit counts a prompt, unless prompts come too fast.
-func (f *Fleet) limit(key string, now time.Time) error {
-	tenant := TenantOf(key)
-	if wait := f.rates.full(f.opts.Rate, key, now); wait > 0 {
-		return &OverloadedError{Key: key, Wait: wait}
-	}
-	if tenant == "" {
-		f.rates.take(f.opts.Rate, key, now)
-		return nil
-	}
-	if wait := f.shared.full(f.opts.TenantRate, tenant, now); wait > 0 {
-		return &OverloadedError{Tenant: tenant, Wait: wait}
-	}
-	f.rates.take(f.opts.Rate, key, now)
-	f.shared.take(f.opts.TenantRate, tenant, now)
-	return nil
-}
-
-// budget returns an error if a conversation has cost as much as it may.
-func (f *Fleet) budget(rec *record) error {
-	if limit := f.opts.BudgetUSD; limit > 0 && rec.Cost.USD >= limit {
-		return &BudgetError{rec.Key, rec.Cost.USD, limit}
-	}
-	return nil
 }
 
 // settle takes the prompt into the queue, or gives its room back. A prompt that

@@ -30,6 +30,7 @@ type scripted struct {
 	mu    sync.Mutex
 	live  int
 	most  int
+	begun int
 	calls []string // prompts that the model was asked about first
 	tools []string // inputs with which the tool ran
 	env   []string // of the last start
@@ -87,6 +88,7 @@ func (s *scripted) Start(ctx context.Context, l *claude.Launch) (claude.Conn, er
 	}
 	s.mu.Lock()
 	s.live++
+	s.begun++
 	s.most = max(s.most, s.live)
 	s.env = l.Env
 	s.mu.Unlock()
@@ -95,6 +97,13 @@ func (s *scripted) Start(ctx context.Context, l *claude.Launch) (claude.Conn, er
 		defer s.mu.Unlock()
 		s.live--
 	}}, nil
+}
+
+// started is how many CLIs were started.
+func (s *scripted) started() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
 }
 
 func (s *scripted) counts() (live, most int) {

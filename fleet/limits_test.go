@@ -112,9 +112,11 @@ func TestRate(t *testing.T) {
 // Limits that mean nothing are refused at Open.
 func TestBadLimits(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Options){
-		"BudgetUSD":  func(o *fleet.Options) { o.BudgetUSD = -1 },
-		"Rate":       func(o *fleet.Options) { o.Rate.Prompts = 3 },
-		"TenantRate": func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: -1, Per: time.Second} },
+		"BudgetUSD":    func(o *fleet.Options) { o.BudgetUSD = -1 },
+		"MaxMemory":    func(o *fleet.Options) { o.MaxMemory = -1 },
+		"MaxProcesses": func(o *fleet.Options) { o.MaxProcesses = -1 },
+		"Rate":         func(o *fleet.Options) { o.Rate.Prompts = 3 },
+		"TenantRate":   func(o *fleet.Options) { o.TenantRate = fleet.Rate{Prompts: -1, Per: time.Second} },
 	} {
 		o := fleet.Options{Store: store.Memory(), Project: "p", Session: func(context.Context, string) (*claude.Options, error) { return nil, nil }}
 		change(&o)

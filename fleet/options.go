@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -63,6 +64,23 @@ type Options struct {
 	// each tenant. One too many is refused with an [*OverloadedError]. The zero
 	// Rate means without limit.
 	Rate, TenantRate Rate
+	// MaxMemory is how many bytes the CLI of a conversation and all that it has
+	// started may occupy together, and MaxProcesses how many processes that may
+	// be. A CLI that has more is ended after its turn, with what it runs in the
+	// background, and the conversation continues with a fresh one when there is
+	// something to do. A turn is not cut off: limits that must hold at every
+	// moment are those of a container. 0 means without limit.
+	MaxMemory    int64
+	MaxProcesses int
+	// Measure returns what the CLI of a session uses. Nil measures its processes
+	// on Linux: the memory of each with its share of what it has in common with
+	// others. Other systems do not say, so there Open refuses limits without
+	// Measure. It is also needed if the CLI is not a child of this process; as
+	// long as nothing is measured, nothing is limited, and the log says so.
+	Measure func(s *claude.Session) (Usage, error)
+	// LimitsOf returns the limits of a conversation that has its own. Nil: all
+	// have those above. It is called often, and must answer at once.
+	LimitsOf func(key string) Limits
 	// Attempts is how often a prompt is begun before the conversation counts
 	// as stuck: 3.
 	Attempts int
@@ -102,13 +120,17 @@ func (o *Options) check() error {
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
 	}
-	for name, r := range map[string]Rate{"Rate": o.Rate, "TenantRate": o.TenantRate} {
-		if r != (Rate{}) && (r.Prompts <= 0 || r.Per < time.Duration(r.Prompts)) {
-			return fmt.Errorf("claude: fleet: Options.%s: %d prompts in %v is not a rate", name, r.Prompts, r.Per)
-		}
+	if err := (&Limits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}).check(); err != nil {
+		return fmt.Errorf("claude: fleet: Options.%w", err)
 	}
-	if o.BudgetUSD < 0 {
-		return errors.New("claude: fleet: Options.BudgetUSD is negative")
+	if !o.TenantRate.valid() {
+		return fmt.Errorf("claude: fleet: Options.TenantRate: %v is not a rate", o.TenantRate)
+	}
+	if o.Measure == nil {
+		if !proc.Measures && (o.MaxMemory > 0 || o.MaxProcesses > 0) {
+			return fmt.Errorf("claude: fleet: Options.MaxMemory and MaxProcesses: %w; set Options.Measure", proc.ErrNoUsage)
+		}
+		o.Measure = measure
 	}
 	if err := store.CheckProject(o.Project); err != nil {
 		return fmt.Errorf("claude: fleet: Options.Project: %w", err)

@@ -1,13 +1,23 @@
 package fleet
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Rate is how many prompts are accepted in a time. The zero Rate means without
-// limit. A
-// process counts what it accepts itself.
+// limit. A process counts what it accepts itself.
 type Rate struct {
 	Prompts int
 	Per     time.Duration
+}
+
+// String says it in words.
+func (l Rate) String() string { return fmt.Sprintf("%d prompts in %v", l.Prompts, l.Per) }
+
+// valid reports whether it is the zero Rate, or one that lets prompts through.
+func (l Rate) valid() bool {
+	return l == Rate{} || l.Prompts > 0 && l.Per >= time.Duration(l.Prompts)
 }
 
 // rates counts prompts by name. It keeps one time for each name: when the prompts

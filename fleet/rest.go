@@ -47,10 +47,16 @@ const lookAgain = time.Second
 // restless waits until there is something to do (true), or it is time to sleep.
 func (w *waking) restless(ctx context.Context, s *claude.Session) bool {
 	begin := time.Now()
+	measured := begin
 	for {
 		a := s.Activity()
 		left := w.f.opts.IdleAfter - time.Since(a.Since)
 		if !a.Idle() {
+			if time.Since(measured) >= measureAgain {
+				if measured = time.Now(); w.exceeds(s) {
+					return false
+				}
+			}
 			left = lookAgain
 			others := a
 			others.Shells = 0

@@ -122,6 +122,8 @@ func (w *waking) work() time.Duration {
 			return never
 		case s != sleep && w.turns >= turnsInARow && w.f.pressed():
 			return 0 // behind the waiting ones
+		case s != sleep:
+			w.keepLimits()
 		}
 	}
 }

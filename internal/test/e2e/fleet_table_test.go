@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
@@ -79,4 +82,32 @@ func TestRealFleetChosen(t *testing.T) {
 	if mode != permission.ModePlan {
 		t.Errorf("it woke in the mode %q", mode)
 	}
+}
+
+// What a CLI uses is seen while it runs. One that uses more than it may is ended
+// after its turn, and the conversation continues with a fresh one.
+func TestRealFleetUsage(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not say what processes use")
+	}
+	var limit atomic.Int64
+	limit.Store(10 << 30)
+	f := machine(t).fleet(t, store.Files(t.TempDir()), fleet.Options{
+		IdleAfter: time.Hour,
+		LimitsOf:  func(string) fleet.Limits { return fleet.Limits{MaxMemory: limit.Load()} },
+	})
+	defer closeFleet(t, f)
+	says(t, f, "ada", "mark-ada-0", "mark-ada-0")
+	info, err := f.Get(t.Context(), "ada")
+	if err != nil || info.State != fleet.Awake || info.Usage.Processes < 1 || info.Usage.Memory < 50<<20 || info.Usage.Memory > 2<<30 {
+		t.Errorf("%+v, %v", info, err)
+	}
+	limit.Store(1 << 20)
+	says(t, f, "ada", "mark-ada-1", "mark-ada-0 mark-ada-1")
+	eventually(t, "the CLI ends", func() bool {
+		info, err := f.Get(t.Context(), "ada")
+		return err == nil && info.State == fleet.Asleep
+	})
+	says(t, f, "ada", "mark-ada-2", "mark-ada-0 mark-ada-1 mark-ada-2")
 }

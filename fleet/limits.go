@@ -1,0 +1,87 @@
+package fleet
+
+import (
+	"fmt"
+	"math"
+	"time"
+)
+
+// Limits are what a conversation may use. A field that is zero is what the field
+// of [Options] with the same name says.
+type Limits struct {
+	BudgetUSD    float64
+	Rate         Rate
+	MaxMemory    int64
+	MaxProcesses int
+}
+
+// check refuses limits that mean nothing.
+func (l *Limits) check() error {
+	switch {
+	case l.BudgetUSD < 0 || math.IsNaN(l.BudgetUSD):
+		return fmt.Errorf("BudgetUSD: %v is not a budget", l.BudgetUSD)
+	case !l.Rate.valid():
+		return fmt.Errorf("Rate: %v is not a rate", l.Rate)
+	case l.MaxMemory < 0:
+		return fmt.Errorf("MaxMemory: %d is negative", l.MaxMemory)
+	case l.MaxProcesses < 0:
+		return fmt.Errorf("MaxProcesses: %d is negative", l.MaxProcesses)
+	}
+	return nil
+}
+
+// limits returns those of a conversation.
+func (f *Fleet) limits(key string) (Limits, error) {
+	o := &f.opts
+	l := Limits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}
+	if o.LimitsOf == nil {
+		return l, nil
+	}
+	own := o.LimitsOf(key)
+	if err := own.check(); err != nil {
+		return l, &ConversationError{key, fmt.Errorf("Options.LimitsOf: %w", err)}
+	}
+	if own.BudgetUSD != 0 {
+		l.BudgetUSD = own.BudgetUSD
+	}
+	if own.Rate != (Rate{}) {
+		l.Rate = own.Rate
+	}
+	if own.MaxMemory != 0 {
+		l.MaxMemory = own.MaxMemory
+	}
+	if own.MaxProcesses != 0 {
+		l.MaxProcesses = own.MaxProcesses
+	}
+	return l, nil
+}
+
+// budget returns an error if a conversation has cost as much as it may.
+func (f *Fleet) budget(rec *record) error {
+	l, err := f.limits(rec.Key)
+	if err != nil {
+		return err
+	}
+	if l.BudgetUSD > 0 && rec.Cost.USD >= l.BudgetUSD {
+		return &BudgetError{rec.Key, rec.Cost.USD, l.BudgetUSD}
+	}
+	return nil
+}
+
+// limit counts a prompt, unless prompts come too fast.
+func (f *Fleet) limit(key string, rate Rate, now time.Time) error {
+	tenant := TenantOf(key)
+	if wait := f.rates.full(rate, key, now); wait > 0 {
+		return &OverloadedError{Key: key, Wait: wait}
+	}
+	if tenant == "" {
+		f.rates.take(rate, key, now)
+		return nil
+	}
+	if wait := f.shared.full(f.opts.TenantRate, tenant, now); wait > 0 {
+		return &OverloadedError{Tenant: tenant, Wait: wait}
+	}
+	f.rates.take(rate, key, now)
+	f.shared.take(f.opts.TenantRate, tenant, now)
+	return nil
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package proc
+
+// Measures says whether Measure works on this system.
+const Measures = false
+
+// Measure returns [ErrNoUsage].
+func Measure(int) (Usage, error) { return Usage{}, ErrNoUsage }
