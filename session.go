@@ -290,7 +290,7 @@ func (s *Session) ID() string {
 	return s.id
 }
 
-// PID returns the number of the CLI's process, also when it has ended. It is 0 if
+// PID returns the number of the CLI's process, even when it has ended. It is 0 if
 // the transport does not say which process of this system it is.
 func (s *Session) PID() int {
 	if c, ok := s.conn.(interface{ PID() int }); ok {

@@ -42,7 +42,7 @@ type ConversationInfo struct {
 	Cost     Ledger
 	// Usage is what its CLI uses at this moment, zero if none runs in this
 	// process or nobody can say.
-	Usage Usage
+	Usage ProcessUsage
 }
 
 // Get returns a conversation, or [ErrUnknown].

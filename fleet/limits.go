@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Limits are what a conversation may use. A field that is zero is what the field
+// ConversationLimits are what a conversation may use. A field that is zero is what the field
 // of [Options] with the same name says.
-type Limits struct {
+type ConversationLimits struct {
 	BudgetUSD    float64
 	Rate         Rate
 	MaxMemory    int64
@@ -16,7 +16,7 @@ type Limits struct {
 }
 
 // check refuses limits that mean nothing.
-func (l *Limits) check() error {
+func (l *ConversationLimits) check() error {
 	switch {
 	case l.BudgetUSD < 0 || math.IsNaN(l.BudgetUSD):
 		return fmt.Errorf("BudgetUSD: %v is not a budget", l.BudgetUSD)
@@ -31,9 +31,9 @@ func (l *Limits) check() error {
 }
 
 // limits returns those of a conversation.
-func (f *Fleet) limits(key string) (Limits, error) {
+func (f *Fleet) limits(key string) (ConversationLimits, error) {
 	o := &f.opts
-	l := Limits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}
+	l := ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}
 	if o.LimitsOf == nil {
 		return l, nil
 	}

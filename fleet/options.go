@@ -77,10 +77,10 @@ type Options struct {
 	// others. Other systems do not say, so there Open refuses limits without
 	// Measure. It is also needed if the CLI is not a child of this process; as
 	// long as nothing is measured, nothing is limited, and the log says so.
-	Measure func(s *claude.Session) (Usage, error)
+	Measure func(s *claude.Session) (ProcessUsage, error)
 	// LimitsOf returns the limits of a conversation that has its own. Nil: all
 	// have those above. It is called often, and must answer at once.
-	LimitsOf func(key string) Limits
+	LimitsOf func(key string) ConversationLimits
 	// Attempts is how often a prompt is begun before the conversation counts
 	// as stuck: 3.
 	Attempts int
@@ -120,7 +120,7 @@ func (o *Options) check() error {
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
 	}
-	if err := (&Limits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}).check(); err != nil {
+	if err := (&ConversationLimits{o.BudgetUSD, o.Rate, o.MaxMemory, o.MaxProcesses}).check(); err != nil {
 		return fmt.Errorf("claude: fleet: Options.%w", err)
 	}
 	if !o.TenantRate.valid() {

@@ -8,9 +8,9 @@ import (
 	"github.com/claude-agent-go/claude/internal/proc"
 )
 
-// Usage is what the CLI of a conversation and all that it has started use at a
+// ProcessUsage is what the CLI of a conversation and all that it has started use at a
 // moment.
-type Usage struct {
+type ProcessUsage struct {
 	Memory    int64 // bytes
 	Processes int
 }
@@ -19,13 +19,13 @@ type Usage struct {
 var errNoProcess = errors.New("the transport does not say which process the CLI is")
 
 // measure is the Measure of a fleet that has none.
-func measure(s *claude.Session) (Usage, error) {
+func measure(s *claude.Session) (ProcessUsage, error) {
 	pid := s.PID()
 	if pid == 0 {
-		return Usage{}, errNoProcess
+		return ProcessUsage{}, errNoProcess
 	}
 	u, err := proc.Measure(pid)
-	return Usage(u), err
+	return ProcessUsage(u), err
 }
 
 // measureAgain is how often a CLI is measured that works in the background.

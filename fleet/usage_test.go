@@ -20,16 +20,16 @@ func TestUsage(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Options){
 		"memory":               func(o *fleet.Options) { o.MaxMemory = 1000 },
 		"processes":            func(o *fleet.Options) { o.MaxProcesses = 10 },
-		"of this conversation": func(o *fleet.Options) { o.LimitsOf = only("ada", fleet.Limits{MaxMemory: 1000}) },
+		"of this conversation": func(o *fleet.Options) { o.LimitsOf = only("ada", fleet.ConversationLimits{MaxMemory: 1000}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cli := newScripted()
-				var now atomic.Pointer[fleet.Usage]
-				now.Store(&fleet.Usage{Memory: 1000, Processes: 10})
+				var now atomic.Pointer[fleet.ProcessUsage]
+				now.Store(&fleet.ProcessUsage{Memory: 1000, Processes: 10})
 				f := open(t, store.Memory(), cli, func(o *fleet.Options) {
 					o.IdleAfter = time.Hour
-					o.Measure = func(*claude.Session) (fleet.Usage, error) { return *now.Load(), nil }
+					o.Measure = func(*claude.Session) (fleet.ProcessUsage, error) { return *now.Load(), nil }
 					change(o)
 				})
 				defer closeFleet(t, f)
@@ -38,7 +38,7 @@ func TestUsage(t *testing.T) {
 				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Awake || info.Usage != *now.Load() {
 					t.Errorf("at the limit: %+v, %v", info, err)
 				}
-				now.Store(&fleet.Usage{Memory: 1001, Processes: 11})
+				now.Store(&fleet.ProcessUsage{Memory: 1001, Processes: 11})
 				cli.hold = make(chan struct{})
 				second := send(t, f, "ada", "two")
 				third := send(t, f, "ada", "three")
@@ -50,7 +50,7 @@ func TestUsage(t *testing.T) {
 						t.Errorf("a prompt: %+v", o)
 					}
 				}
-				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep || info.Usage != (fleet.Usage{}) {
+				if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep || info.Usage != (fleet.ProcessUsage{}) {
 					t.Errorf("over the limit: %+v, %v", info, err)
 				}
 				if live, _ := cli.counts(); live != 0 || cli.started() != 2 {
@@ -70,7 +70,7 @@ func TestUsageUnknown(t *testing.T) {
 		cli := newScripted()
 		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
 			o.MaxMemory = 1
-			o.Measure = func(*claude.Session) (fleet.Usage, error) { return fleet.Usage{}, errors.New("no idea") }
+			o.Measure = func(*claude.Session) (fleet.ProcessUsage, error) { return fleet.ProcessUsage{}, errors.New("no idea") }
 		})
 		defer closeFleet(t, f)
 		ask(t, f, "ada", "one")
@@ -82,26 +82,26 @@ func TestUsageUnknown(t *testing.T) {
 }
 
 // only gives one conversation limits.
-func only(key string, l fleet.Limits) func(string) fleet.Limits {
-	return func(k string) fleet.Limits {
+func only(key string, l fleet.ConversationLimits) func(string) fleet.ConversationLimits {
+	return func(k string) fleet.ConversationLimits {
 		if k == key {
 			return l
 		}
-		return fleet.Limits{}
+		return fleet.ConversationLimits{}
 	}
 }
 
 // A conversation may have limits of its own: larger ones, or smaller ones.
 func TestLimitsOf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		own := map[string]fleet.Limits{
+		own := map[string]fleet.ConversationLimits{
 			"free":  {BudgetUSD: math.Inf(1), Rate: fleet.Rate{Prompts: 1000, Per: time.Second}},
 			"tight": {BudgetUSD: 1e-9, Rate: fleet.Rate{Prompts: 1, Per: time.Minute}},
 			"bad":   {Rate: fleet.Rate{Prompts: -1}},
 		}
 		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
 			o.Rate = fleet.Rate{Prompts: 2, Per: time.Minute}
-			o.LimitsOf = func(key string) fleet.Limits { return own[key] }
+			o.LimitsOf = func(key string) fleet.ConversationLimits { return own[key] }
 		})
 		defer closeFleet(t, f)
 		try := func(key string) error {

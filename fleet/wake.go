@@ -479,6 +479,9 @@ func (w *waking) watch(s *claude.Session, gate *approval.Gate, ended <-chan stru
 	}
 }
 
+// parkBound is how long questions of a CLI that ends may take to be parked.
+const parkBound = 5 * time.Second
+
 // close ends the CLI, if there is one.
 func (w *waking) close() error {
 	s := w.session
@@ -490,7 +493,7 @@ func (w *waking) close() error {
 	w.c.session = nil
 	w.f.mu.Unlock()
 	if w.gate != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), releaseBound)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.f.ctx), parkBound)
 		defer cancel()
 		_ = w.gate.Park(ctx) // nobody waits, unless the CLI has ended
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/claude-agent-go/claude/internal/proc"
 )
@@ -13,9 +12,7 @@ import (
 func TestMeasure(t *testing.T) {
 	alone := start(t, self(t, "polite"))
 	read(t, alone).line()
-	family := self(t, "leave", "hold", "session")
-	family.Term = 100 * time.Millisecond // the grandchild ignores SIGTERM
-	tree := start(t, family)
+	tree := start(t, self(t, "leave", "tidy", "session"))
 	grandchild := read(t, tree).pid()
 	one, err := proc.Measure(alone.PID())
 	if err != nil || one.Processes != 1 || one.Memory < 100<<10 || one.Memory > 1<<30 {

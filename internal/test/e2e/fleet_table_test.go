@@ -95,7 +95,7 @@ func TestRealFleetUsage(t *testing.T) {
 	limit.Store(10 << 30)
 	f := machine(t).fleet(t, store.Files(t.TempDir()), fleet.Options{
 		IdleAfter: time.Hour,
-		LimitsOf:  func(string) fleet.Limits { return fleet.Limits{MaxMemory: limit.Load()} },
+		LimitsOf:  func(string) fleet.ConversationLimits { return fleet.ConversationLimits{MaxMemory: limit.Load()} },
 	})
 	defer closeFleet(t, f)
 	says(t, f, "ada", "mark-ada-0", "mark-ada-0")

@@ -18,7 +18,7 @@ func layers() [][]string {
 		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/show", "permission/policy"},
 		{"message", "hook"},
-		{"internal/wire", "internal/operation", "history"},
+		{"internal/wire", "internal/operation", "internal/lease", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},

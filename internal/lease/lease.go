@@ -1,0 +1,78 @@
+// Package lease keeps leases of a store alive, and knows when one is in doubt.
+package lease
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// releaseBound is how long giving back a lease may take.
+const releaseBound = 2 * time.Second
+
+// Held is a lease that was acquired here. Its methods may be called from any
+// goroutine.
+type Held struct {
+	store.Lease
+	leaser store.Leaser
+
+	mu    sync.Mutex
+	since time.Time // before the last call that has acquired or renewed it
+}
+
+// Acquire takes a lease. If it has another owner, the error is a
+// [*store.HeldError].
+func Acquire(ctx context.Context, s store.Leaser, project, name, owner string, ttl time.Duration) (*Held, error) {
+	begin := time.Now()
+	l, err := s.Acquire(ctx, project, name, owner, ttl)
+	if err != nil {
+		return nil, err
+	}
+	return &Held{Lease: l, leaser: s, since: begin}, nil
+}
+
+// Period is how long after the last renewal to renew a lease with a time to
+// live: three times in that time, and more often when the last attempt has
+// failed.
+func Period(ttl time.Duration, failed error) time.Duration {
+	if failed != nil {
+		return ttl / 10
+	}
+	return ttl / 3
+}
+
+// Renew renews the lease, in bounded time. [store.ErrLeaseLost] means that it has
+// another owner; after any other error it may be tried again.
+func (h *Held) Renew(ctx context.Context) error {
+	begin := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, h.TTL/3)
+	defer cancel()
+	if err := h.leaser.Renew(ctx, h.Lease); err != nil {
+		return err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.since = begin
+	return nil
+}
+
+// Sure reports whether the lease is ours without a doubt. The time since the
+// last renewal is that of the clock which shows more: one of them may have stood
+// still while the machine did.
+func (h *Held) Sure() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	now := time.Now()
+	elapsed := max(now.Sub(h.since), now.Round(0).Sub(h.since.Round(0)))
+	return elapsed < h.TTL-h.TTL/10
+}
+
+// Release gives the lease back, in bounded time even if ctx has ended. Nothing may
+// be written under it any more.
+func (h *Held) Release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseBound)
+	defer cancel()
+	return h.leaser.Release(ctx, h.Lease)
+}
