@@ -17,8 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/claude-agent-go/claude/internal/filelock"
 )
 
 // Files returns a store in a directory, which is created at the first write.
@@ -31,8 +29,10 @@ import (
 // list of commits. Lines that are not in it do not count, so a batch that a
 // crash cut off is not seen, and the next one overwrites it.
 //
-// Writers lock what they write. A writer that is stopped in the middle, for
-// example by a debugger, makes others wait until their contexts end.
+// Writers lock what they write, for as long as a write takes. A process that is
+// suspended in the middle of one keeps the lock: nobody else can write there, or
+// take over its lease, until it continues or is killed. They wait for ten
+// seconds and get [ErrBusy].
 func Files(dir string) *FileStore { return &FileStore{dir: dir} }
 
 // FileStore is a store in a directory. Set its options before the first use.
@@ -221,9 +221,8 @@ func (s *FileStore) lockCommits(ctx context.Context, r *os.Root, name string) (*
 		if err != nil {
 			return nil, fail(err)
 		}
-		if err := filelock.Lock(ctx, f); err != nil {
-			f.Close()
-			return nil, fmt.Errorf("claude: store: to lock %s: %w", name+commitsEnd, err)
+		if err := lockFile(ctx, f, name+commitsEnd); err != nil {
+			return nil, err
 		}
 		// The last holder of the lock may have removed the file.
 		mine, err := f.Stat()

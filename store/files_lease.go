@@ -59,11 +59,25 @@ func (s *FileStore) lock(ctx context.Context, r *os.Root, name string) (unlock f
 	if err != nil {
 		return nil, fail(err)
 	}
-	if err := filelock.Lock(ctx, f); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("claude: store: to lock %s: %w", name, err)
+	if err := lockFile(ctx, f, name); err != nil {
+		return nil, err
 	}
 	return func() { f.Close() }, nil
+}
+
+// lockBound is how long to wait for a lock. Others hold it for as long as a write
+// takes, unless they are suspended.
+const lockBound = 10 * time.Second
+
+// lockFile locks a file, or closes it.
+func lockFile(ctx context.Context, f *os.File, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, lockBound, fmt.Errorf("%w after %v; it may be suspended", ErrBusy, lockBound))
+	defer cancel()
+	if err := filelock.Lock(ctx, f); err != nil {
+		f.Close()
+		return fmt.Errorf("claude: store: to lock %s: %w", name, err)
+	}
+	return nil
 }
 
 // writeLease keeps a lease.

@@ -8,11 +8,14 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/filelock"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -348,5 +351,55 @@ func TestFilesDirectory(t *testing.T) {
 	}
 	if _, err := load(t, s); err == nil || errors.Is(err, store.ErrNotFound) {
 		t.Errorf("Load of a file that is not a directory = %v", err)
+	}
+}
+
+// A lock that is never freed, because its owner is suspended, ends in an error. A
+// context that ends earlier counts.
+func TestFilesBusy(t *testing.T) {
+	for _, file := range []string{"p/leases/n.lock", "p/sessions/" + key.Session + ".commits"} {
+		t.Run(path.Ext(file), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := t.TempDir()
+				s := store.Files(dir)
+				l, err := s.Acquire(t.Context(), "p", "n", "ada", time.Hour)
+				if err != nil {
+					t.Fatal(err)
+				}
+				batch := store.Batch{ID: store.NewBatchID(), Fence: l.Fence, Entries: []store.Entry{store.Entry(`{"type":"user"}`)}}
+				if err := s.Append(t.Context(), key, batch); err != nil {
+					t.Fatal(err)
+				}
+				lock, err := os.OpenFile(filepath.Join(dir, file), os.O_RDWR, 0)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := filelock.Lock(t.Context(), lock); err != nil {
+					t.Fatal(err)
+				}
+				write := func(ctx context.Context) error {
+					batch.ID = store.NewBatchID()
+					return s.Append(ctx, key, batch)
+				}
+				if strings.Contains(file, "leases") {
+					if _, err := s.Acquire(t.Context(), "p", "n", "bob", time.Hour); !errors.Is(err, store.ErrBusy) {
+						t.Errorf("Acquire: %v", err)
+					}
+				}
+				begin := time.Now()
+				if err := write(t.Context()); !errors.Is(err, store.ErrBusy) || time.Since(begin) > 30*time.Second {
+					t.Errorf("locked: %v after %v", err, time.Since(begin))
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				if err := write(ctx); !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("locked, with a context: %v", err)
+				}
+				lock.Close()
+				if err := write(t.Context()); err != nil {
+					t.Errorf("unlocked: %v", err)
+				}
+			})
+		})
 	}
 }

@@ -86,6 +86,7 @@ var (
 	ErrLeaseLost = errors.New("lease lost")
 	ErrConflict  = errors.New("changed in the meantime")
 	ErrDamaged   = errors.New("damaged")
+	ErrBusy      = errors.New("another process holds the lock")
 )
 
 // Flush says when the result of a turn is delivered.
