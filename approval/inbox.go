@@ -223,14 +223,15 @@ func (a *Answer) check() error {
 }
 
 // Forget removes questions that were settled or gone before a time of the
-// store's clock, and returns how many.
-func (qs *Questions) Forget(ctx context.Context, before time.Time) (int, error) {
+// store's clock, and returns how many. Those that needed reports are kept; nil
+// keeps none.
+func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx) {
 		if err != nil {
 			return n, err
 		}
-		if !v.State.over() || !v.Ended.Before(before) {
+		if !v.State.over() || !v.Ended.Before(before) || needed != nil && needed(&v.Question) {
 			continue
 		}
 		err := qs.records.DropRecord(ctx, qs.key(v.ID), v.revision, store.Fence{})

@@ -447,10 +447,10 @@ func TestListAndForget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := in.Forget(t.Context(), now.Add(-time.Hour)); n != 0 || err != nil {
+		if n, err := in.Forget(t.Context(), now.Add(-time.Hour), nil); n != 0 || err != nil {
 			t.Errorf("forgot %d of the last hour, %v", n, err)
 		}
-		if n, err := in.Forget(t.Context(), now.Add(time.Hour)); n != 1 || err != nil {
+		if n, err := in.Forget(t.Context(), now.Add(time.Hour), nil); n != 1 || err != nil {
 			t.Errorf("forgot %d, %v", n, err)
 		}
 		if _, err := in.Get(t.Context(), done.ID); !errors.Is(err, store.ErrNotFound) {

@@ -71,6 +71,9 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	f.running.Go(f.poll)
 	if o.MaxLive != NoSeats {
 		f.running.Go(f.watchDecisions)
+		if o.Keep != KeepForever {
+			f.running.Go(f.cleanUp)
+		}
 	}
 	return f, nil
 }

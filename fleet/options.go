@@ -85,6 +85,12 @@ type Options struct {
 	// as stuck: 3.
 	Attempts int
 
+	// Keep is how long the outcome of a prompt is kept, and a question that was
+	// settled: 30 days. For as long as its outcome is kept, [Fleet.Prompt] finds
+	// a prompt, and the same prompt sent again does not run again. What was said
+	// is in the transcript and stays. [KeepForever] removes nothing.
+	Keep time.Duration
+
 	// Owner names this fleet to the others that use the store. Empty: the name
 	// of the host and the number of this process.
 	Owner string
@@ -106,6 +112,9 @@ type Options struct {
 
 // NoSeats is the MaxLive of a process that runs no conversations.
 const NoSeats = -1
+
+// KeepForever is the Keep of a fleet that removes no outcomes.
+const KeepForever = time.Duration(-1)
 
 // minTTL is the shortest lease: it must be renewed in time by a busy process.
 const minTTL = time.Second
@@ -157,9 +166,9 @@ func (o *Options) check() error {
 		without time.Duration
 	}{
 		{"IdleAfter", &o.IdleAfter, time.Minute}, {"ShellGrace", &o.ShellGrace, 10 * time.Minute}, {"Grace", &o.Grace, 30 * time.Second},
-		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, poll},
+		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, poll}, {"Keep", &o.Keep, 30 * 24 * time.Hour},
 	} {
-		if *d.value < 0 {
+		if *d.value < 0 && (d.name != "Keep" || *d.value != KeepForever) {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", d.name)
 		}
 		if *d.value == 0 {

@@ -17,7 +17,8 @@ import (
 type Prompt struct {
 	// ID is a UUID that names the prompt. Empty: a random one. A prompt with an
 	// id that the conversation already has is not accepted a second time, so
-	// one whose Send has failed can be sent again.
+	// one whose Send has failed can be sent again. The conversation has it for
+	// as long as Options.Keep says.
 	ID string
 	// Text is what it says. Content is used instead if it is set.
 	Text    string

@@ -1,0 +1,73 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// cleaning is the name of the lease that says when records were last cleaned up.
+// It is not given back: while it lasts, no fleet that shares the store does so
+// again.
+const cleaning = "cleaning"
+
+// cleanUp removes records that nobody needs any more, from time to time.
+func (f *Fleet) cleanUp() {
+	every := max(time.Minute, min(24*time.Hour, f.opts.Keep/4))
+	for wait := time.Minute; pause(f.ctx, wait); {
+		wait = every
+		_, err := f.store.Acquire(f.ctx, f.opts.Project, cleaning, f.opts.Owner, every)
+		if held, ok := errors.AsType[*store.HeldError](err); ok {
+			wait = max(time.Minute, min(every, held.For))
+			continue
+		}
+		if err == nil {
+			err = f.forgetOld(f.ctx)
+		}
+		if err != nil && f.ctx.Err() == nil {
+			f.opts.Logger.Warn("old records could not be removed", "error", err)
+		}
+	}
+}
+
+// forgetOld removes the outcomes and the questions that are older than
+// Options.Keep. Those of a prompt that is still in the queue stay: they say that
+// it must not run again, or what it waits for.
+func (f *Fleet) forgetOld(ctx context.Context) error {
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	before := now.Add(-f.opts.Keep)
+	// Whatever ended before then and is in the queue was accepted long ago, so
+	// prompts that come from now on do not matter.
+	prompts, busy := make(map[string]bool), make(map[string]bool)
+	for p, err := range f.pending(ctx, "") {
+		if err != nil {
+			return err
+		}
+		key := keyAt(p.name)
+		prompts[place(key)+"/"+p.ID], busy[key] = true, true
+	}
+	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindOutcome, "") {
+		var o Ticket
+		if err == nil {
+			err = decode(r, &o)
+		}
+		if err != nil {
+			return err
+		}
+		if prompts[r.Key.Name] || !o.Ended.Before(before) {
+			continue
+		}
+		err := f.store.DropRecord(ctx, r.Key, r.Revision, store.Fence{})
+		if err != nil && !errors.Is(err, store.ErrNotFound) && !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	_, err = f.inbox.Forget(ctx, before, func(q *approval.Question) bool { return busy[q.Conversation] })
+	return err
+}
