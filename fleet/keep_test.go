@@ -19,7 +19,7 @@ func TestKeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		f := open(t, db, cli, func(o *fleet.Options) {
-			o.Keep = time.Hour
+			o.Keep, o.Poll = 10*time.Minute, time.Minute
 			o.Gate = &approval.Options{Patience: time.Second}
 		})
 		defer closeFleet(t, f)
@@ -29,7 +29,7 @@ func TestKeep(t *testing.T) {
 		if _, err := f.Send(t.Context(), "ada", p); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(50 * time.Minute)
+		<-time.After(8 * time.Minute)
 		if _, err := f.Send(t.Context(), "ada", p); err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestKeep(t *testing.T) {
 		if o := outcome(t, f, "ada", p.ID); o.Status != fleet.Answered || cli.asked("hello") != 1 {
 			t.Errorf("within the time: %+v, asked %d times", o, cli.asked("hello"))
 		}
-		<-time.After(time.Hour)
+		<-time.After(10 * time.Minute)
 		if o, err := f.Prompt(t.Context(), "ada", p.ID); !errors.Is(err, fleet.ErrUnknown) {
 			t.Errorf("after the time: %+v, %v", o, err)
 		}
@@ -65,12 +65,12 @@ func TestKeepWhatIsNeeded(t *testing.T) {
 		id := send(t, m.fleet, "ada", "hello")
 		<-time.After(10 * time.Second)
 		crash(t, m)
-		short := func(o *fleet.Options) { o.Keep = time.Hour }
+		short := func(o *fleet.Options) { o.Keep, o.Poll = 10*time.Minute, time.Minute }
 		f := open(t, db, cli, func(o *fleet.Options) {
 			short(o)
 			o.Runs = func(string) bool { return false }
 		})
-		<-time.After(3 * time.Hour)
+		<-time.After(30 * time.Minute)
 		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
 			t.Errorf("after the time: %+v", o)
 		}
