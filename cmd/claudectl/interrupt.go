@@ -15,7 +15,7 @@ import (
 // session does, the second the session. Other signals end the session at once.
 type interruption struct {
 	s      *screen
-	mute   bool               // what is said must be JSON
+	asJSON bool               // what is said must be JSON
 	cancel context.CancelFunc // of the start
 	quit   chan struct{}      // closed by release
 
@@ -28,7 +28,7 @@ type interruption struct {
 // returns ends when the session has to.
 func watchSignals(c *console, s *screen) (context.Context, *interruption) {
 	ctx, cancel := context.WithCancel(c.ctx)
-	i := &interruption{s: s, mute: c.json, cancel: cancel, quit: make(chan struct{})}
+	i := &interruption{s: s, asJSON: c.json, cancel: cancel, quit: make(chan struct{})}
 	told := make(chan os.Signal, 4)
 	signal.Notify(told, endings()...)
 	go func() {
@@ -109,7 +109,7 @@ func (i *interruption) take(ctx context.Context, got os.Signal) {
 }
 
 func (i *interruption) tell(style, text string) {
-	if !i.mute {
+	if !i.asJSON {
 		i.s.tell(i.s.style(style, text) + "\n")
 	}
 }

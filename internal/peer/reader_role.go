@@ -47,16 +47,13 @@ func (p *Peer) RouteLastLine(line []byte) {
 
 // serve reads, handles, and waits for the role again. It begins as the reader.
 func (p *Peer) serve() {
-	for grown := false; ; grown = true {
+	for {
 		j, ok, err := p.read()
 		if !ok {
 			p.role.ended(err)
 			return
 		}
 		p.passReaderRole()
-		if !grown {
-			growStack(0)
-		}
 		p.runJob(j)
 		if !p.awaitReaderRole() {
 			return
@@ -131,14 +128,4 @@ func (p *Peer) answerAside(f func()) {
 		defer p.open.Add(-1)
 		f()
 	})
-}
-
-// growStack grows the stack of a new goroutine at once. It grows by doubling, and
-// in the depth of a decoder each step moves all frames. That is 6 to 8 % of a
-// permission request or a hook.
-//
-//go:noinline
-func growStack(i int) byte {
-	var room [10 << 10]byte
-	return room[i]
 }
