@@ -30,6 +30,7 @@ type mirroredLine struct {
 	AgentID     string          `json:"agentId,omitzero"`
 	Type        string          `json:"type"`
 	Message     json.RawMessage `json:"message,omitzero"`
+	ToolResult  json.RawMessage `json:"toolUseResult,omitzero"`
 	Attachment  any             `json:"attachment,omitzero"`
 	UUID        string          `json:"uuid"`
 	Timestamp   time.Time       `json:"timestamp"`
@@ -71,7 +72,7 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	}
 	s.mirrorLine(mirroredLine{
 		IsSidechain: agent != "", AgentID: agent, Type: jsonx.Text(jsonx.Member(encoded, "type")),
-		Message: jsonx.Member(encoded, "message"), UUID: h.UUID,
+		Message: jsonx.Member(encoded, "message"), ToolResult: jsonx.Member(encoded, "tool_use_result"), UUID: h.UUID,
 	})
 }
 

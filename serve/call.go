@@ -266,6 +266,15 @@ func (c *call) messages() error {
 	}))
 }
 
+func (c *call) patch() error {
+	text, err := c.service().Patch(c.ctx(), c.user, c.id(), c.query("prompt"))
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("Content-Disposition", `attachment; filename="changes.patch"`)
+	return c.raw("text/x-diff; charset=utf-8", []byte(text))
+}
+
 func (c *call) usage() error {
 	var q UsageQuery
 	for name, at := range map[string]*time.Time{"from": &q.From, "to": &q.To} {

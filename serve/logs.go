@@ -330,6 +330,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, spent fleet.Ledger) []Ev
 	}
 	turn.CostUSD, turn.Models = difference(spent, h.Spent)
 	h.Spent = spent
+	h.Days = addTurn(h.Days, turn)
 	return []Event{{Type: EventTurn, Turn: turn}}
 }
 

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
-	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
@@ -23,8 +21,10 @@ type logHead struct {
 	Events   []storedEvent `json:"events"`
 	// Open are the prompts of segments that have not ended there.
 	Open []string `json:"open,omitempty"`
-	// Spent is what the turns in the log have cost together.
-	Spent fleet.Ledger `json:"spent"`
+	// Spent is what the turns in the log have cost together, and Days what they
+	// have cost on each day.
+	Spent fleet.Ledger      `json:"spent"`
+	Days  map[string]daySum `json:"days,omitempty"`
 }
 
 // storedEvent is an event as it is kept. The text of a message is not: the
@@ -98,7 +98,8 @@ func (b logBook) put(ctx context.Context, key string, h logHead, revision int64)
 		return h, revision, nil // the head is fine as it is
 	}
 	short := logHead{
-		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events), Spent: h.Spent,
+		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events),
+		Spent: h.Spent, Days: h.Days,
 	}
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil
@@ -151,42 +152,4 @@ func (b logBook) drop(ctx context.Context, key string) error {
 		}
 	}
 	return dropRecord(ctx, b.records, b.at(key, headName))
-}
-
-// all yields the events of all conversations, with the keys of those.
-func (b logBook) all(ctx context.Context) iter.Seq2[string, storedEvent] {
-	return func(yield func(string, storedEvent) bool) {
-		seen := make(map[string]int64)
-		for r, err := range b.records.ScanRecords(ctx, b.project, kindLog, "") {
-			if err != nil {
-				return
-			}
-			var h logHead
-			if decodeRecord(r, &h) != nil {
-				continue
-			}
-			key := keyAt(r.Key.Name)
-			for _, e := range h.Events {
-				if e.Seq <= seen[key] { // in a segment and still in the head
-					continue
-				}
-				seen[key] = e.Seq
-				if !yield(key, e) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// keyAt is the key of the conversation whose record has this name.
-func keyAt(name string) string {
-	parts := strings.Split(name, "/")
-	switch {
-	case parts[0] == "c" && len(parts) >= 2:
-		return parts[1]
-	case parts[0] == "t" && len(parts) >= 3:
-		return parts[1] + "/" + parts[2]
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -122,7 +123,7 @@ func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperat
 		if err != nil {
 			return op, err
 		}
-		kind := "application/json"
+		kind := cmp.Or(rt.kind, "application/json")
 		if rt.stream {
 			kind, good.Description = "text/event-stream", "Events; the data of each is this"
 		}

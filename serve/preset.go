@@ -31,6 +31,11 @@ type Preset struct {
 	// Empty: the CLI's default.
 	Mode  permission.Mode
 	Modes []permission.Mode
+	// DailyUSD is what its conversations may cost on a day in UTC, all
+	// together. Once that is spent, prompts are refused until the next day; those
+	// accepted before still run, so that it can be exceeded by what they cost.
+	// 0: without bound.
+	DailyUSD float64
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.
 	Options *claude.Options
@@ -40,7 +45,7 @@ type Preset struct {
 func (p *Preset) info() PresetInfo {
 	return PresetInfo{
 		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: p.Mode, Modes: orEmpty(p.Modes),
-		Roots: orEmpty(p.Roots), Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
+		Roots: orEmpty(p.Roots), DailyUSD: p.DailyUSD, Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
 	}
 }
 
@@ -57,6 +62,8 @@ func (p *Preset) check() error {
 	switch {
 	case p.Name == "" || store.CheckProject(p.Name) != nil:
 		return fmt.Errorf("claude: serve: preset %q: its name must consist of ASCII letters, digits and -_.@+=:,~", p.Name)
+	case p.DailyUSD < 0:
+		return fmt.Errorf("claude: serve: preset %q: its budget for a day is negative", p.Name)
 	case len(p.Roots) == 0:
 		return fmt.Errorf("claude: serve: preset %q has no roots: name a directory in which it may work", p.Name)
 	}

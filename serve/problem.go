@@ -88,6 +88,7 @@ var (
 	modelRefused   = problemKind{"model-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this model"}
 	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
+	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
 	unsupported    = problemKind{"unsupported", http.StatusNotImplemented, "This server cannot do that"}
 	closing        = problemKind{"closing", http.StatusServiceUnavailable, "The server is stopping"}
@@ -99,7 +100,7 @@ func problemKinds() []problemKind {
 	return []problemKind{
 		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, alreadyDecided, inputChanged, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
-		full, limited, unsupported, closing, internal,
+		full, budget, limited, unsupported, closing, internal,
 	}
 }
 

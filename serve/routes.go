@@ -23,6 +23,8 @@ type route struct {
 	// problems are those beside bad-request, unauthorized, forbidden and
 	// not-found, which all may have.
 	problems []problemKind
+	// kind is the media type of the answer, empty for JSON.
+	kind string
 	// stream says that the answer is a stream of events.
 	stream bool
 	// once says that an Idempotency-Key is honoured.
@@ -38,6 +40,7 @@ type parameter struct {
 
 var (
 	limitQuery  = parameter{name: "limit", about: "how many items: 50, at most 200"}
+	promptQuery = parameter{name: "prompt", about: "only those of a prompt, by its id"}
 	cursorQuery = parameter{name: "cursor", about: "the next of the previous page"}
 )
 
@@ -128,7 +131,7 @@ func conversationRoutes() []route {
 		{
 			method: "POST", path: "/v1/conversations", about: "Begins a conversation.", once: true,
 			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, leased, unsupported},
+			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, unsupported},
 			handle:   (*call).create,
 		},
 		{
@@ -159,6 +162,18 @@ func conversationRoutes() []route {
 			handle: (*call).messages,
 		},
 		{
+			method: "GET", path: one + "/changes", about: "Returns the edits of files, as the CLI reports them.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Changes](), query: []parameter{promptQuery},
+			handle: func(c *call) error {
+				return c.answer(c.service().Changes(c.ctx(), c.user, c.id(), c.query("prompt")))
+			},
+		},
+		{
+			method: "GET", path: one + "/changes.patch", about: "Returns the edits of files as a patch for git apply.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[string](), query: []parameter{promptQuery}, kind: "text/x-diff",
+			handle: (*call).patch,
+		},
+		{
 			method: "GET", path: one + "/events", about: "Streams events after the header Last-Event-ID or a number, and then what happens.",
 			least: Viewer, status: http.StatusOK, stream: true, reply: reflect.TypeFor[Event](),
 			query: []parameter{
@@ -180,7 +195,7 @@ func promptRoutes() []route {
 		{
 			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
 			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
-			problems: []problemKind{full, stuckHere, tooLarge}, handle: (*call).send,
+			problems: []problemKind{full, budget, stuckHere, tooLarge}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",

@@ -31,6 +31,7 @@ type agent struct {
 	*claudetest.CLI
 	mu    sync.Mutex
 	tools []string
+	edit  host.RunFunc // what Edit does
 	// hold, if it is not nil, keeps the model from answering until it is closed.
 	hold chan struct{}
 }
@@ -44,7 +45,7 @@ func newAgent() *agent {
 			defer a.mu.Unlock()
 			a.tools = append(a.tools, string(input))
 			return host.TextOutput("built"), nil
-		}},
+		}, "Edit": func(ctx context.Context, input json.RawMessage) (host.ToolOutput, error) { return a.edit(ctx, input) }},
 	})
 	return a
 }
@@ -70,6 +71,13 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 	}
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
 		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
+	}
+	if names, ok := strings.CutPrefix(c.Prompt, "edit "); ok {
+		var calls []claudetest.ScriptedCall
+		for name := range strings.FieldsSeq(names) {
+			calls = append(calls, claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Edit", Input: json.RawMessage(`{"name":"` + name + `"}`)})
+		}
+		return claudetest.UseTools(calls...)
 	}
 	switch c.Prompt {
 	case "both":

@@ -269,6 +269,11 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if err != nil {
 		return Conversation{}, problemOf(err)
 	}
+	if c.Prompt != "" {
+		if err := s.checkBudget(ctx, &n); err != nil {
+			return Conversation{}, problemOf(err)
+		}
+	}
 	if c.Fork != nil {
 		if err := s.fork(ctx, u, &n, c.Fork); err != nil {
 			return Conversation{}, problemOf(err)
@@ -398,6 +403,14 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	}
 	defer release()
 	_, unknown := s.fleet.Get(ctx, n.Key)
+	l.mu.Lock()
+	_, again := l.prompts[p.ID]
+	l.mu.Unlock()
+	if !again {
+		if err := s.checkBudget(ctx, n); err != nil {
+			return Prompt{}, err
+		}
+	}
 	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
 		return Prompt{}, err
 	}

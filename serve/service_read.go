@@ -1,11 +1,9 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -166,99 +164,6 @@ func (s *Service) hint(ctx context.Context, u User, key string, shown map[string
 		return &Hint{Conversation: idOf(key), Gone: true}
 	}
 	return nil
-}
-
-// Usage sums up what the turns of the user's conversations have cost; of all
-// conversations for an admin.
-func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
-	out := Usage{Items: []UsageRow{}}
-	if err := u.need(Viewer); err != nil {
-		return out, err
-	}
-	notes := make(map[string]note)
-	for n, err := range s.notes.all(ctx) {
-		if err != nil {
-			return out, problemOf(err)
-		}
-		notes[n.Key] = n
-	}
-	sums := make(map[UsageRow]*UsageRow)
-	for key, e := range s.book.all(ctx) {
-		n := notes[key]
-		if e.Type != EventTurn || !n.visible(u) || !q.selects(e.Turn.Ended) {
-			continue
-		}
-		for _, row := range rowsOf(e.Turn, &n, slices.Contains(q.By, "model")) {
-			name := q.name(&row)
-			if sums[name] == nil {
-				sum := name
-				sums[name] = &sum
-			}
-			sums[name].add(&row)
-			out.Total.add(&row)
-		}
-	}
-	for _, sum := range sums {
-		out.Items = append(out.Items, *sum)
-	}
-	slices.SortFunc(out.Items, func(a, b UsageRow) int {
-		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
-	})
-	return out, nil
-}
-
-func (q *UsageQuery) selects(at time.Time) bool {
-	return (q.From.IsZero() || !at.Before(q.From)) && (q.To.IsZero() || at.Before(q.To))
-}
-
-// rowsOf is what a turn has cost: in one row, or in one for each model.
-func rowsOf(t *Turn, n *note, byModel bool) []UsageRow {
-	base := UsageRow{Day: t.Ended.UTC().Format(time.DateOnly), User: n.Owner, Preset: n.Preset}
-	total := base
-	total.Turns, total.CostUSD = 1, t.CostUSD
-	var rows []UsageRow
-	for name, used := range t.Models {
-		row := base
-		row.Model, row.CostUSD = name, used.CostUSD
-		row.Input, row.Output = int64(used.InputTokens), int64(used.OutputTokens)
-		row.Cached = int64(used.CacheReadInputTokens + used.CacheCreationInputTokens)
-		total.Input, total.Output, total.Cached = total.Input+row.Input, total.Output+row.Output, total.Cached+row.Cached
-		row.Turns = 1
-		rows = append(rows, row)
-	}
-	if !byModel || len(rows) == 0 {
-		return []UsageRow{total}
-	}
-	for i := range rows[1:] {
-		rows[i+1].Turns = 0 // a turn with several models is one turn in total
-	}
-	return rows
-}
-
-// name keeps what a row is grouped by.
-func (q *UsageQuery) name(r *UsageRow) UsageRow {
-	var name UsageRow
-	for _, by := range q.By {
-		switch by {
-		case "day":
-			name.Day = r.Day
-		case "user":
-			name.User = r.User
-		case "preset":
-			name.Preset = r.Preset
-		case "model":
-			name.Model = r.Model
-		}
-	}
-	return name
-}
-
-func (r *UsageRow) add(o *UsageRow) {
-	r.Turns += o.Turns
-	r.CostUSD += o.CostUSD
-	r.Input += o.Input
-	r.Output += o.Output
-	r.Cached += o.Cached
 }
 
 // Sessions lists the newest sessions of the CLI on the server's disk, below the

@@ -185,6 +185,9 @@ type PresetInfo struct {
 	Mode        permission.Mode   `json:"mode,omitzero"`
 	Modes       []permission.Mode `json:"modes"`
 	Roots       []string          `json:"roots"`
+	// DailyUSD is what its conversations may cost on a day; missing: without
+	// bound.
+	DailyUSD float64 `json:"daily_usd,omitzero"`
 	// Unguarded warns that tools may run without anybody being asked.
 	Unguarded bool `json:"unguarded"`
 }

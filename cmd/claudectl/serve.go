@@ -90,7 +90,7 @@ A file of presets is JSON:
 	{"presets": [{
 		"name": "shop", "description": "The shop", "roots": ["~/shop"],
 		"model": "sonnet", "models": ["opus"], "mode": "default", "modes": ["plan", "acceptEdits"],
-		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5
+		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5, "max_daily_usd": 50
 	}]}
 
 The server listens on this machine only, unless it has a certificate or stands behind a proxy.`

@@ -34,12 +34,13 @@ type presetEntry struct {
 	SystemPrompt    string            `json:"append_system_prompt"`
 	MaxTurns        int               `json:"max_turns"`
 	MaxBudgetUSD    float64           `json:"max_budget_usd"`
+	MaxDailyUSD     float64           `json:"max_daily_usd"`
 }
 
 // presetNames are its members.
 var presetNames = [...]string{
 	"name", "description", "roots", "model", "models", "mode", "modes", "allowed_tools", "disallowed_tools", "add_dirs",
-	"append_system_prompt", "max_turns", "max_budget_usd",
+	"append_system_prompt", "max_turns", "max_budget_usd", "max_daily_usd",
 }
 
 // needsFunc says which calls need a person.
@@ -162,7 +163,7 @@ func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
 		return fmt.Errorf("there are two presets with the name %q", e.Name)
 	}
 	preset := serve.Preset{
-		Name: e.Name, Description: e.Description, Model: e.Model, Models: e.Models, Mode: e.Mode, Modes: e.Modes,
+		Name: e.Name, Description: e.Description, Model: e.Model, Models: e.Models, Mode: e.Mode, Modes: e.Modes, DailyUSD: e.MaxDailyUSD,
 		Options: &claude.Options{
 			CLIPath: cli, Env: c.env, AllowedTools: e.AllowedTools, DisallowedTools: e.DisallowedTools, AddDirs: e.AddDirs,
 			MaxTurns: e.MaxTurns, MaxBudgetUSD: e.MaxBudgetUSD, PartialMessages: true,

@@ -1,0 +1,229 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Changes are the edits of a conversation, as the CLI reports them. What commands
+// and subagents change is not among them.
+type Changes struct {
+	// Files are the files that were edited, in the order of their first edit.
+	Files   []ChangedFile `json:"files"`
+	Added   int           `json:"added"`
+	Removed int           `json:"removed"`
+}
+
+// ChangedFile is a file with its edits.
+type ChangedFile struct {
+	// Path is relative to the working directory of the conversation, if the
+	// file is there.
+	Path    string     `json:"path"`
+	Edits   []FileEdit `json:"edits"`
+	Added   int        `json:"added"`
+	Removed int        `json:"removed"`
+}
+
+// FileEdit is one edit of a file.
+type FileEdit struct {
+	// Seq is the number of the event with its result, and Prompt the prompt
+	// that the agent was working on.
+	Seq       int64  `json:"seq"`
+	Prompt    string `json:"prompt,omitzero"`
+	ToolUseID string `json:"tool_use_id"`
+	// Created says that the file did not exist before.
+	Created bool   `json:"created,omitzero"`
+	Hunks   []Hunk `json:"hunks"`
+
+	path string
+}
+
+// Hunk is a piece of a diff. Its lines begin with a blank, + or -.
+type Hunk struct {
+	OldStart int      `json:"old_start"`
+	OldLines int      `json:"old_lines"`
+	NewStart int      `json:"new_start"`
+	NewLines int      `json:"new_lines"`
+	Lines    []string `json:"lines"`
+}
+
+// Changes returns the edits of a conversation; only those of one prompt if it is
+// named.
+func (s *Service) Changes(ctx context.Context, u User, id, prompt string) (Changes, error) {
+	edits, err := s.edits(ctx, u, id, prompt)
+	out := Changes{Files: []ChangedFile{}}
+	for _, e := range edits {
+		i := slices.IndexFunc(out.Files, func(f ChangedFile) bool { return f.Path == e.path })
+		if i < 0 {
+			i = len(out.Files)
+			out.Files = append(out.Files, ChangedFile{Path: e.path})
+		}
+		f := &out.Files[i]
+		f.Edits = append(f.Edits, e)
+		for _, h := range e.Hunks {
+			f.Added, f.Removed = f.Added+h.count('+'), f.Removed+h.count('-')
+			out.Added, out.Removed = out.Added+h.count('+'), out.Removed+h.count('-')
+		}
+	}
+	return out, err
+}
+
+func (h *Hunk) count(sign byte) (n int) {
+	for _, line := range h.Lines {
+		if line[0] == sign {
+			n++
+		}
+	}
+	return n
+}
+
+// Patch returns the edits of a conversation as a patch, one after another, as
+// git apply and patch -p1 take them.
+func (s *Service) Patch(ctx context.Context, u User, id, prompt string) (string, error) {
+	edits, err := s.edits(ctx, u, id, prompt)
+	if err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	for _, e := range edits {
+		name := strings.TrimPrefix(filepath.ToSlash(e.path), "/")
+		from, to := patchName("a/"+name), patchName("b/"+name)
+		fmt.Fprintf(&out, "diff --git %s %s\n", from, to)
+		if e.Created {
+			out.WriteString("new file mode 100644\n")
+			from = "/dev/null"
+		}
+		if len(e.Hunks) > 0 { // else it is an empty file
+			fmt.Fprintf(&out, "--- %s\n+++ %s\n", from, to)
+		}
+		for _, h := range e.Hunks {
+			fmt.Fprintf(&out, "@@ -%d,%d +%d,%d @@\n%s\n", h.OldStart, h.OldLines, h.NewStart, h.NewLines, strings.Join(h.Lines, "\n"))
+		}
+	}
+	return out.String(), nil
+}
+
+// patchName writes a file name in a patch: as git does, in quotes if it has
+// characters that would break the line.
+func patchName(name string) string {
+	if quoted := strconv.QuoteToASCII(name); quoted != `"`+name+`"` {
+		var out strings.Builder
+		out.WriteByte('"')
+		for _, c := range []byte(name) {
+			switch {
+			case c == '"' || c == '\\':
+				out.WriteString(`\` + string(c))
+			case c < ' ' || c > '~':
+				fmt.Fprintf(&out, `\%03o`, c)
+			default:
+				out.WriteByte(c)
+			}
+		}
+		return out.String() + `"`
+	}
+	return name
+}
+
+// edits returns the edits of a conversation in their order.
+func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileEdit, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	events, _, err := s.Log(ctx, u, id)
+	if err != nil {
+		return nil, err
+	}
+	var all []FileEdit
+	now, calls := "", make(map[string]bool)
+	known := prompt == ""
+	for i := range events {
+		e := &events[i]
+		known = known || e.Type == EventPrompt && e.Prompt.ID == prompt
+		if e.Type != EventMessage {
+			continue
+		}
+		m, _ := message.Decode(e.Message) // what cannot be read changes nothing
+		switch m := m.(type) {
+		case *message.Assistant:
+			for _, call := range m.Content.ToolUses() {
+				calls[call.ID] = slices.Contains([]string{"Edit", "MultiEdit", "Write"}, call.Name)
+			}
+		case *message.User:
+			if m.Text() != "" {
+				now = m.UUID
+			}
+			for _, r := range m.ToolResults() {
+				if edit, ok := editOf(e, m, r, n.Dir); ok && calls[r.ToolUseID] && (prompt == "" || prompt == now) {
+					edit.Prompt = now
+					all = append(all, edit)
+				}
+			}
+		}
+	}
+	if !known {
+		return nil, notFound.because("the conversation has no prompt %q", prompt)
+	}
+	return all, nil
+}
+
+// editOf reads what the CLI reports of an edit.
+func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (FileEdit, bool) {
+	raw := m.ToolUseResult
+	if len(raw) == 0 {
+		raw = jsonx.Member(e.Message, "toolUseResult") // as transcripts call it
+	}
+	var report struct {
+		Type     string `json:"type"`
+		FilePath string `json:"filePath"`
+		Content  string `json:"content"`
+		Patch    []struct {
+			OldStart int      `json:"oldStart"`
+			NewStart int      `json:"newStart"`
+			Lines    []string `json:"lines"`
+		} `json:"structuredPatch"`
+	}
+	if r.IsError || jsonx.Unmarshal(raw, &report) != nil || report.FilePath == "" {
+		return FileEdit{}, false
+	}
+	edit := FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID, path: report.FilePath}
+	if rel, err := filepath.Rel(dir, report.FilePath); err == nil && dir != "" && filepath.IsLocal(rel) {
+		edit.path = filepath.ToSlash(rel)
+	}
+	if edit.Created = report.Type == "create"; edit.Created && report.Content != "" {
+		edit.Hunks = []Hunk{newFile(report.Content)}
+		return edit, true
+	}
+	for _, h := range report.Patch {
+		if !slices.ContainsFunc(h.Lines, func(line string) bool {
+			return line == "" || !strings.ContainsRune(` +-\`, rune(line[0])) || strings.Contains(line, "\n")
+		}) {
+			hunk := Hunk{OldStart: h.OldStart, NewStart: h.NewStart, Lines: h.Lines}
+			kept := hunk.count(' ')
+			hunk.OldLines, hunk.NewLines = kept+hunk.count('-'), kept+hunk.count('+')
+			edit.Hunks = append(edit.Hunks, hunk)
+		}
+	}
+	return edit, len(edit.Hunks) > 0 || edit.Created
+}
+
+// newFile is the hunk of a file that did not exist.
+func newFile(content string) Hunk {
+	whole, ended := strings.CutSuffix(content, "\n")
+	lines := strings.Split(whole, "\n")
+	h := Hunk{NewStart: 1, NewLines: len(lines)}
+	for _, line := range lines {
+		h.Lines = append(h.Lines, "+"+line)
+	}
+	if !ended {
+		h.Lines = append(h.Lines, `\ No newline at end of file`)
+	}
+	return h
+}

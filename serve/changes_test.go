@@ -1,0 +1,128 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// report is what a scripted tool says that it has done.
+type report struct {
+	FilePath string `json:"filePath"`
+	Type     string `json:"type,omitempty"`
+	Content  string `json:"content,omitempty"`
+	Patch    any    `json:"structuredPatch"`
+}
+
+func hunk(old, new int, lines ...string) map[string]any {
+	return map[string]any{"oldStart": old, "oldLines": len(lines), "newStart": new, "newLines": len(lines), "lines": lines}
+}
+
+// reports makes the Edit and Write of an agent report what the prompts ask for.
+func (r *rig) reports(of map[string]report) {
+	run := func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+		var in struct{ Name string }
+		if err := json.Unmarshal(input, &in); err != nil {
+			return host.ToolOutput{}, err
+		}
+		out := host.TextOutput("done")
+		out.Result, _ = json.Marshal(of[in.Name])
+		if in.Name == "fails" {
+			out = host.TextOutput("no such file")
+			out.IsError, out.Result = true, json.RawMessage(`"Error: no such file"`)
+		}
+		return out, nil
+	}
+	r.agent.edit = run
+}
+
+// allowAll decides all that is asked until a prompt has ended.
+func (c *client) allowAll(conversation string, turns int) {
+	c.t.Helper()
+	c.follow("/v1/conversations/"+conversation+"/events?after=0", func(e sse) bool {
+		if e.event == "approval" {
+			var data serve.Event
+			if err := json.Unmarshal([]byte(e.data), &data); err != nil {
+				c.t.Fatal(err)
+			}
+			if data.Approval.State == serve.ApprovalPending {
+				a := get[serve.Approval](c, "/v1/approvals/"+data.Approval.ID)
+				if a.State == serve.ApprovalPending {
+					c.do("POST", "/v1/approvals/"+a.ID+"/decision", serve.Decision{Decision: "allow", Digest: a.Digest})
+				}
+			}
+		}
+		if e.event == "turn" {
+			turns--
+		}
+		return turns == 0
+	})
+}
+
+// The edits of a conversation are listed by file, of all prompts or of one, and
+// are a patch that git applies.
+func TestChanges(t *testing.T) {
+	dir := t.TempDir()
+	r := newRigIn(t, store.Memory(), dir, nil)
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := "a \"b\"\nc.txt"
+	r.reports(map[string]report{
+		"one":   {FilePath: filepath.Join(dir, "sub/a.go"), Patch: []any{hunk(1, 1, " one", "-two", "+zwei", "+drei", " three", `\ No newline at end of file`)}},
+		"two":   {FilePath: filepath.Join(dir, "sub/a.go"), Patch: []any{hunk(2, 2, " zwei", "-drei", " three", `\ No newline at end of file`)}},
+		"new":   {FilePath: filepath.Join(dir, odd), Type: "create", Content: "x\ny", Patch: []any{}},
+		"empty": {FilePath: filepath.Join(dir, "empty"), Type: "create", Patch: []any{}},
+	})
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("edit one two fails")
+	ada.allowAll(conversation.ID, 1)
+	path := "/v1/conversations/" + conversation.ID
+	second := want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"edit new empty"}`), http.StatusAccepted)
+	ada.allowAll(conversation.ID, 2)
+
+	all := get[serve.Changes](ada, path+"/changes")
+	if len(all.Files) != 3 || all.Added != 4 || all.Removed != 2 || all.Files[0].Path != "sub/a.go" || len(all.Files[0].Edits) != 2 || all.Files[1].Path != odd {
+		t.Errorf("%+v", all)
+	}
+	if one := get[serve.Changes](ada, path+"/changes?prompt="+second.ID); len(one.Files) != 2 || one.Removed != 0 || !one.Files[0].Edits[0].Created || one.Files[0].Edits[0].Prompt != second.ID {
+		t.Errorf("of the second prompt: %+v", one)
+	}
+	if got := ada.do("GET", path+"/changes?prompt=nothing", nil); got.status != http.StatusNotFound {
+		t.Errorf("an unknown prompt: status %d", got.status)
+	}
+	patch := ada.do("GET", path+"/changes.patch", nil)
+	if patch.status != http.StatusOK || patch.header.Get("Content-Type") != "text/x-diff; charset=utf-8" || !strings.Contains(patch.header.Get("Content-Disposition"), "attachment") {
+		t.Errorf("status %d, %v", patch.status, patch.header)
+	}
+
+	tree := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(tree, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tree, "sub/a.go"), []byte("one\ntwo\nthree"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "apply", "-")
+	cmd.Dir, cmd.Stdin = tree, bytes.NewReader(patch.body)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, patch.body)
+	}
+	for name, want := range map[string]string{"sub/a.go": "one\nzwei\nthree", odd: "x\ny", "empty": ""} {
+		got, err := os.ReadFile(filepath.Join(tree, name))
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+	}
+}

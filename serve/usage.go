@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// daySum is what the turns of a conversation have cost on a day. It is kept in
+// the head of the log, and written together with the event of each turn: a turn
+// is counted once, and to sum up all conversations nobody has to read their logs.
+type daySum struct {
+	Turns   int                 `json:"turns"`
+	CostUSD float64             `json:"usd"`
+	Models  map[string]modelSum `json:"models,omitempty"`
+}
+
+// modelSum is what a model has used on a day.
+type modelSum struct {
+	// Turns counts each turn once, even if it used several models.
+	Turns   int     `json:"turns,omitzero"`
+	CostUSD float64 `json:"usd"`
+	Input   int64   `json:"in"`
+	Output  int64   `json:"out"`
+	Cached  int64   `json:"cached"`
+}
+
+// addTurn returns the sums with a turn. It changes no map that it was given: a
+// write that fails is made again.
+func addTurn(days map[string]daySum, t *Turn) map[string]daySum {
+	days = maps.Clone(days)
+	if days == nil {
+		days = make(map[string]daySum)
+	}
+	name := t.Ended.UTC().Format(time.DateOnly)
+	day := days[name]
+	day.Turns++
+	day.CostUSD += t.CostUSD
+	day.Models = maps.Clone(day.Models)
+	if day.Models == nil {
+		day.Models = make(map[string]modelSum)
+	}
+	models := slices.Sorted(maps.Keys(t.Models))
+	if len(models) == 0 {
+		models = []string{""} // one that failed before it reached a model
+	}
+	for i, model := range models {
+		used, sum := t.Models[model], day.Models[model]
+		if i == 0 {
+			sum.Turns++
+		}
+		sum.CostUSD += used.CostUSD
+		sum.Input += int64(used.InputTokens)
+		sum.Output += int64(used.OutputTokens)
+		sum.Cached += int64(used.CacheReadInputTokens + used.CacheCreationInputTokens)
+		day.Models[model] = sum
+	}
+	days[name] = day
+	return days
+}
+
+// rows are the sums of a day: in one row, or in one for each model.
+func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
+	total := UsageRow{Day: day, User: n.Owner, Preset: n.Preset, Turns: d.Turns, CostUSD: d.CostUSD}
+	var rows []UsageRow
+	for _, model := range slices.Sorted(maps.Keys(d.Models)) {
+		m := d.Models[model]
+		rows = append(rows, UsageRow{
+			Day: day, User: n.Owner, Preset: n.Preset, Model: model, Turns: m.Turns, CostUSD: m.CostUSD, Input: m.Input, Output: m.Output, Cached: m.Cached,
+		})
+		total.Input, total.Output, total.Cached = total.Input+m.Input, total.Output+m.Output, total.Cached+m.Cached
+	}
+	if byModel {
+		return rows
+	}
+	return []UsageRow{total}
+}
+
+// Usage sums up what the turns of the user's conversations have cost, by whole
+// days in UTC; of all conversations for an admin.
+func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
+	out := Usage{Items: []UsageRow{}}
+	if err := u.need(Viewer); err != nil {
+		return out, err
+	}
+	sums := make(map[UsageRow]*UsageRow)
+	err := s.spent(ctx, func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
+		if !q.selects(day) {
+			return
+		}
+		for _, row := range d.rows(day, n, slices.Contains(q.By, "model")) {
+			name := q.name(&row)
+			if sums[name] == nil {
+				sum := name
+				sums[name] = &sum
+			}
+			sums[name].add(&row)
+			out.Total.add(&row)
+		}
+	})
+	if err != nil {
+		return out, problemOf(err)
+	}
+	for _, sum := range sums {
+		out.Items = append(out.Items, *sum)
+	}
+	slices.SortFunc(out.Items, func(a, b UsageRow) int {
+		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
+	})
+	return out, nil
+}
+
+// spent passes on the days of all conversations that are selected by their notes.
+func (s *Service) spent(ctx context.Context, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
+	known := make(map[string]bool)
+	one := func(n *note) error {
+		known[n.Key] = true
+		if !selects(n) {
+			return nil
+		}
+		head, _, err := s.book.head(ctx, n.Key)
+		for day, sum := range head.Days {
+			do(n, day, &sum)
+		}
+		return err
+	}
+	for n, err := range s.notes.all(ctx) {
+		if err == nil {
+			err = one(&n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for info, err := range s.fleet.List(ctx) {
+		if err == nil && !known[info.Key] { // not begun here
+			err = one(&note{Key: info.Key})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// selects reports whether a day is wanted.
+func (q *UsageQuery) selects(day string) bool {
+	at, err := time.Parse(time.DateOnly, day)
+	return err == nil && (q.From.IsZero() || !at.Before(q.From.UTC().Truncate(24*time.Hour))) && (q.To.IsZero() || at.Before(q.To))
+}
+
+// name keeps what a row is grouped by.
+func (q *UsageQuery) name(r *UsageRow) UsageRow {
+	var name UsageRow
+	for _, by := range q.By {
+		switch by {
+		case "day":
+			name.Day = r.Day
+		case "user":
+			name.User = r.User
+		case "preset":
+			name.Preset = r.Preset
+		case "model":
+			name.Model = r.Model
+		}
+	}
+	return name
+}
+
+func (r *UsageRow) add(o *UsageRow) {
+	r.Turns += o.Turns
+	r.CostUSD += o.CostUSD
+	r.Input += o.Input
+	r.Output += o.Output
+	r.Cached += o.Cached
+}
+
+// checkBudget refuses a prompt if the conversations of its preset have spent
+// their budget of the day. Prompts that were accepted before still run.
+func (s *Service) checkBudget(ctx context.Context, n *note) error {
+	p := find(s.opts.Presets, n.Preset)
+	if p == nil || p.DailyUSD == 0 {
+		return nil
+	}
+	now, err := s.opts.Records.Now(ctx)
+	if err != nil {
+		return err
+	}
+	now = now.UTC()
+	today, usd := now.Format(time.DateOnly), 0.0
+	err = s.spent(ctx, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
+		if day == today {
+			usd += d.CostUSD
+		}
+	})
+	if err != nil || usd < p.DailyUSD {
+		return err
+	}
+	problem := budget.because("the preset %q has spent $%.2f of its $%.2f; send it again after midnight UTC, with the same id", p.Name, usd, p.DailyUSD)
+	problem.RetryAfter = int(now.Truncate(24*time.Hour).Add(24*time.Hour).Sub(now)/time.Second) + 1
+	return problem
+}

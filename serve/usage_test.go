@@ -1,0 +1,111 @@
+package serve_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// countedStore counts the records of logs that are read.
+type countedStore struct {
+	store.Fleet
+	segments atomic.Int64
+	scans    atomic.Int64
+}
+
+func (c *countedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if k.Kind == "serve-log" && !strings.HasSuffix(k.Name, "/head") {
+		c.segments.Add(1)
+	}
+	return c.Fleet.GetRecord(ctx, k)
+}
+
+func (c *countedStore) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	if kind == "serve-log" {
+		c.scans.Add(1)
+	}
+	return c.Fleet.ScanRecords(ctx, project, kind, after)
+}
+
+// What turns have cost is summed up without reading the logs, however long they
+// are, and is the same after a restart.
+func TestUsageReadsNoLogs(t *testing.T) {
+	db := &countedStore{Fleet: store.Memory()}
+	r := newRig(t, db, nil)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("hello")
+	path := "/v1/conversations/" + conversation.ID
+	const prompts = 55 // each makes several events, so that there are segments
+	for i := range prompts {
+		want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again `+fmt.Sprint(i)+`"}`), http.StatusAccepted)
+	}
+	ada.follow(path+"/events?after=0", untilTurns(prompts+1))
+	before := get[serve.Usage](ada, "/v1/usage?by=day,model,user,preset")
+	total := get[serve.Usage](ada, "/v1/usage")
+	if before.Total.Turns != prompts+1 || total.Total.Turns != prompts+1 || total.Total.CostUSD <= 0 || total.Total.Output == 0 || before.Total.Output != total.Total.Output || len(before.Items) == 0 || before.Items[len(before.Items)-1].Model == "" || before.Items[0].User != "ada" {
+		t.Errorf("%+v, in total %+v", before, total)
+	}
+	if now := get[serve.Conversation](ada, path); now.LastSeq < 256 || now.Turns != prompts+1 {
+		t.Fatalf("the log has no segment yet: %+v", now)
+	}
+	r.close()
+	r = newRig(t, db, nil)
+	ada = r.as("ada", serve.Operator)
+	segments, scans := db.segments.Load(), db.scans.Load()
+	after := get[serve.Usage](ada, "/v1/usage?by=day,model,user,preset")
+	if fmt.Sprint(after) != fmt.Sprint(before) {
+		t.Errorf("after a restart %+v, before %+v", after, before)
+	}
+	get[serve.List[serve.Conversation]](ada, "/v1/conversations")
+	if n := db.segments.Load() - segments + db.scans.Load() - scans; n != 0 {
+		t.Errorf("%d parts of logs were read", n)
+	}
+	if old := get[serve.Usage](ada, "/v1/usage?to=2020-01-01"); old.Total.Turns != 0 {
+		t.Errorf("before anything happened: %+v", old.Total)
+	}
+}
+
+// A preset that has spent its budget of the day takes no prompts, and says when
+// it will; others do.
+func TestDailyBudget(t *testing.T) {
+	r := newRig(t, store.Memory(), func(o *serve.Options) {
+		rich := o.Presets[0]
+		rich.Name = "rich"
+		o.Presets[0].DailyUSD = 0.000001
+		o.Presets = append(o.Presets, rich)
+	})
+	ada := r.as("ada", serve.Operator)
+	if info := get[serve.ServerInfo](ada, "/v1/server"); info.Presets[0].DailyUSD != 0.000001 {
+		t.Errorf("%+v", info.Presets)
+	}
+	const id = "11111111-1111-4111-8111-111111111111"
+	conversation := ada.begin("")
+	path := "/v1/conversations/" + conversation.ID
+	first := ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`)
+	want[serve.Prompt](ada, first, http.StatusAccepted)
+	ada.follow(path+"/events?after=0", untilTurns(1))
+	refused := ada.do("POST", path+"/prompts", `{"content":"more"}`)
+	p := want[serve.Problem](ada, refused, http.StatusTooManyRequests)
+	if p.Type != "/problems/budget" || p.RetryAfter < 1 || p.RetryAfter > 24*60*60 || refused.header.Get("Retry-After") == "" || !strings.Contains(p.Detail, "shop") {
+		t.Errorf("%+v", p)
+	}
+	// A repetition of what was accepted is not a new prompt.
+	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"hello"}`), http.StatusAccepted)
+	bob := r.as("bob", serve.Operator)
+	begun := bob.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "mine"})
+	want[serve.Problem](bob, begun, http.StatusTooManyRequests)
+	if list := get[serve.List[serve.Conversation]](bob, "/v1/conversations"); len(list.Items) != 0 {
+		t.Errorf("the refused request made %+v", list.Items)
+	}
+	want[serve.Conversation](bob, bob.do("POST", "/v1/conversations", serve.NewConversation{Preset: "rich"}), http.StatusCreated)
+	if _, err := serve.New(r.fleet, serve.Options{Records: r.db, Project: "p", Presets: []serve.Preset{{Name: "x", Roots: []string{"/"}, DailyUSD: -1}}}); err == nil {
+		t.Error("a negative budget was taken")
+	}
+}
