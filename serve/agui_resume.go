@@ -50,7 +50,7 @@ func interruptOf(a *Approval, place int64) Interrupt {
 		i.Reason, i.ResponseSchema = "input_required", json.RawMessage(`{"type":"object","required":["answers"],"properties":{"answers":{"type":"array","items":{`+
 			`"type":"object","required":["question"],"properties":{"question":{"type":"integer"},"choose":{"type":"array","items":{"type":"string"}},"write":{"type":"string"}}}}}}`)
 	case KindElicitation:
-		form := jsonx.Member(a.Input, "requestedSchema")
+		form := jsonx.Member(a.Input, "requested_schema")
 		if !bytes.HasPrefix(form, []byte("{")) {
 			form = []byte(`{"type":"object"}`)
 		}

@@ -429,3 +429,45 @@ func TestAGUIOrigins(t *testing.T) {
 		}
 	}
 }
+
+// A form of an MCP server is an interrupt with its schema, and the answer has its
+// types.
+func TestAGUIForm(t *testing.T) {
+	db := store.Memory()
+	r := newRig(t, db, nil)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("tool 1")
+	first := ada.pending(1)[0]
+	q, err := approval.On(db, "p").Ask(t.Context(), approval.Question{
+		Conversation: strings.Replace(conversation.ID, "~", "/", 1), Tool: approval.ElicitationTool, ToolUseID: "elicitation-1", HoldsProcess: true, Reason: "How many?",
+		Input: json.RawMessage(`{"mcp_server_name":"crm","message":"How many?","requested_schema":{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}}`),
+	}, store.Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := get[serve.Approval](ada, "/v1/approvals/"+q.ID)
+	if shown.Form == nil || shown.Form.Server != "crm" || len(shown.Form.Fields) != 1 || shown.Form.Fields[0].Name != "n" || shown.Form.Fields[0].Kind != "integer" || !shown.Form.Fields[0].Required {
+		t.Errorf("%+v", shown.Form)
+	}
+	thread := `{"threadId":"` + conversation.ID + `","runId":"r","messages":[{"id":"1","role":"user","content":"hi"}]`
+	events := ada.aguiRun(thread + `}`)
+	asked := events[len(events)-1].Outcome.Interrupts
+	if len(asked) != 2 || asked[1].Reason != "input_required" || !strings.Contains(string(asked[1].ResponseSchema), `"n":{"type":"integer"}`) || asked[1].ToolCallID != "" {
+		t.Fatalf("%+v", asked)
+	}
+	answer := func(n string) []serve.RunEvent {
+		return ada.aguiRun(thread + `,"resume":[{"interruptId":"` + asked[0].ID + `","status":"cancelled"},{"interruptId":"` + asked[1].ID + `","status":"resolved","payload":{"approved":true,"input":{"n":` + n + `}}}]}`)
+	}
+	wrong := answer(`"many"`)
+	if last := wrong[len(wrong)-1]; last.Type != "RUN_ERROR" || last.Code != "bad-request" {
+		t.Errorf("%+v", last)
+	}
+	done := answer(`7`)
+	if last := done[len(done)-1]; last.Outcome == nil || last.Outcome.Type != "success" {
+		t.Errorf("%+v", last)
+	}
+	decided := get[serve.Approval](ada, "/v1/approvals/"+q.ID)
+	if a := get[serve.Approval](ada, "/v1/approvals/"+first.ID); a.State != serve.ApprovalDenied || decided.State != serve.ApprovalAnswered {
+		t.Errorf("%s and %s", a.State, decided.State)
+	}
+}

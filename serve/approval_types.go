@@ -56,6 +56,8 @@ type Approval struct {
 	PlanPath string `json:"plan_path,omitzero"`
 	// Questions are what the agent wants to know.
 	Questions []Question `json:"questions,omitempty"`
+	// Form is what an MCP server asks for.
+	Form *Form `json:"form,omitempty"`
 	// Suggestions are rules that a decision may remember, by their index.
 	Suggestions []string `json:"suggestions"`
 	// AgentID is the subagent that asks; empty for the main agent.

@@ -153,6 +153,8 @@ func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error)
 		return a, badRequest.because("only questions and elicitations can be answered; allow or deny this one")
 	case d.Decision == "allow" && kind == KindQuestion && len(d.Input) == 0:
 		return a, badRequest.because("a question needs answers: send decision \"answer\" with them, or deny it")
+	case kind == KindElicitation && checkContent(q, d.Input) != nil:
+		return a, checkContent(q, d.Input)
 	case len(d.Input) > 0:
 		a.Decision = permission.AllowWith(d.Input)
 	default:
@@ -211,6 +213,9 @@ func approvalOf(q *approval.Question, u User) Approval {
 	if q.Answer != nil {
 		a.DecidedBy, a.DecidedAt, a.Rule = q.Answer.By, q.Answer.At, q.Answer.Rule
 		a.Message = q.Answer.Decision.Message()
+	}
+	if a.Kind == KindElicitation {
+		a.Form = formOf(q)
 	}
 	if a.Kind == KindQuestion {
 		if questions, err := q.Request().Questions(); err == nil {

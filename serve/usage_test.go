@@ -42,7 +42,7 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("hello")
 	path := "/v1/conversations/" + conversation.ID
-	const prompts = 55 // each makes several events, so that there are segments
+	const prompts = 10
 	for i := range prompts {
 		want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again `+fmt.Sprint(i)+`"}`), http.StatusAccepted)
 	}
@@ -52,8 +52,8 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	if before.Total.Turns != prompts+1 || total.Total.Turns != prompts+1 || total.Total.CostUSD <= 0 || total.Total.Output == 0 || before.Total.Output != total.Total.Output || len(before.Items) == 0 || before.Items[len(before.Items)-1].Model == "" || before.Items[0].User != "ada" {
 		t.Errorf("%+v, in total %+v", before, total)
 	}
-	if now := get[serve.Conversation](ada, path); now.LastSeq < 256 || now.Turns != prompts+1 {
-		t.Fatalf("the log has no segment yet: %+v", now)
+	for i := 0; get[serve.Conversation](ada, path).LastSeq <= 256; i++ { // until the log has a segment
+		want[serve.Conversation](ada, ada.do("PATCH", path, `{"title":"title `+fmt.Sprint(i)+`"}`), http.StatusOK)
 	}
 	r.close()
 	r = newRig(t, db, nil)

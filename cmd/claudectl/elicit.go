@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/claude-agent-go/claude/control"
-	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -47,44 +45,28 @@ func (a *asker) fill(ctx context.Context, e *control.Elicitation) (control.Elici
 	if err != nil || !yes {
 		return control.Decline(), err
 	}
-	var form struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-		Required   []string                   `json:"required"`
-	}
-	if err := jsonx.Unmarshal(e.RequestedSchema, &form); err != nil {
+	fields, err := form.Fields(e.RequestedSchema, e.PropertyOrder)
+	if err != nil {
 		return control.Decline(), err
 	}
 	content := make(map[string]any)
-	for _, name := range fieldOrder(e.PropertyOrder, form.Properties) {
-		f := newField(name, form.Properties[name], slices.Contains(form.Required, name))
-		value, err := a.askField(ctx, f)
+	for i := range fields {
+		value, err := a.askField(ctx, &field{fields[i]})
 		if err != nil {
 			return control.Decline(), err
 		}
 		if value != nil {
-			content[name] = value
+			content[fields[i].Name] = value
 		}
 	}
 	return control.Accept(content), nil
-}
-
-// fieldOrder returns the names of the fields, first in the order that the CLI
-// gives.
-func fieldOrder(order []string, fields map[string]json.RawMessage) []string {
-	var names []string
-	for _, name := range append(slices.Clone(order), sortedKeys(fields)...) {
-		if _, ok := fields[name]; ok && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	return names
 }
 
 // askField asks for one field until what is typed fits it. It returns nil for a
 // field that is left out.
 func (a *asker) askField(ctx context.Context, f *field) (any, error) {
 	a.say(a.s.style(bold, a.c.line(f.heading())))
-	for n, o := range f.options() {
+	for n, o := range f.Options() {
 		a.option(n, o.Title, "")
 	}
 	for {
@@ -95,7 +77,7 @@ func (a *asker) askField(ctx context.Context, f *field) (any, error) {
 		switch {
 		case text == "" && len(f.Default) > 0:
 			return f.Default, nil
-		case text == "" && !f.required:
+		case text == "" && !f.Required:
 			return nil, nil
 		case text == "":
 			a.say(a.s.style(red, "The server needs this one."))

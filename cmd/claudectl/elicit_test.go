@@ -29,7 +29,7 @@ func elicited(t *testing.T, e *control.Elicitation, lines ...string) (reply, sho
 }
 
 // form is a question for one field.
-func form(field string, required bool) *control.Elicitation {
+func formOf(field string, required bool) *control.Elicitation {
 	schema := `{"type":"object","properties":{"f":` + field + `}`
 	if required {
 		schema += `,"required":["f"]`
@@ -64,7 +64,7 @@ func TestElicitField(t *testing.T) {
 		{"of no known kind", `{"type":["string","null"]}`, []string{"x"}, `"x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			reply, shown := elicited(t, form(test.field, true), append([]string{"y"}, test.lines...)...)
+			reply, shown := elicited(t, formOf(test.field, true), append([]string{"y"}, test.lines...)...)
 			if want := `{"action":"accept","content":{"f":` + test.want + `}}`; reply != want {
 				t.Errorf("reply %s, want %s; shown %q", reply, want, shown)
 			}
@@ -73,7 +73,7 @@ func TestElicitField(t *testing.T) {
 }
 
 func TestElicit(t *testing.T) {
-	two := form(`{"type":"string","title":"Name"},"a":{"type":"boolean","description":"sure\u001b[2J"}`, false)
+	two := formOf(`{"type":"string","title":"Name"},"a":{"type":"boolean","description":"sure\u001b[2J"}`, false)
 	two.PropertyOrder = []string{"f", "unknown"}
 	visit := &control.Elicitation{ServerName: "e\x1bli", Message: "Sign\nin", Mode: "url", URL: "https://bank.example@evil.example/?t=sk-ant-abc"}
 	for _, test := range []struct {
@@ -108,7 +108,7 @@ func TestElicitNobody(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := opts.OnElicitation(context.Background(), form(`{}`, false))
+	answer, err := opts.OnElicitation(context.Background(), formOf(`{}`, false))
 	if err != nil || answer.Action != control.ElicitationDecline || !strings.Contains(stderr.String(), "declined: the MCP server eli") {
 		t.Errorf("answer %+v, %v, stderr %q, want it declined and a word", answer, err, stderr.String())
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"hash/fnv"
 	"html/template"
+	"net/url"
 	"strconv"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -86,4 +87,50 @@ func pretty(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return out.String()
+}
+
+// webAddress returns an address that a browser may open, empty if it is not one.
+func webAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || terminal.Line(address) != address {
+		return ""
+	}
+	return address
+}
+
+// chosen reports whether a field has a value by default.
+func chosen(f serve.FormField, value string) bool {
+	if string(f.Default) == value || jsonx.Text(f.Default) == value {
+		return true
+	}
+	for one := range jsonx.Elements(f.Default) {
+		if jsonx.Text(one) == value {
+			return true
+		}
+	}
+	return false
+}
+
+// entryType is the kind of input for a field.
+func entryType(f serve.FormField) string {
+	switch {
+	case f.Kind == "number" || f.Kind == "integer":
+		return "number"
+	case f.Format == "email" || f.Format == "date":
+		return f.Format
+	case f.Format == "uri":
+		return "url"
+	}
+	return "text"
+}
+
+// presetText is what a field has by default.
+func presetText(f serve.FormField) string {
+	if text := jsonx.Text(f.Default); text != "" {
+		return text
+	}
+	if f.Kind == "number" || f.Kind == "integer" {
+		return string(f.Default)
+	}
+	return ""
 }

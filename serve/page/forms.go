@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
@@ -24,15 +26,15 @@ func (p *page) decide(q *request) error {
 	if err := q.ParseForm(); err != nil {
 		return err
 	}
-	id, form := q.PathValue("id"), q.PostForm
-	d := serve.Decision{Digest: form.Get("digest")}
-	verb, which, _ := strings.Cut(form.Get("decision"), " ")
+	id, sent := q.PathValue("id"), q.PostForm
+	d := serve.Decision{Digest: sent.Get("digest")}
+	verb, which, _ := strings.Cut(sent.Get("decision"), " ")
 	switch d.Decision = verb; verb {
 	case "allow":
 	case "deny":
-		d.Message, d.Stop = form.Get("message"), form.Get("stop") != ""
+		d.Message, d.Stop = sent.Get("message"), sent.Get("stop") != ""
 	case "edit":
-		d.Decision, d.Input = "allow", json.RawMessage(form.Get("input"))
+		d.Decision, d.Input = "allow", json.RawMessage(sent.Get("input"))
 		if !json.Valid(d.Input) {
 			return bad("The edited input is not JSON. Go back and mend it; nothing was decided.")
 		}
@@ -44,7 +46,7 @@ func (p *page) decide(q *request) error {
 		}
 		d.Remember = []int{n}
 	case "answer":
-		if err := answer(&d, form); err != nil {
+		if err := p.answer(q, &d, sent); err != nil {
 			return err
 		}
 	default:
@@ -53,30 +55,70 @@ func (p *page) decide(q *request) error {
 	if _, err := p.service.Decide(q.Context(), q.user, id, d); err != nil {
 		return err
 	}
-	return p.done(q, local(form.Get("back"), "/"), d.Decision)
+	return p.done(q, local(sent.Get("back"), "/"), d.Decision)
 }
 
 // answer reads the answers to questions: q0 holds labels, w0 own words. The
-// content of a form of an MCP server is JSON.
-func answer(d *serve.Decision, form url.Values) error {
-	if content := form.Get("content"); content != "" {
+// fields of a form of an MCP server are f0 and so on; one that the page cannot
+// show is JSON.
+func (p *page) answer(q *request, d *serve.Decision, sent url.Values) error {
+	if sent.Has("fields") {
+		a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		d.Input, err = filled(&a, sent)
+		return err
+	}
+	if content := sent.Get("content"); content != "" {
 		if d.Input = json.RawMessage(content); !json.Valid(d.Input) {
 			return bad("The content is not JSON. Go back and mend it; nothing was decided.")
 		}
 		return nil
 	}
-	n, err := strconv.Atoi(form.Get("questions"))
+	n, err := strconv.Atoi(sent.Get("questions"))
 	if err != nil || n < 1 || n > 100 {
 		return bad("The form names no questions. Load the page again.")
 	}
 	for i := range n {
-		a := serve.QuestionAnswer{Question: i, Choose: form["q"+strconv.Itoa(i)], Write: strings.TrimSpace(form.Get("w" + strconv.Itoa(i)))}
+		a := serve.QuestionAnswer{Question: i, Choose: sent["q"+strconv.Itoa(i)], Write: strings.TrimSpace(sent.Get("w" + strconv.Itoa(i)))}
 		if len(a.Choose) == 0 && a.Write == "" {
 			return bad("Question " + strconv.Itoa(i+1) + " has no answer. Go back and choose one; nothing was decided.")
 		}
 		d.Answers = append(d.Answers, a)
 	}
 	return nil
+}
+
+// filled reads the fields of a form.
+func filled(a *serve.Approval, values url.Values) (json.RawMessage, error) {
+	if a.Form == nil || a.Form.URL != "" {
+		return nil, nil
+	}
+	var order []string
+	for _, f := range a.Form.Fields {
+		order = append(order, f.Name)
+	}
+	fields, err := form.Fields(jsonx.Member(a.Input, "requested_schema"), order)
+	if err != nil {
+		return nil, err
+	}
+	content := make(map[string]any)
+	for i := range fields {
+		f := &fields[i]
+		texts := values["f"+strconv.Itoa(i)]
+		if f.Type == "boolean" && len(texts) == 0 {
+			texts = []string{"false"} // a box that is not checked is not sent
+		}
+		value, err := f.Value(texts...)
+		if err != nil {
+			return nil, bad(cmp.Or(f.Title, f.Name) + ": " + err.Error() + ". Go back and mend it; nothing was decided.")
+		}
+		if value != nil {
+			content[f.Name] = value
+		}
+	}
+	return jsonx.Marshal(content)
 }
 
 func (p *page) create(q *request) error {

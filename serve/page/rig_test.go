@@ -26,6 +26,7 @@ import (
 
 // rig is a server with the page, over a scripted CLI.
 type rig struct {
+	db     store.Fleet
 	t      *testing.T
 	dir    string
 	fleet  *fleet.Fleet
@@ -74,6 +75,7 @@ func newRig(t *testing.T) *rig {
 		},
 	}})
 	db := store.Memory()
+	r.db = db
 	presets := []serve.Preset{{
 		Name: "shop-api", Description: "The shop's Go service", Roots: []string{r.dir}, Model: "claude-sonnet-4-5",
 		Models: []string{"claude-sonnet-4-5", "claude-opus-4-5"}, Mode: permission.ModeDefault, Modes: []permission.Mode{permission.ModeDefault, permission.ModePlan},

@@ -32,6 +32,10 @@ func (p *page) functions() template.FuncMap {
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"line":   terminal.Line,
 		"mode":   modeName,
+		"web":    webAddress,
+		"chosen": chosen,
+		"entry":  entryType,
+		"preset": presetText,
 	}
 }
 

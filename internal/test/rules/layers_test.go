@@ -15,7 +15,7 @@ func layers() [][]string {
 	return [][]string{
 		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs"},
 		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
-		{"internal/proc", "permission", "store", "internal/test/officialsdk"},
+		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/show", "permission/policy"},
 		{"message", "hook"},
 		{"internal/wire", "internal/operation", "internal/lease", "history"},

@@ -1,0 +1,96 @@
+package page_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// elicit lets an MCP server ask for something in a conversation.
+func (r *rig) elicit(path, input string) serve.Approval {
+	r.t.Helper()
+	key := strings.Replace(strings.TrimPrefix(path, "/c/"), "~", "/", 1)
+	q, err := approval.On(r.db, "p").Ask(r.t.Context(), approval.Question{
+		Conversation: key, Tool: approval.ElicitationTool, ToolUseID: "elicitation-" + input[len(input)-20:], Input: json.RawMessage(input), HoldsProcess: true, Reason: "Who are you?",
+	}, store.Fence{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	a, err := r.server.Service().Approval(r.t.Context(), ada, q.ID)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return a
+}
+
+// A form of an MCP server is filled in without a script, and what does not fit it
+// decides nothing.
+func TestFillInForms(t *testing.T) {
+	r := newRig(t)
+	c := r.client(ada)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	a := r.elicit(path, `{"mcp_server_name":"<b>crm","message":"Who are you?","mode":"form","property_order":["name","size"],"requested_schema":{"type":"object",
+		"required":["name","size"],"properties":{"size":{"type":"integer","minimum":1,"default":3},"name":{"type":"string","title":"Your name","description":"as on the door"},
+		"gift":{"type":"boolean","default":true},"mail":{"type":"string","format":"email"},"colour":{"type":"string","enum":["r","b"],"enumNames":["Red","Blue"]},
+		"tags":{"type":"array","items":{"type":"string","enum":["x","y"]},"default":["y"]}}}}`)
+	_, inbox := get(t, c, r.http.URL+"/")
+	for _, want := range []string{
+		"&lt;b&gt;crm", `<label class="field">Your name`, "as on the door", `type="text" name="f0" value="" required`, `type="number" name="f1" value="3" required`,
+		`type="radio" name="f2" value="b"`, "Blue", `type="checkbox" name="f3" value="true" checked`, `type="email" name="f4"`, `type="checkbox" name="f5" value="y" checked`,
+	} {
+		if !strings.Contains(inbox, want) {
+			t.Errorf("the inbox has no %q", want)
+		}
+	}
+	post := func(a *serve.Approval, form url.Values) (int, string) {
+		form.Set("digest", a.Digest)
+		form.Set("decision", "answer")
+		reply, err := c.PostForm(r.http.URL+"/a/"+a.ID, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return read(t, reply)
+	}
+	for want, form := range map[string]url.Values{
+		"Your name: it is needed":            {"fields": {"6"}, "f1": {"3"}},
+		"size: ":                             {"fields": {"6"}, "f0": {"Ada"}, "f1": {"0"}},
+		"size: it is not a number":           {"fields": {"6"}, "f0": {"Ada"}, "f1": {"many"}},
+		"colour: &#34;g&#34; is not one of":  {"fields": {"6"}, "f0": {"Ada"}, "f1": {"3"}, "f2": {"g"}},
+		"the input does not fit the form":    {"content": {`{"name":7}`}},
+		"does not fit the form; nothing was": {"content": {`{}`}},
+	} {
+		if status, body := post(&a, form); status != http.StatusBadRequest || !strings.Contains(body, want) {
+			t.Errorf("%v: %d, no %q", form, status, want)
+		}
+	}
+	if status, _ := post(&a, url.Values{"fields": {"6"}, "f0": {"Ada"}, "f1": {"12"}, "f2": {"b"}, "f5": {"x", "y"}}); status != http.StatusOK {
+		t.Fatalf("the answer ends with %d", status)
+	}
+	q, err := r.fleet.Approvals().Get(t.Context(), a.ID)
+	if err != nil || q.Answer == nil {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	if input, _ := q.Answer.Decision.Input(); fmt.Sprintf("%s", input) != `{"colour":"b","gift":false,"name":"Ada","size":12,"tags":["x","y"]}` {
+		t.Errorf("the server reads %s", input)
+	}
+
+	visit := r.elicit(path, `{"mcp_server_name":"crm","message":"Log in there","mode":"url","url":"https://crm.example/login?x=1"}`)
+	if _, card := get(t, c, r.http.URL+"/a/"+visit.ID); !strings.Contains(card, `<a href="https://crm.example/login?x=1" rel="noopener noreferrer nofollow"`) || !strings.Contains(card, "I have been there") {
+		t.Error("the address is not shown")
+	}
+	if status, _ := post(&visit, url.Values{"fields": {"0"}}); status != http.StatusOK {
+		t.Errorf("a visit ends with %d", status)
+	}
+	bad := r.elicit(path, `{"mcp_server_name":"crm","message":"Log in there","mode":"url","url":"javascript:alert(1)"}`)
+	if _, card := get(t, c, r.http.URL+"/a/"+bad.ID); strings.Contains(card, `href="javascript`) || !strings.Contains(card, "<code>javascript:alert(1)</code>") {
+		t.Error("an address that runs a script is a link")
+	}
+}
