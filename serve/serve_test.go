@@ -363,7 +363,14 @@ func TestWholeWay(t *testing.T) {
 	if decided.State != serve.ApprovalAllowed || decided.DecidedBy != "ada" {
 		t.Errorf("%+v", decided)
 	}
-	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1))
+	// The log may learn of the end of the turn before it has read the last words.
+	ended, said := untilTurns(1), false
+	over := false
+	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", func(e sse) bool {
+		over = ended(e) || over
+		said = said || e.event == "message" && strings.Contains(e.data, "It says: built")
+		return over && said
+	})
 	var kinds []string
 	next := int64(1)
 	for _, e := range events {
@@ -392,7 +399,7 @@ func TestWholeWay(t *testing.T) {
 		t.Errorf("%+v", usage)
 	}
 	now := get[serve.Conversation](ada, "/v1/conversations/"+conversation.ID)
-	if now.State != serve.Idle || now.Turns != 1 || now.LastSeq != next-1 || now.Pending != 0 {
+	if now.State != serve.Idle || now.Turns != 1 || now.LastSeq < next-1 || now.Pending != 0 {
 		t.Errorf("%+v, last %d", now, next-1)
 	}
 }

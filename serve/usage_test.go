@@ -42,9 +42,9 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("hello")
 	path := "/v1/conversations/" + conversation.ID
-	const prompts = 10
+	const prompts = 30
 	for i := range prompts {
-		want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again `+fmt.Sprint(i)+`"}`), http.StatusAccepted)
+		want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"again `+fmt.Sprint(i)+strings.Repeat(" long", 800)+`"}`), http.StatusAccepted)
 	}
 	ada.follow(path+"/events?after=0", untilTurns(prompts+1))
 	before := get[serve.Usage](ada, "/v1/usage?by=day,model,user,preset")
@@ -52,7 +52,11 @@ func TestUsageReadsNoLogs(t *testing.T) {
 	if before.Total.Turns != prompts+1 || total.Total.Turns != prompts+1 || total.Total.CostUSD <= 0 || total.Total.Output == 0 || before.Total.Output != total.Total.Output || len(before.Items) == 0 || before.Items[len(before.Items)-1].Model == "" || before.Items[0].User != "ada" {
 		t.Errorf("%+v, in total %+v", before, total)
 	}
-	for i := 0; get[serve.Conversation](ada, path).LastSeq <= 256; i++ { // until the log has a segment
+	segment := store.RecordKey{Project: "p", Kind: "serve-log", Name: "t/" + strings.Replace(conversation.ID, "~", "/", 1) + "/00000000"}
+	for i := 0; ; i++ {
+		if _, err := db.Fleet.GetRecord(t.Context(), segment); err == nil {
+			break
+		}
 		want[serve.Conversation](ada, ada.do("PATCH", path, `{"title":"title `+fmt.Sprint(i)+`"}`), http.StatusOK)
 	}
 	r.close()
