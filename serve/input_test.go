@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -97,6 +99,49 @@ func TestBadInput(t *testing.T) {
 	}
 	if state := get[serve.Approval](ada, "/v1/approvals/"+asked.ID).State; state != serve.ApprovalPending {
 		t.Errorf("the approval is %s", state)
+	}
+}
+
+// A decision for an approval that is gone hears why, and what to do. One that
+// nobody decided in time is expired, not denied.
+func TestGoneApproval(t *testing.T) {
+	for name, c := range map[string]struct {
+		lifetime time.Duration
+		state    serve.ApprovalState
+		says     string
+	}{
+		"interrupted": {0, serve.ApprovalWithdrawn, "withdrawn"},
+		"too late":    {time.Millisecond, serve.ApprovalExpired, "expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Patience: time.Hour, Lifetime: c.lifetime}, nil)
+			ada := r.as("ada", serve.Operator)
+			own := ada.begin("tool 1")
+			var asked serve.Approval
+			for asked.ID == "" {
+				if list := get[serve.List[serve.Approval]](ada, "/v1/approvals"); len(list.Items) > 0 {
+					asked = list.Items[0]
+				}
+			}
+			if c.lifetime == 0 {
+				if got := ada.do("POST", "/v1/conversations/"+own.ID+"/interrupt", nil); got.status != http.StatusAccepted {
+					t.Fatalf("status %d: %s", got.status, got.body)
+				}
+			}
+			ada.follow("/v1/conversations/"+own.ID+"/events", func(e sse) bool {
+				return e.event == "approval" && strings.Contains(e.data, `"state":"`+string(c.state)+`"`)
+			})
+			p := want[serve.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusGone)
+			if p.Type != "/problems/gone" || !strings.Contains(p.Title+p.Detail, c.says) {
+				t.Errorf("%+v", p)
+			}
+			if now := get[serve.Approval](ada, "/v1/approvals/"+asked.ID); now.State != c.state || now.MayDecide {
+				t.Errorf("%+v", now)
+			}
+			if ran := r.agent.ran(); len(ran) != 0 {
+				t.Errorf("ran %q", ran)
+			}
+		})
 	}
 }
 

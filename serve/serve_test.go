@@ -119,6 +119,12 @@ func newRig(t *testing.T, db store.Fleet, change func(*serve.Options)) *rig {
 // newRigIn starts a server whose preset has a root.
 func newRigIn(t *testing.T, db store.Fleet, root string, change func(*serve.Options)) *rig {
 	t.Helper()
+	return newRigGated(t, db, root, &approval.Options{Patience: time.Hour}, change)
+}
+
+// newRigGated starts a server whose fleet asks people in a way of its own.
+func newRigGated(t *testing.T, db store.Fleet, root string, gate *approval.Options, change func(*serve.Options)) *rig {
+	t.Helper()
 	r := &rig{t: t, db: db, agent: newAgent(), tokens: make(map[string]string)}
 	presets := []serve.Preset{{
 		Name: "shop", Roots: []string{root}, Models: []string{"sonnet"}, Modes: []permission.Mode{permission.ModePlan},
@@ -130,7 +136,7 @@ func newRigIn(t *testing.T, db store.Fleet, root string, change func(*serve.Opti
 	}
 	r.fleet, err = fleet.Open(t.Context(), fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Gate: &approval.Options{Patience: time.Hour}, Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
+		Gate: gate, Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/permission"
 )
 
 // Question is a question of the model to the user, with the answer if there is
-// one.
+// one. Its texts are fit to be shown.
 type Question struct {
 	Text, Header, Answer string
 	Many                 bool // several options may be chosen
@@ -19,8 +20,15 @@ type Question struct {
 // Option is a proposed answer.
 type Option struct {
 	Label, Description string
+	Value              string // the label as the model wrote it, to answer with
 	Chosen             bool
 }
+
+// How much is shown of the texts of a question.
+const (
+	longText  = 16 << 10
+	longLabel = 1 << 10
+)
 
 // Questions returns the questions that a tool call asks, with the answers by
 // their texts. It returns nil for other tools.
@@ -31,15 +39,15 @@ func Questions(tool string, input json.RawMessage, answers map[string]string) []
 	}
 	var views []Question
 	for _, q := range questions {
-		view := Question{Text: q.Text, Header: q.Header, Many: q.MultiSelect}
+		view := Question{Text: terminal.Clean(Head(q.Text, longText)), Header: terminal.Line(Head(q.Header, longLabel)), Many: q.MultiSelect}
 		answer := answers[q.Text]
 		chosen := strings.Split(answer, ", ")
 		for _, o := range q.Options {
 			picked := answer != "" && (answer == o.Label || q.MultiSelect && slices.Contains(chosen, o.Label))
-			view.Options = append(view.Options, Option{o.Label, o.Description, picked})
+			view.Options = append(view.Options, Option{terminal.Line(Head(o.Label, longLabel)), terminal.Line(Head(o.Description, longLabel)), o.Label, picked})
 		}
 		if !slices.ContainsFunc(view.Options, func(o Option) bool { return o.Chosen }) {
-			view.Answer = answer // in the words of the user
+			view.Answer = terminal.Clean(answer) // in the words of the user
 		}
 		views = append(views, view)
 	}

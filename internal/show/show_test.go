@@ -82,6 +82,20 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// What a question says is fit to be shown, and the answer is what the model wrote.
+func TestHostileQuestion(t *testing.T) {
+	input, err := json.Marshal(map[string]any{"questions": []any{map[string]any{"question": "a\u202e?", "header": "\x1b[31m", "options": []any{
+		map[string]any{"label": "x\u202ey", "description": strings.Repeat("d", 1<<20)}, map[string]any{"label": "z", "description": "\r"},
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := show.Questions("AskUserQuestion", input, map[string]string{"a\u202e?": "mine\u202e"})[0]
+	if q.Text != `a\u202e?` || q.Header != `\x1b[31m` || q.Options[0].Label != `x\u202ey` || q.Options[0].Value != "x\u202ey" || len(q.Options[0].Description) > 2<<10 || q.Options[1].Description != `\r` || q.Answer != `mine\u202e` {
+		t.Errorf("%.300q", q)
+	}
+}
+
 func TestText(t *testing.T) {
 	if shown, rest := show.Text("aé\x1b[0m\u202e", 3); shown != "aé" || rest != "7 bytes more are not shown" {
 		t.Errorf("%q, %q", shown, rest)

@@ -3,6 +3,7 @@ package page_test
 import (
 	"flag"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -183,6 +184,16 @@ func TestAccessible(t *testing.T) {
 	complaints(t, r, b, "404 (Not Found)")
 }
 
+// atHome makes the folders of a test look like those of a server.
+func (r *rig) atHome(b *browser.Browser) {
+	r.t.Helper()
+	b.Eval(r.t, fmt.Sprintf(`(() => {
+		const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		while (all.nextNode()) all.currentNode.data = all.currentNode.data.replaceAll(%q, "/srv");
+	})()`, filepath.Dir(r.dir)))
+	b.Want(r.t, `document.body.innerText.includes("/tmp")`, false)
+}
+
 // The pictures of the documents. With -update they are made again.
 func TestPictures(t *testing.T) {
 	r := newRig(t)
@@ -194,6 +205,7 @@ func TestPictures(t *testing.T) {
 		b.Load(t, r.http.URL+path)
 		b.Wait(t, `document.querySelector(".card")`)
 		b.Eval(t, before+`;scrollTo(0, document.documentElement.dataset.screen === "conversation" ? document.documentElement.scrollHeight : 0)`)
+		r.atHome(b)
 		if *update {
 			b.Screenshot(t, "../../docs/serve-"+name+".png")
 		}
@@ -216,6 +228,7 @@ func TestPictures(t *testing.T) {
 	b.Load(t, r.http.URL+screens["conversation"])
 	b.Wait(t, `document.querySelector(".markdown table")`)
 	b.Eval(t, `document.querySelectorAll(".call")[1].open = true; scrollTo(0, document.documentElement.scrollHeight)`)
+	r.atHome(b)
 	if *update {
 		b.Screenshot(t, "../../docs/serve-conversation.png")
 	}

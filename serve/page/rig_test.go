@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,9 @@ type rig struct {
 	server *serve.Server
 	http   *httptest.Server
 	hold   chan struct{} // the model writes, but does not finish, until it is closed
+	// front stands between the browser and the server. It reports whether it has
+	// answered. Nil: it lets everything through.
+	front atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
 const before = `package shop
@@ -51,7 +55,7 @@ func Total(prices []float64) int {
 const oldLine, newLine = "	return int(sum * 100)", "	return int(math.Round(sum * 100))"
 
 // newRig starts a server. Its model does what reply says.
-func newRig(t *testing.T) *rig {
+func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	t.Helper()
 	home, err := os.MkdirTemp("", "w") // short, because pictures show it
 	if err != nil {
@@ -85,17 +89,24 @@ func newRig(t *testing.T) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.fleet, err = fleet.Open(t.Context(), fleet.Options{
+	o := fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
 		Gate: &approval.Options{Patience: time.Hour, Needs: needs}, Poll: 50 * time.Millisecond,
-	})
-	if err != nil {
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	if r.fleet, err = fleet.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
-	r.http = httptest.NewServer(r.server)
+	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if front := r.front.Load(); front == nil || !(*front)(w, req) {
+			r.server.ServeHTTP(w, req)
+		}
+	}))
 	t.Cleanup(func() {
 		_ = r.server.Close()
 		r.http.Close()
