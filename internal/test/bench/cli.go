@@ -31,8 +31,11 @@ type fake struct {
 
 // play is the main of the program when it is started again.
 func play() error {
-	if os.Getenv(playVariable) == playHistory {
+	switch os.Getenv(playVariable) {
+	case playHistory:
 		return readHistory(os.Args[1:])
+	case playReaders:
+		return readEvents(os.Args[1:])
 	}
 	f := &fake{in: bufio.NewReaderSize(os.Stdin, 64<<10), out: os.Stdout}
 	for {

@@ -26,6 +26,9 @@
 // A fleet is measured by a program of the module that links SQLite, in
 // store/sqlstore/internal/fleetbench, with a scripted CLI.
 //
+// The page of "claudectl serve" is loaded from a process that has just started,
+// and its streams are read by a process of many readers.
+//
 // # The limits
 //
 // "split" reads the same pipe and does nothing but find the ends of lines.
