@@ -92,7 +92,7 @@ func TestHostileQuestion(t *testing.T) {
 	}
 	q := show.Questions("AskUserQuestion", input, map[string]string{"a\u202e?": "mine\u202e"})[0]
 	if q.Text != `a\u202e?` || q.Header != `\x1b[31m` || q.Options[0].Label != `x\u202ey` || q.Options[0].Value != "x\u202ey" || len(q.Options[0].Description) > 2<<10 || q.Options[1].Description != `\r` || q.Answer != `mine\u202e` {
-		t.Errorf("%.300q", q)
+		t.Errorf("%.300v", q)
 	}
 }
 
