@@ -102,6 +102,12 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 		}
 		accepted["ada"] = append(accepted["ada"], sent{id, text})
 	}
+	last := accepted["ada"][len(texts)-1].id
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// One who follows it from the beginning hears of the outcome, whoever has stored it.
+	followed := make(chan error, 1)
+	go func() { followed <- followToEnd(ctx, client, "ada", last) }()
 	select {
 	case <-victim.end:
 	case <-time.After(time.Minute):
@@ -110,10 +116,7 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 	ran := victim.drain("the tool runs")
 	rescuer, ranAgain := startRescuer(t, url, name)
 	defer shut(t, rescuer)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	last := accepted["ada"][len(texts)-1].id
-	if err := followToEnd(ctx, client, "ada", last); err != nil {
+	if err := <-followed; err != nil {
 		t.Fatal(err)
 	}
 	if tool {

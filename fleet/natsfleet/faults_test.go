@@ -27,6 +27,7 @@ var (
 type crew struct {
 	l       *lab
 	name    string // of the fleet
+	client  *natsfleet.Client
 	ways    []way
 	workers []*process
 	role    workerRole
@@ -44,7 +45,11 @@ func startCrew(l *lab, name string, n int) *crew {
 	for range n {
 		c.ways = append(c.ways, l.newWay())
 	}
-	openNamed(l.t, l.clients.url(), name) // makes the stream
+	var err error
+	if c.client, err = natsfleet.Connect(l.t.Context(), natsfleet.Options{URL: l.clients.url(), Name: name, Project: "p", Logger: quiet()}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { shut(l.t, c.client) })
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { c.start(i) })
@@ -83,11 +88,6 @@ func openNamed(t *testing.T, url, name string) *natsfleet.Store {
 // when all of them have ended. Between two prompts it waits for as long as pause says.
 func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {
 	t := c.l.t
-	client, err := natsfleet.Connect(t.Context(), natsfleet.Options{URL: c.l.clients.url(), Name: c.name, Project: "p", Logger: quiet()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer shut(t, client)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var (
@@ -101,7 +101,7 @@ func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[
 			var all []sent
 			for p := range prompts {
 				text := fmt.Sprintf("%d.%d", n, p)
-				id, err := persist(ctx, client, key, text)
+				id, err := persist(ctx, c.client, key, text)
 				if err != nil {
 					t.Errorf("%s: %v", text, err)
 					return
@@ -112,7 +112,7 @@ func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[
 			mu.Lock()
 			accepted[key] = all
 			mu.Unlock()
-			if err := followToEnd(ctx, client, key, all[len(all)-1].id); err != nil {
+			if err := followToEnd(ctx, c.client, key, all[len(all)-1].id); err != nil {
 				t.Errorf("%s: %v", key, err)
 			}
 		})
