@@ -318,3 +318,35 @@ func send2(t *testing.T, f *fleet.Fleet, key, text string) {
 		t.Fatal(err)
 	}
 }
+
+// A store that takes a renewal and never answers does not keep a CLI alive past its
+// lease: it is gone when another can begin.
+func TestRenewalHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		cli.hold = make(chan struct{})
+		deaf := &deafLeases{MemoryStore: db}
+		m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", seats: 100, cli: cli.CLI}
+		first := open(t, deaf, cli, func(o *fleet.Options) {
+			o.TTL = 30 * time.Second
+			o.Session = func(context.Context, string) (*claude.Options, error) {
+				return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
+			}
+		})
+		send(t, first, "ada", "hello")
+		<-time.After(30*time.Second - time.Millisecond) // it has never been renewed
+		if live, _ := m.counts(); live != 0 {
+			t.Errorf("%d CLIs run when the lease can be taken", live)
+		}
+		close(cli.hold)
+		closeFleet(t, first)
+	})
+}
+
+// deafLeases never answers when a lease is renewed, for as long as it may.
+type deafLeases struct{ *store.MemoryStore }
+
+func (d *deafLeases) Renew(ctx context.Context, _ store.Lease) error {
+	<-ctx.Done()
+	return ctx.Err()
+}

@@ -55,9 +55,9 @@ type ConversationEvent struct {
 // out, whichever process runs the conversation, even when it changes hands. An
 // event is seen once it is stored: at the latest when its turn ends.
 //
-// If the conversation runs in this process, and its options say
-// [claude.Options.PartialMessages], an answer is also seen while it is written,
-// by live events. A loop that begins in the middle of an answer gets all of it.
+// If the conversation runs in this process, or in one that Options.Live reaches, and
+// its options say [claude.Options.PartialMessages], an answer is also seen while it
+// is written, by live events. A loop that begins in the middle of an answer gets all of it.
 // Once a block was yielded as stored, no live event of it follows. A loop that is
 // slow holds up nobody: it gets more text at a time, or only the stored event.
 //
@@ -75,6 +75,7 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 		}
 		c := f.hold(key)
 		defer f.letGo(c)
+		defer f.hear(ctx, c)()
 		r := &eventReader{f: f, key: key, at: at, yield: yield}
 		if err := r.follow(ctx, c); err != nil {
 			yield(ConversationEvent{}, err)
@@ -142,6 +143,9 @@ type eventReader struct {
 		answer string
 		blocks int
 	}
+	// past are the last answers before it. What another process says may be heard
+	// late.
+	past  []string
 	heard heard
 }
 
@@ -217,6 +221,9 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 // are looked for.
 const answerLines = 100
 
+// maxPast is how many answers are remembered that were read from the store.
+const maxPast = 64
+
 // count counts the blocks of an answer, which come one in a line, and returns
 // the number of the first in this one.
 func (r *eventReader) count(m message.Message) (block int) {
@@ -225,6 +232,9 @@ func (r *eventReader) count(m message.Message) (block int) {
 		return 0
 	}
 	if a.ID != r.stored.answer {
+		if r.past = append(r.past, r.stored.answer); len(r.past) > maxPast {
+			r.past = slices.Delete(r.past, 0, 1)
+		}
 		r.stored.answer, r.stored.blocks = a.ID, 0
 	}
 	block = r.stored.blocks

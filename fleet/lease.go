@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"errors"
+	"sync"
+	"time"
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/lease"
@@ -13,9 +15,11 @@ import (
 // it is released.
 type owned struct {
 	*lease.Held
-	lost chan struct{} // closed when another process may own the conversation
-	stop context.CancelFunc
-	done chan struct{} // closed when the renewals have ended
+	lost  chan struct{} // closed when another process may own the conversation
+	lose  func()        // closes it
+	limit *time.Timer   // loses it when it was not renewed for too long
+	stop  context.CancelFunc
+	done  chan struct{} // closed when the renewals have ended
 }
 
 // own takes the lease of a conversation. If another process has it, the error is
@@ -26,6 +30,8 @@ func (f *Fleet) own(ctx context.Context, key string) (*owned, error) {
 		return nil, err
 	}
 	o := &owned{Held: l, lost: make(chan struct{}), done: make(chan struct{})}
+	o.lose = sync.OnceFunc(func() { close(o.lost) })
+	o.limit = time.AfterFunc(o.Left(), o.lose) // even if a renewal hangs
 	ctx, o.stop = context.WithCancel(context.WithoutCancel(ctx))
 	go o.renew(ctx)
 	return o, nil
@@ -40,9 +46,10 @@ func (o *owned) renew(ctx context.Context) {
 			return
 		}
 		if err != nil && (errors.Is(err, store.ErrLeaseLost) || !o.Sure()) {
-			close(o.lost)
+			o.lose()
 			return
 		}
+		o.limit.Reset(o.Left())
 	}
 }
 
@@ -61,5 +68,6 @@ func (o *owned) guard(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseO
 func (o *owned) release(ctx context.Context) error {
 	o.stop()
 	<-o.done
+	o.limit.Stop()
 	return o.Release(ctx)
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -18,6 +19,10 @@ type spoken struct {
 	result  *message.Result
 	results int           // how many there were
 	changed chan struct{} // closed at the next change; nil: nobody waits
+
+	// What other processes are sent has the name of this run, and a number.
+	run    string
+	number uint64
 }
 
 // spokenBlock is a content block of the answer, as far as it has come.
@@ -31,8 +36,9 @@ type spokenBlock struct {
 // maxSpoken is how much of a block is shown before it is stored.
 const maxSpoken = 1 << 20
 
-// add takes note of what the CLI says in the main conversation.
-func (s *spoken) add(m message.Message) {
+// add takes note of what the CLI says in the main conversation, and returns its
+// number, 0 if it shows nothing.
+func (s *spoken) add(m message.Message) (run string, number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch m := m.(type) {
@@ -40,14 +46,19 @@ func (s *spoken) add(m message.Message) {
 		s.answer, s.blocks = "", nil
 		s.result = m
 		s.results++
+		s.wake()
 	case *message.StreamEvent:
-		if m.ParentToolUseID != "" || !s.grow(m) {
-			return
+		if m.ParentToolUseID != "" {
+			return "", 0
+		}
+		if s.grow(m) {
+			s.wake()
 		}
 	default:
-		return
+		return "", 0
 	}
-	s.wake()
+	s.number++
+	return s.named(), s.number
 }
 
 // grow takes up an event, and reports whether there is more to show now.
@@ -60,6 +71,7 @@ func (s *spoken) grow(m *message.StreamEvent) bool {
 		if s.answer == "" {
 			return false // which answer it belongs to is not known
 		}
+		m.MessageID = s.answer
 		s.blocks = append(s.blocks, spokenBlock{start: m, text: new(strings.Builder)})
 		return true
 	case message.EventBlockDelta:
@@ -118,11 +130,13 @@ func newDelta(kind, text string) *message.Delta {
 }
 
 // end forgets the answer of a CLI that has ended. What was not stored is lost.
-func (s *spoken) end() {
+func (s *spoken) end() (run string, number uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer, s.blocks = "", nil
 	s.wake()
+	s.number++
+	return s.named(), s.number
 }
 
 func (s *spoken) wake() {
@@ -174,7 +188,7 @@ func (r *eventReader) listen(u utterance) bool {
 		r.heard.answer, r.heard.blocks = u.answer, make(map[int]int)
 	}
 	for _, b := range u.blocks {
-		if u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
+		if slices.Contains(r.past, u.answer) || u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
 			continue
 		}
 		if !r.hear(b) {

@@ -30,7 +30,7 @@ func (f *Fleet) notice(c store.Change) {
 			f.nudge(keyAt(c.Record.Name), c.Record.Name[i+1:])
 		}
 	case c.Record.Kind == kindConversation:
-		f.store.announce(c.Record.Name)
+		f.noticeConversation(c.Record.Name)
 	case c.Record.Kind == approval.Kind:
 		f.inbox.Announce()
 	case c.Lease != "":
@@ -56,6 +56,18 @@ func (f *Fleet) noticeMissed() {
 				w.nudge()
 			}
 		}
+	}
+}
+
+// noticeConversation lets a conversation with prompts that nobody runs here be looked
+// at again: somebody may have made it try again.
+func (f *Fleet) noticeConversation(at string) {
+	f.store.announce(at)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.active[keyAt(at)]; c != nil && !c.awake && len(c.waiting) > 0 {
+		f.mark(c)
+		f.schedule()
 	}
 }
 

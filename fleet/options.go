@@ -42,6 +42,9 @@ type Options struct {
 	// returns [ErrElsewhere] if it reaches nobody who runs it. Nil: nobody is
 	// reached.
 	Elsewhere func(ctx context.Context, key string, op Instruction) error
+	// Live carries live text between the processes that share the store. Nil: it is
+	// seen in the process that runs the conversation.
+	Live Live
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.
 	IdleAfter time.Duration

@@ -31,6 +31,8 @@ type conversation struct {
 	watchers map[string][]*watcher
 	watching int // those who need it to stay in memory
 	spoken   spoken
+	hearing  int       // those who read it
+	follower *follower // while somebody does, if it may run elsewhere
 
 	accepting sync.Mutex
 }

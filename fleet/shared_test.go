@@ -71,6 +71,9 @@ func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*flee
 	t.Helper()
 	worker = open(t, db, cli, change)
 	client = open(t, db, cli, func(o *fleet.Options) {
+		if change != nil {
+			change(o)
+		}
 		o.Session, o.MaxLive = nil, fleet.NoSeats
 		o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
 			here, err := worker.Perform(ctx, key, op)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"time"
@@ -77,7 +78,8 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		c.wanted = true
 		f.mu.Unlock()
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
-			return min(max(held.For, time.Millisecond), f.opts.TTL)
+			// Not all at the same time.
+			return min(max(held.For, time.Millisecond), f.opts.TTL) + rand.N(f.opts.TTL/30)
 		}
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter
@@ -499,7 +501,7 @@ func (w *waking) close() error {
 	}
 	err := s.Close()
 	close(w.closed)
-	w.c.spoken.end()
+	w.f.hush(w.c)
 	return err
 }
 

@@ -154,7 +154,7 @@ func (f *Fleet) letGo(c *conversation) {
 // watchers of a prompt. An error is the last thing they hear.
 func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err error) {
 	if m != nil {
-		c.spoken.add(m)
+		f.speak(c, m)
 	}
 	f.mu.Lock()
 	watchers := slices.Clone(c.watchers[prompt])

@@ -14,6 +14,7 @@ import (
 type Client struct {
 	*fleet.Fleet
 	store *Store
+	live  *live
 }
 
 var _ fleet.Conversations = (*Client)(nil)
@@ -24,11 +25,13 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoSeats, Elsewhere: s.elsewhereIn(o.Project), Logger: o.Logger})
+	l := s.newLive(o.Project)
+	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoSeats, Elsewhere: s.elsewhereIn(o.Project), Live: l, Logger: o.Logger})
 	if err != nil {
+		l.close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &Client{f, s}, nil
+	return &Client{f, s, l}, nil
 }
 
 // openProject opens the store of a fleet that has a project.
@@ -41,15 +44,17 @@ func openProject(ctx context.Context, o Options) (*Store, error) {
 
 // Close ends the client. It does not affect the prompts.
 func (c *Client) Close(ctx context.Context) error {
-	return errors.Join(c.Fleet.Close(ctx), c.store.Close())
+	err := c.Fleet.Close(ctx)
+	c.live.close()
+	return errors.Join(err, c.store.Close())
 }
 
 // WorkerOptions says what a worker does. Fleet.Session is needed, and what Options
 // needs.
 type WorkerOptions struct {
 	Options
-	// Fleet says how conversations run, as on one machine. Its Store, Project and
-	// Elsewhere are set by the worker. Runs chooses the conversations, for example
+	// Fleet says how conversations run, as on one machine. Its Store, Project,
+	// Elsewhere and Live are set by the worker. Runs chooses the conversations, for example
 	// by the labels in their keys.
 	Fleet fleet.Options
 }
@@ -60,6 +65,7 @@ type WorkerOptions struct {
 type Worker struct {
 	*fleet.Fleet
 	store *Store
+	live  *live
 	stop  func()
 }
 
@@ -72,19 +78,27 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	fo := o.Fleet
-	fo.Store, fo.Project, fo.Elsewhere = s, o.Project, s.elsewhereIn(o.Project)
+	l := s.newLive(o.Project)
+	fo.Store, fo.Project, fo.Elsewhere, fo.Live = s, o.Project, s.elsewhereIn(o.Project), l
 	if fo.Logger == nil {
 		fo.Logger = o.Logger
 	}
 	f, err := fleet.Open(ctx, fo)
 	if err != nil {
+		l.close()
 		return nil, errors.Join(err, s.Close())
 	}
 	stop, err := s.answer(ctx, o.Project, f)
-	if err != nil {
-		return nil, errors.Join(err, f.Close(ctx), s.Close())
+	var hush func()
+	if err == nil {
+		hush, err = l.tell(f)
 	}
-	return &Worker{f, s, stop}, nil
+	if err != nil {
+		err = errors.Join(err, f.Close(ctx))
+		l.close()
+		return nil, errors.Join(err, s.Close())
+	}
+	return &Worker{f, s, l, func() { stop(); hush() }}, nil
 }
 
 // Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may
@@ -93,5 +107,6 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 func (w *Worker) Close(ctx context.Context) error {
 	err := w.Fleet.Close(ctx)
 	w.stop()
+	w.live.close()
 	return errors.Join(err, w.store.Close())
 }

@@ -14,6 +14,8 @@ import "strings"
 //	NAME.l.PROJECT.LEASE.g         carries the fence of a write that is also compared and set
 //	NAME.stored.…                  what the server announces when it has stored something
 //	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
+//	NAME.live.PROJECT.CONVERSATION what is being said in a conversation
+//	NAME.spoken.PROJECT.CONVERSATION requests for all that is being said in it
 //
 // A token "$" at the end is a barrier, see Store.collect.
 type layout struct{ name string }
@@ -79,4 +81,12 @@ func (l layout) stored() []string {
 
 func (l layout) ask(project, key string) string {
 	return strings.Join([]string{l.name, "ask", token(project), token(key)}, ".")
+}
+
+func (l layout) live(project, key string) string {
+	return strings.Join([]string{l.name, "live", token(project), token(key)}, ".")
+}
+
+func (l layout) spoken(project, key string) string {
+	return strings.Join([]string{l.name, "spoken", token(project), token(key)}, ".")
 }

@@ -58,15 +58,18 @@ func (h *Held) Renew(ctx context.Context) error {
 	return nil
 }
 
-// Sure reports whether the lease is ours without a doubt. The time since the
-// last renewal is that of the clock which shows more: one of them may have stood
-// still while the machine did.
-func (h *Held) Sure() bool {
+// Sure reports whether the lease is ours without a doubt.
+func (h *Held) Sure() bool { return h.Left() > 0 }
+
+// Left is for how long the lease is ours without a doubt, unless it is renewed: nine
+// tenths of its time. The time since the last renewal is that of the clock which
+// shows more: one of them may have stood still while the machine did.
+func (h *Held) Left() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := time.Now()
 	elapsed := max(now.Sub(h.since), now.Round(0).Sub(h.since.Round(0)))
-	return elapsed < h.TTL-h.TTL/10
+	return h.TTL - h.TTL/10 - elapsed
 }
 
 // Release gives the lease back, in bounded time even if ctx has ended. Nothing may

@@ -1,0 +1,303 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Live carries what is being said from the process that runs a conversation to
+// those that show it. It may lose something: then the whole is asked for. Its
+// methods may be called from any goroutine.
+type Live interface {
+	// Publish sends a frame to those who listen to a conversation. It must not
+	// block.
+	Publish(key string, frame []byte)
+	// Listen calls do for each frame of a conversation, one call at a time and in
+	// the order in which they were published, until stop is called.
+	Listen(ctx context.Context, key string, do func(frame []byte)) (stop func(), err error)
+	// Ask returns what [Fleet.Spoken] returns in the process that runs a
+	// conversation, or an error if none does.
+	Ask(ctx context.Context, key string) (state []byte, err error)
+}
+
+// liveFrame is something that was said, with its number in the run of a
+// conversation in one process.
+type liveFrame struct {
+	Run     string          `json:"run"`
+	Number  uint64          `json:"number"`
+	Message json.RawMessage `json:"message,omitzero"` // none: the CLI has ended
+}
+
+// liveState is all that is being said, up to a number.
+type liveState struct {
+	Run     string          `json:"run"`
+	Number  uint64          `json:"number"`
+	Answer  string          `json:"answer,omitzero"`
+	Blocks  []liveBlock     `json:"blocks,omitempty"`
+	Results int             `json:"results,omitzero"`
+	Result  json.RawMessage `json:"result,omitzero"`
+}
+
+type liveBlock struct {
+	Start json.RawMessage `json:"start"`
+	Delta string          `json:"delta,omitzero"`
+	Text  string          `json:"text,omitzero"`
+	Full  bool            `json:"full,omitzero"`
+}
+
+// speak takes note of what the CLI says, and passes it on to other processes.
+func (f *Fleet) speak(c *conversation, m message.Message) {
+	run, number := c.spoken.add(m)
+	if number > 0 && f.opts.Live != nil {
+		f.broadcast(c.key, liveFrame{run, number, m.Head().Raw})
+	}
+}
+
+// hush forgets what a CLI that has ended was saying.
+func (f *Fleet) hush(c *conversation) {
+	run, number := c.spoken.end()
+	if f.opts.Live != nil {
+		f.broadcast(c.key, liveFrame{Run: run, Number: number})
+	}
+}
+
+func (f *Fleet) broadcast(key string, frame liveFrame) {
+	data, err := jsonx.Marshal(frame)
+	if err != nil {
+		f.opts.Logger.Warn("live text cannot be sent", "conversation", key, "error", err)
+		return
+	}
+	f.opts.Live.Publish(key, data)
+}
+
+// Spoken returns what is being said in a conversation, if this process runs it. It
+// is for Options.Live.
+func (f *Fleet) Spoken(key string) (state []byte, here bool) {
+	f.mu.Lock()
+	c := f.active[key]
+	here = c != nil && c.session != nil
+	f.mu.Unlock()
+	if !here {
+		return nil, false
+	}
+	state, err := jsonx.Marshal(c.spoken.state())
+	return state, err == nil
+}
+
+// state is what is spoken now.
+func (s *spoken) state() liveState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := liveState{Run: s.named(), Number: s.number, Answer: s.answer, Results: s.results}
+	if s.result != nil {
+		out.Result = s.result.Raw
+	}
+	for _, b := range s.blocks {
+		out.Blocks = append(out.Blocks, liveBlock{b.start.Raw, b.delta, b.text.String(), b.full})
+	}
+	return out
+}
+
+// named is the name of the run, which is made when it is first needed.
+func (s *spoken) named() string {
+	if s.run == "" {
+		s.run = uuid.New()
+	}
+	return s.run
+}
+
+// load makes what is spoken what another process has said, with a result if there
+// was one.
+func (s *spoken) load(in liveState, result *message.Result) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer, s.blocks = in.Answer, nil
+	for _, b := range in.Blocks {
+		m, _ := message.Decode(b.Start) // what fits is enough
+		start, ok := m.(*message.StreamEvent)
+		if !ok {
+			break
+		}
+		start.MessageID = in.Answer
+		text := new(strings.Builder)
+		text.WriteString(b.Text)
+		s.blocks = append(s.blocks, spokenBlock{start, b.Delta, text, b.Full})
+	}
+	if result != nil {
+		s.result = result
+		s.results++
+	}
+	s.wake()
+}
+
+// follower keeps what is spoken of a conversation in another process.
+type follower struct {
+	f      *Fleet
+	c      *conversation
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	run     string
+	number  uint64
+	results int
+	asking  bool
+	late    []liveFrame // that came while the whole was asked for
+}
+
+const (
+	askLiveBound = 5 * time.Second
+	askLiveAgain = 200 * time.Millisecond // at the earliest
+	maxLate      = 10_000
+)
+
+// hear begins to follow a conversation that runs elsewhere, until stop is called.
+// Those who read the same conversation share it.
+func (f *Fleet) hear(ctx context.Context, c *conversation) (stop func()) {
+	if f.opts.Live == nil {
+		return func() {}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c.hearing++; c.hearing == 1 {
+		c.follower = &follower{f: f, c: c}
+		c.follower.ctx, c.follower.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		c.follower.wg.Go(c.follower.listen)
+	}
+	return func() {
+		f.mu.Lock()
+		var last *follower
+		if c.hearing--; c.hearing == 0 {
+			last, c.follower = c.follower, nil
+		}
+		f.mu.Unlock()
+		if last != nil {
+			last.cancel()
+			last.wg.Wait()
+		}
+	}
+}
+
+// listen follows the conversation until its context ends.
+func (l *follower) listen() {
+	for attempt := 0; l.ctx.Err() == nil; attempt++ {
+		stop, err := l.f.opts.Live.Listen(l.ctx, l.c.key, l.receive)
+		if err == nil {
+			l.mu.Lock()
+			l.ask(0) // it may be in the middle of an answer
+			l.mu.Unlock()
+			<-l.ctx.Done()
+			stop()
+			return
+		}
+		pause(l.ctx, retryDelay(attempt))
+	}
+}
+
+// receive takes a frame.
+func (l *follower) receive(data []byte) {
+	var frame liveFrame
+	if jsonx.Unmarshal(data, &frame) != nil || frame.Run == "" || frame.Number == 0 {
+		return // somebody else sent it
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.take(frame)
+}
+
+// take takes a frame if it is the next, and asks for the whole if some are missing.
+func (l *follower) take(frame liveFrame) {
+	switch {
+	case frame.Run == l.run && frame.Number <= l.number:
+		return
+	case frame.Run == l.run && frame.Number == l.number+1:
+		l.number++
+	case frame.Number == 1:
+		l.run, l.number, l.results = frame.Run, 1, 0
+		l.show(func() { l.c.spoken.end() })
+	default:
+		if len(l.late) < maxLate {
+			l.late = append(l.late, frame)
+		}
+		l.ask(askLiveAgain)
+		return
+	}
+	if frame.Message == nil {
+		l.show(func() { l.c.spoken.end() })
+		return
+	}
+	m, _ := message.Decode(frame.Message) // what fits is enough
+	if m == nil {
+		return
+	}
+	if _, ok := m.(*message.Result); ok {
+		l.results++
+		// The store has what was said before it. Readers look there first.
+		l.f.store.announce(place(l.c.key))
+	}
+	l.show(func() { l.c.spoken.add(m) })
+}
+
+// show changes what is spoken, unless this process runs the conversation itself.
+func (l *follower) show(change func()) {
+	if s, _ := l.f.liveSession(l.c.key); s == nil {
+		change()
+	}
+}
+
+// ask asks for all that is being said, once at a time.
+func (l *follower) ask(after time.Duration) {
+	if l.asking {
+		return
+	}
+	l.asking = true
+	l.wg.Go(func() {
+		if after > 0 && !pause(l.ctx, after) {
+			return
+		}
+		ctx, cancel := context.WithTimeout(l.ctx, askLiveBound)
+		defer cancel()
+		data, err := l.f.opts.Live.Ask(ctx, l.c.key)
+		var state liveState
+		if err == nil {
+			err = jsonx.Unmarshal(data, &state)
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.asking = false
+		late := l.late
+		l.late = nil
+		if err != nil {
+			return // nobody runs it; the next frame leads to another question
+		}
+		l.adopt(state)
+		for _, frame := range late {
+			if frame.Run == l.run {
+				l.take(frame)
+			}
+		}
+	})
+}
+
+// adopt makes the whole of what is being said elsewhere what is spoken here.
+func (l *follower) adopt(state liveState) {
+	if state.Run == l.run && state.Number <= l.number {
+		return
+	}
+	var result *message.Result
+	if state.Run == l.run && state.Results > l.results {
+		m, _ := message.Decode(state.Result) // what fits is enough
+		result, _ = m.(*message.Result)
+		l.f.store.announce(place(l.c.key))
+	}
+	l.run, l.number, l.results = state.Run, state.Number, state.Results
+	l.show(func() { l.c.spoken.load(state, result) })
+}

@@ -1,0 +1,100 @@
+package natsfleet
+
+import (
+	"context"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/fleet"
+)
+
+// live carries live text over subjects that are not stored. It implements
+// [fleet.Live].
+type live struct {
+	s       *Store
+	project string
+	queue   chan *nats.Msg
+	done    chan struct{}
+	wg      sync.WaitGroup
+}
+
+// maxUnsent is how many frames may wait for the connection. Those that do not fit
+// are lost, and who listens asks for the whole.
+const maxUnsent = 4096
+
+func (s *Store) newLive(project string) *live {
+	l := &live{s: s, project: project, queue: make(chan *nats.Msg, maxUnsent), done: make(chan struct{})}
+	l.wg.Go(l.send)
+	return l
+}
+
+func (l *live) close() {
+	close(l.done)
+	l.wg.Wait()
+}
+
+// send sends what was published. A connection that hangs holds up nobody else.
+func (l *live) send() {
+	for {
+		select {
+		case m := <-l.queue:
+			_ = l.s.nc.PublishMsg(m) // who listens notices that it is missing
+		case <-l.done:
+			return
+		}
+	}
+}
+
+// Publish implements [fleet.Live].
+func (l *live) Publish(key string, frame []byte) {
+	select {
+	case l.queue <- &nats.Msg{Subject: l.s.layout.live(l.project, key), Data: frame}:
+	default:
+	}
+}
+
+// Listen implements [fleet.Live].
+func (l *live) Listen(ctx context.Context, key string, do func([]byte)) (stop func(), err error) {
+	sub, err := l.s.nc.Subscribe(l.s.layout.live(l.project, key), func(m *nats.Msg) { do(m.Data) })
+	if err != nil {
+		return nil, fail(key, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, attemptBound)
+	defer cancel()
+	if err := l.s.nc.FlushWithContext(ctx); err != nil {
+		_ = sub.Unsubscribe() // the first error says more
+		return nil, fail(key, err)
+	}
+	done := make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(done) })
+	return func() {
+		if sub.Unsubscribe() == nil {
+			<-done
+		}
+	}, nil
+}
+
+// Ask implements [fleet.Live]. All workers are asked, and only the one that runs the
+// conversation answers.
+func (l *live) Ask(ctx context.Context, key string) ([]byte, error) {
+	reply, err := l.s.nc.RequestWithContext(ctx, l.s.layout.spoken(l.project, key), nil)
+	if err != nil {
+		return nil, fail(key, err)
+	}
+	return reply.Data, nil
+}
+
+// tell answers those who ask what is being said in the conversations that run here.
+func (l *live) tell(f *fleet.Fleet) (stop func(), err error) {
+	sub, err := l.s.nc.Subscribe(l.s.layout.spoken(l.project, "*"), func(m *nats.Msg) {
+		if state, here := f.Spoken(untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])); here {
+			_ = m.Respond(state) // who asked gives up by itself
+		}
+	})
+	if err != nil {
+		return nil, fail("subscribe", err)
+	}
+	return func() { _ = sub.Unsubscribe() }, nil // the connection may be gone
+}
