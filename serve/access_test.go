@@ -85,6 +85,7 @@ func TestPrivate(t *testing.T) {
 		{"PATCH", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, `{"title":"x"}`},
 		{"DELETE", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, ""},
 		{"GET", "/v1/conversations/" + own.ID + "/messages", "/v1/conversations/" + never + "/messages", ""},
+		{"POST", "/v1/conversations/" + own.ID + "/read", "/v1/conversations/" + never + "/read", "{}"},
 		{"GET", "/v1/conversations/" + own.ID + "/changes", "/v1/conversations/" + never + "/changes", ""},
 		{"GET", "/v1/conversations/" + own.ID + "/changes.patch", "/v1/conversations/" + never + "/changes.patch", ""},
 		{"GET", "/v1/conversations/" + own.ID + "/events", "/v1/conversations/" + never + "/events", ""},

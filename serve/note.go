@@ -27,6 +27,8 @@ type note struct {
 	// then on.
 	Model string `json:"model,omitzero"`
 	Mode  string `json:"mode,omitzero"`
+	// Read is the last event that each user has read.
+	Read map[string]int64 `json:"read,omitempty"`
 }
 
 // The kinds of the server's records.

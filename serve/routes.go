@@ -162,6 +162,11 @@ func conversationRoutes() []route {
 			handle: (*call).messages,
 		},
 		{
+			method: "POST", path: one + "/read", about: "Notes how far you have read.",
+			least: Viewer, status: http.StatusNoContent, body: reflect.TypeFor[ReadMark](),
+			handle: func(c *call) error { return c.service().MarkRead(c.ctx(), c.user, c.id(), *c.body.(*ReadMark)) },
+		},
+		{
 			method: "GET", path: one + "/changes", about: "Returns the edits of files, as the CLI reports them.",
 			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Changes](), query: []parameter{promptQuery},
 			handle: func(c *call) error {

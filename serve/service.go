@@ -143,6 +143,7 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery) ([]C
 		}
 		head, _, err := s.book.head(ctx, n.Key)
 		c.LastSeq = head.last()
+		c.Unread = c.LastSeq > n.Read[u.Name]
 		all = append(all, c)
 		return err
 	}
@@ -230,7 +231,39 @@ func (s *Service) Conversation(ctx context.Context, u User, id string) (Conversa
 	if err != nil {
 		return Conversation{}, problemOf(err)
 	}
+	c.Unread = c.LastSeq > n.Read[u.Name]
 	return c, nil
+}
+
+// MarkRead notes how far the user has read a conversation. A mark does not move
+// back. Nothing is noted about a conversation that was not begun here.
+func (s *Service) MarkRead(ctx context.Context, u User, id string, m ReadMark) error {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return problemOf(err)
+	}
+	head, _, err := s.book.head(ctx, n.Key)
+	if err != nil {
+		return problemOf(err)
+	}
+	seq := min(m.Seq, head.last())
+	if m.Seq <= 0 {
+		seq = head.last()
+	}
+	if n.Owner == "" || seq <= n.Read[u.Name] {
+		return nil
+	}
+	_, err = s.notes.change(ctx, n.Key, func(n *note) error {
+		if n.Read == nil {
+			n.Read = make(map[string]int64)
+		}
+		n.Read[u.Name] = max(seq, n.Read[u.Name])
+		return nil
+	})
+	if err != nil {
+		return problemOf(err)
+	}
+	return nil
 }
 
 // look puts together what is known of a conversation.

@@ -51,12 +51,20 @@ type Conversation struct {
 	CostUSD  float64         `json:"cost_usd"`
 	Turns    int             `json:"turns"`
 	// LastSeq is the number of the last event; follow the stream after it.
-	LastSeq int64     `json:"last_seq"`
+	LastSeq int64 `json:"last_seq"`
+	// Unread says that something has happened since you read it; see ReadMark.
+	Unread  bool      `json:"unread"`
 	Created time.Time `json:"created"`
 	// Session is the id of the CLI's session.
 	Session string `json:"session,omitzero"`
 	// ForkOf is the conversation that this one began as a copy of.
 	ForkOf string `json:"fork_of,omitzero"`
+}
+
+// ReadMark says how far somebody has read a conversation.
+type ReadMark struct {
+	// Seq is the number of the last event that they have seen. Missing: all.
+	Seq int64 `json:"seq,omitzero"`
 }
 
 // ConversationQuery selects conversations. Empty members select all.
