@@ -1,15 +1,12 @@
 package claude
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,24 +65,9 @@ const (
 	probeTerm  = 200 * time.Millisecond
 )
 
-var versionForm = regexp.MustCompile(`\b(\d+)\.(\d+)\.(\d+)`)
-
 // compareVersions compares two versions by their three numbers; ok is false
 // when one has none.
-func compareVersions(a, b string) (order int, ok bool) {
-	x, y := versionForm.FindStringSubmatch(a), versionForm.FindStringSubmatch(b)
-	if x == nil || y == nil {
-		return 0, false
-	}
-	for i := 1; i <= 3; i++ {
-		m, _ := strconv.Atoi(x[i])
-		n, _ := strconv.Atoi(y[i])
-		if order = cmp.Compare(m, n); order != 0 {
-			return order, true
-		}
-	}
-	return 0, true
-}
+func compareVersions(a, b string) (order int, ok bool) { return operation.CompareVersions(a, b) }
 
 // tooOld reports whether a version is known and below what is needed. An
 // unknown version is not held against the CLI: what it does counts.
@@ -226,7 +208,7 @@ func (s *Session) probeVersion(ctx context.Context) string {
 	version := ""
 	select {
 	case out := <-said:
-		version = versionForm.FindString(out)
+		version = operation.VersionForm.FindString(out)
 	case <-ctx.Done():
 	}
 	_ = p.Stop()
@@ -341,6 +323,24 @@ func (s *Session) cliVersion(ctx context.Context) string {
 	return version
 }
 
+// InstalledVersion returns the version of the CLI that the options would start,
+// without starting anything. It is empty if the program does not lie in the
+// package that it came with, or the options have a Transport: then the version is
+// not known before Connect. Nil is the same as the zero Options.
+func (o *Options) InstalledVersion() string {
+	if o == nil {
+		o = new(Options)
+	}
+	env := o.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	if o.Transport != nil {
+		return ""
+	}
+	return installedVersion(o.CLIPath, env)
+}
+
 // packageVersion is that of installedVersion for the session's CLI.
 func (s *Session) packageVersion() string { return installedVersion(s.opts.CLIPath, s.plan.env) }
 
@@ -355,7 +355,7 @@ func installedVersion(path string, env []string) string {
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		return ""
 	}
-	if name := filepath.Base(path); versionForm.FindString(name) == name {
+	if name := filepath.Base(path); operation.VersionForm.FindString(name) == name {
 		return name // as the native installer names it
 	}
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(path), "package.json"))
@@ -369,5 +369,5 @@ func installedVersion(path string, env []string) string {
 	if json.Unmarshal(text, &pkg) != nil || !strings.HasPrefix(pkg.Name, "@anthropic-ai/claude-code") {
 		return ""
 	}
-	return versionForm.FindString(pkg.Version)
+	return operation.VersionForm.FindString(pkg.Version)
 }

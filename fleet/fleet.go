@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -25,6 +26,8 @@ type Fleet struct {
 	running sync.WaitGroup // what looks at the store
 	awake   sync.WaitGroup // conversations that have a seat
 
+	checked atomic.Bool // the CLI is new enough
+
 	mu     sync.Mutex
 	closed bool
 	// active are the conversations that are awake, or have prompts that wait.
@@ -42,7 +45,9 @@ type Fleet struct {
 }
 
 // Open starts a fleet on what its store has: prompts that were accepted and not
-// answered before are taken up.
+// answered before are taken up. If the CLI that is installed is too old to run
+// them, the error is [claude.ErrUnsupportedVersion]; without a conversation in
+// the store, the first Send says so.
 func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -53,6 +58,10 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		rates: make(rates), shared: make(rates),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	if err := f.checkFirst(ctx); err != nil {
+		f.cancel()
+		return nil, err
+	}
 	stop, err := f.listen(ctx) // before the first look, so that nothing is missed
 	if err != nil {
 		f.cancel()
@@ -93,6 +102,12 @@ func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err 
 func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[string]string) (id string, err error) {
 	content, err := p.content()
 	if err != nil {
+		return "", err
+	}
+	if err := checkKey(f.opts.Project, key); err != nil {
+		return "", err
+	}
+	if err := f.checkCLI(key); err != nil {
 		return "", err
 	}
 	rec, err := f.createRecord(ctx, key)

@@ -23,9 +23,10 @@ type Options struct {
 	Project string
 
 	// Session returns the options for the CLI of a conversation. It is called
-	// each time the conversation wakes, with the context of the fleet. The
-	// fleet sets Store, Resume, SessionID and, if they were changed, Model and
-	// PermissionMode; it adds hooks.
+	// each time the conversation wakes, with the context of the fleet, and once
+	// before that to see which CLI is installed. The fleet sets Store, Resume,
+	// SessionID and, if they were changed, Model and PermissionMode; it adds
+	// hooks.
 	Session func(ctx context.Context, key string) (*claude.Options, error)
 	// Gate puts tool calls before people. Nil: nobody is asked.
 	Gate *approval.Options

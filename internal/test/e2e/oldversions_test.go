@@ -19,11 +19,13 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // Each version is a download, so these tests are not part of the gate:
@@ -216,5 +218,47 @@ func TestRealOldEvents(t *testing.T) {
 				t.Errorf("%s names %s: %v; it is said to be new in %s and missing in %q", version, info.Event, has, info.Since, info.Before)
 			}
 		}
+	}
+}
+
+// An old CLI cannot run a fleet: it does not block when a hook fails, so a call
+// could begin after the lease is lost. The fleet says so before it accepts a
+// prompt, and is right, as the CLI shows that is started anyway.
+func TestRealOldFleet(t *testing.T) {
+	for _, version := range append(oldVersions(), "2.1.299") {
+		t.Run(version, func(t *testing.T) {
+			opts := oldCLI(t, version, claudetest.Say("one"))
+			f, err := fleet.Open(t.Context(), fleet.Options{
+				Store: store.Memory(), Project: "p", Journal: t.TempDir(), Logger: harness.Logger(t),
+				Session: func(context.Context, string) (*claude.Options, error) { return opts, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeFleet(t, f)
+			if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); !errors.Is(err, claude.ErrUnsupportedVersion) || !strings.Contains(err.Error(), version) {
+				t.Errorf("Send: %v", err)
+			}
+			path, err := filepath.EvalSymlinks(opts.CLIPath)
+			if err != nil {
+				t.Fatal(err)
+			}
+			program, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, since := range map[string]string{"hook_deferred_tool": "2.1.299", "CLAUDE_CODE_RESUME_INTERRUPTED_TURN": "2.1.299", "CLAUDE_CODE_RESUME_SHOWS_CUT_OFF_CALLS": "2.1.325"} {
+				if has := bytes.Contains(program, []byte(name)); has != (version == since) {
+					t.Errorf("its program names %s: %v", name, has)
+				}
+			}
+			opts.Hooks = []hook.Hook{noHook().FailClosed()}
+			if s, err := claude.Connect(t.Context(), opts); !errors.Is(err, claude.ErrUnsupportedVersion) {
+				t.Errorf("Connect: %v", err)
+				if err == nil {
+					s.Close()
+				}
+			}
+		})
 	}
 }

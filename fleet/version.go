@@ -1,0 +1,55 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/operation"
+)
+
+// lacking is the newest CLI that was seen without what a fleet needs: hooks that
+// fail closed, the line in a transcript that defers a call, and the variables of
+// [recovery]. operation.Newest has all of it. Between the two nobody knows.
+const lacking = "2.1.299"
+
+// checkCLI refuses a CLI that cannot run conversations, before a prompt is
+// accepted that would never run. It looks at the CLI of one conversation, once,
+// and starts nothing: what cannot be known this way is known at the first wake.
+func (f *Fleet) checkCLI(key string) error {
+	if f.opts.MaxLive == NoSeats || f.checked.Load() || !f.runs(key) {
+		return nil
+	}
+	o, err := f.opts.Session(f.ctx, key)
+	if err != nil {
+		return nil // a wake tries it again, and reports it
+	}
+	if o == nil {
+		o = new(claude.Options)
+	}
+	version := o.InstalledVersion()
+	if order, ok := operation.CompareVersions(version, lacking); ok && order <= 0 {
+		return &claude.StartError{
+			Reason: claude.ErrUnsupportedVersion, Path: o.CLIPath,
+			Err: fmt.Errorf("version %s cannot continue conversations of a fleet, %s can", version, operation.Newest),
+		}
+	}
+	f.checked.Store(true)
+	return nil
+}
+
+// checkFirst is checkCLI for the first conversation that the store has, if any.
+func (f *Fleet) checkFirst(ctx context.Context) error {
+	if f.opts.MaxLive == NoSeats {
+		return nil
+	}
+	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
+		if err != nil {
+			return err
+		}
+		if key := keyAt(r.Key.Name); f.runs(key) {
+			return f.checkCLI(key)
+		}
+	}
+	return nil
+}
