@@ -1,13 +1,18 @@
 package e2e
 
 import (
+	"context"
+	"errors"
+	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -110,4 +115,62 @@ func TestRealFleetUsage(t *testing.T) {
 		return err == nil && info.State == fleet.Asleep
 	})
 	says(t, f, "ada", "mark-ada-2", "mark-ada-0 mark-ada-1 mark-ada-2")
+}
+
+// A program that is suspended while a person is asked loses its conversation to
+// another one, which makes the decided call. Continued, the first one ends its CLI
+// and makes no call.
+func TestRealFleetSuspended(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("this system does not say which processes are left")
+	}
+	dir, first := t.TempDir(), machine(t)
+	inbox := &approvals{first, approval.On(store.Files(dir), "p")}
+	first.killed(t, dir, "make a note", time.Minute, func(host *os.Process) {
+		q := inbox.asked(t)
+		stored(t, store.Files(dir), "p", q.ToolUseID)
+		suspendOutsideOfWrites(t, host, store.Files(dir))
+		inbox.decide(t, q, permission.Allow())
+		second, text, err := takeOver(t, dir, "make a note", &approval.Options{Patience: time.Minute})
+		if err != nil || !strings.Contains(text, "It says:") {
+			t.Errorf("the answer: %q, %v", text, err)
+		}
+		if err := resume(host); err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "the CLI of the first program still runs", func() bool {
+			left, err := proc.Measure(host.Pid)
+			return err == nil && left.Processes == 1
+		})
+		if first.noted() != "" || second.noted() != "one\n" {
+			t.Errorf("the tool wrote %q, then %q", first.noted(), second.noted())
+		}
+		if q := inbox.question(t, q.ID); q.State != approval.Settled || q.Outcome != approval.Ran {
+			t.Errorf("the question is %s %s", q.State, q.Outcome)
+		}
+	})
+}
+
+// suspendOutsideOfWrites suspends a program when it does not hold the lock of its
+// lease, which nobody could take over then.
+func suspendOutsideOfWrites(t *testing.T, host *os.Process, db *store.FileStore) {
+	t.Helper()
+	for {
+		if err := suspend(host); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		l, err := db.Acquire(ctx, "p", "fleet/c/ada", "a test", time.Millisecond)
+		cancel()
+		if err == nil {
+			err = db.Release(t.Context(), l)
+		}
+		if err == nil || errors.Is(err, store.ErrLeased) {
+			return
+		}
+		if err := resume(host); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -157,7 +157,7 @@ func TestRealFleetApproval(t *testing.T) {
 
 // killed starts a fleet in another process, lets it run a prompt, and kills it
 // when it has come as far as wanted.
-func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, far func()) {
+func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, far func(host *os.Process)) {
 	t.Helper()
 	host := exec.Command(os.Args[0])
 	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=fleet", "HOST_CLI="+r.opts.CLIPath, "HOST_DIR="+r.dir,
@@ -172,7 +172,7 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 		}
 		_ = host.Wait() // it was killed
 	}()
-	far()
+	far(host.Process)
 }
 
 // notedPrompt is the id of the prompt of a fleet that is killed.
@@ -223,7 +223,7 @@ func TestRealFleetKilled(t *testing.T) {
 	}
 	t.Run("while a tool runs", func(t *testing.T) {
 		dir, first := t.TempDir(), machine(t)
-		first.killed(t, dir, "make a note and rest", 0, func() {
+		first.killed(t, dir, "make a note and rest", 0, func(*os.Process) {
 			stored(t, store.Files(dir), "p", "echo one >> log; sleep 60")
 			eventually(t, "the tool did not run", func() bool { return first.noted() != "" })
 		})
@@ -240,7 +240,7 @@ func TestRealFleetKilled(t *testing.T) {
 		dir, first := t.TempDir(), machine(t)
 		inbox := &approvals{first, approval.On(store.Files(dir), "p")}
 		var q approval.Question
-		first.killed(t, dir, "make a note", time.Minute, func() {
+		first.killed(t, dir, "make a note", time.Minute, func(*os.Process) {
 			q = inbox.asked(t)
 			stored(t, store.Files(dir), "p", q.ToolUseID)
 		})
@@ -258,7 +258,7 @@ func TestRealFleetKilled(t *testing.T) {
 	})
 	t.Run("after the answer", func(t *testing.T) {
 		dir, first := t.TempDir(), machine(t)
-		first.killed(t, dir, "mark-ada-0", 0, func() { stored(t, store.Files(dir), "p", `"end_turn"`) })
+		first.killed(t, dir, "mark-ada-0", 0, func(*os.Process) { stored(t, store.Files(dir), "p", `"end_turn"`) })
 		second, text, err := takeOver(t, dir, "mark-ada-0", nil)
 		if err != nil || text != "mark-ada-0" || len(second.calls()) != 0 {
 			t.Errorf("the answer: %q, %v; the model was called %d times more", text, err, len(second.calls()))

@@ -8,3 +8,5 @@ import (
 )
 
 func suspend(*os.Process) error { return errors.ErrUnsupported }
+
+func resume(*os.Process) error { return errors.ErrUnsupported }

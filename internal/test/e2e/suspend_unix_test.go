@@ -8,3 +8,5 @@ import (
 )
 
 func suspend(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
