@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -172,5 +174,61 @@ func suspendOutsideOfWrites(t *testing.T, host *os.Process, db *store.FileStore)
 		if err := resume(host); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// Text is seen while the real CLI writes it, and the stored answer takes its
+// place: the live pieces of a block are the beginning of what is stored of it, and
+// none comes after it.
+func TestRealFleetLive(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "sessions in a store")
+	const answer = "one two three four five six seven eight nine ten"
+	seen := make(chan struct{}) // closed when a piece of it was
+	r := startReal(t, claudetest.NewModel(claudetest.Say("hello"), claudetest.Say(answer).Chunks(4, 0).Hold(seen)))
+	r.opts.PartialMessages = true
+	f := r.fleet(t, store.Files(t.TempDir()), fleet.Options{})
+	defer closeFleet(t, f)
+	says(t, f, "ada", "begin", "hello")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var live, stored string // of the second answer
+	sent, results := false, 0
+	for e, err := range f.Events(ctx, "ada", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch m := e.Message.(type) {
+		case *message.StreamEvent:
+			if stored != "" {
+				t.Errorf("live text after the answer is stored: %+v", m)
+			}
+			if m.Delta != nil {
+				if e.Offset != len(live) {
+					t.Errorf("a piece at %d behind %d bytes", e.Offset, len(live))
+				}
+				if live == "" {
+					close(seen)
+				}
+				live += m.Delta.Text
+			}
+		case *message.Assistant:
+			if sent {
+				stored = m.Text()
+			} else { // the history is read, and what comes now is live
+				sent = true
+				if _, err := f.Send(ctx, "ada", fleet.Prompt{Text: "count"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		case *message.Result:
+			results++
+		}
+		if stored != "" && results > 0 {
+			break
+		}
+	}
+	if live == "" || !strings.HasPrefix(stored, live) || stored != answer {
+		t.Errorf("live %q, stored %q", live, stored)
 	}
 }
