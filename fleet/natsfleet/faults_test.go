@@ -209,6 +209,7 @@ func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names [
 // that was accepted is answered once and in order, and no owner writes when it is not
 // one. 500 schedules are run by -seeds 500.
 func TestRandomFaults(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

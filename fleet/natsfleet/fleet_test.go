@@ -269,3 +269,20 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		}
 	}
 }
+
+// ends follows a prompt that was sent before to its answer.
+func ends(t *testing.T, f *natsfleet.Client, key, id string) fleet.Ticket {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, err := range f.RunPrompt(ctx, key, fleet.Prompt{ID: id, Text: "known"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	o, err := f.Prompt(t.Context(), key, id)
+	if err != nil || o.Status != fleet.Answered {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	return o
+}

@@ -26,6 +26,7 @@ func scaled(whole, enough time.Duration) time.Duration {
 // while, while each worker in turn is killed, and while each is suspended for longer
 // than its lease.
 func TestEachInTurn(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	workers := 2
 	if *full {
@@ -72,6 +73,7 @@ func TestEachInTurn(t *testing.T) {
 // A node that leads the stream loses its routes to the others, and gets them back.
 // With -cuts 30, that happens 30 times, for 12 s each.
 func TestRoutesCut(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	for n := range *cuts {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -95,6 +97,7 @@ func TestRoutesCut(t *testing.T) {
 // All servers are killed and start again from their disks: prompts that wait, calls
 // that wait for a person, and transcripts are there.
 func TestServersKilled(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	client, err := natsfleet.Connect(t.Context(), natsfleet.Options{URL: l.clients.url(), Name: "disk", Project: "p", Logger: quiet()})
 	if err != nil {

@@ -94,23 +94,6 @@ func allow(t *testing.T, f *natsfleet.Client, q approval.Question) {
 	}
 }
 
-// ends follows a prompt that was sent before to its answer.
-func ends(t *testing.T, f *natsfleet.Client, key, id string) fleet.Ticket {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for _, err := range f.RunPrompt(ctx, key, fleet.Prompt{ID: id, Text: "known"}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	o, err := f.Prompt(t.Context(), key, id)
-	if err != nil || o.Status != fleet.Answered {
-		t.Fatalf("%+v, %v", o, err)
-	}
-	return o
-}
-
 // The real CLI on three computers. A call is deferred on the first, which dies; it is
 // decided, and the second makes it, once. The second dies while another call runs:
 // the third does not make it again, and says that its outcome is not known.

@@ -1,0 +1,134 @@
+package natsfleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+)
+
+// A client copies a conversation while a worker runs it, and workers run only the
+// conversations that they may run.
+func TestForkAndLabels(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	asked := map[string]*atomic.Int64{"gpu": new(atomic.Int64), "cpu": new(atomic.Int64)}
+	for label, n := range asked {
+		startWorker(t, c.URL(), func(call *claudetest.ModelCall) claudetest.Reply {
+			n.Add(1)
+			return heard(call)
+		}, func(o *fleet.Options) {
+			o.Runs = func(key string) bool { return strings.HasPrefix(key, label) }
+		})
+	}
+	client := connect(t, c.URL())
+	if text, err := answer(t.Context(), client, "gpu/ada", "one"); err != nil || text != "heard one" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	if err := client.Fork(t.Context(), "gpu/ada", "cpu/copy", ""); err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{"gpu/ada": "heard one, two", "cpu/copy": "heard one, two"} {
+		if text, err := answer(t.Context(), client, key, "two"); err != nil || text != want {
+			t.Errorf("%s: %q, %v", key, text, err)
+		}
+	}
+	if gpu, cpu := asked["gpu"].Load(), asked["cpu"].Load(); gpu != 2 || cpu != 1 {
+		t.Errorf("the model was asked %d times here and %d times there", gpu, cpu)
+	}
+}
+
+// A prompt at which a worker fails each time is found by a client, which lets the
+// worker try it again.
+func TestStuckElsewhere(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	var mended atomic.Bool
+	startWorker(t, c.URL(), heard, func(o *fleet.Options) {
+		usual := o.Session
+		o.Attempts = 1
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			if !mended.Load() {
+				return nil, errors.New("no such repository")
+			}
+			return usual(ctx, key)
+		}
+	})
+	client := connect(t, c.URL())
+	id, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it is not in the list", func() bool {
+		for info, err := range client.List(t.Context()) {
+			if err == nil && info.Key == "ada" && info.State == fleet.Stuck && strings.Contains(info.Stuck, "no such repository") {
+				return true
+			}
+		}
+		return false
+	})
+	mended.Store(true)
+	if err := client.Retry(t.Context(), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	if o := ends(t, client, "ada", id); o.Text != "heard one" {
+		t.Errorf("%+v", o)
+	}
+}
+
+// A turn that lasts for many leases is run by the worker that has begun it, and by
+// nobody else.
+func TestLongTurn(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	var asked atomic.Int64
+	for range 2 {
+		startWorker(t, c.URL(), func(call *claudetest.ModelCall) claudetest.Reply {
+			asked.Add(1)
+			return heard(call).After(5 * time.Second)
+		}, func(o *fleet.Options) { o.TTL, o.Poll = time.Second, 100*time.Millisecond })
+	}
+	if text, err := answer(t.Context(), connect(t, c.URL()), "ada", "long"); err != nil || text != "heard long" || asked.Load() != 1 {
+		t.Errorf("%q, %v; the model was asked %d times", text, err, asked.Load())
+	}
+}
+
+// A worker that does not reach the servers ends its CLI before its lease can be
+// taken.
+func TestWorkerCutOff(t *testing.T) {
+	const ttl = 3 * time.Second
+	c := natstest.Start(t, natstest.Options{})
+	g := newGate(t, strings.TrimPrefix(c.URL(), "nats://"))
+	asked, aborted := make(chan struct{}), make(chan struct{})
+	startWorker(t, g.url(), func(call *claudetest.ModelCall) claudetest.Reply {
+		close(asked)
+		<-call.Context().Done()
+		close(aborted)
+		return heard(call)
+	}, func(o *fleet.Options) { o.TTL, o.Attempts = ttl, 1 })
+	client := connect(t, c.URL())
+	id, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-asked
+	g.hold()
+	taken := make(chan struct{})
+	startWorker(t, c.URL(), func(call *claudetest.ModelCall) claudetest.Reply {
+		close(taken)
+		return heard(call)
+	}, func(o *fleet.Options) { o.TTL = ttl })
+	select {
+	case <-aborted:
+	case <-taken:
+		t.Error("another worker runs the turn, and the CLI of the first is alive")
+	}
+	if o := ends(t, client, "ada", id); o.Text != "heard one" {
+		t.Errorf("%+v", o)
+	}
+	g.heal()
+}
