@@ -34,6 +34,7 @@ type eventLog struct {
 	prompts   map[string]Prompt       // the last event about each
 	approvals map[string]ApprovalNote // likewise
 	cursors   map[string]int64        // the events of messages, by their cursors
+	begin     string                  // the cursor of the last message that is older than what is kept
 	hollow    int                     // events whose messages are not read yet
 	writingOn liveText
 
@@ -64,7 +65,12 @@ func (l *eventLog) load(ctx context.Context) error {
 		return err
 	}
 	var stored []storedEvent
-	for i := max(0, h.Segments-keepEvents/segmentSize); i < h.Segments; i++ {
+	kept := max(0, h.Segments-keepEvents/segmentSize)
+	begin, err := l.book.lastMessage(ctx, l.key, kept)
+	if err != nil {
+		return err
+	}
+	for i := kept; i < h.Segments; i++ {
 		events, err := l.book.segment(ctx, l.key, i)
 		if err != nil {
 			return err
@@ -74,7 +80,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	stored = append(stored, h.Events...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.head, l.revision = h, revision
+	l.head, l.revision, l.begin = h, revision, begin
 	if len(stored) > 0 {
 		l.first = stored[0].Seq
 	} else {

@@ -164,7 +164,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 // read writes down what is said, until something fails.
 func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
 	l.readyIfWhole(readied)
-	for e, err := range s.fleet.Events(ctx, l.key, "") {
+	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.begin)) {
 		if err != nil {
 			return err
 		}

@@ -140,6 +140,23 @@ func (b logBook) segment(ctx context.Context, key string, i int) ([]storedEvent,
 	return h.Events, err
 }
 
+// lastMessage returns the cursor of the last message in the segments before one,
+// empty if there is none.
+func (b logBook) lastMessage(ctx context.Context, key string, before int) (string, error) {
+	for i := before - 1; i >= 0; i-- {
+		events, err := b.segment(ctx, key, i)
+		if err != nil {
+			return "", err
+		}
+		for _, e := range slices.Backward(events) {
+			if e.Type == EventMessage {
+				return e.Cursor, nil
+			}
+		}
+	}
+	return "", nil
+}
+
 // drop removes the log of a conversation.
 func (b logBook) drop(ctx context.Context, key string) error {
 	h, _, err := b.head(ctx, key)

@@ -24,7 +24,10 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 		return out, problemOf(err)
 	}
 	defer release()
-	events, more := l.messages(q)
+	events, more, err := s.messages(ctx, l, q)
+	if err != nil {
+		return out, problemOf(err)
+	}
 	for i := range events {
 		e := &events[i]
 		m := Message{Seq: e.Seq, At: e.At, Message: e.Message}
@@ -43,7 +46,34 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 	return out, nil
 }
 
-// messages returns a page of messages, and whether there are more.
+// messages returns a page of messages: of those in memory, and of older ones
+// that are stored.
+func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (events []Event, more bool, err error) {
+	limit := pageSize(q.Limit)
+	l.mu.Lock()
+	first := l.first
+	l.mu.Unlock()
+	if q.After > 0 && q.After < first-1 {
+		events, more, err = s.older(ctx, l.key, first, q, limit)
+		if err != nil || more || len(events) == limit {
+			return events, true, err
+		}
+		q.Limit = limit - len(events)
+		newer, more := l.messages(q)
+		return append(events, newer...), more, nil
+	}
+	events, more = l.messages(q)
+	switch {
+	case more || q.After > 0 || first <= 1:
+		return events, more, nil
+	case len(events) == limit:
+		return events, true, nil
+	}
+	old, more, err := s.older(ctx, l.key, first, q, limit-len(events))
+	return append(old, events...), more, err
+}
+
+// messages returns a page of the messages in memory, and whether there are more.
 func (l *eventLog) messages(q MessageQuery) (events []Event, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

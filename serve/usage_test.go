@@ -35,9 +35,9 @@ func (c *countedStore) ScanRecords(ctx context.Context, project, kind, after str
 	return c.Fleet.ScanRecords(ctx, project, kind, after)
 }
 
-// makeSegment makes a segment of the events in the head of a log, as the server
-// does when there are many.
-func makeSegment(t *testing.T, db store.Records, conversation string) {
+// makeSegments makes segments of the events in the head of a log, as the server
+// does when there are many, after some notices were added.
+func makeSegments(t *testing.T, db store.Records, conversation string, notices int) {
 	t.Helper()
 	at := store.RecordKey{Project: "p", Kind: "serve-log", Name: "t/" + strings.Replace(conversation, "~", "/", 1) + "/head"}
 	head, err := db.GetRecord(t.Context(), at)
@@ -58,10 +58,18 @@ func makeSegment(t *testing.T, db store.Records, conversation string) {
 		}
 	}
 	events := log["events"].([]any)
-	segment := at
-	segment.Name = strings.TrimSuffix(at.Name, "head") + "00000000"
-	put(segment, map[string]any{"first": 1, "events": events}, 0)
-	log["segments"], log["first"], log["events"] = 1, len(events)+1, []any{}
+	for range notices {
+		events = append(events, map[string]any{"type": "notice", "seq": len(events) + 1, "notice": map[string]string{"text": "later"}})
+	}
+	size := max(1, len(events)/45) // of a segment: more of them than are kept in memory
+	segments := 0
+	for first := 0; first < len(events); first += size {
+		segment := at
+		segment.Name = strings.TrimSuffix(at.Name, "head") + fmt.Sprintf("%08d", segments)
+		put(segment, map[string]any{"first": first + 1, "events": events[first:min(first+size, len(events))]}, 0)
+		segments++
+	}
+	log["segments"], log["first"], log["events"] = segments, len(events)+1, []any{}
 	put(at, log, head.Revision)
 }
 
@@ -82,7 +90,7 @@ func TestUsageReadsNoLogs(t *testing.T) {
 		t.Errorf("%+v, in total %+v", before, total)
 	}
 	r.close()
-	makeSegment(t, db.Fleet, conversation.ID)
+	makeSegments(t, db.Fleet, conversation.ID, 0)
 	r = newRig(t, db, nil)
 	ada = r.as("ada", serve.Operator)
 	segments, scans := db.segments.Load(), db.scans.Load()

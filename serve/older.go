@@ -1,0 +1,95 @@
+package serve
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+)
+
+// olderWait is how long messages that are no longer in memory may take to be
+// read.
+const olderWait = 30 * time.Second
+
+// older returns a page of messages that are stored before the first event in
+// memory, the oldest first, and whether there are more in the direction of the
+// query. Their texts are in the transcript.
+func (s *Service) older(ctx context.Context, key string, first int64, q MessageQuery, limit int) (events []Event, more bool, err error) {
+	if q.Before > 0 {
+		first = min(first, q.Before)
+	}
+	head, _, err := s.book.head(ctx, key)
+	if err != nil {
+		return nil, false, err
+	}
+	// One message more than the page has, and the one before it, whose cursor
+	// is where to begin to read.
+	var found []Event
+	for i := range head.Segments {
+		if q.After == 0 { // the newest ones
+			i = head.Segments - 1 - i
+		}
+		stored, err := s.book.segment(ctx, key, i)
+		if err != nil {
+			return nil, false, err
+		}
+		var some []Event
+		for j := range stored {
+			if stored[j].Type == EventMessage && stored[j].Seq < first {
+				some = append(some, stored[j].event())
+			}
+		}
+		if q.After == 0 {
+			found = append(some, found...)
+		} else {
+			found = append(found, some...)
+		}
+		if wanted := slices.IndexFunc(found, func(e Event) bool { return e.Seq > q.After }); wanted >= 0 && len(found)-wanted > limit {
+			break
+		}
+	}
+	begin := max(0, len(found)-limit)
+	more = begin > 0
+	if q.After > 0 {
+		begin = slices.IndexFunc(found, func(e Event) bool { return e.Seq > q.After })
+		if begin < 0 {
+			return nil, false, nil
+		}
+		if more = len(found)-begin > limit; more {
+			found = found[:begin+limit]
+		}
+	}
+	after := fleet.Cursor("")
+	if begin > 0 {
+		after = fleet.Cursor(found[begin-1].cursor)
+	}
+	events, err = s.texts(ctx, key, after, found[begin:])
+	return events, more, err
+}
+
+// texts gives messages their texts, which are in the transcript after a place.
+func (s *Service) texts(ctx context.Context, key string, after fleet.Cursor, events []Event) ([]Event, error) {
+	if len(events) == 0 {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, olderWait)
+	defer cancel()
+	places := make(map[string]int)
+	for i := range events {
+		places[events[i].cursor] = i
+	}
+	for e, err := range s.fleet.Events(ctx, key, after) {
+		if err != nil {
+			return nil, err
+		}
+		if i, ok := places[string(e.Cursor)]; ok && !e.Live {
+			events[i].Message = []byte(e.Entry)
+			delete(places, string(e.Cursor))
+		}
+		if len(places) == 0 {
+			break
+		}
+	}
+	return events, nil
+}

@@ -1,0 +1,67 @@
+package serve_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Messages that are too old to be kept in memory can be read page by page, in
+// both directions, and a restart does not take them for new ones.
+func TestOldMessages(t *testing.T) {
+	db := store.Memory()
+	r := newRig(t, db, nil)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("one")
+	path := "/v1/conversations/" + conversation.ID
+	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
+	ada.follow(path+"/events?after=0", func(sse) bool {
+		list := get[serve.List[serve.Message]](ada, path+"/messages")
+		return len(list.Items) == 4 && get[serve.Conversation](ada, path).Queued == 0
+	})
+	all := get[serve.List[serve.Message]](ada, path+"/messages").Items
+	r.close()
+	makeSegments(t, db, conversation.ID, 100)
+
+	r = newRig(t, db, nil)
+	ada = r.as("ada", serve.Operator)
+	same := func(what string, got []serve.Message, want []serve.Message) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d messages, want %d", what, len(got), len(want))
+		}
+		for i := range got {
+			if got[i].Seq != want[i].Seq || string(got[i].Message) != string(want[i].Message) {
+				t.Errorf("%s: %d is %d %s, want %d %s", what, i, got[i].Seq, got[i].Message, want[i].Seq, want[i].Message)
+			}
+		}
+	}
+	whole := get[serve.List[serve.Message]](ada, path+"/messages")
+	same("all", whole.Items, all)
+	if whole.Next != "" {
+		t.Errorf("there is more after %s", whole.Next)
+	}
+	var back, on []serve.Message
+	for page := path + "/messages?limit=1"; ; {
+		list := get[serve.List[serve.Message]](ada, page)
+		back = append(list.Items, back...)
+		if list.Next == "" {
+			break
+		}
+		page = path + "/messages?limit=1&before=" + list.Next
+	}
+	same("backward", back, all)
+	on = append(on, all[0])
+	for page := path + "/messages?limit=2&after=" + strconv.FormatInt(all[0].Seq, 10); ; {
+		list := get[serve.List[serve.Message]](ada, page)
+		on = append(on, list.Items...)
+		if list.Next == "" {
+			break
+		}
+		page = path + "/messages?limit=2&after=" + list.Next
+	}
+	same("forward", on, all)
+}
