@@ -119,3 +119,20 @@ func TestJudge(t *testing.T) {
 		t.Error("missed goals look like met ones")
 	}
 }
+
+// The figures of module otelclaude are read from what its benchmark prints, and
+// a benchmark that prints none is an error.
+func TestObservedRows(t *testing.T) {
+	rows, err := observedRows("goos: linux\nBenchmarkDeltas-2   \t     200\t  27688645 ns/op\t      3310 noop-ns\t      3233 off-ns\t      3239.5 on-ns\nPASS\n")
+	if err != nil || len(rows) != 2 || *rows[0].Ours != 3239.5 || *rows[0].Limit != 3233 || *rows[1].Ours != 3310 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	for _, v := range judge(telemetryGoals(), rows) {
+		if v.word() != "met" {
+			t.Errorf("%+v", v)
+		}
+	}
+	if _, err := observedRows("PASS\n"); err == nil {
+		t.Error("figures from nothing")
+	}
+}

@@ -29,6 +29,7 @@ func parts() []part {
 		{"stores", "Sessions in a store", "sessions in a store", true, storeGroups(), storeGoals(), storeMethod},
 		{"fleet", "Fleets", "fleets", false, fleetGroups(), fleetGoals(), fleetMethod},
 		{"serve", "Serving", "the page and its streams", false, serveGroups(), serveGoals(), serveMethod},
+		{"telemetry", "Telemetry", "sessions that are observed", false, telemetryGroups(), telemetryGoals(), telemetryMethod},
 	}
 }
 
