@@ -84,6 +84,7 @@ const (
 	errTool        = "tool_error"
 	errDenied      = "permission_denied"
 	errInterrupted = "interrupted"
+	errWithdrawn   = "withdrawn" // a question of the CLI, by the CLI
 	errClosed      = "session_closed"
 	errCanceled    = "canceled"
 	errTimeout     = "timeout"

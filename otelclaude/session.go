@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
@@ -119,6 +120,10 @@ func errorType(err error) string {
 		return errTimeout
 	case errors.Is(err, claude.ErrClosed):
 		return errClosed
+	case errors.Is(err, claude.ErrInterrupted):
+		return errInterrupted
+	case errors.Is(err, peer.ErrCancelled):
+		return errWithdrawn
 	}
 	if _, ok := errors.AsType[*claude.StartError](err); ok {
 		return errStart

@@ -2,12 +2,14 @@ package otelclaude_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -25,8 +27,8 @@ type command struct {
 }
 
 // ask asks a scripted CLI, within a request.
-func (r *recorder) ask(opts *claude.Options, replies ...claudetest.Reply) error {
-	opts.Transport = claudetest.New(replies...)
+func (r *recorder) ask(opts *claude.Options, script *claudetest.Script) error {
+	opts.Transport = claudetest.NewCLI(script)
 	ctx, end := r.request()
 	defer end()
 	_, err := claude.Ask(ctx, "hello", r.instrument(opts))
@@ -38,6 +40,7 @@ func TestTrees(t *testing.T) {
 		name    string
 		opts    claude.Options
 		replies []claudetest.Reply
+		tools   map[string]host.RunFunc
 		fails   bool
 		want    string
 	}{
@@ -132,6 +135,59 @@ func TestTrees(t *testing.T) {
 				`,
 		},
 		{
+			name: "API call repeated",
+			replies: []claudetest.Reply{
+				claudetest.Fail(529, "overloaded_error", "Overloaded"), claudetest.Fail(429, "rate_limit_error", "Slow down"), claudetest.Say("hi"),
+			},
+			want: `
+				request
+				  invoke_agent +api_retry +api_retry
+				  start_session
+				`,
+		},
+		{
+			name: "failed tool",
+			opts: claude.Options{CanUseTool: allow},
+			replies: []claudetest.Reply{
+				claudetest.UseTool("Read", map[string]string{"file_path": "/nowhere"}), claudetest.Say("a pity"),
+			},
+			tools: map[string]host.RunFunc{"Read": func(context.Context, json.RawMessage) (host.ToolOutput, error) {
+				return host.ToolOutput{}, errors.New("no such file")
+			}},
+			want: `
+				request
+				  invoke_agent
+				    execute_tool Read outcome=error type=tool_error
+				  start_session
+				    control initialize
+				`,
+		},
+		{
+			name: "parallel, one denied",
+			opts: claude.Options{CanUseTool: func(_ context.Context, r *permission.Request) (permission.Decision, error) {
+				if r.ToolName == "Write" {
+					return permission.Deny("not this one"), nil
+				}
+				return permission.Allow(), nil
+			}},
+			replies: []claudetest.Reply{
+				claudetest.UseTools(
+					claudetest.ScriptedCall{Name: "Bash", Input: command{"a"}},
+					claudetest.ScriptedCall{Name: "Write", Input: map[string]string{"file_path": "/x", "content": "b"}},
+				), claudetest.Say("done"),
+			},
+			want: `
+				request
+				  invoke_agent
+				    execute_tool Bash outcome=ok
+				      permission Bash decision=allow
+				    execute_tool Write outcome=denied type=permission_denied
+				      permission Write decision=deny
+				  start_session
+				    control initialize
+				`,
+		},
+		{
 			name: "subagent",
 			opts: claude.Options{CanUseTool: allow},
 			replies: []claudetest.Reply{
@@ -188,7 +244,7 @@ func TestTrees(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := record(t)
-			if err := r.ask(&c.opts, c.replies...); (err != nil) != c.fails {
+			if err := r.ask(&c.opts, &claudetest.Script{Replies: c.replies, Tools: c.tools}); (err != nil) != c.fails {
 				t.Errorf("Ask = %v", err)
 			}
 			r.want(c.want)
