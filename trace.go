@@ -160,13 +160,14 @@ func (tr *tracer) starting(ctx context.Context, p *plan, id string) {
 
 // prompt announces a prompt and returns what is to be called if it is not sent.
 func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
+	var theirs func(error)
 	if tr != nil && tr.trace.PromptSending != nil {
-		tr.tell(traced{call: func() { failed = tr.trace.PromptSending(ctx, id) }})
+		tr.tell(traced{call: func() { theirs = tr.trace.PromptSending(ctx, id) }})
 	}
-	if failed == nil {
+	if theirs == nil {
 		return func(error) {}
 	}
-	return func(err error) { tr.tell(traced{call: func() { failed(err) }}) }
+	return func(err error) { tr.tell(traced{call: func() { theirs(err) }}) }
 }
 
 // context returns the context for a callback.

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -140,6 +141,29 @@ func TestTraceOfEachSession(t *testing.T) {
 }
 
 // A CLI that cannot be started has an end as well.
+// A prompt that is not sent is reported to what PromptSending has returned.
+func TestTraceOfUnsentPrompt(t *testing.T) {
+	bubble(t, func(c *cli) { c.greet(); <-c.stopped }, func(t *testing.T, o *claude.Options) {
+		var failures []error
+		o.Trace = &claude.Trace{PromptSending: func(context.Context, string) func(error) {
+			return func(err error) { failures = append(failures, err) }
+		}}
+		s := connect(t, o)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.Send(ctx, "hello"); err == nil {
+			t.Error("a prompt was sent whose context had ended")
+		}
+		s.Close()
+		if _, err := s.Send(t.Context(), "hello"); err == nil {
+			t.Error("a prompt was sent to a session that is closed")
+		}
+		if len(failures) != 2 || !errors.Is(failures[0], context.Canceled) || !errors.Is(failures[1], claude.ErrClosed) {
+			t.Errorf("failures %v", failures)
+		}
+	})
+}
+
 func TestTraceOfFailedStart(t *testing.T) {
 	var ended error
 	_, err := claude.Connect(t.Context(), &claude.Options{

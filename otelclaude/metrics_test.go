@@ -142,6 +142,32 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
+// The CLI says what all turns of a session have cost; each is recorded once.
+func TestCostOfTurns(t *testing.T) {
+	r := record(t)
+	s, err := claude.Connect(t.Context(), r.instrument(&claude.Options{Transport: claudetest.New(claudetest.Say("one"), claudetest.Say("two"), claudetest.Say("three"))}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	total := 0.0
+	for range 3 {
+		result, err := s.Ask(t.Context(), "hello")
+		if err != nil {
+			t.Fatal(err)
+		}
+		total = result.TotalCostUSD
+	}
+	s.Close()
+	sum := 0.0
+	for _, usd := range r.metrics()["claude.cost"].points {
+		sum += usd
+	}
+	if total <= 0 || sum < total*0.999 || sum > total*1.001 {
+		t.Errorf("%v US dollars are recorded, the session has cost %v", sum, total)
+	}
+}
+
 // The CLI says how long the first token took.
 func TestTimeToFirstToken(t *testing.T) {
 	r := record(t)

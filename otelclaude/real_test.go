@@ -1,19 +1,29 @@
+//go:build unix
+
 package otelclaude_test
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/telemetry"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/otelclaude"
 )
 
@@ -145,10 +155,150 @@ func (r *recorder) real(to *receiver, replies ...claudetest.Reply) *claude.Optio
 	}
 	r.t.Cleanup(func() { model.Close() })
 	env, _ := realcli.Env(r.t, url)
-	env = append(env, "OTEL_TRACES_EXPORT_INTERVAL=600000", "OTEL_METRIC_EXPORT_INTERVAL=600000", "OTEL_LOGS_EXPORT_INTERVAL=600000",
+	env = append(env, "PID_FILE="+filepath.Join(r.t.TempDir(), "pid"), "OTEL_TRACES_EXPORT_INTERVAL=600000", "OTEL_METRIC_EXPORT_INTERVAL=600000", "OTEL_LOGS_EXPORT_INTERVAL=600000",
 		"OTEL_METRICS_EXPORTER=console")
 	r.config.CLI = &otelclaude.CLIExporter{Endpoint: to.URL, Protocol: otelclaude.ProtocolHTTPJSON}
 	return r.instrument(&claude.Options{CLIPath: path, Env: env, Cwd: r.t.TempDir(), AllowedTools: []string{"Bash"}})
+}
+
+// parents renders the spans of the CLI, each with the name of its parent, which
+// may be a span of this module.
+func (r *recorder) parents(to *receiver) (all []string) {
+	names := make(map[string]string)
+	for _, s := range r.spans.Ended() {
+		names[s.SpanContext().SpanID().String()] = s.Name()
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	for _, s := range to.spans {
+		names[s.SpanID] = s.Name
+	}
+	for _, s := range to.spans {
+		all = append(all, names[s.Parent]+" > "+s.Name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// A CLI that somebody stops by a signal in the middle of a turn sends what it has.
+func TestRealFlushesOnSIGTERM(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "spans of its own")
+	r, to := record(t), receive(t)
+	held := make(chan struct{})
+	defer close(held)
+	opts := r.real(to, claudetest.UseTool("Bash", command{"echo hello"}), claudetest.Say("never").Hold(held))
+	cli := opts.CLIPath
+	opts.CLIPath = filepath.Join(t.TempDir(), "claude")
+	script := "#!/bin/sh\ncase \"$*\" in *stream-json*) echo $$ > \"$PID_FILE\" ;; esac\nexec '" + cli + "' \"$@\"\n"
+	if err := os.WriteFile(opts.CLIPath, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := claude.Connect(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	signalled := false
+	for m, err := range s.Run(t.Context(), "hello") {
+		if u, ok := m.(*message.User); ok && len(u.ToolResults()) > 0 && err == nil {
+			signalled = true
+			terminate(t, opts.Env)
+		}
+	}
+	if !signalled {
+		t.Fatal("no tool has run")
+	}
+	s.Close()
+	r.want(`
+		start_session
+		  control initialize
+		  invoke_agent type=process_exited
+		    execute_tool Bash outcome=ok
+		`)
+	interaction, call := to.find(t, "claude_code.interaction"), to.find(t, "claude_code.tool")
+	if interaction.Parent != r.find("start_session").SpanContext().SpanID().String() || call.Parent != interaction.SpanID {
+		t.Errorf("%+v\n%+v", interaction, call)
+	}
+	to.mu.Lock()
+	defer to.mu.Unlock()
+	if !slices.Contains(to.metrics, "claude_code.session.count") || to.logs == 0 {
+		t.Errorf("metrics %q, %d logs", to.metrics, to.logs)
+	}
+}
+
+// terminate sends SIGTERM to the CLI.
+func terminate(t *testing.T, env []string) {
+	t.Helper()
+	path, _ := telemetry.Lookup(env, "PID_FILE")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The call that a real CLI makes after it was deferred, in another process, is
+// linked to the one that was deferred, and the CLI's own spans are in our traces.
+func TestRealDeferredAndResumed(t *testing.T) {
+	realcli.Needs(t, "2.1.325", "spans of its own")
+	r, to := record(t), receive(t)
+	opts := r.real(to, claudetest.UseTool("Bash", command{"echo hello"}), claudetest.Say("done"))
+	decision := hook.DeferTool()
+	opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		return decision, nil
+	})}
+	ctx, end := r.request()
+	result, err := claude.Ask(ctx, "hello", opts)
+	end()
+	if err != nil || result.DeferredToolUse == nil {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	decision = hook.AllowTool("")
+	opts.Resume = result.SessionID
+	ctx, end = r.request()
+	s, err := claude.Connect(ctx, opts)
+	end()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for m, err := range s.Messages(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Head().Type == "result" {
+			break
+		}
+	}
+	s.Close()
+	r.want(`
+		request
+		  invoke_agent
+		    execute_tool Bash outcome=deferred
+		      hook PreToolUse decision=defer
+		  start_session
+		    control initialize
+		request
+		  start_session
+		    control initialize
+		    invoke_agent
+		      execute_tool Bash outcome=ok
+		        hook PreToolUse decision=allow
+		`)
+	calls := r.named("execute_tool Bash")
+	linked(t, calls[1], calls[0])
+	// The CLI keeps its own parent in the transcript: what it does about the call
+	// is in the trace of the session that deferred it.
+	theirs, ran := to.find(t, "claude_code.tool"), to.find(t, "claude_code.tool.execution")
+	if ran.Parent != theirs.SpanID || theirs.TraceID != calls[0].SpanContext().TraceID().String() || theirs.value("gen_ai.tool.call.id") != value(calls[1], "gen_ai.tool.call.id") {
+		t.Errorf("%+v\n%+v", theirs, ran)
+	}
 }
 
 // The CLI's spans and ours are in one trace and nest as documented.
@@ -181,6 +331,16 @@ func TestRealOneTrace(t *testing.T) {
 		t.Errorf("%+v is not the call %v", theirs, call.Attributes())
 	}
 	to.find(t, "claude_code.llm_request")
+	if got := r.parents(to); !slices.Equal(got, []string{
+		"claude_code.interaction > claude_code.llm_request",
+		"claude_code.interaction > claude_code.llm_request",
+		"claude_code.interaction > claude_code.tool",
+		"claude_code.tool > claude_code.tool.blocked_on_user",
+		"claude_code.tool > claude_code.tool.execution",
+		"start_session > claude_code.interaction",
+	}) {
+		t.Errorf("the CLI's spans are\n%s", strings.Join(got, "\n"))
+	}
 	to.mu.Lock()
 	defer to.mu.Unlock()
 	for _, name := range []string{"claude_code.session.count", "claude_code.token.usage"} {

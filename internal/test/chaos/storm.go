@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -35,6 +36,7 @@ type stormRun struct {
 	sessions int
 	real     int
 	realCLI  *realCLI // nil: not installed
+	ends     harness.TraceEnds
 
 	mu      sync.Mutex
 	actions map[string]int
@@ -67,6 +69,9 @@ func runStorm(ctx context.Context, st *stormRun) error {
 		fmt.Printf("  %-24s %d\n", action, st.actions[action])
 	}
 	st.printCloses()
+	if left := st.ends.LeftAfter(time.Minute); left != "" {
+		st.errs = append(st.errs, fmt.Errorf("the trace has no end of %s", left))
+	}
 	return errors.Join(append(st.errs, st.leftovers(ctx, before), context.Cause(ctx))...)
 }
 
@@ -115,6 +120,7 @@ func (st *stormRun) options(n int, real bool) *claude.Options {
 		Settings:       map[string]any{"env": map[string]string{"SOME_TOKEN": "secret"}}, // a temporary file
 		PermissionMode: permission.ModeBypassPermissions,
 		Timeouts:       claude.Timeouts{Close: time.Second}, // for those that are suspended
+		Trace:          st.ends.Trace(),
 	}
 	if real {
 		st.realCLI.use(o)

@@ -19,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -35,7 +36,7 @@ var glued = []int{2, 17}
 func TestCrash(t *testing.T) {
 	t.Run("nothing", func(t *testing.T) {
 		leak.Check(t)
-		if got := (&crash{step: crashSteps}).session(t); got.connect != nil || got.first != nil || got.second != nil || got.wait != nil {
+		if got := (&crash{step: crashSteps, ends: new(harness.TraceEnds)}).session(t); got.connect != nil || got.first != nil || got.second != nil || got.wait != nil {
 			t.Errorf("without a crash: %+v", got)
 		}
 	})
@@ -47,7 +48,7 @@ func TestCrash(t *testing.T) {
 			for range 2 * runtime.GOMAXPROCS(0) {
 				workers.Go(func() {
 					for step := next.Add(1) - 1; step < crashSteps && !t.Failed(); step = next.Add(1) - 1 {
-						(&crash{step: int(step), how: how}).check(t)
+						(&crash{step: int(step), how: how, ends: new(harness.TraceEnds)}).check(t)
 					}
 				})
 			}
@@ -60,6 +61,7 @@ func TestCrash(t *testing.T) {
 type crash struct {
 	step int
 	how  string
+	ends *harness.TraceEnds
 }
 
 // crashOutcome is how the parts of the session went.
@@ -94,6 +96,7 @@ func (c *crash) options(moment func()) *claude.Options {
 				moment()
 			}
 		},
+		Trace: c.ends.Trace(),
 		CanUseTool: func(ctx context.Context, req *permission.Request) (permission.Decision, error) {
 			if req.ToolName == "Wait" {
 				<-ctx.Done() // it is withdrawn
@@ -191,6 +194,9 @@ func (c *crash) use(ctx context.Context, s *claude.Session) (first, second error
 func (c *crash) check(t *testing.T) {
 	begin := time.Now()
 	got := c.session(t)
+	if left := c.ends.LeftAfter(time.Minute); left != "" {
+		t.Errorf("%+v: the trace has no end of %s", c, left)
+	}
 	if took := time.Since(begin); took > time.Minute {
 		t.Errorf("%+v: took %v", c, took)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 )
 
 // injectedFault is one fault: the at-th of the events that the kind is about fails,
@@ -309,12 +310,18 @@ func attempt(t *testing.T, sc scenario, tr injectedFault) (got attemptOutcome) {
 			SessionID: "00000000-0000-4000-8000-000000000001", Timeouts: claude.Timeouts{Callback: time.Minute},
 		}}
 		l.opts.Transport = l
+		var ends harness.TraceEnds
+		l.opts.Trace = ends.Trace()
 		begin := time.Now()
 		got.text, got.err = sc.run(ctx, l)
 		got.took = time.Since(begin)
 		l.closes.Wait()
 		got.reached = tr.at > 0 && l.reached()
 		l.checkAfter(t, tr)
+		synctest.Wait()
+		if left := ends.Left(); left != "" {
+			t.Errorf("%s, %+v: the trace has no end of %s", sc.name, tr, left)
+		}
 	})
 	return got
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -70,6 +71,7 @@ func simulate(t *testing.T, seed uint64) {
 // simulation is one simulated session: the SDK, its users and their callbacks on
 // one side, a CLI on the other, and in the middle the schedule.
 type simulation struct {
+	ends       harness.TraceEnds
 	seed       uint64
 	rng        *rand.Rand
 	pipe       *simPipe
@@ -148,13 +150,16 @@ func (w *simulation) live() {
 	w.failClosed = w.rng.IntN(2) == 0
 	w.patient = w.rng.IntN(3) == 0
 	w.cli = &simCLI{rng: w.rng, names: !w.patient || w.rng.IntN(2) == 0, texts: make(map[string]string)}
-	if !w.connect() {
-		return
+	if w.connect() {
+		for range 25 + w.rng.IntN(50) {
+			w.step(true)
+		}
+		w.finish()
 	}
-	for range 25 + w.rng.IntN(50) {
-		w.step(true)
+	synctest.Wait()
+	if left := w.ends.Left(); left != "" {
+		w.fault("the trace has no end of %s", left)
 	}
-	w.finish()
 }
 
 // connect brings the session up, with the schedule running.

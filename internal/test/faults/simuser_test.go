@@ -33,6 +33,7 @@ func (w *simulation) options() *claude.Options {
 			return hook.AllowTool("fine"), w.serve(ctx, in.ToolName)
 		})},
 		MCPServers: claude.MCPServers{"x": simServer{w}},
+		Trace:      w.ends.Trace(),
 	}
 	o.Timeouts.Callback = callbackBound
 	o.Limits.Callbacks = 4

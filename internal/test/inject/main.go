@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -147,12 +148,27 @@ func choices(all []bug, build string) string {
 
 // test runs tests in the copy. They never meet the real CLI there.
 func test(ctx context.Context, dir, build, run string) outcome {
+	module, own := inModule(dir, strings.Fields(build))
 	args := []string{"test", "-count=1", "-v", "-failfast", "-vet=off", "-timeout=60s", "-run=" + run}
-	cmd := exec.CommandContext(ctx, "go", append(args, strings.Fields(build)...)...)
-	cmd.Dir = dir
+	cmd := exec.CommandContext(ctx, "go", append(args, own...)...)
+	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CI=")
 	text, err := cmd.CombinedOutput()
 	return judge(string(text), err != nil)
+}
+
+// inModule returns the folder of the module that the package of a build is in,
+// and the build as that module sees it.
+func inModule(dir string, build []string) (module string, own []string) {
+	pkg := path.Clean(build[len(build)-1])
+	for at := pkg; at != "."; at = path.Dir(at) {
+		module = filepath.Join(dir, filepath.FromSlash(at))
+		if _, err := os.Stat(filepath.Join(module, "go.mod")); err == nil {
+			own = append(own, build[:len(build)-1]...)
+			return module, append(own, "./"+strings.TrimPrefix(strings.TrimPrefix(pkg, at), "/"))
+		}
+	}
+	return dir, build
 }
 
 // judge reads what go test -v has printed.
@@ -169,8 +185,8 @@ func judge(output string, failed bool) outcome {
 	return got
 }
 
-// copyModule copies what go test needs: not what is hidden, and no other
-// modules.
+// copyModule copies what go test needs, with the other modules below: not what is
+// hidden.
 func copyModule(from, to string) error {
 	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

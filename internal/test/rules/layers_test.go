@@ -35,7 +35,7 @@ func separateLayers() map[string][]string {
 	return map[string][]string{
 		"internal/test/browser":         {"internal/test/npm"},
 		"internal/test/conformance":     nil,
-		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/realcli", "internal/wire", "permission"},
+		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
 		"internal/test/e2e":             nil,
 		"internal/test/gate":            nil,

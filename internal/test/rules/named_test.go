@@ -17,7 +17,9 @@ func namedRules() []rule {
 		check: checkNamed,
 		bad: fstest.MapFS{
 			"SECURITY.md":    source("# Security", "It holds: `TestThere`, `FuzzThere`.", "This also holds: `TestGone`, `FuzzGone`."),
-			"docs/seeded.md": source("| a bug | `TestLost` |"),
+			"docs/seeded.md": source("| a bug | `TestLost` |", "| another | `TestInside` |"),
+			"y/go.mod":       source("module example.com/y"),
+			"y/y_test.go":    source("package y", "func TestInside() {}"),
 			"a_test.go":      source("package claude", "func TestThere() {}", "func FuzzThere() {}", "func (t) TestGone() {}"),
 			"b.go":           source("package claude", "func TestGone() {}"),
 		},
@@ -47,13 +49,21 @@ func namedRules() []rule {
 
 var testName = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)`")
 
-// testNames are the functions of test files.
+// testNames are the functions of test files, those of the modules inside of the
+// module included.
 func testNames(m *module) map[string]bool {
 	known := make(map[string]bool)
-	for _, f := range m.tests() {
-		for _, decl := range f.ast.Decls {
-			if d, ok := decl.(*ast.FuncDecl); ok && d.Recv == nil {
-				known[d.Name.Name] = true
+	all, err := m.nested()
+	if err != nil {
+		return known // then nothing is known, and every name is a complaint
+	}
+	all["."] = m
+	for _, m := range all {
+		for _, f := range m.tests() {
+			for _, decl := range f.ast.Decls {
+				if d, ok := decl.(*ast.FuncDecl); ok && d.Recv == nil {
+					known[d.Name.Name] = true
+				}
 			}
 		}
 	}
