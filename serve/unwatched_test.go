@@ -5,6 +5,7 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -28,9 +29,9 @@ func (unwatchedInbox) Watch(ctx context.Context, _ approval.Filter) iter.Seq2[ap
 	}
 }
 
-// A question that is answered quickly is still in the log of its conversation,
-// before the turn ends.
-func TestQuickDecisionIsLogged(t *testing.T) {
+// newUnwatchedRig starts a server over such a fleet.
+func newUnwatchedRig(t *testing.T) *rig {
+	t.Helper()
 	var o serve.Options
 	r := newRig(t, store.Memory(), func(of *serve.Options) { o = *of })
 	if err := r.server.Close(); err != nil {
@@ -42,7 +43,13 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.http = httptest.NewServer(r.server)
-	ada := r.as("ada", serve.Operator)
+	return r
+}
+
+// A question that is answered quickly is still in the log of its conversation,
+// before the turn ends.
+func TestQuickDecisionIsLogged(t *testing.T) {
+	ada := newUnwatchedRig(t).as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -54,5 +61,24 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 	}
 	if approvals == 0 {
 		t.Error("no approval in the log")
+	}
+}
+
+// How a call ended is in the log, even if it ended between two looks of the
+// watcher.
+func TestUnseenOutcomeIsLogged(t *testing.T) {
+	ada := newUnwatchedRig(t).as("ada", serve.Operator)
+	conversation := ada.begin("tool 1")
+	asked := ada.pending(1)[0]
+	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	pings := 0
+	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", func(e sse) bool {
+		if e.event == "ping" {
+			pings++
+		}
+		return pings == 2 || e.event == "approval" && strings.Contains(e.data, `"outcome":"ran"`)
+	})
+	if last := events[len(events)-1]; last.event != "approval" {
+		t.Errorf("the outcome does not come: %v", events)
 	}
 }
