@@ -28,9 +28,9 @@ const (
 	sendsGuard   = `^HPUB \S+\.l\.p\.\S+\.g `
 	sendsPrompt  = `^HPUB \S+\.r\.p\.prompt\.c\.`
 	dropsPrompt  = `^HPUB \S+\.r\.p\.prompt\.c\..*Gone: 1`
-	sendsRecord  = `^HPUB \S+\.r\.p\.conversation\.`
+	sendsRecord  = `^HPUB \S+\.r\.p\.conversation\.c\.`
 	sendsEntries = `^HPUB \S+\.t\.p\.\S+\.e `
-	sendsOutcome = `^HPUB \S+\.r\.p\.outcome\.`
+	sendsOutcome = `^HPUB \S+\.r\.p\.outcome\.c\.`
 	asksQuestion = `^HPUB \S+\.r\.p\.question\.[^$]`
 )
 

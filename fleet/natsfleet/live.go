@@ -17,6 +17,7 @@ type live struct {
 	project string
 	queue   chan *nats.Msg
 	done    chan struct{}
+	once    sync.Once
 	wg      sync.WaitGroup
 }
 
@@ -30,8 +31,9 @@ func (s *Store) newLive(project string) *live {
 	return l
 }
 
+// close may be called again.
 func (l *live) close() {
-	close(l.done)
+	l.once.Do(func() { close(l.done) })
 	l.wg.Wait()
 }
 
