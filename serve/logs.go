@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -190,6 +191,9 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.writingOn.blocks = nil // what is not stored by now never is
+		if r, ok := e.Message.(*message.Result); ok {
+			l.results = append(l.results[max(0, len(l.results)-keepResults):], r.UUID)
+		}
 		l.wake()
 		return nil
 	}
@@ -204,6 +208,49 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		l.fill(cursor, []byte(e.Entry))
 	}
 	return err
+}
+
+// keepResults is how many results are remembered: turns may end quickly.
+const keepResults = 31
+
+// heardBound is how long the end of a turn waits for what was said in it. The
+// result of one that ended before anybody read, or in a process that cannot be
+// heard, never comes.
+const heardBound = 3 * time.Second
+
+// hear waits until the log has what was said before a result. A client that leaves
+// at the end of a turn must not miss the answer.
+func (s *logs) hear(l *eventLog, r *message.Result) {
+	ctx, cancel := context.WithTimeout(s.ctx, heardBound)
+	defer cancel()
+	for before := l.lastResult(); ; {
+		next := l.nextChange()
+		if l.heard(r.UUID) || l.lastResult() != before || ctx.Err() != nil {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// lastResult is the id of the result that was heard last. Another one that is
+// heard later comes after all that was said before it.
+func (l *eventLog) lastResult() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.results) == 0 {
+		return ""
+	}
+	return l.results[len(l.results)-1]
+}
+
+// heard reports whether a result was among the last that were heard.
+func (l *eventLog) heard(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Contains(l.results, id)
 }
 
 // readyIfWhole lets readers in once all messages are there.
@@ -296,6 +343,9 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		}
 		if PromptState(ticket.Status) == p.State && ticket.Question == p.Approval {
 			continue
+		}
+		if ticket.Result != nil {
+			s.hear(l, ticket.Result)
 		}
 		var spent fleet.Ledger
 		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {

@@ -7,9 +7,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -29,8 +31,8 @@ func (unwatchedInbox) Watch(ctx context.Context, _ approval.Filter) iter.Seq2[ap
 	}
 }
 
-// newUnwatchedRig starts a server over such a fleet.
-func newUnwatchedRig(t *testing.T) *rig {
+// newRigOver starts a server over a fleet that is not quite as it should be.
+func newRigOver(t *testing.T, odd func(*fleet.Fleet) fleet.Conversations) *rig {
 	t.Helper()
 	var o serve.Options
 	r := newRig(t, store.Memory(), func(of *serve.Options) { o = *of })
@@ -39,7 +41,7 @@ func newUnwatchedRig(t *testing.T) *rig {
 	}
 	r.http.Close()
 	var err error
-	if r.server, err = serve.New(unwatched{r.fleet}, o); err != nil {
+	if r.server, err = serve.New(odd(r.fleet), o); err != nil {
 		t.Fatal(err)
 	}
 	r.http = httptest.NewServer(r.server)
@@ -49,7 +51,7 @@ func newUnwatchedRig(t *testing.T) *rig {
 // A question that is answered quickly is still in the log of its conversation,
 // before the turn ends.
 func TestQuickDecisionIsLogged(t *testing.T) {
-	ada := newUnwatchedRig(t).as("ada", serve.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -67,7 +69,7 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 // How a call ended is in the log, even if it ended between two looks of the
 // watcher.
 func TestUnseenOutcomeIsLogged(t *testing.T) {
-	ada := newUnwatchedRig(t).as("ada", serve.Operator)
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -80,5 +82,42 @@ func TestUnseenOutcomeIsLogged(t *testing.T) {
 	})
 	if last := events[len(events)-1]; last.event != "approval" {
 		t.Errorf("the outcome does not come: %v", events)
+	}
+}
+
+// lagging is a fleet whose answers are read only after their prompts have ended.
+type lagging struct{ *fleet.Fleet }
+
+func (l lagging) Events(ctx context.Context, key string, after fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
+	return func(yield func(fleet.ConversationEvent, error) bool) {
+		for e, err := range l.Fleet.Events(ctx, key, after) {
+			if _, answer := e.Message.(*message.Assistant); answer {
+				for ctx.Err() == nil {
+					info, err := l.Fleet.Get(ctx, key)
+					if err == nil && info.Queued == 0 {
+						break
+					}
+					<-time.After(time.Millisecond)
+				}
+				<-time.After(100 * time.Millisecond) // for the server to see it, too
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// The end of a turn comes after the answer, however late the answer is read: a
+// client leaves then.
+func TestAnswerBeforeItsTurnEnds(t *testing.T) {
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", serve.Operator)
+	conversation := ada.begin("hello")
+	last := ""
+	for _, e := range lasting(ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", untilTurns(1))) {
+		if e.event == "turn" && !strings.Contains(last, `"assistant"`) {
+			t.Errorf("the turn ends after %.200s", last)
+		}
+		last = e.data
 	}
 }
