@@ -291,7 +291,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 				return err
 			}
 		case <-ping.C:
-			if !r.stream.write(": still here\n\n") {
+			if !r.stream.write([]byte(": still here\n\n")) {
 				return nil
 			}
 			if done, err := r.look(ctx); done || err != nil {
@@ -403,7 +403,7 @@ func (r *aguiRun) send(e RunEvent) {
 	text.WriteString("data: ")
 	text.Write(data) // one line: JSON escapes breaks
 	text.WriteString("\n\n")
-	r.broken = !r.stream.write(text.String())
+	r.broken = !r.stream.write(text.Bytes())
 }
 
 // usageOf is what a turn has used.

@@ -2,8 +2,10 @@ package serve
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -54,6 +56,39 @@ type Event struct {
 	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
 
 	cursor string // where the message is in the transcript
+	frame  *frame // shared by all readers of a new event, nil otherwise
+}
+
+// frame is an event as it is sent. Many may read a conversation, so it is made
+// once for all of them.
+type frame struct {
+	once sync.Once
+	text []byte
+	err  error
+}
+
+// encode returns the event as it is sent. Only those that last have an id: a
+// browser resumes after the last id that it saw.
+func (e *Event) encode() ([]byte, error) {
+	if e.frame == nil {
+		return e.appendTo(nil)
+	}
+	e.frame.once.Do(func() { e.frame.text, e.frame.err = e.appendTo(nil) })
+	return e.frame.text, e.frame.err
+}
+
+func (e *Event) appendTo(b []byte) ([]byte, error) {
+	data, err := jsonx.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, "event: "+string(e.Type)+"\n"...)
+	if e.Seq > 0 {
+		b = append(b, "id: "+formatSeq(e.Seq)+"\n"...)
+	}
+	b = append(b, "data: "...)
+	b = append(b, data...) // one line: JSON escapes breaks
+	return append(b, "\n\n"...), nil
 }
 
 // Changed is what a change of a conversation has made of it.

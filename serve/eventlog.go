@@ -49,6 +49,7 @@ type eventLog struct {
 const (
 	keepEvents = 10_000
 	keepBytes  = 64 << 20
+	keepFrames = 64 // of the newest events, as they are sent
 )
 
 func newEventLog(key string, book logBook, touched func(string)) *eventLog {
@@ -95,7 +96,11 @@ func (l *eventLog) load(ctx context.Context) error {
 
 // add takes an event into memory. The caller has the lock.
 func (l *eventLog) add(e Event) {
+	e.frame = new(frame)
 	l.events = append(l.events, e)
+	if old := len(l.events) - 1 - keepFrames; old >= 0 {
+		l.events[old].frame = nil
+	}
 	switch e.Type {
 	case EventMessage:
 		l.cursors[e.cursor] = e.Seq

@@ -6,8 +6,13 @@ import (
 	"time"
 )
 
-// deltaPause is the least time between two pieces of live text to one reader.
-const deltaPause = 50 * time.Millisecond
+// The least time between two pieces of live text to one reader, and between two
+// rounds of events: nobody sees the difference, and a thousand readers of a busy
+// conversation are woken less often.
+const (
+	deltaPause = 50 * time.Millisecond
+	eventPause = 50 * time.Millisecond
+)
 
 // follow yields the events after a number, then [EventSynced], and then what
 // happens, until ctx ends. A place that the log does not have yields
@@ -18,6 +23,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 		synced := false
 		var text seen
 		var quiet time.Time // no live text before
+		var rest time.Time  // no events before
 		for {
 			v := l.view(after, &text, synced && time.Now().Before(quiet))
 			if v.lost {
@@ -29,6 +35,9 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 					return
 				}
 				after = e.Seq
+			}
+			if synced && len(v.events) > 0 {
+				rest = time.Now().Add(eventPause)
 			}
 			if !synced && !v.more {
 				if synced = true; !yield(Event{Type: EventSynced, Seq: 0}) {
@@ -50,6 +59,8 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 				return
 			case v.held:
 				waitTurn(ctx, nil, time.Until(quiet))
+			case time.Now().Before(rest):
+				waitTurn(ctx, nil, time.Until(rest))
 			default:
 				select {
 				case <-ctx.Done():

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // route is an endpoint. From the table of routes come the routing, the check of
@@ -57,7 +58,13 @@ func serverRoutes() []route {
 		},
 		{
 			method: "GET", path: "/openapi.json", about: "Returns this document.", status: http.StatusOK, reply: reflect.TypeFor[any](),
-			handle: func(c *call) error { return c.raw("application/json", c.s.openAPI) },
+			handle: func(c *call) error {
+				document, err := c.s.openAPI()
+				if err != nil {
+					return err
+				}
+				return c.raw("application/json", document)
+			},
 		},
 		{
 			method: "GET", path: "/v1/server", about: "Returns version, user, presets and limits.",
@@ -270,11 +277,8 @@ func aguiRoutes() []route {
 // route fills the mux.
 func (s *Server) route() error {
 	table := routes()
-	document, err := openAPI(table)
-	if err != nil {
-		return err
-	}
-	s.openAPI = document
+	// Most servers are never asked for it, and it takes half of the time to start.
+	s.openAPI = sync.OnceValues(func() ([]byte, error) { return openAPI(table) })
 	for i := range table {
 		h, err := s.endpoint(&table[i])
 		if err != nil {

@@ -334,7 +334,7 @@ func untilTurns(n int) func(sse) bool {
 		if e.event == "turn" {
 			n--
 		}
-		return n == 0
+		return n <= 0
 	}
 }
 

@@ -21,7 +21,7 @@ type Server struct {
 	service *Service
 	mux     *http.ServeMux
 	origins *http.CrossOriginProtection
-	openAPI []byte
+	openAPI func() ([]byte, error)
 
 	ctx     context.Context
 	cancel  context.CancelFunc

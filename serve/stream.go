@@ -1,15 +1,12 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"iter"
 	"net/http"
 	"strconv"
 	"sync"
 	"time"
-
-	"github.com/claude-agent-go/claude/internal/jsonx"
 )
 
 // The times of a stream.
@@ -24,7 +21,6 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	html    func(*Event) string
-	buf     bytes.Buffer
 }
 
 // events streams a conversation.
@@ -89,12 +85,12 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 	c.w.WriteHeader(http.StatusOK)
 	o := &c.service().opts
 	if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
-		st.write("retry: 15000\n\n")
+		st.write([]byte("retry: 15000\n\n"))
 		st.send(&Event{Type: EventBye, Reason: "too many streams are open: close some, or come back later"})
 		return nil
 	}
 	defer c.s.streams.leave(c.user.Name)
-	if !st.write("retry: " + strconv.Itoa(int(comeBack/time.Millisecond)) + "\n\n") {
+	if !st.write([]byte("retry: " + strconv.Itoa(int(comeBack/time.Millisecond)) + "\n\n")) {
 		return nil
 	}
 	st.merge(ctx, sources)
@@ -108,7 +104,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 // goroutine writes; the others wait for it, and nobody waits for them.
 func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan Event)
+	events := make(chan Event, writeTogether)
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer cancel()
@@ -129,7 +125,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 	for {
 		select {
 		case e := <-events:
-			if !st.send(&e) {
+			if !st.put(&e) || !st.putAll(events) || !st.flush() {
 				return
 			}
 		case <-ping.C:
@@ -137,39 +133,54 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 				return
 			}
 		case <-ctx.Done():
+			if st.putAll(events) { // a source may have ended with some last words
+				st.flush()
+			}
 			return
 		}
 	}
 }
 
-// send writes one event. Only those that last have an id: a browser resumes after
-// the last id that it saw.
-func (st *stream) send(e *Event) bool {
-	if st.html != nil && e.Type == EventMessage {
-		own := *e
-		own.HTML = st.html(e)
-		e = &own
+// writeTogether is how many events are written at once.
+const writeTogether = 64
+
+// putAll puts the events that are there.
+func (st *stream) putAll(events <-chan Event) bool {
+	for {
+		select {
+		case e := <-events:
+			if !st.put(&e) {
+				return false
+			}
+		default:
+			return true
+		}
 	}
-	data, err := jsonx.Marshal(e)
-	if err != nil {
-		return false
-	}
-	st.buf.Reset()
-	st.buf.WriteString("event: " + string(e.Type) + "\n")
-	if e.Seq > 0 {
-		st.buf.WriteString("id: " + formatSeq(e.Seq) + "\n")
-	}
-	st.buf.WriteString("data: ")
-	st.buf.Write(data) // one line: JSON escapes breaks
-	st.buf.WriteString("\n\n")
-	return st.write(st.buf.String())
 }
 
-// write writes text at once, within a deadline.
-func (st *stream) write(text string) bool {
-	_ = st.control.SetWriteDeadline(time.Now().Add(writeWait)) // a recorder in tests has none
-	if _, err := st.w.Write([]byte(text)); err != nil {
-		return false
+// send writes one event at once.
+func (st *stream) send(e *Event) bool { return st.put(e) && st.flush() }
+
+// put writes one event, which is sent with the next flush.
+func (st *stream) put(e *Event) bool {
+	if st.html != nil && e.Type == EventMessage {
+		own := *e
+		own.HTML, own.frame = st.html(e), nil
+		e = &own
 	}
-	return st.control.Flush() == nil
+	text, err := e.encode()
+	return err == nil && st.putText(text)
 }
+
+// putText writes text, within a deadline.
+func (st *stream) putText(text []byte) bool {
+	_ = st.control.SetWriteDeadline(time.Now().Add(writeWait)) // a recorder in tests has none
+	_, err := st.w.Write(text)
+	return err == nil
+}
+
+// flush sends what was written.
+func (st *stream) flush() bool { return st.control.Flush() == nil }
+
+// write writes text at once.
+func (st *stream) write(text []byte) bool { return st.putText(text) && st.flush() }

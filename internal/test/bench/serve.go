@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 	web "github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
@@ -154,7 +153,7 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	defer f.Close(context.WithoutCancel(ctx))
-	presets := []serve.Preset{{Name: "shop", Roots: []string{dir}, Modes: []permission.Mode{permission.ModeDefault, permission.ModePlan}}}
+	presets := []serve.Preset{{Name: "shop", Roots: []string{dir}}}
 	s, err := serve.New(f, serve.Options{Records: db, Project: "p", Presets: presets, Page: web.New, Logger: quiet, Streams: readers + 1, StreamsPerUser: readers + 1})
 	if err != nil {
 		return nil, err
@@ -193,11 +192,8 @@ func produce(ctx context.Context, s *serve.Service, u serve.User, id string, eve
 	tick := time.NewTicker(time.Second / serveRate)
 	defer tick.Stop()
 	for i := range events {
-		mode := permission.ModePlan
-		if i%2 == 1 {
-			mode = permission.ModeDefault
-		}
-		if _, err := s.Change(ctx, u, id, serve.Change{Mode: &mode}, ""); err != nil {
+		title := fmt.Sprint("change ", i) // one event, unlike other changes
+		if _, err := s.Change(ctx, u, id, serve.Change{Title: &title}, ""); err != nil {
 			return err
 		}
 		<-tick.C
