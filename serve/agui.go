@@ -120,7 +120,7 @@ func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 	if len(r.in.Resume) > 0 {
 		return Conversation{}, notFound.because("there is no such thread to resume")
 	}
-	return s.Create(ctx, r.user, NewConversation{Preset: preset, Title: gist(content.Text()), id: own})
+	return s.Create(ctx, r.user, NewConversation{Preset: preset, Title: firstLine(content.Text()), id: own})
 }
 
 // do decides, prompts and follows.

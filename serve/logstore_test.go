@@ -45,12 +45,12 @@ func dense(t *testing.T, l *eventLog, last int64) {
 
 // mute is a store that loses its connection when a head is made shorter: the
 // segment is there, and the head is still long, as if the process had died.
-type mute struct {
+type unwritable struct {
 	store.Records
 	lost bool
 }
 
-func (m *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+func (m *unwritable) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	if m.lost && len(value) < 2000 && k.Kind == kindLog {
 		return 0, fmt.Errorf("the connection is lost")
 	}
@@ -60,7 +60,7 @@ func (m *mute) PutRecord(ctx context.Context, k store.RecordKey, value []byte, r
 // A process that dies after it has made a segment, and before the head is short,
 // loses nothing: whatever the next one adds.
 func TestDiedBetweenSegmentAndHead(t *testing.T) {
-	db := &mute{Records: store.Memory()}
+	db := &unwritable{Records: store.Memory()}
 	l := openLog(t, db)
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: PromptState(fleet.Queued)}})
 	for range segmentSize - 2 {

@@ -349,7 +349,7 @@ func (s *Service) newNote(ctx context.Context, u User, c *NewConversation) (note
 		return note{}, err
 	}
 	return note{
-		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, gist(c.Prompt)),
+		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.Prompt)),
 		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: string(c.Mode),
 	}, nil
 }
@@ -376,8 +376,8 @@ func checkTexts(title string, labels []string) error {
 	return nil
 }
 
-// gist is the beginning of a text in one line.
-func gist(text string) string {
+// firstLine is the beginning of a text in one line.
+func firstLine(text string) string {
 	line := strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(line) <= 80 {
 		return line

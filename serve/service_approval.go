@@ -241,15 +241,15 @@ func titleOf(q *approval.Question) string {
 	case KindPlan:
 		return "Begin with this plan?"
 	case KindElicitation:
-		return gist(q.Reason)
+		return firstLine(q.Reason)
 	case KindQuestion:
 		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
-			return gist(questions[0].Text)
+			return firstLine(questions[0].Text)
 		}
 	}
 	for _, member := range []string{"command", "file_path", "notebook_path", "url", "pattern", "description", "prompt", "query"} {
 		if text := jsonx.Text(jsonx.Member(q.Input, member)); text != "" {
-			return gist(text)
+			return firstLine(text)
 		}
 	}
 	return q.Tool

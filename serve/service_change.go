@@ -176,7 +176,7 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	}
 	n.ForkOf, n.Dir = idOf(old.Key), old.Dir
 	if n.Title == "" {
-		n.Title = gist("Copy of " + old.Title)
+		n.Title = firstLine("Copy of " + old.Title)
 	}
 	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
 		return err // the same request again
