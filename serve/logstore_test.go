@@ -43,7 +43,7 @@ func dense(t *testing.T, l *eventLog, last int64) {
 	}
 }
 
-// mute is a store that loses its connection when a head is made shorter: the
+// unwritable is a store that loses its connection when a head is made shorter: the
 // segment is there, and the head is still long, as if the process had died.
 type unwritable struct {
 	store.Records
