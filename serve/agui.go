@@ -33,7 +33,7 @@ type aguiRun struct {
 	place   int64           // the last event that was translated
 }
 
-// run serves POST /ag-ui/{preset}. What is wrong with the request itself is a
+// runAgent serves POST /ag-ui/{preset}. What is wrong with the request itself is a
 // problem; what happens afterwards is an event.
 func (c *call) runAgent() error {
 	r := &aguiRun{call: c, in: c.body.(*RunInput), awaited: make(map[string]bool)}
