@@ -40,14 +40,18 @@ func builder() *claudetest.CLI {
 // fleetOptions are those of a fleet that asks people about calls.
 func (r *recorder) fleetOptions(db store.Fleet, cli claude.Transport) fleet.Options {
 	r.t.Helper()
-	quiet := slog.New(slog.DiscardHandler)
-	o, err := otelclaude.InstrumentFleet(fleet.Options{
-		Store: db, Project: "p", Journal: r.t.TempDir(), Logger: quiet,
-		Gate: &approval.Options{Patience: time.Minute},
-		Session: func(context.Context, string) (*claude.Options, error) {
-			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet}, nil
-		},
-	}, &r.config)
+	return r.instrumentFleet(fleet.Options{Store: db, Gate: &approval.Options{Patience: time.Minute}},
+		&claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}})
+}
+
+// instrumentFleet returns options of a fleet that is recorded. All of its
+// conversations have the same options.
+func (r *recorder) instrumentFleet(o fleet.Options, session *claude.Options) fleet.Options {
+	r.t.Helper()
+	o.Project, o.Journal, o.Logger = "p", r.t.TempDir(), slog.New(slog.DiscardHandler)
+	session.Logger = o.Logger
+	o.Session = func(context.Context, string) (*claude.Options, error) { return session, nil }
+	o, err := otelclaude.InstrumentFleet(o, &r.config)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -245,6 +249,48 @@ func TestFleetCutOff(t *testing.T) {
 	})
 }
 
+// server returns a server whose requests are recorded.
+func (r *recorder) server(f *fleet.Fleet, db store.Fleet) *serve.Server {
+	r.t.Helper()
+	opts, err := otelclaude.InstrumentServer(serve.Options{
+		Records: db, Project: "p", Logger: slog.New(slog.DiscardHandler),
+		Presets:      []serve.Preset{{Name: "shop", Roots: []string{r.t.TempDir()}}},
+		Authenticate: func(*http.Request) (serve.User, bool) { return serve.User{Name: "ada", Role: serve.Operator}, true },
+	}, &r.config)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	s, err := serve.New(f, opts)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// call sends a request to a server, with the span of ctx in its headers.
+func call(ctx context.Context, s *serve.Server, method, path, body string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
+	req.Header.Set("Content-Type", "application/json")
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, req)
+	return w
+}
+
+// begin begins a conversation with a prompt, and returns its id.
+func begin(ctx context.Context, t *testing.T, s *serve.Server, prompt string) string {
+	t.Helper()
+	made := call(ctx, s, "POST", "/v1/conversations", `{"preset":"shop"}`)
+	var c serve.Conversation
+	if err := json.Unmarshal(made.Body.Bytes(), &c); err != nil || made.Code != http.StatusCreated {
+		t.Fatalf("%d: %s", made.Code, made.Body)
+	}
+	if w := call(ctx, s, "POST", "/v1/conversations/"+c.ID+"/prompts", `{"content":"`+prompt+`"}`); w.Code/100 != 2 {
+		t.Fatalf("%d: %s", w.Code, w.Body)
+	}
+	return c.ID
+}
+
 // A request to the server, its prompt and its turn are one trace, which the
 // client may have begun.
 func TestServer(t *testing.T) {
@@ -253,39 +299,13 @@ func TestServer(t *testing.T) {
 	defer otel.SetTextMapPropagator(before)
 	synctest.Test(t, func(t *testing.T) {
 		r, db, cli := record(t), store.Memory(), builder()
-		presets := []serve.Preset{{Name: "shop", Roots: []string{t.TempDir()}, Options: &claude.Options{Transport: cli, Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler)}}}
 		f := r.openFleet(r.fleetOptions(db, cli))
 		defer f.Close(context.Background())
-		opts, err := otelclaude.InstrumentServer(serve.Options{
-			Records: db, Project: "p", Presets: presets, Logger: slog.New(slog.DiscardHandler),
-			Authenticate: func(*http.Request) (serve.User, bool) { return serve.User{Name: "ada", Role: serve.Operator}, true },
-		}, &r.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := serve.New(f, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := r.server(f, db)
 		defer s.Close()
 		ctx, end := r.request()
-		post := func(method, path, body string) *httptest.ResponseRecorder {
-			req := httptest.NewRequestWithContext(t.Context(), method, "http://localhost"+path, strings.NewReader(body))
-			req.Header.Set("Content-Type", "application/json")
-			propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header))
-			w := httptest.NewRecorder()
-			s.ServeHTTP(w, req)
-			return w
-		}
-		made := post("POST", "/v1/conversations", `{"preset":"shop"}`)
-		var c serve.Conversation
-		if err := json.Unmarshal(made.Body.Bytes(), &c); err != nil || made.Code != http.StatusCreated {
-			t.Fatalf("%d: %s", made.Code, made.Body)
-		}
-		if w := post("POST", "/v1/conversations/"+c.ID+"/prompts", `{"content":"hello"}`); w.Code/100 != 2 {
-			t.Fatalf("%d: %s", w.Code, w.Body)
-		}
-		post("BREW", "/v1/conversations/"+c.ID, "")
+		id := begin(ctx, t, s, "hello")
+		call(ctx, s, "BREW", "/v1/conversations/"+id, "")
 		end()
 		<-time.After(10 * time.Minute)
 		if err := errors.Join(s.Close(), f.Close(t.Context())); err != nil {

@@ -39,10 +39,12 @@ type receiver struct {
 
 // exportedSpan is a span of the CLI.
 type exportedSpan struct {
-	TraceID    string `json:"traceId"`
-	SpanID     string `json:"spanId"`
-	Parent     string `json:"parentSpanId"`
-	Name       string `json:"name"`
+	TraceID    string      `json:"traceId"`
+	SpanID     string      `json:"spanId"`
+	Parent     string      `json:"parentSpanId"`
+	Name       string      `json:"name"`
+	Start      json.Number `json:"startTimeUnixNano"`
+	End        json.Number `json:"endTimeUnixNano"`
 	Attributes []struct {
 		Key   string `json:"key"`
 		Value struct {
@@ -147,6 +149,12 @@ func (r *receiver) find(t *testing.T, name string) exportedSpan {
 // it ends.
 func (r *recorder) real(to *receiver, replies ...claudetest.Reply) *claude.Options {
 	r.t.Helper()
+	return r.instrument(r.realOptions(to, replies...))
+}
+
+// realOptions are those of real before they are instrumented.
+func (r *recorder) realOptions(to *receiver, replies ...claudetest.Reply) *claude.Options {
+	r.t.Helper()
 	path := realcli.Need(r.t, realcli.Tested())
 	model := claudetest.NewModel(replies...)
 	url, err := model.Start()
@@ -158,7 +166,7 @@ func (r *recorder) real(to *receiver, replies ...claudetest.Reply) *claude.Optio
 	env = append(env, "PID_FILE="+filepath.Join(r.t.TempDir(), "pid"), "OTEL_TRACES_EXPORT_INTERVAL=600000", "OTEL_METRIC_EXPORT_INTERVAL=600000", "OTEL_LOGS_EXPORT_INTERVAL=600000",
 		"OTEL_METRICS_EXPORTER=console")
 	r.config.CLI = &otelclaude.CLIExporter{Endpoint: to.URL, Protocol: otelclaude.ProtocolHTTPJSON}
-	return r.instrument(&claude.Options{CLIPath: path, Env: env, Cwd: r.t.TempDir(), AllowedTools: []string{"Bash"}})
+	return &claude.Options{CLIPath: path, Env: env, Cwd: r.t.TempDir(), AllowedTools: []string{"Bash"}}
 }
 
 // parents renders the spans of the CLI, each with the name of its parent, which
