@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/store"
@@ -53,6 +54,41 @@ func (s *logs) lookAgain(ctx context.Context, l *eventLog) error {
 		}
 	}
 	return nil
+}
+
+// noteQuestions writes down how the questions stand that were asked since a prompt
+// was accepted. One that was asked and has ended between two looks of the watcher
+// was seen by nobody.
+func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) error {
+	since := l.accepted(prompt).Add(-clockSkew)
+	for q, err := range s.fleet.Approvals().List(ctx, approval.Filter{Conversation: l.key}) {
+		if err == nil && q.Asked.After(since) {
+			err = l.noteApproval(ctx, &q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clockSkew is by how much the clocks of a store and of this machine may differ.
+const clockSkew = time.Minute
+
+// accepted is when a prompt was accepted. If that is no longer known, it is when
+// the oldest event happened that is kept: the questions before are not, either.
+func (l *eventLog) accepted(prompt string) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.events {
+		if e := &l.events[i]; e.Type == EventPrompt && e.Prompt.ID == prompt {
+			return e.At
+		}
+	}
+	if len(l.events) == 0 {
+		return time.Now()
+	}
+	return l.events[0].At
 }
 
 // unsettled returns the approvals whose end the log does not have.

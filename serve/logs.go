@@ -347,6 +347,11 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		if ticket.Result != nil {
 			s.hear(l, ticket.Result)
 		}
+		if PromptState(ticket.Status).final() {
+			if err := s.noteQuestions(s.ctx, l, p.ID); err != nil {
+				return moved, err
+			}
+		}
 		var spent fleet.Ledger
 		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {
 			spent = info.Cost

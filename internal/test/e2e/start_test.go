@@ -181,6 +181,9 @@ func TestRealStartupIsQuick(t *testing.T) {
 	begin := time.Now()
 	s := r.connect(t)
 	t.Logf("Connect took %v", time.Since(begin))
+	if pid := s.PID(); pid <= 0 {
+		t.Errorf("PID = %d", pid)
+	}
 	if pid := s.Info().PID; pid <= 0 {
 		if realcli.Has("2.1.325") {
 			t.Errorf("pid %d", pid)
