@@ -60,8 +60,8 @@ func (f *Fleet) speak(c *conversation, m message.Message) {
 	}
 }
 
-// hush forgets what a CLI that has ended was saying.
-func (f *Fleet) hush(c *conversation) {
+// endSpoken forgets what a CLI that has ended was saying.
+func (f *Fleet) endSpoken(c *conversation) {
 	run, number := c.spoken.end()
 	if f.opts.Live != nil {
 		f.broadcast(c.key, liveFrame{Run: run, Number: number})

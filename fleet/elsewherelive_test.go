@@ -116,7 +116,7 @@ func TestEventsLiveElsewhere(t *testing.T) {
 				}()
 				<-time.After(500 * time.Millisecond)
 				if n == 1 && pages[1].text() == "" {
-					t.Errorf("seed %d: one who joins in the middle of an answer sees nothing of it", seed)
+					t.Errorf("seed %d: a reader that joins in the middle of an answer sees nothing of it", seed)
 				}
 			}
 			<-time.After(time.Minute)

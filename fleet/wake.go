@@ -501,7 +501,7 @@ func (w *waking) close() error {
 	}
 	err := s.Close()
 	close(w.closed)
-	w.f.hush(w.c)
+	w.f.endSpoken(w.c)
 	return err
 }
 

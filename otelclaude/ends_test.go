@@ -117,14 +117,7 @@ func TestEveryEnd(t *testing.T) {
 		if _, err := s.Interrupt(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		for m, err := range s.Messages(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Head().Type == "result" {
-				break
-			}
-		}
+		r.readTurn(s)
 		s.Close()
 		r.want(`
 			request

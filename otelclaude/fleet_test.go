@@ -340,29 +340,7 @@ func TestDeferredAndResumed(t *testing.T) {
 			return decision, nil
 		})},
 	})
-	ctx, end := r.request()
-	result, err := claude.Ask(ctx, "make it", opts)
-	end()
-	if err != nil || result.DeferredToolUse == nil {
-		t.Fatalf("%+v, %v", result, err)
-	}
-	decision = hook.AllowTool("")
-	opts.Resume = result.SessionID
-	ctx, end = r.request()
-	s, err := claude.Connect(ctx, opts)
-	end()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for m, err := range s.Messages(t.Context()) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m.Head().Type == "result" {
-			break
-		}
-	}
-	s.Close()
+	r.deferAndResume(opts, func() { decision = hook.AllowTool("") })
 	r.want(`
 		request
 		  invoke_agent

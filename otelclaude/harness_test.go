@@ -52,6 +52,41 @@ func (r *recorder) request() (ctx context.Context, end func()) {
 	return ctx, func() { span.End() }
 }
 
+// deferAndResume has a prompt whose call is deferred, and then resumes the session
+// in another process, where decide lets the call run.
+func (r *recorder) deferAndResume(opts *claude.Options, decide func()) {
+	r.t.Helper()
+	ctx, end := r.request()
+	result, err := claude.Ask(ctx, "make it", opts)
+	end()
+	if err != nil || result.DeferredToolUse == nil {
+		r.t.Fatalf("%+v, %v", result, err)
+	}
+	decide()
+	opts.Resume = result.SessionID
+	ctx, end = r.request()
+	s, err := claude.Connect(ctx, opts)
+	end()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer s.Close()
+	r.readTurn(s)
+}
+
+// readTurn reads what a session says, up to a result.
+func (r *recorder) readTurn(s *claude.Session) {
+	r.t.Helper()
+	for m, err := range s.Messages(r.t.Context()) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if m.Head().Type == "result" {
+			return
+		}
+	}
+}
+
 // shown are the attributes that a tree shows.
 var shown = []attribute.Key{"claude.prompt.status", "claude.tool.outcome", "claude.permission.decision", "error.type"}
 

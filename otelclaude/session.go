@@ -42,7 +42,7 @@ type session struct {
 	callbacks map[string]*callback  // by request id
 	spending  message.Spending
 	secrets   *secret.Set
-	// work is the fleet's, nil if there is no fleet. answers says that the model
+	// work is what the fleet traces, nil without a fleet. answers says that the model
 	// has said something in this process.
 	work    *work
 	answers bool

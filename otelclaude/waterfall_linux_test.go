@@ -159,7 +159,7 @@ func (b *bar) Width() float64 { return b.of.share(b.End.Sub(b.Start)) }
 // Right is how much room there is behind the bar, in percent.
 func (b *bar) Right() float64 { return b.of.share(b.of.end.Sub(b.End)) }
 
-// Late reports whether there is no room for a text behind the bar.
+// Late reports whether a text does not fit behind the bar.
 func (b *bar) Late() bool { return b.Right() < 9 }
 
 // took is a duration as people write it.

@@ -89,7 +89,7 @@ func (r *aguiRun) newest() (message.Content, error) {
 		if len(r.in.Resume) > 0 {
 			return nil, nil
 		}
-		return nil, faulty("/messages", "there is no message with the role user to send")
+		return nil, faulty("/messages", "none of the messages has the role user, so nothing can be sent")
 	}
 	content, err := partsOf(m.Content)
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 		return c, err
 	}
 	if len(r.in.Resume) > 0 {
-		return Conversation{}, notFound.because("there is no such thread to resume")
+		return Conversation{}, notFound.because("the thread to resume does not exist")
 	}
 	return s.Create(ctx, r.user, NewConversation{Preset: preset, Title: firstLine(content.Text()), id: own})
 }

@@ -300,7 +300,7 @@ func TestAGUIInput(t *testing.T) {
 		"unknown state": {`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"a.1.b","status":"maybe"}]}`, 400, "status"},
 		"foreign id":    {`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"int-1","status":"resolved","payload":{"approved":true}}]}`, 400, "interrupt"},
 		"yes":           {`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"a.1.b","status":"resolved","payload":"yes"}]}`, 400, "approved"},
-		"no thread yet": {`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"a.1.b","status":"resolved","payload":{"approved":true}}]}`, 404, "no such thread"},
+		"no thread yet": {`{"threadId":"t","runId":"r","messages":[],"resume":[{"interruptId":"a.1.b","status":"resolved","payload":{"approved":true}}]}`, 404, "does not exist"},
 	} {
 		got := ada.do("POST", "/ag-ui/shop", c.body)
 		if got.status != c.status || !strings.Contains(string(got.body), c.say) || !strings.Contains(got.header.Get("Content-Type"), "problem+json") {

@@ -14,7 +14,7 @@ import (
 type Form struct {
 	// Server is the MCP server that asks, and reads the answer.
 	Server string `json:"server"`
-	// URL is the address to visit; then there are no fields, and an answer has
+	// URL is the address to visit. A form with one has no fields, and an answer has
 	// no input.
 	URL string `json:"url,omitzero"`
 	// Fields are what the input of an answer has as members.

@@ -75,8 +75,8 @@ func (s *logs) noteQuestions(ctx context.Context, l *eventLog, prompt string) er
 // clockSkew is by how much the clocks of a store and of this machine may differ.
 const clockSkew = time.Minute
 
-// accepted is when a prompt was accepted. If that is no longer known, it is when
-// the oldest event happened that is kept: the questions before are not, either.
+// accepted is when a prompt was accepted. If the log has forgotten that, it is the
+// time of the oldest event that it remembers.
 func (l *eventLog) accepted(prompt string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

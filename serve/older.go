@@ -8,8 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// olderWait is how long messages that are no longer in memory may take to be
-// read.
+// olderWait is how long it may take to read messages that have left the memory.
 const olderWait = 30 * time.Second
 
 // older returns a page of messages that are stored before the first event in

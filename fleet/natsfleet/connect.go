@@ -89,16 +89,16 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	stop, err := s.answer(ctx, o.Project, f)
-	var hush func()
+	var endLive func()
 	if err == nil {
-		hush, err = l.tell(f)
+		endLive, err = l.tell(f)
 	}
 	if err != nil {
 		err = errors.Join(err, f.Close(ctx))
 		l.close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &Worker{f, s, l, func() { stop(); hush() }}, nil
+	return &Worker{f, s, l, func() { stop(); endLive() }}, nil
 }
 
 // Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may

@@ -105,7 +105,7 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 	last := accepted["ada"][len(texts)-1].id
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// One who follows it from the beginning hears of the outcome, no matter who has stored it.
+	// A client that follows the prompt from the beginning hears of its outcome, whichever worker stored it.
 	followed := make(chan error, 1)
 	go func() { followed <- followToEnd(ctx, client, "ada", last) }()
 	select {

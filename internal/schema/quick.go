@@ -16,7 +16,7 @@ type quick struct {
 	kinds      kinds // 0: any value fits
 	properties map[string]property
 	required   int  // how many of them must be there
-	closed     bool // there are no others
+	closed     bool // it has no others
 	items      *quick
 }
 
