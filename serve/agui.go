@@ -245,11 +245,8 @@ func (r *aguiRun) take(e *Event) {
 	}
 }
 
-// The times of a run.
-const (
-	gatherCalls = 50 * time.Millisecond // for the questions about parallel calls
-	lastWords   = 3 * time.Second       // for a message that is stored after its turn has ended
-)
+// gatherCalls is how long a run waits for the other questions of parallel calls.
+const gatherCalls = 50 * time.Millisecond
 
 // follow sends what happens, until the run ends.
 func (r *aguiRun) follow(ctx context.Context, after int64) error {
@@ -283,7 +280,7 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 				return closing.because("run it again with the same messages: nothing that was accepted is lost")
 			}
 			r.take(&e)
-			if wait, changed := r.noteworthy(ctx, &e); changed {
+			if wait, changed := r.noteworthy(&e); changed {
 				due = time.After(wait)
 			}
 		case <-due:
@@ -304,26 +301,14 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 
 // noteworthy reports whether an event may end the run, and how long to wait for
 // what belongs to it.
-func (r *aguiRun) noteworthy(ctx context.Context, e *Event) (time.Duration, bool) {
+func (r *aguiRun) noteworthy(e *Event) (time.Duration, bool) {
 	switch {
 	case e.Type == EventSynced:
 		return 0, true
 	case e.Type == EventApproval && e.Approval.State == ApprovalPending:
 		return gatherCalls, true
-	case r.turn == nil || len(r.awaited) > 0:
-	case e.Type == EventTurn && !r.complete(ctx):
-		return lastWords, true
-	case e.Type == EventTurn || e.Type == EventMessage && r.complete(ctx):
-		return 0, true
 	}
-	return 0, false
-}
-
-// complete reports whether the last words of the turn were seen. The log may
-// learn of the end of a turn before it has read them.
-func (r *aguiRun) complete(ctx context.Context) bool {
-	t, err := r.service().fleet.Prompt(ctx, keyOf(r.about.ID), r.turn.Prompt)
-	return err != nil || strings.TrimSpace(t.Text) == "" || strings.TrimSpace(t.Text) == strings.TrimSpace(r.events.last)
+	return 0, e.Type == EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
 }
 
 // look ends the run if its turns have ended, or if a person is asked.

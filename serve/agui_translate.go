@@ -21,7 +21,6 @@ type translator struct {
 	open  map[string]*openText // by the id of the message
 	done  map[string]bool      // texts that have ended
 	calls map[string]bool      // tool calls that were shown
-	last  string               // the last text that has ended
 }
 
 // openText is a text that is being written.
@@ -94,7 +93,6 @@ func (t *translator) block(block message.Block, id string) {
 		t.parent = id
 		t.write(id, "text", b.Text)
 		t.end(id)
-		t.last = b.Text
 	case *message.ThinkingBlock:
 		t.write(id, "thinking", b.Thinking)
 		t.end(id)
