@@ -132,7 +132,8 @@ func TestRealInterrupted(t *testing.T) {
 	defer close(hold)
 	for name, reply := range map[string]claudetest.Reply{
 		"answer": claudetest.Say("a long answer").Hold(hold),
-		"tool":   claudetest.UseTool("Bash", map[string]string{"command": "sleep 60", "description": "wait"}),
+		// Not "sleep": the CLI refuses a command that only waits.
+		"tool": claudetest.UseTool("Bash", map[string]string{"command": "tail -f /dev/null", "description": "wait"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := realCLI(t, reply)
