@@ -51,11 +51,15 @@ func TestClusterKeepsItsData(t *testing.T) {
 	}
 }
 
-// publish publishes a message until it is stored, and wants its sequence.
+// publish publishes a message until it is stored, and wants its sequence. A server
+// that stops or has just started may take a message and never acknowledge it, so
+// each attempt has a bound of its own; the server drops the second copy.
 func publish(t *testing.T, ctx context.Context, js jetstream.JetStream, want uint64) {
 	t.Helper()
 	for {
-		ack, err := js.Publish(ctx, "s.x", nil, jetstream.WithMsgID(fmt.Sprint(want)))
+		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
+		ack, err := js.Publish(attempt, "s.x", nil, jetstream.WithMsgID(fmt.Sprint(want)))
+		cancel()
 		if err == nil {
 			if ack.Sequence != want {
 				t.Fatalf("sequence %d, want %d", ack.Sequence, want)
