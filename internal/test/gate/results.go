@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // testID names a test; the test "" of a package is the package itself.
@@ -32,6 +33,7 @@ type results struct {
 	raced   bool                // the race detector has found something
 	stderr  bytes.Buffer        // of go test itself
 	broken  []error             // commands that failed for no reason the events give
+	cpu     time.Duration       // of the command and all it waited for
 }
 
 func newResults() *results {

@@ -161,7 +161,7 @@ func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
 				res := r.test(ctx, append(r.limits, r.packages...)...)
 				mu.Lock()
 				total.add(res)
-				fmt.Fprintf(log, "%s took %.0f s\n", r, time.Since(begin).Seconds())
+				fmt.Fprintf(log, "%s took %.0f s, %.0f s of CPU\n", r, time.Since(begin).Seconds(), res.cpu.Seconds())
 				mu.Unlock()
 			}
 		})
@@ -205,6 +205,7 @@ func (r run) test(ctx context.Context, args ...string) *results {
 	if err == nil {
 		err = res.read(out, r)
 		err = errors.Join(err, cmd.Wait())
+		res.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	}
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !(ok && exit.ExitCode() == 1 && res.explained()) {
 		res.broken = append(res.broken, fmt.Errorf("%v: %w", cmd, err))
