@@ -34,6 +34,8 @@ func plain() []plainTests {
 		{pkg: "hook"},
 		{pkg: "internal/inspect"},
 		{pkg: "internal/jsonx"},
+		{pkg: "internal/markdown"},
+		{pkg: "internal/schema"},
 		{pkg: "internal/test/inject"},
 		{pkg: "internal/test/parity"},
 		{pkg: "internal/test/rules"},
