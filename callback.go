@@ -71,14 +71,14 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	}
 	begin := time.Now()
 	if cb.races != "" {
-		defer s.race.enter(cb.races, func() {
+		defer s.running.race.enter(cb.races, func() {
 			in.CancelContext(errDecided)
 			in.Reply(json.RawMessage(noOpinion)) // nobody waits for one any more
 		})()
 	}
 	if cb.timeout > 0 {
-		s.deadlines.add(begin, in, cb)
-		defer s.deadlines.done(cb)
+		s.running.deadlines.add(begin, in, cb)
+		defer s.running.deadlines.done(cb)
 	}
 	var reply json.RawMessage
 	err := errGoexit // unless run returns or panics
@@ -146,9 +146,9 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 	}
 	// Noted before the reply: right after it the CLI may ask once more, and then
 	// the call is undecided again.
-	overtaken := s.race.decide(cb.decides)
+	overtaken := s.running.race.decide(cb.decides)
 	if !in.Reply(payload) {
-		s.race.ask(cb.decides) // withdrawn: nothing was decided
+		s.running.race.ask(cb.decides) // withdrawn: nothing was decided
 		return false
 	}
 	for _, h := range overtaken {

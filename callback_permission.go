@@ -30,7 +30,7 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 		s.diagnose(in.Body, c.unread)
 	}
 	if s.plan.races {
-		s.race.ask(c.req.ToolUseID)
+		s.running.race.ask(c.req.ToolUseID)
 	}
 	return &callback{name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, run: c.run, fail: c.fail, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
 }

@@ -218,7 +218,7 @@ func (s *Session) finish() {
 		stream = &ProcessError{Stderr: stderrTail(s.conn)} // too early for a pending call
 	}
 	s.peer.Close(stream)
-	s.deadlines.stop()
+	s.running.deadlines.stop()
 	s.mcp.close(stream)
 	if err := s.files.Remove(); err != nil {
 		s.log.Warn("temporary files could not be removed", "error", err)

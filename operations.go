@@ -462,8 +462,8 @@ func (s *Session) Commands() []control.Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.commands != nil:
-		return s.commands
+	case s.conversation.commands != nil:
+		return s.conversation.commands
 	case s.start.info != nil:
 		return s.start.info.Commands
 	}

@@ -78,13 +78,13 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 func (s *Session) claimID(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ownIDs[id] {
+	if s.prompts.ownIDs[id] {
 		return fmt.Errorf("claude: send prompt: message id %s was used before", id)
 	}
-	if s.ownIDs == nil {
-		s.ownIDs = make(map[string]bool)
+	if s.prompts.ownIDs == nil {
+		s.prompts.ownIDs = make(map[string]bool)
 	}
-	s.ownIDs[id] = true
+	s.prompts.ownIDs[id] = true
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (s *Session) claimID(id string) error {
 func (s *Session) freeID(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.ownIDs, id)
+	delete(s.prompts.ownIDs, id)
 }
 
 // brokenBound is how long a failed write waits to learn why: a little longer
@@ -143,7 +143,7 @@ const maxHeld = 1024
 
 // holdsPrompts reports whether the CLI gets one prompt at a time.
 func (s *Session) holdsPrompts() bool {
-	return s.held.always || sinceEchoes.missing(s.Info().CLIVersion)
+	return s.prompts.held.always || sinceEchoes.missing(s.Info().CLIVersion)
 }
 
 // register registers a prompt that is to be written, and reports whether it has
@@ -153,7 +153,7 @@ func (s *Session) register(p heldPrompt) (waits bool, err error) {
 		s.inbox.Sent(p.id)
 		return false, nil
 	}
-	h := &s.held
+	h := &s.prompts.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
@@ -171,7 +171,7 @@ func (s *Session) register(p heldPrompt) (waits bool, err error) {
 // sendHeld writes the next prompt that waits, if the CLI is done with the one
 // before. It is called after everything that can bring that about.
 func (s *Session) sendHeld() {
-	h := &s.held
+	h := &s.prompts.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.halted > 0 || len(h.waiting) == 0 || s.inbox.Prompted() {
@@ -189,7 +189,7 @@ func (s *Session) sendHeld() {
 
 // halt keeps prompts back until an interrupt is written.
 func (s *Session) halt() (resume func()) {
-	h := &s.held
+	h := &s.prompts.held
 	h.mu.Lock()
 	h.halted++
 	h.mu.Unlock()
@@ -203,7 +203,7 @@ func (s *Session) halt() (resume func()) {
 
 // withdraw takes back a prompt that was not written, false if it was.
 func (s *Session) withdraw(id string) bool {
-	h := &s.held
+	h := &s.prompts.held
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	i := slices.IndexFunc(h.waiting, func(p heldPrompt) bool { return p.id == id })

@@ -82,7 +82,7 @@ func ask(ctx context.Context, prompt string, opts *Options) (*query, error) {
 	}
 	// A CLI that has ended already says why on its output: read it.
 	s.mu.Lock()
-	s.prompted = true
+	s.oneShot.sent = true
 	s.mu.Unlock()
 	if s.plan.oneWay {
 		s.closeInput()

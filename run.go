@@ -221,7 +221,7 @@ func (e *exchange) take(it *inbox.Item) (msg message.Message, last bool) {
 	msg = e.session.decode(it)
 	r, ok := msg.(*message.Result)
 	if ok && it.Barrier() > 0 {
-		e.missing = e.session.notStored
+		e.missing = e.session.store.notStored
 	}
 	switch {
 	case it.Ends(e.id) != inbox.NotYet:

@@ -33,41 +33,28 @@ import (
 // for each running callback, and one for its Trace. The first two are gone
 // when Close has returned; all of them are gone when Wait has.
 type Session struct {
-	opts  *Options
-	plan  *plan
+	opts   *Options
+	plan   *plan
+	log    *slog.Logger
+	hidden func() *secret.Set // the secrets that this session knows of
+
 	conn  Conn
 	peer  *peer.Peer
 	inbox *inbox.Inbox
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch.Folder
-	// mirror stores the transcript, nil without a store. barrier is what the
-	// reader of the stream waits for, 0 if it does not, and notStored the
-	// outcome of the last wait; that one belongs to the reader.
-	mirror    *mirror.Mirror
-	barrier   atomic.Uint64
-	notStored error
-	log       *slog.Logger
 
-	race      permissionRace
-	deadlines deadlines
-	held      oneAtATime
-	hidden    func() *secret.Set // the secrets that this session knows of
-	activity  *activityLog
-	retrying  *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
-
-	oneShot  bool
-	inputEnd sync.Once // one-shot use: the end of stdin
-
-	mu       sync.Mutex // guards what follows, and the parts of life and start that say so
-	life     lifecycle
-	start    handshake
-	id       string
-	commands []control.Command // as the CLI has changed them, nil if it has not
-	inTurn   bool
-	badLines int
-	prompted bool            // one-shot use: the prompt was sent
-	ownIDs   map[string]bool // message ids chosen by the user
+	mu           sync.Mutex // guards the parts of what follows that say so
+	life         lifecycle
+	start        handshake
+	conversation conversation
+	prompts      outgoing
+	oneShot      oneShot
+	running      callbacks
+	store        storage
+	activity     *activityLog
+	retrying     *message.APIRetry // what the reader of the stream was last told, nil if no call is repeated
 }
 
 // lifecycle is how a session is and ends.
@@ -102,6 +89,41 @@ type handshake struct {
 	earlyResult  *message.Result // an error result outside any turn
 	stray        []string        // the end of what it wrote that is not JSON
 	toolsChecked bool            // the names in the options were compared with its tools
+}
+
+// conversation is what the CLI has said about the conversation. All of it is
+// under the session's lock.
+type conversation struct {
+	id       string
+	commands []control.Command // as the CLI has changed them, nil if it has not
+	inTurn   bool
+	badLines int
+}
+
+// outgoing is what a session knows of the prompts that it sends.
+type outgoing struct {
+	held   oneAtATime
+	ownIDs map[string]bool // message ids chosen by the user, under the session's lock
+}
+
+// oneShot is a session that ends with its only prompt.
+type oneShot struct {
+	on       bool
+	sent     bool      // the prompt was, under the session's lock
+	inputEnd sync.Once // the end of stdin
+}
+
+// callbacks is what the callbacks that run share.
+type callbacks struct {
+	race      permissionRace
+	deadlines deadlines
+}
+
+// storage is how the transcript gets into a store.
+type storage struct {
+	mirror    *mirror.Mirror // nil without a store
+	barrier   atomic.Uint64  // what the reader of the stream waits for, 0 if it does not
+	notStored error          // the outcome of its last wait; only the reader uses it
 }
 
 // State is where a session is in its life.
@@ -150,36 +172,14 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 	if err := p.awaitHandshake(o, use); err != nil {
 		return nil, err
 	}
-	s := &Session{
-		opts: o, plan: p, files: new(scratch.Folder), oneShot: use.onePrompt, log: o.Logger,
-		inbox: inbox.New(o.Limits.Unread),
-		life: lifecycle{
-			outputEnd: make(chan struct{}),
-			exited:    make(chan struct{}),
-			ladderEnd: make(chan struct{}),
-			done:      make(chan struct{}),
-		},
-		hidden: sync.OnceValue(func() *secret.Set {
-			secrets := secret.FromEnv(p.env)
-			secrets.AddValues(p.secrets()...)
-			return secrets
-		}),
-		id:       p.sessionID,
-		activity: newActivityLog(),
-	}
-	if s.id == "" && !o.ForkSession {
-		s.id = o.Resume
-	}
+	s := newSession(o, p, use)
 	s.trace = newTracer(o.Trace, o.Logger) // its goroutine ends with the session
-	s.trace.starting(ctx, p, s.id)
+	s.trace.starting(ctx, p, s.conversation.id)
 	if err := s.launch(ctx); err != nil {
 		s.trace.end(err)
 		s.trace.settleAtEnd()
 		return nil, err
 	}
-	s.held.always = p.silent
-	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
-	s.deadlines.expire = s.expire
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
@@ -199,12 +199,41 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		OnSettled:     s.settled,
 		EchoesReplies: p.echoes || o.ReplayUserMessages,
 	})
-	if s.mirror != nil {
-		s.mirror.Start()
+	if s.store.mirror != nil {
+		s.store.mirror.Start()
 	}
 	go s.watch()
 	s.read()
 	return s, nil
+}
+
+// newSession makes a session that nothing is connected to yet.
+func newSession(o *Options, p *plan, use use) *Session {
+	s := &Session{
+		opts: o, plan: p, files: new(scratch.Folder), log: o.Logger,
+		inbox: inbox.New(o.Limits.Unread),
+		life: lifecycle{
+			outputEnd: make(chan struct{}),
+			exited:    make(chan struct{}),
+			ladderEnd: make(chan struct{}),
+			done:      make(chan struct{}),
+		},
+		hidden: sync.OnceValue(func() *secret.Set {
+			secrets := secret.FromEnv(p.env)
+			secrets.AddValues(p.secrets()...)
+			return secrets
+		}),
+		conversation: conversation{id: p.sessionID},
+		oneShot:      oneShot{on: use.onePrompt},
+		activity:     newActivityLog(),
+	}
+	if s.conversation.id == "" && !o.ForkSession {
+		s.conversation.id = o.Resume
+	}
+	s.prompts.held.always = p.silent
+	s.inbox.HideEchoes, s.inbox.HideStates = p.echoes, !o.readsStates()
+	s.running.deadlines.expire = s.expire
+	return s
 }
 
 // launch starts the CLI, after what must be there before. Nothing is left after
@@ -219,11 +248,11 @@ func (s *Session) launch(ctx context.Context) (err error) {
 	if err := errors.Join(s.plan.writeMCPConfig(s.files), s.plan.writeSettings(s.files)); err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
-	if s.mirror, err = openMirror(ctx, s); err != nil {
+	if s.store.mirror, err = openMirror(ctx, s); err != nil {
 		return err
 	}
 	if s.strict() {
-		s.inbox.Mark = s.mirror.Count
+		s.inbox.Mark = s.store.mirror.Count
 	}
 	if err := s.restore(ctx); err != nil {
 		return err
@@ -287,7 +316,7 @@ func (s *Session) State() State {
 func (s *Session) ID() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.id
+	return s.conversation.id
 }
 
 // PID returns the number of the CLI's process, even when it has ended. It is 0 if
@@ -333,8 +362,8 @@ var _ peer.Handler = dispatcher{}
 
 // Message takes a frame from the reader.
 func (d dispatcher) Message(f wire.Frame) {
-	if f.Type == wire.TypeMirror && d.mirror != nil {
-		d.mirror.Put(f.Line)
+	if f.Type == wire.TypeMirror && d.store.mirror != nil {
+		d.store.mirror.Put(f.Line)
 		return
 	}
 	if f.Type == "result" && d.wasCutOff() {
@@ -386,23 +415,23 @@ func (s *Session) note(f wire.Frame) {
 	defer s.mu.Unlock()
 	switch {
 	case f.Type == "system" && f.Subtype == "init":
-		s.inTurn, s.start.earlyResult = true, nil
+		s.conversation.inTurn, s.start.earlyResult = true, nil
 		s.checkTools(f.Line)
 		if id := f.Text("session_id"); id != "" {
-			s.id = id
+			s.conversation.id = id
 		}
 	case f.Type == "system" && f.Subtype == "commands_changed":
 		m, err := message.DecodeAs(f.Type, f.Subtype, f.Line)
 		if changed, ok := m.(*message.CommandsChanged); ok && err == nil {
-			s.commands = changed.Commands
+			s.conversation.commands = changed.Commands
 		}
 	case f.Type == "conversation_reset":
-		s.id = "" // its new_conversation_id is not the new one's: the next init has that
+		s.conversation.id = "" // its new_conversation_id is not the new one's: the next init has that
 	case f.Type == "result":
-		if !s.inTurn && len(f.Prompts()) == 0 {
+		if !s.conversation.inTurn && len(f.Prompts()) == 0 {
 			s.start.earlyResult = failedResult(f)
 		}
-		s.inTurn = false
+		s.conversation.inTurn = false
 	}
 }
 
@@ -418,8 +447,8 @@ func failedResult(f wire.Frame) *message.Result {
 
 // Fault takes a line that is not a frame.
 func (d dispatcher) Fault(line []byte, err error) {
-	if d.mirror != nil && wire.IsMirror(line) {
-		d.mirror.Lose(err)
+	if d.store.mirror != nil && wire.IsMirror(line) {
+		d.store.mirror.Lose(err)
 	}
 	d.diagnose(line, err)
 }
@@ -429,16 +458,16 @@ func (d dispatcher) Fault(line []byte, err error) {
 // request awaits an answer. It is called after everything that can bring that
 // about.
 func (s *Session) endInput() {
-	if !s.oneShot || s.plan.oneWay {
+	if !s.oneShot.on || s.plan.oneWay {
 		return
 	}
 	s.mu.Lock()
-	open := s.prompted && !s.life.cutOff // the stop ladder has it then
+	open := s.oneShot.sent && !s.life.cutOff // the stop ladder has it then
 	s.mu.Unlock()
 	if !open || s.inbox.NeedsControl() || s.peer.Unanswered() > 0 {
 		return
 	}
-	s.inputEnd.Do(func() { go s.closeInput() })
+	s.oneShot.inputEnd.Do(func() { go s.closeInput() })
 }
 
 // Activity is what a session is doing. The session is idle if everything but
@@ -509,9 +538,9 @@ func (s *Session) Idle(ctx context.Context) error {
 // doing is what the session is doing, without the time.
 func (s *Session) doing() Activity {
 	a := s.inbox.Activity()
-	s.held.mu.Lock()
-	held := len(s.held.waiting)
-	s.held.mu.Unlock()
+	s.prompts.held.mu.Lock()
+	held := len(s.prompts.held.waiting)
+	s.prompts.held.mu.Unlock()
 	return Activity{
 		Turn: a.Turn, Replaying: a.Replaying, Queued: a.Queued + held,
 		Callbacks: s.peer.Unanswered(), Agents: a.Agents, Shells: a.Shells,

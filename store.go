@@ -164,7 +164,7 @@ func (o *StoreOptions) registerFence(p *plan) {
 
 // fence waits until the lease is surely ours.
 func fence(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-	if err := SessionFrom(ctx).mirror.Owned(ctx); err != nil {
+	if err := SessionFrom(ctx).store.mirror.Owned(ctx); err != nil {
 		return hook.DenyTool("This session may have another owner: " + err.Error()), nil
 	}
 	return nil, nil
@@ -189,8 +189,8 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 		OnTrouble: s.mirrorTrouble,
 		OnLost:    func(err error) { s.Abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
 	})
-	if s.id != "" {
-		if err := m.Acquire(ctx, s.id); err != nil {
+	if s.conversation.id != "" {
+		if err := m.Acquire(ctx, s.conversation.id); err != nil {
 			return nil, &StartError{Reason: ErrStore, Err: err}
 		}
 	}
@@ -214,7 +214,7 @@ func (s *Session) mirrorTrouble(key store.Key, err *store.NotStoredError) {
 }
 
 // strict reports whether results wait for their entries.
-func (s *Session) strict() bool { return s.mirror != nil && s.opts.Store.Flush == store.Strict }
+func (s *Session) strict() bool { return s.store.mirror != nil && s.opts.Store.Flush == store.Strict }
 
 // next returns the next frame to the reader of the stream; a result of a strict
 // session once everything said before it is stored. The wait is here and not
@@ -229,26 +229,26 @@ func (s *Session) next(ctx context.Context, untilIdle bool) (it inbox.Item, err 
 		return it, err
 	}
 	s.inbox.Hold(true)
-	s.barrier.Store(it.Barrier())
-	err = s.mirror.Wait(ctx, it.Barrier())
-	s.barrier.Store(0)
+	s.store.barrier.Store(it.Barrier())
+	err = s.store.mirror.Wait(ctx, it.Barrier())
+	s.store.barrier.Store(0)
 	s.inbox.Hold(false)
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		s.inbox.PutBack(it)
 		return inbox.Item{}, err
 	}
-	s.notStored = err
+	s.store.notStored = err
 	return it, nil
 }
 
 // waitForBarrier holds a prompt back while the reader waits for the store:
 // otherwise answers to answers that are not stored would pile up.
 func (s *Session) waitForBarrier(ctx context.Context) error {
-	count := s.barrier.Load()
+	count := s.store.barrier.Load()
 	if count == 0 {
 		return nil
 	}
-	_ = s.mirror.Wait(ctx, count) // the reader of the stream is told
+	_ = s.store.mirror.Wait(ctx, count) // the reader of the stream is told
 	if ctx.Err() != nil {
 		return fmt.Errorf("claude: send prompt: %w", context.Cause(ctx))
 	}
@@ -263,10 +263,10 @@ func (s *Session) waitForBarrier(ctx context.Context) error {
 // The CLI writes what it says with a delay of about a tenth of a second, but
 // everything said in a turn before the turn's result.
 func (s *Session) Flushed(ctx context.Context) error {
-	if s.mirror == nil {
+	if s.store.mirror == nil {
 		return nil
 	}
-	return s.mirror.Wait(ctx, s.mirror.Count())
+	return s.store.mirror.Wait(ctx, s.store.mirror.Count())
 }
 
 // Abort ends the session because of cause, without grace: the CLI and
@@ -278,8 +278,8 @@ func (s *Session) Abort(cause error) {
 	if cause == nil {
 		cause = ErrClosed
 	}
-	if s.mirror != nil {
-		s.mirror.Abort(cause)
+	if s.store.mirror != nil {
+		s.store.mirror.Abort(cause)
 	}
 	s.life.shutdown.Do(func() {
 		s.mu.Lock()
@@ -311,7 +311,7 @@ func (s *Session) kill() {
 // lastFlush stores what is left and gives the lease back, when nothing more can
 // come. It returns what could not be stored as an error.
 func (s *Session) lastFlush() error {
-	if s.mirror == nil {
+	if s.store.mirror == nil {
 		return nil
 	}
 	ctx, cancel := context.Background(), func() {}
@@ -319,7 +319,7 @@ func (s *Session) lastFlush() error {
 		ctx, cancel = context.WithTimeout(ctx, d)
 	}
 	defer cancel()
-	return s.mirror.Close(ctx)
+	return s.store.mirror.Close(ctx)
 }
 
 // configVar names the directory in which the CLI keeps its sessions.

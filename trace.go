@@ -411,8 +411,8 @@ const (
 // diagnose reports a line that is not a frame, or a frame that is odd.
 func (s *Session) diagnose(line []byte, err error) {
 	s.mu.Lock()
-	s.badLines++
-	n := s.badLines
+	s.conversation.badLines++
+	n := s.conversation.badLines
 	s.mu.Unlock()
 	if s.log.Enabled(context.Background(), slog.LevelError) {
 		s.log.Error("bad line from the CLI", "error", err, "count", n, "bytes", len(line), "head", s.head(line, maxHead))
