@@ -90,6 +90,7 @@ func (l *loop) Wait() error {
 
 const (
 	costDelta      = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello there, this is text"}},"parent_tool_use_id":null,"session_id":"3f9845ee-3d15-49bc-9e60-a8210e7a1993","uuid":"5979d4cf-5d39-48a6-b225-510d7172692e"}` + "\n"
+	costInit       = `{"type":"system","subtype":"init","cwd":"/repo","session_id":"s","tools":[],"mcp_servers":[],"model":"opus","permissionMode":"default","uuid":"u"}` + "\n"
 	costAssistant  = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"Hello there\n"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}` + "\n"
 	costResult     = `{"type":"result","subtype":"success","is_error":false,"result":"Hello","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"opus":{"inputTokens":1,"costUSD":0.5}},"permission_denials":[],"session_id":"s","uuid":"u"}` + "\n"
 	costPermission = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/repo/w.txt","content":"Hello there"},"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"tool_use_id":"toolu_1"}}` + "\n"
@@ -118,15 +119,18 @@ func costs(tb testing.TB) map[string]struct {
 	tb.Cleanup(func() { s.Close() })
 	next, stop := messages(tb.Context(), s)
 	tb.Cleanup(stop)
-	frame := func(line string) func() {
-		text := []byte(line)
+	frames := func(lines ...string) func() {
+		text := []byte(strings.Join(lines, ""))
 		return func() {
 			l.say(text)
-			if next() == nil {
-				tb.Fatal("no message")
+			for range lines {
+				if next() == nil {
+					tb.Fatal("no message")
+				}
 			}
 		}
 	}
+	frames(costInit)() // outside of a turn nothing is kept for the next frame
 	request := func(line string) func() {
 		text := []byte(line)
 		return func() {
@@ -138,9 +142,9 @@ func costs(tb testing.TB) map[string]struct {
 		most float64
 		do   func()
 	}{
-		"delta":      {3, frame(costDelta)},
-		"assistant":  {6, frame(costAssistant)},
-		"result":     {16, frame(costResult)}, // outside of a turn it is also looked at for the cause of a failed start
+		"delta":      {3, frames(costDelta)},
+		"assistant":  {6, frames(costAssistant)},
+		"turn":       {16, frames(costResult, costInit)},
 		"permission": {20, request(costPermission)},
 		"hook":       {22, request(costHook)},
 		"control call": {28, func() {
@@ -202,11 +206,15 @@ func BenchmarkStream(b *testing.B) {
 	defer s.Close()
 	const batch = 100
 	lines := []byte(strings.Repeat(costDelta, batch))
+	l.say([]byte(costInit))
 	l.say(lines)
 	b.ReportAllocs()
 	b.SetBytes(int64(len(costDelta)))
 	n := 0
 	for msg, err := range s.Messages(b.Context()) {
+		if _, ok := msg.(*message.Init); ok {
+			continue
+		}
 		if !b.Loop() {
 			return
 		}

@@ -549,7 +549,11 @@ func (s *Session) doing() Activity {
 
 // noteActivity is called after everything that may change what a session is
 // doing, from any goroutine.
-func (s *Session) noteActivity() { s.activity.look(s) }
+func (s *Session) noteActivity() {
+	if a, _ := s.activity.look(s); a.Idle() {
+		s.peer.Rest()
+	}
+}
 
 // activityLog knows when a session became idle or busy, and wakes those waiting for
 // it.

@@ -33,7 +33,11 @@ func (b *Inbox) nextWanted() (it Item, ok, end bool, err error) {
 			it = t.nextItem()
 		}
 		if t.next >= t.chunk.n {
-			b.queue.reuse(t.chunk)
+			if b.turns.busy() {
+				b.queue.reuse(t.chunk)
+			} else {
+				b.queue.spare = [2]*chunk{} // a session that waits keeps nothing
+			}
 			t.chunk = nil
 		}
 		if ok {

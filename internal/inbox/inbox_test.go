@@ -463,6 +463,8 @@ func TestQueue(t *testing.T) {
 func TestQueueAllocations(t *testing.T) {
 	b := inbox.New(0)
 	b.Acquire()
+	b.Put(frame(t, `{"type":"system","subtype":"init"}`)) // a turn begins
+	b.Next(t.Context())
 	f := frame(t, `{"type":"stream_event"}`)
 	batch := func() {
 		for range 60 {

@@ -20,8 +20,8 @@ type chunk struct {
 
 func (c *chunk) full() bool { return c.n == len(c.items) || c.bytes >= chunkBytes }
 
-// queue is a queue of items in chunks. It keeps two that are empty: a session
-// that keeps up with its reader does not allocate for it.
+// queue is a queue of items in chunks. It keeps two that are empty: in a turn, a
+// session that keeps up with its reader does not allocate for it.
 type queue struct {
 	first, last *chunk
 	spare       [2]*chunk

@@ -26,3 +26,40 @@ func TestRetainedMemoryCounts(t *testing.T) {
 		}
 	}
 }
+
+// In a turn chunks are kept for the frames to come; a session that waits for its
+// next prompt keeps none.
+func TestWaitingKeepsNoChunks(t *testing.T) {
+	b := New(0)
+	b.Acquire()
+	put := func(typ, subtype string, n int) {
+		for range n {
+			b.Put(wire.Frame{Type: typ, Subtype: subtype, Line: []byte("{}")})
+		}
+		for range n {
+			if _, err := b.Next(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	kept := func() int {
+		n := 0
+		for _, c := range append(b.queue.spare[:], b.queue.first, b.batch.chunk) {
+			if c != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for range 2 {
+		put("system", "init", 1)
+		put("stream_event", "", 3*chunkItems)
+		if n := kept(); n != 2 {
+			t.Errorf("%d chunks are kept in a turn, want 2", n)
+		}
+		put("result", "", 1)
+		if n := kept(); n != 0 {
+			t.Errorf("%d chunks are kept after a turn, want none", n)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
@@ -142,6 +143,62 @@ func TestReaderBufferFollowsTheStream(t *testing.T) {
 			t.Errorf("%s: the last read had room for %d bytes, want %d; all: %d", name, last, tt.last, src.offered)
 		}
 	}
+}
+
+// A reader that expects a pause waits with a small buffer, however much came
+// before, but not in the middle of a line.
+func TestReaderBufferIsSmallWhenCalm(t *testing.T) {
+	const small, large = 4 << 10, 32 << 10
+	for name, tt := range map[string]struct {
+		calm  bool
+		share bool
+		tail  string
+		last  int
+	}{
+		"busy":             {false, false, "", large},
+		"busy, shared":     {false, true, "", large},
+		"calm":             {true, false, "", small},
+		"calm, shared":     {true, true, "", small},
+		"inside of a line": {true, true, "half", large - len("half")},
+	} {
+		text := strings.Repeat(strings.Repeat("x", 250)+"\n", 400)
+		src := &offers{in: text[:len(text)/(32<<10)*(32<<10)-1] + "\n" + tt.tail}
+		r := ndjson.NewReader(src)
+		over := false
+		r.Calm = func() bool { return over && tt.calm }
+		r.ShortLived = func([]byte) bool { return tt.share }
+		for {
+			over = src.in == ""
+			line, err := r.Next()
+			if err != nil {
+				break
+			}
+			defer func() {
+				if len(bytes.Trim(line, "x")) > 0 {
+					t.Errorf("%s: a line was written over", name)
+				}
+			}()
+		}
+		if src.last != tt.last {
+			t.Errorf("%s: the last read had room for %d bytes, want %d", name, src.last, tt.last)
+		}
+	}
+}
+
+// offers is a text that notes how much room the last read offered.
+type offers struct {
+	in   string
+	last int
+}
+
+func (o *offers) Read(p []byte) (int, error) {
+	o.last = len(p)
+	if o.in == "" {
+		return 0, io.EOF
+	}
+	n := copy(p, o.in)
+	o.in = o.in[n:]
+	return n, nil
 }
 
 // However many lines come, the buffer they are read into stays the same one.

@@ -73,6 +73,9 @@ type Reader struct {
 	// waiting for the lines so far should get them now, because the next may be
 	// long in coming.
 	BeforeRead func()
+	// Calm, if set, reports whether a long pause is likely. The buffer that waits
+	// for its end is a small one.
+	Calm func() bool
 
 	src         io.Reader
 	buf         []byte // reused, if lines are copied out
@@ -167,12 +170,12 @@ func (r *Reader) line() ([]byte, error) {
 func (r *Reader) fill() error {
 	unread := r.buf[r.r:r.w]
 	switch {
+	case len(r.buf) > minBuffer && len(unread) == 0 && r.calm():
+		r.replaceBuffer(minBuffer)
 	case r.shared:
-		r.replaceBuffer()
+		r.replaceBuffer(maxBuffer)
 	case r.w == len(r.buf) && len(r.buf) < maxBuffer: // the last read filled it
 		r.buf = make([]byte, min(4*len(r.buf), maxBuffer))
-	case r.smallReads >= shrinkAfter && len(r.buf) > minBuffer && len(unread) == 0:
-		r.buf = make([]byte, minBuffer)
 	}
 	r.w, r.r = copy(r.buf, unread), 0
 	n, err := r.read(r.buf[r.w:])
@@ -207,8 +210,13 @@ func (r *Reader) decideSharing(n int) {
 	}
 }
 
-// replaceBuffer gives up a buffer that lines share.
-func (r *Reader) replaceBuffer() { r.buf, r.shared = make([]byte, maxBuffer), false }
+// replaceBuffer gives up a buffer that lines may share.
+func (r *Reader) replaceBuffer(size int) { r.buf, r.shared = make([]byte, size), false }
+
+// calm reports whether a small buffer will do: little comes, or nothing.
+func (r *Reader) calm() bool {
+	return r.smallReads >= shrinkAfter || r.Calm != nil && r.Calm()
+}
 
 // read returns at least one byte or an error.
 func (r *Reader) read(p []byte) (int, error) {

@@ -135,7 +135,7 @@ func New(cfg Config) *Peer {
 		cfg:    cfg,
 		closed: make(chan struct{}),
 		opened: make(chan struct{}),
-		role:   readerRole{handoff: make(chan struct{}, 1)},
+		role:   readerRole{handoff: make(chan bool, 1)},
 		st: state{
 			held:     cfg.HoldUntilOpen,
 			calls:    make(map[wire.ID]chan wire.Response),

@@ -16,12 +16,13 @@ import (
 // and to wait for that would take longer than most callbacks do.
 //
 // A goroutine that is done waits for the role, but only one does: a second one is not
-// needed.
+// needed. Nobody waits while the peer rests.
 type readerRole struct {
 	reader  *ndjson.Reader
 	ended   func(error)
-	handoff chan struct{} // room for one
-	waiting atomic.Bool   // somebody waits for the role, and it was not passed yet
+	handoff chan bool   // what becomes of the one waiting: the reader, or nothing; room for one
+	waiting atomic.Bool // somebody waits for the role, and was told neither yet
+	resting atomic.Bool // nobody need wait
 }
 
 // job is a request with its context.
@@ -88,11 +89,27 @@ func (p *Peer) read() (j job, ok bool, err error) {
 // passReaderRole gives the role of the reader to the goroutine waiting for it, or to a new
 // goroutine.
 func (p *Peer) passReaderRole() {
-	if p.role.waiting.CompareAndSwap(true, false) {
-		p.role.handoff <- struct{}{} // never blocks: the room belongs to the one that ends the waiting
-		return
+	p.role.resting.Store(false)
+	if !p.dismiss(true) {
+		go p.serve()
 	}
-	go p.serve()
+}
+
+// Rest says that no request is expected for a while. The goroutine waiting for the
+// next one ends; the next one starts another.
+func (p *Peer) Rest() {
+	p.role.resting.Store(true)
+	p.dismiss(false)
+}
+
+// dismiss ends the waiting for the role of the reader: it is passed on, or nobody is
+// needed for it. It reports whether somebody waited.
+func (p *Peer) dismiss(asReader bool) bool {
+	if !p.role.waiting.CompareAndSwap(true, false) {
+		return false
+	}
+	p.role.handoff <- asReader // at once: who ends the waiting has the room, or soon gets it
+	return true
 }
 
 // awaitReaderRole waits for the role of the reader. It reports false when nobody is needed
@@ -101,16 +118,17 @@ func (p *Peer) awaitReaderRole() bool {
 	if !p.role.waiting.CompareAndSwap(false, true) {
 		return false
 	}
-	select {
-	case <-p.role.handoff:
-		return true
-	case <-p.closed:
+	if !p.role.resting.Load() {
+		select {
+		case asReader := <-p.role.handoff:
+			return asReader
+		case <-p.closed:
+		}
 	}
 	if p.role.waiting.CompareAndSwap(true, false) {
 		return false
 	}
-	<-p.role.handoff // it was passed in the same moment
-	return true
+	return <-p.role.handoff // it was passed in the same moment
 }
 
 // runJob handles one request. A handler may end the goroutine.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -40,6 +43,79 @@ func TestReadingContinues(t *testing.T) {
 		close(release)
 		far.receive()
 		far.receive()
+	})
+}
+
+// A goroutine waits for the role of the reader between requests, and none while
+// the peer rests: neither one that waited before, nor one that is done later.
+func TestRest(t *testing.T) {
+	waiting := func() int {
+		synctest.Wait()
+		stacks := make([]byte, 1<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "awaitReaderRole(")
+	}
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		release := make(chan struct{})
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			in.Reply(json.RawMessage(`{}`))
+			if in.Subtype == "slow" {
+				<-release
+			}
+		}
+		ask := func(subtype string) {
+			far.send(request(subtype, subtype))
+			far.expect(success(subtype, `{}`))
+		}
+		for range 3 {
+			ask("quick")
+			if n := waiting(); n != 1 {
+				t.Errorf("%d wait between requests, want 1", n)
+			}
+			far.peer.Rest()
+			far.peer.Rest()
+			if n := waiting(); n != 0 {
+				t.Errorf("%d wait while the peer rests, want none", n)
+			}
+		}
+		ask("slow")
+		far.peer.Rest()
+		close(release)
+		if n := waiting(); n != 0 {
+			t.Errorf("%d wait after a slow request, want none", n)
+		}
+		far.send(`{"type":"assistant"}`)
+		synctest.Wait()
+		if len(far.messages) != 1 {
+			t.Errorf("%d messages were read, want 1", len(far.messages))
+		}
+	})
+}
+
+// Rest may come at any moment: there is always one reader, and every request is
+// answered.
+func TestRestAmongRequests(t *testing.T) {
+	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
+		far.handle = func(_ context.Context, in *peer.Incoming) { in.Reply(json.RawMessage(`{}`)) }
+		stop, stopped := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(stopped)
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					far.peer.Rest()
+					runtime.Gosched()
+				}
+			}
+		}()
+		for i := range 2000 {
+			id := strconv.Itoa(i)
+			far.send(request(id, "x"))
+			far.expect(success(id, `{}`))
+		}
+		close(stop)
+		<-stopped
 	})
 }
 

@@ -148,14 +148,15 @@ func (f Frame) Text(name string) string { return jsonx.Text(f.Member(name)) }
 // Prompts returns the ids of the user messages that the frame says it belongs
 // to: user_message_uuids, or the single user_message_uuid.
 func (f Frame) Prompts() []string {
-	var ids []string
 	if list := f.Member("user_message_uuids"); jsonx.Present(list) {
+		var ids []string
 		_ = jsonx.Unmarshal(list, &ids) // what fits is kept
-	}
-	if len(ids) == 0 {
-		if id := f.Text("user_message_uuid"); id != "" {
-			ids = []string{id}
+		if len(ids) > 0 {
+			return ids
 		}
 	}
-	return ids
+	if id := f.Text("user_message_uuid"); id != "" {
+		return []string{id}
+	}
+	return nil
 }

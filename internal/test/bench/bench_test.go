@@ -6,9 +6,11 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/test/npm"
 	"github.com/claude-agent-go/claude/internal/test/officialsdk"
@@ -48,11 +50,37 @@ func TestMeasure(t *testing.T) {
 		}
 		text = page(text, m)
 	}
-	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 4 goroutines |", "| and under 32 MiB |", "| a sleeping conversation under 2 KiB |", officialsdk.Version} {
+	for _, want := range []string{"# Performance", "| small delta, 250 B (limit: split) |", "| and at most 2 goroutines |", "| and under 32 MiB |", "| a sleeping conversation under 2 KiB |", officialsdk.Version} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q on the page", want)
 		}
 	}
+}
+
+// A session that waits for its next prompt, after a turn with messages and
+// callbacks, costs what the page promises.
+func TestIdleSession(t *testing.T) {
+	const n = 100
+	before, goroutines := usage()
+	all, err := openSessions(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer all.close()
+	if _, err := all.run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	bytes, now := usage()
+	for end := time.Now().Add(20 * time.Second); now > goroutines+2*n && time.Now().Before(end); {
+		bytes, now = usage() // those of the turns are on their way out
+	}
+	if now > goroutines+2*n {
+		t.Errorf("%d goroutines for %d sessions, want two for each", now-goroutines, n)
+	}
+	if each := (bytes - before) / n; each > 40<<10 {
+		t.Errorf("%.0f bytes for each session, want 40 KiB at most", each)
+	}
+	runtime.KeepAlive(all)
 }
 
 // A part that is measured again leaves the others on the page as they are.

@@ -74,8 +74,8 @@ func sessionGoals() []goal {
 		nearLimit("permission round trip at most 1.6× the raw pipe, median", "permission round trip (limit: echo), median", 1.6),
 		nearLimit("hook round trip at most 1.6× the raw pipe, median", "hook round trip (limit: echo), median", 1.6),
 		faster("MCP tool call faster than the TypeScript SDK, median", "MCP tool call round trip (limit: echo), median", 1),
-		below("idle session in process under 64 KiB", "idle session in process, bytes", "bytes", value, 64<<10),
-		below("and at most 4 goroutines", "idle session in process, goroutines", "", value, 4),
+		below("idle session in process under 40 KiB", "idle session in process, bytes", "bytes", value, 40<<10),
+		below("and at most 2 goroutines", "idle session in process, goroutines", "", value, 2),
 		{fmt.Sprintf("1,000 sessions at once, %d messages and %d callbacks each, without loss", manyMessages, manyCallbacks), func(find func(string) row) (string, bool) {
 			if find("1000 sessions").Ours == nil {
 				return "", false
