@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -109,17 +110,24 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 
 // Prompt returns how a prompt stands, or [ErrUnknown].
 func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
-	if _, _, err := f.loadRecord(ctx, key); err != nil {
-		return Ticket{}, err
+	t, _, err := f.ticket(ctx, key, id)
+	return t, err
+}
+
+// ticket is Prompt, with the record of the conversation.
+func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, error) {
+	rec, _, err := f.loadRecord(ctx, key)
+	if err != nil {
+		return Ticket{}, rec, err
 	}
 	if !uuid.Valid(id) {
-		return Ticket{}, &ConversationError{key, ErrUnknown}
+		return Ticket{}, rec, &ConversationError{key, ErrUnknown}
 	}
 	// The queue first: a prompt that ends meanwhile is then found by its outcome.
 	var waiting *queued
 	for p, err := range f.pending(ctx, key) {
 		if err != nil {
-			return Ticket{}, &ConversationError{key, err}
+			return Ticket{}, rec, &ConversationError{key, err}
 		}
 		if p.ID == id {
 			waiting = p
@@ -128,20 +136,29 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
 	o, ended, err := f.outcome(ctx, key, id)
 	switch {
 	case err != nil:
-		return Ticket{}, &ConversationError{key, err}
+		return Ticket{}, rec, &ConversationError{key, err}
 	case ended:
-		return o, nil
+		return o, rec, nil
 	case waiting == nil:
-		return Ticket{}, &ConversationError{key, ErrUnknown}
+		return Ticket{}, rec, &ConversationError{key, ErrUnknown}
 	}
-	o = Ticket{Prompt: id, Status: Queued}
+	return f.standing(ctx, waiting, rec.Stuck), rec, nil
+}
+
+// standing is how a prompt stands that has no outcome.
+func (f *Fleet) standing(ctx context.Context, p *queued, at *stuck) Ticket {
+	o := Ticket{Prompt: p.ID, Status: Queued}
 	switch {
-	case f.waits(ctx, waiting.Question):
-		o.Status, o.Question = Waiting, waiting.Question
-	case waiting.Sent:
+	case at != nil && at.Prompt == p.ID:
+		o.Status, o.Error = PromptStuck, at.Reason
+	case at != nil:
+		o.Error = fmt.Sprintf("its conversation is stuck at prompt %s: %s", at.Prompt, at.Reason)
+	case f.waits(ctx, p.Question):
+		o.Status, o.Question = Waiting, p.Question
+	case p.Sent:
 		o.Status = Running
 	}
-	return o, nil
+	return o
 }
 
 // waits reports whether somebody has yet to decide a question. One that is decided
@@ -254,6 +271,9 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	if s, _ := f.liveSession(key); s != nil {
 		_, err := s.Interrupt(ctx)
 		return err
+	}
+	if info.State == Stuck {
+		return nil // nobody runs it
 	}
 	if info.Question != "" {
 		err := f.inbox.Withdraw(ctx, info.Question, approval.Withdrawn, "", store.Fence{})

@@ -162,47 +162,6 @@ func TestAnsweredBeforeTheCrash(t *testing.T) {
 	})
 }
 
-// A prompt at which the CLI fails each time makes its conversation stuck, with
-// the reason. Others are not affected, and somebody can let it try again.
-func TestStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cli := newScripted()
-		broken := true
-		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
-			usual := o.Session
-			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-				if key == "ada" && broken {
-					return nil, errors.New("no such repository")
-				}
-				return usual(ctx, key)
-			}
-		})
-		defer closeFleet(t, f)
-		_, err := result(f.Run(t.Context(), "ada", "hello"))
-		stuck, ok := errors.AsType[*fleet.StuckError](err)
-		if !ok || !strings.Contains(stuck.Reason, "no such repository") || !strings.Contains(stuck.Reason, "3 times") {
-			t.Fatalf("not stuck: %v", err)
-		}
-		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.Is(err, fleet.ErrStuck) {
-			t.Errorf("sent: %v", err)
-		}
-		if got := ask(t, f, "bob", "hello"); got != "heard hello" {
-			t.Errorf("answer %q", got)
-		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck {
-			t.Errorf("%+v, %v", info, err)
-		}
-		broken = false
-		if err := f.Retry(t.Context(), "ada"); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.Answered {
-			t.Errorf("after the retry: %+v", o)
-		}
-	})
-}
-
 // A fleet that cannot renew its leases kills its CLIs before another takes over.
 func TestLeaseLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

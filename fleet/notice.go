@@ -51,11 +51,7 @@ func (f *Fleet) noticeMissed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.active {
-		for _, watchers := range c.watchers {
-			for _, w := range watchers {
-				w.nudge()
-			}
-		}
+		c.nudgeAll()
 	}
 }
 
@@ -65,7 +61,12 @@ func (f *Fleet) noticeConversation(at string) {
 	f.store.announce(at)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c := f.active[keyAt(at)]; c != nil && !c.awake && len(c.waiting) > 0 {
+	c := f.active[keyAt(at)]
+	if c == nil || c.awake {
+		return
+	}
+	c.nudgeAll() // it may be stuck now
+	if len(c.waiting) > 0 {
 		f.mark(c)
 		f.schedule()
 	}
@@ -89,11 +90,7 @@ func (f *Fleet) noticePrompt(name string, dropped bool) {
 	c := f.conversation(key)
 	f.learn(c, &queued{name: name})
 	f.schedule()
-	for _, watchers := range c.watchers {
-		for _, w := range watchers {
-			w.nudge() // it may wait for a person now
-		}
-	}
+	c.nudgeAll() // it may wait for a person now
 }
 
 // nudge lets those who watch a prompt look at the store.

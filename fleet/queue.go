@@ -48,15 +48,21 @@ type queued struct {
 // PromptStatus says how a prompt ended, or how far it is.
 type PromptStatus string
 
-// The statuses of a prompt. The first three are not final.
+// The statuses of a prompt. The first four are not final.
 const (
-	Queued    PromptStatus = "queued"
-	Running   PromptStatus = "running"
-	Waiting   PromptStatus = "waiting" // for a person
-	Answered  PromptStatus = "answered"
-	Failed    PromptStatus = "failed" // its turn ended with an error
-	Cancelled PromptStatus = "cancelled"
+	Queued  PromptStatus = "queued"
+	Running PromptStatus = "running"
+	Waiting PromptStatus = "waiting" // for a person
+	// PromptStuck means that it was begun again and again and never ended. Its
+	// conversation waits for [Fleet.Retry] or [Fleet.Cancel].
+	PromptStuck PromptStatus = "stuck"
+	Answered    PromptStatus = "answered"
+	Failed      PromptStatus = "failed" // its turn ended with an error
+	Cancelled   PromptStatus = "cancelled"
 )
+
+// final reports whether nothing more becomes of the prompt.
+func (s PromptStatus) final() bool { return s == Answered || s == Failed || s == Cancelled }
 
 // Ticket is how a prompt stands.
 type Ticket struct {
@@ -68,7 +74,10 @@ type Ticket struct {
 	// the answer was found in the transcript after a crash.
 	Text   string          `json:"text,omitzero"`
 	Result *message.Result `json:"result,omitzero"`
-	Error  string          `json:"error,omitzero"`
+	// Error says why there is no answer: what ended its turn, who cancelled it,
+	// or why its conversation is stuck. A prompt that is queued behind the one at
+	// which its conversation is stuck also has that reason.
+	Error string `json:"error,omitzero"`
 	// Session is the session that the answer is in.
 	Session string    `json:"session,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

@@ -286,7 +286,7 @@ func (w *waking) stuck(ctx context.Context, p *queued) error {
 		return nil
 	})
 	if err == nil {
-		w.f.publish(w.c, p.ID, nil, &StuckError{w.c.key, p.ID, reason})
+		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason}) // prompts behind it do not begin either
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +14,9 @@ import (
 
 // Run sends a prompt when you range over it, and yields what the CLI says to it:
 // all messages if the conversation runs in this process, otherwise only the
-// result. The result comes last. If it is an error, a [*FailedError] follows; if
-// the turn waits for a person, a [*DeferredError].
+// result. The result comes last. If it is an error, a [*FailedError] follows. If
+// the prompt gets no further by itself, the last thing is a [*DeferredError], because
+// it waits for a person, a [*StuckError] or a [*BudgetError].
 //
 // Leaving the loop only ends the watching: the prompt was accepted and is
 // answered. That is different from [claude.Session.Run].
@@ -73,18 +75,34 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 			yield(nil, ErrClosed)
 			return
 		default: // it may run elsewhere
-			o, err := f.Prompt(ctx, key, id)
-			switch {
-			case err != nil || !w.empty():
-			case o.Status == Waiting:
-				yield(nil, &DeferredError{key, id, o.Question})
-				return
-			case o.Status != Queued && o.Status != Running:
+			o, rec, err := f.ticket(ctx, key, id)
+			if err != nil || !w.empty() {
+				continue
+			}
+			if o.Status.final() {
 				f.conclude(key, o, shown, yield)
+				return
+			}
+			if err := f.halted(&rec, o); err != nil {
+				yield(nil, err)
 				return
 			}
 		}
 	}
+}
+
+// halted returns why a prompt without an outcome does not get any further until
+// somebody does something about it, nil if it does.
+func (f *Fleet) halted(rec *record, o Ticket) error {
+	switch {
+	case rec.Stuck != nil:
+		return &StuckError{rec.Key, rec.Stuck.Prompt, rec.Stuck.Reason}
+	case o.Status == Waiting:
+		return &DeferredError{rec.Key, o.Prompt, o.Question}
+	case o.Status == Queued:
+		return f.budget(rec)
+	}
+	return nil
 }
 
 // conclude yields the outcome of a prompt that nobody has told this process of.
@@ -161,6 +179,25 @@ func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err e
 	f.mu.Unlock()
 	for _, w := range watchers {
 		w.put(watched{m, err})
+	}
+}
+
+// publishAll ends the watching of every prompt of a conversation.
+func (f *Fleet) publishAll(c *conversation, err error) {
+	f.mu.Lock()
+	prompts := slices.Collect(maps.Keys(c.watchers))
+	f.mu.Unlock()
+	for _, prompt := range prompts {
+		f.publish(c, prompt, nil, err)
+	}
+}
+
+// nudgeAll lets the watchers of all prompts of a conversation look at the store.
+func (c *conversation) nudgeAll() {
+	for _, watchers := range c.watchers {
+		for _, w := range watchers {
+			w.nudge()
+		}
 	}
 }
 

@@ -307,6 +307,8 @@ func (r *aguiRun) noteworthy(e *Event) (time.Duration, bool) {
 		return 0, true
 	case e.Type == EventApproval && e.Approval.State == ApprovalPending:
 		return gatherCalls, true
+	case e.Type == EventPrompt && e.Prompt.State == "stuck":
+		return 0, true
 	}
 	return 0, e.Type == EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
 }

@@ -15,7 +15,7 @@ type EventType string
 // The events that last: they have a number.
 const (
 	EventConversation EventType = "conversation" // it was changed: Event.Changed
-	EventPrompt       EventType = "prompt"       // a prompt was accepted or has begun: Event.Prompt
+	EventPrompt       EventType = "prompt"       // a prompt was accepted, has begun or is stuck: Event.Prompt
 	EventTurn         EventType = "turn"         // a prompt has ended: Event.Turn
 	EventMessage      EventType = "message"      // something was said: Event.Message
 	EventApproval     EventType = "approval"     // a person is asked, or has decided: Event.Approval

@@ -341,7 +341,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		} else if err != nil {
 			return moved, err
 		}
-		if PromptState(ticket.Status) == p.State && ticket.Question == p.Approval {
+		if p.stands(&ticket) {
 			continue
 		}
 		if ticket.Result != nil {
@@ -367,16 +367,21 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 	return moved, err
 }
 
+// stands reports whether the prompt is as far as a ticket says.
+func (p *Prompt) stands(t *fleet.Ticket) bool {
+	return p.State == PromptState(t.Status) && p.Approval == t.Question && p.Error == t.Error
+}
+
 // advance makes the event of a prompt that has come further, unless the log has
 // it. The caller has the lock.
 func (l *eventLog) advance(h *logHead, t *fleet.Ticket, spent fleet.Ledger) []Event {
 	p := l.prompts[t.Prompt]
 	state := PromptState(t.Status)
-	if p.State.final() || p.State == state && p.Approval == t.Question {
+	if p.State.final() || p.stands(t) {
 		return nil
 	}
 	if !state.final() {
-		p.State, p.Approval = state, t.Question
+		p.State, p.Approval, p.Error = state, t.Question, t.Error
 		return []Event{{Type: EventPrompt, Prompt: &p}}
 	}
 	turn := &Turn{Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC()}

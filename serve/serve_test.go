@@ -125,6 +125,12 @@ func newRigIn(t *testing.T, db store.Fleet, root string, change func(*serve.Opti
 // newRigGated starts a server whose fleet asks people in a way of its own.
 func newRigGated(t *testing.T, db store.Fleet, root string, gate *approval.Options, change func(*serve.Options)) *rig {
 	t.Helper()
+	return newRigFleet(t, db, root, func(o *fleet.Options) { o.Gate = gate }, change)
+}
+
+// newRigFleet starts a server on a fleet with options of its own.
+func newRigFleet(t *testing.T, db store.Fleet, root string, changeFleet func(*fleet.Options), change func(*serve.Options)) *rig {
+	t.Helper()
 	r := &rig{t: t, db: db, agent: newAgent(), tokens: make(map[string]string)}
 	presets := []serve.Preset{{
 		Name: "shop", Roots: []string{root}, Models: []string{"sonnet"}, Modes: []permission.Mode{permission.ModePlan},
@@ -134,11 +140,12 @@ func newRigGated(t *testing.T, db store.Fleet, root string, gate *approval.Optio
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.fleet, err = fleet.Open(t.Context(), fleet.Options{
+	of := fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Gate: gate, Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
-	})
-	if err != nil {
+		Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
+	}
+	changeFleet(&of)
+	if r.fleet, err = fleet.Open(t.Context(), of); err != nil {
 		t.Fatal(err)
 	}
 	o := serve.Options{Records: db, Project: "p", Presets: presets, Logger: slog.New(slog.DiscardHandler)}

@@ -546,7 +546,7 @@ func (s *Service) Prompts(ctx context.Context, u User, id string) ([]Prompt, err
 func (s *Service) Interrupt(ctx context.Context, u User, id string) error {
 	return s.command(ctx, u, id, "interrupted the turn", func(n *note) error {
 		info, err := s.fleet.Get(ctx, n.Key)
-		if errors.Is(err, fleet.ErrUnknown) || err == nil && info.Queued == 0 {
+		if errors.Is(err, fleet.ErrUnknown) || err == nil && (info.Queued == 0 || info.State == fleet.Stuck) {
 			return idle.because("there is nothing to interrupt")
 		}
 		if err != nil {

@@ -134,14 +134,15 @@ type PromptState string
 // Prompt is something that was said to a conversation.
 type Prompt struct {
 	ID    string      `json:"id"`
-	State PromptState `json:"state" enum:"queued,running,waiting,answered,failed,cancelled"`
+	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled"`
 	// By is who sent it.
 	By string `json:"by,omitzero"`
 	// Text is what it says, cut if it is very long.
 	Text string `json:"text,omitzero"`
 	// Approval is what it waits for.
 	Approval string `json:"approval,omitzero"`
-	Error    string `json:"error,omitzero"`
+	// Error says why there is no answer, or why the conversation is stuck.
+	Error string `json:"error,omitzero"`
 }
 
 // Turn is how a prompt ended, with what it cost.

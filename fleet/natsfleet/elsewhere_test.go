@@ -44,8 +44,8 @@ func TestForkAndLabels(t *testing.T) {
 	}
 }
 
-// A prompt at which a worker fails each time is found by a client, which lets the
-// worker try it again.
+// One who watches a prompt at which a worker on another machine fails each time learns
+// why, and can let the worker try it again.
 func TestStuckElsewhere(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	var mended atomic.Bool
@@ -60,18 +60,24 @@ func TestStuckElsewhere(t *testing.T) {
 		}
 	})
 	client := connect(t, c.URL())
-	id, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"})
-	if err != nil {
-		t.Fatal(err)
+	begin := time.Now()
+	_, err := answer(t.Context(), client, "ada", "one")
+	stuck, ok := errors.AsType[*fleet.StuckError](err)
+	if !ok || !strings.Contains(stuck.Reason, "no such repository") {
+		t.Fatalf("the one who watches learns %v", err)
 	}
-	eventually(t, "it is not in the list", func() bool {
-		for info, err := range client.List(t.Context()) {
-			if err == nil && info.Key == "ada" && info.State == fleet.Stuck && strings.Contains(info.Stuck, "no such repository") {
-				return true
-			}
+	if d := time.Since(begin); d > 10*time.Second { // less than it polls: the store says so
+		t.Errorf("that took %v", d)
+	}
+	id := stuck.Prompt
+	if o, err := client.Prompt(t.Context(), "ada", id); err != nil || o.Status != fleet.PromptStuck || o.Error != stuck.Reason {
+		t.Errorf("its ticket: %+v, %v", o, err)
+	}
+	for info, err := range client.List(t.Context()) {
+		if err != nil || info.Key != "ada" || info.State != fleet.Stuck || info.Stuck != stuck.Reason {
+			t.Errorf("in the list: %+v, %v", info, err)
 		}
-		return false
-	})
+	}
 	mended.Store(true)
 	if err := client.Retry(t.Context(), "ada"); err != nil {
 		t.Fatal(err)

@@ -247,11 +247,12 @@ func (r *toolRow) Tone() string {
 	return ""
 }
 
-// queue returns the prompts that wait, the oldest first.
+// queue returns the prompts that wait, the oldest first, and the one at which the
+// conversation is stuck. They can be taken back.
 func queue(prompts []serve.Prompt) []serve.Prompt {
 	var out []serve.Prompt
 	for _, p := range prompts {
-		if p.State == "queued" {
+		if p.State == "queued" || p.State == "stuck" {
 			p.Text = show.Short(terminal.Clean(p.Text))
 			out = append(out, p)
 		}

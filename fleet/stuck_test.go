@@ -1,0 +1,120 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A prompt at which the CLI fails each time makes its conversation stuck, with
+// the reason. Others are not affected, and somebody can let it try again.
+func TestStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		broken := true
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
+			usual := o.Session
+			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+				if key == "ada" && broken {
+					return nil, errors.New("no such repository")
+				}
+				return usual(ctx, key)
+			}
+		})
+		defer closeFleet(t, f)
+		_, err := result(f.Run(t.Context(), "ada", "hello"))
+		stuck, ok := errors.AsType[*fleet.StuckError](err)
+		if !ok || !strings.Contains(stuck.Reason, "no such repository") || !strings.Contains(stuck.Reason, "3 times") {
+			t.Fatalf("not stuck: %v", err)
+		}
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.Is(err, fleet.ErrStuck) {
+			t.Errorf("sent: %v", err)
+		}
+		if got := ask(t, f, "bob", "hello"); got != "heard hello" {
+			t.Errorf("answer %q", got)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck {
+			t.Errorf("%+v, %v", info, err)
+		}
+		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.PromptStuck || o.Error != stuck.Reason {
+			t.Errorf("its ticket: %+v", o)
+		}
+		if err := f.Interrupt(t.Context(), "ada"); err != nil {
+			t.Errorf("interrupted, although nothing runs: %v", err)
+		}
+		broken = false
+		if err := f.Retry(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.Answered || o.Error != "" {
+			t.Errorf("after the retry: %+v", o)
+		}
+	})
+}
+
+// Those who watch a prompt behind the one at which a conversation is stuck learn so,
+// wherever they are: it does not begin either. Its ticket has the reason.
+func TestBehindStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoSeats })
+		defer closeFleet(t, elsewhere)
+		const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
+		for _, id := range []string{first, second} {
+			if _, err := elsewhere.Send(t.Context(), "ada", fleet.Prompt{ID: id, Text: "hello"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		here := open(t, db, cli, func(o *fleet.Options) {
+			o.Session = func(context.Context, string) (*claude.Options, error) { return nil, errors.New("no such repository") }
+		})
+		defer closeFleet(t, here)
+		var watching sync.WaitGroup
+		for _, f := range []*fleet.Fleet{here, elsewhere} {
+			for _, id := range []string{first, second} {
+				watching.Go(func() {
+					_, err := result(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: id, Text: "hello"}))
+					if stuck, ok := errors.AsType[*fleet.StuckError](err); !ok || stuck.Prompt != first || !strings.Contains(stuck.Reason, "no such repository") {
+						t.Errorf("the one who watches %s learns %v", id, err)
+					}
+				})
+			}
+		}
+		watching.Wait()
+		if o := outcome(t, elsewhere, "ada", second); o.Status != fleet.Queued || !strings.Contains(o.Error, "stuck at prompt "+first) || !strings.Contains(o.Error, "no such repository") {
+			t.Errorf("the ticket of the other: %+v", o)
+		}
+	})
+}
+
+// A prompt for which there is no money left is held, and one who watches it from
+// another process learns so.
+func TestHeldElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		poor := func(o *fleet.Options) { o.BudgetUSD = 1e-9 }
+		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoSeats; poor(o) })
+		defer closeFleet(t, elsewhere)
+		send(t, elsewhere, "ada", "one")
+		held := make(chan error)
+		go func() {
+			_, err := result(elsewhere.Run(t.Context(), "ada", "two"))
+			held <- err
+		}()
+		synctest.Wait()
+		here := open(t, db, cli, poor)
+		defer closeFleet(t, here)
+		if err := <-held; !errors.Is(err, fleet.ErrBudget) {
+			t.Errorf("the one who watches learns %v", err)
+		}
+	})
+}
