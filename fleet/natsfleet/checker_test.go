@@ -13,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // history is what was promised to those who sent prompts, and what the stream has.
@@ -107,14 +108,15 @@ func (h *history) answers(key string, at int, text string) (n int) {
 	return n
 }
 
-// judge lets the checker look at what a stream has. All replicas must be current.
-func judge(t *testing.T, s *natsfleet.Store, accepted map[string][]sent) {
+// judge lets the checker look at what a fleet has stored. All replicas must be current.
+func judge(t *testing.T, url, name string, b beside, accepted map[string][]sent) {
 	t.Helper()
+	s := openNamed(t, url, name, b)
 	var h *history
 	// A prompt leaves the queue soon after it has its outcome.
 	eventually(t, "prompts do not leave the queue", func() bool {
 		var err error
-		if h, err = readHistory(t.Context(), s, accepted); err != nil {
+		if h, err = readHistory(t.Context(), s, b, accepted); err != nil {
 			t.Fatal(err)
 		}
 		return len(h.waiting) == 0
@@ -124,8 +126,8 @@ func judge(t *testing.T, s *natsfleet.Store, accepted map[string][]sent) {
 	}
 }
 
-// readHistory reads what a stream has. All replicas must be current.
-func readHistory(ctx context.Context, s *natsfleet.Store, accepted map[string][]sent) (*history, error) {
+// readHistory reads what a fleet has stored. All replicas must be current.
+func readHistory(ctx context.Context, s *natsfleet.Store, b beside, accepted map[string][]sent) (*history, error) {
 	h := &history{accepted: accepted, lines: make(map[string][]line)}
 	records, err := s.Everything(ctx, "r", "p")
 	if err != nil {
@@ -143,26 +145,64 @@ func readHistory(ctx context.Context, s *natsfleet.Store, accepted map[string][]
 			h.waiting = append(h.waiting, r.Subject)
 		}
 	}
+	if b.Transcripts != "" {
+		return h, h.readOutside(ctx, s)
+	}
+	return h, h.readStream(ctx, s)
+}
+
+// conversation is the key of the conversation that a lease is of.
+func conversation(lease string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(lease, "fleet/c/"), "fleet/t/")
+}
+
+// readStream reads the transcripts that are in the stream.
+func (h *history) readStream(ctx context.Context, s *natsfleet.Store) error {
 	entries, err := s.Everything(ctx, "t", "p")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	seen := make(map[string]bool) // a batch may be stored twice
 	for _, m := range entries {
 		token, err := strconv.ParseUint(m.Token, 10, 64)
 		if err != nil {
-			return nil, fmt.Errorf("message %d of %s was not written under a lease: %w", m.Seq, m.Subject, err)
+			return fmt.Errorf("message %d of %s was not written under a lease: %w", m.Seq, m.Subject, err)
 		}
 		h.writes = append(h.writes, write{m.Lease, token, m.Seq})
-		key := strings.TrimPrefix(strings.TrimPrefix(m.Lease, "fleet/c/"), "fleet/t/")
 		for data := range bytes.SplitSeq(m.Data, []byte("\n")) {
 			if l, id, ok := said(data); ok && !seen[id] {
 				seen[id] = true
-				h.lines[key] = append(h.lines[key], l)
+				h.lines[conversation(m.Lease)] = append(h.lines[conversation(m.Lease)], l)
 			}
 		}
 	}
-	return h, nil
+	return nil
+}
+
+// readOutside reads the transcripts that are beside the stream. Each batch begins with
+// a line that says under which lease it was written. A store of transcripts leaves out
+// what is there already, so a line that is there twice was stored twice.
+func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
+	for session, err := range s.List(ctx, "p") {
+		if err != nil {
+			return err
+		}
+		var by witness
+		for e, err := range s.Load(ctx, store.Key{Project: "p", Session: session.ID}) {
+			if err != nil {
+				return err
+			}
+			if w, ok := witnessIn(e); ok {
+				by = w
+				h.writes = append(h.writes, write{w.Lease, w.Token, w.Token + 1}) // it has no sequence
+			} else if by.Lease == "" {
+				return fmt.Errorf("session %s: %s was not written under a lease", session.ID, e)
+			} else if l, _, ok := said(e); ok {
+				h.lines[conversation(by.Lease)] = append(h.lines[conversation(by.Lease)], l)
+			}
+		}
+	}
+	return nil
 }
 
 // said is what a line of a transcript says, false if it says nothing.

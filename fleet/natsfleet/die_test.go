@@ -14,6 +14,10 @@ type diePoint struct {
 	// Before is a regular expression for what is sent: the line of the protocol
 	// and the message's headers and data.
 	Before string
+	// Call is the name of a call of the store beside the stream, such as "Append",
+	// instead of something that is sent. After lets it happen first.
+	Call  string
+	After bool
 	// Times is how often it is let through.
 	Times int
 }

@@ -76,13 +76,13 @@ func TestWorkerDiesAnywhere(t *testing.T) {
 		wg.Go(func() {
 			seats <- struct{}{}
 			defer func() { <-seats }()
-			t.Run(p.name, func(t *testing.T) { dieAt(t, c.URL(), fmt.Sprint("point-", i), p.at, p.tool) })
+			t.Run(p.name, func(t *testing.T) { dieAt(t, c.URL(), fmt.Sprint("point-", i), beside{}, p.at, p.tool) })
 		})
 	}
 }
 
-func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
-	client, err := natsfleet.Connect(t.Context(), natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()})
+func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
+	client, err := natsfleet.Connect(t.Context(), b.options(natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 		stop := decideAll(t, client)
 		defer stop()
 	}
-	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at})
+	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at, Beside: b})
 	accepted := map[string][]sent{}
 	for _, text := range texts {
 		id, err := persist(t.Context(), client, "ada", text)
@@ -114,7 +114,7 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 		t.Fatal("it does not come to this point")
 	}
 	ran := victim.drain("the tool runs")
-	rescuer, ranAgain := startRescuer(t, url, name)
+	rescuer, ranAgain := startRescuer(t, url, name, b)
 	defer shut(t, rescuer)
 	if err := <-followed; err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func dieAt(t *testing.T, url, name string, at diePoint, tool bool) {
 		}
 		return
 	}
-	judge(t, openNamed(t, url, name), accepted)
+	judge(t, url, name, b, accepted)
 }
 
 // drain counts a line in what a process that has ended has said.
@@ -142,12 +142,12 @@ func (p *process) drain(want string) (n int) {
 }
 
 // startRescuer starts a worker in this process, and counts the calls of its tools.
-func startRescuer(t *testing.T, url, name string) (*natsfleet.Worker, *atomic.Int64) {
+func startRescuer(t *testing.T, url, name string, b beside) (*natsfleet.Worker, *atomic.Int64) {
 	t.Helper()
 	ran := new(atomic.Int64)
 	cli := workerRole{Answers: true}.scripted(nil, func() { ran.Add(1) })
 	w, err := natsfleet.StartWorker(t.Context(), natsfleet.WorkerOptions{
-		Options: natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()},
+		Options: b.options(natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()}, nil),
 		Fleet: fleet.Options{TTL: time.Second, Journal: t.TempDir(), Gate: &approval.Options{Patience: 50 * time.Millisecond}, Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/b"}, Logger: quiet()}, nil
 		}},

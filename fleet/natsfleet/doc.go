@@ -34,5 +34,7 @@
 // hear of prompts and decisions, and clients of answers. Announcements can be lost
 // while a connection is down; everybody also looks at the stream now and then.
 //
+// Transcripts can be in another store with leases, see Options.Transcripts.
+//
 // [OpenStore] gives the stream alone, as a store for anything.
 package natsfleet

@@ -37,16 +37,16 @@ type crew struct {
 // election, so leases are lost, which is what is to be tested.
 const faultTTL = 4 * time.Second
 
-func startCrew(l *lab, name string, n int) *crew {
+func startCrew(l *lab, name string, b beside, n int) *crew {
 	l.t.Helper()
-	c := &crew{l: l, name: name, role: workerRole{Name: name, Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
+	c := &crew{l: l, name: name, role: workerRole{Name: name, Beside: b, Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
 	// One after another would take a while.
 	c.workers = make([]*process, n)
 	for range n {
 		c.ways = append(c.ways, l.newWay())
 	}
 	var err error
-	if c.client, err = natsfleet.Connect(l.t.Context(), natsfleet.Options{URL: l.clients.url(), Name: name, Project: "p", Logger: quiet()}); err != nil {
+	if c.client, err = natsfleet.Connect(l.t.Context(), b.options(natsfleet.Options{URL: l.clients.url(), Name: name, Project: "p", Logger: quiet()}, nil)); err != nil {
 		l.t.Fatal(err)
 	}
 	l.t.Cleanup(func() { shut(l.t, c.client) })
@@ -74,9 +74,9 @@ func (c *crew) all() way {
 	return all
 }
 
-func openNamed(t *testing.T, url, name string) *natsfleet.Store {
+func openNamed(t *testing.T, url, name string, b beside) *natsfleet.Store {
 	t.Helper()
-	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: url, Name: name, Logger: quiet()})
+	s, err := natsfleet.OpenStore(t.Context(), b.options(natsfleet.Options{URL: url, Name: name, Logger: quiet()}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func followToEnd(ctx context.Context, f *natsfleet.Client, key, id string) error
 // it.
 func (c *crew) judge(accepted map[string][]sent) {
 	c.l.current(c.name)
-	judge(c.l.t, openNamed(c.l.t, c.l.clients.url(), c.name), accepted)
+	judge(c.l.t, c.l.clients.url(), c.name, c.role.Beside, accepted)
 }
 
 // A fault happens, lasts for a while, and is over.
@@ -205,6 +205,16 @@ func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names [
 	return names
 }
 
+// outsideFault happens to the store of the transcripts, where it is not the stream.
+var outsideFault = fault{"stop the store of the transcripts", func(c *crew, _ int, lasts time.Duration) {
+	start, err := newWatched(c.role.Beside.Transcripts, nil).stop()
+	if err != nil {
+		c.l.t.Error(err)
+	}
+	<-time.After(lasts)
+	start()
+}}
+
 // Whatever happens to servers, workers and the network between them, every prompt
 // that was accepted is answered once and in order, and no owner writes when it is not
 // one. 500 schedules are run by -seeds 500.
@@ -213,28 +223,44 @@ func TestRandomFaults(t *testing.T) {
 	l := newLab(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			begin := time.Now()
-			l := l.within(t)
-			r := rand.New(rand.NewPCG(seed, 22))
-			c := startCrew(l, fmt.Sprint("seed-", seed), 3)
-			var (
-				wg                     sync.WaitGroup
-				happenedHere, andThere []string
-				pauses                 = rand.New(rand.NewPCG(seed, 1))
-				mu                     sync.Mutex
-			)
-			nodes, workers := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
-			toNodes, toWorkers := 1+r.IntN(2), 2+r.IntN(3)
-			wg.Go(func() { happenedHere = c.suffer(nodes, nodeFaults, toNodes, 3) })
-			wg.Go(func() { andThere = c.suffer(workers, workerFaults, toWorkers, len(c.workers)) })
-			accepted := c.talk(6, 4, func() time.Duration {
-				mu.Lock()
-				defer mu.Unlock()
-				return time.Duration(pauses.IntN(1500)) * time.Millisecond
-			})
-			wg.Wait()
-			c.judge(accepted)
-			t.Logf("%q %q, %v", happenedHere, andThere, time.Since(begin))
+			schedule(startCrew(l.within(t), fmt.Sprint("seed-", seed), beside{}, 3), seed, nodeFaults, workerFaults)
 		})
 	}
+}
+
+// The same holds if the transcripts are in another store, which may be down too. 500
+// schedules are run by -seeds 500.
+func TestRandomFaultsOutside(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	faults := append([]fault{outsideFault, outsideFault}, workerFaults...)
+	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			schedule(startCrew(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3), seed, nodeFaults, faults)
+		})
+	}
+}
+
+// schedule lets random faults happen while prompts are sent, and judges what is left.
+func schedule(c *crew, seed uint64, nodeFaults, workerFaults []fault) {
+	begin := time.Now()
+	r := rand.New(rand.NewPCG(seed, 22))
+	var (
+		wg                     sync.WaitGroup
+		happenedHere, andThere []string
+		pauses                 = rand.New(rand.NewPCG(seed, 1))
+		mu                     sync.Mutex
+	)
+	nodes, workers := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
+	toNodes, toWorkers := 1+r.IntN(2), 2+r.IntN(3)
+	wg.Go(func() { happenedHere = c.suffer(nodes, nodeFaults, toNodes, 3) })
+	wg.Go(func() { andThere = c.suffer(workers, workerFaults, toWorkers, len(c.workers)) })
+	accepted := c.talk(6, 4, func() time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
+		return time.Duration(pauses.IntN(1500)) * time.Millisecond
+	})
+	wg.Wait()
+	c.judge(accepted)
+	c.l.t.Logf("%q %q, %v", happenedHere, andThere, time.Since(begin))
 }

@@ -30,12 +30,14 @@ type owner struct {
 type epoch struct {
 	Nonce string `json:"nonce"`
 	Free  bool   `json:"free,omitzero"`
+	Other int64  `json:"other,omitzero"` // the token of the lease in the other store, see partner
 }
 
 // holding is what this process knows of a lease that it has.
 type holding struct {
 	nonce string
-	last  uint64 // the message that says so
+	last  uint64 // the message that says so, 0 if that is not known
+	other int64  // the token in the other store, if there is one
 }
 
 // freeTTL is how long the messages of a lease stay that nobody has.
@@ -66,19 +68,35 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 		if err != nil {
 			return store.Lease{}, fail(name, err)
 		}
-		token, err := s.begin(ctx, prefix, me.Nonce, was)
+		l := store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: who, TTL: ttl}
+		other, err := s.partner.acquire(ctx, l)
+		if err != nil {
+			s.yield(ctx, prefix, last)
+			return store.Lease{}, err
+		}
+		token, err := s.begin(ctx, prefix, epoch{Nonce: me.Nonce, Other: other}, was)
+		if err != nil {
+			_ = s.partner.release(context.WithoutCancel(ctx), l, other) // the first error says more
+		}
 		if errors.Is(err, errMoved) {
 			continue
 		}
 		if err != nil {
 			return store.Lease{}, fail(name, err)
 		}
-		l := store.Lease{Fence: store.Fence{Project: project, Name: name, Token: int64(token)}, Owner: who, TTL: ttl}
+		l.Token = int64(token)
 		s.mu.Lock()
-		s.held[l.Fence] = holding{me.Nonce, last}
+		s.held[l.Fence] = holding{me.Nonce, last, other}
 		s.mu.Unlock()
 		return l, nil
 	}
+}
+
+// yield gives back a lease whose epoch has not begun.
+func (s *Store) yield(ctx context.Context, prefix string, last uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
+	defer cancel()
+	_, _ = s.write(ctx, encoded(prefix+".o", owner{Free: true}, last, freeTTL)) // or it expires
 }
 
 // encoded makes a message that replaces another, of a given sequence.
@@ -115,13 +133,13 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 
 // begin begins an epoch. One who has the lease repeats it if a former owner, who
 // slept, was faster with this step only.
-func (s *Store) begin(ctx context.Context, prefix, nonce string, was *stored) (uint64, error) {
+func (s *Store) begin(ctx context.Context, prefix string, e epoch, was *stored) (uint64, error) {
 	for {
 		var last uint64
 		if was != nil {
 			last = was.seq
 		}
-		token, err := s.write(ctx, encoded(prefix+".e", epoch{Nonce: nonce}, last, 0))
+		token, err := s.write(ctx, encoded(prefix+".e", e, last, 0))
 		if !errors.Is(err, errMoved) {
 			return token, err
 		}
@@ -129,7 +147,7 @@ func (s *Store) begin(ctx context.Context, prefix, nonce string, was *stored) (u
 		if err != nil {
 			return 0, err
 		}
-		if m == nil || nonceOf(m) != nonce {
+		if m == nil || epochOf(m).Nonce != e.Nonce {
 			return 0, errMoved // it is not ours any more
 		}
 		if was, err = s.last(ctx, prefix+".e"); err != nil {
@@ -138,19 +156,19 @@ func (s *Store) begin(ctx context.Context, prefix, nonce string, was *stored) (u
 	}
 }
 
-// nonceOf is the nonce in a message of a lease.
-func nonceOf(m *stored) string {
+// epochOf reads a message of a lease. Both of its messages have a nonce.
+func epochOf(m *stored) epoch {
 	var v epoch
 	_ = json.Unmarshal(m.data, &v) // an odd one is nobody's
-	return v.Nonce
+	return v
 }
 
 // holding finds the message that says that a lease is held.
 func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
 	s.mu.Lock()
-	h, ok := s.held[f]
+	h := s.held[f]
 	s.mu.Unlock()
-	if ok {
+	if h.last != 0 {
 		return h, nil
 	}
 	prefix := s.layout.lease(f.Project, f.Name)
@@ -164,10 +182,10 @@ func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
 		return h, err
 	case e != nil && e.seq < uint64(f.Token):
 		return h, errStale
-	case e == nil || o == nil || e.seq != uint64(f.Token) || nonceOf(e) != nonceOf(o):
+	case e == nil || o == nil || e.seq != uint64(f.Token) || epochOf(e).Nonce != epochOf(o).Nonce:
 		return h, store.ErrLeaseLost
 	}
-	return holding{nonceOf(o), o.seq}, nil
+	return holding{epochOf(e).Nonce, o.seq, epochOf(e).Other}, nil
 }
 
 // Renew implements [store.Leaser].
@@ -182,23 +200,23 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		}
 		subject := s.layout.lease(l.Project, l.Name) + ".o"
 		last, err := s.write(ctx, encoded(subject, owner{Nonce: h.nonce, Owner: l.Owner, TTL: l.TTL}, h.last, 0))
-		if err == nil {
-			s.mu.Lock()
-			s.held[l.Fence] = holding{h.nonce, last}
-			s.mu.Unlock()
-			return nil
-		}
+		h.last = last // 0 after an error: what is known of it may be wrong
 		s.mu.Lock()
-		delete(s.held, l.Fence) // what is known of it may be wrong
+		s.held[l.Fence] = h
 		s.mu.Unlock()
+		if err == nil {
+			// Afterwards: an owner that was replaced must not hold up its
+			// successor in the other store.
+			return s.partner.renew(ctx, l, h.other)
+		}
 		if !errors.Is(err, errMoved) {
 			return fail(l.Name, err)
 		}
 	}
 }
 
-// Release implements [store.Leaser]. The epoch ends first, so that the token is
-// void when the lease is free.
+// Release implements [store.Leaser]. The lease in the other store ends first, then
+// the epoch, so that both tokens are void when the lease is free.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
@@ -207,12 +225,18 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	s.mu.Lock()
 	delete(s.held, l.Fence)
 	s.mu.Unlock()
+	otherErr := s.partner.release(ctx, l, h.other)
 	if errors.Is(err, store.ErrLeaseLost) {
-		return nil
+		return otherErr
 	}
 	if err != nil {
-		return fail(l.Name, err)
+		return errors.Join(fail(l.Name, err), otherErr)
 	}
+	return errors.Join(s.free(ctx, l, h), otherErr)
+}
+
+// free ends the epoch of a lease, and the lease.
+func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 	prefix := s.layout.lease(l.Project, l.Name)
 	unlock, err := s.writes.lock(ctx, prefix)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // List implements [store.Lister].
-func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
+func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
 	return func(yield func(store.Session, error) bool) {
 		if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 			yield(store.Session{}, err)
@@ -30,7 +30,7 @@ func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Sessio
 	}
 }
 
-func (s *Store) sessions(ctx context.Context, project string) ([]store.Session, error) {
+func (s streamed) sessions(ctx context.Context, project string) ([]store.Session, error) {
 	subjects, err := s.subjects(ctx, s.layout.transcript(project, "*", "")+".e")
 	if err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func (s *Store) sessions(ctx context.Context, project string) ([]store.Session, 
 }
 
 // ListSubs implements [store.SubLister].
-func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
+func (s streamed) ListSubs(ctx context.Context, project, session string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		k := store.Key{Project: project, Session: session}
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
@@ -80,7 +80,7 @@ func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2
 	}
 }
 
-func (s *Store) subs(ctx context.Context, k store.Key) ([]string, error) {
+func (s streamed) subs(ctx context.Context, k store.Key) ([]string, error) {
 	subjects, err := s.subjects(ctx, strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken)+"*.e")
 	if err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func TestEachInTurn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCrew(l.within(t), "x"+fmt.Sprint(len(name)), workers)
+			c := startCrew(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
 			var wg sync.WaitGroup
 			defer wg.Wait()
 			happened := make(chan struct{})
@@ -82,7 +82,7 @@ func TestRoutesCut(t *testing.T) {
 				lasts = 6 * time.Second // an election takes less
 			}
 			begin := time.Now()
-			c := startCrew(l.within(t), fmt.Sprint("cut-", n), 2)
+			c := startCrew(l.within(t), fmt.Sprint("cut-", n), beside{}, 2)
 			var wg sync.WaitGroup
 			wg.Go(func() { during(l.around(c.l.current(c.name)), (*gate).close, lasts) })
 			conversations, prompts := size()
@@ -134,7 +134,7 @@ func TestServersKilled(t *testing.T) {
 	if o, err := client.Prompt(t.Context(), "ada", last); err != nil || o.Status != fleet.Queued {
 		t.Errorf("the prompt that waits: %+v, %v", o, err)
 	}
-	rescuer, ran := startRescuer(t, l.clients.url(), "disk")
+	rescuer, ran := startRescuer(t, l.clients.url(), "disk", beside{})
 	defer shut(t, rescuer)
 	allow(t, client, q)
 	if o := ends(t, client, "bob", waits); o.Text != "It says: built" || ran.Load() != 1 {
@@ -143,5 +143,5 @@ func TestServersKilled(t *testing.T) {
 	if err := followToEnd(t.Context(), client, "ada", last); err != nil {
 		t.Fatal(err)
 	}
-	judge(t, openNamed(t, l.clients.url(), "disk"), accepted)
+	judge(t, l.clients.url(), "disk", beside{}, accepted)
 }

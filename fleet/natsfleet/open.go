@@ -38,6 +38,13 @@ type Options struct {
 	// new, it never drops what is old. Zero: as much as the server has.
 	MaxBytes int64
 
+	// Transcripts keeps the transcripts instead of the stream: a database, an object
+	// store. It must be a [store.Leaser], [store.Lister], [store.SubLister] and
+	// [store.Deleter], and all clients and workers of the fleet need the same one. A
+	// worker then has the lease of a conversation in both, and writes to neither
+	// once it has lost one. Close it after the client or worker.
+	Transcripts store.Store
+
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
 }
@@ -53,12 +60,18 @@ type Store struct {
 	part   int    // how many bytes a message carries
 	writes *serial
 
+	transcripts transcripts
+	partner     *partner
+
 	mu    sync.Mutex
 	moved time.Time // when another node was last tried
 	held  map[store.Fence]holding
 }
 
-var _ store.Fleet = (*Store)(nil)
+var _ interface {
+	store.Fleet
+	store.Tailer
+} = (*Store)(nil)
 
 // The version of the servers, and of what is in the stream.
 const (
@@ -73,6 +86,9 @@ var (
 	// ErrForeignStream means that the server has a stream of that name which is
 	// not this version's, or not of a fleet.
 	ErrForeignStream = errors.New("the stream was not made by this version")
+	// ErrOtherTranscripts means that the transcripts of the fleet are not where
+	// Options.Transcripts says.
+	ErrOtherTranscripts = errors.New("the transcripts are not there")
 	// ErrRefused means that the server does not accept the credentials.
 	ErrRefused = errors.New("the server does not accept the credentials")
 )
@@ -105,6 +121,11 @@ func (o *Options) check() error {
 	case o.MaxBytes < 0:
 		return errors.New("claude: natsfleet: Options.MaxBytes is negative")
 	}
+	if o.Transcripts != nil {
+		if _, err := asLeased(o.Transcripts); err != nil {
+			return fail("Options.Transcripts", err)
+		}
+	}
 	return nil
 }
 
@@ -120,6 +141,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: uuid.New(), writes: newSerial(), held: make(map[store.Fence]holding)}
+	s.place(&o)
 	if err := errors.Join(s.checkServer(), ctx.Err()); err != nil {
 		nc.Close()
 		return nil, err
@@ -129,6 +151,14 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// place says where the transcripts are. The options are checked.
+func (s *Store) place(o *Options) {
+	s.transcripts = streamed{s}
+	if other, err := asLeased(o.Transcripts); err == nil {
+		s.transcripts, s.partner = outside{other, s}, &partner{other}
+	}
 }
 
 // Close closes the connection.

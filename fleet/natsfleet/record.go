@@ -115,8 +115,7 @@ func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing)
 	}
 	defer unlock()
 	if guard != "" {
-		subject := strings.TrimSuffix(guard, ".e") + ".g"
-		messages = append([]outgoing{{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}}, messages...)
+		messages = append([]outgoing{s.guardMessage(guard, f)}, messages...)
 	}
 	seq, err := s.write(ctx, messages...)
 	if errors.Is(err, errMoved) {
@@ -125,6 +124,12 @@ func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing)
 		}
 	}
 	return seq, err
+}
+
+// guardMessage is a message that the server takes only under a fence.
+func (s *Store) guardMessage(guard string, f store.Fence) outgoing {
+	subject := strings.TrimSuffix(guard, ".e") + ".g"
+	return outgoing{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}
 }
 
 // DropRecord implements [store.Records]. The message that says so goes by itself.

@@ -18,6 +18,7 @@ type roles struct {
 	Worker *workerRole
 	Node   *nodeRole
 	Owner  string // the URL of a store, for storetest.Own
+	Beside beside
 }
 
 const roleVariable = "NATSFLEET_TEST_ROLE"
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 	case r.Node != nil:
 		os.Exit(serveNode(*r.Node))
 	}
-	s, err := natsfleet.OpenStore(context.Background(), natsfleet.Options{URL: r.Owner})
+	s, err := natsfleet.OpenStore(context.Background(), r.Beside.options(natsfleet.Options{URL: r.Owner}, nil))
 	if err != nil {
 		fmt.Println(err)
 		os.Exit(1)

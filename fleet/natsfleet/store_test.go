@@ -14,7 +14,12 @@ import (
 
 func openStore(t testing.TB, url string) *natsfleet.Store {
 	t.Helper()
-	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: url})
+	return openBeside(t, url, beside{})
+}
+
+func openBeside(t testing.TB, url string, b beside) *natsfleet.Store {
+	t.Helper()
+	s, err := natsfleet.OpenStore(t.Context(), b.options(natsfleet.Options{URL: url}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +39,18 @@ func TestStore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A fleet whose transcripts are in another store keeps the same contract. Leases and
+// records are in the stream, and a fence of the stream is one for both.
+func TestStoreOutside(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	b := beside{Transcripts: t.TempDir(), Plain: true}
+	storetest.Run(t, storetest.Target{
+		Open:    func(t *testing.T) store.Store { return openBeside(t, c.URL(), b) },
+		Again:   func(t *testing.T, _ store.Store) store.Store { return openBeside(t, c.URL(), b) },
+		Process: func(*testing.T, store.Store) *exec.Cmd { return roles{Owner: c.URL(), Beside: b}.command() },
+	})
 }
 
 func newID() string { return uuid.New() }

@@ -10,8 +10,12 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// versionKey is where a stream says which version made it.
-const versionKey = "claude-fleet-version"
+// Where a stream says which version made it, and where its transcripts are.
+const (
+	versionKey     = "claude-fleet-version"
+	transcriptsKey = "claude-fleet-transcripts"
+	areOutside     = "outside" // otherwise they are in the stream
+)
 
 // config is the stream of a fleet.
 func (s *Store) config(o *Options) jetstream.StreamConfig {
@@ -22,6 +26,9 @@ func (s *Store) config(o *Options) jetstream.StreamConfig {
 		AllowRollup: true, AllowDirect: true, AllowMsgTTL: true, AllowAtomicPublish: true,
 		RePublish: &jetstream.RePublish{Source: s.layout.name + ".>", Destination: s.layout.name + ".stored.>", HeadersOnly: true},
 		Metadata:  map[string]string{versionKey: layoutVersion},
+	}
+	if o.Transcripts != nil {
+		c.Metadata[transcriptsKey] = areOutside
 	}
 	if o.MaxBytes > 0 {
 		c.MaxBytes = o.MaxBytes
@@ -97,6 +104,12 @@ func foreign(got, want jetstream.StreamConfig) error {
 			return fmt.Errorf("%w: it is not a stream of a fleet", ErrForeignStream)
 		}
 		return fmt.Errorf("%w: it has version %s, and this is version %s", ErrForeignStream, v, layoutVersion)
+	}
+	switch got, want := got.Metadata[transcriptsKey], want.Metadata[transcriptsKey]; {
+	case got != want && got == areOutside:
+		return fmt.Errorf("%w: this fleet keeps them in a store of their own, which Options.Transcripts must name", ErrOtherTranscripts)
+	case got != want:
+		return fmt.Errorf("%w: this fleet keeps them in the stream, so Options.Transcripts must be nil", ErrOtherTranscripts)
 	}
 	slices.Sort(got.Subjects)
 	slices.Sort(want.Subjects)

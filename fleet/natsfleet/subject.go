@@ -79,6 +79,11 @@ func (l layout) stored() []string {
 	return all
 }
 
+// announced is where the server announces what it stores on a subject.
+func (l layout) announced(subject string) string {
+	return l.name + ".stored" + strings.TrimPrefix(subject, l.name)
+}
+
 func (l layout) ask(project, key string) string {
 	return strings.Join([]string{l.name, "ask", token(project), token(key)}, ".")
 }

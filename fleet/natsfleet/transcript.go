@@ -13,11 +13,14 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// streamed keeps transcripts in the stream.
+type streamed struct{ *Store }
+
 // Append implements [store.Store]. A batch is one message, or an atomic batch of
 // several if it is too large. Batches and entries that are already there are stored
 // again, and left out by Load: the server can compare one thing only, and that is
 // the fence.
-func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
+func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func (s *Store) Append(ctx context.Context, k store.Key, b store.Batch) error {
 
 // gone returns ErrDeleted if a session was deleted, and removes what was stored of
 // it since.
-func (s *Store) gone(ctx context.Context, k store.Key) error {
+func (s streamed) gone(ctx context.Context, k store.Key) error {
 	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
 	if err != nil || m == nil {
 		return err
@@ -59,7 +62,7 @@ func (s *Store) gone(ctx context.Context, k store.Key) error {
 }
 
 // parts makes messages of a batch.
-func (s *Store) parts(k store.Key, b store.Batch) []outgoing {
+func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	lines := make([][]byte, len(b.Entries))
 	for i, e := range b.Entries {
 		lines[i] = e
@@ -83,7 +86,7 @@ func (s *Store) parts(k store.Key, b store.Batch) []outgoing {
 
 // Load implements [store.Store]. It reads the whole transcript before it yields the
 // first entry.
-func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+func (s streamed) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 			yield(nil, err)
@@ -109,7 +112,12 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 	}
 }
 
-func (s *Store) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
+// LoadAfter implements [store.Tailer]. It reads from the beginning.
+func (s streamed) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+	return store.LoadAfter(ctx, struct{ store.Store }{s}, k, place)
+}
+
+func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
 	all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -171,7 +179,7 @@ func assemble(all []stored) ([]store.Entry, error) {
 }
 
 // Delete implements [store.Deleter].
-func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err
 	}
@@ -200,7 +208,7 @@ func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 
 // purge removes all messages of a session. The stream has no consumers that
 // acknowledge: with one, a purge could strand what it has delivered.
-func (s *Store) purge(ctx context.Context, k store.Key) error {
+func (s streamed) purge(ctx context.Context, k store.Key) error {
 	filter := strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken) + ">"
 	return s.persevere(ctx, attemptBound, func(ctx context.Context) error {
 		return s.request(ctx, "STREAM.PURGE."+s.stream, map[string]string{"filter": filter}, new(struct{}))

@@ -45,6 +45,7 @@ type workerRole struct {
 	IdleAfter time.Duration
 	Patience  time.Duration // before a call is deferred; 0: nobody is asked
 	DieAt     *diePoint
+	Beside    beside
 }
 
 // work is the program of a worker in another process. The end of stdin ends it.
@@ -53,7 +54,7 @@ func work(r workerRole) int {
 	lines := make(chan struct{})
 	cli := r.scripted(lines, func() { fmt.Println("the tool runs") })
 	o := natsfleet.WorkerOptions{
-		Options: natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()},
+		Options: r.Beside.options(natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()}, r.DieAt),
 		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Attempts: r.Attempts, Poll: r.Poll, IdleAfter: r.IdleAfter, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
 			if r.CLI != "" {
 				return &claude.Options{CLIPath: r.CLI, Cwd: r.Dir, Env: r.Env, Logger: quiet()}, nil
@@ -64,7 +65,7 @@ func work(r workerRole) int {
 	if r.Patience > 0 {
 		o.Fleet.Gate = &approval.Options{Patience: r.Patience}
 	}
-	if r.DieAt != nil {
+	if r.DieAt != nil && r.DieAt.Call == "" {
 		o.NATS = append(o.NATS, nats.SetCustomDialer(r.DieAt.dialer()))
 	}
 	w, err := natsfleet.StartWorker(ctx, o)

@@ -1,0 +1,156 @@
+package natsfleet_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// beside are the folders of stores beside the stream. A store in a folder is shared by
+// processes, as a database would be.
+type beside struct {
+	Transcripts string
+	Plain       bool // nobody watches them
+}
+
+// options adds the stores to options. A process that is to die in one of their calls
+// does so.
+func (b beside) options(o natsfleet.Options, die *diePoint) natsfleet.Options {
+	switch {
+	case b.Transcripts != "" && b.Plain:
+		o.Transcripts = store.Files(b.Transcripts)
+	case b.Transcripts != "":
+		o.Transcripts = newWatched(b.Transcripts, die)
+	}
+	return o
+}
+
+// watched is a store that says under which lease each batch was written, that can be
+// down for everybody, and that can hold up or kill those who call it.
+type watched struct {
+	*store.FileStore
+	down    string    // it is down while this file is there
+	die     *diePoint // in which call this process dies, if any
+	left    atomic.Int64
+	refused atomic.Int64 // how many appends were refused because the lease was lost
+
+	mu   sync.Mutex
+	hold map[string]func() // called in calls of that name: "before Acquire"
+}
+
+func newWatched(dir string, die *diePoint) *watched {
+	w := &watched{FileStore: store.Files(dir), down: dir + ".down", hold: make(map[string]func())}
+	w.FileStore.NoSync = true
+	if die != nil && die.Call != "" {
+		w.die = die
+		w.left.Store(int64(die.Times))
+	}
+	return w
+}
+
+// stop makes the store be down for everybody, until the returned function is called.
+func (w *watched) stop() (start func(), err error) {
+	return func() { os.Remove(w.down) }, os.WriteFile(w.down, nil, 0o600)
+}
+
+// on calls do in the next call with this name, before or after it happens.
+func (w *watched) on(call string, do func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.hold[call] = do
+}
+
+var errDown = errors.New("the store is down")
+
+// call makes a call, unless the store is down.
+func (w *watched) call(name string, do func() error) error {
+	w.point(name, false)
+	if _, err := os.Stat(w.down); err == nil {
+		return errDown
+	}
+	err := do()
+	w.point(name, true)
+	return err
+}
+
+// point is where something may happen to the caller.
+func (w *watched) point(name string, after bool) {
+	if w.die != nil && w.die.Call == name && w.die.After == after && w.left.Add(-1) < 0 {
+		die()
+	}
+	when := "before "
+	if after {
+		when = "after "
+	}
+	w.mu.Lock()
+	do := w.hold[when+name]
+	delete(w.hold, when+name)
+	w.mu.Unlock()
+	if do != nil {
+		do()
+	}
+}
+
+// witness is a line in front of each batch.
+type witness struct {
+	Type  string `json:"type"`
+	Lease string `json:"lease"`
+	Token uint64 `json:"token"`
+}
+
+const witnessType = "written-under"
+
+func witnessIn(e store.Entry) (w witness, ok bool) {
+	return w, json.Unmarshal(e, &w) == nil && w.Type == witnessType
+}
+
+func (w *watched) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	if len(b.Entries) > 0 && !b.Fence.IsZero() {
+		line := fmt.Appendf(nil, `{"type":%q,"lease":%q,"token":%d}`, witnessType, b.Fence.Name, b.Fence.Token)
+		b.Entries = append([]store.Entry{line}, b.Entries...)
+	}
+	err := w.call("Append", func() error { return w.FileStore.Append(ctx, k, b) })
+	if errors.Is(err, store.ErrLeaseLost) {
+		w.refused.Add(1)
+	}
+	return err
+}
+
+func (w *watched) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		if err := w.call("Load", func() error { return nil }); err != nil {
+			yield(nil, err)
+			return
+		}
+		w.FileStore.Load(ctx, k)(yield)
+	}
+}
+
+func (w *watched) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+	return store.LoadAfter(ctx, struct{ store.Store }{w}, k, place)
+}
+
+func (w *watched) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (l store.Lease, err error) {
+	err = w.call("Acquire", func() (err error) {
+		l, err = w.FileStore.Acquire(ctx, project, name, owner, ttl)
+		return err
+	})
+	return l, err
+}
+
+func (w *watched) Renew(ctx context.Context, l store.Lease) error {
+	return w.call("Renew", func() error { return w.FileStore.Renew(ctx, l) })
+}
+
+func (w *watched) Release(ctx context.Context, l store.Lease) error {
+	return w.call("Release", func() error { return w.FileStore.Release(ctx, l) })
+}

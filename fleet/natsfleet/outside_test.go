@@ -1,0 +1,365 @@
+//go:build unix
+
+package natsfleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// bare is a store without anything that is optional.
+type bare struct{ store.Store }
+
+// A store that cannot keep the transcripts of a fleet is refused, and so is a fleet
+// that keeps them somewhere else.
+func TestTranscriptsAreRefused(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	o := natsfleet.Options{URL: c.URL(), Project: "p", Logger: quiet()}
+	without := o
+	without.Transcripts = bare{store.Memory()}
+	for name, open := range map[string]func(natsfleet.Options) error{
+		"Connect": func(o natsfleet.Options) error { _, err := natsfleet.Connect(t.Context(), o); return err },
+		"StartWorker": func(o natsfleet.Options) error {
+			_, err := natsfleet.StartWorker(t.Context(), natsfleet.WorkerOptions{Options: o})
+			return err
+		},
+	} {
+		if err := open(without); err == nil || !strings.Contains(err.Error(), "Options.Transcripts: a natsfleet_test.bare cannot be used: it is not a store.Leaser, store.Lister, store.SubLister, store.Deleter") {
+			t.Errorf("%s with a store that has no leases: %v", name, err)
+		}
+	}
+	in, out := o, o
+	in.Name, out.Name = "in", "out"
+	with := func(o natsfleet.Options) natsfleet.Options {
+		o.Transcripts = store.Files(t.TempDir())
+		return o
+	}
+	for _, c := range []struct {
+		first, then natsfleet.Options
+		want        string
+	}{
+		{in, with(in), "keeps them in the stream, so Options.Transcripts must be nil"},
+		{with(out), out, "keeps them in a store of their own, which Options.Transcripts must name"},
+	} {
+		s, err := natsfleet.OpenStore(t.Context(), c.first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := natsfleet.OpenStore(t.Context(), c.then); !errors.Is(err, natsfleet.ErrOtherTranscripts) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
+		}
+	}
+}
+
+// party is somebody who may own a conversation, with the store of its transcripts.
+type party struct {
+	*natsfleet.Store
+	outside *watched
+	t       *testing.T
+}
+
+func newParty(t *testing.T, url, dir string) *party {
+	t.Helper()
+	w := newWatched(dir, nil)
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: url, Transcripts: w, Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return &party{s, w, t}
+}
+
+const chainTTL = 400 * time.Millisecond
+
+func (p *party) try(who string) (store.Lease, error) {
+	return p.Acquire(p.t.Context(), "p", "conversation", who, chainTTL)
+}
+
+// own takes the lease, as soon as those who have it say that it ends.
+func (p *party) own(who string) store.Lease {
+	p.t.Helper()
+	for limit := time.Now().Add(time.Minute); ; {
+		l, err := p.try(who)
+		held, ok := errors.AsType[*store.HeldError](err)
+		switch {
+		case err == nil:
+			return l
+		case !ok || time.Now().After(limit):
+			p.t.Fatalf("%s: %v", who, err)
+		case held.For > chainTTL:
+			p.t.Fatalf("%s is locked out for %v, and a lease lasts %v", who, held.For, chainTTL)
+		}
+		<-time.After(held.For)
+	}
+}
+
+var chainKey = store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000022"}
+
+// writes reports whether somebody can write to the store of the transcripts, and to
+// the stream.
+func (p *party) writes(l store.Lease) (outside, stream error) {
+	line := fmt.Appendf(nil, `{"uuid":%q}`, newID())
+	outside = p.Append(p.t.Context(), chainKey, store.Batch{ID: newID(), Fence: l.Fence, Entries: []store.Entry{line}})
+	_, stream = p.PutRecord(p.t.Context(), store.RecordKey{Project: "p", Kind: "k", Name: "n-" + newID()}, []byte("x"), 0, l.Fence)
+	return outside, stream
+}
+
+func (p *party) wants(who string, l store.Lease, want error) {
+	p.t.Helper()
+	outside, stream := p.writes(l)
+	if !errors.Is(outside, want) || !errors.Is(stream, want) {
+		p.t.Errorf("%s writes: %v to its transcripts, %v to the stream; want %v", who, outside, stream, want)
+	}
+}
+
+// An owner whose lease was taken can write neither to the stream nor to the store of
+// its transcripts. The stores themselves refuse it.
+func TestReplacedOwnerWritesNowhere(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	dir := t.TempDir()
+	a, b := newParty(t, c.URL(), dir), newParty(t, c.URL(), dir)
+	first := a.own("a")
+	a.wants("a", first, nil)
+	second := b.own("b") // when the first has expired
+	for range 3 {
+		a.wants("a", first, store.ErrLeaseLost)
+	}
+	if n := a.outside.refused.Load(); n != 3 {
+		t.Errorf("the store of the transcripts has refused %d batches; want 3", n)
+	}
+	if err := a.Renew(t.Context(), first); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("a renews: %v", err)
+	}
+	if err := a.Release(t.Context(), first); err != nil {
+		t.Errorf("a releases: %v", err)
+	}
+	if err := b.Renew(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	b.wants("b", second, nil)
+	// A process that has only the value of the lease can use it.
+	newParty(t, c.URL(), dir).wants("somebody with the lease of b", second, nil)
+	if err := b.Release(t.Context(), second); err != nil {
+		t.Fatal(err)
+	}
+	b.wants("b", second, store.ErrLeaseLost)
+	if third, err := a.try("a"); err != nil {
+		t.Errorf("a lease that was given back: %v", err)
+	} else {
+		a.wants("a", third, nil)
+	}
+}
+
+// If only the lease outside is lost, the owner is one no more: its next renewal says
+// so.
+func TestLeaseLostOutside(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	a := newParty(t, c.URL(), t.TempDir())
+	l := a.own("a")
+	if err := a.outside.FileStore.Release(t.Context(), store.Lease{Fence: store.Fence{Project: "p", Name: "conversation", Token: 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Renew(t.Context(), l); !errors.Is(err, store.ErrLeaseLost) {
+		t.Errorf("it renews: %v", err)
+	}
+	if outside, _ := a.writes(l); !errors.Is(outside, store.ErrLeaseLost) {
+		t.Errorf("it writes: %v", outside)
+	}
+}
+
+// Somebody who falls asleep between the steps of taking a lease, and wakes up when
+// another has taken it, does not get it, and takes nothing away.
+func TestPausedBetweenTheLeases(t *testing.T) {
+	for _, when := range []string{"before Acquire", "after Acquire"} {
+		t.Run(when, func(t *testing.T) {
+			c := natstest.Start(t, natstest.Options{})
+			dir := t.TempDir()
+			a, b := newParty(t, c.URL(), dir), newParty(t, c.URL(), dir)
+			asleep, wake := make(chan struct{}), make(chan struct{})
+			a.outside.on(when, func() { close(asleep); <-wake })
+			result := make(chan error, 1)
+			go func() {
+				_, err := a.try("a")
+				result <- err
+			}()
+			<-asleep
+			second := b.own("b")
+			if err := b.Renew(t.Context(), second); err != nil {
+				t.Fatal(err)
+			}
+			close(wake)
+			if err := <-result; !errors.Is(err, store.ErrLeased) {
+				t.Errorf("a, who woke up late: %v; want %v", err, store.ErrLeased)
+			}
+			b.wants("b", second, nil)
+		})
+	}
+}
+
+// An owner that was replaced in the stream, and renews its lease, does not make it last
+// longer outside: its successor waits for it there.
+func TestReplacedOwnerHoldsNobodyUp(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	dir := t.TempDir()
+	a, b := newParty(t, c.URL(), dir), newParty(t, c.URL(), dir)
+	first := a.own("a")
+	if err := a.Renew(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	a.outside.on("before Renew", func() { t.Error("it was renewed outside") })
+	b.outside.on("before Acquire", func() {
+		if err := a.Renew(t.Context(), first); !errors.Is(err, store.ErrLeaseLost) {
+			t.Errorf("a renews: %v", err)
+		}
+	})
+	b.wants("b", b.own("b"), nil)
+}
+
+// While the store of the transcripts is down, nobody gets a lease, and nobody is
+// locked out afterwards.
+func TestOutsideIsDown(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	a := newParty(t, c.URL(), t.TempDir())
+	start, err := a.outside.stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.try("a"); !errors.Is(err, errDown) {
+		t.Errorf("Acquire: %v", err)
+	}
+	start()
+	l, err := a.try("a")
+	if err != nil {
+		t.Fatalf("when it is there again: %v", err)
+	}
+	if start, err = a.outside.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Renew(t.Context(), l); !errors.Is(err, errDown) {
+		t.Errorf("Renew: %v", err)
+	}
+	if err := a.Release(t.Context(), l); !errors.Is(err, errDown) {
+		t.Errorf("Release: %v", err)
+	}
+	start()
+	a.own("a")
+}
+
+// outsidePoints are the moments at which a worker is killed that keeps its transcripts
+// outside: before and after each call of that store, and what it stores in between.
+var outsidePoints = []struct {
+	name string
+	at   diePoint
+}{
+	{"lease taken in the stream only", diePoint{Call: "Acquire"}},
+	{"both leases taken, epoch not begun", diePoint{Call: "Acquire", After: true}},
+	{"epoch begun", diePoint{Before: sendsGuard}},
+	{"turn begun, nothing stored", diePoint{Call: "Append"}},
+	{"entries stored, not announced", diePoint{Call: "Append", After: true}},
+	{"between two batches", diePoint{Call: "Append", Times: 1}},
+	{"turn stored, no outcome", diePoint{Before: sendsOutcome}},
+	{"queue empty, both leases held", diePoint{Call: "Release"}},
+	{"lease given back outside only", diePoint{Call: "Release", After: true}},
+	{"epoch ended, lease held", diePoint{Before: freesLease}},
+}
+
+// A worker that keeps its transcripts outside is killed at each point. Another one
+// answers what it has left, once and in order.
+func TestWorkerDiesOutside(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	seats := make(chan struct{}, 4)
+	for i, p := range outsidePoints {
+		wg.Go(func() {
+			seats <- struct{}{}
+			defer func() { <-seats }()
+			t.Run(p.name, func(t *testing.T) {
+				dieAt(t, c.URL(), fmt.Sprint("outside-", i), beside{Transcripts: t.TempDir()}, p.at, false)
+			})
+		})
+	}
+}
+
+// startOutside starts a worker that keeps its transcripts outside.
+func startOutside(t *testing.T, url, dir string, reply func(*claudetest.ModelCall) claudetest.Reply) *natsfleet.Worker {
+	t.Helper()
+	cli := claudetest.NewCLI(&claudetest.Script{Model: reply})
+	w, err := natsfleet.StartWorker(t.Context(), natsfleet.WorkerOptions{
+		Options: beside{Transcripts: dir}.options(natsfleet.Options{URL: url, Project: "p", Logger: quiet()}, nil),
+		Fleet: fleet.Options{TTL: leaseTime, Journal: t.TempDir(), Session: func(context.Context, string) (*claude.Options, error) {
+			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, w) })
+	return w
+}
+
+// freeze suspends the process that runs a conversation, between two calls of the store
+// in a folder: in the middle of one it would have a file locked, and hold up the others
+// until it wakes up.
+func freeze(t *testing.T, p *process, dir string) {
+	t.Helper()
+	for range 100 {
+		p.signal(syscall.SIGSTOP)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		_, err := store.Files(dir).Acquire(ctx, "p", "fleet/c/ada", "nobody", time.Millisecond)
+		cancel()
+		if errors.Is(err, store.ErrLeased) {
+			return
+		}
+		p.signal(syscall.SIGCONT)
+	}
+	t.Fatal("the process always has a file locked")
+}
+
+// A worker that is suspended past its lease stores nothing when it wakes up, outside
+// either.
+func TestWorkerSuspendedOutside(t *testing.T) {
+	c := natstest.Start(t, natstest.Options{})
+	b := beside{Transcripts: t.TempDir()}
+	client, err := natsfleet.Connect(t.Context(), b.options(natsfleet.Options{URL: c.URL(), Project: "p", Logger: quiet()}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shut(t, client)
+	p := startWorkerProcess(t, workerRole{URL: c.URL(), Beside: b})
+	first, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.says("asked hello")
+	freeze(t, p, b.Transcripts)
+	startOutside(t, c.URL(), b.Transcripts, heard)
+	accepted := map[string][]sent{"ada": {{first, "hello"}}}
+	say := func(text string) {
+		id, err := persist(t.Context(), client, "ada", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted["ada"] = append(accepted["ada"], sent{id, text})
+		ends(t, client, "ada", id)
+	}
+	say("again")
+	p.signal(syscall.SIGCONT)
+	p.says("aborted")
+	say("more")
+	judge(t, c.URL(), "", b, accepted)
+}

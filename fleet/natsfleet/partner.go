@@ -1,0 +1,133 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// leased is what a store beside the stream must be.
+type leased interface {
+	store.Store
+	store.Lister
+	store.SubLister
+	store.Deleter
+	store.Leaser
+}
+
+// asLeased wants a store to be leased, and says what it lacks.
+func asLeased(s store.Store) (leased, error) {
+	if l, ok := s.(leased); ok {
+		return l, nil
+	}
+	var lacks []string
+	for _, part := range []struct {
+		name string
+		has  func() bool
+	}{
+		{"store.Leaser", func() bool { _, ok := s.(store.Leaser); return ok }},
+		{"store.Lister", func() bool { _, ok := s.(store.Lister); return ok }},
+		{"store.SubLister", func() bool { _, ok := s.(store.SubLister); return ok }},
+		{"store.Deleter", func() bool { _, ok := s.(store.Deleter); return ok }},
+	} {
+		if !part.has() {
+			lacks = append(lacks, part.name)
+		}
+	}
+	return nil, fmt.Errorf("a %T cannot be used: it is not a %s", s, strings.Join(lacks, ", "))
+}
+
+// partner is a store beside the stream that is written under the same leases. A
+// lease is taken in both: first in the stream, which decides who may try, then in
+// the partner, and the epoch that begins last names the partner's token. So the
+// owner of the epoch has the partner's lease too, and one that was replaced can write
+// to neither. An owner that dies between the steps leaves leases that expire.
+//
+// The methods of a nil partner do nothing.
+type partner struct{ leased }
+
+// acquire takes the lease in the partner, and returns its token.
+func (p *partner) acquire(ctx context.Context, l store.Lease) (token int64, err error) {
+	if p == nil {
+		return 0, nil
+	}
+	other, err := p.leased.Acquire(ctx, l.Project, l.Name, l.Owner, l.TTL)
+	return other.Token, err
+}
+
+// of is a lease as the partner knows it.
+func (p *partner) of(l store.Lease, token int64) store.Lease {
+	l.Token = token
+	return l
+}
+
+// renew renews the lease in the partner, if there is one.
+func (p *partner) renew(ctx context.Context, l store.Lease, token int64) error {
+	if p == nil || token == 0 {
+		return nil
+	}
+	return p.leased.Renew(ctx, p.of(l, token))
+}
+
+// release gives the lease in the partner back, if there is one.
+func (p *partner) release(ctx context.Context, l store.Lease, token int64) error {
+	if p == nil || token == 0 {
+		return nil
+	}
+	return p.leased.Release(ctx, p.of(l, token))
+}
+
+// other returns the fence in the partner that belongs to one in the stream.
+func (s *Store) other(ctx context.Context, f store.Fence) (store.Fence, error) {
+	if f.IsZero() {
+		return f, nil
+	}
+	s.mu.Lock()
+	h := s.held[f]
+	s.mu.Unlock()
+	if h.other == 0 {
+		e, err := s.epoch(ctx, f)
+		if err != nil {
+			return f, err
+		}
+		h.other = e.Other
+	}
+	if h.other == 0 {
+		return f, store.ErrLeaseLost
+	}
+	f.Token = h.other
+	return f, nil
+}
+
+// epoch reads the epoch of a fence that this process has not acquired.
+func (s *Store) epoch(ctx context.Context, f store.Fence) (e epoch, err error) {
+	guard, unlock, err := s.fenced(ctx, f)
+	if err != nil {
+		return e, err
+	}
+	defer unlock()
+	_, err = s.write(ctx, s.guardMessage(guard, f)) // only the server knows for sure
+	if errors.Is(err, errMoved) {
+		err = store.ErrLeaseLost
+	}
+	if err != nil {
+		return e, err
+	}
+	err = s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		m, err := s.last(ctx, guard)
+		switch {
+		case err != nil:
+			return err
+		case m == nil || m.seq < uint64(f.Token):
+			return errStale
+		case m.seq > uint64(f.Token):
+			return store.ErrLeaseLost
+		}
+		e = epochOf(m)
+		return nil
+	})
+	return e, err
+}
