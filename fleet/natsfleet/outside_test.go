@@ -317,17 +317,21 @@ func startOutside(t *testing.T, url, dir string, reply func(*claudetest.ModelCal
 // until it wakes up.
 func freeze(t *testing.T, p *process, dir string) {
 	t.Helper()
-	for range 100 {
-		p.signal(syscall.SIGSTOP)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	look := func(patience time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
 		_, err := store.Files(dir).Acquire(ctx, "p", "fleet/c/ada", "nobody", time.Millisecond)
-		cancel()
-		if errors.Is(err, store.ErrLeased) {
-			return
+		if err == nil {
+			t.Fatal("the process has no lease")
 		}
-		p.signal(syscall.SIGCONT)
+		return err
 	}
-	t.Fatal("the process always has a file locked")
+	for p.signal(syscall.SIGSTOP); !errors.Is(look(200*time.Millisecond), store.ErrLeased); p.signal(syscall.SIGSTOP) {
+		p.signal(syscall.SIGCONT)
+		if err := look(time.Minute); !errors.Is(err, store.ErrLeased) {
+			t.Fatal(err)
+		}
+	}
 }
 
 // A worker that is suspended past its lease stores nothing when it wakes up, outside
