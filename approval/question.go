@@ -19,7 +19,8 @@ type Question struct {
 	ID string `json:"id"`
 	// Conversation is who asks.
 	Conversation string `json:"conversation"`
-	// Prompt is the id of the prompt that the agent is working on, if known.
+	// Prompt is the CLI's own id of the prompt that the agent is working on, if
+	// known, as in [hook.Base].PromptID. It is not the id that Send returned.
 	Prompt string `json:"prompt,omitzero"`
 
 	Tool      string          `json:"tool"`

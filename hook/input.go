@@ -15,7 +15,10 @@ type Base struct {
 	// TranscriptPath is the file in which the CLI keeps the conversation.
 	TranscriptPath string `json:"transcript_path"`
 	Cwd            string `json:"cwd"`
-	// PromptID is the prompt the event belongs to, if any.
+	// PromptID is the CLI's own id of the prompt that the event belongs to, if
+	// any: prompt.id in the events it exports. It is not the id that Send
+	// returned, and prompts that one turn answers share it. It is empty for a
+	// deferred call that is made again.
 	PromptID       string          `json:"prompt_id,omitzero"`
 	PermissionMode permission.Mode `json:"permission_mode,omitzero"`
 	// AgentID and AgentType are the subagent the event belongs to; both are

@@ -214,6 +214,9 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 		PermissionMode: s.permissionMode(), HookEventName: c.event,
 		AgentID: t.Subagent().ID, AgentType: t.Subagent().Type,
 	}
+	if t.repeating.Load() {
+		base.PromptID = ""
+	}
 	if c.event == hook.EventSubagentStart {
 		base.PermissionMode = "" // the CLI does not say it here
 	}

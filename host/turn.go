@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
@@ -28,6 +29,7 @@ type Turn struct {
 	cancel  context.CancelCauseFunc
 
 	answering chan struct{} // one slot: an answer is being given
+	repeating atomic.Bool   // a call is made that a process before has deferred
 
 	mu        sync.Mutex
 	ending    ending

@@ -49,11 +49,14 @@ func (s *session) finish() {
 func (t *Turn) Unfinished() *Unfinished { return t.prompts[0].continues }
 
 // Repeat makes a call that a hook deferred before the conversation was resumed.
-// Hooks are asked about it again.
+// Hooks are asked about it again, without the id of a prompt: it belongs to none
+// of this process.
 func (t *Turn) Repeat(ctx context.Context, c Call) (ToolOutput, error) {
 	if _, err := c.prepare(); err != nil {
 		return ToolOutput{}, err
 	}
+	t.repeating.Store(true)
+	defer t.repeating.Store(false)
 	outputs, err := t.use(ctx, []*Call{&c})
 	return outputs[0], err
 }

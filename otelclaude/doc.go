@@ -43,6 +43,11 @@
 // claude_code.interaction is a child of start_session. Its turns and ours share
 // gen_ai.conversation.id, and its tool calls and ours gen_ai.tool.call.id.
 //
+// Its events, which are log records, have prompt.id, which the CLI makes for each
+// turn. If one of your hooks is called in a turn, our invoke_agent has prompt.id
+// as well. Without hooks, look for the event claude_code.user_prompt: it has both
+// prompt.id and message.uuid, which is one of claude.prompt.ids of our turn.
+//
 // # Names
 //
 // Attributes and metrics follow the semantic conventions for generative AI,

@@ -20,7 +20,6 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/otelclaude"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
@@ -333,14 +332,9 @@ func TestServer(t *testing.T) {
 // a process.
 func TestDeferredAndResumed(t *testing.T) {
 	r, db, cli := record(t), store.Memory(), builder()
-	decision := hook.DeferTool()
-	opts := r.instrument(&claude.Options{
+	r.deferAndResume(r.instrument(&claude.Options{
 		Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Store: &claude.StoreOptions{Store: db, Project: "p", Journal: t.TempDir()},
-		Hooks: []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			return decision, nil
-		})},
-	})
-	r.deferAndResume(opts, func() { decision = hook.AllowTool("") })
+	}))
 	r.want(`
 		request
 		  invoke_agent

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/otelclaude"
 )
 
@@ -53,16 +54,24 @@ func (r *recorder) request() (ctx context.Context, end func()) {
 }
 
 // deferAndResume has a prompt whose call is deferred, and then resumes the session
-// in another process, where decide lets the call run.
-func (r *recorder) deferAndResume(opts *claude.Options, decide func()) {
+// in another process, where the call runs. The CLI has an id for the prompt, and
+// none for a call that is made again.
+func (r *recorder) deferAndResume(opts *claude.Options) {
 	r.t.Helper()
+	decision := hook.DeferTool()
+	opts.Hooks = []hook.Hook{hook.PreToolUse("", func(_ context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		if again := opts.Resume != ""; again != (in.PromptID == "") {
+			r.t.Errorf("prompt id %q, made again: %t", in.PromptID, again)
+		}
+		return decision, nil
+	})}
 	ctx, end := r.request()
 	result, err := claude.Ask(ctx, "make it", opts)
 	end()
 	if err != nil || result.DeferredToolUse == nil {
 		r.t.Fatalf("%+v, %v", result, err)
 	}
-	decide()
+	decision = hook.AllowTool("")
 	opts.Resume = result.SessionID
 	ctx, end = r.request()
 	s, err := claude.Connect(ctx, opts)

@@ -39,6 +39,10 @@ const (
 	keyHTTPRoute     attribute.Key = "http.route"
 )
 
+// keyCLIPrompt is the CLI's own name for its own id of a prompt, so that a search
+// for the id finds its events and our turn.
+const keyCLIPrompt attribute.Key = "prompt.id"
+
 // Attributes that the conventions have no name for.
 const (
 	keyPrompts      attribute.Key = "claude.prompt.ids"

@@ -4,7 +4,6 @@ package otelclaude_test
 
 import (
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -20,7 +19,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/telemetry"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
@@ -34,27 +32,37 @@ type receiver struct {
 	mu      sync.Mutex
 	spans   []exportedSpan
 	metrics []string
-	logs    int
+	logs    []exportedEvent
 }
 
 // exportedSpan is a span of the CLI.
 type exportedSpan struct {
-	TraceID    string      `json:"traceId"`
-	SpanID     string      `json:"spanId"`
-	Parent     string      `json:"parentSpanId"`
-	Name       string      `json:"name"`
-	Start      json.Number `json:"startTimeUnixNano"`
-	End        json.Number `json:"endTimeUnixNano"`
-	Attributes []struct {
-		Key   string `json:"key"`
-		Value struct {
-			Text string `json:"stringValue"`
-		} `json:"value"`
-	} `json:"attributes"`
+	TraceID    string             `json:"traceId"`
+	SpanID     string             `json:"spanId"`
+	Parent     string             `json:"parentSpanId"`
+	Name       string             `json:"name"`
+	Start      json.Number        `json:"startTimeUnixNano"`
+	End        json.Number        `json:"endTimeUnixNano"`
+	Attributes exportedAttributes `json:"attributes"`
 }
 
-func (s exportedSpan) value(key string) string {
-	for _, a := range s.Attributes {
+// exportedEvent is what the CLI calls an event, and OpenTelemetry a log record.
+type exportedEvent struct {
+	Body struct {
+		Text string `json:"stringValue"`
+	} `json:"body"`
+	Attributes exportedAttributes `json:"attributes"`
+}
+
+type exportedAttributes []struct {
+	Key   string `json:"key"`
+	Value struct {
+		Text string `json:"stringValue"`
+	} `json:"value"`
+}
+
+func (all exportedAttributes) value(key string) string {
+	for _, a := range all {
 		if a.Key == key {
 			return a.Value.Text
 		}
@@ -78,7 +86,7 @@ type export struct {
 	} `json:"resourceMetrics"`
 	Logs []struct {
 		Scopes []struct {
-			Records []json.RawMessage `json:"logRecords"`
+			Records []exportedEvent `json:"logRecords"`
 		} `json:"scopeLogs"`
 	} `json:"resourceLogs"`
 }
@@ -124,7 +132,7 @@ func (r *receiver) take(e export) {
 	}
 	for _, resource := range e.Logs {
 		for _, scope := range resource.Scopes {
-			r.logs += len(scope.Records)
+			r.logs = append(r.logs, scope.Records...)
 		}
 	}
 }
@@ -229,8 +237,8 @@ func TestRealFlushesOnSIGTERM(t *testing.T) {
 	}
 	to.mu.Lock()
 	defer to.mu.Unlock()
-	if !slices.Contains(to.metrics, "claude_code.session.count") || to.logs == 0 {
-		t.Errorf("metrics %q, %d logs", to.metrics, to.logs)
+	if !slices.Contains(to.metrics, "claude_code.session.count") || len(to.logs) == 0 {
+		t.Errorf("metrics %q, %d logs", to.metrics, len(to.logs))
 	}
 }
 
@@ -257,11 +265,7 @@ func TestRealDeferredAndResumed(t *testing.T) {
 	realcli.Needs(t, "2.1.325", "spans of its own")
 	r, to := record(t), receive(t)
 	opts := r.real(to, claudetest.UseTool("Bash", command{"echo hello"}), claudetest.Say("done"))
-	decision := hook.DeferTool()
-	opts.Hooks = []hook.Hook{hook.PreToolUse("Bash", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-		return decision, nil
-	})}
-	r.deferAndResume(opts, func() { decision = hook.AllowTool("") })
+	r.deferAndResume(opts)
 	r.want(`
 		request
 		  invoke_agent
@@ -281,7 +285,7 @@ func TestRealDeferredAndResumed(t *testing.T) {
 	// The CLI keeps its own parent in the transcript: what it does about the call
 	// is in the trace of the session that deferred it.
 	theirs, ran := to.find(t, "claude_code.tool"), to.find(t, "claude_code.tool.execution")
-	if ran.Parent != theirs.SpanID || theirs.TraceID != calls[0].SpanContext().TraceID().String() || theirs.value("gen_ai.tool.call.id") != value(calls[1], "gen_ai.tool.call.id") {
+	if ran.Parent != theirs.SpanID || theirs.TraceID != calls[0].SpanContext().TraceID().String() || theirs.Attributes.value("gen_ai.tool.call.id") != value(calls[1], "gen_ai.tool.call.id") {
 		t.Errorf("%+v\n%+v", theirs, ran)
 	}
 }
@@ -308,11 +312,11 @@ func TestRealOneTrace(t *testing.T) {
 	if interaction.TraceID != start.SpanContext().TraceID().String() || interaction.Parent != start.SpanContext().SpanID().String() {
 		t.Errorf("%+v is not a child of %v", interaction, start.SpanContext())
 	}
-	if id := interaction.value("gen_ai.conversation.id"); id != result.SessionID || id != value(r.find("invoke_agent"), "gen_ai.conversation.id") {
+	if id := interaction.Attributes.value("gen_ai.conversation.id"); id != result.SessionID || id != value(r.find("invoke_agent"), "gen_ai.conversation.id") {
 		t.Errorf("conversations %q and %q", id, result.SessionID)
 	}
 	theirs := to.find(t, "claude_code.tool")
-	if theirs.Parent != interaction.SpanID || theirs.value("gen_ai.tool.call.id") != value(call, "gen_ai.tool.call.id") {
+	if theirs.Parent != interaction.SpanID || theirs.Attributes.value("gen_ai.tool.call.id") != value(call, "gen_ai.tool.call.id") {
 		t.Errorf("%+v is not the call %v", theirs, call.Attributes())
 	}
 	to.find(t, "claude_code.llm_request")
@@ -333,8 +337,10 @@ func TestRealOneTrace(t *testing.T) {
 			t.Errorf("no metric %s in %q", name, to.metrics)
 		}
 	}
-	if to.logs == 0 {
-		t.Error("no logs")
+	if !slices.ContainsFunc(to.logs, func(e exportedEvent) bool {
+		return e.Body.Text == "claude_code.user_prompt" && slices.Equal([]string{e.Attributes.value("message.uuid")}, prompts(r.find("invoke_agent")))
+	}) {
+		t.Errorf("no event of our prompt in %d logs", len(to.logs))
 	}
 	for _, s := range to.spans {
 		if !strings.HasPrefix(s.Name, "claude_code.") || s.TraceID != interaction.TraceID {

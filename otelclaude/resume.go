@@ -123,7 +123,11 @@ func (s *session) suspend(id string, call *operation) {
 func (s *session) asked(line []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answers || s.over {
+	if s.over {
+		return
+	}
+	s.hooked(line)
+	if s.answers {
 		return
 	}
 	call := resumedCall(line)

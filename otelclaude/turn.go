@@ -1,7 +1,9 @@
 package otelclaude
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -25,6 +27,7 @@ type turn struct {
 	operation
 	prompts []string
 	model   string // that answers
+	named   bool   // prompt.id is known
 }
 
 // promptSending notes a prompt. Its turn begins with the first sign of it.
@@ -113,6 +116,38 @@ func (s *session) begun(m *message.Init) {
 	s.turn.span.SetAttributes(keyConversation.String(s.id), keyRequestModel.String(m.Model))
 	if m.Version != "" {
 		s.turn.span.SetAttributes(keyCLIVersion.String(m.Version))
+	}
+}
+
+// hooked takes a request of the CLI, for the id that its prompt has in hooks and
+// in the events that the CLI exports. The CLI makes a new one for each turn, and
+// says it nowhere else. Agents in the background may belong to an earlier turn.
+func (s *session) hooked(line []byte) {
+	if s.turn != nil && s.turn.named || !bytes.Contains(line, []byte(`"hook_callback"`)) {
+		return
+	}
+	var r struct {
+		Request struct {
+			Input struct {
+				Event  string `json:"hook_event_name"`
+				Prompt string `json:"prompt_id"`
+				Agent  string `json:"agent_id"`
+			} `json:"input"`
+		} `json:"request"`
+	}
+	if json.Unmarshal(line, &r) != nil {
+		return // the session reports what is wrong with it
+	}
+	in := r.Request.Input
+	if in.Prompt == "" || in.Agent != "" {
+		return
+	}
+	if in.Event == "UserPromptSubmit" && len(s.prompts) > 0 {
+		s.beginTurn()
+	}
+	if s.turn != nil {
+		s.turn.named = true
+		s.turn.span.SetAttributes(keyCLIPrompt.String(in.Prompt))
 	}
 }
 
