@@ -17,16 +17,29 @@ import (
 
 // callback is one call of user code on behalf of the CLI.
 type callback struct {
+	userCall
 	name    string
 	timeout time.Duration // 0 or less: none
-	run     func(context.Context) (json.RawMessage, error)
-	fail    func(error) json.RawMessage // the answer when run fails; nil: an error reply
-	decides string                      // the tool use that its answer decides on
-	races   string                      // the tool use that somebody else may decide on first
-	toolUse string                      // the tool use it belongs to
-	late    *TraceCallback              // filled in for a callback that makes its context itself; mostly nil
+	decides string        // the tool use that its answer decides on
+	races   string        // the tool use that somebody else may decide on first
+	toolUse string        // the tool use it belongs to
 	deadline
 }
+
+// userCall is the user code of a callback and what belongs to it.
+type userCall interface {
+	// run calls the user's function and returns the payload of the reply.
+	run(context.Context) (json.RawMessage, error)
+	// fail returns the payload of the reply when run has failed, nil for an
+	// error reply.
+	fail(error) json.RawMessage
+}
+
+// runFunc is a userCall that is answered with an error when it fails.
+type runFunc func(context.Context) (json.RawMessage, error)
+
+func (f runFunc) run(ctx context.Context) (json.RawMessage, error) { return f(ctx) }
+func (runFunc) fail(error) json.RawMessage                         { return nil }
 
 // What can become of user code besides an answer.
 var (
@@ -64,11 +77,7 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String(), ToolUseID: cb.toolUse}
 	s.trace.callbackStarted(t)
-	if cb.late != nil {
-		*cb.late = t
-	} else {
-		ctx = s.trace.context(ctx, t)
-	}
+	ctx = s.trace.context(ctx, t)
 	begin := time.Now()
 	if cb.races != "" {
 		defer s.running.race.enter(cb.races, func() {
@@ -159,10 +168,8 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 
 // failed answers for a callback that has no answer of its own.
 func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
-	if cb.fail != nil {
-		if answer := cb.fail(err); answer != nil {
-			return s.reply(in, cb, answer)
-		}
+	if answer := cb.fail(err); answer != nil {
+		return s.reply(in, cb, answer)
 	}
 	return in.Fail(&wire.ReplyError{Message: err.Error()})
 }
@@ -198,13 +205,13 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    in.Subtype,
 		timeout: s.opts.Timeouts.callback(),
-		run: func(ctx context.Context) (json.RawMessage, error) {
+		userCall: runFunc(func(ctx context.Context) (json.RawMessage, error) {
 			reply, err := f(ctx, json.RawMessage(in.Body))
 			if err != nil || reply == nil {
 				return nil, err
 			}
 			return jsonx.MarshalUser(reply)
-		},
+		}),
 	}
 }
 

@@ -9,6 +9,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/peer"
 )
 
+// question is a userCall that asks a person.
+type question struct {
+	unanswered string // the reply when there is no answer
+	runFunc
+}
+
+func (q question) fail(error) json.RawMessage { return json.RawMessage(q.unanswered) }
+
 // elicitationCallback passes the question of an MCP server on. A question that
 // nobody answers, for whatever reason, is declined: the server continues without
 // the answer, and the session with it.
@@ -18,7 +26,7 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    e.ServerName,
 		timeout: s.opts.Timeouts.Callback,
-		run: func(ctx context.Context) (json.RawMessage, error) {
+		userCall: question{`{"action":"decline"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr
@@ -30,8 +38,7 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 				return nil, err
 			}
 			return jsonx.Marshal(answer)
-		},
-		fail: func(error) json.RawMessage { return json.RawMessage(`{"action":"decline"}`) },
+		}},
 	}
 }
 
@@ -43,7 +50,7 @@ func (s *Session) dialogCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    d.Kind,
 		timeout: s.opts.Timeouts.Callback,
-		run: func(ctx context.Context) (json.RawMessage, error) {
+		userCall: question{`{"behavior":"cancelled"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr
@@ -55,7 +62,6 @@ func (s *Session) dialogCallback(in *peer.Incoming) *callback {
 				return nil, err
 			}
 			return jsonx.Marshal(answer)
-		},
-		fail: func(error) json.RawMessage { return json.RawMessage(`{"behavior":"cancelled"}`) },
+		}},
 	}
 }

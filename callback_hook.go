@@ -14,6 +14,7 @@ import (
 
 // hookCall is a call of one of the user's hooks.
 type hookCall struct {
+	callback
 	session *Session
 	hook    hook.Hook
 	body    hookBody
@@ -44,14 +45,14 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
 		c.hook = s.opts.strictest(input.Event)
 	}
-	cb := &callback{name: string(c.hook.Event), timeout: c.hook.Timeout, run: c.run, fail: c.fail, toolUse: c.body.ToolUseID}
-	if cb.timeout == 0 {
-		cb.timeout = s.opts.Timeouts.callback()
+	c.callback = callback{userCall: c, name: string(c.hook.Event), timeout: c.hook.Timeout, toolUse: c.body.ToolUseID}
+	if c.timeout == 0 {
+		c.timeout = s.opts.Timeouts.callback()
 	}
 	if c.hook.Event == hook.EventPermissionRequest {
-		cb.races = c.body.ToolUseID
+		c.races = c.body.ToolUseID
 	}
-	return cb
+	return &c.callback
 }
 
 func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {

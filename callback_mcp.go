@@ -66,8 +66,9 @@ type mcpServer struct {
 
 	// Under the hub's lock:
 	conn      MCPConn
-	handshake uint64 // the last one
-	gone      bool   // taken out of the session
+	handshake uint64                   // the last one
+	serving   map[*mcpMessage]struct{} // what its connection has, or may get
+	gone      bool                     // taken out of the session
 }
 
 // mcpCall names a JSON-RPC request. Ids are unique within a handshake with a
@@ -81,6 +82,8 @@ type mcpCall struct {
 
 // mcpMessage is one JSON-RPC message of the CLI.
 type mcpMessage struct {
+	callback
+	hub    *mcpHub
 	server string
 	to     *mcpServer // nil: there is none of this name
 	raw    json.RawMessage
@@ -88,11 +91,11 @@ type mcpMessage struct {
 	method string
 	key    mcpCall // of a request
 
-	double    bool           // the id is in flight already
-	traced    TraceCallback  // as the Trace knows it
-	in        *peer.Incoming // under the hub's lock; nil until it is served
-	ctx       context.Context
-	takenBack context.CancelCauseFunc
+	double bool // the id is in flight already
+
+	// Under the hub's lock:
+	request   *peer.Incoming // nil until it is served
+	takenBack bool           // the CLI awaits no answer
 }
 
 func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) *mcpHub {
@@ -115,7 +118,10 @@ func newMCPHub(ctx context.Context, s *Session, handlers map[string]MCPHandler) 
 // known to nobody else yet.
 func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
 	h.handshakes++ // calls of another server of this name are not this one's
-	server := &mcpServer{name: name, handler: handler, handshake: h.handshakes, opening: make(chan struct{}, 1)}
+	server := &mcpServer{
+		name: name, handler: handler, handshake: h.handshakes,
+		opening: make(chan struct{}, 1), serving: make(map[*mcpMessage]struct{}),
+	}
 	server.ctx, server.cancel = context.WithCancelCause(h.ctx)
 	return server
 }
@@ -124,14 +130,13 @@ func (h *mcpHub) newServer(name string, handler MCPHandler) *mcpServer {
 // is a call known before the notice that cancels it.
 func (h *mcpHub) accept(req wire.Request) {
 	raw := jsonx.Member(req.Body, "message")
-	m := &mcpMessage{server: jsonx.Text(jsonx.Member(req.Body, "server_name")), raw: raw}
+	m := &mcpMessage{hub: h, server: jsonx.Text(jsonx.Member(req.Body, "server_name")), raw: raw}
 	if len(raw) > 0 && raw[0] == '{' {
 		m.method = jsonx.Text(jsonx.Member(raw, "method"))
 		if id := jsonx.Member(raw, "id"); jsonx.ID(id) && m.method != "" {
 			m.id = json.RawMessage(id)
 		}
 	}
-	m.ctx, m.takenBack = context.WithCancelCause(context.Background())
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.waiting[req.ID] = m
@@ -153,14 +158,26 @@ func (h *mcpHub) accept(req wire.Request) {
 		m.key.id = string(jsonx.Member(jsonx.Member(raw, "params"), "requestId"))
 		if call := h.calls[m.key]; call != nil {
 			delete(h.calls, m.key) // its answer follows at once
-			call.takenBack(errMCPCancelled)
+			call.takenBack = true
+			call.withdraw()
 		}
 	}
 }
 
 // pending reports whether a call has no answer yet and was not withdrawn. Its
 // handler may run for longer. The hub must be locked.
-func (m *mcpMessage) pending() bool { return m != nil && (m.in == nil || m.in.Pending()) }
+func (m *mcpMessage) pending() bool { return m != nil && (m.request == nil || m.request.Pending()) }
+
+// withdraw ends a call that the CLI took back, and answers it at once, whatever
+// its server does. One that is not served yet is withdrawn when it is. The hub
+// must be locked.
+func (m *mcpMessage) withdraw() {
+	if m.request == nil {
+		return
+	}
+	m.request.CancelContext(errMCPCancelled)
+	go m.request.Reply(m.cancelled()) // the write may take its time
+}
 
 // callback returns what serves a message that was accepted.
 func (h *mcpHub) callback(in *peer.Incoming) *callback {
@@ -168,26 +185,17 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	m := h.waiting[in.ID]
 	delete(h.waiting, in.ID)
 	if m != nil {
-		m.in = in
+		m.request = in
 	}
 	h.mu.Unlock()
 	if m == nil {
 		return nil
 	}
-	name := m.server
+	m.callback = callback{userCall: m, name: m.server, toolUse: h.toolUse(m)}
 	if m.method != "" {
-		name += " " + m.method
+		m.name += " " + m.method
 	}
-	return &callback{
-		name:    name,
-		toolUse: h.toolUse(m),
-		late:    &m.traced,
-		run:     func(ctx context.Context) (json.RawMessage, error) { return h.serve(ctx, m) },
-		fail: func(err error) json.RawMessage {
-			h.done(m)
-			return m.failure(err)
-		},
-	}
+	return &m.callback
 }
 
 // toolUse returns the id of the tool call that a message belongs to, if
@@ -205,9 +213,10 @@ func (m *mcpMessage) cancelled() json.RawMessage {
 	return m.respond(rpcError(m.id, rpcCancelled, errMCPCancelled.Error()))
 }
 
-// serve hands a message to its server. A call that is cancelled is answered at
+// run hands a message to its server. A call that is cancelled is answered at
 // once; what its server says later is dropped.
-func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, error) {
+func (m *mcpMessage) run(ctx context.Context) (json.RawMessage, error) {
+	h := m.hub
 	defer h.done(m)
 	if m.double {
 		return nil, errMCPInFlight
@@ -222,17 +231,7 @@ func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, err
 	if server == nil {
 		return m.respond(rpcError(m.id, rpcUnknown, fmt.Sprintf("MCP server not found: %s", m.server))), nil
 	}
-	// The server's context is the parent: only then has the call's also ended,
-	// when Close is called.
-	request := ctx
-	ctx, cancel := context.WithCancelCause(server.ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(request, func() { cancel(context.Cause(request)) })()
-	defer context.AfterFunc(m.ctx, func() {
-		cancel(context.Cause(m.ctx))
-		m.in.Reply(m.cancelled()) // at once, whatever the server does
-	})()
-	ctx = h.session.trace.context(ctx, m.traced)
+	h.serve(m)
 	conn, err := h.connection(ctx, server)
 	if err != nil {
 		return nil, err
@@ -241,8 +240,8 @@ func (h *mcpHub) serve(ctx context.Context, m *mcpMessage) (json.RawMessage, err
 	switch {
 	case m.id == nil:
 		return m.respond(nil), err
-	case errors.Is(context.Cause(m.ctx), errMCPCancelled):
-		return m.cancelled(), nil // the server may be faster than the answer above
+	case h.withdrawn(m):
+		return m.cancelled(), nil // the server may be faster than the answer of withdraw
 	}
 	if err == nil || len(response) > 0 {
 		if err != nil {
@@ -262,23 +261,43 @@ var (
 // ambiguous reports why a message must not be served: what was read of it might
 // not be what the server reads.
 func (m *mcpMessage) ambiguous() error {
-	if !jsonx.Valid(m.in.Body) {
+	if !jsonx.Valid(m.request.Body) {
 		return errMCPAmbiguous
 	}
-	if err := jsonx.CheckNames(mcpNames).Check(m.in.Body); err != nil {
+	if err := jsonx.CheckNames(mcpNames).Check(m.request.Body); err != nil {
 		return err
 	}
 	return jsonx.CheckNames(rpcNames).Check(m.raw)
 }
 
-// done forgets a call.
-func (h *mcpHub) done(m *mcpMessage) {
-	m.takenBack(nil)
-	if m.id == nil || m.double {
-		return
-	}
+// serve makes a message one that its server ends with itself: a call's context
+// has ended before the connection is closed.
+func (h *mcpHub) serve(m *mcpMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	m.to.serving[m] = struct{}{}
+	if m.takenBack {
+		m.withdraw()
+	}
+	if h.closed || m.to.gone {
+		m.request.CancelContext(context.Cause(m.to.ctx))
+	}
+}
+
+// withdrawn reports whether the CLI took a call back.
+func (h *mcpHub) withdrawn(m *mcpMessage) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return m.takenBack
+}
+
+// done forgets a message.
+func (h *mcpHub) done(m *mcpMessage) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if m.to != nil {
+		delete(m.to.serving, m)
+	}
 	if h.calls[m.key] == m {
 		delete(h.calls, m.key)
 	}
@@ -308,7 +327,9 @@ func (m *mcpMessage) respond(response json.RawMessage) json.RawMessage {
 	return append(reply, '}')
 }
 
-func (m *mcpMessage) failure(err error) json.RawMessage {
+// fail answers for a server that gives no response.
+func (m *mcpMessage) fail(err error) json.RawMessage {
+	m.hub.done(m)
 	return m.respond(rpcError(m.id, rpcInternal, err.Error()))
 }
 
@@ -371,7 +392,16 @@ func (h *mcpHub) connection(ctx context.Context, server *mcpServer) (MCPConn, er
 // hub is locked, so that no connection is opened behind it.
 func (s *mcpServer) retire() {
 	s.gone = true
-	s.cancel(errMCPGone)
+	s.end(errMCPGone)
+}
+
+// end ends the contexts of a server's connection and of what it serves. The hub
+// must be locked.
+func (s *mcpServer) end(cause error) {
+	s.cancel(cause)
+	for m := range s.serving {
+		m.request.CancelContext(cause)
+	}
 }
 
 // pusher returns the function by which a server speaks of its own accord. It
@@ -428,6 +458,7 @@ func (h *mcpHub) close(cause error) {
 	h.closed = true
 	servers := make([]*mcpServer, 0, len(h.servers))
 	for _, server := range h.servers {
+		server.end(cause)
 		servers = append(servers, server)
 	}
 	h.mu.Unlock()

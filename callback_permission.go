@@ -15,6 +15,7 @@ import (
 
 // permissionCall is a question to the user's permission callback.
 type permissionCall struct {
+	callback
 	session *Session
 	req     permission.Request
 	unread  error
@@ -32,7 +33,8 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	if s.plan.races {
 		s.running.race.ask(c.req.ToolUseID)
 	}
-	return &callback{name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, run: c.run, fail: c.fail, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
+	c.callback = callback{userCall: c, name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
+	return &c.callback
 }
 
 func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/tool"
 )
 
 // loop is a CLI without a process and without goroutines, so that what is
@@ -95,6 +96,8 @@ const (
 	costResult     = `{"type":"result","subtype":"success","is_error":false,"result":"Hello","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"opus":{"inputTokens":1,"costUSD":0.5}},"permission_denials":[],"session_id":"s","uuid":"u"}` + "\n"
 	costPermission = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/repo/w.txt","content":"Hello there"},"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"tool_use_id":"toolu_1"}}` + "\n"
 	costHook       = `{"type":"control_request","request_id":"r-1","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/repo","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/repo/w.txt"},"tool_use_id":"toolu_1"},"tool_use_id":"toolu_1"}}` + "\n"
+	costInitialize = `{"type":"control_request","request_id":"r-1","request":{"subtype":"mcp_message","server_name":"calc","message":{"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"claude-code","version":"2.1.325"}},"jsonrpc":"2.0","id":0}}}` + "\n"
+	costToolCall   = `{"type":"control_request","request_id":"r-1","request":{"subtype":"mcp_message","server_name":"calc","message":{"method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":41},"_meta":{"claudecode/toolUseId":"toolu_1","progressToken":1}},"jsonrpc":"2.0","id":1}}}` + "\n"
 )
 
 // costs are the frames whose price is known, with what each may allocate, the
@@ -112,6 +115,12 @@ func costs(tb testing.TB) map[string]struct {
 		Hooks: []hook.Hook{hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
 			return nil, nil
 		})},
+		MCPServers: claude.MCPServers{"calc": tool.NewServer(tool.New("add", "Add two numbers", func(_ context.Context, in struct {
+			A float64 `json:"a"`
+			B float64 `json:"b"`
+		}) (float64, error) {
+			return in.A + in.B, nil
+		}))},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -138,6 +147,7 @@ func costs(tb testing.TB) map[string]struct {
 			<-l.replied
 		}
 	}
+	request(costInitialize)()
 	return map[string]struct {
 		most float64
 		do   func()
@@ -145,8 +155,9 @@ func costs(tb testing.TB) map[string]struct {
 		"delta":      {3, frames(costDelta)},
 		"assistant":  {6, frames(costAssistant)},
 		"turn":       {16, frames(costResult, costInit)},
-		"permission": {20, request(costPermission)},
-		"hook":       {22, request(costHook)},
+		"permission": {13, request(costPermission)},
+		"hook":       {13, request(costHook)},
+		"tool call":  {33, request(costToolCall)},
 		"control call": {28, func() {
 			if err := s.SetModel(tb.Context(), "opus"); err != nil {
 				tb.Fatal(err)

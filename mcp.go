@@ -61,8 +61,8 @@ type MCPConn interface {
 	// The handshake ("initialize") may arrive again at any time.
 	//
 	// ctx ends when the CLI cancels the call and when the session ends. An
-	// error without a response, or a panic, is answered as JSON-RPC error
-	// -32603; an error returned with a response is only logged.
+	// error without a response, a panic, or runtime.Goexit is answered as
+	// JSON-RPC error -32603; an error returned with a response is only logged.
 	Handle(ctx context.Context, message json.RawMessage) (json.RawMessage, error)
 	// Close ends the connection. The ctx of OpenMCP and the contexts of all
 	// calls have already ended. The session waits for Close a few seconds at

@@ -501,8 +501,7 @@ func (a Activity) Idle() bool {
 
 // Activity returns what the session is doing at this moment.
 func (s *Session) Activity() Activity {
-	a, _ := s.activity.look(s)
-	return a
+	return s.activity.look(s)
 }
 
 // Idle waits until the session does nothing: no turn runs, no prompt waits, no
@@ -514,7 +513,7 @@ func (s *Session) Activity() Activity {
 // background command, can end the idleness at any time.
 func (s *Session) Idle(ctx context.Context) error {
 	for {
-		now, changed := s.activity.look(s)
+		now, changed := s.activity.watch(s)
 		select {
 		case <-s.life.done:
 			if s.life.cause != nil {
@@ -550,7 +549,7 @@ func (s *Session) doing() Activity {
 // noteActivity is called after everything that may change what a session is
 // doing, from any goroutine.
 func (s *Session) noteActivity() {
-	if a, _ := s.activity.look(s); a.Idle() {
+	if s.activity.look(s).Idle() {
 		s.peer.Rest()
 	}
 }
@@ -561,25 +560,43 @@ type activityLog struct {
 	mu      sync.Mutex
 	idle    bool
 	since   time.Time
-	changed chan struct{} // closed when idle changes
+	changed chan struct{} // closed when idle changes; nil while nobody waits for that
 }
 
 func newActivityLog() *activityLog {
-	return &activityLog{idle: true, since: time.Now(), changed: make(chan struct{})}
+	return &activityLog{idle: true, since: time.Now()}
 }
 
-// look takes note of what the session is doing, and returns it with a channel that
-// is closed when it becomes idle or busy. One look follows another, so that an
-// older one does not come last.
-func (l *activityLog) look(s *Session) (Activity, <-chan struct{}) {
+// look takes note of what the session is doing, and returns it. One look follows
+// another, so that an older one does not come last.
+func (l *activityLog) look(s *Session) Activity {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	return l.note(s)
+}
+
+// watch is look with a channel that is closed when the session becomes idle or
+// busy.
+func (l *activityLog) watch(s *Session) (Activity, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a := l.note(s)
+	if l.changed == nil {
+		l.changed = make(chan struct{})
+	}
+	return a, l.changed
+}
+
+// note is look with the lock held.
+func (l *activityLog) note(s *Session) Activity {
 	a := s.doing()
 	if idle := a.Idle(); idle != l.idle {
 		l.idle, l.since = idle, time.Now()
-		close(l.changed)
-		l.changed = make(chan struct{})
+		if l.changed != nil {
+			close(l.changed)
+			l.changed = nil
+		}
 	}
 	a.Since = l.since
-	return a, l.changed
+	return a
 }

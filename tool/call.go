@@ -11,24 +11,39 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-type requestKey struct{}
+// call is a call of a tool, as the context of its function knows it.
+type call struct {
+	conn    *conn // nil: the server is not used by a session
+	useID   string
+	request func() *mcp.CallToolRequest
+}
+
+type callKey struct{}
+
+// callOf returns the call that ctx belongs to, or nil outside a call.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
 
 // Request returns the MCP request of the call that ctx belongs to, or nil
 // outside a call. Its Session is the connection with the CLI.
 func Request(ctx context.Context) *mcp.CallToolRequest {
-	req, _ := ctx.Value(requestKey{}).(*mcp.CallToolRequest)
-	return req
+	c := callOf(ctx)
+	if c == nil {
+		return nil
+	}
+	return c.request()
 }
 
 // UseID returns the id of the call in the transcript (that of a
 // message.ToolUseBlock), or "" outside a call.
 func UseID(ctx context.Context) string {
-	req := Request(ctx)
-	if req == nil {
+	c := callOf(ctx)
+	if c == nil {
 		return ""
 	}
-	id, _ := req.Params.Meta[useIDKey].(string)
-	return id
+	return c.useID
 }
 
 // ReportProgress tells the CLI how far the call has got: done out of total,
@@ -51,23 +66,29 @@ func ReportProgress(ctx context.Context, done, total float64, message string) er
 // handle serves a call. Whatever goes wrong is an error of the tool, because
 // the model can read that.
 func (t *Tool) handle(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	checked, err := encodable(t.serve(ctx, req))
+	c := &call{request: func() *mcp.CallToolRequest { return req }}
+	c.conn, _ = ctx.Value(connKey{}).(*conn)
+	c.useID, _ = req.Params.Meta[useIDKey].(string)
+	checked, err := encodable(t.serve(context.WithValue(ctx, callKey{}, c), req.Params.Arguments, t.callAside))
 	if err != nil {
 		return failed(err), nil
 	}
 	return checked.(*mcp.CallToolResult), nil
 }
 
-// serve is handle without the proof that the result can be encoded.
-func (t *Tool) serve(ctx context.Context, req *mcp.CallToolRequest) *mcp.CallToolResult {
-	arguments := req.Params.Arguments
+// toolFunc is the function of a tool.
+type toolFunc func(ctx context.Context, arguments json.RawMessage) (any, error)
+
+// serve checks the arguments, calls the function, and makes a result of what it
+// returns, without the proof that it can be encoded.
+func (t *Tool) serve(ctx context.Context, arguments json.RawMessage, f toolFunc) *mcp.CallToolResult {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	if err := t.input.Validate(arguments); err != nil {
 		return failed(fmt.Errorf("invalid arguments: %w", err))
 	}
-	out, err := t.run(context.WithValue(ctx, requestKey{}, req), arguments)
+	out, err := f(ctx, arguments)
 	if err != nil {
 		return failed(err)
 	}
@@ -83,42 +104,37 @@ func failed(err error) *mcp.CallToolResult {
 	if text == "" {
 		text = "the tool failed without a message"
 	}
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}
+	result := textResult(text)
+	result.IsError = true
+	return result
 }
 
-// outcome is what happened to a function.
-type outcome struct {
-	out any
-	err error
-}
-
-// run calls the function in a goroutine of its own, so that one that ends its
-// goroutine does not end that of the server.
-func (t *Tool) run(ctx context.Context, arguments json.RawMessage) (any, error) {
-	done := make(chan outcome, 1)
-	go func() {
-		growStack(0)
-		o := outcome{err: errors.New("the tool ended its goroutine")}
-		defer func() {
-			if v := recover(); v != nil {
-				o = outcome{err: fmt.Errorf("the tool panicked: %v", v)}
-				report(ctx, fmt.Errorf("tool %q, call %s: panic: %v\n%s", t.spec.Name, UseID(ctx), v, debug.Stack()))
+// callHere calls the function in this goroutine, which a function can end.
+func (t *Tool) callHere(ctx context.Context, arguments json.RawMessage) (out any, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			out, err = nil, fmt.Errorf("the tool panicked: %v", v)
+			if c := callOf(ctx); c.conn != nil {
+				c.conn.report(fmt.Errorf("tool %q, call %s: panic: %v\n%s", t.spec.Name, c.useID, v, debug.Stack()))
 			}
-			done <- o
-		}()
-		o.out, o.err = t.call(ctx, arguments)
+		}
 	}()
-	o := <-done
-	return o.out, o.err
+	return t.call(ctx, arguments)
 }
 
-// growStack grows the stack of a new goroutine at once, and not step by step in the
-// depth of a decoder. That saves an eighth of a call.
-//
-//go:noinline
-func growStack(i int) byte {
-	var room [10 << 10]byte
-	return room[i]
+var errGoexit = errors.New("the tool ended its goroutine")
+
+// callAside calls the function in a goroutine of its own, so that one that ends
+// its goroutine does not end that of the server.
+func (t *Tool) callAside(ctx context.Context, arguments json.RawMessage) (out any, err error) {
+	done := make(chan struct{})
+	err = errGoexit // unless it returns
+	go func() {
+		defer close(done)
+		out, err = t.callHere(ctx, arguments)
+	}()
+	<-done
+	return out, err
 }
 
 // recovering keeps a panic in a handler of a server from ending the process.

@@ -46,10 +46,14 @@ type connKey struct{}
 // part of an answer: a stack is nothing for a model.
 func report(ctx context.Context, err error) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
-		c.mu.Lock()
-		c.faults = append(c.faults, err)
-		c.mu.Unlock()
+		c.report(err)
 	}
+}
+
+func (c *conn) report(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.faults = append(c.faults, err)
 }
 
 // Handle passes a message on to the server and returns its response.

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -12,16 +13,26 @@ import (
 // Most of what a server does is to be called, while a model waits. The way of
 // a call through the MCP SDK leads over three goroutines and decodes and
 // encodes everything several times. So a usual call of one of our own tools is served
-// here, in the goroutine that brings it, with the same handler and the session
-// of the MCP SDK; a call with anything unusual about it takes the long way.
-// TestDirect holds the two together.
+// here, in the goroutine that brings it, with the session of the MCP SDK; a call
+// with anything unusual about it takes the long way. TestDirect holds the two
+// together.
 
 // usualCall is a tools/call without anything unusual about it.
 type usualCall struct {
 	id        json.RawMessage
 	name      string
 	arguments json.RawMessage
-	meta      mcp.Meta
+	meta      json.RawMessage // nil: there is none
+	useID     string
+}
+
+// request makes the request of the MCP SDK, which few functions ask for.
+func (c *usualCall) request(session *mcp.ServerSession) *mcp.CallToolRequest {
+	params := &mcp.CallToolParamsRaw{Name: c.name, Arguments: c.arguments}
+	if c.meta != nil {
+		_ = json.Unmarshal(c.meta, &params.Meta) // it was read before
+	}
+	return &mcp.CallToolRequest{Session: session, Params: params}
 }
 
 // scan reads a message. It reports false for one that is not a usual call.
@@ -77,7 +88,9 @@ func (c *usualCall) params(s *jsonx.Scanner) {
 			}
 			c.arguments = s.Skip()
 		case "_meta":
+			mark := s.Mark()
 			c.metadata(s)
+			c.meta = s.Since(mark)
 		default:
 			s.Fail()
 		}
@@ -87,18 +100,25 @@ func (c *usualCall) params(s *jsonx.Scanner) {
 // metadata reads what the CLI sends along: the id of the tool use, and the
 // token of reports on progress.
 func (c *usualCall) metadata(s *jsonx.Scanner) {
-	c.meta = make(mcp.Meta, 2)
 	o := s.Object()
 	for name := s.Next(&o); name != nil; name = s.Next(&o) {
-		switch key := string(name); {
-		case key != useIDKey && key != progressKey:
-			s.Fail()
-		case s.Peek() == '"':
-			c.meta[key] = s.Text()
-		case s.Peek() == 'n':
-			s.Fail() // null is neither a token nor a number
+		switch string(name) {
+		case useIDKey:
+			if s.Peek() != '"' {
+				s.Fail()
+			}
+			c.useID = s.Text()
+		case progressKey:
+			switch s.Peek() {
+			case '"':
+				s.Skip()
+			case 'n':
+				s.Fail() // null is neither a token nor a number
+			default:
+				s.Float()
+			}
 		default:
-			c.meta[key] = s.Float()
+			s.Fail()
 		}
 	}
 }
@@ -111,27 +131,27 @@ const (
 
 // direct serves a usual call. It reports false for any other message.
 func (c *conn) direct(ctx context.Context, message json.RawMessage) (json.RawMessage, bool) {
-	var call usualCall
-	if c.find == nil || !call.scan(message) {
+	var usual usualCall
+	if c.find == nil || !usual.scan(message) {
 		return nil, false
 	}
-	tool := c.find(call.name)
+	tool := c.find(usual.name)
 	if tool == nil || !tool.direct {
 		return nil, false
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(ctx, connKey{}, c))
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := c.enter(string(call.id), cancel)
+	id := string(usual.id)
+	t := c.enter(id, cancel)
 	if t == nil {
 		return nil, false
 	}
 	defer c.calls.Done()
-	defer t.leave(string(call.id))
-	result := tool.serve(ctx, &mcp.CallToolRequest{
-		Session: t.session,
-		Params:  &mcp.CallToolParamsRaw{Meta: call.meta, Name: call.name, Arguments: call.arguments},
-	})
-	return respond(call.id, result), true
+	defer t.leave(id)
+	ctx = context.WithValue(ctx, callKey{}, &call{conn: c, useID: usual.useID, request: sync.OnceValue(func() *mcp.CallToolRequest {
+		return usual.request(t.session)
+	})})
+	return respond(usual.id, tool.serve(ctx, usual.arguments, tool.callHere)), true
 }
 
 // enter registers a call with the session that the CLI has shaken hands with;
@@ -161,40 +181,40 @@ func (c *conn) cancelled(message json.RawMessage) {
 // respond writes the response to a call. A result that cannot become JSON is
 // an error of the tool.
 func respond(id json.RawMessage, result *mcp.CallToolResult) json.RawMessage {
-	data, err := marshalResult(result)
-	if err != nil {
-		data, _ = marshalResult(failed(err)) // a text always can
-	}
-	out := make([]byte, 0, len(data)+len(id)+40)
+	out := make([]byte, 0, 256)
 	out = append(out, `{"jsonrpc":"2.0","id":`...)
 	out = append(out, id...)
 	out = append(out, `,"result":`...)
-	out = append(out, data...)
-	return append(out, '}')
+	full, err := appendResult(out, result)
+	if err != nil {
+		full, _ = appendResult(out, failed(err)) // a text always can
+	}
+	return append(full, '}')
 }
 
-// marshalResult encodes a result. Those of texts are written by hand.
-func marshalResult(r *mcp.CallToolResult) (json.RawMessage, error) {
-	if data := plainResult(r); data != nil {
-		return data, nil
+// appendResult encodes a result. Those of texts are written by hand.
+func appendResult(out []byte, r *mcp.CallToolResult) ([]byte, error) {
+	if full, ok := appendTexts(out, r); ok {
+		return full, nil
 	}
 	checked, err := encodable(r)
 	if err != nil {
 		return nil, err
 	}
-	return marshal(checked)
+	data, err := marshal(checked)
+	return append(out, data...), err
 }
 
-// plainResult encodes a result of texts, nil for one that has more.
-func plainResult(r *mcp.CallToolResult) []byte {
+// appendTexts encodes a result of texts. It reports false for one that has more.
+func appendTexts(out []byte, r *mcp.CallToolResult) ([]byte, bool) {
 	if r.Meta != nil || r.StructuredContent != nil || r.Content == nil {
-		return nil
+		return nil, false
 	}
-	out := append(make([]byte, 0, 128), `{"content":[`...)
+	out = append(out, `{"content":[`...)
 	for i, content := range r.Content {
 		text, ok := content.(*mcp.TextContent)
 		if !ok || text == nil || text.Meta != nil || text.Annotations != nil || !utf8.ValidString(text.Text) {
-			return nil
+			return nil, false
 		}
 		if i > 0 {
 			out = append(out, ',')
@@ -207,5 +227,5 @@ func plainResult(r *mcp.CallToolResult) []byte {
 	if r.IsError {
 		out = append(out, `,"isError":true`...)
 	}
-	return append(out, '}')
+	return append(out, '}'), true
 }

@@ -83,7 +83,7 @@ func encode(out any) (*mcp.CallToolResult, error) {
 		return v.encode()
 	}
 	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
-		return Text(v.String()).encode()
+		return textResult(v.String()), nil
 	}
 	data, err := marshal(out)
 	switch {
@@ -94,7 +94,20 @@ func encode(out any) (*mcp.CallToolResult, error) {
 	case data[0] == '{':
 		return Structured(data).encode()
 	}
-	return Text(string(data)).encode()
+	return textResult(string(data)), nil
+}
+
+// textResult returns a text as a result of MCP, in one piece of memory.
+func textResult(text string) *mcp.CallToolResult {
+	piece := new(struct {
+		result mcp.CallToolResult
+		list   [1]mcp.Content
+		text   mcp.TextContent
+	})
+	piece.text.Text = text
+	piece.list[0] = &piece.text
+	piece.result.Content = piece.list[:]
+	return &piece.result
 }
 
 func (r *Result) encode() (*mcp.CallToolResult, error) {

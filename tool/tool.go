@@ -19,7 +19,7 @@ import (
 type Tool struct {
 	spec  mcp.Tool
 	input *schema.Schema
-	call  func(ctx context.Context, arguments json.RawMessage) (any, error)
+	call  toolFunc
 	err   error // why the tool cannot be used
 	// direct: calls need no help of the MCP SDK, because what the function
 	// returns cannot ask the client for something first.

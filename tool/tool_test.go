@@ -92,7 +92,6 @@ func TestResults(t *testing.T) {
 		"error":      tool.New("t", "", func(context.Context, struct{}) (string, error) { return "", errors.New("no such row") }),
 		"silent":     tool.New("t", "", func(context.Context, struct{}) (string, error) { return "", errors.New("") }),
 		"panic":      tool.New("t", "", func(context.Context, struct{}) (string, error) { panic("boom") }),
-		"Goexit":     tool.New("t", "", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil }),
 		"NaN":        tool.New("t", "", func(context.Context, struct{}) (float64, error) { return math.NaN(), nil }),
 		"bad UTF-8":  tool.New("t", "", func(context.Context, struct{}) (string, error) { return "a\xffb", nil }),
 		"nil result": tool.New("t", "", func(context.Context, struct{}) (*tool.Result, error) { return nil, nil }),
@@ -115,7 +114,6 @@ func TestResults(t *testing.T) {
 		"error":             `{"content":[{"type":"text","text":"no such row"}],"isError":true}`,
 		"silent":            `{"content":[{"type":"text","text":"the tool failed without a message"}],"isError":true}`,
 		"panic":             `{"content":[{"type":"text","text":"the tool panicked: boom"}],"isError":true}`,
-		"Goexit":            `{"content":[{"type":"text","text":"the tool ended its goroutine"}],"isError":true}`,
 		"NaN":               `{"content":[{"type":"text","text":"the result cannot be encoded: json: unsupported value: NaN"}],"isError":true}`,
 		"bad UTF-8":         `{"content":[{"type":"text","text":"a\ufffdb"}]}`,
 		"nil result":        `{"content":[]}`,
@@ -149,6 +147,34 @@ func TestResults(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A tool that ends its goroutine, as a test's FailNow does, harms nobody else. On
+// the short way the goroutine is that of Handle, and the session answers for it;
+// on the long one the tool has its own.
+func TestToolEndsItsGoroutine(t *testing.T) {
+	l := open(t, tool.NewServer(
+		tool.New("short", "", func(context.Context, struct{}) (string, error) { runtime.Goexit(); return "", nil }),
+		tool.New("long", "", func(context.Context, struct{}) (any, error) { runtime.Goexit(); return nil, nil }),
+		tool.New("other", "", func(context.Context, struct{}) (string, error) { return "still there", nil }),
+	))
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		t.Errorf("Handle has returned %s", l.ask(call(1, "short", `{}`)))
+	}()
+	<-over
+	if got := l.ask(call(2, "long", `{}`)); !strings.Contains(got, "the tool ended its goroutine") {
+		t.Error(got)
+	}
+	for id := 1; id <= 2; id++ { // the ids are free again
+		if got := l.ask(call(id, "other", `{}`)); !strings.Contains(got, "still there") {
+			t.Error(got)
+		}
+	}
+	if err := l.conn.Close(); err != nil { // it waits for calls
+		t.Error(err)
 	}
 }
 
