@@ -40,7 +40,7 @@ type Handler interface {
 	// Accept sees each incoming request before it is handled.
 	Accept(wire.Request)
 	// Request answers an incoming request. Its goroutine does nothing else
-	// meanwhile, and is not the reader.
+	// meanwhile. If it is the reader, another becomes the reader before long.
 	Request(context.Context, *Incoming)
 	// Refuse answers a request that may not run because too many are running.
 	// It runs no user code.

@@ -5,24 +5,28 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/ndjson"
 )
 
 // readerRole is passed between the goroutines that read and handle requests:
 // reading is a role, not a goroutine. A goroutine that has read a request passes it on and
-// then handles the request itself. So the reader runs no foreign code, and yet a
-// request is handled at once, where it is at hand; to pass it to another goroutine
-// and to wait for that would take longer than most callbacks do.
+// then handles the request itself. So a request is handled at once, where it is
+// at hand; to pass it to another goroutine and to wait for that would take longer
+// than most callbacks do. While handlers return at once, the role is not even
+// passed on; see keptRole.
 //
 // A goroutine that is done waits for the role, but only one does: a second one is not
 // needed. Nobody waits while the peer rests.
 type readerRole struct {
 	reader  *ndjson.Reader
 	ended   func(error)
-	handoff chan bool   // what becomes of the one waiting: the reader, or nothing; room for one
-	waiting atomic.Bool // somebody waits for the role, and was told neither yet
-	resting atomic.Bool // nobody need wait
+	handoff chan bool    // what becomes of the one waiting: the reader, or nothing; room for one
+	waiting atomic.Bool  // somebody waits for the role, and was told neither yet
+	resting atomic.Bool  // nobody need wait
+	quick   atomic.Int32 // handlers in a row that have returned at once
+	kept    keptRole
 }
 
 // job is a request with its context.
@@ -36,6 +40,10 @@ type job struct {
 // otherwise. It does not close the peer.
 func (p *Peer) Serve(r *ndjson.Reader, ended func(error)) {
 	p.role.reader, p.role.ended = r, ended
+	p.role.kept.pass = func() {
+		p.role.quick.Store(0) // the handler is not quick, and has not returned to say so
+		p.passReaderRole()
+	}
 	go p.serve()
 }
 
@@ -54,8 +62,14 @@ func (p *Peer) serve() {
 			p.role.ended(err)
 			return
 		}
-		p.passReaderRole()
-		p.runJob(j)
+		if p.role.quick.Load() >= trustedAfter {
+			if p.runKeepingRole(j) {
+				continue
+			}
+		} else {
+			p.passReaderRole()
+			p.runJob(j)
+		}
 		if !p.awaitReaderRole() {
 			return
 		}
@@ -135,7 +149,14 @@ func (p *Peer) awaitReaderRole() bool {
 func (p *Peer) runJob(j job) {
 	defer p.wg.Done()
 	defer p.open.Add(-1)
+	begin := time.Now()
 	p.handle(j.ctx, j.in)
+	switch {
+	case time.Since(begin) >= quickHandler:
+		p.role.quick.Store(0)
+	case p.role.quick.Load() < trustedAfter:
+		p.role.quick.Add(1)
+	}
 }
 
 // answerAside runs what answers a request that is not handled, in a goroutine of
