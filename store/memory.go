@@ -57,7 +57,8 @@ type leased struct {
 
 // Append implements [Store].
 func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
-	if err := b.Check(k); err != nil {
+	ids, err := b.checkedIDs(k)
+	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -85,8 +86,8 @@ func (m *MemoryStore) Append(ctx context.Context, k Key, b Batch) error {
 	if b.ID != "" {
 		h.batches[b.ID] = true
 	}
-	for _, e := range b.Entries {
-		if id := e.ID(); id != "" {
+	for i, e := range b.Entries {
+		if id := ids[i]; id != "" {
 			if h.uuids[id] {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/store"
@@ -34,15 +35,20 @@ func TestFiles(t *testing.T) {
 }
 
 // An entry is checked by a quick reader first, which must not let anything pass
-// that is not JSON.
+// that is not JSON, and finds the same uuid as others do.
 func FuzzEntryCheck(f *testing.F) {
-	for _, e := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":[1e5,-0.1,true,null]}`, `{"a":01}`, `{}{}`, "{}\n", `[]`, ``} {
+	for _, e := range []string{`{}`, `{"a":1,"a":2}`, `{"a":"\ud83d"}`, "{\"a\":\"\xff\"}", `{"a":[1e5,-0.1,true,null]}`, `{"a":01}`, `{}{}`, "{}\n", `[]`, ``,
+		`{"uuid":"a","x":{"uuid":"b"}}`, `{"x":{"uuid":"b"},"uuid":"a\u0062"}`, `{"uuid":1}`, `{"uuid":null}`, `{"uuid":"\ud83d"}`, `{"Uuid":"a","uuid":"b"}`,
+		`{"uuid":"a","uuid":"b"}`, `{"uuid":"` + strings.Repeat("x", 100) + `"}`, `{"uu\u0069d":"a"}`, `{"uuid":"a"}x`} {
 		f.Add([]byte(e))
 	}
 	f.Fuzz(func(t *testing.T, e []byte) {
 		want := len(e) > 0 && e[0] == '{' && json.Valid(e) && !bytes.ContainsAny(e, "\r\n")
 		if err := store.Entry(e).Check(); (err == nil) != want {
 			t.Errorf("Check(%q) = %v, want an error: %v", e, err, !want)
+		}
+		if id, err := store.Entry(e).CheckedID(); err == nil && id != store.Entry(e).ID() {
+			t.Errorf("the id of %q is %q, and checked it is %q", e, store.Entry(e).ID(), id)
 		}
 	})
 }

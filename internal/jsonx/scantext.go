@@ -84,9 +84,12 @@ func equalBytes(w uint64, c byte) uint64 {
 
 // specialBytes marks the bytes of w that do not mean themselves in a string: quotes,
 // backslashes and control characters. Above the first mark there may be false
-// ones.
+// ones. With its second bit turned, a quote follows the control characters, so
+// that one comparison finds them all.
 func specialBytes(w uint64) uint64 {
-	return equalBytes(w, '"') | equalBytes(w, '\\') | (w-eachOne*0x20)&^w&eachHigh
+	below := (w ^ eachOne*0x02) - eachOne*0x21
+	escapes := (w ^ eachOne*'\\') - eachOne
+	return (below | escapes) &^ w & eachHigh
 }
 
 // plainRun finds the next character from i on that does not mean itself: a quote, a
@@ -95,7 +98,7 @@ func specialBytes(w uint64) uint64 {
 func plainRun(data []byte, i int) (end int, c byte, ascii bool) {
 	var high uint64
 	for i+8 <= len(data) {
-		w := binary.LittleEndian.Uint64(data[i:])
+		w := binary.LittleEndian.Uint64(data[i : i+8])
 		if mark := specialBytes(w); mark != 0 {
 			n := bits.TrailingZeros64(mark) / 8
 			high |= w & (1<<(n*8) - 1)
@@ -140,22 +143,37 @@ func (s *Scanner) string() (plain, ascii bool) {
 
 // skipText moves past a string whose escapes and characters must be sound.
 func (s *Scanner) skipText() {
-	begin := s.pos
-	ascii := true
-	for i := s.pos + 1; !s.failed; {
-		end, c, only := plainRun(s.data, i)
-		ascii = ascii && only
-		switch c {
-		case '"':
-			s.pos = end + 1
-			s.failed = !ascii && !utf8.Valid(s.data[begin:s.pos])
+	data := s.data
+	var high uint64
+	for i := s.pos + 1; ; {
+		if i+8 <= len(data) {
+			w := binary.LittleEndian.Uint64(data[i : i+8])
+			high |= w // what comes behind a mark does no harm
+			mark := specialBytes(w)
+			if mark == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(mark) / 8
+		} else if i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= 0x20 {
+			high |= uint64(data[i])
+			i++
+			continue
+		}
+		switch {
+		case i < len(data) && data[i] == '"':
+			s.failed = s.failed || high&eachHigh != 0 && !utf8.Valid(data[s.pos:i])
+			s.pos = i + 1
 			return
-		case '\\':
-			_, n := escape(s.data[end:])
-			s.failed = n == 0
-			i = end + n
+		case i+1 < len(data) && data[i] == '\\' && simpleEscapes[data[i+1]] != 0:
+			i += 2
 		default:
-			s.failed = true
+			_, n := escape(data[min(i, len(data)):])
+			if n == 0 {
+				s.failed = true
+				return
+			}
+			i += n
 		}
 	}
 }
@@ -213,7 +231,7 @@ func (p *textBuffer) fill(data []byte, i int) (end int, ascii bool) {
 	n := 0
 	for n <= len(p.text)-16 {
 		if i+8 <= len(data) {
-			w := binary.LittleEndian.Uint64(data[i:])
+			w := binary.LittleEndian.Uint64(data[i : i+8])
 			binary.LittleEndian.PutUint64(p.text[n:], w)
 			mark := specialBytes(w)
 			if mark == 0 {
