@@ -17,7 +17,7 @@ import (
 
 // callback is one call of user code on behalf of the CLI.
 type callback struct {
-	userCall
+	call    userCall
 	name    string
 	timeout time.Duration // 0 or less: none
 	decides string        // the tool use that its answer decides on
@@ -108,7 +108,7 @@ func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 		}
 		s.settle(ctx, in, cb, reply, t)
 	}()
-	reply, err = cb.run(ctx)
+	reply, err = cb.call.run(ctx)
 }
 
 // expire answers for a callback whose time is over.
@@ -168,7 +168,7 @@ func (s *Session) reply(in *peer.Incoming, cb *callback, payload json.RawMessage
 
 // failed answers for a callback that has no answer of its own.
 func (s *Session) failed(in *peer.Incoming, cb *callback, err error) bool {
-	if answer := cb.fail(err); answer != nil {
+	if answer := cb.call.fail(err); answer != nil {
 		return s.reply(in, cb, answer)
 	}
 	return in.Fail(&wire.ReplyError{Message: err.Error()})
@@ -205,7 +205,7 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    in.Subtype,
 		timeout: s.opts.Timeouts.callback(),
-		userCall: runFunc(func(ctx context.Context) (json.RawMessage, error) {
+		call: runFunc(func(ctx context.Context) (json.RawMessage, error) {
 			reply, err := f(ctx, json.RawMessage(in.Body))
 			if err != nil || reply == nil {
 				return nil, err

@@ -26,7 +26,7 @@ func (s *Session) elicitationCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    e.ServerName,
 		timeout: s.opts.Timeouts.Callback,
-		userCall: question{`{"action":"decline"}`, func(ctx context.Context) (json.RawMessage, error) {
+		call: question{`{"action":"decline"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr
@@ -50,7 +50,7 @@ func (s *Session) dialogCallback(in *peer.Incoming) *callback {
 	return &callback{
 		name:    d.Kind,
 		timeout: s.opts.Timeouts.Callback,
-		userCall: question{`{"behavior":"cancelled"}`, func(ctx context.Context) (json.RawMessage, error) {
+		call: question{`{"behavior":"cancelled"}`, func(ctx context.Context) (json.RawMessage, error) {
 			switch {
 			case decodeErr != nil:
 				return nil, decodeErr

@@ -14,12 +14,12 @@ import (
 
 // hookCall is a call of one of the user's hooks.
 type hookCall struct {
-	callback
-	session *Session
-	hook    hook.Hook
-	body    hookBody
-	unread  error
-	known   bool // the hook is one of the session's
+	callback callback // how the session runs it
+	session  *Session
+	hook     hook.Hook
+	body     hookBody
+	unread   error
+	known    bool // the hook is one of the session's
 }
 
 func (s *Session) hookCallback(in *peer.Incoming) *callback {
@@ -45,12 +45,12 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
 		c.hook = s.opts.strictest(input.Event)
 	}
-	c.callback = callback{userCall: c, name: string(c.hook.Event), timeout: c.hook.Timeout, toolUse: c.body.ToolUseID}
-	if c.timeout == 0 {
-		c.timeout = s.opts.Timeouts.callback()
+	c.callback = callback{call: c, name: string(c.hook.Event), timeout: c.hook.Timeout, toolUse: c.body.ToolUseID}
+	if c.callback.timeout == 0 {
+		c.callback.timeout = s.opts.Timeouts.callback()
 	}
 	if c.hook.Event == hook.EventPermissionRequest {
-		c.races = c.body.ToolUseID
+		c.callback.races = c.body.ToolUseID
 	}
 	return &c.callback
 }

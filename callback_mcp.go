@@ -82,14 +82,14 @@ type mcpCall struct {
 
 // mcpMessage is one JSON-RPC message of the CLI.
 type mcpMessage struct {
-	callback
-	hub    *mcpHub
-	server string
-	to     *mcpServer // nil: there is none of this name
-	raw    json.RawMessage
-	id     json.RawMessage // nil: not a request
-	method string
-	key    mcpCall // of a request
+	callback callback // how the session runs it
+	hub      *mcpHub
+	server   string
+	to       *mcpServer // nil: there is none of this name
+	raw      json.RawMessage
+	id       json.RawMessage // nil: not a request
+	method   string
+	key      mcpCall // of a request
 
 	double bool // the id is in flight already
 
@@ -191,9 +191,9 @@ func (h *mcpHub) callback(in *peer.Incoming) *callback {
 	if m == nil {
 		return nil
 	}
-	m.callback = callback{userCall: m, name: m.server, toolUse: h.toolUse(m)}
+	m.callback = callback{call: m, name: m.server, toolUse: h.toolUse(m)}
 	if m.method != "" {
-		m.name += " " + m.method
+		m.callback.name += " " + m.method
 	}
 	return &m.callback
 }

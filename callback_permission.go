@@ -15,10 +15,10 @@ import (
 
 // permissionCall is a question to the user's permission callback.
 type permissionCall struct {
-	callback
-	session *Session
-	req     permission.Request
-	unread  error
+	callback callback // how the session runs it
+	session  *Session
+	req      permission.Request
+	unread   error
 }
 
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
@@ -33,7 +33,7 @@ func (s *Session) permissionCallback(in *peer.Incoming) *callback {
 	if s.plan.races {
 		s.running.race.ask(c.req.ToolUseID)
 	}
-	c.callback = callback{userCall: c, name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
+	c.callback = callback{call: c, name: c.req.ToolName, timeout: s.opts.Timeouts.Callback, decides: c.req.ToolUseID, toolUse: c.req.ToolUseID}
 	return &c.callback
 }
 
