@@ -68,6 +68,7 @@ var diePoints = []struct {
 // A worker is killed by SIGKILL at each point. Another one answers what it has left,
 // once and in order, and makes no call a second time.
 func TestWorkerDiesAnywhere(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -148,7 +149,7 @@ func startRescuer(t *testing.T, url, name string, b beside) (*natsfleet.Worker, 
 	cli := workerRole{Answers: true}.scripted(nil, func() { ran.Add(1) })
 	w, err := natsfleet.StartWorker(t.Context(), natsfleet.WorkerOptions{
 		Options: b.options(natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()}, nil),
-		Fleet: fleet.Options{TTL: time.Second, Journal: t.TempDir(), Gate: &approval.Options{Patience: 50 * time.Millisecond}, Session: func(context.Context, string) (*claude.Options, error) {
+		Fleet: fleet.Options{TTL: 5 * time.Second, Journal: t.TempDir(), Gate: &approval.Options{Patience: 50 * time.Millisecond}, Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/b"}, Logger: quiet()}, nil
 		}},
 	})

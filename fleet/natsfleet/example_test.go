@@ -15,6 +15,7 @@ import (
 // Two workers and a service: when one of them stops, the other continues its
 // conversation.
 func TestExample(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 )
 
@@ -119,19 +118,6 @@ func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[
 	}
 	wg.Wait()
 	return accepted
-}
-
-// followToEnd follows a prompt until it has ended, whatever happens to the servers.
-func followToEnd(ctx context.Context, f *natsfleet.Client, key, id string) error {
-	for {
-		var last error
-		for _, err := range f.RunPrompt(ctx, key, fleet.Prompt{ID: id, Text: "known"}) {
-			last = err
-		}
-		if last == nil || ctx.Err() != nil {
-			return last
-		}
-	}
 }
 
 // judge reads the stream when all replicas are current, and lets the checker look at

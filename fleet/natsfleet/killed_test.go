@@ -103,6 +103,7 @@ func (p *process) signal(s syscall.Signal) {
 // A worker that is killed in the middle of a turn is replaced when its lease has
 // expired, and the turn is finished elsewhere.
 func TestWorkerKilled(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{Nodes: 3})
 	client := connect(t, c.URL())
 	p := startWorkerProcess(t, workerRole{URL: c.URL()})
@@ -127,6 +128,7 @@ func TestWorkerKilled(t *testing.T) {
 // A worker that is suspended for longer than its lease, and wakes up when another
 // has taken its place, stores nothing and kills its CLI.
 func TestWorkerSuspended(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	client := connect(t, c.URL())
 	p := startWorkerProcess(t, workerRole{URL: c.URL()})

@@ -90,6 +90,7 @@ func (s *screen) until(t *testing.T, what string, shows func() bool) {
 // A client on another machine sees an answer while it is written, even when it comes
 // late or hears nonsense, and then once from the store.
 func TestLiveText(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	rest := make(chan struct{})
 	text := strings.Repeat("all work and no play ", 20)

@@ -79,7 +79,7 @@ const (
 	layoutVersion      = "1"
 )
 
-// Errors of [OpenStore] and [Connect], to be found with [errors.Is].
+// Errors of [OpenStore], [Connect] and [Store], to be found with [errors.Is].
 var (
 	// ErrOldServer means that the server lacks what a fleet needs.
 	ErrOldServer = errors.New("the server is too old")
@@ -91,6 +91,9 @@ var (
 	ErrOtherTranscripts = errors.New("the transcripts are not there")
 	// ErrRefused means that the server does not accept the credentials.
 	ErrRefused = errors.New("the server does not accept the credentials")
+	// ErrFull means that there is no room for a write, in the stream, in its
+	// account or on the server. Nothing was stored, and nothing old is lost.
+	ErrFull = errors.New("the stream is full")
 )
 
 // fail says where an error comes from, once.

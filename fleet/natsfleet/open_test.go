@@ -48,6 +48,7 @@ func pretend(t *testing.T, info string) (url string) {
 }
 
 func TestServerIsRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		info string
 		want string
@@ -65,6 +66,7 @@ func TestServerIsRefused(t *testing.T) {
 }
 
 func TestOptionsAreRefused(t *testing.T) {
+	t.Parallel()
 	for want, o := range map[string]natsfleet.Options{
 		"URL is missing":        {},
 		"not 1 to 40 letters":   {URL: "nats://127.0.0.1:1", Name: "a.b"},
@@ -84,6 +86,7 @@ func TestOptionsAreRefused(t *testing.T) {
 
 // One who does not get an answer does not wait longer than its context.
 func TestOpenEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -97,6 +100,7 @@ func TestOpenEndsWithItsContext(t *testing.T) {
 }
 
 func TestCredentialsAreRefused(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{Configure: func(o *server.Options) { o.Username, o.Password = "fleet", "secret" }})
 	_, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), NATS: []nats.Option{nats.UserInfo("fleet", "stale")}})
 	if !errors.Is(err, natsfleet.ErrRefused) || strings.Contains(err.Error(), "stale") {
@@ -111,6 +115,7 @@ func TestCredentialsAreRefused(t *testing.T) {
 
 // A stream that a fleet cannot use is not touched.
 func TestStreamIsRefused(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	openStore(t, c.URL()).Close()
 	nc, err := nats.Connect(c.URL())
@@ -155,8 +160,21 @@ func TestStreamIsRefused(t *testing.T) {
 	openStore(t, c.URL()).Close()
 }
 
+// entries reads a transcript.
+func entries(t *testing.T, s store.Store, k store.Key) (all []store.Entry) {
+	t.Helper()
+	for e, err := range s.Load(t.Context(), k) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
 // A full stream refuses what is new, and keeps what is old.
 func TestStreamIsFull(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), MaxBytes: 1 << 20})
 	if err != nil {
@@ -166,13 +184,20 @@ func TestStreamIsFull(t *testing.T) {
 	k := store.Key{Project: "p", Session: "00000000-0000-4000-8000-000000000001"}
 	entry := store.Entry(`{"pad":"` + strings.Repeat("x", 200<<10) + `"}`)
 	stored := 0
+	begin := time.Now()
 	for range 10 {
 		if err = s.Append(t.Context(), k, store.Batch{Entries: []store.Entry{entry}}); err != nil {
 			break
 		}
 		stored++
 	}
-	if err == nil || !strings.Contains(err.Error(), "maximum bytes exceeded") || stored < 3 {
+	if !errors.Is(err, natsfleet.ErrFull) || !strings.Contains(err.Error(), "maximum bytes exceeded") || stored < 3 {
 		t.Fatalf("%d entries, then %v", stored, err)
+	}
+	if waited := time.Since(begin); waited > 10*time.Second {
+		t.Errorf("it took %v; a full stream is not worth another attempt", waited)
+	}
+	if n := len(entries(t, s, k)); n != stored {
+		t.Errorf("%d of %d entries are there", n, stored)
 	}
 }

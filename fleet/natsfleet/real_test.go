@@ -98,6 +98,7 @@ func allow(t *testing.T, f *natsfleet.Client, q approval.Question) {
 // decided, and the second makes it, once. The second dies while another call runs:
 // the third does not make it again, and says that its outcome is not known.
 func TestRealComputersDie(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{Nodes: 3})
 	client, model := connect(t, c.URL()), noteModel(t)
 	first := startComputer(t, c.URL(), model)

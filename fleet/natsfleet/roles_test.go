@@ -3,6 +3,7 @@ package natsfleet_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -27,6 +28,7 @@ const roleVariable = "NATSFLEET_TEST_ROLE"
 func TestMain(m *testing.M) {
 	text := os.Getenv(roleVariable)
 	if text == "" {
+		manyAtOnce()
 		os.Exit(m.Run())
 	}
 	os.Unsetenv(roleVariable) // not for its children
@@ -47,6 +49,20 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	os.Exit(storetest.Own(s))
+}
+
+// manyAtOnce lets more tests run in parallel than there are processors, unless
+// -parallel says how many: they wait for elections and leases, and compute little.
+func manyAtOnce() {
+	const name = "test.parallel"
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == name })
+	if !chosen {
+		if err := flag.Set(name, "8"); err != nil {
+			panic(err) // package testing has this flag
+		}
+	}
 }
 
 // command is the test binary in a role.

@@ -29,8 +29,10 @@ func openBeside(t testing.TB, url string, b beside) *natsfleet.Store {
 
 // A store in NATS keeps the contract of every store, on one server and on three.
 func TestStore(t *testing.T) {
+	t.Parallel()
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprint(nodes), func(t *testing.T) {
+			t.Parallel()
 			c := natstest.Start(t, natstest.Options{Nodes: nodes})
 			storetest.Run(t, storetest.Target{
 				Open:    func(t *testing.T) store.Store { return openStore(t, c.URL()) },

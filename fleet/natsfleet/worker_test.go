@@ -70,6 +70,7 @@ func work(r workerRole) int {
 	}
 	w, err := natsfleet.StartWorker(ctx, o)
 	for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; { // the servers may be away
+		<-time.After(50 * time.Millisecond)
 		w, err = natsfleet.StartWorker(ctx, o)
 	}
 	if err != nil {
@@ -113,7 +114,7 @@ func (r workerRole) scripted(lines <-chan struct{}, ran func()) *claudetest.CLI 
 }
 
 // consumers counts the consumers of the stream.
-func consumers(t *testing.T, url string) int {
+func consumers(t *testing.T, url string) (n int) {
 	t.Helper()
 	nc, err := nats.Connect(url)
 	if err != nil {
@@ -124,9 +125,12 @@ func consumers(t *testing.T, url string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := js.Stream(t.Context(), "claude")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s.CachedInfo().State.Consumers
+	eventually(t, "the server says nothing about the stream", func() bool {
+		s, err := js.Stream(t.Context(), "claude")
+		if err == nil {
+			n = s.CachedInfo().State.Consumers
+		}
+		return err == nil
+	})
+	return n
 }

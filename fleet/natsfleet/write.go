@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -139,6 +140,9 @@ const (
 	codeNotFound     = 10037
 	codeBatchCut     = 10176 // a leader saw only a part of the batch
 	codeManyBatches  = 10210
+	codeNotStored    = 10077 // among others, because the stream has as many bytes as it may have
+	codeAccountFull  = 10002
+	codeServerFull   = 10023
 	statusNotFound   = "404"
 	statusEnd        = "204"
 	statusNoResponse = "503"
@@ -162,8 +166,20 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 		return ack.Seq, nil
 	case ack.Error.ErrCode == codeMoved:
 		return 0, errMoved
+	case ack.Error.full():
+		return 0, fmt.Errorf("%w: %w", ErrFull, ack.Error)
 	}
 	return 0, ack.Error
+}
+
+// full reports whether there is no room. The server does not name a number for a
+// stream that is full, only for whatever keeps it from storing a message.
+func (e *apiError) full() bool {
+	switch e.ErrCode {
+	case codeAccountFull, codeServerFull:
+		return true
+	}
+	return e.ErrCode == codeNotStored && strings.HasPrefix(e.Description, "maximum ")
 }
 
 // refused reports whether the server has answered, and stored nothing.
@@ -176,7 +192,7 @@ func refused(err error) bool {
 // reached, elects a leader, or is busy with a write of the same kind.
 func passes(err error) bool {
 	if e, ok := errors.AsType[*apiError](err); ok {
-		return e.ErrCode == codeInFlight || e.ErrCode == codeBatchCut || e.ErrCode == codeManyBatches || e.Code == 503
+		return !e.full() && (e.ErrCode == codeInFlight || e.ErrCode == codeBatchCut || e.ErrCode == codeManyBatches || e.Code == 503)
 	}
 	for _, other := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,

@@ -2,6 +2,7 @@ package natstest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -28,45 +29,57 @@ func TestClusterKeepsItsData(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			if _, err := js.CreateStream(ctx, jetstream.StreamConfig{Name: "s", Subjects: []string{"s.>"}, Replicas: nodes}); err != nil {
-				t.Fatal(err)
-			}
-			publish(t, ctx, js, 1)
+			insist(t, func(ctx context.Context) error {
+				_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "s", Subjects: []string{"s.>"}, Replicas: nodes})
+				return err
+			})
+			publish(t, js, 1)
 			if nodes == 3 {
-				i := c.Leader("s")
-				if i < 0 {
-					t.Fatal("the stream has no leader")
-				}
+				i := -1
+				insist(t, func(context.Context) error {
+					if i = c.Leader("s"); i < 0 {
+						return errors.New("the stream has no leader")
+					}
+					return nil
+				})
 				c.Stop(i)
-				publish(t, ctx, js, 2)
+				publish(t, js, 2)
 				c.Start(i)
 			} else {
-				publish(t, ctx, js, 2)
+				publish(t, js, 2)
 			}
 			c.Restart()
-			publish(t, ctx, js, 3)
+			publish(t, js, 3)
 		})
 	}
 }
 
-// publish publishes a message until it is stored, and wants its sequence. A server
-// that stops or has just started may take a message and never acknowledge it, so
-// each attempt has a bound of its own; the server drops the second copy.
-func publish(t *testing.T, ctx context.Context, js jetstream.JetStream, want uint64) {
+// publish publishes a message until it is stored, and wants its sequence. The server
+// drops a second copy.
+func publish(t *testing.T, js jetstream.JetStream, want uint64) {
 	t.Helper()
-	for {
-		attempt, cancel := context.WithTimeout(ctx, 2*time.Second)
-		ack, err := js.Publish(attempt, "s.x", nil, jetstream.WithMsgID(fmt.Sprint(want)))
+	insist(t, func(ctx context.Context) error {
+		ack, err := js.Publish(ctx, "s.x", nil, jetstream.WithMsgID(fmt.Sprint(want)))
+		if err == nil && ack.Sequence != want {
+			t.Fatalf("sequence %d, want %d", ack.Sequence, want)
+		}
+		return err
+	})
+}
+
+// insist repeats a request until it succeeds. A server that stops or has just
+// started may take a request and never answer it, so each attempt has a bound of its
+// own.
+func insist(t *testing.T, do func(context.Context) error) {
+	t.Helper()
+	for limit := time.Now().Add(natstest.Bound); ; <-time.After(20 * time.Millisecond) {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		err := do(ctx)
 		cancel()
 		if err == nil {
-			if ack.Sequence != want {
-				t.Fatalf("sequence %d, want %d", ack.Sequence, want)
-			}
 			return
 		}
-		if ctx.Err() != nil {
+		if time.Now().After(limit) {
 			t.Fatal(err)
 		}
 	}
