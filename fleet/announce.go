@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 
@@ -9,9 +10,12 @@ import (
 )
 
 // announcer is the store, and lets those who read a conversation know when this
-// process has changed it.
+// process has changed it. It also reports what the store refuses because a
+// conversation has another owner.
 type announcer struct {
 	store.Fleet
+	fenced func(key string)
+
 	mu     sync.Mutex
 	topics map[string]*topic // by place, as long as somebody listens
 }
@@ -23,8 +27,20 @@ type topic struct {
 	changed   chan struct{} // closed at the next one
 }
 
-func newAnnouncer(s store.Fleet) *announcer {
-	return &announcer{Fleet: s, topics: make(map[string]*topic)}
+func newAnnouncer(s store.Fleet, t *PromptTrace) *announcer {
+	a := &announcer{Fleet: s, fenced: func(string) {}, topics: make(map[string]*topic)}
+	if t != nil && t.Fenced != nil {
+		a.fenced = t.Fenced
+	}
+	return a
+}
+
+// report reports a refusal, if err is one. It returns err.
+func (a *announcer) report(f store.Fence, err error) error {
+	if at, ok := strings.CutPrefix(f.Name, leasePrefix); ok && errors.Is(err, store.ErrLeaseLost) {
+		a.fenced(keyAt(at))
+	}
+	return err
 }
 
 // listen begins to count the changes of a conversation, until the function that
@@ -91,7 +107,12 @@ func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) erro
 	if at, ok := strings.CutPrefix(b.Fence.Name, leasePrefix); ok && err == nil {
 		a.announce(at)
 	}
-	return err
+	return a.report(b.Fence, err)
+}
+
+// Renew implements [store.Leaser].
+func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
+	return a.report(l.Fence, a.Fleet.Renew(ctx, l))
 }
 
 // PutRecord implements [store.Records].
@@ -100,7 +121,7 @@ func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []by
 	if err == nil && k.Kind == kindConversation {
 		a.announce(k.Name)
 	}
-	return next, err
+	return next, a.report(f, err)
 }
 
 // DropRecord implements [store.Records].
@@ -109,7 +130,7 @@ func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision 
 	if err == nil && k.Kind == kindConversation {
 		a.announce(k.Name)
 	}
-	return err
+	return a.report(f, err)
 }
 
 // LoadAfter implements [store.Tailer].

@@ -53,7 +53,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		opts: o, store: newAnnouncer(o.Store), inbox: approval.On(o.Store, o.Project),
+		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.On(o.Store, o.Project),
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
 		rates: make(rates), shared: make(rates),
 	}

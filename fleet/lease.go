@@ -64,10 +64,34 @@ func (o *owned) guard(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseO
 	return nil, nil
 }
 
-// release gives the lease back, when nothing more is written under it.
+// isLost reports whether the lease is lost, or was in doubt.
+func (o *owned) isLost() bool {
+	select {
+	case <-o.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// release gives the lease back, when nothing more is written under it. Of one that
+// was in doubt the store knows whether another process has it; if so, there is
+// nothing to give back.
 func (o *owned) release(ctx context.Context) error {
 	o.stop()
 	<-o.done
 	o.limit.Stop()
+	if o.isLost() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), doubtBound)
+		defer cancel()
+		if err := o.Renew(bounded); errors.Is(err, store.ErrLeaseLost) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
 	return o.Release(ctx)
 }
+
+// doubtBound is how long the store may take to say whose a lease is.
+const doubtBound = 2 * time.Second

@@ -114,11 +114,25 @@ func (r *follower) install(o *fleet.Options) {
 	}
 }
 
+// sentFirst puts what Send says before the rest: a prompt may begin before Send
+// returns.
+func sentFirst(all []string) (sorted []string) {
+	var rest []string
+	for _, s := range all {
+		if strings.HasPrefix(s, "sent ") {
+			sorted = append(sorted, s)
+		} else {
+			rest = append(rest, s)
+		}
+	}
+	return append(sorted, rest...)
+}
+
 func (r *follower) want(t *testing.T, seen ...string) {
 	t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Equal(r.seen, seen) {
+	if r.seen, seen = sentFirst(r.seen), sentFirst(seen); !slices.Equal(r.seen, seen) {
 		t.Errorf("seen\n%s\nwant\n%s", strings.Join(r.seen, "\n"), strings.Join(seen, "\n"))
 	}
 	r.seen = nil

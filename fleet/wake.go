@@ -94,6 +94,9 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	if err := lease.release(f.ctx); err != nil {
 		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", c.key, "error", err)
 	}
+	if lease.isLost() && again == never {
+		return retryAfter // another process may continue; if there is none, this one does
+	}
 	return again
 }
 

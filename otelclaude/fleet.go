@@ -49,7 +49,7 @@ type observedFleet struct {
 }
 
 func (f *observedFleet) trace() *fleet.PromptTrace {
-	return &fleet.PromptTrace{Sending: f.sending, Running: f.running, Load: f.loaded}
+	return &fleet.PromptTrace{Sending: f.sending, Running: f.running, Load: f.loaded, Fenced: f.fenced}
 }
 
 // start starts a span of a prompt.
@@ -118,6 +118,10 @@ func (f *observedFleet) loaded(l fleet.TraceLoad) {
 	f.load = l
 }
 
+// fenced counts what the store refused. The key is not an attribute: there are too
+// many of them.
+func (f *observedFleet) fenced(string) { f.metrics.fenced.Add(context.Background(), 1) }
+
 // fleetErrors are the names of a fleet's errors.
 var fleetErrors = []struct {
 	err  error
@@ -143,7 +147,7 @@ func joinFleet(ours, theirs *fleet.PromptTrace) *fleet.PromptTrace {
 	if theirs == nil {
 		return ours
 	}
-	t := &fleet.PromptTrace{Sending: ours.Sending, Running: ours.Running, Load: both(ours.Load, theirs.Load)}
+	t := &fleet.PromptTrace{Sending: ours.Sending, Running: ours.Running, Load: both(ours.Load, theirs.Load), Fenced: both(ours.Fenced, theirs.Fenced)}
 	if theirs.Sending != nil {
 		t.Sending = func(ctx context.Context, p fleet.TracePrompt) (map[string]string, func(string, error)) {
 			carrier, sent := ours.Sending(ctx, p)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -163,6 +165,42 @@ func TestFleetDeferredAndResumed(t *testing.T) {
 			if n != 0 && (name == "claude.fleet.queue" || name == "claude.fleet.live" || name == "claude.sessions") {
 				t.Errorf("%s = %v after the end", name, n)
 			}
+		}
+	})
+}
+
+// robbed is a store in which another process takes a lease at its first renewal.
+type robbed struct {
+	*store.MemoryStore
+	once sync.Once
+}
+
+func (s *robbed) Renew(ctx context.Context, l store.Lease) error {
+	s.once.Do(func() {
+		if s.MemoryStore.Release(ctx, l) == nil {
+			_, _ = s.MemoryStore.Acquire(ctx, l.Project, l.Name, "another", time.Minute) // the fleet notices
+		}
+	})
+	return s.MemoryStore.Renew(ctx, l)
+}
+
+// What the store refuses because another process owns the conversation is counted,
+// and a Trace of the program's own hears of it as well.
+func TestFleetFenced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := record(t)
+		var heard atomic.Int64
+		o := fleet.Options{Store: &robbed{MemoryStore: store.Memory()}, Trace: &fleet.PromptTrace{Fenced: func(string) { heard.Add(1) }}}
+		f := r.openFleet(r.instrumentFleet(o, &claude.Options{Transport: claudetest.New(claudetest.Say("one").After(2*time.Minute), claudetest.Say("one")), Cwd: "/work", Env: []string{"HOME=/home/a"}}))
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
+			t.Error(err)
+		}
+		<-time.After(5 * time.Minute)
+		if err := f.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if n := r.points("")["claude.fleet.fenced"]; n < 1 || int64(n) != heard.Load() {
+			t.Errorf("%v refusals counted, %d heard of", n, heard.Load())
 		}
 	})
 }

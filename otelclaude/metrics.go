@@ -24,6 +24,7 @@ type metrics struct {
 	queue      metric.Int64UpDownCounter
 	live       metric.Int64UpDownCounter
 	wait       metric.Float64Histogram
+	fenced     metric.Int64Counter
 }
 
 var (
@@ -35,7 +36,7 @@ var (
 
 func newMetrics(m metric.Meter) (*metrics, error) {
 	var out metrics
-	var errs [10]error
+	var errs [11]error
 	out.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), secondsBuckets,
 		metric.WithDescription("How long turns and tool calls took."))
 	out.firstChunk, errs[1] = m.Float64Histogram("gen_ai.client.operation.time_to_first_chunk", metric.WithUnit("s"), secondsBuckets,
@@ -56,6 +57,8 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 		metric.WithDescription("Conversations that are awake in a fleet."))
 	out.wait, errs[9] = m.Float64Histogram("claude.fleet.wait", metric.WithUnit("s"), waitBuckets,
 		metric.WithDescription("How long prompts waited until a CLI got them."))
+	out.fenced, errs[10] = m.Int64Counter("claude.fleet.fenced", metric.WithUnit("{refusal}"),
+		metric.WithDescription("Writes and renewals that the store refused because another process owns the conversation."))
 	return &out, errors.Join(errs[:]...)
 }
 

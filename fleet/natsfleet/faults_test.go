@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -118,6 +119,19 @@ func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[
 	}
 	wg.Wait()
 	return accepted
+}
+
+// refusals counts what the store refused to those workers that still run, because
+// another owned the conversation.
+func (c *crew) refusals() (n int) {
+	for _, p := range c.workers {
+		for len(p.out) > 0 {
+			if line := <-p.out; strings.HasPrefix(line, "refused") {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // judge reads the stream when all replicas are current, and lets the checker look at

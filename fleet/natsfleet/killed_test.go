@@ -74,15 +74,15 @@ func (p *process) kill() {
 	<-p.end
 }
 
-// says waits for a line.
-func (p *process) says(want string) {
+// says waits for a line that begins so, and returns the rest of it.
+func (p *process) says(want string) (rest string) {
 	p.t.Helper()
 	limit := time.After(time.Minute)
 	for {
 		select {
 		case line, ok := <-p.out:
-			if line == want {
-				return
+			if rest, found := strings.CutPrefix(line, want); found {
+				return rest
 			}
 			if !ok {
 				p.t.Fatalf("the process has ended, and did not say %q", want)
@@ -126,32 +126,66 @@ func TestWorkerKilled(t *testing.T) {
 }
 
 // A worker that is suspended for longer than its lease, and wakes up when another
-// has taken its place, stores nothing and kills its CLI.
+// has taken its place, stores nothing and kills its CLIs. What it tries is refused,
+// and counted.
 func TestWorkerSuspended(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	client := connect(t, c.URL())
 	p := startWorkerProcess(t, workerRole{URL: c.URL()})
-	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
-		t.Fatal(err)
+	accepted := make(map[string][]sent)
+	say := func(key, text string) string {
+		id, err := persist(t.Context(), client, key, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted[key] = append(accepted[key], sent{id, text})
+		return id
 	}
-	p.says("asked hello")
+	keys := []string{"ada", "bob", "acme/cy", "acme/dan"}
+	for _, key := range keys {
+		say(key, "hello")
+		p.says("asked hello")
+	}
 	p.signal(syscall.SIGSTOP)
 	w := startWorker(t, c.URL(), heard, nil)
-	if text, err := answer(t.Context(), client, "ada", "again"); err != nil || text != "heard hello, again" {
-		t.Fatalf("%q, %v", text, err)
+	before := make(map[string]string)
+	for _, key := range keys {
+		if o := ends(t, client, key, say(key, "again")); o.Text != "heard hello, again" {
+			t.Fatalf("%+v", o)
+		}
+		before[key] = transcript(t, c.URL(), client, key)
 	}
-	before := transcript(t, c.URL(), client, "ada")
 	p.signal(syscall.SIGCONT)
-	p.says("aborted")
-	if text, err := answer(t.Context(), client, "ada", "more"); err != nil || text != "heard hello, again, more" {
-		t.Errorf("%q, %v", text, err)
+	p.gaveUp(keys)
+	for _, key := range keys {
+		if o := ends(t, client, key, say(key, "more")); o.Text != "heard hello, again, more" {
+			t.Errorf("%+v", o)
+		}
 	}
 	shut(t, w)
-	after := transcript(t, c.URL(), client, "ada")
-	if !strings.HasPrefix(after, before) || strings.Contains(after, "other process") {
-		t.Errorf("the transcript was changed:\n%s\nbefore:\n%s", after, before)
+	for key, was := range before {
+		if now := transcript(t, c.URL(), client, key); !strings.HasPrefix(now, was) || strings.Contains(now, "other process") {
+			t.Errorf("the transcript of %s was changed:\n%s\nbefore:\n%s", key, now, was)
+		}
 	}
+	judge(t, c.URL(), "", beside{}, accepted)
+}
+
+// gaveUp waits until a worker has ended the CLIs of some conversations, and the store
+// has refused something that it tried, in each of them.
+func (p *process) gaveUp(keys []string) {
+	p.t.Helper()
+	refused := make(map[string]int)
+	for aborted := 0; aborted < len(keys) || len(refused) < len(keys); {
+		line := p.says("")
+		if key, ok := strings.CutPrefix(line, "refused "); ok {
+			refused[key]++
+		} else if line == "aborted" {
+			aborted++
+		}
+	}
+	p.t.Logf("refusals: %v", refused)
 }
 
 // transcript reads the transcript of a conversation.

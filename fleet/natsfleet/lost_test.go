@@ -66,6 +66,7 @@ func TestEachInTurn(t *testing.T) {
 			})
 			<-happened
 			c.judge(accepted)
+			t.Logf("%d prompts, %d refusals", conversations*prompts, c.refusals())
 		})
 	}
 }

@@ -62,6 +62,7 @@ func work(r workerRole) int {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
 		}},
 	}
+	o.Fleet.Trace = &fleet.PromptTrace{Fenced: func(key string) { fmt.Println("refused", key) }}
 	if r.Patience > 0 {
 		o.Fleet.Gate = &approval.Options{Patience: r.Patience}
 	}
