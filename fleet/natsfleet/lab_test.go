@@ -5,6 +5,7 @@ package natsfleet_test
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -74,17 +75,21 @@ func (l *lab) within(t *testing.T) *lab {
 	return &part
 }
 
-// freePorts returns ports that nobody listens on.
+// freePorts returns ports that nobody listens on, and that no system gives to
+// somebody who asks for any port: a node that is killed needs its own again.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for attempt := 0; len(ports) < n; attempt++ {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil && attempt > 100 {
 			t.Fatal(err)
 		}
-		defer l.Close() // when all are found
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if err == nil {
+			defer l.Close() // when all are found
+			ports = append(ports, port)
+		}
 	}
 	return ports
 }

@@ -39,34 +39,38 @@ func TestEachInTurn(t *testing.T) {
 			}
 		}
 	}
-	for name, happens := range map[string]func(*crew){
-		"nobody reaches the store":           func(c *crew) { during(c.all(), (*gate).close, scaled(10*time.Second, 2*time.Second)) },
-		"the store does not answer":          func(c *crew) { during(c.all(), (*gate).hold, scaled(10*time.Second, 2*time.Second)) },
-		"workers are killed":                 eachWorker(func(c *crew, i int) { c.workers[i].kill(); c.start(i) }),
-		"workers are stopped past the lease": eachWorker(func(c *crew, i int) { c.suspend(c.workers[i], c.role.TTL+time.Second) }),
+	away, stopped := scaled(10*time.Second, 2*time.Second), faultTTL+time.Second
+	for name, f := range map[string]struct {
+		happens func(*crew)
+		lasts   time.Duration // about
+		fenced  bool          // somebody is replaced, and the store refuses what it tries
+	}{
+		"nobody reaches the store":  {func(c *crew) { during(c.all(), (*gate).close, away) }, away, false},
+		"the store does not answer": {func(c *crew) { during(c.all(), (*gate).hold, away) }, away, false},
+		"workers are killed": {eachWorker(func(c *crew, i int) {
+			c.workers[i].kill()
+			c.start(i)
+			c.workers[i].says("started")
+		}), 2 * time.Second, false},
+		"workers are stopped past the lease": {eachWorker(func(c *crew, i int) { c.suspend(c.workers[i], stopped) }), time.Duration(workers) * stopped, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := startCrew(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
+			for _, w := range c.workers {
+				w.says("started")
+			}
 			var wg sync.WaitGroup
-			defer wg.Wait()
-			happened := make(chan struct{})
-			wg.Go(func() {
-				defer close(happened)
-				happens(c)
-			})
+			wg.Go(func() { f.happens(c) })
 			conversations, prompts := size()
-			accepted := c.talk(conversations, prompts, func() time.Duration {
-				select { // prompts come all the time
-				case <-happened:
-					return 0
-				default:
-					return 500 * time.Millisecond
-				}
-			})
-			<-happened
+			accepted := c.talk(conversations, prompts, func() time.Duration { return f.lasts / time.Duration(prompts) })
+			wg.Wait()
 			c.judge(accepted)
-			t.Logf("%d prompts, %d refusals", conversations*prompts, c.refusals())
+			refused := c.refusals()
+			if f.fenced && refused == 0 {
+				t.Error("nothing was refused to a worker that was replaced")
+			}
+			t.Logf("%d prompts, %d refusals", conversations*prompts, refused)
 		})
 	}
 }

@@ -2,6 +2,7 @@ package natstest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"strings"
@@ -91,16 +92,22 @@ func (c *Cluster) plan(o Options, dir string) error {
 	return nil
 }
 
-// freePorts returns ports of the loopback interface that nobody uses.
+// freePorts returns ports of the loopback interface that nobody uses. They are below
+// those that systems give to whoever asks for any port, so that nobody gets one while
+// its server is stopped.
 func freePorts(n int) ([]int, error) {
+	const lowest, count = 10_000, 20_000
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
+	for attempt := 0; len(ports) < n; attempt++ {
+		port := lowest + rand.IntN(count)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil && attempt > 100 {
 			return nil, err
 		}
-		defer l.Close() // all are held until the last is found
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if err == nil {
+			defer l.Close() // all are held until the last is found
+			ports = append(ports, port)
+		}
 	}
 	return ports, nil
 }
