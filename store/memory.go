@@ -26,7 +26,8 @@ type MemoryStore struct {
 	deleted     map[Key]bool
 	leases      map[RecordKey]*leased // Kind is unused
 	records     map[RecordKey]*Record
-	revision    int64 // of the last change of any record, so that none is used twice
+	names       map[RecordKey][]string // of the records of a project and a kind, sorted; Name is unused
+	revision    int64                  // of the last change of any record, so that none is used twice
 }
 
 // held is a transcript in memory.
@@ -332,9 +333,12 @@ func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, 
 	if r == nil {
 		r = &Record{Key: k}
 		if m.records == nil {
-			m.records = make(map[RecordKey]*Record)
+			m.records, m.names = make(map[RecordKey]*Record), make(map[RecordKey][]string)
 		}
 		m.records[k] = r
+		all := RecordKey{Project: k.Project, Kind: k.Kind}
+		at, _ := slices.BinarySearch(m.names[all], k.Name)
+		m.names[all] = slices.Insert(m.names[all], at, k.Name)
 	}
 	r.Value = bytes.Clone(value)
 	m.revision++
@@ -360,6 +364,10 @@ func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int6
 		return fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
 	}
 	delete(m.records, k)
+	all := RecordKey{Project: k.Project, Kind: k.Kind}
+	if at, ok := slices.BinarySearch(m.names[all], k.Name); ok {
+		m.names[all] = slices.Delete(m.names[all], at, at+1)
+	}
 	return nil
 }
 
@@ -370,21 +378,40 @@ func (m *MemoryStore) ScanRecords(ctx context.Context, project, kind, after stri
 			yield(Record{}, err)
 			return
 		}
-		m.mu.Lock()
-		var found []Record
-		for k, r := range m.records {
-			if k.Project == project && k.Kind == kind && k.Name > after {
-				found = append(found, r.clone())
+		for {
+			page := m.recordsAfter(project, kind, after)
+			for _, r := range page {
+				if !yield(r.clone(), nil) {
+					return
+				}
+				after = r.Key.Name
 			}
-		}
-		m.mu.Unlock()
-		slices.SortFunc(found, func(a, b Record) int { return strings.Compare(a.Key.Name, b.Key.Name) })
-		for _, r := range found {
-			if !yield(r, nil) {
+			if len(page) < scanPage {
 				return
 			}
 		}
 	}
+}
+
+// scanPage is how many records a scan takes at a time: most scans want a few.
+const scanPage = 100
+
+// recordsAfter returns the next records after a name, with the values that they
+// have in the store: those are replaced, never changed.
+func (m *MemoryStore) recordsAfter(project, kind, after string) []Record {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	names := m.names[RecordKey{Project: project, Kind: kind}]
+	at, found := slices.BinarySearch(names, after)
+	if found {
+		at++
+	}
+	names = names[at:min(at+scanPage, len(names))]
+	page := make([]Record, 0, len(names))
+	for _, name := range names {
+		page = append(page, *m.records[RecordKey{project, kind, name}])
+	}
+	return page
 }
 
 // Now implements [Records].

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/internal/test/browser"
 	"github.com/claude-agent-go/claude/serve"
 )
 
@@ -18,8 +17,8 @@ import (
 // elsewhere, everything is answered, and the process has not grown afterwards.
 func TestCrowd(t *testing.T) {
 	const conversations, asking = 200, 50
-	r := newRig(t, func(o *fleet.Options) { o.MaxLive, o.IdleAfter = asking+20, 10*time.Millisecond })
-	b := browser.Open(t)
+	r := newRig(t, func(o *fleet.Options) { o.MaxLive, o.IdleAfter, o.Poll = asking+20, 10*time.Millisecond, 0 })
+	b := chromium.Open(t)
 	r.open(b)
 	r.settled(r.begin("shop-api", "warm up"))
 	before := measure()

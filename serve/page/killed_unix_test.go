@@ -29,11 +29,15 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/test/browser"
 	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
 )
+
+// chromium is the browser of all tests.
+var chromium browser.Chromium
 
 // TestMain lets the test binary play a server that can be killed.
 func TestMain(m *testing.M) {
@@ -44,7 +48,12 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	if err := chromium.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
 // playServer serves conversations with a scripted CLI, whose tool is outside of

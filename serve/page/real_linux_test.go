@@ -155,7 +155,7 @@ func decide(t *testing.T, b *browser.Browser) {
 // lets the call run, once.
 func TestRealWholeWay(t *testing.T) {
 	r := newRealRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	link, err := r.server.LoginLink(t.Context(), r.address, ada)
 	if err != nil {
 		t.Fatal(err)

@@ -72,8 +72,11 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	cli := claudetest.NewCLI(&claudetest.Script{Model: r.reply, Tools: map[string]host.RunFunc{
 		"Edit": r.edit,
 		"Bash": func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
-			if strings.Contains(string(input), "hostile") {
+			switch {
+			case strings.Contains(string(input), "huge"):
 				return host.TextOutput(hostile + strings.Repeat("x", 10<<20)), nil
+			case strings.Contains(string(input), "hostile"):
+				return host.TextOutput(hostile + strings.Repeat("x", 100<<10)), nil
 			}
 			return host.TextOutput("ok  \tshop\t0.31s\n"), nil
 		},
@@ -149,7 +152,8 @@ func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
 	case strings.HasPrefix(c.Prompt, "slow"):
 		return say("The answer comes piece by piece, and is long enough to be seen while it is written.").Chunks(8, time.Millisecond).Hold(r.hold)
 	case strings.HasPrefix(c.Prompt, "hostile") && n == 0:
-		return say(hostile).With(call("hostile", "Bash", map[string]string{"command": "echo hostile " + hostile}))
+		size, _, _ := strings.Cut(strings.TrimPrefix(c.Prompt, "hostile "), " ")
+		return say(hostile).With(call("hostile", "Bash", map[string]string{"command": "echo hostile " + size + hostile}))
 	case strings.HasPrefix(c.Prompt, "Which"):
 		if n > 0 {
 			return say("Good, Postgres it is.")

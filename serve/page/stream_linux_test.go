@@ -33,7 +33,7 @@ func until(t *testing.T, b *browser.Browser, what string, is func() bool) {
 // answered, and then has all that it missed.
 func TestStreamRefused(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	for i, status := range []int{http.StatusNoContent, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable} {
 		var refused, reached atomic.Int64
@@ -61,7 +61,7 @@ func TestStreamRefused(t *testing.T) {
 // conversation again and continues after it, with everything shown once.
 func TestStreamReset(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	path := r.begin("shop-api", "first")
 	r.settled(path)
@@ -89,7 +89,7 @@ func TestStreamReset(t *testing.T) {
 // has six connections to a server, and all tabs share them.
 func TestOneStreamInEachTab(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	var open, most atomic.Int64
 	front := func(w http.ResponseWriter, req *http.Request) bool {
 		if !isStream(req) {
@@ -131,7 +131,7 @@ func TestOneStreamInEachTab(t *testing.T) {
 // somebody who is logged in.
 func TestLinkFromAnotherSite(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	r.begin("shop-api", "Clean up the build")
 	a := r.pending(1)[0]
@@ -149,9 +149,9 @@ func TestLinkFromAnotherSite(t *testing.T) {
 // runs, and nothing is loaded from elsewhere.
 func TestHostileTextInBrowser(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
-	path := r.begin("shop-api", "hostile "+hostile)
+	path := r.begin("shop-api", "hostile long "+hostile)
 	r.settled(path)
 	for _, screen := range []string{path, path + "/changes", "/h", "/"} {
 		b.Load(t, r.http.URL+screen)

@@ -1,15 +1,10 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"sync"
 	"time"
 )
@@ -26,188 +21,62 @@ type T interface {
 	Skip(args ...any)
 }
 
-// Browser is a Chromium that is driven by the DevTools protocol over a pipe:
-// JSON with a NUL byte after each message.
+// Browser is one tab of a Chromium, with cookies, storage and a cache of its own.
+// It is for one goroutine.
 type Browser struct {
 	t       T
-	w       io.Writer
+	p       *process
+	context string
 	session string
 
-	mu      sync.Mutex
-	id      int
-	waiting map[int]chan devtools
-	events  []devtools
-	closed  error
+	mu     sync.Mutex
+	events []devtools
 }
 
 // devtools is a message of the protocol.
 type devtools struct {
-	ID     int             `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *struct {
+	ID      int             `json:"id"`
+	Session string          `json:"sessionId"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *struct {
 		Message string `json:"message"`
 	} `json:"error"`
 }
 
-// chromium finds the browser. In CI it must be there.
-func chromium(t T) string {
-	t.Helper()
-	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
-		if name == "" {
-			continue
-		}
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Chromium: install the package chromium, or name the program in CHROMIUM")
-	}
-	t.Skip("no Chromium: install the package chromium, or name the program in CHROMIUM")
-	return ""
-}
-
-// Open starts a browser with one empty tab. It ends with the test. A Browser is
-// for one goroutine.
+// Open starts a browser with one empty tab. It ends with the test.
 func Open(t T) *Browser {
 	t.Helper()
-	path := chromium(t)
-	theirIn, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage",
-		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--hide-scrollbars",
-		"--user-data-dir="+t.TempDir(), "--remote-debugging-pipe", "about:blank")
-	cmd.ExtraFiles = []*os.File{theirIn, theirOut}
-	cmd.WaitDelay = 10 * time.Second
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	theirIn.Close()
-	theirOut.Close()
-	b := &Browser{t: t, w: in, waiting: make(map[int]chan devtools)}
-	go b.read(out)
+	p := start(t, t.TempDir())
+	t.Cleanup(p.stop)
+	return openTab(t, p)
+}
+
+// openTab opens a tab with a context of its own.
+func openTab(t T, p *process) *Browser {
+	t.Helper()
+	b := &Browser{t: t, p: p}
+	var made struct{ BrowserContextID, TargetID, SessionID string }
+	b.Must("Target.createBrowserContext", nil, &made)
+	b.context = made.BrowserContextID
 	t.Cleanup(func() {
-		b.send("", "Browser.close", nil)
-		gone := make(chan struct{})
-		go func() { cmd.Wait(); close(gone) }()
-		select {
-		case <-gone: // before the folder of its profile is removed
-		case <-time.After(15 * time.Second):
-			cancel()
-			<-gone
-		}
-		cancel()
-		in.Close()
-		out.Close()
+		_ = p.call("", "Target.disposeBrowserContext", map[string]any{"browserContextId": b.context}, nil) // it has gone with its browser
+		p.leave(b.session)
 	})
-	var target struct{ TargetID string }
-	b.Must("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	b.Must("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	b.session = attached.SessionID
+	b.Must("Target.createTarget", map[string]any{"url": "about:blank", "browserContextId": b.context}, &made)
+	b.Must("Target.attachToTarget", map[string]any{"targetId": made.TargetID, "flatten": true}, &made)
+	b.session = made.SessionID
+	p.enter(b)
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		b.Must(domain+".enable", nil, nil)
 	}
 	return b
 }
 
-// read takes what the browser says.
-func (b *Browser) read(r io.Reader) {
-	var rest []byte
-	chunk := make([]byte, 1<<16)
-	for {
-		n, err := r.Read(chunk)
-		rest = append(rest, chunk[:n]...)
-		for {
-			line, after, ok := bytes.Cut(rest, []byte{0})
-			if !ok {
-				break
-			}
-			var m devtools
-			if json.Unmarshal(line, &m) == nil {
-				b.handle(m)
-			}
-			rest = append([]byte(nil), after...)
-		}
-		if err != nil {
-			b.mu.Lock()
-			b.closed = err
-			for _, w := range b.waiting {
-				close(w)
-			}
-			b.waiting = nil
-			b.mu.Unlock()
-			return
-		}
-	}
-}
-
-func (b *Browser) handle(m devtools) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if m.ID == 0 {
-		b.events = append(b.events, m)
-		return
-	}
-	if w := b.waiting[m.ID]; w != nil {
-		w <- m
-		delete(b.waiting, m.ID)
-	}
-}
-
-// send sends a command and returns where its answer will be.
-func (b *Browser) send(session, method string, params any) (<-chan devtools, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed != nil {
-		return nil, fmt.Errorf("the browser has gone: %w", b.closed)
-	}
-	b.id++
-	if params == nil {
-		params = struct{}{}
-	}
-	line, err := json.Marshal(map[string]any{"id": b.id, "method": method, "params": params, "sessionId": session})
-	if session == "" {
-		line, err = json.Marshal(map[string]any{"id": b.id, "method": method, "params": params})
-	}
-	if err != nil {
-		return nil, err
-	}
-	w := make(chan devtools, 1)
-	b.waiting[b.id] = w
-	_, err = b.w.Write(append(line, 0))
-	return w, err
-}
-
-// call performs a command and decodes its result.
+// call performs a command in the tab and decodes its result.
 func (b *Browser) call(method string, params, result any) error {
-	answer, err := b.send(b.session, method, params)
-	if err != nil {
-		return err
-	}
-	select {
-	case m, ok := <-answer:
-		switch {
-		case !ok:
-			return errors.New("the browser has gone")
-		case m.Error != nil:
-			return errors.New(m.Error.Message)
-		case result != nil:
-			return json.Unmarshal(m.Result, result) // names in any case
-		}
-		return nil
-	case <-time.After(2 * time.Minute):
-		return errors.New("no answer")
-	}
+	return b.p.call(b.session, method, params, result)
 }
 
 // Must performs a command of the DevTools protocol and decodes its result, if it

@@ -45,6 +45,7 @@ func plain() []plainTests {
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
 		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles"}},
+		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts"}},
 		// A parser against thousands of texts, which are run in real shells.
 		{pkg: "permission/policy", tests: []string{"TestFileNumbers", "TestHostileCommands", "TestPushSpellings", "TestShellNumbers", "TestZshNumbers"}},
 	}
@@ -54,7 +55,7 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./internal/test/e2e", "./claudetest", "./history", "./internal/test/faults", "./cmd/claudectl",
+		"./internal/test/e2e", "./claudetest", "./history", "./internal/test/faults", "./cmd/claudectl", "./serve/page",
 		"./.", "./permission/policy", "./store", "./fleet", "./internal/proc",
 	}
 }
