@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // NotifyForm is how a [Notifier] says what it has to say.
@@ -94,7 +95,7 @@ func (n *Notifier) send(ctx context.Context, a *Approval) error {
 	body, kind := text, "text/plain; charset=utf-8"
 	if n.Form != NotifyNtfy {
 		data, err := jsonx.Marshal(map[string]string{
-			"type": "approval", "id": a.ID, "conversation": a.Conversation, "kind": string(a.Kind), "tool": a.Tool, "text": text, "link": link,
+			"type": "approval", "id": a.ID, "conversation": a.Conversation, "kind": string(a.Kind), "tool": shortName(a.Tool), "text": text, "link": link,
 		})
 		if err != nil {
 			return err
@@ -133,5 +134,17 @@ func textFor(a *Approval) string {
 	case KindElicitation:
 		return "An MCP server has a question"
 	}
-	return "A call of " + a.Tool + " waits for your approval"
+	return "A call of " + shortName(a.Tool) + " waits for your approval"
+}
+
+// maxNotified is how many bytes of a tool's name a notification has. MCP servers
+// choose such names.
+const maxNotified = 80
+
+// shortName is the name of a tool in one line. The link leads to all of it.
+func shortName(tool string) string {
+	if len(tool) <= maxNotified {
+		return terminal.Line(tool)
+	}
+	return terminal.Line(strings.ToValidUTF8(tool[:maxNotified], "")) + "…"
 }

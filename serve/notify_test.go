@@ -12,6 +12,24 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// The name of a tool is the choice of an MCP server: what a notification says about
+// it is short and has nothing that is not seen.
+func TestNotifyOfLongName(t *testing.T) {
+	got := make(chan string, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- string(body)
+	}))
+	defer hook.Close()
+	for _, form := range []serve.NotifyForm{serve.NotifyJSON, serve.NotifyNtfy} {
+		n := &serve.Notifier{URL: hook.URL, Form: form, Base: "https://claude.example/", Logger: slog.New(slog.DiscardHandler)}
+		n.Start(t.Context())(serve.Approval{ID: "1", Kind: serve.KindTool, Tool: "mcp__\u202e\x1b[31m" + strings.Repeat("é", 1<<20)})
+		if body := <-got; len(body) > 1000 || !strings.Contains(body, "…") || strings.ContainsAny(body, "\u202e\x1b\ufffd") {
+			t.Errorf("%s: %.300q", form, body)
+		}
+	}
+}
+
 // A person who is asked something hears of it once, with a link and without what
 // the agent wrote.
 func TestNotify(t *testing.T) {

@@ -22,6 +22,9 @@ type Options struct {
 
 	// Page makes the page for people. Nil: there is only the API.
 	Page func(*Service) (Page, error)
+	// Home is a directory of the server that people know as ~: the page shows
+	// paths below it so. Empty: it shows them whole.
+	Home string
 
 	// Authenticate finds the user of a request by other means than the server's
 	// own logins, such as the session of the program that it is a part of. It is

@@ -17,3 +17,10 @@ type Page interface {
 	// asked for it with html=1. Empty: there is nothing to show.
 	HTML(e *Event) string
 }
+
+// Router is a [Page] that knows the routes of its own paths, so that traces can
+// name them.
+type Router interface {
+	// Route returns the route that serves a request, such as "GET /c/{id}".
+	Route(r *http.Request) string
+}

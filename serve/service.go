@@ -73,6 +73,9 @@ func (s *Service) act(ctx context.Context, u User, id string, least Role) (note,
 	return s.find(ctx, u, id)
 }
 
+// Home returns Options.Home, for the page.
+func (s *Service) Home() string { return s.opts.Home }
+
 // Info returns what a client should know before it begins.
 func (s *Service) Info(_ context.Context, u User) (ServerInfo, error) {
 	if err := u.need(Viewer); err != nil {
@@ -143,7 +146,7 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery) ([]C
 		}
 		head, _, err := s.book.head(ctx, n.Key)
 		c.LastSeq = head.last()
-		c.Unread = c.LastSeq > n.Read[u.Name]
+		c.Unread = n.unread(u, c.LastSeq)
 		all = append(all, c)
 		return err
 	}
@@ -231,9 +234,13 @@ func (s *Service) Conversation(ctx context.Context, u User, id string) (Conversa
 	if err != nil {
 		return Conversation{}, problemOf(err)
 	}
-	c.Unread = c.LastSeq > n.Read[u.Name]
+	c.Unread = n.unread(u, c.LastSeq)
 	return c, nil
 }
+
+// unread reports whether there is something that a user has not read. Nothing is
+// known about conversations that were not begun here.
+func (n *note) unread(u User, last int64) bool { return n.Owner != "" && last > n.Read[u.Name] }
 
 // MarkRead notes how far the user has read a conversation. A mark does not move
 // back. Nothing is noted about a conversation that was not begun here.

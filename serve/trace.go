@@ -17,6 +17,9 @@ type RequestTrace func(r *http.Request, route string) (ctx context.Context, done
 // serveTraced serves a request that is followed.
 func (s *Server) serveTraced(w http.ResponseWriter, r *http.Request) {
 	_, route := s.mux.Handler(r)
+	if page, ok := s.service.page.(Router); ok && route == "/" {
+		route = page.Route(r)
+	}
 	ctx, done := s.service.opts.Trace(r, route)
 	if ctx != nil {
 		r = r.WithContext(ctx)

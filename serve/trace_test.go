@@ -13,6 +13,14 @@ import (
 
 type tracedKey struct{}
 
+// routedPage is a page that knows its routes.
+type routedPage struct{ serve.Page }
+
+func (routedPage) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.WriteHeader(http.StatusTeapot)
+}
+func (routedPage) Route(*http.Request) string { return "GET /c/{id}" }
+
 // A request is followed from its beginning to its end, whatever its end is, and
 // is served with the context of the trace.
 func TestTrace(t *testing.T) {
@@ -28,6 +36,7 @@ func TestTrace(t *testing.T) {
 			}
 			return serve.User{Name: "ada", Role: serve.Operator}, route != ""
 		}
+		o.Page = func(*serve.Service) (serve.Page, error) { return routedPage{}, nil }
 	})
 	nobody := &client{rig: r}
 	next := func(want string) {
@@ -49,6 +58,8 @@ func TestTrace(t *testing.T) {
 	next("DELETE /v1/tokens/{id}: 403")
 	nobody.do("GET", "/v1/nothing", nil)
 	next("/v1/: 404")
+	nobody.do("GET", "/c/"+c.ID, nil)
+	next("GET /c/{id}: 418")
 	nobody.do("GET", "/healthz", nil)
 	next("GET /healthz: 204")
 	nobody.do("GET", "/v1/server", nil, "Host", "elsewhere.example")

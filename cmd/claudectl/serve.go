@@ -229,7 +229,7 @@ func (s *serveStart) base(l net.Listener) string {
 // options makes the options of the server.
 func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup, base string, l net.Listener, logger *slog.Logger) (serve.Options, error) {
 	o := serve.Options{
-		Records: setup.store, Project: s.Project, Presets: setup.presets, Hosts: s.Host, Origins: s.Origin, Logger: logger,
+		Records: setup.store, Project: s.Project, Presets: setup.presets, Home: setup.home, Hosts: s.Host, Origins: s.Origin, Logger: logger,
 		Secure:      strings.HasPrefix(base, "https:"),
 		ProxyHeader: s.ProxyUserHeader, ProxyRole: serve.Role(s.ProxyRole), Page: page.New,
 	}
@@ -304,6 +304,7 @@ type serveSetup struct {
 	store   store.Fleet
 	journal string
 	presets []serve.Preset
+	home    string // what people see as ~
 	needs   needsFunc
 	about   string
 	end     func()

@@ -84,6 +84,17 @@ func TestServeDemo(t *testing.T) {
 		<-time.After(10 * time.Millisecond)
 	}
 	t.Log("after", time.Since(began))
+	for _, path := range []string{"/", "/new"} {
+		res, err := client.Get(base + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(res.Body)
+		res.Body.Close()
+		if err != nil || !strings.Contains(string(body), "<code>~/shop</code>") || strings.Contains(string(body), "<code>"+os.TempDir()) {
+			t.Errorf("%s does not show the directory as people know it: %v", path, err)
+		}
+	}
 }
 
 // A server that others could reach in the clear is refused.

@@ -33,6 +33,9 @@ func demoSetup(c *console) (*serveSetup, error) {
 	if err != nil {
 		return nil, &failure{exitFailed, err}
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // as the agent reports where it works
+	}
 	shop := filepath.Join(dir, "shop")
 	err = os.Mkdir(shop, 0o700)
 	if err == nil {
@@ -43,6 +46,7 @@ func demoSetup(c *console) (*serveSetup, error) {
 		return nil, &failure{exitFailed, err}
 	}
 	return &serveSetup{
+		home:  dir, // a name that nobody has to know
 		store: store.Memory(), journal: filepath.Join(dir, "journal"),
 		presets: []serve.Preset{{
 			Name: "shop", Description: "A simulated agent in a small shop", Roots: []string{shop},

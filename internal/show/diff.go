@@ -16,6 +16,7 @@ type Diff struct {
 	Lines []DiffLine
 	// Added and Removed count lines.
 	Added, Removed int
+	Cut            bool // not all of it is here
 }
 
 // DiffLine is a line of a diff: kept, taken away or added. Text, Mark and Rest
@@ -42,18 +43,25 @@ func Edit(tool string, input json.RawMessage, most int) *Diff {
 			d.add(line.Sign, line.Text, 0)
 		}
 		if len(e.Old) > most || len(e.New) > most {
-			d.gap("⋯ the rest is not shown")
+			d.cut()
 			break
 		}
 	}
 	return d.marked()
 }
 
+// maxDiff is how many bytes of a unified diff are shown.
+const maxDiff = 128 << 10
+
 // Unified reads a unified diff of one file, nil if the text is not one.
 func Unified(text string) *Diff {
 	d := new(Diff)
-	var before, after int
+	var before, after, size int
 	for line := range strings.Lines(text) {
+		if size += len(line); size > maxDiff && len(d.Lines) > 0 || len(line) > maxDiff {
+			d.cut()
+			break
+		}
 		line = strings.TrimSuffix(line, "\n")
 		var skip int
 		switch n, _ := fmt.Sscanf(line, "@@ -%d,%d +%d,", &before, &skip, &after); {
@@ -117,6 +125,12 @@ func (d *Diff) add(sign byte, text string, number int) {
 
 func (d *Diff) gap(text string) {
 	d.Lines = append(d.Lines, DiffLine{Class: "gap", Text: terminal.Clean(text)})
+}
+
+// cut says that the rest is missing.
+func (d *Diff) cut() {
+	d.gap("⋯ the rest is not shown")
+	d.Cut = true
 }
 
 // marked marks what differs in lines that replace as many others.

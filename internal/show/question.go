@@ -14,6 +14,7 @@ import (
 type Question struct {
 	Text, Header, Answer string
 	Many                 bool // several options may be chosen
+	Cut                  bool // not all of its texts are shown
 	Options              []Option
 }
 
@@ -22,6 +23,7 @@ type Option struct {
 	Label, Description string
 	Value              string // the label as the model wrote it, to answer with
 	Chosen             bool
+	Cut                bool // not all of its label is shown
 }
 
 // How much is shown of the texts of a question.
@@ -39,15 +41,20 @@ func Questions(tool string, input json.RawMessage, answers map[string]string) []
 	}
 	var views []Question
 	for _, q := range questions {
-		view := Question{Text: terminal.Clean(Head(q.Text, longText)), Header: terminal.Line(Head(q.Header, longLabel)), Many: q.MultiSelect}
+		view := Question{Text: terminal.Clean(Head(q.Text, longText)), Many: q.MultiSelect, Cut: len(q.Text) > longText}
+		view.Header, _ = Line(q.Header, longLabel)
 		answer := answers[q.Text]
 		chosen := strings.Split(answer, ", ")
 		for _, o := range q.Options {
 			picked := answer != "" && (answer == o.Label || q.MultiSelect && slices.Contains(chosen, o.Label))
-			view.Options = append(view.Options, Option{terminal.Line(Head(o.Label, longLabel)), terminal.Line(Head(o.Description, longLabel)), o.Label, picked})
+			option, more := Option{Value: o.Label, Chosen: picked}, false
+			option.Label, option.Cut = Line(o.Label, longLabel)
+			option.Description, more = Line(o.Description, longLabel)
+			view.Cut = view.Cut || option.Cut || more
+			view.Options = append(view.Options, option)
 		}
 		if !slices.ContainsFunc(view.Options, func(o Option) bool { return o.Chosen }) {
-			view.Answer = terminal.Clean(answer) // in the words of the user
+			view.Answer = terminal.Clean(Head(answer, longText)) // in the words of the user
 		}
 		views = append(views, view)
 	}

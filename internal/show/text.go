@@ -31,6 +31,16 @@ func Head(s string, n int) string {
 	return s[:n]
 }
 
+// Line returns a text that may be hostile or huge as one line: its first bytes,
+// with what is not seen as escapes, and whether there is more.
+func Line(s string, most int) (shown string, cut bool) {
+	head := Head(s, most)
+	if cut = len(head) < len(s); cut {
+		return terminal.Line(head) + "…", cut
+	}
+	return terminal.Line(head), cut
+}
+
 // Text returns what is shown of a text that may be hostile or huge: its first
 // bytes, with what is not seen as escapes, and what to say about the rest.
 func Text(s string, most int) (shown, rest string) {

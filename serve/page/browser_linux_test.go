@@ -3,7 +3,9 @@ package page_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,7 +43,7 @@ func (r *rig) open(b *browser.Browser) {
 // one's eyes, see the result and what it cost.
 func TestWholeWay(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 
 	b.Load(t, r.http.URL+"/new")
@@ -85,7 +87,7 @@ func TestWholeWay(t *testing.T) {
 // it is done.
 func TestStreamedText(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	path := r.begin("shop-api", "slow please")
 	b.Load(t, r.http.URL+path)
@@ -100,7 +102,7 @@ func TestStreamedText(t *testing.T) {
 // Without a script the login, the list, the deep link and the decision work.
 func TestWithoutScript(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	b.Scripts(false)
 	r.begin("shop-api", "Clean up the build")
@@ -124,7 +126,7 @@ func TestWithoutScript(t *testing.T) {
 // meanwhile is there when the connection is back.
 func TestOffline(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	r.begin("shop-api", "Clean up the build")
 	b.Wait(t, `document.querySelector(".card [data-key-a]")`)
@@ -140,6 +142,69 @@ func TestOffline(t *testing.T) {
 	b.Eval(t, `document.querySelector("[data-key-a]").click()`)
 	b.Wait(t, `document.querySelectorAll(".card").length === 1`)
 	complaints(t, r, b, "ERR_INTERNET_DISCONNECTED")
+}
+
+// links are the names by which a screen reader calls the links of the page.
+func links(t *testing.T, b *browser.Browser) []string {
+	t.Helper()
+	var document struct{ Root struct{ NodeID int } }
+	b.Must("DOM.getDocument", nil, &document)
+	var found struct {
+		Nodes []struct{ Name struct{ Value string } }
+	}
+	b.Must("Accessibility.queryAXTree", map[string]any{"nodeId": document.Root.NodeID, "role": "link"}, &found)
+	var names []string
+	for _, n := range found.Nodes {
+		names = append(names, n.Name.Value)
+	}
+	return names
+}
+
+// A screen reader hears which conversations have something new. With the script a
+// conversation is read when it is before somebody's eyes, not while its tab is
+// hidden.
+func TestUnreadInBrowser(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	heard := func() bool {
+		b.Load(t, r.http.URL+"/h")
+		return slices.ContainsFunc(links(t, b), func(name string) bool { return strings.HasPrefix(name, "New hello") })
+	}
+	if !heard() {
+		t.Errorf("the links are called %q", links(t, b))
+	}
+	hide := func(hidden bool) {
+		b.Eval(t, fmt.Sprintf(`Object.defineProperty(document, "hidden", { value: %t, configurable: true }); document.dispatchEvent(new Event("visibilitychange"))`, hidden))
+	}
+	b.Must("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `if (location.pathname.startsWith("/c/")) Object.defineProperty(document, "hidden", { value: true, configurable: true })`}, nil)
+	b.Load(t, r.http.URL+path)
+	b.Wait(t, `document.querySelector("form.read")`)
+	if !heard() {
+		t.Error("a conversation in a hidden tab counts as read")
+	}
+	b.Load(t, r.http.URL+path)
+	b.Wait(t, `document.querySelector("form.read")`)
+	hide(false)
+	b.Wait(t, `!document.querySelector("form.read")`)
+	if heard() {
+		t.Error("a conversation that was looked at is not read")
+	}
+	b.Load(t, r.http.URL+path)
+	hide(false)
+	again := "hello again"
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), serve.Change{Title: &again}, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.Wait(t, `document.querySelector("form.read")`)
+	hide(true) // at once, before the moment is over
+	b.Wait(t, `!document.querySelector("form.read")`)
+	if heard() {
+		t.Error("what was on the screen when its reader turned away is not read")
+	}
+	complaints(t, r, b)
 }
 
 // screens prepares one of each and returns their paths by name.
@@ -163,18 +228,21 @@ func (r *rig) screens() map[string]string {
 // nothing is wider than a phone.
 func TestAccessible(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	screens := r.screens()
-	for _, colours := range []string{"light", "dark"} {
+	for _, name := range slices.Sorted(maps.Keys(screens)) {
+		path := screens[name]
+		b.Load(t, r.http.URL+path)
 		for _, width := range []int{1200, 390} {
-			b.Resize(width, 900, colours)
-			for name, path := range screens {
-				b.Load(t, r.http.URL+path)
+			for _, colours := range []string{"light", "dark"} {
+				b.Resize(width, 900, colours)
 				b.Eval(t, `document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true }); scrollTo(0, document.documentElement.scrollHeight)`)
-				for _, v := range b.Violations(t) {
+				violations := b.Violations(t)
+				for _, v := range violations {
 					t.Errorf("%s, %s, %d: %s", name, colours, width, v)
 				}
+				t.Logf("axe-core %v: %-12s %5s %4d px: %d violations", b.Eval(t, `axe.version`), name, colours, width, len(violations))
 				if wide := b.Eval(t, `document.documentElement.scrollWidth - innerWidth`).(float64); wide > 0 {
 					t.Errorf("%s, %s: %v pixels wider than the window of %d", name, colours, wide, width)
 				}
@@ -197,7 +265,7 @@ func (r *rig) atHome(b *browser.Browser) {
 // The pictures of the documents. With -update they are made again.
 func TestPictures(t *testing.T) {
 	r := newRig(t)
-	b := browser.Open(t)
+	b := chromium.Open(t)
 	r.open(b)
 	screens := r.screens()
 	take := func(name, path string, width, height int, colours, before string) {

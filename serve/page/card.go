@@ -3,10 +3,12 @@ package page
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"hash/fnv"
 	"html/template"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/markdown"
@@ -15,8 +17,22 @@ import (
 	"github.com/claude-agent-go/claude/serve"
 )
 
-// maxText is how many bytes of an input or an output are shown.
-const maxText = 16 << 10
+// How many bytes of what others wrote are shown: of an input or an output, of a
+// reason or an error, of a name, a path or a rule, of a plan or a diff, and of an
+// address that is a link.
+const (
+	maxText    = 16 << 10
+	maxReason  = 2 << 10
+	maxLine    = 300
+	maxPlan    = 64 << 10
+	maxAddress = 2 << 10
+)
+
+// line is a name, a path or the like in one line, cut if it is very long.
+func line(s string) string {
+	shown, _ := show.Line(s, maxLine)
+	return shown
+}
 
 // card is an approval on the page.
 type card struct {
@@ -28,20 +44,40 @@ type card struct {
 	Diff    *show.Diff
 	Plan    template.HTML
 	Asked   []show.Question
-	Pretty  string // the input
-	Rest    string // what is not shown of it
-	Edit    string // the input to edit; empty if it could not be shown as it is
-	Alone   bool   // on a screen of its own
+	Pretty  string   // the input
+	Rest    string   // what is not shown of it
+	Edit    string   // the input to edit; empty if it could not be shown as it is
+	Rules   []string // the suggestions
+	Cut     bool     // not everything is shown that the decision is about
+	Alone   bool     // on a screen of its own
+}
+
+// brief is one line of what a decision is about.
+func (c *card) brief(s string) string {
+	shown, cut := show.Line(s, maxLine)
+	c.Cut = c.Cut || cut
+	return shown
+}
+
+// part is the beginning of what a decision is about, and what to say about the rest.
+func (c *card) part(s string, most int) (shown, rest string) {
+	shown, rest = show.Text(s, most)
+	c.Cut = c.Cut || rest != ""
+	return shown, rest
 }
 
 // newCard shows an approval. where is the title of its conversation.
 func newCard(a *serve.Approval, where, back string) card {
-	c := card{Approval: *a, Where: terminal.Line(where), Back: back}
-	c.Title, c.Reason, c.Tool = terminal.Line(a.Title), terminal.Clean(a.Reason), terminal.Line(a.Tool)
+	c := card{Approval: *a, Where: line(where), Back: back}
+	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
+	c.Reason, _ = c.part(a.Reason, maxReason)
+	for _, rule := range a.Suggestions {
+		c.Rules = append(c.Rules, c.brief(rule))
+	}
 	full := show.Subject(a.Input)
-	c.Subject, c.Rest = show.Text(full, maxText)
+	c.Subject, c.Rest = c.part(full, maxText)
 	whole := pretty(a.Input)
-	c.Pretty, _ = show.Text(whole, maxText)
+	c.Pretty, _ = c.part(whole, maxText)
 	if c.Pretty == whole && a.Kind == serve.KindTool {
 		c.Edit = whole
 	}
@@ -49,18 +85,71 @@ func newCard(a *serve.Approval, where, back string) card {
 		c.Diff = show.Edit(a.Tool, a.Input, maxText)
 	}
 	if c.Diff != nil {
-		c.Subject = terminal.Line(shortPath(a.Dir, full))
+		c.Cut = c.Cut || c.Diff.Cut
+		c.Subject = c.brief(shortPath(a.Dir, full))
 	}
 	switch a.Kind {
 	case serve.KindPlan:
-		c.Plan = markdown.HTML(a.Plan)
+		plan := show.Head(a.Plan, maxPlan)
+		c.Plan, c.Cut = markdown.HTML(plan), c.Cut || len(plan) < len(a.Plan)
 	case serve.KindQuestion:
 		c.Asked = show.Questions(a.Tool, a.Input, nil)
+		for _, q := range c.Asked {
+			c.Cut = c.Cut || q.Cut
+		}
 	case serve.KindElicitation:
-		c.Subject, c.Rest = show.Text(jsonx.Text(jsonx.Member(a.Input, "message")), maxText)
+		c.Subject, c.Rest = c.part(jsonx.Text(jsonx.Member(a.Input, "message")), maxText)
+		c.form()
 	}
 	c.Version = version(c)
 	return c
+}
+
+// form looks at the form of an MCP server. One whose values would not fit into the
+// page is filled in as JSON.
+func (c *card) form() {
+	if c.Form == nil {
+		return
+	}
+	c.brief(c.Form.Server)
+	c.brief(c.Form.URL)
+	for i := range c.Form.Fields {
+		f := &c.Form.Fields[i]
+		c.brief(f.Title)
+		c.brief(f.Description)
+		fits := len(f.Default) <= maxText
+		for _, o := range f.Options {
+			c.brief(o.Title)
+			fits = fits && len(o.Value) <= maxReason
+		}
+		if !fits {
+			c.Form, c.Cut = nil, true
+			return
+		}
+	}
+}
+
+// full writes everything that a decision is about as a text. Nothing is cut.
+func full(a *serve.Approval) string {
+	var out strings.Builder
+	part := func(name, text string) {
+		if text != "" {
+			out.WriteString("== " + name + "\n" + terminal.Clean(text) + "\n\n")
+		}
+	}
+	part("Tool", a.Tool)
+	part("Directory", a.Dir)
+	part("Why you are asked", a.Reason)
+	if about := show.Subject(a.Input); about != string(a.Input) {
+		part("What it is about", about)
+	}
+	part("Input", pretty(a.Input))
+	part("Diff", a.Diff)
+	part("Plan", a.Plan)
+	for i, rule := range a.Suggestions {
+		part(fmt.Sprintf("Rule %d to remember", i+1), rule)
+	}
+	return out.String()
 }
 
 // Pending reports whether it can be decided.
@@ -92,7 +181,7 @@ func pretty(raw json.RawMessage) string {
 // webAddress returns an address that a browser may open, empty if it is not one.
 func webAddress(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || terminal.Line(address) != address {
+	if err != nil || len(address) > maxAddress || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || terminal.Line(address) != address {
 		return ""
 	}
 	return address

@@ -192,6 +192,23 @@ func (p *page) fork(q *request) error {
 	return p.done(q, "/c/"+url.PathEscape(c.ID), "")
 }
 
+// read notes how far the user has read. The form is sent by the script when the
+// conversation is before somebody's eyes, and by people who have none: a GET
+// changes nothing, since a link in what a model writes can lead anywhere here.
+func (p *page) read(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	seq, err := strconv.ParseInt(q.PostForm.Get("seq"), 10, 64)
+	if err != nil || seq < 1 {
+		return bad("The form does not say what was read. Load the page again.")
+	}
+	if err := p.service.MarkRead(q.Context(), q.user, q.PathValue("id"), serve.ReadMark{Seq: seq}); err != nil {
+		return err
+	}
+	return p.done(q, q.to(), "read")
+}
+
 // choose sets what the form has: model, mode, archived, shared.
 func (p *page) choose(q *request) error {
 	if err := q.ParseForm(); err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"io"
+	"maps"
+	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"slices"
@@ -157,6 +159,14 @@ func checkHostile(t testing.TB, p *page, known map[string]bool, text string) {
 // harmless has everything that Markdown and the page can show.
 const harmless = "# a\n\n**b** *c* ~~d~~ `e` [f](https://example.com) https://example.com\n\n- g\n- [x] h\n\n3. i\n\n> j\n\n---\n\n|k|l|m|\n|---|--:|:-:|\n|n|o|p|\n\n```\nq\n```\nr\ns"
 
+// knownElements are those of harmless texts, short and long.
+func knownElements(t testing.TB, p *page) map[string]bool {
+	t.Helper()
+	known := elements(t, everywhere(t, p, harmless))
+	maps.Copy(known, elements(t, everywhere(t, p, strings.Repeat("harmless ", 1000))))
+	return known
+}
+
 func newTestPage(t testing.TB) *page {
 	t.Helper()
 	p, err := New(nil)
@@ -166,13 +176,83 @@ func newTestPage(t testing.TB) *page {
 	return p.(*page)
 }
 
+// Every path has its route, for those who follow requests.
+func TestRoute(t *testing.T) {
+	p := newTestPage(t)
+	for request, want := range map[string]string{
+		"GET /": "GET /{$}", "GET /c/ada~1": "GET /c/{id}", "POST /c/ada~1/prompt": "POST /c/{id}/prompt", "GET /a/1/full": "GET /a/{id}/full",
+		"GET /static/page.css": "GET /static/{name}", "GET /login": "GET /login", "GET /nothing/here": "GET /{anything...}",
+	} {
+		method, path, _ := strings.Cut(request, " ")
+		if got := p.Route(httptest.NewRequest(method, path, nil)); got != want {
+			t.Errorf("%s: %q, want %q", request, got, want)
+		}
+	}
+}
+
 // What models, tools and users write stays text wherever the page shows it: as
 // names of files, tools and people, as commands, outputs, questions and plans.
 func TestHostileEverywhere(t *testing.T) {
 	p := newTestPage(t)
-	known := elements(t, everywhere(t, p, harmless))
+	known := knownElements(t, p)
 	for _, text := range hostileTexts {
 		checkHostile(t, p, known, text)
+	}
+}
+
+// However long a text is, the page stays small. What a decision is about is then
+// not shown in full: the card says so and leads to all of it.
+func TestLongTexts(t *testing.T) {
+	p := newTestPage(t)
+	const text = "<é "
+	once, more := len(everywhere(t, p, strings.Repeat(text, 35_000))), len(everywhere(t, p, strings.Repeat(text, 40_000)))
+	if more > once+1000 {
+		t.Errorf("a text of 140,000 bytes makes %d, and one of 160,000 makes %d", once, more)
+	}
+	long := strings.Repeat("long ", 20_000) + "the end"
+	input := func(v any) json.RawMessage {
+		data, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	option := func(label, description string) any {
+		return map[string]any{"questions": []any{map[string]any{"question": "Q?", "header": "H", "options": []any{map[string]any{"label": label, "description": description}}}}}
+	}
+	short := input(map[string]string{"command": "ls"})
+	for name, a := range map[string]serve.Approval{
+		"tool":        {Kind: serve.KindTool, Tool: long, Input: short},
+		"rule":        {Kind: serve.KindTool, Tool: "Bash", Input: short, Suggestions: []string{"Bash(ls)", long}},
+		"directory":   {Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: long},
+		"reason":      {Kind: serve.KindTool, Tool: "Bash", Input: short, Reason: long},
+		"command":     {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": long})},
+		"path":        {Kind: serve.KindTool, Tool: "Edit", Input: input(map[string]string{"file_path": long, "old_string": "a", "new_string": "b"})},
+		"content":     {Kind: serve.KindTool, Tool: "Write", Input: input(map[string]string{"file_path": "/a", "content": long})},
+		"other input": {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": "ls", "then": long})},
+		"plan":        {Kind: serve.KindPlan, Tool: "ExitPlanMode", Plan: long, Input: input(map[string]string{})},
+		"question":    {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option(long, "d"))},
+		"description": {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option("a", long))},
+		"message":     {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": long})},
+		"form":        {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": long}), Form: &serve.Form{Fields: []serve.FormField{{Title: long, Kind: "text"}}}},
+		"value":       {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": long}), Form: &serve.Form{Fields: []serve.FormField{{Title: "t", Kind: "choice", Options: []serve.FormOption{{Value: long, Title: "a"}}}}}},
+	} {
+		a.ID, a.State, a.MayDecide = "1", serve.ApprovalPending, true
+		c := newCard(&a, "where", "/")
+		var html strings.Builder
+		if err := p.templates.ExecuteTemplate(&html, "card", &c); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(html.String(), "the end") || !strings.Contains(html.String(), `<a href="/a/1/full">Read it in full</a> before you decide.`) {
+			t.Errorf("%s: a card of %d bytes does not say that it was cut", name, html.Len())
+		}
+		if !strings.Contains(full(&a), "the end") {
+			t.Errorf("%s: the full text is not full", name)
+		}
+	}
+	c := newCard(&serve.Approval{Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: "/srv", Reason: "because", Suggestions: []string{"Bash(ls)"}}, "where", "/")
+	if c.Cut {
+		t.Error("a card that shows everything says that it does not")
 	}
 }
 
@@ -181,7 +261,7 @@ func FuzzEverywhere(f *testing.F) {
 		f.Add(text)
 	}
 	p := newTestPage(f)
-	known := elements(f, everywhere(f, p, harmless))
+	known := knownElements(f, p)
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) < 4<<10 {
 			checkHostile(t, p, known, text)

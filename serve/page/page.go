@@ -51,6 +51,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"GET /{$}":               p.inbox,
 		"GET /a/{id}":            p.approval,
 		"POST /a/{id}":           p.decide,
+		"GET /a/{id}/full":       p.full,
 		"GET /h":                 p.history,
 		"GET /new":               p.newConversation,
 		"POST /new":              p.create,
@@ -63,6 +64,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/retry":     p.retry,
 		"POST /c/{id}/fork":      p.fork,
 		"POST /c/{id}/choose":    p.choose,
+		"POST /c/{id}/read":      p.read,
 		"GET /{anything...}":     p.nothing,
 		"POST /{anything...}":    p.nothing,
 	}
@@ -70,6 +72,12 @@ func (p *page) routes() map[string]func(*request) error {
 
 // ServeHTTP implements [http.Handler].
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
+
+// Route implements [serve.Router].
+func (p *page) Route(r *http.Request) string {
+	_, route := p.mux.Handler(r)
+	return route
+}
 
 // request is a request of somebody who is logged in.
 type request struct {
@@ -147,6 +155,7 @@ var notices = map[string]string{
 	"interrupt": "Interrupted.",
 	"retry":     "It tries again.",
 	"chosen":    "Changed.",
+	"read":      "Marked as read.",
 }
 
 // done sends the browser to a screen after a form.
@@ -167,12 +176,13 @@ func (p *page) problem(q *request, err error) {
 			problem = &serve.Problem{Title: "The form is too large", Status: http.StatusRequestEntityTooLarge, Detail: "Send less at a time."}
 		}
 	}
-	view := problemView{Title: problem.Title, Detail: problem.Detail, Successor: problem.Successor}
+	view := problemView{Title: line(problem.Title), Successor: problem.Successor}
+	view.Detail, _ = show.Text(problem.Detail, maxReason)
 	if problem.Approval != nil {
 		card := newCard(problem.Approval, "", q.URL.Path)
 		view.Card = &card
 	}
-	f := frame{Title: problem.Title, Screen: "problem", User: q.user, Now: time.Now().UTC(), Body: view}
+	f := frame{Title: view.Title, Screen: "problem", User: q.user, Now: time.Now().UTC(), Body: view}
 	if p.write(q.w, cmp.Or(problem.Status, http.StatusInternalServerError), f) != nil {
 		http.Error(q.w, problem.Title, http.StatusInternalServerError)
 	}

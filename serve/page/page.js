@@ -89,6 +89,7 @@
     if (navigator.setAppBadge) (waiting ? navigator.setAppBadge(waiting) : navigator.clearAppBadge()).catch(() => {});
     sweep();
     tick();
+    seen();
     for (const [id, what] of pending()) if (!asked.has(id)) { say("urgent", what + " waits for your decision"); notify(id); }
     const fresh = [...said()].filter(([key]) => !spoken.has(key)).pop();
     if (fresh) say("polite", fresh[1]);
@@ -96,6 +97,20 @@
       if (low) toBottom();
       else if (fresh) $("below").hidden = false;
     }
+  }
+
+  // What is before somebody's eyes counts as read, after a moment, and at the
+  // latest when they turn away.
+  let reading = 0;
+  function seen() {
+    if (!reading && !document.hidden && document.querySelector("form.read")) reading = setTimeout(read, 1000);
+  }
+  function read() {
+    if (!reading) return;
+    clearTimeout(reading);
+    reading = 0;
+    const form = document.querySelector("form.read");
+    if (form) fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual", keepalive: true }).then(reply => { if (reply.type === "opaqueredirect") form.remove(); }, () => {});
   }
 
   // Loading the screen again: one at a time, and once more if something happened
@@ -207,9 +222,10 @@
   setInterval(() => { if (source && Date.now() - heard > 25000) { attempts = Math.max(attempts, 1); reconnect(1); } }, 5000);
   addEventListener("online", () => { attempts = 0; reconnect(0); });
   document.addEventListener("visibilitychange", () => {
+    if (document.hidden) read(); else seen();
     if (wanted()) { if (!source) { attempts = 0; reconnect(0); } } else { source?.close(); source = null; clearTimeout(timer); }
   });
-  addEventListener("pagehide", () => { source?.close(); source = null; });
+  addEventListener("pagehide", () => { read(); source?.close(); source = null; });
   addEventListener("pageshow", e => { if (e.persisted) reconnect(0); });
 
   // Forms are sent from here, so that the screen stays. What did not arrive is
@@ -336,5 +352,6 @@
   if (location.search.includes("did=")) history.replaceState(null, "", location.pathname);
   tick();
   if (root.dataset.screen === "conversation") toBottom();
+  seen();
   connect();
 })();

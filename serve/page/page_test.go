@@ -163,15 +163,18 @@ func TestBadForms(t *testing.T) {
 		t.Errorf("the approval is %s", now.State)
 	}
 	nobody := &http.Client{Jar: newJar(t)}
-	for _, path := range []string{"/", "/h", "/cost", "/new", "/a/" + a.ID, "/c/" + a.Conversation, "/nothing/here"} {
+	for _, path := range []string{"/", "/h", "/cost", "/new", "/a/" + a.ID, "/a/" + a.ID + "/full", "/c/" + a.Conversation, "/nothing/here"} {
 		if status, body := get(t, nobody, r.http.URL+path); status != http.StatusUnauthorized || strings.Contains(body, "rm -rf") || !strings.Contains(body, `name="token"`) {
 			t.Errorf("%s without a login: %d", path, status)
 		}
 	}
-	for _, path := range []string{"/nothing", "/c/nothing", "/a/nothing"} {
+	for _, path := range []string{"/nothing", "/c/nothing", "/a/nothing", "/a/nothing/full"} {
 		if status, _ := get(t, c, r.http.URL+path); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
 		}
+	}
+	if status, text := get(t, c, r.http.URL+"/a/"+a.ID+"/full"); status != http.StatusOK || !strings.Contains(text, "rm -rf build && make all") || strings.Contains(text, "<") {
+		t.Errorf("the full text is %d, %s", status, text)
 	}
 	viewer := r.client(serve.User{Name: "eve", Role: serve.Viewer})
 	reply, err := viewer.PostForm(r.http.URL+"/a/"+a.ID, url.Values{"digest": {a.Digest}, "decision": {"allow"}})
@@ -183,11 +186,16 @@ func TestBadForms(t *testing.T) {
 	}
 }
 
-// What models and tools write stays text, and a huge output is cut.
-func TestHostileText(t *testing.T) {
+// What models and tools write stays text, and a long output is cut.
+func TestHostileText(t *testing.T) { hostileText(t, "long", "KiB more are not shown") }
+
+// So is one of ten megabytes. The race detector would take minutes to copy it.
+func TestHugeOutput(t *testing.T) { hostileText(t, "huge", "10.0 MiB more are not shown") }
+
+func hostileText(t *testing.T, size, rest string) {
 	r := newRig(t)
 	c := r.client(ada)
-	path := r.begin("shop-api", "hostile "+hostile)
+	path := r.begin("shop-api", "hostile "+size+" "+hostile)
 	r.settled(path)
 	_, body := get(t, c, r.http.URL+path)
 	for _, bad := range []string{"<script>window", "<img", "onload=window.pwned=1>", "\x1b", "\u202e", `href="javascript`} {
@@ -195,7 +203,7 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("the page has %q: %.200s", bad, body[max(0, i-100):])
 		}
 	}
-	if !strings.Contains(body, "MiB more are not shown") || len(body) > 400<<10 {
+	if !strings.Contains(body, rest) || len(body) > 400<<10 {
 		t.Errorf("the page has %d bytes, and does not say what it leaves out", len(body))
 	}
 	if !regexp.MustCompile(`\\x1b\[31m`).MatchString(body) || !strings.Contains(body, `\u202e`) {

@@ -3,7 +3,9 @@ package page
 import (
 	"cmp"
 	"html/template"
+	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +21,7 @@ import (
 const (
 	maxCards = 200
 	maxItems = 200
+	maxFresh = 10 // conversations in the inbox that have something new
 )
 
 // functions are what the templates call.
@@ -30,7 +33,9 @@ func (p *page) functions() template.FuncMap {
 		"plural": show.Plural,
 		"ago":    func(t time.Time) string { return ago(time.Since(t)) },
 		"iso":    func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"line":   terminal.Line,
+		"line":   line,
+		"first":  initial,
+		"place":  p.place,
 		"mode":   modeName,
 		"web":    webAddress,
 		"chosen": chosen,
@@ -58,7 +63,31 @@ func modeName(m permission.Mode) string {
 		permission.ModeDefault: "Ask before acting", permission.ModeAcceptEdits: "Accept edits", permission.ModePlan: "Plan only",
 		permission.ModeBypassPermissions: "Bypass permissions",
 	}
-	return cmp.Or(names[m], string(m), "Default")
+	return cmp.Or(names[m], line(string(m)), "Default")
+}
+
+// place is a path as people know it: below ~ if it is below the home of the
+// server.
+func (p *page) place(path string) string {
+	if p.service == nil || p.service.Home() == "" {
+		return path
+	}
+	switch rel, err := filepath.Rel(p.service.Home(), path); {
+	case err != nil || !filepath.IsLocal(rel):
+		return path
+	case rel == ".":
+		return "~"
+	default:
+		return "~/" + filepath.ToSlash(rel)
+	}
+}
+
+// initial is the first character of a name.
+func initial(name string) string {
+	for _, c := range name {
+		return terminal.Line(string(c))
+	}
+	return ""
 }
 
 // titles returns the titles of conversations by their ids.
@@ -83,6 +112,8 @@ type inboxView struct {
 	Cards []card
 	More  bool
 	Live  []serve.Conversation // that do something now
+	Fresh []serve.Conversation // that have something new, and wait for nobody
+	Older int                  // as many more have something new
 	Today string               // what was spent
 	Begin bool                 // there is no conversation yet
 }
@@ -103,11 +134,19 @@ func (p *page) inbox(q *request) error {
 	}
 	slices.Reverse(view.Cards) // the oldest first
 	for _, c := range titles {
-		if c.State == serve.Running || c.State == serve.Queued || c.State == serve.Failed {
+		switch {
+		case c.State == serve.Running || c.State == serve.Queued || c.State == serve.Failed:
 			view.Live = append(view.Live, c)
+		case c.Unread && c.Pending == 0 && !c.Archived:
+			view.Fresh = append(view.Fresh, c)
 		}
 	}
-	slices.SortFunc(view.Live, func(a, b serve.Conversation) int { return b.Created.Compare(a.Created) })
+	for _, list := range [][]serve.Conversation{view.Live, view.Fresh} {
+		slices.SortFunc(list, func(a, b serve.Conversation) int { return b.Created.Compare(a.Created) })
+	}
+	if n := len(view.Fresh) - maxFresh; n > 0 {
+		view.Fresh, view.Older = view.Fresh[:maxFresh], n
+	}
 	now := time.Now().UTC()
 	if usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: now.Truncate(24 * time.Hour)}); err == nil {
 		view.Today = show.Money(usage.Total.CostUSD)
@@ -127,7 +166,21 @@ func (p *page) approval(q *request) error {
 	}
 	view := newCard(&a, c.Title, "/a/"+a.ID)
 	view.Alone = true
-	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + terminal.Line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
+	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
+}
+
+// full shows everything that an approval is about, for people whose card has not
+// room for all of it: nobody should decide about what they cannot see.
+func (p *page) full(q *request) error {
+	a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	h := q.w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(q.w, full(&a)) // the reader has gone
+	return nil
 }
 
 type conversationView struct {
@@ -167,7 +220,8 @@ func (p *page) conversation(q *request) error {
 	if err != nil {
 		return err
 	}
-	c.Title = terminal.Line(c.Title)
+	c.Title = line(c.Title)
+	c.Reason, _ = show.Text(c.Reason, maxReason)
 	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator), Items: newTimeline(c.Dir, events).items}
 	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
 	view.Fork = view.May && !view.Busy && c.Turns > 0
@@ -203,7 +257,7 @@ func (p *page) changes(q *request) error {
 		return err
 	}
 	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes()}
-	view.Title = terminal.Line(c.Title)
+	view.Title = line(c.Title)
 	for _, f := range view.Files {
 		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed
 	}
@@ -230,7 +284,7 @@ func (p *page) history(q *request) error {
 	}
 	view.Items, view.Next = list.Items, list.Next
 	for i := range view.Items {
-		view.Items[i].Title = terminal.Line(view.Items[i].Title)
+		view.Items[i].Title = line(view.Items[i].Title)
 	}
 	if q.user.Role == serve.Admin && view.Query == (serve.ConversationQuery{}) {
 		view.Sessions = p.sessions(q)
@@ -252,7 +306,7 @@ func (p *page) sessions(q *request) []serve.SessionInfo {
 		}
 		for _, s := range list.Items {
 			if !slices.ContainsFunc(all, func(o serve.SessionInfo) bool { return o.ID == s.ID }) && len(all) < 20 {
-				s.Title, s.Dir = terminal.Line(s.Title), terminal.Line(s.Dir)
+				s.Title, s.Dir = line(s.Title), line(s.Dir)
 				all = append(all, s)
 			}
 		}
@@ -302,7 +356,7 @@ func (p *page) cost(q *request) error {
 		largest = max(largest, row.CostUSD)
 	}
 	for _, row := range usage.Items {
-		r := costRow{UsageRow: row, Name: terminal.Line(cmp.Or(row.Day, row.User, row.Preset, row.Model, "unknown"))}
+		r := costRow{UsageRow: row, Name: line(cmp.Or(row.Day, row.User, row.Preset, row.Model, "unknown"))}
 		if largest > 0 {
 			r.Share = int(row.CostUSD / largest * 100)
 		}

@@ -36,7 +36,7 @@ type toolRow struct {
 	State             string // running, waiting, ok, failed, denied, unknown
 	Took              string
 	Agent             bool // it is a subagent
-	Input             string
+	Input, InputRest  string
 	Output, Rest      string
 	Diff              *show.Diff
 	Path              string
@@ -90,7 +90,7 @@ func (t *timeline) take(e *serve.Event) {
 	case serve.EventApproval:
 		t.notes[e.Approval.ToolUseID] = *e.Approval
 	case serve.EventNotice:
-		t.add(&item{Key: key, Kind: "notice", At: e.At, By: terminal.Line(e.Notice.User), Text: terminal.Line(e.Notice.Text)})
+		t.add(&item{Key: key, Kind: "notice", At: e.At, By: line(e.Notice.User), Text: line(e.Notice.Text)})
 	}
 }
 
@@ -112,7 +112,10 @@ func (t *timeline) turn(e *serve.Event, key string) {
 	if e.Turn.CostUSD > 0 {
 		it.Text += " · " + show.Money(e.Turn.CostUSD)
 	}
-	it.Rest = terminal.Clean(e.Turn.Error)
+	var more string
+	if it.Rest, more = show.Text(e.Turn.Error, maxReason); more != "" {
+		it.Rest += "… " + more
+	}
 	t.add(it)
 }
 
@@ -126,7 +129,7 @@ func (t *timeline) message(e *serve.Event, key string) {
 		}
 		if text := m.Text(); text != "" {
 			it := &item{Key: key, Kind: "prompt", At: e.At, Agent: agentOf(m)}
-			it.By = terminal.Line(t.prompts[m.UUID].By)
+			it.By = line(t.prompts[m.UUID].By)
 			it.Text, it.Rest = show.Text(text, maxText)
 			t.add(it)
 		}
@@ -143,14 +146,19 @@ func agentOf(m message.Message) string {
 	if sub.Type == "" && sub.ToolUseID != "" {
 		return "sub-agent"
 	}
-	return terminal.Line(sub.Type)
+	return line(sub.Type)
 }
 
 func (t *timeline) block(e *serve.Event, block message.Block, key, agent string) {
 	switch b := block.(type) {
 	case *message.TextBlock:
 		if strings.TrimSpace(b.Text) != "" {
-			t.add(&item{Key: key, Kind: "text", At: e.At, Agent: agent, HTML: markdown.HTML(b.Text), Text: terminal.Line(show.Short(b.Text))})
+			it := &item{Key: key, Kind: "text", At: e.At, Agent: agent, Text: terminal.Line(show.Short(b.Text))}
+			head := show.Head(b.Text, maxPlan)
+			if it.HTML = markdown.HTML(head); len(head) < len(b.Text) {
+				_, it.Rest = show.Text(b.Text, maxPlan)
+			}
+			t.add(it)
 		}
 	case *message.ThinkingBlock:
 		if strings.TrimSpace(b.Thinking) != "" {
@@ -162,20 +170,20 @@ func (t *timeline) block(e *serve.Event, block message.Block, key, agent string)
 		row := newToolRow(b, t.dir)
 		row.began = e.At
 		t.tools[b.ID] = row
-		t.add(&item{Key: "t-" + b.ID, Kind: "tool", At: e.At, Agent: agent, Tool: row})
+		t.add(&item{Key: "t-" + show.Head(b.ID, maxLine), Kind: "tool", At: e.At, Agent: agent, Tool: row})
 	}
 }
 
 func newToolRow(b *message.ToolUseBlock, dir string) *toolRow {
-	row := &toolRow{ID: b.ID, Name: terminal.Line(b.Name), Subject: terminal.Line(show.Short(show.Subject(b.Input))), State: "running", input: b.Input}
+	row := &toolRow{ID: b.ID, Name: line(b.Name), Subject: terminal.Line(show.Short(show.Subject(b.Input))), State: "running", input: b.Input}
 	row.Agent = b.Name == "Task" || b.Name == "Agent"
 	if row.Agent {
 		row.Subject = terminal.Line(show.Short(jsonx.Text(jsonx.Member(b.Input, "description"))))
 	}
-	row.Input, _ = show.Text(pretty(b.Input), maxText)
+	row.Input, row.InputRest = show.Text(pretty(b.Input), maxText)
 	row.Diff = show.Edit(b.Name, b.Input, maxText)
 	if row.Diff != nil {
-		row.Path = terminal.Line(shortPath(dir, show.Subject(b.Input)))
+		row.Path = line(shortPath(dir, show.Subject(b.Input)))
 		row.Subject = show.Short(row.Path)
 	}
 	row.Questions = show.Questions(b.Name, b.Input, nil)
