@@ -179,7 +179,11 @@ func (r *aguiRun) review(past []Event) (known bool) {
 func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resumeAnswer) {
 	const context = 100 // events that can have other blocks of the same answer
 	if !repeated && len(answers) == 0 {
-		past = past[max(0, len(past)-context):]
+		skipped := max(0, len(past)-context)
+		for i := range past[:skipped] {
+			r.events.note(&past[i])
+		}
+		past = past[skipped:]
 	}
 	if repeated {
 		r.shown = new(snapshot)
@@ -191,6 +195,9 @@ func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resu
 		r.events.emit = r.send
 		for _, a := range answers { // the run that ended with them has shown them
 			r.events.calls[a.approval.ToolUseID] = true
+		}
+		if !repeated {
+			r.events.begin()
 		}
 	}
 	sending := false
@@ -206,6 +213,7 @@ func (r *aguiRun) recall(past []Event, from int64, repeated bool, answers []resu
 	}
 	if repeated {
 		r.send(RunEvent{Type: "MESSAGES_SNAPSHOT", Messages: orEmpty(r.shown.messages)})
+		r.events.begin()
 	}
 	r.shown = nil
 }

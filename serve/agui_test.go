@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"os"
@@ -35,6 +36,7 @@ type aguiSeen struct {
 		ToolCalls  []serve.RunCall
 	}
 	Pending []serve.Interrupt
+	State   serve.RunState
 }
 
 // text is what the client shows of a role.
@@ -110,6 +112,7 @@ func TestAGUIClient(t *testing.T) {
 		{"undecided", []string{"RUN_FINISHED interrupt", "nothing", "RUN_FINISHED success"}, "It says: built"},
 		{"stale", []string{"RUN_FINISHED interrupt", "RUN_ERROR already-decided"}, ""},
 		{"again", []string{"RUN_FINISHED success", "RUN_FINISHED success"}, "You said: slowly, and once"},
+		{"subagent", []string{"RUN_FINISHED interrupt", "RUN_FINISHED interrupt", "RUN_FINISHED interrupt", "RUN_FINISHED success", "RUN_FINISHED success"}, ""},
 		{"fails", []string{"RUN_ERROR failed"}, ""},
 		{"image", []string{"RUN_FINISHED success"}, "You said: look"},
 		{"empty", []string{"nothing"}, ""},
@@ -137,6 +140,46 @@ func TestAGUIClient(t *testing.T) {
 		return
 	}
 	checkAGUIDetails(t, r, runs)
+}
+
+// checkAGUISubagent checks how a subagent is shown that asks a person, over the
+// runs before and after the decision, and the list that the model keeps.
+func checkAGUISubagent(t *testing.T, runs []aguiSeen) {
+	t.Helper()
+	var told []string
+	for i := range runs {
+		for _, e := range runs[i].Events {
+			switch e.Type {
+			case "SUBAGENT_STARTED":
+				told = append(told, fmt.Sprintf("%d: %s begins %q", i, e.Name, e.Description))
+				if e.SubagentRunID == "" || e.ParentToolCallID != e.SubagentRunID || e.ParentMessageID == "" {
+					t.Errorf("the subagent begins with %+v", e)
+				}
+			case "SUBAGENT_FINISHED":
+				told = append(told, fmt.Sprintf("%d: %s %t", i, e.Outcome.Type, strings.Contains(fmt.Sprint(e.Result), "Looks good.")))
+			case "STATE_SNAPSHOT":
+				told = append(told, fmt.Sprintf("%d: %+v", i, *e.Snapshot))
+			}
+		}
+		if todos := runs[i].State.Todos; i > 0 && len(todos) != 1 || i > 0 && todos[0] != (serve.RunTodo{Text: "Look at it", Active: "Looking at it", Status: "in_progress"}) {
+			t.Errorf("run %d: the client has the state %+v", i, runs[i].State)
+		}
+	}
+	const list = "{Todos:[{Text:Look at it Active:Looking at it Status:in_progress}]}"
+	want := []string{
+		"1: " + list, `1: Explore begins "Look at it"`, "1: suspended false", // a person decides about its call
+		`2: Explore begins "Look at it"`, "2: " + list, "2: suspended false", // and about a call of its own
+		`3: Explore begins "Look at it"`, "3: " + list, "3: success true",
+		"4: " + list,
+	}
+	if !slices.Equal(told, want) {
+		t.Errorf("the client was told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	}
+	for _, m := range runs[len(runs)-1].Messages {
+		if strings.Contains(string(m.Content), "make inner") {
+			t.Errorf("the chat has what the subagent said to itself: %s", m.Content)
+		}
+	}
 }
 
 func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
@@ -187,6 +230,7 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 	if again := runs["again"]; !slices.Contains(again[1].Types, "MESSAGES_SNAPSHOT") || len(again[1].Messages) != 2 {
 		t.Errorf("the repetition was %v and made %+v", again[1].Types, again[1].Messages)
 	}
+	checkAGUISubagent(t, runs["subagent"])
 	for name, want := range map[string]struct {
 		status int
 		text   string
@@ -203,7 +247,7 @@ func checkAGUIDetails(t *testing.T, r *rig, runs map[string][]aguiSeen) {
 	}
 	ran := r.agent.ran()
 	slices.Sort(ran)
-	if want := []string{`{"command":"make 1"}`, `{"command":"make 5"}`, `{"command":"make safe"}`, `{"command":"make"}`}; !slices.Equal(ran, want) {
+	if want := []string{`{"command":"make 1"}`, `{"command":"make 5"}`, `{"command":"make inner"}`, `{"command":"make safe"}`, `{"command":"make"}`}; !slices.Equal(ran, want) {
 		t.Errorf("ran %q, want %q", ran, want)
 	}
 	// What the client calls a thread is a conversation like any other.

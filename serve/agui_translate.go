@@ -1,11 +1,14 @@
 package serve
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -21,6 +24,9 @@ type translator struct {
 	open  map[string]*openText // by the id of the message
 	done  map[string]bool      // texts that have ended
 	calls map[string]bool      // tool calls that were shown
+
+	agents   map[string]RunEvent // subagents at work, by their calls, and how they began
+	progress message.Progress
 }
 
 // openText is a text that is being written.
@@ -30,7 +36,7 @@ type openText struct {
 }
 
 func newTranslator(emit func(RunEvent)) *translator {
-	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool)}
+	return &translator{emit: emit, open: make(map[string]*openText), done: make(map[string]bool), calls: make(map[string]bool), agents: make(map[string]RunEvent)}
 }
 
 // take translates one event. Those that say nothing to a client of AG-UI are
@@ -63,7 +69,10 @@ func textID(answer string, block int) string { return fmt.Sprintf("%s-%d", answe
 func (t *translator) message(e *Event) {
 	m, _ := message.Decode(e.Message) // what cannot be read is not shown
 	if m == nil || message.SubagentOf(m) != (message.Subagent{}) {
-		return // the call of a subagent is shown, and its result
+		return // that a subagent works is shown, and its result
+	}
+	if t.progress.Add(m) {
+		defer t.state()
 	}
 	switch m := m.(type) {
 	case *message.Assistant:
@@ -82,7 +91,80 @@ func (t *translator) message(e *Event) {
 				event.Metadata = map[string]any{"error": true}
 			}
 			t.emit(event)
+			report := m.ToolUseResult
+			if len(report) == 0 {
+				report = jsonx.Member(e.Message, "toolUseResult") // as transcripts call it
+			}
+			t.agentEnds(r, report)
 		}
+	}
+}
+
+// note takes what an event of the past says about the list of the model.
+func (t *translator) note(e *Event) {
+	if e.Type != EventMessage {
+		return
+	}
+	if m, _ := message.Decode(e.Message); m != nil && message.SubagentOf(m) == (message.Subagent{}) {
+		t.progress.Add(m)
+	}
+}
+
+// state shows the list of the model.
+func (t *translator) state() {
+	todos := []RunTodo{}
+	for _, todo := range t.progress.Todos() {
+		todos = append(todos, RunTodo{Text: todo.Text, Active: todo.Active, Status: todo.Status})
+	}
+	t.emit(RunEvent{Type: "STATE_SNAPSHOT", Snapshot: &RunState{Todos: todos}})
+}
+
+// agentBegins shows that a call has started a subagent.
+func (t *translator) agentBegins(b *message.ToolUseBlock) {
+	if b.Name != "Agent" && b.Name != "Task" || t.agents[b.ID].Type != "" {
+		return
+	}
+	begin := RunEvent{
+		Type: "SUBAGENT_STARTED", SubagentRunID: b.ID, ParentToolCallID: b.ID, ParentMessageID: t.parent,
+		Name: cmp.Or(jsonx.Text(jsonx.Member(b.Input, "subagent_type")), "agent"), Description: jsonx.Text(jsonx.Member(b.Input, "description")),
+	}
+	t.agents[b.ID] = begin
+	t.emit(begin)
+}
+
+// agentEnds shows how the call of a subagent ended. One in the background has only
+// begun: what it finds comes as a prompt of its own.
+func (t *translator) agentEnds(r *message.ToolResultBlock, report json.RawMessage) {
+	id := r.ToolUseID
+	if t.agents[id].Type == "" {
+		return
+	}
+	delete(t.agents, id)
+	switch {
+	case r.IsError:
+		t.emit(RunEvent{Type: "SUBAGENT_ERROR", SubagentRunID: id, Message: r.Content.Text()})
+	case jsonx.Text(jsonx.Member(report, "status")) == "async_launched":
+		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &RunOutcome{Type: "suspended"}})
+	default:
+		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Result: r.Content.Text(), Outcome: &RunOutcome{Type: "success"}})
+	}
+}
+
+// begin shows in a new run what an earlier one has begun: the subagents at work
+// and the list of the model.
+func (t *translator) begin() {
+	for _, id := range slices.Sorted(maps.Keys(t.agents)) {
+		t.emit(t.agents[id])
+	}
+	if len(t.progress.Todos()) > 0 {
+		t.state()
+	}
+}
+
+// suspend ends the part of the subagents in a run that ends before they do.
+func (t *translator) suspend() {
+	for _, id := range slices.Sorted(maps.Keys(t.agents)) {
+		t.emit(RunEvent{Type: "SUBAGENT_FINISHED", SubagentRunID: id, Outcome: &RunOutcome{Type: "suspended"}})
 	}
 }
 
@@ -98,6 +180,7 @@ func (t *translator) block(block message.Block, id string) {
 		t.end(id)
 	case *message.ToolUseBlock:
 		t.call(b.ID, b.Name, string(b.Input))
+		t.agentBegins(b)
 	}
 }
 
@@ -156,11 +239,13 @@ func (t *translator) end(id string) {
 	t.emit(RunEvent{Type: "TEXT_MESSAGE_END", MessageID: id})
 }
 
-// endAll ends the texts that were cut short.
+// endAll ends what is still open when a run ends: texts that were cut short, and
+// the part of subagents that are still at work.
 func (t *translator) endAll() {
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {
 		t.end(id)
 	}
+	t.suspend()
 }
 
 // snapshot gathers events of AG-UI into messages, as a client does.

@@ -70,6 +70,17 @@ type RunEvent struct {
 	ParentMessageID string  `json:"parentMessageId,omitzero"`
 	Content         *string `json:"content,omitempty"`
 
+	// SubagentRunID is the tool call that a subagent was started by, and
+	// ParentToolCallID is the same. Name and Description say what it is, and
+	// Result what it answered.
+	SubagentRunID    string `json:"subagentRunId,omitzero"`
+	ParentToolCallID string `json:"parentToolCallId,omitzero"`
+	Description      string `json:"description,omitzero"`
+	Result           any    `json:"result,omitempty"`
+
+	// Snapshot is the state of the agent.
+	Snapshot *RunState `json:"snapshot,omitempty"`
+
 	// Messages are those of a snapshot.
 	Messages []RunSaid `json:"messages,omitempty"`
 
@@ -109,7 +120,21 @@ type RunFunction struct {
 	Arguments string `json:"arguments"`
 }
 
-// RunOutcome says why a run has ended: success, interrupt or cancelled.
+// RunState is what AG-UI calls the state of the agent.
+type RunState struct {
+	// Todos is the list that the model keeps for itself.
+	Todos []RunTodo `json:"todos"`
+}
+
+// RunTodo is one entry of the model's list.
+type RunTodo struct {
+	Text   string `json:"text"`
+	Active string `json:"active,omitzero"` // the same while it is being done
+	Status string `json:"status"`
+}
+
+// RunOutcome says why a run has ended: success, interrupt or cancelled. That of a
+// subagent is success or suspended.
 type RunOutcome struct {
 	Type       string      `json:"type"`
 	Interrupts []Interrupt `json:"interrupts,omitempty"`

@@ -66,7 +66,12 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 		case <-c.Context().Done():
 		}
 	}
-	if n := len(c.ToolResults); n > 0 {
+	n := len(c.ToolResults)
+	if n > 0 && c.ToolResults[n-1].ToolUseID == "toolu_todo" {
+		inner := claudetest.ScriptedCall{ID: "toolu_inner", Name: "Bash", Input: json.RawMessage(`{"command":"make inner"}`)}
+		return claudetest.DelegateAndWait("Explore", "Look at it", claudetest.UseTools(inner), claudetest.Say("Looks good."))
+	}
+	if n > 0 {
 		return claudetest.Say("It says: " + c.ToolResults[n-1].Text)
 	}
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
@@ -87,6 +92,8 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 	case "ask":
 		return claudetest.UseTool("AskUserQuestion", json.RawMessage(
 			`{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Blue","description":""},{"label":"Red","description":""}]}]}`))
+	case "delegate":
+		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_todo", Name: "TodoWrite", Input: json.RawMessage(`{"todos":[{"content":"Look at it","status":"in_progress","activeForm":"Looking at it"}]}`)})
 	case "think":
 		return claudetest.Think("Let me see.", "Thought.")
 	case "fail":

@@ -22,6 +22,7 @@ async function run(agent, parameters) {
   }
   seen.messages = agent.messages;
   seen.pending = agent.pendingInterrupts;
+  seen.state = agent.state;
   return seen;
 }
 
@@ -96,6 +97,16 @@ const scenarios = {
     const two = agent("thread-again", "slowly, and once"); // the same message, as after a lost connection
     two.addMessage({ id: "lost-0", role: "assistant", content: "half of" });
     return [first, await run(two)];
+  },
+  async subagent() {
+    const a = agent("thread-subagent", "delegate");
+    const runs = [await run(a)];
+    while (a.pendingInterrupts.length > 0 && runs.length < 6) {
+      runs.push(await run(a, resume(a, () => ({ status: "resolved", payload: { approved: true } }))));
+    }
+    a.addMessage({ id: "after", role: "user", content: "thank you" });
+    runs.push(await run(a));
+    return runs;
   },
   async fails() { return [await run(agent("thread-fails", "fail"))]; },
   async empty() { return [await run(agent("thread-empty"))]; },
