@@ -79,6 +79,19 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 	}
 }
 
+// A reader who has seen everything waits for what comes, and need not load
+// anything again.
+func TestReaderAtTheEnd(t *testing.T) {
+	ada := newRig(t, store.Memory(), nil).as("ada", serve.Operator)
+	path := "/v1/conversations/" + ada.begin("hello").ID
+	ada.follow(path+"/events?after=0", untilTurns(1))
+	last := get[serve.Conversation](ada, path).LastSeq
+	events := ada.follow(fmt.Sprintf("%s/events?after=%d", path, last), func(e sse) bool { return e.event == "synced" || e.event == "reset" })
+	if got := events[len(events)-1].event; got != "synced" {
+		t.Errorf("a reader at %d, the end, is sent %s", last, got)
+	}
+}
+
 // Text that is being written comes as deltas that fit together, and is the text of
 // the message in the end. Frames that are not a place to resume at have no id.
 func TestDeltas(t *testing.T) {

@@ -85,6 +85,42 @@ func TestUnseenOutcomeIsLogged(t *testing.T) {
 	}
 }
 
+// late is a fleet whose questions have no outcome in a list, as if each call ended
+// a moment after somebody looked.
+type late struct{ *fleet.Fleet }
+
+func (l late) Approvals() approval.Inbox { return lateInbox{unwatchedInbox{l.Fleet.Approvals()}} }
+
+type lateInbox struct{ approval.Inbox }
+
+func (i lateInbox) List(ctx context.Context, f approval.Filter) iter.Seq2[approval.Question, error] {
+	return func(yield func(approval.Question, error) bool) {
+		for q, err := range i.Inbox.List(ctx, f) {
+			if q.Outcome = ""; !yield(q, err) {
+				return
+			}
+		}
+	}
+}
+
+// An outcome that comes after the last look at a turn's questions is still logged.
+func TestLateOutcomeIsLogged(t *testing.T) {
+	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return late{f} }).as("ada", serve.Operator)
+	conversation := ada.begin("tool 1")
+	asked := ada.pending(1)[0]
+	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	pings := 0
+	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", func(e sse) bool {
+		if e.event == "ping" {
+			pings++
+		}
+		return pings == 2 || e.event == "approval" && strings.Contains(e.data, `"outcome":"ran"`)
+	})
+	if last := events[len(events)-1]; last.event != "approval" {
+		t.Errorf("the outcome does not come: %v", events)
+	}
+}
+
 // lagging is a fleet whose answers are read only after their prompts have ended.
 type lagging struct{ *fleet.Fleet }
 
