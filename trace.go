@@ -160,10 +160,11 @@ func (tr *tracer) starting(ctx context.Context, p *plan, id string) {
 
 // prompt announces a prompt and returns what is to be called if it is not sent.
 func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
-	var theirs func(error)
-	if tr != nil && tr.trace.PromptSending != nil {
-		tr.tell(traced{call: func() { theirs = tr.trace.PromptSending(ctx, id) }})
+	if tr == nil || tr.trace.PromptSending == nil {
+		return func(error) {}
 	}
+	var theirs func(error)
+	tr.tell(traced{call: func() { theirs = tr.trace.PromptSending(ctx, id) }})
 	if theirs == nil {
 		return func(error) {}
 	}
@@ -172,11 +173,12 @@ func (tr *tracer) prompt(ctx context.Context, id string) (failed func(error)) {
 
 // context returns the context for a callback.
 func (tr *tracer) context(ctx context.Context, c TraceCallback) context.Context {
-	own := ctx
-	if tr != nil && tr.trace.CallbackContext != nil {
-		tr.settle(contextBound)
-		tr.tell(traced{call: func() { own = tr.trace.CallbackContext(ctx, c) }})
+	if tr == nil || tr.trace.CallbackContext == nil {
+		return ctx // before anything is captured: a callback that nobody observes allocates nothing here
 	}
+	var own context.Context
+	tr.settle(contextBound)
+	tr.tell(traced{call: func() { own = tr.trace.CallbackContext(ctx, c) }})
 	if own == nil {
 		return ctx
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -155,12 +157,43 @@ func TestObservedRows(t *testing.T) {
 	if err != nil || len(rows) != 2 || *rows[0].Ours != 3239.5 || *rows[0].Limit != 3233 || *rows[1].Ours != 3310 {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	for _, v := range judge(telemetryGoals(), rows) {
+	for _, v := range judge(telemetryGoals()[:2], rows) {
 		if v.word() != "met" {
 			t.Errorf("%+v", v)
 		}
 	}
 	if _, err := observedRows("PASS\n"); err == nil {
 		t.Error("figures from nothing")
+	}
+}
+
+// The build that telemetry is compared with is this one without its hooks, and
+// says so if it can no longer take them out.
+func TestWithoutHooks(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	overlay, err := withoutHooks(root, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, ".")
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	empty, err := os.ReadFile(filepath.Join(dir, "trace.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(empty), "callbackDone(c TraceCallback) {\n\treturn\n") {
+		t.Errorf("a hook is left:\n%s", empty)
+	}
+	for _, source := range []string{"package p", "package p\nfunc (t *tracer) x() int { return 1 }"} {
+		if _, err := emptyTracer([]byte(source)); err == nil {
+			t.Errorf("taken out of %q", source)
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func telemetryGroups() []group {
-	return []group{{"telemetry", observed}}
+	return []group{{"telemetry", observed}, {"telemetry, off", unhookedRows}}
 }
 
 // observedLine is the line of go test -bench with the medians.
@@ -61,10 +61,16 @@ func observedRows(out string) (rows []row, err error) {
 
 // telemetryGoals are about sessions that are observed.
 func telemetryGoals() []goal {
-	return []goal{
+	goals := []goal{
 		nearLimit("to be observed costs less than 5 % of a stream of deltas", observedCases[0].name, 1.05),
 		nearLimit("and without an SDK as well", observedCases[1].name, 1.05),
 	}
+	for _, c := range unhookedCases {
+		goals = append(goals,
+			nearLimit("nobody observes, "+c.name+": within 3 % of a build without the hooks", c.name+unhookedTime, 1.03),
+			nearLimit("nobody observes, "+c.name+": no allocation more", c.name+unhookedAllocs, 1))
+	}
+	return goals
 }
 
 // telemetryMethod says how telemetry is measured.
@@ -72,4 +78,6 @@ const telemetryMethod = `
 ### How telemetry is measured
 
 Module ` + "`otelclaude`" + ` has the benchmark (` + "`go test -run '^$' -bench .`" + ` there). Three sessions read the same answers of 2,000 deltas from a CLI without a process, which says them as fast as they are read: one as it is, one that is observed by the OpenTelemetry API without an SDK, and one with the SDK's tracer and meter. They take turns, and the median of each one's rounds counts. A test there that always runs counts the allocations.
+
+What the hooks cost that nobody uses is measured in the root package. Its benchmarks are built twice, once with ` + "`go build -overlay`" + `, so that every call of a Trace is gone and no line is looked at. The two programs take turns, and CPU time counts, not the clock: the ratio is the median of the ratios of two runs in a row.
 `
