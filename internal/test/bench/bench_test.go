@@ -138,7 +138,7 @@ func TestJudge(t *testing.T) {
 		"small deltas at least 3× as fast as the TypeScript SDK": "met",
 		"and fewer than 6 allocations":                           "**not met**",
 		"hook round trip at most 1.6× the raw pipe, median":      "**not met**",
-		"idle session in process under 64 KiB":                   "met",
+		"idle session in process under 40 KiB":                   "met",
 		"tool results of 10 MB at least 1×":                      "not measured",
 	} {
 		if words[text] != want {
