@@ -77,7 +77,7 @@ func everywhere(t testing.TB, p *page, text string) string {
 	}{{serve.KindTool, text, map[string]any{text: text}}, {serve.KindTool, "Bash", map[string]any{"command": text}}, {serve.KindTool, "Edit", edit}, {serve.KindPlan, "ExitPlanMode", map[string]any{"plan": text}}, {serve.KindQuestion, "AskUserQuestion", ask}, {serve.KindElicitation, "elicitation", map[string]any{"message": text}}} {
 		for _, state := range []serve.ApprovalState{serve.ApprovalPending, serve.ApprovalDenied} {
 			c := newCard(&serve.Approval{
-				ID: "a", Conversation: "ada~1", Kind: kind.kind, Tool: kind.tool, Title: text, Reason: text, Input: str(kind.input), Digest: "d", Dir: text, Plan: text,
+				ID: "a", Conversation: "ada~1", Kind: kind.kind, Tool: kind.tool, Title: text, Reason: text, Input: str(kind.input), Digest: "d", Dir: "/srv/" + text, Plan: text,
 				Diff: "", Suggestions: []string{text, text}, AgentID: text, State: state, DecidedBy: text, DecidedAt: at, Rule: text, Message: text, MayDecide: true,
 			}, text, "/")
 			show("card", &c)
