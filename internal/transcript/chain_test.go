@@ -276,13 +276,19 @@ func TestHostileFiles(t *testing.T) {
 				}
 				return add, path
 			}
-			shortAdd, shortPath := read(few)
-			longAdd, longPath := read(many)
 			// A short file is read within one slice of a busy machine, a long one is
-			// not: below the floor only the machine is measured.
-			const floor = 5 * time.Millisecond
-			if longAdd > 200*max(shortAdd, floor) || longPath > 200*max(shortPath, floor) {
-				t.Errorf("%d lines took %v and %v, %d lines %v and %v", few, shortAdd, shortPath, many, longAdd, longPath)
+			// not: below the floor only the machine is measured. A machine that is
+			// busy once is idle another time; what is slow by itself is always slow.
+			const floor, attempts = 5 * time.Millisecond, 5
+			for i := 1; ; i++ {
+				shortAdd, shortPath := read(few)
+				longAdd, longPath := read(many)
+				if longAdd <= 200*max(shortAdd, floor) && longPath <= 200*max(shortPath, floor) {
+					return
+				}
+				if i == attempts {
+					t.Fatalf("%d lines took %v and %v, %d lines %v and %v", few, shortAdd, shortPath, many, longAdd, longPath)
+				}
 			}
 		})
 	}
