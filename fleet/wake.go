@@ -78,8 +78,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		c.wanted = true
 		f.mu.Unlock()
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
-			// Not all at the same time.
-			return min(max(held.For, time.Millisecond), f.opts.TTL) + rand.N(f.opts.TTL/30)
+			return comeBack(held.For, f.opts.TTL)
 		}
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter
@@ -98,6 +97,12 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		return retryAfter // another process may continue; if there is none, this one does
 	}
 	return again
+}
+
+// comeBack is when to try again to take a lease that another process has for some
+// time: when it may have expired, and not all processes in the same moment.
+func comeBack(left, ttl time.Duration) time.Duration {
+	return min(max(left, time.Millisecond), ttl) + rand.N(ttl/30)
 }
 
 // retryAfter is how long a conversation rests after a failure.

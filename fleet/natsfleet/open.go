@@ -91,6 +91,9 @@ var (
 	ErrOtherTranscripts = errors.New("the transcripts are not there")
 	// ErrRefused means that the server does not accept the credentials.
 	ErrRefused = errors.New("the server does not accept the credentials")
+	// ErrTooLarge means that a write is larger than the server can store at once:
+	// a thousand messages of max_payload. Nothing of it was stored.
+	ErrTooLarge = errors.New("too large for the server")
 	// ErrFull means that there is no room for a write, in the stream, in its
 	// account or on the server. Nothing was stored, and nothing old is lost.
 	ErrFull = errors.New("the stream is full")

@@ -56,6 +56,9 @@ var errMoved = errors.New("another message was stored in the meantime")
 // last. A write whose fate is unknown is repeated; if it turns out to have landed
 // the first time, that counts. Otherwise a write that lands twice must not matter.
 func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, err error) {
+	if len(messages) > maxBatch {
+		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part, maxBatch)
+	}
 	nonce := uuid.New()
 	unknown := false
 	last := messages[len(messages)-1]
@@ -79,6 +82,9 @@ func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, er
 	})
 	return seq, err
 }
+
+// maxBatch is how many messages the server stores at once.
+const maxBatch = 1000
 
 // attempt stores messages once.
 func (s *Store) attempt(ctx context.Context, nonce string, messages []outgoing) (uint64, error) {

@@ -93,7 +93,7 @@ func (c *Cluster) plan(o Options, dir string) error {
 }
 
 // freePorts returns ports of the loopback interface that nobody uses. They are below
-// those that systems give to whoever asks for any port, so that nobody gets one while
+// those that systems give to anyone who asks for any port, so that nobody gets one while
 // its server is stopped.
 func freePorts(n int) ([]int, error) {
 	const lowest, count = 10_000, 20_000
