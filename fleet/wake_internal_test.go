@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Those who wait for a lease come back when it has expired, within a thirtieth of its
+// All that are waiting for a lease come back when it has expired, within a thirtieth of its
 // time, and each at another moment. A wrong clock makes nobody wait for longer.
 func TestComeBack(t *testing.T) {
 	const ttl = 30 * time.Second
