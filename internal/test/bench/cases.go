@@ -31,6 +31,13 @@ type row struct {
 	OursVsTS    *float64 `json:"ours_vs_ts"`
 	OursVsLimit *float64 `json:"ours_vs_limit"`
 	Allocs      *float64 `json:"allocs"`
+	// Spread is how far our rounds are apart: the middle half of them, as a part
+	// of their median.
+	Spread *float64 `json:"spread"`
+	// The processor time of each client's process, in nanoseconds.
+	CPU      *float64 `json:"cpu"`
+	TSCPU    *float64 `json:"ts_cpu"`
+	LimitCPU *float64 `json:"limit_cpu"`
 }
 
 func (r *row) ratios() {
@@ -83,6 +90,7 @@ func sessionGroups() []group {
 		{"start", start},
 		{"idle session", idle},
 		{"sessions at once", many},
+		{"sessions with a process each", manyProcesses},
 		{"growth", growth},
 	}
 }
@@ -129,6 +137,32 @@ func medianOf(values []float64) *float64 {
 	return new(values[len(values)/2])
 }
 
+// spread of some quantity of samples, nil if there are too few for one.
+func spread(samples []sample, of func(sample) float64) *float64 {
+	if len(samples) < 4 {
+		return nil
+	}
+	values := make([]float64, len(samples))
+	for i, s := range samples {
+		values[i] = of(s)
+	}
+	slices.Sort(values)
+	quarter := len(values) / 4
+	return new((values[len(values)-1-quarter] - values[quarter]) / values[len(values)/2])
+}
+
+// processor fills in the processor time of a row for one of n.
+func (r *row) processor(samples map[string][]sample, n int) {
+	each := func(name string) *float64 {
+		cpu := median(samples[name], func(s sample) float64 { return float64(s.cpu) / float64(n) })
+		if cpu == nil || *cpu == 0 {
+			return nil
+		}
+		return cpu
+	}
+	r.CPU, r.TSCPU, r.LimitCPU = each(nameOurs), each(nameTypeScript), each(nameSplit)
+}
+
 // streamCase measures n messages in a row, in nanoseconds for each.
 func streamCase(name, prompt string, n int) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
@@ -142,9 +176,11 @@ func streamCase(name, prompt string, n int) group {
 			Case: name + " (limit: split), ns",
 			Ours: median(samples[nameOurs], each), TS: median(samples[nameTypeScript], each), Limit: median(samples[nameSplit], each),
 			Allocs: median(samples[nameOurs], func(s sample) float64 { return s.allocs / float64(n) }),
+			Spread: spread(samples[nameOurs], each),
 		}
+		split.processor(samples, n)
 		check := split
-		check.Case, check.Limit = name+" (limit: check), ns", median(samples[nameCheck], each)
+		check.Case, check.Limit, check.LimitCPU = name+" (limit: check), ns", median(samples[nameCheck], each), nil
 		return []row{split, check}, nil
 	}}
 }
@@ -178,11 +214,14 @@ func roundTrips(name, prompt string) group {
 			{"median", func(s sample) float64 { return float64(s.median) }},
 			{"p99", func(s sample) float64 { return float64(s.p99) }},
 		} {
-			rows = append(rows, row{
+			r := row{
 				Case: fmt.Sprintf("%s round trip (limit: echo), %s, ns", name, q.name),
 				Ours: median(samples[nameOurs], q.of), TS: median(samples[nameTypeScript], q.of), Limit: median(samples[nameSplit], q.of),
 				Allocs: median(samples[nameOurs], func(s sample) float64 { return s.allocs / float64(n) }),
-			})
+				Spread: spread(samples[nameOurs], q.of),
+			}
+			r.processor(samples, n)
+			rows = append(rows, r)
 		}
 		return rows, nil
 	}}

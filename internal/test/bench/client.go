@@ -19,8 +19,9 @@ type client interface {
 // sample is what one round gave.
 type sample struct {
 	wall        time.Duration
-	messages    int     // beside init and result
-	allocs      float64 // of the whole round, in this process
+	messages    int           // beside init and result
+	cpu         time.Duration // of the client's process, in user and in system mode; 0: unknown
+	allocs      float64       // of the whole round, in this process
 	median, p99 time.Duration
 }
 

@@ -4,7 +4,8 @@
 //
 // Reads one command a line: {"op":"round","prompt":"delta 1000"} asks an open
 // session for a round, {"op":"start"} starts another session and waits for its
-// first message. Answers each with {"ns","messages","report","error"}.
+// first message. Answers each with {"ns","cpu","messages","report","error"}; cpu is
+// the processor time of this process, in microseconds.
 import path from 'node:path'
 import readline from 'node:readline'
 import { pathToFileURL } from 'node:url'
@@ -65,13 +66,16 @@ async function round(prompt) {
     session = open(input)
     messages = session[Symbol.asyncIterator]()
   }
-  const begin = process.hrtime.bigint()
+  const begin = process.hrtime.bigint(), used = process.cpuUsage()
   input.send(prompt)
   for (let n = 0; ; n++) {
     const { value: m, done } = await messages.next()
     if (done) throw new Error('the session has ended')
     touch(m)
-    if (m.type === 'result') return { ns: Number(process.hrtime.bigint() - begin), messages: n - 1, report: m.result }
+    if (m.type === 'result') {
+      const ns = Number(process.hrtime.bigint() - begin), { user, system } = process.cpuUsage(used)
+      return { ns, cpu: user + system, messages: n - 1, report: m.result }
+    }
   }
 }
 

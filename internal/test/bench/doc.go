@@ -4,6 +4,8 @@
 //	go run ./internal/test/bench                              # everything, as a table
 //	go run ./internal/test/bench -only history                # one part: sessions on disk
 //	go run ./internal/test/bench -run permission              # some cases
+//	go run ./internal/test/bench -only cli                    # the real CLI: what it uses, and what is ours beside it
+//	go run ./internal/test/bench -only sessions -times 20     # 20 times in a row: the median, the worst, what held in all
 //	go run ./internal/test/bench -json                        # one object for each case
 //	go run ./internal/test/bench -quick                       # rough, for a look while working
 //	go run ./internal/test/bench -write docs/performance.md   # everything, as a page
@@ -28,6 +30,14 @@
 //
 // The page of "claudectl serve" is loaded from a process that has just started,
 // and its streams are read by a process of many readers.
+//
+// The real CLI runs in an environment of its own, with a scripted model on
+// loopback. What is ours is the difference to the same dialogue by hand.
+//
+// # Noise
+//
+// A row has the spread of its rounds, and the processor time of each client
+// beside its time. With -times a goal is met only if it was in every run.
 //
 // # The limits
 //

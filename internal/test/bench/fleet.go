@@ -111,7 +111,7 @@ const maxFleetGrowth = 1.1
 func fleetGoals() []goal {
 	value := func(r row) *float64 { return r.Ours }
 	return []goal{
-		{fmt.Sprintf("%d conversations on %d CLIs, %d prompts each, all answered", fleetConversations, fleetLive, fleetRounds), func(find func(string) row) (string, bool) {
+		{text: fmt.Sprintf("%d conversations on %d CLIs, %d prompts each, all answered", fleetConversations, fleetLive, fleetRounds), met: func(find func(string) row) (string, bool) {
 			asked, answered, live := find(rowAsked).Ours, find(rowAnswered).Ours, find(rowLive).Ours
 			if asked == nil || answered == nil || live == nil {
 				return "", false
@@ -119,7 +119,7 @@ func fleetGoals() []goal {
 			return fmt.Sprintf("%.0f of %.0f on %.0f", *answered, *asked, *live), *answered == *asked && *live <= fleetLive
 		}},
 		below("a sleeping conversation under 2 KiB", rowAsleep, "bytes", value, 2<<10),
-		{"and memory flat over the rounds", func(find func(string) row) (string, bool) {
+		{text: "and memory flat over the rounds", met: func(find func(string) row) (string, bool) {
 			r := ratio(find(rowLast).Ours, find(rowFirst).Ours)
 			if r == nil {
 				return "", false

@@ -34,10 +34,11 @@ var errMissed = errors.New("not every goal is met")
 
 func run(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON object for each case")
-	only := flag.String("only", "", "measure only this part: sessions, history, stores, fleet, serve or telemetry")
+	only := flag.String("only", "", "measure only this part: sessions, cli, history, stores, fleet, serve or telemetry")
 	cases := flag.String("run", "", "measure only the cases whose name matches this expression")
 	quick := flag.Bool("quick", false, "measure less, and do not judge")
 	write := flag.String("write", "", "write the page to this file; with -only, only that part of it")
+	times := flag.Int("times", 1, "measure this many times in a row, and show the median and the worst")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process to this file")
 	flag.Parse()
 	match, err := regexp.Compile(*cases)
@@ -65,12 +66,12 @@ func run(ctx context.Context) (err error) {
 	}
 	bad := false
 	for _, p := range chosen {
-		m, err := p.measure(ctx, b, match, *asJSON)
+		m, err := p.measureTimes(ctx, b, match, *asJSON, *times)
 		if err != nil {
 			return err
 		}
 		if !*asJSON {
-			fmt.Print(table(m.rows), "\n", summary(m.verdicts))
+			fmt.Print(table(m.rows), worstTable(m.runs), "\n", summary(m.verdicts))
 		}
 		if *write != "" {
 			if err := m.write(*write); err != nil {

@@ -61,7 +61,7 @@ func (l *ours) round(ctx context.Context, prompt string) (sample, error) {
 	runtime.ReadMemStats(&before)
 	var s sample
 	var report string
-	begin := time.Now()
+	begin, used := time.Now(), processorTime()
 	for msg, err := range l.session.Run(ctx, prompt) {
 		if err != nil {
 			return s, err
@@ -80,7 +80,7 @@ func (l *ours) round(ctx context.Context, prompt string) (sample, error) {
 			report = m.Text
 		}
 	}
-	s.wall = time.Since(begin)
+	s.wall, s.cpu = time.Since(begin), processorTime()-used
 	runtime.ReadMemStats(&after)
 	s.allocs = float64(after.Mallocs - before.Mallocs)
 	return s, s.read(report)

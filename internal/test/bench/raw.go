@@ -73,7 +73,7 @@ func (l *raw) round(_ context.Context, prompt string) (s sample, err error) {
 		}
 	}
 	p := l.pipe
-	begin := time.Now()
+	begin, used := time.Now(), processorTime()
 	if err := p.ask(prompt); err != nil {
 		return s, err
 	}
@@ -88,7 +88,7 @@ func (l *raw) round(_ context.Context, prompt string) (s sample, err error) {
 				return s, err
 			}
 		case bytes.HasPrefix(line, []byte(`{"type":"result"`)):
-			s.wall = time.Since(begin)
+			s.wall, s.cpu = time.Since(begin), processorTime()-used
 			s.messages--
 			var result struct{ Result string }
 			if err := json.Unmarshal(line, &result); err != nil {

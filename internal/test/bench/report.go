@@ -14,17 +14,33 @@ import (
 )
 
 // The header of the table.
-const columns = "case|ours|TypeScript|limit|faster than TypeScript|× limit|allocations"
+const columns = "case|ours|TypeScript|limit|faster than TypeScript|× limit|allocations|spread|CPU|CPU of TypeScript|CPU of the limit"
+
+// rule is the line below it.
+func rule() string { return "|---" + strings.Repeat("|--:", strings.Count(columns, "|")) + "|\n" }
 
 // cells are a row for people.
 func (r row) cells() []string {
-	name, unit := r.Case, ""
+	name, unit := r.name()
+	quantity := func(v *float64) string { return format(v, unit) }
+	return []string{name, quantity(r.Ours), quantity(r.TS), quantity(r.Limit), times(ratio(r.TS, r.Ours)), times(r.OursVsLimit), format(r.Allocs, ""),
+		percent(r.Spread), format(r.CPU, "ns"), format(r.TSCPU, "ns"), format(r.LimitCPU, "ns")}
+}
+
+// name returns the name of the case for people, and the unit that is in it.
+func (r row) name() (name, unit string) {
+	name = r.Case
 	if i := strings.LastIndex(name, ", "); i >= 0 {
 		unit = name[i+2:]
 	}
-	name = strings.TrimSuffix(name, ", ns") // which shows by itself
-	quantity := func(v *float64) string { return format(v, unit) }
-	return []string{name, quantity(r.Ours), quantity(r.TS), quantity(r.Limit), times(ratio(r.TS, r.Ours)), times(r.OursVsLimit), format(r.Allocs, "")}
+	return strings.TrimSuffix(name, ", ns"), unit // which shows by itself
+}
+
+func percent(v *float64) string {
+	if v == nil {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f %%", *v*100)
 }
 
 func times(v *float64) string {
@@ -51,6 +67,8 @@ func format(v *float64, unit string) string {
 
 func duration(ns float64) string {
 	switch {
+	case ns < 0:
+		return "-" + duration(-ns)
 	case ns >= 1e6:
 		return fmt.Sprintf("%.2f ms", ns/1e6)
 	case ns >= 1e3:
@@ -86,17 +104,33 @@ func (m *measured) section() string {
 
 ### Goals for %s
 
-| goal | measured | |
-|---|---|---|
 `, m.part.title, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, m.load, runtime.Version(), officialSDK(), m.part.of)
-	for _, v := range m.verdicts {
-		fmt.Fprintf(&out, "| %s | %s | %s |\n", v.text, v.got, v.word())
-	}
-	fmt.Fprintf(&out, "\n### What was measured of %s\n\n| %s |\n|---|--:|--:|--:|--:|--:|--:|\n", m.part.of, strings.ReplaceAll(columns, "|", " | "))
+	out.WriteString(goalTable(m.verdicts))
+	fmt.Fprintf(&out, "\n### What was measured of %s\n\n| %s |\n%s", m.part.of, strings.ReplaceAll(columns, "|", " | "), rule())
 	for _, r := range m.rows {
 		out.WriteString("| " + strings.Join(r.cells(), " | ") + " |\n")
 	}
+	out.WriteString(worstTable(m.runs))
 	out.WriteString(m.part.method)
+	return out.String()
+}
+
+// goalTable shows the goals: what was measured once, or in several runs.
+func goalTable(verdicts []verdict) string {
+	var out strings.Builder
+	many := len(verdicts) > 0 && verdicts[0].runs > 1
+	if many {
+		out.WriteString("| goal | median | worst | held |\n|---|---|---|---|\n")
+	} else {
+		out.WriteString("| goal | measured | |\n|---|---|---|\n")
+	}
+	for _, v := range verdicts {
+		if many {
+			fmt.Fprintf(&out, "| %s | %s | %s | %s |\n", v.text, v.got, v.worst, v.word())
+		} else {
+			fmt.Fprintf(&out, "| %s | %s | %s |\n", v.text, v.got, v.word())
+		}
+	}
 	return out.String()
 }
 

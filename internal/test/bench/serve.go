@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -203,32 +202,11 @@ func produce(ctx context.Context, s *serve.Service, u serve.User, id string, eve
 
 // busy returns how many cores this process keeps busy while a function runs.
 func busy(do func() error) (float64, error) {
-	before, err := processorTime()
-	if err != nil {
-		return 0, err
-	}
-	begin := time.Now()
+	begin, used := time.Now(), processorTime()
 	if err := do(); err != nil {
 		return 0, err
 	}
-	after, err := processorTime()
-	return (after - before) / time.Since(begin).Seconds(), err
-}
-
-// processorTime is how long this process has kept processors busy, in seconds, as
-// Linux counts it: in hundredths.
-func processorTime() (float64, error) {
-	text, err := os.ReadFile("/proc/self/stat")
-	if err != nil {
-		return 0, err
-	}
-	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/self/stat is %q", text)
-	}
-	user, err := strconv.ParseFloat(fields[11], 64)
-	system, err2 := strconv.ParseFloat(fields[12], 64)
-	return (user + system) / 100, errors.Join(err, err2)
+	return float64(processorTime()-used) / float64(time.Since(begin)), nil
 }
 
 // crowd is the process of the readers.
@@ -337,14 +315,14 @@ func serveGoals() []goal {
 	return []goal{
 		below("from the command to the page in under 100 ms", rowPage, "ns", value, 100e6),
 		below("the page under 60 KB on the wire", rowBytes, "bytes", value, 60_000),
-		{"every reader sees every event", func(find func(string) row) (string, bool) {
+		{text: "every reader sees every event", met: func(find func(string) row) (string, bool) {
 			seen, wanted := find(rowReading).Ours, find(rowWanted).Ours
 			if seen == nil || wanted == nil {
 				return "", false
 			}
 			return fmt.Sprintf("%.0f of %.0f", *seen, *wanted), *seen == *wanted
 		}},
-		{"100 events a second to 1000 readers with less than one core", func(find func(string) row) (string, bool) {
+		{text: "100 events a second to 1000 readers with less than one core", met: func(find func(string) row) (string, bool) {
 			v := find(rowCores).Ours
 			if v == nil {
 				return "", false

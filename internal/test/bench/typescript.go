@@ -54,6 +54,7 @@ func newTypeScript(ctx context.Context, root, cli string) (*typescript, error) {
 // answer is what the client says about a command.
 type answer struct {
 	NS       int64
+	CPU      int64 // in microseconds
 	Messages int
 	Report   string
 	Error    string
@@ -85,7 +86,7 @@ func (l *typescript) round(_ context.Context, prompt string) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	s := sample{wall: time.Duration(a.NS), messages: a.Messages}
+	s := sample{wall: time.Duration(a.NS), cpu: time.Duration(a.CPU) * time.Microsecond, messages: a.Messages}
 	return s, s.read(a.Report)
 }
 
