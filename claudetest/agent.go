@@ -264,9 +264,7 @@ func errorClass(status int) message.AssistantError {
 		return message.AssistantErrorModelNotFound
 	case status == http.StatusTooManyRequests:
 		return message.AssistantErrorRateLimit
-	case status == 529:
-		return message.AssistantErrorOverloaded
-	case status >= 500:
+	case status >= 500: // also 529, which only the news of a retry calls overloaded
 		return message.AssistantErrorServer
 	}
 	return message.AssistantErrorInvalidRequest

@@ -66,6 +66,29 @@ func TestRealAPIErrors(t *testing.T) {
 	}
 }
 
+// An API that stays overloaded is a server's error in the answer, on the real CLI
+// and on the scripted one.
+func TestRealOverloadedAnswer(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "errors of answers by class")
+	reply := claudetest.Fail(529, "overloaded_error", "Overloaded").Forever()
+	r := realCLI(t, reply)
+	r.opts.MaxRetries = 1
+	for name, opts := range map[string]*claude.Options{
+		"real": r.opts, "scripted": {Transport: claudetest.NewCLI(&claudetest.Script{Replies: []claudetest.Reply{reply}})},
+	} {
+		var class message.AssistantError
+		for m := range claude.Query(t.Context(), "hi", opts) {
+			if a, ok := m.(*message.Assistant); ok {
+				class = a.Error
+			}
+		}
+		if class != message.AssistantErrorServer {
+			t.Errorf("%s: %q", name, class)
+		}
+	}
+}
+
 // How often and how long the CLI tries is for the program to say, also beside a
 // variable of the environment.
 func TestRealMaxRetries(t *testing.T) {
