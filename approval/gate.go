@@ -79,6 +79,7 @@ type Gate struct {
 	park     sync.Once
 	mu       sync.Mutex
 	session  *claude.Session
+	takeBack func(context.Context)
 	cwd      string            // of the CLI, as the last hook said
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
 	deferred string            // the id of the call that was deferred
@@ -127,6 +128,16 @@ func (g *Gate) Attach(s *claude.Session) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.session = s
+}
+
+// TakeBack sets what takes prompts back that wait in the CLI. The gate calls it
+// before it defers a call, because a prompt that waits would make the CLI give
+// the call up. From then on none may be sent to the session. Without it, a call is
+// not deferred while a prompt waits.
+func (g *Gate) TakeBack(prompts func(context.Context)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.takeBack = prompts
 }
 
 // Park ends all waiting: a call that can be deferred is, every other is denied.
@@ -376,6 +387,9 @@ func (g *Gate) wait(ctx context.Context, changed <-chan struct{}, patience <-cha
 // if it can be, else denied. A deferral beside a queued prompt or a background
 // agent would be lost, because the CLI starts a turn for either at once.
 func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
+	if deferrable {
+		g.unqueue(ctx)
+	}
 	if deferrable && g.deferNow(q.ToolUseID) {
 		now, err := g.inbox.Defer(ctx, q.ID, g.fence)
 		switch {
@@ -394,6 +408,16 @@ func (g *Gate) giveUp(ctx context.Context, q Question, deferrable bool) (permiss
 	}
 	v, err := g.inbox.Release(ctx, q.ID, g.fence) // a decision may have come first
 	return v.Decision, err
+}
+
+// unqueue takes prompts back that wait in the CLI.
+func (g *Gate) unqueue(ctx context.Context) {
+	g.mu.Lock()
+	takeBack := g.takeBack
+	g.mu.Unlock()
+	if takeBack != nil {
+		takeBack(ctx)
+	}
 }
 
 // deferNow reserves the deferral for a call. There is one in a session.

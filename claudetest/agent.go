@@ -97,6 +97,9 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 		if done, err := form.settle(t, calls, outputs); done || err != nil {
 			return err
 		}
+		for _, p := range t.TakeIn() {
+			a.said(t, "user", p.Content)
+		}
 		results = resultsOf(calls, outputs)
 	}
 }

@@ -49,7 +49,7 @@ func (p *process) stored(id string) *leftBehind {
 		if err != nil {
 			return nil
 		}
-		if u, ok := m.Message.(*message.User); ok && len(u.ToolResults()) == 0 {
+		if u, ok := m.Message.(*message.User); ok && len(u.ToolResults()) == 0 && !m.MidTurn {
 			prompt = u
 			prompt.UUID = m.UUID
 		}

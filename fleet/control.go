@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -85,9 +86,8 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		if err != nil {
 			return info, &ConversationError{rec.Key, err}
 		}
-		if info.Queued++; info.Queued == 1 {
-			info.Question = p.Question
-		}
+		info.Queued++
+		info.Question = cmp.Or(info.Question, p.Question)
 	}
 	live, _ := f.liveSession(rec.Key)
 	if live != nil {
@@ -301,7 +301,6 @@ func (f *Fleet) here(ctx context.Context, key string, info ConversationInfo) err
 		if _, awake := f.liveSession(key); p.Sent && !awake {
 			return &ConversationError{key, ErrElsewhere}
 		}
-		break
 	}
 	return nil
 }

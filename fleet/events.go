@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -204,13 +205,13 @@ func (r *eventReader) readSession(ctx context.Context) (more bool, err error) {
 		if r.lines <= r.at.lines-answerLines {
 			continue
 		}
-		m := said(e.Entry)
+		m, line := said(e.Entry)
 		block := r.count(m)
 		if r.lines <= r.at.lines {
 			continue
 		}
 		r.at.lines = r.lines
-		if m != nil && !r.yield(ConversationEvent{Cursor: r.at.cursor(), Message: m, Session: r.at.session, Entry: e.Entry, Block: block}, nil) {
+		if m != nil && !r.yield(ConversationEvent{Cursor: r.at.cursor(), Message: m, Session: r.at.session, Entry: line, Block: block}, nil) {
 			return false, nil
 		}
 	}
@@ -243,18 +244,24 @@ func (r *eventReader) count(m message.Message) (block int) {
 }
 
 // said returns the message in a line of a transcript, nil if it has none that
-// people see.
-func said(e store.Entry) message.Message {
+// people see, and the line. A prompt that a turn took in is in an attachment; its
+// line is that of any other prompt.
+func said(e store.Entry) (message.Message, store.Entry) {
 	kind := jsonx.Text(jsonx.Member(e, "type"))
+	if kind == "attachment" {
+		if prompt := transcript.TakenIn(e); prompt != nil {
+			kind, e = transcript.PromptType, prompt
+		}
+	}
 	if kind != "user" && kind != "assistant" || string(jsonx.Member(e, "isMeta")) == "true" {
-		return nil
+		return nil, nil
 	}
 	m, _ := message.DecodeAs(kind, "", e) // a line with odd fields is still a message
 	switch m.(type) {
 	case *message.User, *message.Assistant:
-		return m
+		return m, e
 	}
-	return nil
+	return nil, nil
 }
 
 // entries are lines of a transcript with their places.

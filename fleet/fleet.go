@@ -137,7 +137,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err != nil {
 		return "", err
 	}
-	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Carrier: carrier}
+	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Carrier: carrier}
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
 	q.Accepted = f.tick(now)

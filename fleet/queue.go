@@ -23,6 +23,11 @@ type Prompt struct {
 	// Text is what it says. Content is used instead if it is set.
 	Text    string
 	Content message.Content
+	// Steer gives the prompt to the turn that runs: the model reads it with the
+	// results of its next tool calls, and one result answers both. If no turn
+	// takes it in, because none runs or because it calls no more tools, the
+	// prompt is the next turn, before those that wait.
+	Steer bool
 }
 
 // queued is a prompt in the store. It exists until the prompt has its outcome.
@@ -34,6 +39,8 @@ type queued struct {
 	Begun int `json:"begun,omitzero"`
 	// Sent says that a CLI may have seen it.
 	Sent bool `json:"sent,omitzero"`
+	// Steer says that a turn that runs may take it in.
+	Steer bool `json:"steer,omitzero"`
 	// Question is what it waits for.
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ const (
 	send               // send the prompt
 	finish             // let the CLI make the deferred call of the prompt
 	resume             // let the CLI continue the turn of the prompt, which broke off
+	await              // let the CLI answer the prompt, which it has already
 )
 
 // next finds out what is to be done, from what the store has: first from the
@@ -45,15 +47,34 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		all = append(all, p)
 	}
 	w.f.reset(w.c, before, all)
+	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
+	s, p, err := w.choose(ctx, all)
+	if err == nil && s != sleep && s != await && p.Begun >= w.f.opts.Attempts {
+		return sleep, nil, w.stuck(ctx, p)
+	}
+	return s, p, err
+}
+
+// choose finds the prompt that comes next. One that a CLI has begun with is ended
+// before another is sent: after a crash that may be one that was to steer a turn,
+// while an older one has never reached its CLI.
+func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, error) {
+	var unseen *queued
 	for _, p := range all {
+		if unseen != nil && !p.Sent {
+			break
+		}
 		s, err := w.stand(ctx, p)
-		if errors.Is(err, errEnded) {
-			continue
+		switch {
+		case errors.Is(err, errEnded):
+		case err == nil && s == send && p.Sent:
+			unseen = cmp.Or(unseen, p)
+		default:
+			return s, p, err
 		}
-		if err == nil && s != sleep && p.Begun >= w.f.opts.Attempts {
-			return sleep, nil, w.stuck(ctx, p)
-		}
-		return s, p, err
+	}
+	if unseen != nil {
+		return send, unseen, nil
 	}
 	return sleep, nil, nil
 }
@@ -93,6 +114,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, nil
 		}
 		return send, nil
+	}
+	if w.given(p.ID) {
+		return await, nil
 	}
 	t, err := w.transcript(ctx)
 	if err != nil || t == nil {
@@ -137,7 +161,8 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 		switch msg := m.Message.(type) {
 		case *message.User:
 			if len(msg.ToolResults()) == 0 {
-				mine = m.UUID == p.ID
+				// What a turn took in does not end it.
+				mine = m.UUID == p.ID || m.MidTurn && mine
 			}
 		case *message.Assistant:
 			if text := msg.Text(); mine && text != "" {

@@ -26,6 +26,7 @@ type conversation struct {
 	// stopped says that nothing may begin, because it is being deleted.
 	stopped bool
 	poke    chan struct{} // one slot: there may be something to do
+	more    chan struct{} // one slot: a prompt has come, which may steer the turn
 
 	session  *claude.Session // while a CLI runs
 	watchers map[string][]*watcher
@@ -41,7 +42,7 @@ type conversation struct {
 func (f *Fleet) conversation(key string) *conversation {
 	c := f.active[key]
 	if c == nil {
-		c = &conversation{key: key, poke: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
+		c = &conversation{key: key, poke: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
 		f.active[key] = c
 	}
 	return c
@@ -63,6 +64,15 @@ func (f *Fleet) learn(c *conversation, p *queued) {
 	c.waiting = append(c.waiting, p.name)
 	f.tally(1, 0)
 	f.mark(c)
+	c.stir()
+}
+
+// stir lets the turn that runs look for prompts that steer it.
+func (c *conversation) stir() {
+	select {
+	case c.more <- struct{}{}:
+	default:
+	}
 }
 
 // want notes that there may be something to do for a conversation.

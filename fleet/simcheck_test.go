@@ -27,8 +27,8 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	}
 }
 
-// checkTranscript checks that a conversation has each prompt once and in order,
-// each with one answer.
+// checkTranscript checks that a conversation has each prompt once, and those that
+// steer no turn in order. Each has one answer, unless a turn took the next one in.
 func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string) {
 	if _, err := f.Get(ctx, key); errors.Is(err, fleet.ErrUnknown) {
 		return
@@ -47,14 +47,21 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 			}
 		}
 	}
-	var want []string
+	var want, all []string
 	for _, p := range w.sent {
-		if p.key == key && (p.accepted || slices.Contains(order, p.id)) {
+		if p.key != key || !p.accepted && !slices.Contains(order, p.id) {
+			continue
+		}
+		if all = append(all, p.id); !p.steers {
 			want = append(want, p.id)
 		}
 	}
-	if !slices.Equal(order, want) {
-		w.fault("%s has the prompts %q, want %q", key, order, want)
+	if got := slices.Sorted(slices.Values(order)); !slices.Equal(got, all) {
+		w.fault("%s has the prompts %q, want %q", key, got, all)
+	}
+	waited := slices.DeleteFunc(slices.Clone(order), func(id string) bool { return !slices.Contains(want, id) })
+	if !slices.Equal(waited, want) {
+		w.fault("%s has the prompts that waited as %q, want %q", key, waited, want)
 	}
 	for id, n := range answers {
 		if n != 1 {

@@ -134,6 +134,7 @@ type world struct {
 type sentPrompt struct {
 	key, id  string
 	accepted bool // surely
+	steers   bool
 }
 
 func (w *world) log(format string, args ...any) {
@@ -427,15 +428,15 @@ func (w *world) send(ctx context.Context, m *machine, key string) {
 	if w.rng.IntN(2) == 0 {
 		text += " tool"
 	}
-	p := fleet.Prompt{ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(w.sent)), Text: text}
+	p := fleet.Prompt{ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(w.sent)), Text: text, Steer: w.rng.IntN(3) == 0}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	_, err := m.fleet.Send(ctx, key, p)
-	w.log("%s: %q of %s is sent to %s: %v", p.ID[32:], text, key, m.name, err)
+	w.log("%s: %q of %s is sent to %s, steers %t: %v", p.ID[32:], text, key, m.name, p.Steer, err)
 	if errors.Is(err, fleet.ErrStuck) {
 		return
 	}
-	w.sent = append(w.sent, sentPrompt{key, p.ID, err == nil})
+	w.sent = append(w.sent, sentPrompt{key, p.ID, err == nil, p.Steer})
 }
 
 // decide decides so many open questions, in whatever order they come.

@@ -91,7 +91,7 @@ func (w *waking) traced(ctx context.Context, s step, p *queued) context.Context 
 	if t == nil || t.Running == nil {
 		return ctx
 	}
-	work := map[step]TraceWork{send: WorkBegins, finish: WorkDecided, resume: WorkResumed}[s]
+	work := map[step]TraceWork{send: WorkBegins, await: WorkBegins, finish: WorkDecided, resume: WorkResumed}[s]
 	own, done := t.Running(ctx, TracePrompt{w.c.key, p.ID, work, p.Begun, p.Accepted, p.Carrier})
 	w.traceDone = done
 	if own == nil {

@@ -28,6 +28,7 @@ type waking struct {
 	rec   record
 
 	session *claude.Session // nil: no CLI runs
+	steered *steered        // what it has besides the prompt of its turn
 	gate    *approval.Gate
 	spent   *message.Spending
 	closed  chan struct{} // closed when the session is closed
@@ -130,6 +131,8 @@ func (w *waking) work() time.Duration {
 			return w.backoff(p)
 		case s == sleep && !w.rest():
 			return never
+		case s != sleep && w.given(""):
+			// The CLI begins with it by itself.
 		case s != sleep && w.turns >= turnsInARow && w.f.pressed():
 			return 0 // behind the waiting ones
 		case s != sleep:
@@ -163,15 +166,17 @@ func (w *waking) over() bool {
 
 // do takes a step. A prompt is counted as begun before a CLI can see it.
 func (w *waking) do(s step, p *queued) (err error) {
-	p.Begun++
-	p.Sent = true
-	p.Question = "" // it was decided, or nobody will ask it again
-	if err := w.f.update(w.f.ctx, p, w.lease.Fence); err != nil {
-		return err
+	if s != await { // which the CLI was given with this
+		p.Begun++
+		p.Sent = true
+		p.Question = "" // it was decided, or nobody will ask it again
+		if err := w.f.update(w.f.ctx, p, w.lease.Fence); err != nil {
+			return err
+		}
 	}
 	ctx := w.traced(w.f.ctx, s, p)
 	defer func() { w.worked(p, TraceOutcome{Status: Running, Err: err}) }()
-	if s != send || w.session == nil {
+	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
 		if err := w.connect(ctx, s); err != nil {
 			return w.failed(p, err)
 		}
@@ -203,6 +208,8 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		// reports as the user's. The session ends when it must.
 		stream = w.session.RunMessage(context.WithoutCancel(ctx), &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content})
 	}
+	began, stop := w.steering()
+	defer stop()
 	for m, err := range stream {
 		if err != nil {
 			if _, failed := errors.AsType[*claude.ResultError](err); failed && r != nil {
@@ -212,12 +219,19 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		}
 		w.see(m)
 		w.f.publish(w.c, p.ID, m, nil)
-		res, ok := m.(*message.Result)
-		if ok && (s == send && slices.Contains(res.Prompts, p.ID) || s != send) {
-			r = res
-			if s != send {
-				return r, nil
+		w.passOn(m, p.ID)
+		switch m := m.(type) {
+		case *message.Init:
+			began()
+		case *message.Result:
+			if s == finish || s == resume || slices.Contains(m.Prompts, p.ID) {
+				r = m
+			} else if err := w.others(ctx, m, p.ID); err != nil {
+				return nil, err
 			}
+		}
+		if r != nil && s != send {
+			return r, nil
 		}
 	}
 	if r == nil {
@@ -249,13 +263,21 @@ func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error
 		return err
 	}
 	if r.DeferredToolUse != nil {
-		return w.deferred(ctx, p)
+		return w.deferred(ctx, p) // and what the turn took in ends with it
 	}
+	if err := w.endOthers(ctx, r, p.ID); err != nil {
+		return err
+	}
+	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+}
+
+// ticket is how prompts stand that a result answers.
+func (w *waking) ticket(r *message.Result) Ticket {
 	o := Ticket{Status: Answered, Text: r.Text, Result: r, Session: w.rec.Session}
 	if r.Failed() {
 		o.Status, o.Error = Failed, (&claude.ResultError{Result: r}).Error()
 	}
-	return w.persist(func() error { return w.ended(ctx, p, o) })
+	return o
 }
 
 // persist writes down what only this process knows, for as long as it may.
@@ -279,19 +301,28 @@ func (w *waking) persist(write func() error) error {
 	}
 }
 
-// ended gives a prompt its outcome.
+// ended gives the prompt of a step its outcome.
 func (w *waking) ended(ctx context.Context, p *queued, o Ticket) error {
+	if err := w.conclude(ctx, p, &o); err != nil {
+		return err
+	}
+	w.worked(p, TraceOutcome{Status: o.Status})
+	w.f.finished(w.c, o)
+	return nil
+}
+
+// conclude writes the outcome of a prompt down.
+func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 	now, err := w.f.store.Now(ctx)
 	if err != nil {
 		return err
 	}
 	o.Ended, o.Prompt = now, p.ID
-	if err := w.f.end(ctx, w.c.key, p, o, w.lease.Fence); err != nil {
+	if err := w.f.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
 		return err
 	}
 	w.f.ended(w.c, p)
-	w.worked(p, TraceOutcome{Status: o.Status})
-	w.f.finished(w.c, o)
+	w.steered.forget(p.ID)
 	return nil
 }
 
@@ -395,9 +426,12 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	if err != nil {
 		return fmt.Errorf("claude: fleet: conversation %q: %w", w.c.key, err)
 	}
+	given := newSteered()
 	if w.gate != nil {
 		w.gate.Attach(session)
+		w.gate.TakeBack(func(ctx context.Context) { w.takeBack(ctx, session, given) })
 	}
+	w.steered = given
 	w.mode, w.moved = "", false
 	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
 	w.f.mu.Lock()
@@ -498,7 +532,7 @@ func (w *waking) close() error {
 	if s == nil {
 		return nil
 	}
-	w.session = nil
+	w.session, w.steered = nil, nil
 	w.f.mu.Lock()
 	w.c.session = nil
 	w.f.mu.Unlock()

@@ -174,6 +174,11 @@ func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err e
 	if m != nil {
 		f.speak(c, m)
 	}
+	f.notify(c, prompt, m, err)
+}
+
+// notify passes something on to the watchers of a prompt.
+func (f *Fleet) notify(c *conversation, prompt string, m message.Message, err error) {
 	f.mu.Lock()
 	watchers := slices.Clone(c.watchers[prompt])
 	f.mu.Unlock()

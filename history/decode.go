@@ -108,7 +108,7 @@ func (b *batch) run(t *Transcript, from io.ReaderAt) {
 			b.err = fmt.Errorf("claude: history: session %s: %w", t.ID, err)
 			return
 		}
-		said := &StoredMessage{Message: m, UUID: m.Head().UUID, Time: e.Time(), Summary: e.Summary()}
+		said := &StoredMessage{Message: m, UUID: m.Head().UUID, Time: e.Time(), Summary: e.Summary(), MidTurn: e.Kind == transcript.Attachment}
 		if b.entries {
 			said.Entry = line
 		}

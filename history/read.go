@@ -42,6 +42,9 @@ type StoredMessage struct {
 	// Summary says that a compaction wrote it, to replace what was said
 	// before.
 	Summary bool
+	// MidTurn says that it is a prompt that came while a turn ran, which took
+	// it in.
+	MidTurn bool
 	// Entry is the line of the file, if [Page.Entries] asks for it.
 	Entry json.RawMessage
 }

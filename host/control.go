@@ -304,11 +304,11 @@ func (s *session) cancelQueued(_ context.Context, in *peer.Incoming) (any, error
 		s.queue = slices.Delete(slices.Clone(s.queue), i, i+1)
 	}
 	s.mu.Unlock()
-	return &then{map[string]bool{"cancelled": found != nil}, func() {
-		if found != nil {
-			s.lifecycle(found, message.CommandCancelled)
-		}
-	}}, nil
+	if found != nil { // the CLI says so before its reply
+		s.await(found.announced)
+		s.lifecycle(found, message.CommandCancelled)
+	}
+	return map[string]bool{"cancelled": found != nil}, nil
 }
 
 func (s *session) changeMode(_ context.Context, in *peer.Incoming) (any, error) {

@@ -30,6 +30,9 @@ func (t *Turn) outcome(err error) (*message.Result, []func(*message.Result)) {
 		Usage: t.usage, PermissionDenials: t.denials, DeferredToolUse: t.deferred,
 		StructuredOutput: t.structure, Prompts: t.ids(),
 	}
+	for _, q := range t.takenIn {
+		r.Prompts = append(r.Prompts, q.UUID)
+	}
 	if u := t.Unfinished(); u != nil && !u.Deferred {
 		r.ResumeReason = "interrupted_turn"
 	}

@@ -33,11 +33,12 @@ type Turn struct {
 
 	mu        sync.Mutex
 	ending    ending
-	answers   int  // model calls
-	lines     int  // user lines, each of which the CLI counts as a turn
-	named     bool // the first answer has named the prompts
-	replayed  bool // the prompts were echoed
-	objected  bool // a Stop hook made the agent continue
+	takenIn   []*queued // prompts that came while the turn ran
+	answers   int       // model calls
+	lines     int       // user lines, each of which the CLI counts as a turn
+	named     bool      // the first answer has named the prompts
+	replayed  bool      // the prompts were echoed
+	objected  bool      // a Stop hook made the agent continue
 	text      string
 	stop      string
 	notes     []string
@@ -267,6 +268,9 @@ func (s *session) run(t *Turn) {
 	s.mu.Unlock()
 	if ended { // nothing is said at the end before everything is
 		s.awaitTasks()
+	}
+	for _, q := range t.others() { // the CLI says so before the result
+		s.lifecycle(q, final)
 	}
 	_ = s.emit(r)
 	s.mirrorResult(t)

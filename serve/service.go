@@ -405,7 +405,7 @@ func (s *Service) Send(ctx context.Context, u User, id string, p NewPrompt) (Pro
 	if p.ID != "" && !uuid.Valid(p.ID) {
 		return Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
 	}
-	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content})
+	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == DeliverySteer})
 	if err != nil {
 		return Prompt{}, problemOf(err)
 	}

@@ -124,9 +124,18 @@ type NewPrompt struct {
 	ID string `json:"id,omitzero"`
 	// Content is a text, or a list of blocks as in the Messages API.
 	Content json.RawMessage `json:"content"`
-	// Delivery is "queue": the prompts of a conversation run one after another.
-	Delivery string `json:"delivery,omitzero" enum:"queue"`
+	// Delivery is "queue" unless it is said: the prompts of a conversation run
+	// one after another. "steer" gives the prompt to the turn that runs, which
+	// takes it in with the results of its next tool calls. If no turn does, it is
+	// the next turn, before those that wait.
+	Delivery string `json:"delivery,omitzero" enum:"queue,steer"`
 }
+
+// The ways in which a prompt can reach a conversation.
+const (
+	DeliveryQueue = "queue"
+	DeliverySteer = "steer"
+)
 
 // PromptState says how far a prompt is, or how it ended.
 type PromptState string

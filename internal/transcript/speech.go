@@ -91,8 +91,25 @@ func (x *Index) AppendPrompt(out, line []byte, e *Entry) ([]byte, error) {
 	if !x.Wrote(line, e) {
 		return nil, ErrLine
 	}
+	return appendPrompt(out, line, jsonx.Member(line, "attachment")), nil
+}
+
+// TakenIn returns the prompt in a line that a turn took in, as a message of the
+// user; nil if the line holds none.
+func TakenIn(line []byte) []byte {
+	if jsonx.Text(jsonx.Member(line, "type")) != "attachment" {
+		return nil
+	}
+	a := jsonx.Member(line, "attachment")
+	mode := jsonx.Text(jsonx.Member(a, "commandMode"))
+	if jsonx.Text(jsonx.Member(a, "type")) != "queued_command" || jsonx.Text(jsonx.Member(a, "source_uuid")) == "" || mode != "" && mode != "prompt" {
+		return nil
+	}
+	return appendPrompt(nil, line, a)
+}
+
+func appendPrompt(out, line, attachment []byte) []byte {
 	out = append(out, `{"type":"`+PromptType+`","parent_tool_use_id":null,"uuid":`...)
-	attachment := jsonx.Member(line, "attachment")
 	out = jsonx.AppendText(out, jsonx.Text(jsonx.Member(attachment, "source_uuid")))
 	for _, s := range [...]struct{ entry, message string }{{"sessionId", "session_id"}, {"timestamp", "timestamp"}} {
 		if v := jsonx.Member(line, s.entry); v != nil {
@@ -106,5 +123,5 @@ func (x *Index) AppendPrompt(out, line []byte, e *Entry) ([]byte, error) {
 	}
 	out = append(out, `,"message":{"role":"user","content":`...)
 	out = append(out, prompt...)
-	return append(out, "}}"...), nil
+	return append(out, "}}"...)
 }

@@ -1,0 +1,233 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// steered are the prompts that a CLI was given while a turn ran. The CLI takes
+// one into the turn when it has the results of tools, and its result names it
+// then, or begins another turn with it when the first has ended. A prompt is
+// noted in the store as sent before the CLI can see it, so after a crash the
+// transcript says how far it got: taken in, begun, or never seen.
+type steered struct {
+	busy  chan struct{}      // one slot: the one who gives or takes back has it
+	mu    sync.Mutex         // guards what follows
+	shut  bool               // nothing more may be given
+	given map[string]*queued // by id, without an outcome
+	taken []string           // of them, those that a turn answers
+	used  map[string]bool    // ids that this CLI must not be given again
+}
+
+func newSteered() *steered {
+	return &steered{busy: make(chan struct{}, 1), given: make(map[string]*queued), used: make(map[string]bool)}
+}
+
+// enter waits for the right to give or to take back, false if ctx ends first.
+func (s *steered) enter(ctx context.Context) bool {
+	select {
+	case s.busy <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *steered) leave() { <-s.busy }
+
+// isFull reports whether the CLI gets no prompt now. It has at most one that it
+// has not begun with: it would put several into one turn, of which the transcript
+// could not say how far each got.
+func (s *steered) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shut || len(s.given) > len(s.taken)
+}
+
+// rank orders the prompts of a conversation: first those that a CLI may have
+// seen, then those that were to steer a turn.
+func (p *queued) rank() int {
+	switch {
+	case p.Sent:
+		return 0
+	case p.Steer:
+		return 1
+	}
+	return 2
+}
+
+// given reports whether the CLI that runs has been given a prompt; any, if the id
+// is empty.
+func (w *waking) given(id string) bool {
+	s := w.steered
+	if s == nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.given[id] != nil || id == "" && len(s.given) > 0
+}
+
+// forget takes a prompt out that has its outcome.
+func (s *steered) forget(id string) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.given, id)
+	s.taken = slices.DeleteFunc(s.taken, func(other string) bool { return other == id })
+}
+
+// giveBound is how long a CLI may take to read a prompt.
+const giveBound = 30 * time.Second
+
+// steering gives the CLI prompts that steer its turn, once began was called and
+// until stop returns. Before the first line of the turn the CLI may still be at
+// a call that was deferred, which a prompt would make it give up.
+func (w *waking) steering() (began, stop func()) {
+	begun, done := make(chan struct{}), make(chan struct{})
+	session, s := w.session, w.steered
+	s.mu.Lock()
+	s.shut = false
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-begun:
+		case <-done:
+			return
+		}
+		for {
+			select {
+			case <-w.c.more:
+			case <-done:
+				return
+			}
+			if err := w.give(session, s); err != nil && !w.over() {
+				w.f.opts.Logger.Warn("a prompt could not steer the turn, so it is the next", "conversation", w.c.key, "error", err)
+			}
+		}
+	})
+	return sync.OnceFunc(func() { close(begun) }), func() {
+		close(done)
+		wg.Wait()
+	}
+}
+
+// give gives the CLI what may steer its turn.
+func (w *waking) give(session *claude.Session, s *steered) error {
+	ctx, cancel := context.WithTimeout(w.f.ctx, giveBound)
+	defer cancel()
+	if !s.enter(ctx) {
+		return context.Cause(ctx)
+	}
+	defer s.leave()
+	for p, err := range w.f.pending(ctx, w.c.key) {
+		if err != nil {
+			return err
+		}
+		if s.isFull() || w.over() {
+			return nil
+		}
+		if !p.Steer || p.Sent || s.used[p.ID] {
+			continue
+		}
+		p.Sent, p.Begun = true, p.Begun+1
+		err := w.f.update(ctx, p, w.lease.Fence)
+		if errors.Is(err, store.ErrConflict) {
+			continue // it was cancelled
+		}
+		if err != nil {
+			return err
+		}
+		s.used[p.ID] = true
+		if _, err := session.SendMessage(ctx, &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content}); err != nil {
+			return err // whether the CLI has it, the transcript will say
+		}
+		s.mu.Lock()
+		s.given[p.ID] = p
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// takeBack takes prompts back that the CLI has not begun with, before a call is
+// deferred. They steer the turn when it continues.
+func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steered) {
+	s.mu.Lock()
+	s.shut = true
+	s.mu.Unlock()
+	if !s.enter(ctx) {
+		return
+	}
+	defer s.leave()
+	s.mu.Lock()
+	given := maps.Clone(s.given)
+	s.mu.Unlock()
+	for id, p := range given {
+		if back, err := session.CancelPrompt(ctx, id); err != nil || !back {
+			continue // the turn has it
+		}
+		s.forget(id)
+		p.Sent, p.Begun = false, p.Begun-1
+		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+			w.f.opts.Logger.Warn("a prompt that was taken back counts as sent", "conversation", w.c.key, "prompt", id, "error", err)
+		}
+	}
+}
+
+// passOn lets the watchers of prompts that a turn has taken in see what it says.
+func (w *waking) passOn(m message.Message, but string) {
+	s := w.steered
+	s.mu.Lock()
+	if l, ok := m.(*message.CommandLifecycle); ok && l.State == message.CommandStarted && s.given[l.CommandUUID] != nil {
+		s.taken = append(s.taken, l.CommandUUID)
+		w.c.stir() // there is room for the next
+	}
+	taken := slices.Clone(s.taken)
+	s.mu.Unlock()
+	for _, id := range taken {
+		if id != but {
+			w.f.notify(w.c, id, m, nil)
+		}
+	}
+}
+
+// others counts a result that does not answer the prompt of the step, and ends
+// what it answers.
+func (w *waking) others(ctx context.Context, r *message.Result, but string) error {
+	if !slices.ContainsFunc(r.Prompts, w.given) {
+		return nil
+	}
+	if err := w.persist(func() error { return w.count(ctx, r) }); err != nil {
+		return err
+	}
+	return w.endOthers(ctx, r, but)
+}
+
+// endOthers ends the prompts that a result answers besides the one of the step.
+func (w *waking) endOthers(ctx context.Context, r *message.Result, but string) error {
+	for _, id := range r.Prompts {
+		w.steered.mu.Lock()
+		p := w.steered.given[id]
+		w.steered.mu.Unlock()
+		if p == nil || id == but {
+			continue
+		}
+		o := w.ticket(r)
+		if err := w.persist(func() error { return w.conclude(ctx, p, &o) }); err != nil {
+			return err
+		}
+		w.f.finished(w.c, o)
+	}
+	return nil
+}
