@@ -82,8 +82,9 @@ type Reader struct {
 	sharedBytes int    // bytes of the lines in buf that may share it, 0 if all are copied
 	shared      bool   // lines were given out that are parts of buf
 	retained    int
-	r, w        int // unread part of buf
-	smallReads  int // small reads in a row
+	piece       []byte // of the last long line, for the next one
+	r, w        int    // unread part of buf
+	smallReads  int    // small reads in a row
 	begun       bool
 	err         error // sticky end of src
 }
@@ -172,6 +173,7 @@ func (r *Reader) fill() error {
 	switch {
 	case len(r.buf) > minBuffer && len(unread) == 0 && r.calm():
 		r.replaceBuffer(minBuffer)
+		r.piece = nil
 	case r.shared:
 		r.replaceBuffer(maxBuffer)
 	case r.w == len(r.buf) && len(r.buf) < maxBuffer: // the last read filled it
@@ -257,49 +259,44 @@ func (r *Reader) truncated(rest []byte, err error) error {
 	return e
 }
 
-// longLine reads a line that does not fit buf into a slice of its own, which
-// becomes the caller's without another copy.
+// longLine reads a line that does not fit buf.
 func (r *Reader) longLine() ([]byte, error) {
 	limit := r.limit()
-	line := append(make([]byte, 0, 4*longChunk), r.buf[r.r:r.w]...)
+	line := pieces{spare: r.piece}
+	defer func() { r.piece = line.list[0][:0] }()
+	line.add(r.buf[r.r:r.w])
 	// No line shares buf: that would be half of it, the unread part is
 	// maxBuffer or more, and keepRest makes it smaller than both together.
 	r.r, r.w = 0, 0
 	warned := false
 	for {
-		if len(line) > limit {
-			return nil, r.drain(line)
+		if line.size > limit {
+			return nil, r.drain(line.list[0], line.size)
 		}
-		if len(line) > warnSize && !warned && r.OnLongLine != nil {
+		if line.size > warnSize && !warned && r.OnLongLine != nil {
 			warned = true
-			r.OnLongLine(len(line))
+			r.OnLongLine(line.size)
 		}
-		if cap(line)-len(line) < longChunk {
-			line = append(make([]byte, 0, 2*cap(line)), line...)
-		}
-		start := len(line)
-		n, err := r.read(line[start : start+longChunk])
-		line = line[:start+n]
+		room := line.room()
+		room = room[:min(len(room), longChunk)]
+		n, err := r.read(room)
 		if err != nil {
-			return nil, r.truncated(line, err)
+			return nil, r.truncated(line.join(), err)
 		}
-		if i := bytes.IndexByte(line[start:], '\n'); i >= 0 {
-			r.keepRest(line[start+i+1:])
-			if start+i > limit {
-				return nil, tooLong(line[:start+i], int64(start+i))
-			}
-			return r.clip(line[:start+i]), nil
+		i := bytes.IndexByte(room[:n], '\n')
+		if i < 0 {
+			line.grow(n)
+			continue
 		}
+		line.grow(i)
+		r.keepRest(room[i+1 : n])
+		if line.size > limit {
+			return nil, tooLong(line.list[0], int64(line.size))
+		}
+		whole := line.join()
+		r.retained = cap(whole)
+		return whole, nil
 	}
-}
-
-// clip gives up the room behind a long line if it is more than the line.
-func (r *Reader) clip(line []byte) []byte {
-	if cap(line) > 2*len(line) {
-		line = bytes.Clone(line)
-	}
-	r.retained = cap(line)
-	return line
 }
 
 // keepRest puts what follows a long line into buf.
@@ -312,8 +309,8 @@ func (r *Reader) keepRest(rest []byte) {
 }
 
 // drain reads past the rest of an oversized line, keeping only its head.
-func (r *Reader) drain(line []byte) error {
-	head, size := bytes.Clone(line[:headSize]), int64(len(line))
+func (r *Reader) drain(begin []byte, read int) error {
+	head, size := bytes.Clone(begin[:headSize]), int64(read)
 	for {
 		n, err := r.read(r.buf)
 		if err != nil {
