@@ -215,8 +215,12 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	q.Prompt, q.Reason = in.PromptID, reason
 	q.Suggestions = q.suggest(ctx, nil)
 	q.Repeatable = g.opts.Repeatable != nil && g.opts.Repeatable(in)
+	asked := q
 	if in.ToolName == planTool {
 		q.Plan, q.PlanPath = newestPlan(in.TranscriptPath)
+		if err := g.samePlan(ctx, &q, in.TranscriptPath); err != nil {
+			return nil, err
+		}
 	}
 	d, err := g.ask(ctx, q, in.AgentID == "")
 	if errors.Is(err, errDeferred) {
@@ -225,7 +229,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	if err != nil {
 		return nil, err
 	}
-	g.note(q, d)
+	g.note(asked, d)
 	return output(d), nil
 }
 

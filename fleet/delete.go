@@ -66,6 +66,7 @@ func (f *Fleet) stop(ctx context.Context, key string) (*conversation, error) {
 		return nil, &ConversationError{key, ErrDeleted}
 	}
 	c.stopped = true
+	f.waitlist.put(c, time.Now())
 	c.watching++
 	close(c.stop)
 	left := c.left
@@ -88,6 +89,7 @@ func (f *Fleet) unstop(c *conversation) {
 	defer f.mu.Unlock()
 	c.stopped = false
 	c.stop = make(chan struct{})
+	f.waitlist.put(c, time.Now())
 	c.watching--
 	f.forget(c)
 	f.schedule()

@@ -31,17 +31,18 @@ type Fleet struct {
 	mu     sync.Mutex
 	closed bool
 	// active are the conversations that are awake, or have prompts that wait.
-	active map[string]*conversation
-	queued int               // prompts that wait, of all conversations
-	live   int               // seats that are taken
-	seats  map[string]int    // of them, by tenant
-	order  uint64            // counts who was wanted or served
-	served map[string]uint64 // when a tenant last got a seat, in that count
-	timer  *time.Timer       // for the next conversation that has to wait
-	last   time.Time         // when the last prompt was accepted
-	turn   time.Duration     // how long turns take
-	rates  rates             // of conversations
-	shared rates             // of tenants
+	active   map[string]*conversation
+	queued   int                    // prompts that wait, of all conversations
+	live     int                    // seats that are taken
+	seated   map[*conversation]bool // those that have them
+	waitlist *waitlist              // those that need one
+	order    uint64                 // counts who was wanted or served
+	asks     bool                   // the store is being asked for leases
+	timer    *time.Timer            // for the next conversation that has to wait
+	last     time.Time              // when the last prompt was accepted
+	turn     time.Duration          // how long turns take
+	rates    rates                  // of conversations
+	shared   rates                  // of tenants
 }
 
 // Open starts a fleet on what its store has: prompts that were accepted and not
@@ -54,7 +55,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.On(o.Store, o.Project),
-		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seats: make(map[string]int), served: make(map[string]uint64), turn: time.Second,
+		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second,
 		rates: make(rates), shared: make(rates),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -72,6 +73,9 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		stop()
 	})
 	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
+		f.mu.Lock()
+		f.closed = true
+		f.mu.Unlock()
 		f.stopAll()
 		f.awake.Wait()
 		f.running.Wait()
@@ -239,6 +243,7 @@ func (f *Fleet) look(ctx context.Context) error {
 	for name := range known {
 		f.done(keyAt(name), name)
 	}
+	f.waitlist.reconsider(time.Now())
 	f.schedule()
 	return nil
 }
@@ -266,6 +271,7 @@ func (f *Fleet) done(key, name string) {
 	f.remove(c, name)
 	if len(c.waiting) == 0 {
 		c.wanted = false
+		f.waitlist.put(c, time.Now())
 	}
 	f.forget(c)
 }

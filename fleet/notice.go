@@ -33,6 +33,10 @@ func (f *Fleet) notice(c store.Change) {
 		f.noticeConversation(c.Record.Name)
 	case c.Record.Kind == approval.Kind:
 		f.inbox.Announce()
+	case c.Released:
+		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
+			f.noticeReleased(at)
+		}
 	case c.Lease != "":
 		if at, ok := strings.CutPrefix(c.Lease, leasePrefix); ok {
 			f.store.announce(at)

@@ -37,7 +37,8 @@ type Options struct {
 	MaxLive int
 	// Runs says whether this process may run a conversation, for example because
 	// it has what the conversation needs. Nil: it may run all. It is called often,
-	// and must answer at once.
+	// and must answer at once. A conversation that it refuses is looked at again
+	// after Poll, or when there is more to do for it.
 	Runs func(key string) bool
 	// Elsewhere does something to a conversation that another process runs, and
 	// returns [ErrElsewhere] if it reaches nobody who runs it. Nil: nobody is
@@ -102,8 +103,8 @@ type Options struct {
 	// 30 s.
 	TTL time.Duration
 	// Poll is how often the fleet looks for prompts that other processes have
-	// accepted: 2 s, and 15 s if the store is a [store.Notifier], which says so by
-	// itself.
+	// accepted, and for conversations that they have let go: 2 s, and 15 s if the
+	// store is a [store.Notifier], which says so by itself.
 	Poll time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -20,9 +19,13 @@ type conversation struct {
 	wanted bool
 	since  uint64    // its place among those that are wanted
 	after  time.Time // it is not to be woken before
+	held   bool      // another process had its lease when it was last tried
+	asking bool      // the store is being asked for its lease
 	awake  bool
-	left   chan struct{} // closed when it gives its seat back; nil if it has none
-	stop   chan struct{} // closed when its work must end
+	in     *lineup[*conversation] // where it waits for a seat; nil: nowhere
+	at     int                    // its place there
+	left   chan struct{}          // closed when it gives its seat or its lease back; nil if it has none
+	stop   chan struct{}          // closed when its work must end
 	// stopped says that nothing may begin, because it is being deleted.
 	stopped bool
 	poke    chan struct{} // one slot: there may be something to do
@@ -51,7 +54,7 @@ func (f *Fleet) conversation(key string) *conversation {
 // forget removes a conversation that sleeps from memory if nothing is known of
 // it that the store does not know.
 func (f *Fleet) forget(c *conversation) {
-	if !c.awake && len(c.waiting) == 0 && c.reserved == 0 && !c.wanted && c.watching == 0 {
+	if !c.awake && !c.asking && len(c.waiting) == 0 && c.reserved == 0 && !c.wanted && c.watching == 0 {
 		delete(f.active, c.key)
 	}
 }
@@ -92,6 +95,7 @@ func (f *Fleet) mark(c *conversation) {
 	if !c.wanted {
 		f.order++
 		c.wanted, c.since = true, f.order
+		f.waitlist.put(c, time.Now())
 	}
 	select {
 	case c.poke <- struct{}{}:
@@ -114,10 +118,11 @@ func (f *Fleet) schedule() {
 			break
 		}
 		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
-		f.tally(0, 1)
+		f.seated[c] = true
+		f.waitlist.put(c, now)
 		f.order++
-		f.seats[TenantOf(c.key)]++
-		f.served[TenantOf(c.key)] = f.order
+		f.waitlist.seat(c, 1, f.order)
+		f.tally(0, 1)
 		f.awake.Go(func() { f.run(c) })
 	}
 	f.press(now)
@@ -125,29 +130,10 @@ func (f *Fleet) schedule() {
 }
 
 // next is the conversation that gets the next seat, nil if none needs one.
-func (f *Fleet) next(now time.Time) *conversation {
-	var best *conversation
-	for _, c := range f.active {
-		if c.ready(now) && f.runs(c.key) && (best == nil || f.before(c, best)) {
-			best = c
-		}
-	}
-	return best
-}
+func (f *Fleet) next(now time.Time) *conversation { return f.waitlist.next(now, f.runs) }
 
 // runs reports whether this process may run a conversation.
 func (f *Fleet) runs(key string) bool { return f.opts.Runs == nil || f.opts.Runs(key) }
-
-// ready reports whether a conversation needs a seat.
-func (c *conversation) ready(now time.Time) bool {
-	return c.wanted && !c.awake && !c.stopped && !c.after.After(now)
-}
-
-// before reports whether a gets a seat before b.
-func (f *Fleet) before(a, b *conversation) bool {
-	x, y := TenantOf(a.key), TenantOf(b.key)
-	return cmp.Or(cmp.Compare(f.seats[x], f.seats[y]), cmp.Compare(f.served[x], f.served[y]), cmp.Compare(a.since, b.since)) < 0
-}
 
 // pressed reports whether a conversation without a seat needs one.
 func (f *Fleet) pressed() bool {
@@ -161,31 +147,29 @@ func (f *Fleet) press(now time.Time) {
 	if f.live < f.opts.MaxLive || f.next(now) == nil {
 		return
 	}
-	for _, c := range f.active {
-		if c.awake {
-			select {
-			case c.poke <- struct{}{}:
-			default:
-			}
+	for c := range f.seated {
+		select {
+		case c.poke <- struct{}{}:
+		default:
 		}
 	}
 }
 
-// setTimer calls schedule when the next conversation may be woken.
+// setTimer calls schedule when the next conversation may be woken, and asks for
+// leases that may be free by now.
 func (f *Fleet) setTimer(now time.Time) {
-	var first time.Time
-	for _, c := range f.active {
-		if c.wanted && !c.awake && c.after.After(now) && (first.IsZero() || c.after.Before(first)) {
-			first = c.after
-		}
+	if f.opts.MaxLive == NoSeats {
+		return
 	}
+	f.askForLeases(now)
 	if f.timer != nil {
 		f.timer.Stop()
 	}
-	if first.IsZero() {
+	due, ok := f.waitlist.due(!f.asks) // leases are asked for one after another
+	if !ok {
 		return
 	}
-	f.timer = time.AfterFunc(first.Sub(now), func() {
+	f.timer = time.AfterFunc(due.Sub(now), func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.schedule()
@@ -199,17 +183,15 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	defer f.mu.Unlock()
 	close(c.left)
 	c.awake, c.left, c.session = false, nil, nil
+	delete(f.seated, c)
+	f.waitlist.seat(c, -1, 0)
 	f.tally(0, -1)
-	if tenant := TenantOf(c.key); f.seats[tenant] == 1 {
-		delete(f.seats, tenant)
-	} else {
-		f.seats[tenant]--
-	}
 	if again >= 0 {
 		c.wanted = false // behind the waiting ones
-		f.mark(c)
 		c.after = time.Now().Add(again)
+		f.mark(c)
 	}
+	f.waitlist.put(c, time.Now())
 	f.forget(c)
 	f.schedule()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -62,6 +63,41 @@ func TestUsage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A CLI that grows over its limit while an agent works in the background is ended,
+// although nobody says anything to it. Within its limit it may work on.
+func TestUsageInBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		cli.CLI = claudetest.New(
+			claudetest.Delegate("general-purpose", "Count the files.", claudetest.Say("Three.").After(time.Hour)),
+			claudetest.Say("An agent counts them."),
+			claudetest.Say("It was cut off."),
+		)
+		var memory atomic.Int64
+		memory.Store(1000)
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
+			o.MaxMemory, o.IdleAfter = 1000, time.Second
+			o.Measure = func(*claude.Session) (fleet.ProcessUsage, error) {
+				return fleet.ProcessUsage{Memory: memory.Load(), Processes: 1}, nil
+			}
+		})
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "count")
+		<-time.After(10 * time.Minute)
+		if live, _ := cli.counts(); live != 1 {
+			t.Fatalf("%d CLIs run while an agent works within the limit", live)
+		}
+		memory.Store(1001)
+		<-time.After(12 * time.Second)
+		if live, _ := cli.counts(); live != 0 {
+			t.Errorf("%d CLIs run over the limit", live)
+		}
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Asleep {
+			t.Errorf("%+v, %v", info, err)
+		}
+	})
 }
 
 // A CLI that cannot be measured is used as before.

@@ -75,11 +75,12 @@ func (f *Fleet) run(c *conversation) {
 func (f *Fleet) use(c *conversation) (again time.Duration) {
 	lease, err := f.own(f.ctx, c.key)
 	if err != nil {
+		held, isHeld := errors.AsType[*store.HeldError](err)
 		f.mu.Lock()
-		c.wanted = true
+		c.wanted, c.held = true, isHeld
 		f.mu.Unlock()
-		if held, ok := errors.AsType[*store.HeldError](err); ok {
-			return comeBack(held.For, f.opts.TTL)
+		if isHeld {
+			return f.askAgain(held)
 		}
 		f.opts.Logger.Warn("a conversation cannot be woken", "conversation", c.key, "error", err)
 		return retryAfter

@@ -98,8 +98,10 @@ type Change struct {
 	Record     RecordKey // zero if it was a transcript
 	Dropped    bool      // the record was removed
 	Transcript Key       // zero if it was a record
-	// Lease is the name of the lease under which a transcript was written, if any.
-	Lease string
+	// Lease is the name of the lease under which a transcript was written, if any, or
+	// that was given back: then Released is true, and there is nothing else.
+	Lease    string
+	Released bool
 }
 
 // Notifier is a [Store] that says what was changed, by any process.

@@ -248,7 +248,9 @@ func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 		return nil
 	}
 	if err == nil {
-		_, err = s.write(ctx, encoded(prefix+".o", owner{Free: true}, h.last, freeTTL))
+		free := encoded(prefix+".o", owner{Free: true}, h.last, freeTTL)
+		free.header = map[string]string{headerFree: "1"} // for those who listen
+		_, err = s.write(ctx, free)
 		if errors.Is(err, errMoved) {
 			err = nil
 		}

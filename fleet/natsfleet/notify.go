@@ -87,6 +87,8 @@ func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 			k.Sub = untoken(parts[3])
 		}
 		return store.Change{Transcript: k, Lease: m.Header.Get(headerLease)}, true
+	case "l":
+		return store.Change{Lease: untoken(parts[2]), Released: true}, m.Header.Get(headerFree) != ""
 	}
 	return store.Change{}, false
 }

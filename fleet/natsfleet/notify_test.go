@@ -1,6 +1,7 @@
 package natsfleet_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -48,7 +49,10 @@ func TestNotify(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []store.Change{{Record: k}, {Record: k, Dropped: true}, {Transcript: sub.Main()}, {Transcript: sub}} {
+	if err := cmp.Or(mine.Renew(t.Context(), lease), mine.Release(t.Context(), lease)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []store.Change{{Record: k}, {Record: k, Dropped: true}, {Transcript: sub.Main()}, {Transcript: sub}, {Lease: "c/x", Released: true}} {
 		if got := <-changes; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -33,6 +33,7 @@ const (
 	headerMore  = "More"  // how many messages the beginning of a record has
 	headerLease = "Lease" // the name of the lease under which a batch was written
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
+	headerFree  = "Free"  // the lease was given back
 )
 
 // outgoing is a message to be stored.

@@ -1,0 +1,62 @@
+package fleet_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A conversation that another process gives up is taken up soon, long before its lease
+// would have ended.
+func TestTakenUpAfterRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, busy, free := store.Memory(), newScripted(), newScripted()
+		busy.hold = make(chan struct{})
+		first := open(t, db, busy, func(o *fleet.Options) { o.Grace = time.Second })
+		id := send(t, first, "ada", "hello")
+		second := open(t, db, free, nil)
+		defer closeFleet(t, second)
+		<-time.After(11 * time.Second) // the second fleet has asked for the lease, and the first has renewed it
+		if n := free.started(); n != 0 {
+			t.Fatalf("%d CLIs of the second fleet", n)
+		}
+		closeFleet(t, first)
+		begin := time.Now()
+		if _, err := result(second.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: id, Text: "hello"})); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(begin); d > 4*time.Second || free.started() != 1 {
+			t.Errorf("taken up after %v, by %d CLIs", d, free.started())
+		}
+	})
+}
+
+// Asking for the lease of a conversation that another process runs needs no seat: the
+// one that has it keeps its CLI.
+func TestAskingTakesNoSeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, busy, cli := store.Memory(), newScripted(), newScripted()
+		busy.hold = make(chan struct{})
+		first := open(t, db, busy, nil)
+		id := send(t, first, "ada", "hello")
+		second := open(t, db, cli, func(o *fleet.Options) { o.MaxLive, o.IdleAfter = 1, time.Hour })
+		defer closeFleet(t, second)
+		<-time.After(time.Second) // it has learned that Ada's is run elsewhere
+		for range 3 {
+			ask(t, second, "bob", "hello")
+			<-time.After(5 * time.Minute)
+		}
+		if n := cli.started(); n != 1 {
+			t.Errorf("the CLI was started %d times", n)
+		}
+		close(busy.hold)
+		<-time.After(time.Minute)
+		if o := outcome(t, second, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("%+v", o)
+		}
+		closeFleet(t, first)
+	})
+}

@@ -1,0 +1,191 @@
+package fleet
+
+import (
+	"cmp"
+	"container/heap"
+	"time"
+)
+
+// waitlist has the conversations that need a seat, in the order in which they get
+// one. A step costs as little with ten thousand of them as with ten.
+type waitlist struct {
+	lines map[string]*line // by tenant
+	order lineup[*line]    // those in which somebody waits
+	// later are those that are not to be woken before their time, and leased those
+	// whose leases are not to be asked for before. Another process has them.
+	later, leased lineup[*conversation]
+	// refused are those that this process may not run, as far as it last said.
+	refused map[*conversation]bool
+}
+
+// line is a tenant.
+type line struct {
+	seats  int    // that it has
+	served uint64 // when it last got one, by the fleet's count
+	ready  lineup[*conversation]
+	at     int // in the order of lines
+}
+
+func newWaitlist() *waitlist {
+	w := &waitlist{lines: make(map[string]*line), refused: make(map[*conversation]bool)}
+	// The tenant with the fewest seats comes first, of several the one that has not
+	// got any for longest.
+	w.order.init(func(a, b *line) bool {
+		return cmp.Or(cmp.Compare(a.seats, b.seats), cmp.Compare(a.served, b.served), cmp.Compare(a.ready.items[0].since, b.ready.items[0].since)) < 0
+	}, func(l *line) *int { return &l.at })
+	for _, l := range []*lineup[*conversation]{&w.later, &w.leased} {
+		l.init(func(a, b *conversation) bool { return a.after.Before(b.after) }, (*conversation).place)
+	}
+	return w
+}
+
+func (c *conversation) place() *int { return &c.at }
+
+// line returns the line of a conversation's tenant.
+func (w *waitlist) line(c *conversation) *line {
+	tenant := TenantOf(c.key)
+	l := w.lines[tenant]
+	if l == nil {
+		l = &line{at: -1}
+		l.ready.init(func(a, b *conversation) bool { return a.since < b.since }, (*conversation).place)
+		w.lines[tenant] = l
+	}
+	return l
+}
+
+// put puts a conversation where it belongs now. It is called whenever something of it
+// has changed that matters here.
+func (w *waitlist) put(c *conversation, now time.Time) {
+	w.remove(c)
+	switch {
+	case !c.wanted || c.awake || c.stopped || c.asking:
+	case c.held:
+		w.leased.add(c)
+		c.in = &w.leased
+	case c.after.After(now):
+		w.later.add(c)
+		c.in = &w.later
+	default:
+		l := w.line(c)
+		l.ready.add(c)
+		c.in = &l.ready
+		w.sort(l)
+	}
+}
+
+// remove takes a conversation out of the list.
+func (w *waitlist) remove(c *conversation) {
+	delete(w.refused, c)
+	if c.in == nil {
+		return
+	}
+	c.in.remove(c.at)
+	if l := w.line(c); c.in == &l.ready {
+		w.sort(l)
+	}
+	c.in = nil
+}
+
+// sort finds the place of a line that has changed.
+func (w *waitlist) sort(l *line) {
+	switch waits := l.ready.Len() > 0; {
+	case waits && l.at < 0:
+		w.order.add(l)
+	case waits:
+		heap.Fix(&w.order, l.at)
+	case l.at >= 0:
+		w.order.remove(l.at)
+		l.at = -1
+	}
+}
+
+// next returns the conversation that gets the next seat, nil if none needs one. runs
+// says whether this process may run a conversation.
+func (w *waitlist) next(now time.Time, runs func(key string) bool) *conversation {
+	for w.later.Len() > 0 && !w.later.items[0].after.After(now) {
+		w.put(w.later.items[0], now)
+	}
+	for w.order.Len() > 0 {
+		c := w.order.items[0].ready.items[0]
+		if runs(c.key) {
+			return c
+		}
+		w.remove(c)
+		w.refused[c] = true
+	}
+	return nil
+}
+
+// reconsider lets conversations be looked at again that this process could not run.
+func (w *waitlist) reconsider(now time.Time) {
+	for c := range w.refused {
+		w.put(c, now)
+	}
+}
+
+// takeLeased takes a conversation out whose lease is to be asked for, nil if there
+// is none.
+func (w *waitlist) takeLeased(now time.Time) *conversation {
+	if w.leased.Len() == 0 || w.leased.items[0].after.After(now) {
+		return nil
+	}
+	c := w.leased.items[0]
+	w.remove(c)
+	return c
+}
+
+// due is when the next conversation is to be looked at that has to wait for its time,
+// false if there is none.
+func (w *waitlist) due(leases bool) (at time.Time, ok bool) {
+	for _, l := range []*lineup[*conversation]{&w.later, &w.leased} {
+		if l.Len() > 0 && (l == &w.later || leases) && (!ok || l.items[0].after.Before(at)) {
+			at, ok = l.items[0].after, true
+		}
+	}
+	return at, ok
+}
+
+// seat counts the seats of a conversation's tenant. With served, it just got one.
+func (w *waitlist) seat(c *conversation, change int, served uint64) {
+	l := w.line(c)
+	l.seats += change
+	l.served = max(l.served, served)
+	w.sort(l)
+}
+
+// lineup is a heap whose members know their places in it.
+type lineup[T any] struct {
+	items  []T
+	before func(a, b T) bool
+	place  func(T) *int
+}
+
+func (l *lineup[T]) init(before func(a, b T) bool, place func(T) *int) {
+	l.before, l.place = before, place
+}
+
+func (l *lineup[T]) add(x T)      { heap.Push(l, x) }
+func (l *lineup[T]) remove(i int) { heap.Remove(l, i) }
+
+// Len, Less, Swap, Push and Pop implement [heap.Interface].
+func (l *lineup[T]) Len() int { return len(l.items) }
+
+func (l *lineup[T]) Less(i, j int) bool { return l.before(l.items[i], l.items[j]) }
+
+func (l *lineup[T]) Swap(i, j int) {
+	l.items[i], l.items[j] = l.items[j], l.items[i]
+	*l.place(l.items[i]), *l.place(l.items[j]) = i, j
+}
+
+func (l *lineup[T]) Push(x any) {
+	*l.place(x.(T)) = len(l.items)
+	l.items = append(l.items, x.(T))
+}
+
+func (l *lineup[T]) Pop() any {
+	last := len(l.items) - 1
+	x := l.items[last]
+	clear(l.items[last:])
+	l.items = l.items[:last]
+	return x
+}

@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// people makes a waitlist of so many conversations that need a seat, in so many
+// tenants, and counts how often two are compared.
+func people(conversations, tenants int) (w *waitlist, all []*conversation, compared *int) {
+	w, compared = newWaitlist(), new(int)
+	count := func(c *lineup[*conversation]) {
+		before := c.before
+		c.before = func(a, b *conversation) bool { *compared++; return before(a, b) }
+	}
+	order := w.order.before
+	w.order.before = func(a, b *line) bool { *compared++; return order(a, b) }
+	count(&w.later)
+	count(&w.leased)
+	for i := range conversations {
+		c := &conversation{key: fmt.Sprintf("t%d/c%d", i%tenants, i), wanted: true, since: uint64(i + 1)}
+		if l := w.line(c); l.ready.Len() == 0 {
+			count(&l.ready)
+		}
+		w.put(c, time.Time{})
+		all = append(all, c)
+	}
+	return w, all, compared
+}
+
+func always(string) bool { return true }
+
+// A step of the scheduler costs next to nothing however many conversations wait.
+func TestStepCost(t *testing.T) {
+	const waiting, steps = 10_000, 2_000
+	for _, tenants := range []int{1, 100, waiting} {
+		w, _, compared := people(waiting, tenants)
+		*compared = 0
+		now, order, asked := time.Now(), uint64(waiting), 0
+		for range steps { // it gets a seat, gives it back, and waits again behind the others
+			order++
+			c := w.next(now, func(string) bool { asked++; return true })
+			c.awake = true
+			w.put(c, now)
+			w.seat(c, 1, order)
+			c.awake, c.since = false, order+1
+			w.seat(c, -1, 0)
+			w.put(c, now)
+		}
+		if per := *compared / steps; per > 250 || asked != steps {
+			t.Errorf("%d tenants: %d comparisons in a step, and Runs was asked %d times in %d", tenants, per, asked, steps)
+		}
+	}
+}
+
+// Whatever happens to the conversations, the next one is the one that a look at all of
+// them finds: of the tenant with the fewest seats, then of the one that has not got any
+// for longest, then the one that has waited longest.
+func TestWaitlistOrder(t *testing.T) {
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		w, all, _ := people(40, 6)
+		now, order := time.Now(), uint64(1000)
+		runs := func(key string) bool { return key != "t1/c1" }
+		for step := range 500 {
+			c := all[rng.IntN(len(all))]
+			order++
+			switch rng.IntN(7) {
+			case 0:
+				c.wanted, c.since = !c.wanted, order
+			case 1:
+				if !c.awake {
+					c.after = now.Add(time.Duration(rng.IntN(5)) * time.Second)
+				}
+			case 2:
+				c.stopped = !c.stopped
+			case 3:
+				c.held = !c.held
+			case 4:
+				now = now.Add(time.Second)
+			default:
+				c = changeSeat(w, c, now, runs, order)
+			}
+			w.put(c, now)
+			w.reconsider(now)
+			if got, want := w.next(now, runs), first(w, all, now, runs); got != want {
+				t.Fatalf("seed %d, step %d: %+v is next, want %+v", seed, step, got, want)
+			}
+		}
+	}
+}
+
+// changeSeat takes a seat from a conversation, or gives one to the next.
+func changeSeat(w *waitlist, c *conversation, now time.Time, runs func(string) bool, order uint64) *conversation {
+	if c.awake {
+		c.awake = false
+		w.seat(c, -1, 0)
+		return c
+	}
+	if next := w.next(now, runs); next != nil {
+		next.awake = true
+		w.put(next, now)
+		w.seat(next, 1, order)
+		return next
+	}
+	return c
+}
+
+// first looks at all conversations.
+func first(w *waitlist, all []*conversation, now time.Time, runs func(string) bool) (best *conversation) {
+	for _, c := range all {
+		if !c.wanted || c.awake || c.stopped || c.held || c.after.After(now) || !runs(c.key) {
+			continue
+		}
+		if best == nil {
+			best = c
+			continue
+		}
+		x, y := w.line(c), w.line(best)
+		if cmp.Or(cmp.Compare(x.seats, y.seats), cmp.Compare(x.served, y.served), cmp.Compare(c.since, best.since)) < 0 {
+			best = c
+		}
+	}
+	return best
+}
+
+// A conversation that this process may not run is not asked about at each step, and is
+// looked at again when it is time to.
+func TestRefused(t *testing.T) {
+	w, all, _ := people(1000, 10)
+	asked := 0
+	never := func(string) bool { asked++; return false }
+	for range 100 {
+		if c := w.next(time.Now(), never); c != nil {
+			t.Fatalf("%s is next", c.key)
+		}
+	}
+	if asked != len(all) {
+		t.Errorf("Runs was asked %d times about %d conversations", asked, len(all))
+	}
+	w.reconsider(time.Now())
+	if c := w.next(time.Now(), always); c != all[0] {
+		t.Errorf("%+v is next", c)
+	}
+}
