@@ -19,7 +19,9 @@ import (
 // processes, as a database would be.
 type beside struct {
 	Transcripts string
-	Plain       bool // nobody watches them
+	Archive     string
+	After       time.Duration // until conversations are archived
+	Plain       bool          // nobody watches them
 }
 
 // options adds the stores to options. A process that is to die in one of their calls
@@ -30,8 +32,31 @@ func (b beside) options(o natsfleet.Options, die *diePoint) natsfleet.Options {
 		o.Transcripts = store.Files(b.Transcripts)
 	case b.Transcripts != "":
 		o.Transcripts = newWatched(b.Transcripts, die)
+	case b.Archive != "" && b.Plain:
+		o.Archive, o.ArchiveAfter = store.Files(b.Archive), b.After
+	case b.Archive != "":
+		w := newWatched(b.Archive, die)
+		w.silent = true
+		o.Archive, o.ArchiveAfter = w, b.After
 	}
 	return o
+}
+
+// compactAt is how many messages a transcript may have: few, if much is to be written
+// anew.
+func (b beside) compactAt() int {
+	if b.Archive != "" {
+		return 3
+	}
+	return 0
+}
+
+// idleAfter is when a conversation goes to sleep: soon, if it is to be archived.
+func (b beside) idleAfter() time.Duration {
+	if b.Archive != "" {
+		return 100 * time.Millisecond
+	}
+	return 0
 }
 
 // watched is a store that says under which lease each batch was written, that can be
@@ -41,6 +66,7 @@ type watched struct {
 	down    string    // it is down while this file is there
 	die     *diePoint // in which call this process dies, if any
 	left    atomic.Int64
+	silent  bool         // batches do not say under which lease they were written
 	refused atomic.Int64 // how many appends were refused because the lease was lost
 
 	mu   sync.Mutex
@@ -114,7 +140,7 @@ func witnessIn(e store.Entry) (w witness, ok bool) {
 }
 
 func (w *watched) Append(ctx context.Context, k store.Key, b store.Batch) error {
-	if len(b.Entries) > 0 && !b.Fence.IsZero() {
+	if len(b.Entries) > 0 && !b.Fence.IsZero() && !w.silent {
 		line := fmt.Appendf(nil, `{"type":%q,"lease":%q,"token":%d}`, witnessType, b.Fence.Name, b.Fence.Token)
 		b.Entries = append([]store.Entry{line}, b.Entries...)
 	}

@@ -145,8 +145,11 @@ func readHistory(ctx context.Context, s *natsfleet.Store, b beside, accepted map
 			h.waiting = append(h.waiting, r.Subject)
 		}
 	}
-	if b.Transcripts != "" {
+	switch {
+	case b.Transcripts != "":
 		return h, h.readOutside(ctx, s)
+	case b.Archive != "":
+		return h, h.readArchived(ctx, s)
 	}
 	return h, h.readStream(ctx, s)
 }
@@ -173,6 +176,35 @@ func (h *history) readStream(ctx context.Context, s *natsfleet.Store) error {
 			if l, id, ok := said(data); ok && !seen[id] {
 				seen[id] = true
 				h.lines[conversation(m.Lease)] = append(h.lines[conversation(m.Lease)], l)
+			}
+		}
+	}
+	return nil
+}
+
+// readArchived reads the transcripts that are in the stream and in an archive. The
+// stream says under which lease each was written.
+func (h *history) readArchived(ctx context.Context, s *natsfleet.Store) error {
+	messages, err := s.Everything(ctx, "t", "p")
+	if err != nil {
+		return err
+	}
+	leases := make(map[string]string)
+	for _, m := range messages {
+		token, err := strconv.ParseUint(m.Token, 10, 64)
+		if err != nil {
+			return fmt.Errorf("message %d of %s was not written under a lease: %w", m.Seq, m.Subject, err)
+		}
+		h.writes = append(h.writes, write{m.Lease, token, m.Seq})
+		leases[strings.Split(m.Subject, ".")[3]] = m.Lease
+	}
+	for session, lease := range leases {
+		for e, err := range s.Load(ctx, store.Key{Project: "p", Session: session}) {
+			if err != nil {
+				return err
+			}
+			if l, _, ok := said(e); ok {
+				h.lines[conversation(lease)] = append(h.lines[conversation(lease)], l)
 			}
 		}
 	}

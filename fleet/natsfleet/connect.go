@@ -98,7 +98,11 @@ func StartWorker(ctx context.Context, o WorkerOptions) (*Worker, error) {
 		l.close()
 		return nil, errors.Join(err, s.Close())
 	}
-	return &Worker{f, s, l, func() { stop(); endLive() }}, nil
+	endArchive := func() {}
+	if s.archive != nil {
+		endArchive = s.archiveNowAndThen(o.Project, o.archiveAfter())
+	}
+	return &Worker{f, s, l, func() { stop(); endLive(); endArchive() }}, nil
 }
 
 // Close drains the worker, see [fleet.Fleet.Close]: nothing new is begun, turns may

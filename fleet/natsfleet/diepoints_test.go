@@ -94,7 +94,7 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 		stop := decideAll(t, client)
 		defer stop()
 	}
-	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at, Beside: b})
+	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at, Beside: b, CompactAt: b.compactAt()})
 	accepted := map[string][]sent{}
 	for _, text := range texts {
 		id, err := persist(t.Context(), client, "ada", text)
@@ -119,6 +119,14 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 	defer shut(t, rescuer)
 	if err := <-followed; err != nil {
 		t.Fatal(err)
+	}
+	if b.Archive != "" { // it is woken once more
+		id, err := persist(t.Context(), client, "ada", "three")
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted["ada"] = append(accepted["ada"], sent{id, "three"})
+		ends(t, client, "ada", id)
 	}
 	if tool {
 		o, err := client.Prompt(t.Context(), "ada", last)
@@ -149,7 +157,8 @@ func startRescuer(t *testing.T, url, name string, b beside) (*natsfleet.Worker, 
 	cli := workerRole{Answers: true}.scripted(nil, func() { ran.Add(1) })
 	w, err := natsfleet.StartWorker(t.Context(), natsfleet.WorkerOptions{
 		Options: b.options(natsfleet.Options{URL: url, Name: name, Project: "p", Logger: quiet()}, nil),
-		Fleet: fleet.Options{TTL: 5 * time.Second, Journal: t.TempDir(), Gate: &approval.Options{Patience: 50 * time.Millisecond}, Session: func(context.Context, string) (*claude.Options, error) {
+		// A busy machine may lose it its lease.
+		Fleet: fleet.Options{TTL: 5 * time.Second, Attempts: 1000, Journal: t.TempDir(), Gate: &approval.Options{Patience: 50 * time.Millisecond}, Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/b"}, Logger: quiet()}, nil
 		}},
 	})

@@ -34,7 +34,8 @@
 // hear of prompts and decisions, and clients of answers. Announcements can be lost
 // while a connection is down; everybody also looks at the stream now and then.
 //
-// Transcripts can be in another store with leases, see Options.Transcripts.
+// Transcripts can be in another store with leases, see Options.Transcripts, or move
+// there when nobody uses them any more, see Options.Archive.
 //
 // [OpenStore] gives the stream alone, as a store for anything.
 package natsfleet

@@ -1,6 +1,9 @@
 package natsfleet
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // StoredMessage is a message of the stream, for those who check what was stored.
 type StoredMessage struct {
@@ -11,6 +14,12 @@ type StoredMessage struct {
 	Data    []byte
 }
 
+// CompactAt sets how many messages a transcript has before it is written anew.
+func CompactAt(n int) { compactAt = n }
+
+// ArchiveTTL sets how long the lease lasts under which a transcript is archived.
+func ArchiveTTL(ttl time.Duration) { archiveTTL = ttl }
+
 // Everything returns all messages of a kind: "t" are transcripts, "r" records.
 func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredMessage, error) {
 	all, err := s.collect(ctx, s.layout.name+"."+kind+"."+token(project))
@@ -20,7 +29,7 @@ func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredM
 			continue
 		}
 		e := StoredMessage{Subject: m.subject, Seq: m.seq, Lease: m.header.Get(headerLease), Data: m.data}
-		if m.header.Get(headerExpectSubject) != "" {
+		if e.Token = m.header.Get(headerToken); m.header.Get(headerExpectSubject) != "" {
 			e.Token = m.header.Get(headerExpect)
 		}
 		out = append(out, e)

@@ -39,7 +39,7 @@ const faultTTL = 4 * time.Second
 
 func startCrew(l *lab, name string, b beside, n int) *crew {
 	l.t.Helper()
-	c := &crew{l: l, name: name, role: workerRole{Name: name, Beside: b, Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
+	c := &crew{l: l, name: name, role: workerRole{Name: name, Beside: b, CompactAt: b.compactAt(), IdleAfter: b.idleAfter(), Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
 	// One after another would take a while.
 	c.workers = make([]*process, n)
 	for range n {
@@ -205,15 +205,22 @@ func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names [
 	return names
 }
 
-// outsideFault happens to the store of the transcripts, where it is not the stream.
-var outsideFault = fault{"stop the store of the transcripts", func(c *crew, _ int, lasts time.Duration) {
-	start, err := newWatched(c.role.Beside.Transcripts, nil).stop()
+// outsideFault and archiveFault happen to a store beside the stream.
+var (
+	outsideFault = fault{"stop the store of the transcripts", func(c *crew, _ int, lasts time.Duration) {
+		c.stopStore(c.role.Beside.Transcripts, lasts)
+	}}
+	archiveFault = fault{"stop the archive", func(c *crew, _ int, lasts time.Duration) { c.stopStore(c.role.Beside.Archive, lasts) }}
+)
+
+func (c *crew) stopStore(dir string, lasts time.Duration) {
+	start, err := newWatched(dir, nil).stop()
 	if err != nil {
 		c.l.t.Error(err)
 	}
 	<-time.After(lasts)
 	start()
-}}
+}
 
 // Whatever happens to servers, workers and the network between them, every prompt
 // that was accepted is answered once and in order, and no owner writes when it is not
@@ -237,6 +244,18 @@ func TestRandomFaultsOutside(t *testing.T) {
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			schedule(startCrew(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3), seed, nodeFaults, faults)
+		})
+	}
+}
+
+// The same holds if conversations are archived as soon as they rest.
+func TestRandomFaultsArchive(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	faults := append([]fault{archiveFault, archiveFault}, workerFaults...)
+	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			schedule(startCrew(l.within(t), fmt.Sprint("archive-", seed), beside{Archive: t.TempDir(), After: 300 * time.Millisecond}, 3), seed, nodeFaults, faults)
 		})
 	}
 }

@@ -38,6 +38,8 @@ type holding struct {
 	nonce string
 	last  uint64 // the message that says so, 0 if that is not known
 	other int64  // the token in the other store, if there is one
+
+	touched map[store.Key]bool // the transcripts that were written to
 }
 
 // freeTTL is how long the messages of a lease stay that nobody has.
@@ -48,8 +50,13 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 	if err := cmp.Or(store.CheckAcquire(project, name, who, ttl), ctx.Err()); err != nil {
 		return store.Lease{}, err
 	}
-	prefix := s.layout.lease(project, name)
-	me := owner{Nonce: uuid.New(), Owner: who, TTL: ttl}
+	return s.acquire(ctx, store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: who, TTL: ttl}, false)
+}
+
+// acquire gives out a lease. both takes it in the archive too, if there is one.
+func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Lease, error) {
+	name, prefix := l.Name, s.layout.lease(l.Project, l.Name)
+	me := owner{Nonce: uuid.New(), Owner: l.Owner, TTL: l.TTL}
 	for {
 		// The epoch is read before the lease is taken: an owner that
 		// sleeps in between and wakes after another has come must not succeed it.
@@ -68,25 +75,18 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 		if err != nil {
 			return store.Lease{}, fail(name, err)
 		}
-		l := store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: who, TTL: ttl}
-		other, err := s.partner.acquire(ctx, l)
-		if err != nil {
-			s.yield(ctx, prefix, last)
-			return store.Lease{}, err
-		}
-		token, err := s.begin(ctx, prefix, epoch{Nonce: me.Nonce, Other: other}, was)
-		if err != nil {
-			_ = s.partner.release(context.WithoutCancel(ctx), l, other) // the first error says more
-		}
+		e := epoch{Nonce: me.Nonce}
+		token, err := s.begin(ctx, l, &e, was, both)
 		if errors.Is(err, errMoved) {
 			continue
 		}
 		if err != nil {
-			return store.Lease{}, fail(name, err)
+			s.yield(ctx, prefix, last)
+			return store.Lease{}, err
 		}
 		l.Token = int64(token)
 		s.mu.Lock()
-		s.held[l.Fence] = holding{me.Nonce, last, other}
+		s.held[l.Fence] = holding{nonce: me.Nonce, last: last, other: e.Other}
 		s.mu.Unlock()
 		return l, nil
 	}
@@ -131,17 +131,28 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 	return m.seq, nil
 }
 
-// begin begins an epoch. One who has the lease repeats it if a former owner, who
-// slept, was faster with this step only.
-func (s *Store) begin(ctx context.Context, prefix string, e epoch, was *stored) (uint64, error) {
+// begin begins an epoch, with the lease in the other store. One who has the lease
+// repeats it if a former owner, who slept, was faster with this step only.
+func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored, both bool) (token uint64, err error) {
+	prefix := s.layout.lease(l.Project, l.Name)
+	defer func() {
+		if err != nil {
+			_ = s.partner.release(context.WithoutCancel(ctx), l, e.Other) // the first error says more
+		}
+	}()
 	for {
 		var last uint64
 		if was != nil {
 			last = was.seq
 		}
+		if e.Other == 0 && s.partner.needed(was, both) {
+			if e.Other, err = s.partner.acquire(ctx, l); err != nil {
+				return 0, err
+			}
+		}
 		token, err := s.write(ctx, encoded(prefix+".e", e, last, 0))
 		if !errors.Is(err, errMoved) {
-			return token, err
+			return token, fail(l.Name, err)
 		}
 		m, err := s.last(ctx, prefix+".o")
 		if err != nil {
@@ -185,7 +196,7 @@ func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
 	case e == nil || o == nil || e.seq != uint64(f.Token) || epochOf(e).Nonce != epochOf(o).Nonce:
 		return h, store.ErrLeaseLost
 	}
-	return holding{epochOf(e).Nonce, o.seq, epochOf(e).Other}, nil
+	return holding{nonce: epochOf(e).Nonce, last: o.seq, other: epochOf(e).Other}, nil
 }
 
 // Renew implements [store.Leaser].
@@ -202,6 +213,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		last, err := s.write(ctx, encoded(subject, owner{Nonce: h.nonce, Owner: l.Owner, TTL: l.TTL}, h.last, 0))
 		h.last = last // 0 after an error: what is known of it may be wrong
 		s.mu.Lock()
+		h.touched = s.held[l.Fence].touched
 		s.held[l.Fence] = h
 		s.mu.Unlock()
 		if err == nil {
@@ -223,8 +235,12 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	}
 	h, err := s.holding(ctx, l.Fence)
 	s.mu.Lock()
+	touched := s.held[l.Fence].touched
 	delete(s.held, l.Fence)
 	s.mu.Unlock()
+	if err == nil {
+		s.compact(ctx, l.Fence, touched)
+	}
 	otherErr := s.partner.release(ctx, l, h.other)
 	if errors.Is(err, store.ErrLeaseLost) {
 		return otherErr

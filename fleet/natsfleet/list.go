@@ -49,8 +49,8 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Session
 	}
 	var found []store.Session
 	for subject, m := range last {
-		if id := strings.Split(subject, ".")[3]; !gone[id] && m.header.Get(headerGone) == "" {
-			found = append(found, store.Session{ID: id, Modified: m.at})
+		if id := sessionOf(subject); !gone[id] && m.header.Get(headerGone) == "" {
+			found = append(found, store.Session{ID: id, Modified: m.modified()})
 		}
 	}
 	slices.SortFunc(found, func(a, b store.Session) int {

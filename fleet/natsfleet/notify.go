@@ -82,6 +82,9 @@ func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 		k := store.RecordKey{Project: project, Kind: untoken(parts[2]), Name: untokens(strings.Join(parts[3:], "."))}
 		return store.Change{Record: k, Dropped: m.Header.Get(headerGone) != ""}, true
 	case "t":
+		if m.Header.Get(headerRewritten) != "" {
+			return store.Change{}, false // it says what it said before
+		}
 		k := store.Key{Project: project, Session: parts[2]}
 		if parts[3] != mainToken {
 			k.Sub = untoken(parts[3])

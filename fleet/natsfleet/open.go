@@ -1,6 +1,7 @@
 package natsfleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,6 +46,14 @@ type Options struct {
 	// once it has lost one. Close it after the client or worker.
 	Transcripts store.Store
 
+	// Archive takes the transcripts of conversations that nobody has used for
+	// ArchiveAfter, which is a week if it is zero, so that the stream does not grow
+	// with every conversation that ever was. It needs what Transcripts needs; set one
+	// of them. Workers move them there. They continue as before: what is in the
+	// archive is read there, what is new is in the stream.
+	Archive      store.Store
+	ArchiveAfter time.Duration
+
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
 }
@@ -62,6 +71,8 @@ type Store struct {
 
 	transcripts transcripts
 	partner     *partner
+	archive     leased // nil if there is none
+	log         *slog.Logger
 
 	mu    sync.Mutex
 	moved time.Time // when another node was last tried
@@ -132,8 +143,26 @@ func (o *Options) check() error {
 			return fail("Options.Transcripts", err)
 		}
 	}
-	return nil
+	return o.checkArchive()
 }
+
+func (o *Options) checkArchive() error {
+	switch {
+	case o.Archive == nil && o.ArchiveAfter != 0:
+		return errors.New("claude: natsfleet: Options.ArchiveAfter needs Options.Archive")
+	case o.Archive == nil:
+		return nil
+	case o.Transcripts != nil:
+		return errors.New("claude: natsfleet: Options.Archive and Options.Transcripts exclude each other: with the second, the stream has no transcripts")
+	case o.ArchiveAfter < 0:
+		return errors.New("claude: natsfleet: Options.ArchiveAfter is negative")
+	}
+	_, err := asLeased(o.Archive)
+	return fail("Options.Archive", err)
+}
+
+// archiveAfter is when a conversation is archived.
+func (o *Options) archiveAfter() time.Duration { return cmp.Or(o.ArchiveAfter, 7*24*time.Hour) }
 
 // OpenStore connects to the servers, and makes the stream of the fleet if there is
 // none. Options.Project is not needed. A server that cannot be reached is an error,
@@ -161,9 +190,12 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 
 // place says where the transcripts are. The options are checked.
 func (s *Store) place(o *Options) {
-	s.transcripts = streamed{s}
+	s.transcripts, s.log = streamed{s}, o.Logger
 	if other, err := asLeased(o.Transcripts); err == nil {
-		s.transcripts, s.partner = outside{other, s}, &partner{other}
+		s.transcripts, s.partner = outside{other, s}, &partner{other, true}
+	}
+	if other, err := asLeased(o.Archive); err == nil {
+		s.archive, s.partner = other, &partner{other, false}
 	}
 }
 

@@ -41,6 +41,20 @@ func TestTranscriptsAreRefused(t *testing.T) {
 			t.Errorf("%s with a store that has no leases: %v", name, err)
 		}
 	}
+	both := o
+	both.Transcripts, both.Archive = store.Memory(), store.Memory()
+	for want, change := range map[string]func(*natsfleet.Options){
+		"Options.Archive: a natsfleet_test.bare cannot be used: it is not a store.Leaser": func(o *natsfleet.Options) { o.Archive = bare{store.Memory()} },
+		"Options.Archive and Options.Transcripts exclude each other":                      func(o *natsfleet.Options) { *o = both },
+		"Options.ArchiveAfter needs Options.Archive":                                      func(o *natsfleet.Options) { o.ArchiveAfter = time.Hour },
+		"Options.ArchiveAfter is negative":                                                func(o *natsfleet.Options) { o.Archive, o.ArchiveAfter = store.Memory(), -1 },
+	} {
+		bad := o
+		change(&bad)
+		if _, err := natsfleet.OpenStore(t.Context(), bad); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
 	in, out := o, o
 	in.Name, out.Name = "in", "out"
 	with := func(o natsfleet.Options) natsfleet.Options {

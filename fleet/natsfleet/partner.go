@@ -47,13 +47,21 @@ func asLeased(s store.Store) (leased, error) {
 // to neither. An owner that dies between the steps leaves leases that expire.
 //
 // The methods of a nil partner do nothing.
-type partner struct{ leased }
+//
+// Transcripts are always there. An archive is written now and then only, so its lease
+// is taken when it is, and by the successor of somebody who had it and may still write.
+type partner struct {
+	leased
+	always bool
+}
+
+// needed reports whether the lease must be taken in the partner, after an epoch.
+func (p *partner) needed(was *stored, both bool) bool {
+	return p != nil && (p.always || both || was != nil && epochOf(was).Other != 0)
+}
 
 // acquire takes the lease in the partner, and returns its token.
 func (p *partner) acquire(ctx context.Context, l store.Lease) (token int64, err error) {
-	if p == nil {
-		return 0, nil
-	}
 	other, err := p.leased.Acquire(ctx, l.Project, l.Name, l.Owner, l.TTL)
 	return other.Token, err
 }

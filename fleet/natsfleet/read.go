@@ -108,9 +108,12 @@ const loadBound = 2 * time.Minute
 // markTTL is how long messages stay that mean something only for a moment.
 const markTTL = time.Minute
 
-// upTo reads the messages below a prefix up to a barrier, or to a later one.
+// upTo reads the messages below a prefix, at least up to a barrier or a later one.
+// What comes behind it counts too: it may replace something that was removed before
+// it could be read.
 func (s *Store) upTo(ctx context.Context, prefix string, barrier uint64) ([]stored, error) {
 	var all []stored
+	passed := false
 	for next := uint64(1); ; {
 		page, more, err := s.page(ctx, prefix+".>", next)
 		if err != nil {
@@ -120,11 +123,15 @@ func (s *Store) upTo(ctx context.Context, prefix string, barrier uint64) ([]stor
 			if !strings.HasSuffix(m.subject, "."+barrierToken) {
 				all = append(all, m)
 			} else if m.seq >= barrier && m.subject == prefix+"."+barrierToken {
-				return all, nil
+				passed = true
 			}
 			next = m.seq + 1
 		}
-		if !more {
+		switch {
+		case more:
+		case passed:
+			return all, nil
+		default:
 			return nil, errStale
 		}
 	}

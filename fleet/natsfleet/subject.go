@@ -50,6 +50,9 @@ func subToken(sub string) string {
 	return token(sub)
 }
 
+// sessionOf is the session of the subject of a transcript.
+func sessionOf(subject string) string { return strings.Split(subject, ".")[3] }
+
 func (l layout) deleted(project, session string) string {
 	return strings.Join([]string{l.name, "d", token(project), session}, ".")
 }

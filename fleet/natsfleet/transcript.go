@@ -46,6 +46,7 @@ func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error 
 		err = store.ErrLeaseLost
 	}
 	if err == nil {
+		s.touch(b.Fence, k)
 		err = s.gone(ctx, k)
 	}
 	return fail(k, err)
@@ -70,7 +71,7 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	data := bytes.Join(lines, []byte("\n"))
 	id := b.ID
 	if id == "" {
-		id = "~" + uuid.New() // a write that is repeated may land twice
+		id = onceMark + uuid.New() // a write that is repeated may land twice
 	}
 	n := (len(data) + s.part - 1) / s.part
 	var out []outgoing
@@ -118,70 +119,36 @@ func (s streamed) LoadAfter(ctx context.Context, k store.Key, place int64) iter.
 }
 
 func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) {
-	all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
-	if err != nil || len(all) == 0 {
+	w, err := s.whole(ctx, k)
+	if err != nil {
 		return nil, err
 	}
 	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
 	if err != nil || m != nil {
 		return nil, err
 	}
-	return assemble(all)
+	return s.withArchived(ctx, k, w)
 }
 
-// assemble makes entries of messages: parts are joined, and what came twice is left
-// out.
-func assemble(all []stored) ([]store.Entry, error) {
-	var (
-		entries        []store.Entry
-		batches, uuids = make(map[string]bool), make(map[string]bool)
-		part           []byte
-	)
-	for _, m := range all {
-		if m.header.Get(headerGone) != "" {
-			entries, part = nil, nil
-			clear(batches)
-			clear(uuids)
-			continue
+// whole reads all that the stream has of a transcript.
+func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
+	err = s.persevere(ctx, loadBound, func(ctx context.Context) error {
+		all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
+		if err == nil {
+			w, err = assemble(all)
 		}
-		data := m.data
-		if p := m.header.Get(headerPart); p != "" {
-			number, count, _ := strings.Cut(p, "/")
-			if number == "1" {
-				part = nil
-			}
-			part = append(part, data...)
-			if number != count {
-				continue
-			}
-			data, part = part, nil
-		}
-		id := m.header.Get(headerID)
-		if id == "" {
-			return nil, fmt.Errorf("%w: message %d is not a batch of entries", store.ErrDamaged, m.seq)
-		}
-		if batches[id] {
-			continue
-		}
-		batches[id] = true
-		for line := range bytes.SplitSeq(data, []byte("\n")) {
-			e := store.Entry(line)
-			if id := e.ID(); id != "" {
-				if uuids[id] {
-					continue
-				}
-				uuids[id] = true
-			}
-			entries = append(entries, bytes.Clone(e))
-		}
-	}
-	return entries, nil
+		return err
+	})
+	return w, err
 }
 
 // Delete implements [store.Deleter].
 func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err
+	}
+	if err := s.reachesArchive(ctx, k); err != nil {
+		return fail(k, err)
 	}
 	guard, unlock, err := s.fenced(ctx, f)
 	if err != nil {
@@ -199,6 +166,10 @@ func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error 
 	_, err = s.write(ctx, m)
 	if errors.Is(err, errMoved) {
 		err = store.ErrLeaseLost
+	}
+	if err == nil && s.archive != nil {
+		// What was decided under the lease is done there too, by anyone.
+		err = s.archive.Delete(ctx, k, store.Fence{})
 	}
 	if err == nil && k.Sub == "" {
 		err = s.purge(ctx, k)

@@ -46,11 +46,16 @@ type workerRole struct {
 	Patience  time.Duration // before a call is deferred; 0: nobody is asked
 	DieAt     *diePoint
 	Beside    beside
+	CompactAt int // how many messages a transcript has before it is written anew
 }
 
 // work is the program of a worker in another process. The end of stdin ends it.
 func work(r workerRole) int {
 	ctx := context.Background()
+	if r.CompactAt > 0 {
+		natsfleet.CompactAt(r.CompactAt)
+		natsfleet.ArchiveTTL(r.TTL)
+	}
 	lines := make(chan struct{})
 	cli := r.scripted(lines, func() { fmt.Println("the tool runs") })
 	o := natsfleet.WorkerOptions{

@@ -34,6 +34,13 @@ const (
 	headerLease = "Lease" // the name of the lease under which a batch was written
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 	headerFree  = "Free"  // the lease was given back
+
+	// Of a transcript that was written anew, see rewrite.
+	headerRewritten = "Rewritten" // number and count of its messages
+	headerToken     = "Token"     // of the lease under which that was done
+	headerModified  = "Modified"  // when it was last appended to
+	headerArchived  = "Archived"  // how many entries come before, in the archive
+	headerEmpty     = "Empty"     // all entries are there
 )
 
 // outgoing is a message to be stored.

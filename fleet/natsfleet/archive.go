@@ -1,0 +1,334 @@
+package natsfleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// An archived transcript has its entries in the archive, and in the stream one small
+// message that says how many they are. What is said later is in the stream again,
+// behind it, until it is archived too. The archive has at least what the stream says,
+// in the same order; it may have more, if somebody died before the stream said so, and
+// that is read from the stream.
+
+// withArchived puts the entries that are in the archive before the others.
+func (s streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]store.Entry, error) {
+	if w.archived == 0 {
+		return w.entries(), nil
+	}
+	if s.archive == nil {
+		return nil, errNoArchive
+	}
+	first, err := loadFirst(ctx, s.archive, k, w.archived)
+	if err != nil {
+		return nil, err
+	}
+	if len(first) < w.archived {
+		if m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session)); err != nil || m != nil {
+			return nil, err // it was deleted in the meantime
+		}
+		return nil, fmt.Errorf("%w: the archive has %d entries of %d", store.ErrDamaged, len(first), w.archived)
+	}
+	return append(first, newEntries(w.entries(), first)...), nil
+}
+
+var errNoArchive = fmt.Errorf("%w: this transcript is in an archive, which Options.Archive must name", ErrOtherTranscripts)
+
+// loadFirst loads some entries of a transcript, none if there is no transcript.
+func loadFirst(ctx context.Context, from store.Store, k store.Key, n int) ([]store.Entry, error) {
+	var first []store.Entry
+	for e, err := range from.Load(ctx, k) {
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if first = append(first, e); len(first) == n {
+			break
+		}
+	}
+	return first, nil
+}
+
+// reachesArchive returns an error if a transcript is in an archive that is not known
+// here.
+func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
+	if s.archive != nil {
+		return nil
+	}
+	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
+	return s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+		first, _, err := s.direct(ctx, map[string]any{"seq": 1, "next_by_subj": subject, "batch": 1})
+		if err == nil && len(first) > 0 && first[0].header.Get(headerArchived) != "" {
+			err = errNoArchive
+		}
+		return err
+	})
+}
+
+// archiveTTL is how long the lease lasts under which a transcript is archived. Somebody
+// who wants to wake the conversation just then waits for it.
+var archiveTTL = 5 * time.Second
+
+// Archive moves the transcripts that nobody has appended to since a time from the
+// stream to Options.Archive, and returns how many sessions it has moved. Sessions that
+// somebody runs, and those that were written without a lease, stay. An archived
+// session is read from both, by everybody who has the same Options.Archive. It may be
+// called at any time, by several processes at once, and be cut off: what is half
+// archived is read from the stream.
+func (s *Store) Archive(ctx context.Context, project string, before time.Time) (moved int, err error) {
+	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
+		return 0, err
+	}
+	t, ok := s.transcripts.(streamed)
+	if !ok || s.archive == nil {
+		return 0, errors.New("claude: natsfleet: Options.Archive is missing")
+	}
+	cold, err := t.cold(ctx, project, before)
+	if err != nil {
+		return 0, fail(project, err)
+	}
+	var errs []error
+	for _, c := range cold {
+		done, err := t.archiveSession(ctx, c, before)
+		if done {
+			moved++
+		}
+		if ctx.Err() != nil {
+			return moved, fail(project, ctx.Err())
+		}
+		errs = append(errs, err)
+	}
+	return moved, errors.Join(errs...)
+}
+
+// archiveNowAndThen lets one of those who call it archive what is cold, until stop is
+// called.
+func (s *Store) archiveNowAndThen(project string, after time.Duration) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	every := max(min(after/4, maxArchivePause), minArchivePause)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for wait := every; pause(ctx, wait+rand.N(every/10)); {
+			wait = every
+			// It is not given back: while it lasts, nobody does so again.
+			_, err := s.Acquire(ctx, project, archiving, "archive", every)
+			if held, ok := errors.AsType[*store.HeldError](err); ok {
+				wait = min(held.For, every)
+				continue
+			}
+			moved := 0
+			if err == nil {
+				moved, err = s.archiveColder(ctx, project, after)
+			}
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("some conversations could not be archived yet", "error", err)
+			}
+			if moved > 0 {
+				s.log.Info("conversations were archived", "count", moved)
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+const (
+	archiving       = "natsfleet/archiving" // the name of a lease
+	maxArchivePause = 6 * time.Hour
+	minArchivePause = time.Second
+)
+
+// pause waits, and reports whether ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// archiveColder archives what nobody has appended to for some time.
+func (s *Store) archiveColder(ctx context.Context, project string, than time.Duration) (int, error) {
+	now, err := s.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return s.Archive(ctx, project, now.Add(-than))
+}
+
+// coldSession is one that nobody has appended to for a while.
+type coldSession struct {
+	store.Key
+	lease string // under which it was written
+}
+
+// cold finds the sessions that could be archived.
+func (s streamed) cold(ctx context.Context, project string, before time.Time) ([]coldSession, error) {
+	subjects, err := s.subjects(ctx, s.layout.transcript(project, "*", "")+".e")
+	if err != nil {
+		return nil, err
+	}
+	last, err := s.lasts(ctx, subjects)
+	if err != nil {
+		return nil, err
+	}
+	var found []coldSession
+	for subject, m := range last {
+		if m.cold(before) {
+			found = append(found, coldSession{store.Key{Project: project, Session: sessionOf(subject)}, m.header.Get(headerLease)})
+		}
+	}
+	slices.SortFunc(found, func(a, b coldSession) int { return cmp.Compare(a.Session, b.Session) })
+	return found, nil
+}
+
+// cold reports whether a transcript with this last message should be archived.
+func (m *stored) cold(before time.Time) bool {
+	return m.header.Get(headerLease) != "" && m.header.Get(headerGone) == "" && m.header.Get(headerEmpty) == "" && m.modified().Before(before)
+}
+
+// archiveSession archives a session with its subagents, under the lease of its
+// conversation in both stores.
+func (s streamed) archiveSession(ctx context.Context, c coldSession, before time.Time) (done bool, err error) {
+	l, err := s.acquire(ctx, store.Lease{Fence: store.Fence{Project: c.Project, Name: c.lease}, Owner: "archive", TTL: archiveTTL}, true)
+	if errors.Is(err, store.ErrLeased) {
+		return false, nil // somebody runs it
+	}
+	if err != nil {
+		return false, err
+	}
+	defer func() {
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
+		defer cancel()
+		err = errors.Join(err, s.Release(release, l))
+	}()
+	// It may have been used before the lease was taken.
+	m, err := s.last(ctx, s.layout.transcript(c.Project, c.Session, "")+".e")
+	if err != nil || m == nil || !m.cold(before) {
+		return false, fail(c.Key, err)
+	}
+	subs, err := s.subs(ctx, c.Key)
+	if err != nil {
+		return false, fail(c.Key, err)
+	}
+	a := archiver{streamed: s, lease: l, renewed: time.Now()}
+	for _, sub := range append(subs, "") { // the session itself is the last
+		k := c.Key
+		k.Sub = sub
+		if err := a.transcript(ctx, k); err != nil {
+			return false, fail(k, err)
+		}
+	}
+	return true, nil
+}
+
+// archiver archives transcripts under a lease.
+type archiver struct {
+	streamed
+	lease   store.Lease
+	renewed time.Time
+}
+
+// renew renews the lease, when it is time to.
+func (a *archiver) renew(ctx context.Context) error {
+	if time.Since(a.renewed) < a.lease.TTL/3 {
+		return nil
+	}
+	a.renewed = time.Now()
+	return a.Renew(ctx, a.lease)
+}
+
+// transcript moves the entries of a transcript to the archive. They leave the stream
+// when the archive has given them back.
+func (a *archiver) transcript(ctx context.Context, k store.Key) error {
+	w, err := a.whole(ctx, k)
+	if err != nil {
+		return err
+	}
+	all, err := a.withArchived(ctx, k, w)
+	if err != nil || len(all) == 0 || w.last.header.Get(headerEmpty) != "" {
+		return err // nothing is in the stream only
+	}
+	has, err := a.there(ctx, k, w.archived, all)
+	if err != nil {
+		return err
+	}
+	if err := a.copy(ctx, k, all[has:]); err != nil {
+		return err
+	}
+	if has, err = a.there(ctx, k, w.archived, all); err != nil {
+		return err
+	}
+	if has != len(all) {
+		return fmt.Errorf("%w: the archive has %d entries of %d that were stored there", store.ErrDamaged, has, len(all))
+	}
+	return a.rewrite(ctx, k, a.lease.Fence, w.without(len(all)))
+}
+
+// there returns how many entries of a transcript the archive has: those that the
+// stream knows of, and those of somebody who died before the stream did. What is left
+// of a subagent that was deleted is removed; anything else that is there stays, and is
+// an error.
+func (a *archiver) there(ctx context.Context, k store.Key, known int, all []store.Entry) (int, error) {
+	has, err := loadFirst(ctx, a.archive, k, len(all)+1)
+	if err != nil {
+		return 0, err
+	}
+	same := len(has) <= len(all) && slices.EqualFunc(has, all[:min(len(has), len(all))], func(a, b store.Entry) bool { return bytes.Equal(a, b) })
+	switch {
+	case same:
+		return len(has), nil
+	case k.Sub == "" || known > 0:
+		return 0, fmt.Errorf("%w: the archive has other entries than the stream", store.ErrDamaged)
+	}
+	fence, err := a.other(ctx, a.lease.Fence)
+	if err != nil {
+		return 0, err
+	}
+	return 0, a.archive.Delete(ctx, k, fence)
+}
+
+// Bounds of a batch in the archive.
+const (
+	archiveEntries = 500
+	archiveBytes   = 1 << 20
+)
+
+// copy appends entries to the archive.
+func (a *archiver) copy(ctx context.Context, k store.Key, entries []store.Entry) error {
+	for len(entries) > 0 {
+		if err := a.renew(ctx); err != nil {
+			return err
+		}
+		fence, err := a.other(ctx, a.lease.Fence)
+		if err != nil {
+			return err
+		}
+		n, size := 0, 0
+		for n < len(entries) && n < archiveEntries && (n == 0 || size+len(entries[n]) <= archiveBytes) {
+			size += len(entries[n])
+			n++
+		}
+		if err := a.archive.Append(ctx, k, store.Batch{ID: store.NewBatchID(), Fence: fence, Entries: entries[:n]}); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return a.renew(ctx)
+}
