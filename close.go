@@ -33,7 +33,7 @@ func (s *Session) read() {
 		s.inbox.Flush()
 		s.inbox.Throttle()
 	}
-	r.Calm = func() bool { return !s.inbox.NeedsControl() }
+	r.PauseLikely = func() bool { return !s.inbox.NeedsControl() }
 	r.OnLongLine = func(size int) { s.log.Warn("a line has no end yet", "bytes", size) }
 	s.peer.Serve(r, s.outputEnded)
 }

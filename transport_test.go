@@ -58,10 +58,10 @@ func playCLI(role string) {
 		}
 		fmt.Fprintf(out, `{"type":"result","subtype":"success","user_message_uuids":[%q]}`+"\n", f.Text("uuid"))
 		out.Flush()
-	case "deaf": // ignores the end of its input and signals
+	case "unstoppable": // ignores the end of its input and signals
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 		greet(`{"claude_code_version":"2.1.325"}`)
-		fmt.Println(`{"type":"system","subtype":"deaf"}`)
+		fmt.Println(`{"type":"system","subtype":"unstoppable"}`)
 		select {}
 	case "leaver": // leaves a process in its group and one in another session
 		greet(`{"claude_code_version":"2.1.325"}`)
@@ -149,14 +149,14 @@ func TestChildLosesNothing(t *testing.T) {
 }
 
 func TestChildThatIgnoresEverything(t *testing.T) {
-	o := childCLI(t, "deaf")
+	o := childCLI(t, "unstoppable")
 	o.Timeouts.Close = 100 * time.Millisecond
 	s, err := claude.Connect(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range s.Messages(t.Context()) {
-		break // it says when it is deaf
+		break // it says when nothing stops it
 	}
 	begin := time.Now()
 	if err := s.Close(); err != nil {

@@ -89,7 +89,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	t, end := r.f.store.listen(r.key)
 	defer end()
 	u, more := c.spoken.now()
-	r.heard.results = u.results
+	r.yielded.results = u.results
 	for seen, last := uint64(0), (time.Time{}); ; {
 		// What was spoken is looked at before the store, which then has all that
 		// was said before a result.
@@ -146,8 +146,8 @@ type eventReader struct {
 	}
 	// past are the last answers before it. What another process says may be heard
 	// late.
-	past  []string
-	heard heard
+	past    []string
+	yielded yielded
 }
 
 // read yields what is new; false if the loop was left.

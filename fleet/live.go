@@ -174,8 +174,8 @@ func (s *spoken) now() (u utterance, changed <-chan struct{}) {
 	return u, s.changed
 }
 
-// heard is what a reader has yielded of what was spoken.
-type heard struct {
+// yielded is what a reader has yielded of what was spoken.
+type yielded struct {
 	answer  string
 	blocks  map[int]int // bytes by block
 	results int
@@ -184,8 +184,8 @@ type heard struct {
 // listen yields what is new, except for what the reader has from the store;
 // false if the loop was left.
 func (r *eventReader) listen(u utterance) bool {
-	if u.answer != r.heard.answer {
-		r.heard.answer, r.heard.blocks = u.answer, make(map[int]int)
+	if u.answer != r.yielded.answer {
+		r.yielded.answer, r.yielded.blocks = u.answer, make(map[int]int)
 	}
 	for _, b := range u.blocks {
 		if slices.Contains(r.past, u.answer) || u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
@@ -195,19 +195,19 @@ func (r *eventReader) listen(u utterance) bool {
 			return false
 		}
 	}
-	if u.results == r.heard.results {
+	if u.results == r.yielded.results {
 		return true
 	}
-	r.heard.results = u.results
+	r.yielded.results = u.results
 	return r.yield(ConversationEvent{Live: true, Message: u.result, Session: u.result.SessionID}, nil)
 }
 
 // hear yields what is new of a block: that it has begun, and its text.
 func (r *eventReader) hear(b utteredBlock) bool {
 	e := ConversationEvent{Live: true, Message: b.start, Session: b.start.SessionID, Block: b.start.Index}
-	offset, begun := r.heard.blocks[e.Block]
+	offset, begun := r.yielded.blocks[e.Block]
 	if !begun {
-		r.heard.blocks[e.Block] = 0
+		r.yielded.blocks[e.Block] = 0
 		if !r.yield(e, nil) {
 			return false
 		}
@@ -215,11 +215,11 @@ func (r *eventReader) hear(b utteredBlock) bool {
 	if len(b.text) == offset {
 		return true
 	}
-	r.heard.blocks[e.Block] = len(b.text)
+	r.yielded.blocks[e.Block] = len(b.text)
 	e.Offset = offset
 	e.Message = &message.StreamEvent{
 		Header: message.Header{SessionID: b.start.SessionID}, EventType: message.EventBlockDelta, Index: e.Block,
-		Delta: newDelta(b.delta, b.text[offset:]), MessageID: r.heard.answer,
+		Delta: newDelta(b.delta, b.text[offset:]), MessageID: r.yielded.answer,
 	}
 	return r.yield(e, nil)
 }

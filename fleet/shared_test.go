@@ -21,15 +21,15 @@ import (
 // notifying is a store in memory that says what changes.
 type notifying struct {
 	*store.MemoryStore
-	mu    sync.Mutex
-	told  []func(store.Change)
-	muted bool
+	mu     sync.Mutex
+	told   []func(store.Change)
+	silent bool
 }
 
-func (n *notifying) mute(muted bool) {
+func (n *notifying) silence(silent bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.muted = muted
+	n.silent = silent
 }
 
 func (n *notifying) Notify(_ context.Context, _ string, do func(store.Change)) (func(), error) {
@@ -44,7 +44,7 @@ func (n *notifying) tell(c store.Change) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, do := range n.told {
-		if !n.muted {
+		if !n.silent {
 			go do(c)
 		}
 	}
@@ -125,13 +125,13 @@ func TestMissedAnnouncements(t *testing.T) {
 		client, worker := apart(t, db, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
 		defer closeFleet(t, worker)
 		defer closeFleet(t, client)
-		db.mute(true)
+		db.silence(true)
 		id := send(t, client, "ada", "hello")
 		<-time.After(time.Minute)
 		if o := outcome(t, client, "ada", id); o.Status != fleet.Queued {
 			t.Fatalf("nobody was told: %+v", o)
 		}
-		db.mute(false)
+		db.silence(false)
 		db.tell(store.Change{})
 		<-time.After(time.Second)
 		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {

@@ -161,7 +161,7 @@ func checkAGUISubagent(t *testing.T, runs []aguiSeen) {
 				told = append(told, fmt.Sprintf("%d: %+v", i, *e.Snapshot))
 			}
 		}
-		if todos := runs[i].State.Todos; i > 0 && len(todos) != 1 || i > 0 && todos[0] != (serve.RunTodo{Text: "Look at it", Active: "Looking at it", Status: "in_progress"}) {
+		if todos := runs[i].State.Todos; i > 1 && len(todos) != 1 || i > 1 && todos[0] != (serve.RunTodo{Text: "Look at it", Active: "Looking at it", Status: "in_progress"}) {
 			t.Errorf("run %d: the client has the state %+v", i, runs[i].State)
 		}
 	}
@@ -172,7 +172,10 @@ func checkAGUISubagent(t *testing.T, runs []aguiSeen) {
 		`3: Explore begins "Look at it"`, "3: " + list, "3: success true",
 		"4: " + list,
 	}
-	if !slices.Equal(told, want) {
+	// A question can be in the log before the lines that the CLI has said before it.
+	// Then the run that it ends does not have them, but the next.
+	later := append([]string{"2: " + list, want[3], "2: suspended false"}, want[6:]...)
+	if !slices.Equal(told, want) && !slices.Equal(told, later) {
 		t.Errorf("the client was told\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
 	}
 	for _, m := range runs[len(runs)-1].Messages {

@@ -37,7 +37,7 @@ type eventLog struct {
 	begin     string                  // the cursor of the last message that is older than what is kept
 	hollow    int                     // events whose messages are not read yet
 	writingOn liveText
-	results   []string // the ids of the last results that were heard, after what was said before them
+	results   []string // the ids of the last results that came, after what was said before them
 
 	refs int // guarded by logs.mu
 	stop context.CancelFunc

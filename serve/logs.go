@@ -213,19 +213,19 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 // keepResults is how many results are remembered: turns may end quickly.
 const keepResults = 31
 
-// heardBound is how long the end of a turn waits for what was said in it. The
-// result of one that ended before anybody read, or in a process that cannot be
-// heard, never comes.
-const heardBound = 3 * time.Second
+// answerBound is how long the end of a turn waits for what was said in it. The
+// result of one that ended before anybody read, or in a process that nobody can
+// follow, never comes.
+const answerBound = 3 * time.Second
 
-// hear waits until the log has what was said before a result. A client that leaves
+// awaitAnswer waits until the log has what was said before a result. A client that leaves
 // at the end of a turn must not miss the answer.
-func (s *logs) hear(l *eventLog, r *message.Result) {
-	ctx, cancel := context.WithTimeout(s.ctx, heardBound)
+func (s *logs) awaitAnswer(l *eventLog, r *message.Result) {
+	ctx, cancel := context.WithTimeout(s.ctx, answerBound)
 	defer cancel()
 	for before := l.lastResult(); ; {
 		next := l.nextChange()
-		if l.heard(r.UUID) || l.lastResult() != before || ctx.Err() != nil {
+		if l.hasResult(r.UUID) || l.lastResult() != before || ctx.Err() != nil {
 			return
 		}
 		select {
@@ -235,8 +235,8 @@ func (s *logs) hear(l *eventLog, r *message.Result) {
 	}
 }
 
-// lastResult is the id of the result that was heard last. Another one that is
-// heard later comes after all that was said before it.
+// lastResult is the id of the result that came last. When another one comes, all
+// that was said before it is there.
 func (l *eventLog) lastResult() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,8 +246,8 @@ func (l *eventLog) lastResult() string {
 	return l.results[len(l.results)-1]
 }
 
-// heard reports whether a result was among the last that were heard.
-func (l *eventLog) heard(id string) bool {
+// hasResult reports whether a result is among the last that came.
+func (l *eventLog) hasResult(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Contains(l.results, id)
@@ -345,7 +345,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 			continue
 		}
 		if ticket.Result != nil {
-			s.hear(l, ticket.Result)
+			s.awaitAnswer(l, ticket.Result)
 		}
 		if PromptState(ticket.Status).final() {
 			if err := s.noteQuestions(s.ctx, l, p.ID); err != nil {

@@ -75,9 +75,9 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	})
 }
 
-// archiveTTL is how long the lease lasts under which a transcript is archived. Somebody
+// usualArchiveTTL is how long the lease lasts under which a transcript is archived. Somebody
 // who wants to wake the conversation just then waits for it.
-var archiveTTL = 5 * time.Second
+const usualArchiveTTL = 5 * time.Second
 
 // Archive moves the transcripts that nobody has appended to since a time from the
 // stream to Options.Archive, and returns how many sessions it has moved. Sessions that
@@ -206,7 +206,7 @@ func (m *stored) cold(before time.Time) bool {
 // archiveSession archives a session with its subagents, under the lease of its
 // conversation in both stores.
 func (s streamed) archiveSession(ctx context.Context, c coldSession, before time.Time) (done bool, err error) {
-	l, err := s.acquire(ctx, store.Lease{Fence: store.Fence{Project: c.Project, Name: c.lease}, Owner: "archive", TTL: archiveTTL}, true)
+	l, err := s.acquire(ctx, store.Lease{Fence: store.Fence{Project: c.Project, Name: c.lease}, Owner: "archive", TTL: s.archiveTTL}, true)
 	if errors.Is(err, store.ErrLeased) {
 		return false, nil // somebody runs it
 	}

@@ -39,6 +39,7 @@ var archivePoints = []struct {
 // A worker is killed at each point. Another one answers what it has left and what
 // comes then, once and in order, with all that was said before.
 func TestWorkerDiesArchiving(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -25,10 +25,13 @@ type keeper struct {
 	said    []string // what the transcript must have
 }
 
-func newKeeper(t *testing.T, url, dir string) *keeper {
+func newKeeper(t *testing.T, url, dir string, set ...func(*natsfleet.Options)) *keeper {
 	t.Helper()
 	k := &keeper{t: t}
 	o := natsfleet.Options{URL: url, Logger: quiet()}
+	for _, set := range set {
+		set(&o)
+	}
 	if dir != "" {
 		k.archive = newWatched(dir, nil)
 		k.archive.silent = true
@@ -122,6 +125,7 @@ func (k *keeper) move(want int) {
 // A transcript of many messages is written anew when its lease is given back. It says
 // the same as before.
 func TestCompaction(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	k := newKeeper(t, c.URL(), "")
 	var last store.Batch
@@ -158,6 +162,7 @@ func TestCompaction(t *testing.T) {
 
 // What is written anew or archived was last modified when something was said.
 func TestModifiedStays(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	k := newKeeper(t, c.URL(), t.TempDir())
 	modified := func() (at time.Time) {
@@ -185,6 +190,7 @@ func TestModifiedStays(t *testing.T) {
 
 // A cold conversation is moved to the archive, and continues as if it was not.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	dir := t.TempDir()
 	k := newKeeper(t, c.URL(), dir)
@@ -245,6 +251,7 @@ func TestArchive(t *testing.T) {
 // A transcript that somebody writes to, that was written without a lease, or that is
 // not cold, stays where it is.
 func TestNotArchived(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	k := newKeeper(t, c.URL(), t.TempDir())
 	k.session(func(f store.Fence) {
@@ -262,6 +269,7 @@ func TestNotArchived(t *testing.T) {
 
 // What the archive has and the stream does not know is not touched.
 func TestArchiveDiffers(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	dir := t.TempDir()
 	k := newKeeper(t, c.URL(), dir)
@@ -278,13 +286,13 @@ func TestArchiveDiffers(t *testing.T) {
 // Somebody who falls asleep while it archives, and wakes up when the conversation
 // has another owner, writes neither to the archive nor to the stream. Nothing is lost or doubled.
 func TestPausedArchiver(t *testing.T) {
-	natsfleet.ArchiveTTL(chainTTL)
-	defer natsfleet.ArchiveTTL(5 * time.Second)
+	t.Parallel()
+	short := func(o *natsfleet.Options) { o.ArchiveTTL(chainTTL) }
 	for _, when := range []string{"before Append", "after Append", "before Load"} {
 		t.Run(when, func(t *testing.T) {
 			c := natstest.Start(t, natstest.Options{})
 			dir := t.TempDir()
-			a, b := newKeeper(t, c.URL(), dir), newKeeper(t, c.URL(), dir)
+			a, b := newKeeper(t, c.URL(), dir, short), newKeeper(t, c.URL(), dir, short)
 			b.session(func(f store.Fence) { b.say(chainKey, f, 3) })
 			asleep, wake := make(chan struct{}), make(chan struct{})
 			a.archive.on(when, func() { close(asleep); <-wake })
@@ -318,17 +326,17 @@ func TestPausedArchiver(t *testing.T) {
 // Anyone who reads a transcript while it is appended to, written anew and archived sees
 // a beginning of it, and never less than before.
 func TestReadWhileMoved(t *testing.T) {
-	natsfleet.CompactAt(3)
-	defer natsfleet.CompactAt(16)
+	t.Parallel()
+	often := func(o *natsfleet.Options) { o.CompactAt(3) }
 	c := natstest.Start(t, natstest.Options{})
 	dir := t.TempDir()
-	k := newKeeper(t, c.URL(), dir)
+	k := newKeeper(t, c.URL(), dir, often)
 	k.session(func(f store.Fence) { k.say(chainKey, f, 1) })
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	seen := make([][]string, 2)
 	for i := range seen {
-		reader := newKeeper(t, c.URL(), dir)
+		reader := newKeeper(t, c.URL(), dir, often)
 		wg.Go(func() {
 			for ctx.Err() == nil {
 				got, err := load(t.Context(), reader, chainKey)

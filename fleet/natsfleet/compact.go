@@ -13,8 +13,8 @@ import (
 // transcript whose messages are far apart costs it a block for each of them, so a
 // transcript of many messages is written anew when its conversation goes to sleep.
 
-// compactAt is how many messages a transcript has before it is written anew.
-var compactAt = 16
+// usualCompactAt is how many messages a transcript has before it is written anew.
+const usualCompactAt = 16
 
 // perMessage lets long transcripts have more of them, so that what is written is not
 // many times what was said.
@@ -62,11 +62,11 @@ func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error
 	if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": subject}, &in); err != nil {
 		return err
 	}
-	if in.State.Subjects[subject] < uint64(compactAt) {
+	if in.State.Subjects[subject] < uint64(s.compactAt) {
 		return nil
 	}
 	w, err := s.whole(ctx, k)
-	if err != nil || w.messages < compactAt+w.size()/perMessage {
+	if err != nil || w.messages < s.compactAt+w.size()/perMessage {
 		return err
 	}
 	return s.rewrite(ctx, k, f, &w)

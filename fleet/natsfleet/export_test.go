@@ -15,10 +15,10 @@ type StoredMessage struct {
 }
 
 // CompactAt sets how many messages a transcript has before it is written anew.
-func CompactAt(n int) { compactAt = n }
+func (o *Options) CompactAt(n int) { o.compactAt = n }
 
 // ArchiveTTL sets how long the lease lasts under which a transcript is archived.
-func ArchiveTTL(ttl time.Duration) { archiveTTL = ttl }
+func (o *Options) ArchiveTTL(ttl time.Duration) { o.archiveTTL = ttl }
 
 // Everything returns all messages of a kind: "t" are transcripts, "r" records.
 func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredMessage, error) {

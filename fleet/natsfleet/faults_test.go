@@ -22,9 +22,9 @@ var (
 	cuts      = flag.Int("cuts", 1, "how often to cut a node off; more than once, for 12 s")
 )
 
-// crew is the workers of a fleet in a lab, each in a process of its own, with a way
+// workforce is the workers of a fleet in a lab, each in a process of its own, with a way
 // of its own to the servers.
-type crew struct {
+type workforce struct {
 	l       *lab
 	name    string // of the fleet
 	client  *natsfleet.Client
@@ -37,9 +37,9 @@ type crew struct {
 // election, so leases are lost, which is what is to be tested.
 const faultTTL = 4 * time.Second
 
-func startCrew(l *lab, name string, b beside, n int) *crew {
+func startWorkforce(l *lab, name string, b beside, n int) *workforce {
 	l.t.Helper()
-	c := &crew{l: l, name: name, role: workerRole{Name: name, Beside: b, CompactAt: b.compactAt(), IdleAfter: b.idleAfter(), Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
+	c := &workforce{l: l, name: name, role: workerRole{Name: name, Beside: b, CompactAt: b.compactAt(), IdleAfter: b.idleAfter(), Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
 	// One after another would take a while.
 	c.workers = make([]*process, n)
 	for range n {
@@ -59,14 +59,14 @@ func startCrew(l *lab, name string, b beside, n int) *crew {
 }
 
 // start starts a worker, or another one in the place of one that is gone.
-func (c *crew) start(i int) {
+func (c *workforce) start(i int) {
 	r := c.role
 	r.URL, r.Journal = c.ways[i].url(), c.l.t.TempDir()
 	c.workers[i] = startProcess(c.l.t, roles{Worker: &r})
 }
 
 // all are the ways of everybody.
-func (c *crew) all() way {
+func (c *workforce) all() way {
 	all := append(way(nil), c.l.clients...)
 	for _, w := range c.ways {
 		all = append(all, w...)
@@ -86,7 +86,7 @@ func openNamed(t *testing.T, url, name string, b beside) *natsfleet.Store {
 
 // talk sends prompts to many conversations, and returns those that were accepted
 // when all of them have ended. Between two prompts it waits for as long as pause says.
-func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {
+func (c *workforce) talk(conversations, prompts int, pause func() time.Duration) map[string][]sent {
 	t := c.l.t
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
@@ -123,7 +123,7 @@ func (c *crew) talk(conversations, prompts int, pause func() time.Duration) map[
 
 // refusals counts what the store refused to those workers that still run, because
 // another owned the conversation.
-func (c *crew) refusals() (n int) {
+func (c *workforce) refusals() (n int) {
 	for _, p := range c.workers {
 		for len(p.out) > 0 {
 			if line := <-p.out; strings.HasPrefix(line, "refused") {
@@ -136,7 +136,7 @@ func (c *crew) refusals() (n int) {
 
 // judge reads the stream when all replicas are current, and lets the checker look at
 // it.
-func (c *crew) judge(accepted map[string][]sent) {
+func (c *workforce) judge(accepted map[string][]sent) {
 	c.l.current(c.name)
 	judge(c.l.t, c.l.clients.url(), c.name, c.role.Beside, accepted)
 }
@@ -144,10 +144,10 @@ func (c *crew) judge(accepted map[string][]sent) {
 // A fault happens, lasts for a while, and is over.
 type fault struct {
 	name string
-	do   func(c *crew, i int, lasts time.Duration)
+	do   func(c *workforce, i int, lasts time.Duration)
 }
 
-func (c *crew) suspend(p *process, lasts time.Duration) {
+func (c *workforce) suspend(p *process, lasts time.Duration) {
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		c.l.t.Errorf("a process that is to be suspended: %v", err)
 	}
@@ -164,38 +164,38 @@ func during(w way, begin func(*gate), lasts time.Duration) {
 // nodeFaults happen to one of three servers, workerFaults to one of the workers, or
 // to the way of everybody to the servers.
 var nodeFaults = []fault{
-	{"kill node", func(c *crew, i int, lasts time.Duration) {
+	{"kill node", func(c *workforce, i int, lasts time.Duration) {
 		c.l.nodes[i].kill()
 		<-time.After(lasts)
 		c.l.startNode(i)
 	}},
-	{"pause node", func(c *crew, i int, lasts time.Duration) { c.suspend(c.l.nodes[i], lasts) }},
-	{"cut node", func(c *crew, i int, lasts time.Duration) { during(c.l.around(i), (*gate).close, lasts) }},
-	{"hold up node", func(c *crew, i int, lasts time.Duration) { during(c.l.around(i), (*gate).hold, lasts) }},
-	{"slow node", func(c *crew, i int, lasts time.Duration) {
+	{"pause node", func(c *workforce, i int, lasts time.Duration) { c.suspend(c.l.nodes[i], lasts) }},
+	{"cut node", func(c *workforce, i int, lasts time.Duration) { during(c.l.around(i), (*gate).close, lasts) }},
+	{"hold up node", func(c *workforce, i int, lasts time.Duration) { during(c.l.around(i), (*gate).hold, lasts) }},
+	{"slow node", func(c *workforce, i int, lasts time.Duration) {
 		during(c.l.around(i), func(g *gate) { g.slow(lasts / 50) }, lasts)
 	}},
 }
 
 var workerFaults = []fault{
-	{"kill worker", func(c *crew, i int, lasts time.Duration) {
+	{"kill worker", func(c *workforce, i int, lasts time.Duration) {
 		c.workers[i].kill()
 		<-time.After(lasts)
 		c.start(i)
 	}},
-	{"pause worker", func(c *crew, i int, lasts time.Duration) { c.suspend(c.workers[i], lasts) }},
-	{"pause worker past its lease", func(c *crew, i int, lasts time.Duration) { c.suspend(c.workers[i], faultTTL+lasts) }},
-	{"cut worker", func(c *crew, i int, lasts time.Duration) { during(c.ways[i], (*gate).close, lasts) }},
-	{"hold up worker", func(c *crew, i int, lasts time.Duration) { during(c.ways[i], (*gate).hold, faultTTL+lasts) }},
-	{"slow worker", func(c *crew, i int, lasts time.Duration) {
+	{"pause worker", func(c *workforce, i int, lasts time.Duration) { c.suspend(c.workers[i], lasts) }},
+	{"pause worker past its lease", func(c *workforce, i int, lasts time.Duration) { c.suspend(c.workers[i], faultTTL+lasts) }},
+	{"cut worker", func(c *workforce, i int, lasts time.Duration) { during(c.ways[i], (*gate).close, lasts) }},
+	{"hold up worker", func(c *workforce, i int, lasts time.Duration) { during(c.ways[i], (*gate).hold, faultTTL+lasts) }},
+	{"slow worker", func(c *workforce, i int, lasts time.Duration) {
 		during(c.ways[i], func(g *gate) { g.slow(lasts / 50) }, lasts)
 	}},
-	{"cut the store", func(c *crew, _ int, lasts time.Duration) { during(c.all(), (*gate).close, lasts) }},
-	{"hold up the store", func(c *crew, _ int, lasts time.Duration) { during(c.all(), (*gate).hold, lasts) }},
+	{"cut the store", func(c *workforce, _ int, lasts time.Duration) { during(c.all(), (*gate).close, lasts) }},
+	{"hold up the store", func(c *workforce, _ int, lasts time.Duration) { during(c.all(), (*gate).hold, lasts) }},
 }
 
 // suffer lets faults happen, one after another, and returns their names.
-func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names []string) {
+func (c *workforce) suffer(r *rand.Rand, faults []fault, count, victims int) (names []string) {
 	for range count {
 		<-time.After(time.Duration(r.IntN(800)) * time.Millisecond)
 		f, i, lasts := faults[r.IntN(len(faults))], r.IntN(victims), time.Duration(200+r.IntN(2500))*time.Millisecond
@@ -207,13 +207,13 @@ func (c *crew) suffer(r *rand.Rand, faults []fault, count, victims int) (names [
 
 // outsideFault and archiveFault happen to a store beside the stream.
 var (
-	outsideFault = fault{"stop the store of the transcripts", func(c *crew, _ int, lasts time.Duration) {
+	outsideFault = fault{"stop the store of the transcripts", func(c *workforce, _ int, lasts time.Duration) {
 		c.stopStore(c.role.Beside.Transcripts, lasts)
 	}}
-	archiveFault = fault{"stop the archive", func(c *crew, _ int, lasts time.Duration) { c.stopStore(c.role.Beside.Archive, lasts) }}
+	archiveFault = fault{"stop the archive", func(c *workforce, _ int, lasts time.Duration) { c.stopStore(c.role.Beside.Archive, lasts) }}
 )
 
-func (c *crew) stopStore(dir string, lasts time.Duration) {
+func (c *workforce) stopStore(dir string, lasts time.Duration) {
 	start, err := newWatched(dir, nil).stop()
 	if err != nil {
 		c.l.t.Error(err)
@@ -230,7 +230,7 @@ func TestRandomFaults(t *testing.T) {
 	l := newLab(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startCrew(l.within(t), fmt.Sprint("seed-", seed), beside{}, 3), seed, nodeFaults, workerFaults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("seed-", seed), beside{}, 3), seed, nodeFaults, workerFaults)
 		})
 	}
 }
@@ -243,7 +243,7 @@ func TestRandomFaultsOutside(t *testing.T) {
 	faults := append([]fault{outsideFault, outsideFault}, workerFaults...)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startCrew(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3), seed, nodeFaults, faults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3), seed, nodeFaults, faults)
 		})
 	}
 }
@@ -255,13 +255,13 @@ func TestRandomFaultsArchive(t *testing.T) {
 	faults := append([]fault{archiveFault, archiveFault}, workerFaults...)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startCrew(l.within(t), fmt.Sprint("archive-", seed), beside{Archive: t.TempDir(), After: 300 * time.Millisecond}, 3), seed, nodeFaults, faults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("archive-", seed), beside{Archive: t.TempDir(), After: 300 * time.Millisecond}, 3), seed, nodeFaults, faults)
 		})
 	}
 }
 
 // schedule lets random faults happen while prompts are sent, and judges what is left.
-func schedule(c *crew, seed uint64, nodeFaults, workerFaults []fault) {
+func schedule(c *workforce, seed uint64, nodeFaults, workerFaults []fault) {
 	begin := time.Now()
 	r := rand.New(rand.NewPCG(seed, 22))
 	var (

@@ -32,8 +32,8 @@ func TestEachInTurn(t *testing.T) {
 	if *full {
 		workers = 4
 	}
-	eachWorker := func(do func(*crew, int)) func(*crew) {
-		return func(c *crew) {
+	eachWorker := func(do func(*workforce, int)) func(*workforce) {
+		return func(c *workforce) {
 			for i := range c.workers {
 				do(c, i)
 			}
@@ -41,22 +41,22 @@ func TestEachInTurn(t *testing.T) {
 	}
 	away, stopped := scaled(10*time.Second, 2*time.Second), faultTTL+time.Second
 	for name, f := range map[string]struct {
-		happens func(*crew)
+		happens func(*workforce)
 		lasts   time.Duration // about
 		fenced  bool          // somebody is replaced, and the store refuses what it tries
 	}{
-		"nobody reaches the store":  {func(c *crew) { during(c.all(), (*gate).close, away) }, away, false},
-		"the store does not answer": {func(c *crew) { during(c.all(), (*gate).hold, away) }, away, false},
-		"workers are killed": {eachWorker(func(c *crew, i int) {
+		"nobody reaches the store":  {func(c *workforce) { during(c.all(), (*gate).close, away) }, away, false},
+		"the store does not answer": {func(c *workforce) { during(c.all(), (*gate).hold, away) }, away, false},
+		"workers are killed": {eachWorker(func(c *workforce, i int) {
 			c.workers[i].kill()
 			c.start(i)
 			c.workers[i].says("started")
 		}), 2 * time.Second, false},
-		"workers are stopped past the lease": {eachWorker(func(c *crew, i int) { c.suspend(c.workers[i], stopped) }), time.Duration(workers) * stopped, true},
+		"workers are stopped past the lease": {eachWorker(func(c *workforce, i int) { c.suspend(c.workers[i], stopped) }), time.Duration(workers) * stopped, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := startCrew(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
+			c := startWorkforce(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
 			for _, w := range c.workers {
 				w.says("started")
 			}
@@ -87,7 +87,7 @@ func TestRoutesCut(t *testing.T) {
 				lasts = 6 * time.Second // an election takes less
 			}
 			begin := time.Now()
-			c := startCrew(l.within(t), fmt.Sprint("cut-", n), beside{}, 2)
+			c := startWorkforce(l.within(t), fmt.Sprint("cut-", n), beside{}, 2)
 			var wg sync.WaitGroup
 			wg.Go(func() { during(l.around(c.l.current(c.name)), (*gate).close, lasts) })
 			conversations, prompts := size()

@@ -56,6 +56,10 @@ type Options struct {
 
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
+
+	// Tests set these; see usualCompactAt and usualArchiveTTL.
+	compactAt  int
+	archiveTTL time.Duration
 }
 
 // Store keeps conversations in a JetStream stream: transcripts, records and
@@ -72,6 +76,8 @@ type Store struct {
 	transcripts transcripts
 	partner     *partner
 	archive     leased // nil if there is none
+	compactAt   int
+	archiveTTL  time.Duration
 	log         *slog.Logger
 
 	mu    sync.Mutex
@@ -191,6 +197,8 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 // place says where the transcripts are. The options are checked.
 func (s *Store) place(o *Options) {
 	s.transcripts, s.log = streamed{s}, o.Logger
+	s.compactAt = cmp.Or(o.compactAt, usualCompactAt)
+	s.archiveTTL = cmp.Or(o.archiveTTL, usualArchiveTTL)
 	if other, err := asLeased(o.Transcripts); err == nil {
 		s.transcripts, s.partner = outside{other, s}, &partner{other, true}
 	}

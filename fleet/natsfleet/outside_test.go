@@ -26,6 +26,7 @@ type bare struct{ store.Store }
 // A store that cannot keep the transcripts of a fleet is refused, and so is a fleet
 // that keeps them somewhere else.
 func TestTranscriptsAreRefused(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	o := natsfleet.Options{URL: c.URL(), Project: "p", Logger: quiet()}
 	without := o
@@ -143,6 +144,7 @@ func (p *party) wants(who string, l store.Lease, want error) {
 // An owner whose lease was taken can write neither to the stream nor to the store of
 // its transcripts. The stores themselves refuse it.
 func TestReplacedOwnerWritesNowhere(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	dir := t.TempDir()
 	a, b := newParty(t, c.URL(), dir), newParty(t, c.URL(), dir)
@@ -181,6 +183,7 @@ func TestReplacedOwnerWritesNowhere(t *testing.T) {
 // If only the lease outside is lost, the owner is one no more: its next renewal says
 // so.
 func TestLeaseLostOutside(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	a := newParty(t, c.URL(), t.TempDir())
 	l := a.own("a")
@@ -198,6 +201,7 @@ func TestLeaseLostOutside(t *testing.T) {
 // Somebody who falls asleep between the steps of taking a lease, and wakes up when
 // another has taken it, does not get it, and takes nothing away.
 func TestPausedBetweenTheLeases(t *testing.T) {
+	t.Parallel()
 	for _, when := range []string{"before Acquire", "after Acquire"} {
 		t.Run(when, func(t *testing.T) {
 			c := natstest.Start(t, natstest.Options{})
@@ -227,6 +231,7 @@ func TestPausedBetweenTheLeases(t *testing.T) {
 // An owner that was replaced in the stream, and renews its lease, does not make it last
 // longer outside: its successor waits for it there.
 func TestReplacedOwnerHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	dir := t.TempDir()
 	a, b := newParty(t, c.URL(), dir), newParty(t, c.URL(), dir)
@@ -246,6 +251,7 @@ func TestReplacedOwnerHoldsNobodyUp(t *testing.T) {
 // While the store of the transcripts is down, nobody gets a lease, and nobody is
 // locked out afterwards.
 func TestOutsideIsDown(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	a := newParty(t, c.URL(), t.TempDir())
 	start, err := a.outside.stop()
@@ -294,6 +300,7 @@ var outsidePoints = []struct {
 // A worker that keeps its transcripts outside is killed at each point. Another one
 // answers what it has left, once and in order.
 func TestWorkerDiesOutside(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -351,6 +358,7 @@ func freeze(t *testing.T, p *process, dir string) {
 // A worker that is suspended past its lease stores nothing when it wakes up, outside
 // either.
 func TestWorkerSuspendedOutside(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	b := beside{Transcripts: t.TempDir()}
 	client, err := natsfleet.Connect(t.Context(), b.options(natsfleet.Options{URL: c.URL(), Project: "p", Logger: quiet()}, nil))

@@ -14,8 +14,8 @@ import (
 
 // strandedBy says how many of eight messages a consumer never gets again after a
 // message that it has not acknowledged was removed, and the next was acknowledged. It
-// is what the pinned server does. Servers are known that strand all eight after a
-// purge, so a fleet has no such consumers, see TestManyWorkers. If this test fails,
+// is what the pinned server does. A purge has been seen to strand all eight in another
+// layout, so a fleet has no such consumers, see TestManyWorkers. If this test fails,
 // the server has changed: write down here what it does now.
 var strandedBy = map[string]int{"delete": 0, "purge": 0, "rollup": 0}
 

@@ -46,6 +46,7 @@ func TestStore(t *testing.T) {
 // A fleet whose transcripts are in another store keeps the same contract. Leases and
 // records are in the stream, and a fence of the stream is one for both.
 func TestStoreOutside(t *testing.T) {
+	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	b := beside{Transcripts: t.TempDir(), Plain: true}
 	storetest.Run(t, storetest.Target{

@@ -52,10 +52,6 @@ type workerRole struct {
 // work is the program of a worker in another process. The end of stdin ends it.
 func work(r workerRole) int {
 	ctx := context.Background()
-	if r.CompactAt > 0 {
-		natsfleet.CompactAt(r.CompactAt)
-		natsfleet.ArchiveTTL(r.TTL)
-	}
 	lines := make(chan struct{})
 	cli := r.scripted(lines, func() { fmt.Println("the tool runs") })
 	o := natsfleet.WorkerOptions{
@@ -66,6 +62,10 @@ func work(r workerRole) int {
 			}
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
 		}},
+	}
+	if r.CompactAt > 0 {
+		o.CompactAt(r.CompactAt)
+		o.ArchiveTTL(r.TTL)
 	}
 	o.Fleet.Trace = &fleet.PromptTrace{Fenced: func(key string) { fmt.Println("refused", key) }}
 	if r.Patience > 0 {

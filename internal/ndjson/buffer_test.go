@@ -147,7 +147,7 @@ func TestReaderBufferFollowsTheStream(t *testing.T) {
 
 // A reader that expects a pause waits with a small buffer, however much came
 // before, but not in the middle of a line.
-func TestReaderBufferIsSmallWhenCalm(t *testing.T) {
+func TestReaderBufferIsSmallInPauses(t *testing.T) {
 	const small, large = 4 << 10, 32 << 10
 	for name, tt := range map[string]struct {
 		calm  bool
@@ -165,7 +165,7 @@ func TestReaderBufferIsSmallWhenCalm(t *testing.T) {
 		src := &offers{in: text[:len(text)/(32<<10)*(32<<10)-1] + "\n" + tt.tail}
 		r := ndjson.NewReader(src)
 		over := false
-		r.Calm = func() bool { return over && tt.calm }
+		r.PauseLikely = func() bool { return over && tt.calm }
 		r.ShortLived = func([]byte) bool { return tt.share }
 		for {
 			over = src.in == ""

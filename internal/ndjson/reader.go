@@ -73,9 +73,9 @@ type Reader struct {
 	// waiting for the lines so far should get them now, because the next may be
 	// long in coming.
 	BeforeRead func()
-	// Calm, if set, reports whether a long pause is likely. The buffer that waits
+	// PauseLikely, if set, reports whether a long pause is likely. The buffer that waits
 	// for its end is a small one.
-	Calm func() bool
+	PauseLikely func() bool
 
 	src         io.Reader
 	buf         []byte // reused, if lines are copied out
@@ -171,7 +171,7 @@ func (r *Reader) line() ([]byte, error) {
 func (r *Reader) fill() error {
 	unread := r.buf[r.r:r.w]
 	switch {
-	case len(r.buf) > minBuffer && len(unread) == 0 && r.calm():
+	case len(r.buf) > minBuffer && len(unread) == 0 && r.smallWillDo():
 		r.replaceBuffer(minBuffer)
 		r.piece = nil
 	case r.shared:
@@ -215,9 +215,9 @@ func (r *Reader) decideSharing(n int) {
 // replaceBuffer gives up a buffer that lines may share.
 func (r *Reader) replaceBuffer(size int) { r.buf, r.shared = make([]byte, size), false }
 
-// calm reports whether a small buffer will do: little comes, or nothing.
-func (r *Reader) calm() bool {
-	return r.smallReads >= shrinkAfter || r.Calm != nil && r.Calm()
+// smallWillDo reports whether a small buffer is enough: little comes, or nothing.
+func (r *Reader) smallWillDo() bool {
+	return r.smallReads >= shrinkAfter || r.PauseLikely != nil && r.PauseLikely()
 }
 
 // read returns at least one byte or an error.

@@ -143,7 +143,7 @@ func decide(t *testing.T, b *browser.Browser) {
 	t.Helper()
 	b.Press("j")
 	b.Wait(t, `document.querySelector(".card")?.classList.contains("here")`)
-	b.Wait(t, `performance.now() - Number(document.querySelector(".card").dataset.born ?? 0) > 400`) // cards that have just come are deaf
+	b.Wait(t, `performance.now() - Number(document.querySelector(".card").dataset.born ?? 0) > 400`) // cards that have just come ignore clicks
 	b.Press("a")
 	b.Wait(t, `!document.querySelector(".card") && document.querySelector(".empty h2")?.textContent === "All clear"`)
 }

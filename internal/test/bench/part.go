@@ -132,6 +132,12 @@ The limits: *split* reads the same pipe and only finds the ends of lines; *check
 A round trip crosses the pipe twice, and each crossing wakes up a thread: that is the echo. What an SDK adds most is further wake-ups. To read on in another goroutine while the callback runs is one, and took as long as the echo itself; so callbacks that have returned at once before run on the reader (see decisions.md). To set a timer for each callback is another, and so is a goroutine for each tool call; both are avoided. The answer is written by the goroutine that ran the callback.
 
 What is left above the echo is spread thinly, by a profile of permission requests and hooks: a third is decoding the request and encoding the answer, a fifth allocations, and the rest is what makes an answer safe: the context that a cancel ends, the deadline, the check for a request's second answer, and the record of what the session is doing. No piece of it is a tenth of the whole. The goal of 1.3× the echo is not reached by taking away any one of them.
+
+### Where the time of a message goes
+
+By a profile of deltas, a little less than half is decoding: the texts are 18 % of the whole, the memory of the message 9 %. A quarter is the reader's: the pipe 4 %, finding lines 8 %, queueing 8 %. The loop takes 9 % to get messages out of the queue, and the rest is the collector and the scheduler. A message of 100 KB takes twice as long to read as to decode.
+
+Two ways to save more were not taken. Texts that are parts of the line would save about 8 %, but a program that keeps one word would keep 32 KiB. Several messages in one allocation would save some of the collector's time, but a program that keeps one message would keep its neighbours.
 `
 
 // cliMethod says how the real CLI is measured, and what follows from it.

@@ -193,6 +193,7 @@ func (w *simulation) connect() bool {
 // step lets one thing happen. What has happened before has settled.
 func (w *simulation) step(users bool) {
 	synctest.Wait()
+	w.awaitReader()
 	for _, a := range w.cli.unanswered() {
 		w.withdrawn(a)
 	}
@@ -208,6 +209,20 @@ func (w *simulation) step(users bool) {
 			m.do()
 			return
 		}
+	}
+}
+
+// roleBound is how long a callback may keep the reader from reading.
+const roleBound = 5 * time.Millisecond
+
+// awaitReader lets callbacks lose the role of the reader, one after the other.
+func (w *simulation) awaitReader() {
+	for range 10 {
+		if w.pipe.reading.Load() || closed(w.pipe.eof) || closed(w.pipe.done) {
+			return
+		}
+		<-time.After(roleBound)
+		synctest.Wait()
 	}
 }
 
