@@ -11,7 +11,7 @@ import (
 
 // question is a userCall that asks a person.
 type question struct {
-	unanswered string // the reply when there is no answer
+	unanswered string // the reply if nobody answers
 	runFunc
 }
 

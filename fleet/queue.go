@@ -81,7 +81,7 @@ type Ticket struct {
 	// the answer was found in the transcript after a crash.
 	Text   string          `json:"text,omitzero"`
 	Result *message.Result `json:"result,omitzero"`
-	// Error says why there is no answer: what ended its turn, who cancelled it,
+	// Error says why nobody answered: what ended its turn, who cancelled it,
 	// or why its conversation is stuck. A prompt that is queued behind the one at
 	// which its conversation is stuck also has that reason.
 	Error string `json:"error,omitzero"`

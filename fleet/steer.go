@@ -19,7 +19,7 @@ import (
 // noted in the store as sent before the CLI can see it, so after a crash the
 // transcript says how far it got: taken in, begun, or never seen.
 type steered struct {
-	busy  chan struct{}      // one slot: the one who gives or takes back has it
+	busy  chan struct{}      // one slot, held while prompts are given or taken back
 	mu    sync.Mutex         // guards what follows
 	shut  bool               // nothing more may be given
 	given map[string]*queued // by id, without an outcome

@@ -84,7 +84,7 @@ func TestBehindStuck(t *testing.T) {
 				watching.Go(func() {
 					_, err := result(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: id, Text: "hello"}))
 					if stuck, ok := errors.AsType[*fleet.StuckError](err); !ok || stuck.Prompt != first || !strings.Contains(stuck.Reason, "no such repository") {
-						t.Errorf("the one who watches %s learns %v", id, err)
+						t.Errorf("the watcher of %s gets %v", id, err)
 					}
 				})
 			}
@@ -96,8 +96,7 @@ func TestBehindStuck(t *testing.T) {
 	})
 }
 
-// A prompt for which there is no money left is held, and one who watches it from
-// another process learns so.
+// A prompt whose money is spent is held, and a watcher in another process learns so.
 func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
@@ -114,7 +113,7 @@ func TestHeldElsewhere(t *testing.T) {
 		here := open(t, db, cli, poor)
 		defer closeFleet(t, here)
 		if err := <-held; !errors.Is(err, fleet.ErrBudget) {
-			t.Errorf("the one who watches learns %v", err)
+			t.Errorf("the watcher gets %v", err)
 		}
 	})
 }

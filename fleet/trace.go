@@ -26,7 +26,7 @@ type PromptTrace struct {
 	// both are 0.
 	Load func(TraceLoad)
 	// Fenced is called when the store has refused to let this process write to a
-	// conversation, or renew its lease, because another process owns it by now. It
+	// conversation, or renew its lease, because another process now owns it. It
 	// happens to a process that was suspended, or cut off from the store, for
 	// longer than its lease. It may be called from several goroutines at once.
 	Fenced func(key string)

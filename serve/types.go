@@ -150,7 +150,7 @@ type Prompt struct {
 	Text string `json:"text,omitzero"`
 	// Approval is what it waits for.
 	Approval string `json:"approval,omitzero"`
-	// Error says why there is no answer, or why the conversation is stuck.
+	// Error says why nobody answered, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
 }
 

@@ -66,10 +66,11 @@ func TestQuickDecisionIsLogged(t *testing.T) {
 	}
 }
 
-// How a call ended is in the log, even if it ended between two looks of the
-// watcher.
-func TestUnseenOutcomeIsLogged(t *testing.T) {
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", serve.Operator)
+// wantOutcomeLogged lets a call run in a fleet as the server sees it, and wants its
+// outcome in the log.
+func wantOutcomeLogged(t *testing.T, seen func(*fleet.Fleet) fleet.Conversations) {
+	t.Helper()
+	ada := newRigOver(t, seen).as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
@@ -83,6 +84,12 @@ func TestUnseenOutcomeIsLogged(t *testing.T) {
 	if last := events[len(events)-1]; last.event != "approval" {
 		t.Errorf("the outcome does not come: %v", events)
 	}
+}
+
+// How a call ended is in the log, even if it ended between two looks of the
+// watcher.
+func TestUnseenOutcomeIsLogged(t *testing.T) {
+	wantOutcomeLogged(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} })
 }
 
 // late is a fleet whose questions have no outcome in a list, as if each call ended
@@ -105,20 +112,7 @@ func (i lateInbox) List(ctx context.Context, f approval.Filter) iter.Seq2[approv
 
 // An outcome that comes after the last look at a turn's questions is still logged.
 func TestLateOutcomeIsLogged(t *testing.T) {
-	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return late{f} }).as("ada", serve.Operator)
-	conversation := ada.begin("tool 1")
-	asked := ada.pending(1)[0]
-	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
-	pings := 0
-	events := ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0", func(e sse) bool {
-		if e.event == "ping" {
-			pings++
-		}
-		return pings == 2 || e.event == "approval" && strings.Contains(e.data, `"outcome":"ran"`)
-	})
-	if last := events[len(events)-1]; last.event != "approval" {
-		t.Errorf("the outcome does not come: %v", events)
-	}
+	wantOutcomeLogged(t, func(f *fleet.Fleet) fleet.Conversations { return late{f} })
 }
 
 // lagging is a fleet whose answers are read only after their prompts have ended.

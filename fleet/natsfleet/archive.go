@@ -42,7 +42,7 @@ func (s streamed) withArchived(ctx context.Context, k store.Key, w whole) ([]sto
 
 var errNoArchive = fmt.Errorf("%w: this transcript is in an archive, which Options.Archive must name", ErrOtherTranscripts)
 
-// loadFirst loads some entries of a transcript, none if there is no transcript.
+// loadFirst loads some entries of a transcript, none if the transcript does not exist.
 func loadFirst(ctx context.Context, from store.Store, k store.Key, n int) ([]store.Entry, error) {
 	var first []store.Entry
 	for e, err := range from.Load(ctx, k) {
@@ -82,9 +82,9 @@ const usualArchiveTTL = 5 * time.Second
 // Archive moves the transcripts that nobody has appended to since a time from the
 // stream to Options.Archive, and returns how many sessions it has moved. Sessions that
 // somebody runs, and those that were written without a lease, stay. An archived
-// session is read from both, by everybody who has the same Options.Archive. It may be
-// called at any time, by several processes at once, and be cut off: what is half
-// archived is read from the stream.
+// session is read from both, by every process with the same Options.Archive. Several
+// processes may call Archive at once, at any time, and one of them may die: what is
+// half archived is read from the stream.
 func (s *Store) Archive(ctx context.Context, project string, before time.Time) (moved int, err error) {
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return 0, err
@@ -180,11 +180,7 @@ type coldSession struct {
 
 // cold finds the sessions that could be archived.
 func (s streamed) cold(ctx context.Context, project string, before time.Time) ([]coldSession, error) {
-	subjects, err := s.subjects(ctx, s.layout.transcript(project, "*", "")+".e")
-	if err != nil {
-		return nil, err
-	}
-	last, err := s.lasts(ctx, subjects)
+	last, err := s.lastOfSessions(ctx, project)
 	if err != nil {
 		return nil, err
 	}

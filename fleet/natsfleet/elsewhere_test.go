@@ -45,8 +45,8 @@ func TestForkAndLabels(t *testing.T) {
 	}
 }
 
-// One who watches a prompt at which a worker on another machine fails each time learns
-// why, and can let the worker try it again.
+// A worker fails at a prompt each time. A watcher on another machine learns why, and
+// can let the worker try it again.
 func TestStuckElsewhere(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
@@ -66,7 +66,7 @@ func TestStuckElsewhere(t *testing.T) {
 	_, err := answer(t.Context(), client, "ada", "one")
 	stuck, ok := errors.AsType[*fleet.StuckError](err)
 	if !ok || !strings.Contains(stuck.Reason, "no such repository") {
-		t.Fatalf("the one who watches learns %v", err)
+		t.Fatalf("the watcher gets %v", err)
 	}
 	if d := time.Since(begin); d > 10*time.Second { // less than it polls: the store says so
 		t.Errorf("that took %v", d)

@@ -131,8 +131,8 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 	return m.seq, nil
 }
 
-// begin begins an epoch, with the lease in the other store. One who has the lease
-// repeats it if a former owner, who slept, was faster with this step only.
+// begin begins an epoch, with the lease in the other store. It tries again if a former
+// owner, which was suspended, was faster with this step alone: the lease is still ours.
 func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored, both bool) (token uint64, err error) {
 	prefix := s.layout.lease(l.Project, l.Name)
 	defer func() {

@@ -30,12 +30,17 @@ func (s streamed) List(ctx context.Context, project string) iter.Seq2[store.Sess
 	}
 }
 
-func (s streamed) sessions(ctx context.Context, project string) ([]store.Session, error) {
+// lastOfSessions returns the last message of each session in a project, by its subject.
+func (s streamed) lastOfSessions(ctx context.Context, project string) (map[string]stored, error) {
 	subjects, err := s.subjects(ctx, s.layout.transcript(project, "*", "")+".e")
 	if err != nil {
 		return nil, err
 	}
-	last, err := s.lasts(ctx, subjects)
+	return s.lasts(ctx, subjects)
+}
+
+func (s streamed) sessions(ctx context.Context, project string) ([]store.Session, error) {
+	last, err := s.lastOfSessions(ctx, project)
 	if err != nil {
 		return nil, err
 	}

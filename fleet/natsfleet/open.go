@@ -111,8 +111,8 @@ var (
 	// ErrTooLarge means that a write is larger than the server can store at once:
 	// a thousand messages of max_payload. Nothing of it was stored.
 	ErrTooLarge = errors.New("too large for the server")
-	// ErrFull means that there is no room for a write, in the stream, in its
-	// account or on the server. Nothing was stored, and nothing old is lost.
+	// ErrFull means that the stream, its account or the server has no room for a
+	// write. Nothing was stored, and nothing old is lost.
 	ErrFull = errors.New("the stream is full")
 )
 

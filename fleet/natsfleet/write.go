@@ -186,7 +186,7 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 	return 0, ack.Error
 }
 
-// full reports whether there is no room. The server does not name a number for a
+// full reports whether the stream has no room. The server does not name a number for a
 // stream that is full, only for whatever keeps it from storing a message.
 func (e *apiError) full() bool {
 	switch e.ErrCode {
