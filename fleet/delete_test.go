@@ -185,7 +185,9 @@ func TestDeleteCutOff(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			err := m.fleet.Delete(ctx, "ada")
 			cancel()
+			m.mu.Lock() // others use the store too
 			done = err == nil && calls < n
+			m.mu.Unlock()
 			crash(t, m)
 			m = start(t, db, cli, nil)
 			defer closeFleet(t, m.fleet)
