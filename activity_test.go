@@ -52,7 +52,7 @@ func TestActivity(t *testing.T) {
 		}
 		began := time.Now()
 		idle := make(chan error, 1)
-		go func() { idle <- s.Idle(t.Context()) }()
+		go func() { idle <- s.WaitIdle(t.Context()) }()
 		check := func(step string, want claude.Activity) {
 			t.Helper()
 			if step == "answered" {
@@ -90,7 +90,7 @@ func TestActivity(t *testing.T) {
 		}
 		close(steps)
 		finish(t, s)
-		if err := s.Idle(t.Context()); !errors.Is(err, claude.ErrClosed) {
+		if err := s.WaitIdle(t.Context()); !errors.Is(err, claude.ErrClosed) {
 			t.Errorf("Idle of a closed session = %v", err)
 		}
 	})
@@ -124,7 +124,7 @@ func TestActivityOfReplay(t *testing.T) {
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if err := s.Idle(ctx); (err == nil) != over {
+			if err := s.WaitIdle(ctx); (err == nil) != over {
 				t.Errorf("over %v: Idle = %v", over, err)
 			}
 			finish(t, s)

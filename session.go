@@ -504,14 +504,14 @@ func (s *Session) Activity() Activity {
 	return s.activity.look(s)
 }
 
-// Idle waits until the session does nothing: no turn runs, no prompt waits, no
+// WaitIdle waits until the session does nothing: no turn runs, no prompt waits, no
 // callback is unanswered, and nothing works in the background. It returns early
 // with the error of ctx, or with what Wait returns when the session is over;
 // that is ErrClosed if it was closed or ended normally.
 //
 // What the CLI says may then still be unread. A new prompt, or the end of a
 // background command, can end the idleness at any time.
-func (s *Session) Idle(ctx context.Context) error {
+func (s *Session) WaitIdle(ctx context.Context) error {
 	for {
 		now, changed := s.activity.watch(s)
 		select {

@@ -255,14 +255,14 @@ func (s *Session) waitForBarrier(ctx context.Context) error {
 	return nil
 }
 
-// Flushed waits until everything the CLI has written to its transcripts so far
+// Flush waits until everything the CLI has written to its transcripts so far
 // is stored. It returns a [*store.NotStoredError] if the store takes nothing
 // for as long as StoreOptions.GiveUp says. Without Options.Store it returns nil
 // at once.
 //
 // The CLI writes what it says with a delay of about a tenth of a second, but
 // everything said in a turn before the turn's result.
-func (s *Session) Flushed(ctx context.Context) error {
+func (s *Session) Flush(ctx context.Context) error {
 	if s.store.mirror == nil {
 		return nil
 	}

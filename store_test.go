@@ -118,7 +118,7 @@ func TestStore(t *testing.T) {
 				t.Errorf("after result %d the store has %q", n, lines)
 			}
 		}
-		if err := s.Flushed(t.Context()); err != nil {
+		if err := s.Flush(t.Context()); err != nil {
 			t.Error(err)
 		}
 		finish(t, s)

@@ -13,7 +13,7 @@ import (
 // Callback returns the inbox as a permission callback, for sessions that only
 // wait in their own process and never defer:
 //
-//	inbox := approval.On(store.Memory(), "bot")
+//	inbox := approval.NewQuestions(store.Memory(), "bot")
 //	opts.CanUseTool = inbox.Callback("user-42", approval.Options{Patience: time.Hour})
 //
 // It asks about what the CLI's rules leave to a person. A call that nobody

@@ -30,7 +30,7 @@ func TestCallback(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := &guarded{t: t, inbox: approval.On(store.Memory(), "p"), cli: claudetest.New(claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))}
+				g := &guarded{t: t, inbox: approval.NewQuestions(store.Memory(), "p"), cli: claudetest.New(claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))}
 				opts := &claude.Options{Transport: g.cli, CanUseTool: g.inbox.Callback("user-42", approval.Options{Patience: time.Hour})}
 				var err error
 				if g.Session, err = claude.Connect(t.Context(), opts); err != nil {
@@ -74,7 +74,7 @@ func TestElicitations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g := &guarded{t: t, inbox: approval.On(store.Memory(), "p")}
+				g := &guarded{t: t, inbox: approval.NewQuestions(store.Memory(), "p")}
 				elicit := g.inbox.Elicitations("user-42", approval.Options{Patience: time.Hour})
 				answers := make(chan control.ElicitationAnswer, 1)
 				begin := time.Now()
@@ -110,7 +110,7 @@ func TestElicitations(t *testing.T) {
 // A question of a session that has ended is gone: it cannot be asked again.
 func TestElicitationEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &guarded{t: t, inbox: approval.On(store.Memory(), "p")}
+		g := &guarded{t: t, inbox: approval.NewQuestions(store.Memory(), "p")}
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		if _, err := g.inbox.Elicitations("user-42", approval.Options{})(ctx, &control.Elicitation{RequestID: "1", Message: "?"}); !errors.Is(err, context.Canceled) {

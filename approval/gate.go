@@ -130,11 +130,11 @@ func (g *Gate) Attach(s *claude.Session) {
 	g.session = s
 }
 
-// TakeBack sets what takes prompts back that wait in the CLI. The gate calls it
-// before it defers a call, because a prompt that waits would make the CLI give
-// the call up. From then on none may be sent to the session. Without it, a call is
-// not deferred while a prompt waits.
-func (g *Gate) TakeBack(prompts func(context.Context)) {
+// BeforeDefer sets the function that withdraws the prompts waiting in the CLI.
+// The gate calls it before it defers a call, because a waiting prompt would make
+// the CLI give the call up; after that, no prompt may be sent to the session.
+// Without it, a call is not deferred while a prompt waits.
+func (g *Gate) BeforeDefer(prompts func(context.Context)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.takeBack = prompts

@@ -30,7 +30,7 @@ type guarded struct {
 // guard starts a session behind a gate, on a CLI that plays the replies.
 func guard(t *testing.T, r store.Records, o approval.Options, replies ...claudetest.Reply) *guarded {
 	t.Helper()
-	g := &guarded{t: t, inbox: approval.On(r, "p"), cli: claudetest.New(replies...)}
+	g := &guarded{t: t, inbox: approval.NewQuestions(r, "p"), cli: claudetest.New(replies...)}
 	g.gate = approval.NewGate(g.inbox, "user-42", store.Fence{}, o)
 	opts := &claude.Options{Transport: g.cli}
 	if err := g.gate.Install(opts); err != nil {
@@ -171,7 +171,7 @@ func TestGateDefers(t *testing.T) {
 
 		// Tomorrow, in another process.
 		<-time.After(24 * time.Hour)
-		decide(allow)(t, approval.On(db, "p"), q)
+		decide(allow)(t, approval.NewQuestions(db, "p"), q)
 		g = guard(t, db, approval.Options{Patience: time.Minute}, claudetest.UseTools(call("toolu_1")), claudetest.Say("Done."))
 		if r := <-g.start(); r.Text != "Done." {
 			t.Errorf("result %q", r.Text)
@@ -194,7 +194,7 @@ func TestGateOutcomeUnknown(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			db := store.Memory()
 			o := approval.Options{Repeatable: func(*hook.PreToolUseInput) bool { return repeatable }}
-			in := approval.On(db, "p")
+			in := approval.NewQuestions(db, "p")
 			asked := question("toolu_1")
 			asked.Repeatable = repeatable
 			steps(decide(allow), release)(t, in, ask(t, in, asked))
@@ -362,7 +362,7 @@ type broken struct{ store.Records }
 func (broken) Now(context.Context) (time.Time, error) { return time.Time{}, errors.New("down") }
 
 func TestGateInstall(t *testing.T) {
-	g := approval.NewGate(approval.On(store.Memory(), "p"), "c", store.Fence{}, approval.Options{Patience: 20 * time.Minute})
+	g := approval.NewGate(approval.NewQuestions(store.Memory(), "p"), "c", store.Fence{}, approval.Options{Patience: 20 * time.Minute})
 	_, ok := errors.AsType[*claude.OptionError](g.Install(&claude.Options{Settings: map[string]any{"disableAllHooks": true}}))
 	if !ok {
 		t.Error("installed where hooks are disabled")

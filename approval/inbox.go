@@ -54,8 +54,8 @@ const Kind = "question"
 // defaultPoll is how often Watch looks for what other processes changed.
 const defaultPoll = time.Second
 
-// On returns the inbox of a project.
-func On(r store.Records, project string) *Questions {
+// NewQuestions returns the inbox of a project.
+func NewQuestions(r store.Records, project string) *Questions {
 	return &Questions{records: r, project: project, poll: defaultPoll, changed: make(chan struct{})}
 }
 

@@ -48,7 +48,7 @@ func stores(t *testing.T, test func(t *testing.T, r store.Records)) {
 
 func TestDecideOnce(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		in := approval.On(r, "p")
+		in := approval.NewQuestions(r, "p")
 		q := ask(t, in, question("toolu_1"))
 		if q.State != approval.Open || q.ID == "" || q.Digest != approval.Digest(q.Input) || q.Asked.IsZero() {
 			t.Fatalf("asked: %+v", q)
@@ -58,7 +58,7 @@ func TestDecideOnce(t *testing.T) {
 		for i := range errs {
 			wg.Go(func() {
 				// Everybody has the inbox open in a process of their own.
-				_, errs[i] = approval.On(r, "p").Decide(t.Context(), q.ID, allow(q, fmt.Sprint("person ", i)))
+				_, errs[i] = approval.NewQuestions(r, "p").Decide(t.Context(), q.ID, allow(q, fmt.Sprint("person ", i)))
 			})
 		}
 		wg.Wait()
@@ -76,7 +76,7 @@ func TestDecideOnce(t *testing.T) {
 }
 
 func TestDecideAgain(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))
 	for range 2 { // phones repeat a request whose answer was lost
 		if _, err := in.Decide(t.Context(), q.ID, allow(q, "ada")); err != nil {
@@ -95,7 +95,7 @@ func TestDecideAgain(t *testing.T) {
 }
 
 func TestBadDecisions(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	asked := question("toolu_1")
 	asked.Deciders = []string{"ada"}
 	q := ask(t, in, asked)
@@ -125,7 +125,7 @@ func TestBadDecisions(t *testing.T) {
 }
 
 func TestBadQuestions(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	for name, spoil := range map[string]func(*approval.Question){
 		"conversation": func(q *approval.Question) { q.Conversation = "" },
 		"tool":         func(q *approval.Question) { q.Tool = "" },
@@ -154,22 +154,22 @@ func TestBadQuestions(t *testing.T) {
 // Asked again, by another process, the question is found with its answer.
 func TestAskAgain(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		q := ask(t, approval.On(r, "p"), question("toolu_1"))
-		if _, err := approval.On(r, "p").Decide(t.Context(), q.ID, allow(q, "ada")); err != nil {
+		q := ask(t, approval.NewQuestions(r, "p"), question("toolu_1"))
+		if _, err := approval.NewQuestions(r, "p").Decide(t.Context(), q.ID, allow(q, "ada")); err != nil {
 			t.Fatal(err)
 		}
-		again := ask(t, approval.On(r, "p"), question("toolu_1"))
+		again := ask(t, approval.NewQuestions(r, "p"), question("toolu_1"))
 		if again.ID != q.ID || again.State != approval.Decided || again.Answer.By != "ada" || string(again.Input) != string(q.Input) {
 			t.Errorf("asked again: %+v", again)
 		}
 		other := question("toolu_1")
 		other.Input = []byte(`{"command":"rm -rf /"}`)
-		if _, err := approval.On(r, "p").Ask(t.Context(), other, store.Fence{}); !errors.Is(err, approval.ErrChanged) {
+		if _, err := approval.NewQuestions(r, "p").Ask(t.Context(), other, store.Fence{}); !errors.Is(err, approval.ErrChanged) {
 			t.Errorf("the same call with another input: %v", err)
 		}
 		elsewhere := question("toolu_1")
 		elsewhere.Conversation = "user-43"
-		if e := ask(t, approval.On(r, "p"), elsewhere); e.ID == q.ID || e.State != approval.Open {
+		if e := ask(t, approval.NewQuestions(r, "p"), elsewhere); e.ID == q.ID || e.State != approval.Open {
 			t.Errorf("the same id of a call in another conversation: %+v", e)
 		}
 	})
@@ -200,7 +200,7 @@ func TestRelease(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := approval.On(store.Memory(), "p")
+			in := approval.NewQuestions(store.Memory(), "p")
 			q := ask(t, in, question("toolu_1"))
 			c.prepare(t, in, q)
 			v, err := in.Release(t.Context(), q.ID, store.Fence{})
@@ -263,7 +263,7 @@ func withdraw(o approval.Outcome) step {
 
 // A tool that may run again is allowed again, with the input that was decided.
 func TestReleaseRepeatable(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	asked := question("toolu_1")
 	asked.Repeatable = true
 	q := ask(t, in, asked)
@@ -283,14 +283,14 @@ func TestReleaseRepeatable(t *testing.T) {
 // Of two processes that learn of the decision at once, one runs the tool.
 func TestReleaseOnce(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		in := approval.On(r, "p")
+		in := approval.NewQuestions(r, "p")
 		q := ask(t, in, question("toolu_1"))
 		decide(allow)(t, in, q)
 		var wg sync.WaitGroup
 		allowed := make(chan string, 8)
 		for range cap(allowed) {
 			wg.Go(func() {
-				v, err := approval.On(r, "p").Release(t.Context(), q.ID, store.Fence{})
+				v, err := approval.NewQuestions(r, "p").Release(t.Context(), q.ID, store.Fence{})
 				if err != nil {
 					t.Error(err)
 				}
@@ -314,7 +314,7 @@ func TestReleaseIsFenced(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in := approval.On(r, "p")
+		in := approval.NewQuestions(r, "p")
 		q, err := in.Ask(t.Context(), question("toolu_1"), old.Fence)
 		if err != nil {
 			t.Fatal(err)
@@ -340,7 +340,7 @@ func TestReleaseIsFenced(t *testing.T) {
 }
 
 func TestSettle(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))
 	if _, ok := errors.AsType[*approval.StateError](in.Settle(t.Context(), q.ID, approval.Ran, store.Fence{})); !ok {
 		t.Error("settled an open question")
@@ -368,7 +368,7 @@ func TestSettle(t *testing.T) {
 }
 
 func TestSuperseded(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	q, next := ask(t, in, question("toolu_1")), ask(t, in, question("toolu_2"))
 	if err := in.Withdraw(t.Context(), q.ID, approval.Superseded, next.ID, store.Fence{}); err != nil {
 		t.Fatal(err)
@@ -382,7 +382,7 @@ func TestSuperseded(t *testing.T) {
 
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := approval.On(store.Memory(), "p")
+		in := approval.NewQuestions(store.Memory(), "p")
 		asked := question("toolu_1")
 		asked.Lifetime = time.Hour
 		q := ask(t, in, asked)
@@ -413,12 +413,12 @@ func TestExpiry(t *testing.T) {
 
 func TestListAndForget(t *testing.T) {
 	stores(t, func(t *testing.T, r store.Records) {
-		in := approval.On(r, "p")
+		in := approval.NewQuestions(r, "p")
 		open, done := ask(t, in, question("toolu_1")), ask(t, in, question("toolu_2"))
 		other := question("toolu_3")
 		other.Conversation, other.Deciders = "user-43", []string{"ada"}
 		ask(t, in, other)
-		ask(t, approval.On(r, "another"), question("toolu_9"))
+		ask(t, approval.NewQuestions(r, "another"), question("toolu_9"))
 		steps(decide(deny), release)(t, in, done)
 		for _, c := range []struct {
 			f    approval.Filter
@@ -465,7 +465,7 @@ func TestListAndForget(t *testing.T) {
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := store.Memory()
-		in, elsewhere := approval.On(r, "p"), approval.On(r, "p")
+		in, elsewhere := approval.NewQuestions(r, "p"), approval.NewQuestions(r, "p")
 		first := ask(t, in, question("toolu_1"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		seen := make(chan string, 100)
@@ -516,7 +516,7 @@ func TestWatch(t *testing.T) {
 // A damaged record is named, and does not pass for an answer.
 func TestDamagedRecord(t *testing.T) {
 	r := store.Memory()
-	in := approval.On(r, "p")
+	in := approval.NewQuestions(r, "p")
 	q := ask(t, in, question("toolu_1"))
 	key := store.RecordKey{Project: "p", Kind: "question", Name: q.ID}
 	rec, err := r.GetRecord(t.Context(), key)

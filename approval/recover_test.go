@@ -44,7 +44,7 @@ func TestRecover(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := store.Memory()
-			in := approval.On(db, "p")
+			in := approval.NewQuestions(db, "p")
 			if err := db.Append(t.Context(), key, store.Batch{ID: "1", Entries: c.lines}); err != nil {
 				t.Fatal(err)
 			}
@@ -83,7 +83,7 @@ func TestRecover(t *testing.T) {
 
 func TestRecoverWhatCannotBe(t *testing.T) {
 	db := store.Memory()
-	in := approval.On(db, "p")
+	in := approval.NewQuestions(db, "p")
 	key := store.Key{Project: "p", Session: "00000000-0000-4000-8000-0000000000aa"}
 	q := ask(t, in, question("toolu_1"))
 	if _, err := in.Recover(t.Context(), db, key, q.ID, store.Fence{}); !errors.Is(err, store.ErrNotFound) && !errors.Is(err, approval.ErrNotWaiting) {

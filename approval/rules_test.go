@@ -99,7 +99,7 @@ func TestAlways(t *testing.T) {
 // of subagents that ask for the same.
 func TestAlwaysDecidesOpenQuestions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		in := approval.On(store.Memory(), "p")
+		in := approval.NewQuestions(store.Memory(), "p")
 		callback := in.Callback("user-42", approval.Options{Patience: time.Hour})
 		type reply struct {
 			d   permission.Decision
@@ -129,7 +129,7 @@ func TestAlwaysDecidesOpenQuestions(t *testing.T) {
 }
 
 func TestRevoke(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	for i, rule := range []string{"Bash(a)", "Bash(b)", "Bash(a)", "Bash(c)"} {
 		q := ask(t, in, question("toolu_"+string(rune('1'+i))))
 		always(permission.Allow(), rule)(t, in, q)
@@ -150,7 +150,7 @@ func TestRevoke(t *testing.T) {
 
 // A rule that allows more than a person can have seen is refused.
 func TestAlwaysIsNarrow(t *testing.T) {
-	in := approval.On(store.Memory(), "p")
+	in := approval.NewQuestions(store.Memory(), "p")
 	q := ask(t, in, question("toolu_1"))
 	for rule, valid := range map[string][2]bool{ // when allowing, when denying
 		"Bash(make:*)": {true, true}, "mcp__docs__get": {true, true}, "Edit(/src/**)": {true, true}, "WebFetch(domain:go.dev)": {true, true}, "WebSearch": {true, true},

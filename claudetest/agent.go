@@ -97,7 +97,7 @@ func (a *agent) Turn(ctx context.Context, t *host.Turn) error {
 		if done, err := form.settle(t, calls, outputs); done || err != nil {
 			return err
 		}
-		for _, p := range t.TakeIn() {
+		for _, p := range t.TakeQueued() {
 			a.said(t, "user", p.Content)
 		}
 		results = resultsOf(calls, outputs)

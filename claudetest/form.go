@@ -68,7 +68,7 @@ func (f *form) settle(t *host.Turn, calls []host.Call, outputs []host.ToolOutput
 		return len(calls) == 0, nil
 	}
 	f.urged = true
-	return false, t.Tell("[structured-output-enforce] Call the " + answerTool + " tool to complete this request.")
+	return false, t.SayAsUser("[structured-output-enforce] Call the " + answerTool + " tool to complete this request.")
 }
 
 // giveUp makes the result that of a model that has missed the schema too often.

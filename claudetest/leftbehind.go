@@ -101,11 +101,11 @@ func (l *leftBehind) judge(t *history.Transcript, prompt *message.User, p *proce
 		return
 	}
 	u := &host.Unfinished{Prompt: prompt.UUID, Content: prompt.Content}
-	switch standing, open := t.Standing(prompt.UUID); {
-	case standing == history.Deferred:
+	switch state, open := t.PromptState(prompt.UUID); {
+	case state == history.Deferred:
 		u.Deferred = true
 		l.unfinished = u
-	case standing == history.Cut && p.variable(resumeCutTurn) == "1":
+	case state == history.Cut && p.variable(resumeCutTurn) == "1":
 		l.unfinished = u
 		if p.variable(showCutCalls) == "1" {
 			l.cut = open

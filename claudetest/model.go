@@ -135,10 +135,10 @@ func (m *Model) Calls() []*ModelCall {
 	return slices.Clone(m.calls)
 }
 
-// Stray returns the requests so far that were not calls of the Messages API,
+// OtherRequests returns the requests so far that were not calls of the Messages API,
 // as "METHOD /path". They were answered with 404, HEAD with 200: some versions
 // of the CLI begin with "HEAD /".
-func (m *Model) Stray() []string {
+func (m *Model) OtherRequests() []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.stray)

@@ -474,7 +474,7 @@ func TestOtherPaths(t *testing.T) {
 			t.Errorf("count_tokens = %s", got)
 		}
 	}
-	if got, want := m.Stray(), []string{"HEAD /", "GET /v1/models", "POST /api/event_logging"}; !slices.Equal(got, want) {
+	if got, want := m.OtherRequests(), []string{"HEAD /", "GET /v1/models", "POST /api/event_logging"}; !slices.Equal(got, want) {
 		t.Errorf("stray requests %q, want %q", got, want)
 	}
 	if len(m.Calls()) != 0 || m.Unused() != 1 {

@@ -64,7 +64,7 @@ func run(t *testing.T, m *claudetest.Model, cmd *exec.Cmd, stderr *bytes.Buffer,
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("exit: %v\nstdout: %s\nstderr: %s\nstray: %q", err, out, stderr, m.Stray())
+			t.Logf("exit: %v\nstdout: %s\nstderr: %s\nstray: %q", err, out, stderr, m.OtherRequests())
 		}
 	})
 	return lines

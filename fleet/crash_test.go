@@ -117,7 +117,7 @@ func TestCutOffWhileAsked(t *testing.T) {
 			}
 			crash(t, m)
 			if when == "before the next start" {
-				decideIn(t, approval.On(db, "p"), q, permission.Allow())
+				decideIn(t, approval.NewQuestions(db, "p"), q, permission.Allow())
 			}
 			m = start(t, db, cli, nil)
 			defer closeFleet(t, m.fleet)

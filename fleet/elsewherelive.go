@@ -22,7 +22,7 @@ type Live interface {
 	// Listen calls do for each frame of a conversation, one call at a time and in
 	// the order in which they were published, until stop is called.
 	Listen(ctx context.Context, key string, do func(frame []byte)) (stop func(), err error)
-	// Ask returns what [Fleet.Spoken] returns in the process that runs a
+	// Ask returns what [Fleet.LiveState] returns in the process that runs a
 	// conversation, or an error if none does.
 	Ask(ctx context.Context, key string) (state []byte, err error)
 }
@@ -77,9 +77,9 @@ func (f *Fleet) broadcast(key string, frame liveFrame) {
 	f.opts.Live.Publish(key, data)
 }
 
-// Spoken returns what is being said in a conversation, if this process runs it. It
+// LiveState returns what is being said in a conversation, if this process runs it. It
 // is for Options.Live.
-func (f *Fleet) Spoken(key string) (state []byte, here bool) {
+func (f *Fleet) LiveState(key string) (state []byte, here bool) {
 	f.mu.Lock()
 	c := f.active[key]
 	here = c != nil && c.session != nil

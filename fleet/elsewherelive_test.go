@@ -70,7 +70,7 @@ func (r *radio) Ask(ctx context.Context, key string) ([]byte, error) {
 	workers, deaf := r.workers, r.lossy && r.random.IntN(4) == 0
 	r.mu.Unlock()
 	for _, w := range workers {
-		if state, here := w.Spoken(key); here && !deaf {
+		if state, here := w.LiveState(key); here && !deaf {
 			return state, nil
 		}
 	}

@@ -54,7 +54,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f := &Fleet{
-		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.On(o.Store, o.Project),
+		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(o.Store, o.Project),
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second,
 		rates: make(rates), shared: make(rates),
 	}

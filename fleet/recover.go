@@ -122,11 +122,11 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if err != nil || t == nil {
 		return send, err
 	}
-	standing, open := t.Standing(p.ID)
-	if err := w.settle(ctx, t, standing == history.Deferred); err != nil {
+	state, open := t.PromptState(p.ID)
+	if err := w.settle(ctx, t, state == history.Deferred); err != nil {
 		return sleep, err
 	}
-	switch standing {
+	switch state {
 	case history.Answered:
 		return sleep, w.found(ctx, t, p)
 	case history.Deferred:

@@ -430,7 +430,7 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	given := newSteered()
 	if w.gate != nil {
 		w.gate.Attach(session)
-		w.gate.TakeBack(func(ctx context.Context) { w.takeBack(ctx, session, given) })
+		w.gate.BeforeDefer(func(ctx context.Context) { w.takeBack(ctx, session, given) })
 	}
 	w.steered = given
 	w.mode, w.moved = "", false

@@ -173,7 +173,7 @@ func contractRead(t *testing.T, h *history.History) {
 	if n != 4 {
 		t.Errorf("%d entries", n)
 	}
-	if s, _ := tr.Standing(sid(103)); s != history.Answered {
+	if s, _ := tr.PromptState(sid(103)); s != history.Answered {
 		t.Errorf("the prompt is %v", s)
 	}
 	agents, err := tr.Subagents(t.Context())

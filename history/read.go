@@ -209,31 +209,31 @@ func (t *Transcript) changed(err error) error {
 	return fmt.Errorf("claude: history: session %s: the file has changed in the middle: %w", t.ID, errors.Join(ErrChanged, err))
 }
 
-// Standing is how far a prompt got, according to the transcript.
-type Standing int
+// PromptState is how far a prompt got, according to the transcript.
+type PromptState int
 
-// The standings of a prompt.
+// The states of a prompt.
 const (
-	Unseen   Standing = iota // there is no trace of it: it can be sent again with the same id
-	Answered                 // its turn ended with an answer
-	Deferred                 // a hook deferred a tool call, which waits for a decision
-	Cut                      // its turn broke off
+	Unseen   PromptState = iota // there is no trace of it: it can be sent again with the same id
+	Answered                    // its turn ended with an answer
+	Deferred                    // a hook deferred a tool call, which waits for a decision
+	Cut                         // its turn broke off
 )
 
-// String returns the standing in one word.
-func (s Standing) String() string {
+// String returns the state in one word.
+func (s PromptState) String() string {
 	names := [...]string{"unseen", "answered", "deferred", "cut"}
 	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("Standing(%d)", int(s))
+		return fmt.Sprintf("PromptState(%d)", int(s))
 	}
 	return names[s]
 }
 
-// Standing returns how far the prompt with this id got, and the ids of the
+// PromptState returns how far the prompt with this id got, and the ids of the
 // tool calls of its turn that have no result. The id is the one that
 // Session.Send returned; a prompt that was merged into a running turn is also
 // found.
-func (t *Transcript) Standing(prompt string) (s Standing, open []string) {
-	how, open := t.index.Standing(t.entries, prompt)
-	return Standing(how), open
+func (t *Transcript) PromptState(prompt string) (s PromptState, open []string) {
+	how, open := t.index.PromptState(t.entries, prompt)
+	return PromptState(how), open
 }

@@ -165,9 +165,9 @@ func (t *Turn) EmitRaw(line json.RawMessage) error {
 	return t.s.write(append([]byte(nil), line...))
 }
 
-// Tell adds a line in the user's voice to the conversation, which the client
+// SayAsUser adds a line in the user's voice to the conversation, which the client
 // sees. The CLI does this when it wants something from the model by itself.
-func (t *Turn) Tell(text string) error {
+func (t *Turn) SayAsUser(text string) error {
 	return t.say(&message.User{Content: message.Content{message.Text(text)}, IsSynthetic: true})
 }
 

@@ -369,7 +369,7 @@ func TestAGUIAsksTogether(t *testing.T) {
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
-	_, err := approval.On(db, "p").Ask(t.Context(), approval.Question{
+	_, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{
 		Conversation: strings.Replace(conversation.ID, "~", "/", 1), Tool: "Bash", ToolUseID: "toolu_sub", Input: json.RawMessage(`{"command":"ls"}`), Agent: "sub", HoldsProcess: true,
 	}, store.Fence{})
 	if err != nil {
@@ -485,7 +485,7 @@ func TestAGUIForm(t *testing.T) {
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	first := ada.pending(1)[0]
-	q, err := approval.On(db, "p").Ask(t.Context(), approval.Question{
+	q, err := approval.NewQuestions(db, "p").Ask(t.Context(), approval.Question{
 		Conversation: strings.Replace(conversation.ID, "~", "/", 1), Tool: approval.ElicitationTool, ToolUseID: "elicitation-1", HoldsProcess: true, Reason: "How many?",
 		Input: json.RawMessage(`{"mcp_server_name":"crm","message":"How many?","requested_schema":{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}}`),
 	}, store.Fence{})

@@ -312,8 +312,8 @@ func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
 	return out, nil
 }
 
-// NewToken makes a bearer token.
-func (s *Service) NewToken(ctx context.Context, u User, t NewToken) (CreatedToken, error) {
+// IssueToken makes a bearer token.
+func (s *Service) IssueToken(ctx context.Context, u User, t NewToken) (CreatedToken, error) {
 	if err := u.need(Admin); err != nil {
 		return CreatedToken{}, err
 	}
@@ -328,8 +328,8 @@ func (s *Service) NewToken(ctx context.Context, u User, t NewToken) (CreatedToke
 	return made, nil
 }
 
-// DropToken revokes a bearer token.
-func (s *Service) DropToken(ctx context.Context, u User, id string) error {
+// RevokeToken revokes a bearer token.
+func (s *Service) RevokeToken(ctx context.Context, u User, id string) error {
 	if err := u.need(Admin); err != nil {
 		return err
 	}

@@ -90,11 +90,11 @@ func serverRoutes() []route {
 		{
 			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown this once.",
 			least: Admin, status: http.StatusCreated, body: reflect.TypeFor[NewToken](), reply: reflect.TypeFor[CreatedToken](),
-			handle: func(c *call) error { return c.answer(c.service().NewToken(c.ctx(), c.user, *c.body.(*NewToken))) },
+			handle: func(c *call) error { return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*NewToken))) },
 		},
 		{
 			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: Admin, status: http.StatusNoContent,
-			handle: func(c *call) error { return c.service().DropToken(c.ctx(), c.user, c.id()) },
+			handle: func(c *call) error { return c.service().RevokeToken(c.ctx(), c.user, c.id()) },
 		},
 		{
 			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost.",
@@ -220,7 +220,7 @@ func promptRoutes() []route {
 			method: "DELETE", path: one + "/prompts/{prompt}", about: "Takes back a prompt that has not begun.",
 			least: Operator, status: http.StatusNoContent, problems: []problemKind{begun},
 			handle: func(c *call) error {
-				return c.service().TakeBack(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
+				return c.service().CancelPrompt(c.ctx(), c.user, c.id(), c.r.PathValue("prompt"))
 			},
 		},
 		{

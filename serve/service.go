@@ -501,8 +501,8 @@ func textOf(p *fleet.Prompt) string {
 	return text
 }
 
-// TakeBack removes a prompt that has not begun.
-func (s *Service) TakeBack(ctx context.Context, u User, id, prompt string) error {
+// CancelPrompt removes a prompt that has not begun.
+func (s *Service) CancelPrompt(ctx context.Context, u User, id, prompt string) error {
 	n, err := s.act(ctx, u, id, Operator)
 	if err == nil {
 		err = s.fleet.Cancel(ctx, n.Key, prompt)

@@ -13,7 +13,7 @@ import (
 
 // list shows what waits for a person.
 func (b *bot) list(ctx context.Context) error {
-	for q, err := range approval.On(b.db, project).List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+	for q, err := range approval.NewQuestions(b.db, project).List(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
 		if err != nil {
 			return err
 		}
@@ -24,7 +24,7 @@ func (b *bot) list(ctx context.Context) error {
 
 // decide decides about the input that list has shown.
 func (b *bot) decide(ctx context.Context, id string, d permission.Decision) error {
-	inbox := approval.On(b.db, project)
+	inbox := approval.NewQuestions(b.db, project)
 	q, err := inbox.Get(ctx, strings.TrimSpace(id))
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 
 // work runs a turn: a new one, or the one that a session waits in.
 func (b *bot) work(ctx context.Context, session, prompt string) error {
-	gate := approval.NewGate(approval.On(b.db, project), conversation, store.Fence{}, approval.Options{
+	gate := approval.NewGate(approval.NewQuestions(b.db, project), conversation, store.Fence{}, approval.Options{
 		Patience: b.patience, // then the call is deferred, and needs no process
 		Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) {
 			return "it runs a command", in.ToolName == "Bash"

@@ -152,7 +152,7 @@ func TestPromptsInMidTurn(t *testing.T) {
 func TestStanding(t *testing.T) {
 	tests := []struct {
 		name, script string
-		want         Standing
+		want         PromptState
 		open         string
 	}{
 		{"never seen", "user:a said:b<a", Unseen, ""},
@@ -170,9 +170,9 @@ func TestStanding(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			x := index(t, write(tt.script))
-			got, open := x.Standing(x.Conversation(), "p")
+			got, open := x.PromptState(x.Conversation(), "p")
 			if got != tt.want || strings.Join(open, " ") != tt.open {
-				t.Errorf("standing %d, open %q; want %d, %q", got, open, tt.want, tt.open)
+				t.Errorf("state %d, open %q; want %d, %q", got, open, tt.want, tt.open)
 			}
 		})
 	}
@@ -379,7 +379,7 @@ func FuzzConversation(f *testing.F) {
 			}
 		}
 		x.Thread()
-		x.Standing(conversation, "p")
+		x.PromptState(conversation, "p")
 		kept, err := x.Cut("", false)
 		if err != nil {
 			return

@@ -17,7 +17,7 @@ import (
 func (r *rig) elicit(path, input string) serve.Approval {
 	r.t.Helper()
 	key := strings.Replace(strings.TrimPrefix(path, "/c/"), "~", "/", 1)
-	q, err := approval.On(r.db, "p").Ask(r.t.Context(), approval.Question{
+	q, err := approval.NewQuestions(r.db, "p").Ask(r.t.Context(), approval.Question{
 		Conversation: key, Tool: approval.ElicitationTool, ToolUseID: "elicitation-" + input[len(input)-20:], Input: json.RawMessage(input), HoldsProcess: true, Reason: "Who are you?",
 	}, store.Fence{})
 	if err != nil {

@@ -157,7 +157,7 @@ func (p *page) prompt(q *request) error {
 }
 
 func (p *page) takeBack(q *request) error {
-	if err := p.service.TakeBack(q.Context(), q.user, q.PathValue("id"), q.PostFormValue("prompt")); err != nil {
+	if err := p.service.CancelPrompt(q.Context(), q.user, q.PathValue("id"), q.PostFormValue("prompt")); err != nil {
 		return err
 	}
 	return p.done(q, q.to(), "back")

@@ -319,7 +319,7 @@ func TestRealApprovalHostKilled(t *testing.T) {
 	a := newApprovals(t, bash("echo one >> log"))
 	dir := t.TempDir()
 	db := store.Files(dir)
-	a.inbox = approval.On(db, "tenant-7")
+	a.inbox = approval.NewQuestions(db, "tenant-7")
 	host := exec.Command(os.Args[0])
 	host.Env = append(os.Environ(), "CLAUDE_TEST_ROLE=asker", "HOST_CLI="+a.opts.CLIPath, "HOST_DIR="+a.dir,
 		"HOST_ENV="+strings.Join(a.opts.Env, "\x1f"), "HOST_STORE="+dir, "HOST_JOURNAL="+t.TempDir(), leak.Mark())
@@ -393,7 +393,7 @@ func playAsker() {
 		CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
 		Store: &claude.StoreOptions{Store: db, Project: "tenant-7", TTL: 2 * time.Second, Journal: os.Getenv("HOST_JOURNAL")},
 	}
-	g := approval.NewGate(approval.On(db, "tenant-7"), "user-42", store.Fence{}, approval.Options{Patience: time.Hour})
+	g := approval.NewGate(approval.NewQuestions(db, "tenant-7"), "user-42", store.Fence{}, approval.Options{Patience: time.Hour})
 	err := g.Install(opts)
 	if err == nil {
 		var s *claude.Session

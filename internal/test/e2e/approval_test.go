@@ -35,7 +35,7 @@ func newApprovals(t *testing.T, call claudetest.Reply) *approvals {
 		}
 		return call
 	})
-	return &approvals{real: startReal(t, model), inbox: approval.On(store.Files(t.TempDir()), "p")}
+	return &approvals{real: startReal(t, model), inbox: approval.NewQuestions(store.Files(t.TempDir()), "p")}
 }
 
 // connect starts a session behind a gate that hardly waits.

@@ -128,7 +128,7 @@ func TestRealFleetSuspended(t *testing.T) {
 		t.Skip("this system does not say which processes are left")
 	}
 	dir, first := t.TempDir(), machine(t)
-	inbox := &approvals{first, approval.On(store.Files(dir), "p")}
+	inbox := &approvals{first, approval.NewQuestions(store.Files(dir), "p")}
 	first.killed(t, dir, "make a note", time.Minute, func(host *os.Process) {
 		q := inbox.asked(t)
 		stored(t, store.Files(dir), "p", q.ToolUseID)

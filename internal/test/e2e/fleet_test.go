@@ -238,7 +238,7 @@ func TestRealFleetKilled(t *testing.T) {
 	})
 	t.Run("while a person is asked", func(t *testing.T) {
 		dir, first := t.TempDir(), machine(t)
-		inbox := &approvals{first, approval.On(store.Files(dir), "p")}
+		inbox := &approvals{first, approval.NewQuestions(store.Files(dir), "p")}
 		var q approval.Question
 		first.killed(t, dir, "make a note", time.Minute, func(*os.Process) {
 			q = inbox.asked(t)

@@ -169,7 +169,7 @@ func TestRealAnsweredBefore(t *testing.T) {
 	if err := harness.LastError(s.RunMessage(ctx, m)); !errors.Is(err, claude.ErrAnswered) {
 		t.Errorf("sent again: %v, want ErrAnswered", err)
 	}
-	if err := s.Idle(ctx); err != nil {
+	if err := s.WaitIdle(ctx); err != nil {
 		t.Errorf("Idle = %v", err)
 	}
 	if res, err := s.Ask(ctx, "another"); err != nil || res.Text != "two" {
@@ -220,7 +220,7 @@ func TestRealActivity(t *testing.T) {
 		return permission.Allow(), nil
 	}
 	s = r.connect(t)
-	if err := s.Idle(t.Context()); err != nil {
+	if err := s.WaitIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := harness.LastError(s.Run(t.Context(), "work")); err != nil {
@@ -240,7 +240,7 @@ func TestRealActivity(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if err := s.Idle(ctx); err != nil {
+	if err := s.WaitIdle(ctx); err != nil {
 		t.Errorf("Idle = %v, %+v", err, s.Activity())
 	}
 }

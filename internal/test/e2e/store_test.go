@@ -122,7 +122,7 @@ func TestRealStore(t *testing.T) {
 			}
 		}
 	}
-	if err := s.Flushed(t.Context()); err != nil {
+	if err := s.Flush(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if _, err := mem.Acquire(t.Context(), "tenant-7", first, "another", 1e9); !errors.Is(err, store.ErrLeased) {
@@ -228,7 +228,7 @@ func TestRealStoreDown(t *testing.T) {
 			if took := time.Since(begin); flush == store.Eventually && took >= away {
 				t.Errorf("two answers came after %v: they waited for the store", took)
 			}
-			if err := s.Flushed(t.Context()); err != nil {
+			if err := s.Flush(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if err := s.Close(); err != nil {

@@ -1,20 +1,20 @@
 package transcript
 
-// Standing is how far a prompt got, as far as the transcript shows.
-type Standing int
+// PromptState is how far a prompt got, as far as the transcript shows.
+type PromptState int
 
-// The standings of a prompt.
+// The states of a prompt.
 const (
-	Unseen   Standing = iota // there is no trace of it
-	Answered                 // its turn came to an end
-	Deferred                 // a hook put off a call, which waits for a decision
-	Cut                      // its turn broke off
+	Unseen   PromptState = iota // there is no trace of it
+	Answered                    // its turn came to an end
+	Deferred                    // a hook put off a call, which waits for a decision
+	Cut                         // its turn broke off
 )
 
-// Standing returns how far a prompt of a conversation got, and the calls of its
+// PromptState returns how far a prompt of a conversation got, and the calls of its
 // turn that have no result. A prompt is found by its own id, even if it was sent
 // in mid-turn.
-func (x *Index) Standing(conversation []*Entry, prompt string) (s Standing, open []string) {
+func (x *Index) PromptState(conversation []*Entry, prompt string) (s PromptState, open []string) {
 	if x.hash == nil {
 		return Unseen, nil
 	}

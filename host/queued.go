@@ -8,12 +8,12 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// TakeIn takes the prompts into the turn that came while it ran, and returns
+// TakeQueued takes the prompts into the turn that came while it ran, and returns
 // them: the result answers them too. The CLI does so when it has the results of
 // tools, before it asks the model again; an agent that calls no tools has
 // nothing to take in. Prompts without an id, and those that come after the last
 // tool, wait for a turn of their own. A subagent gets none.
-func (t *Turn) TakeIn() []*message.User {
+func (t *Turn) TakeQueued() []*message.User {
 	s := t.s
 	if t.sub != nil || t.isOver() {
 		return nil
