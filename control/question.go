@@ -22,11 +22,11 @@ type Elicitation struct {
 	ServerName string `json:"mcp_server_name"`
 	// Message is the question.
 	Message string `json:"message"`
-	// Mode is "form" or "url".
-	Mode string `json:"mode,omitzero"`
-	// URL is the address to visit in mode "url".
+	// Mode says whether it is a form or an address.
+	Mode ElicitationMode `json:"mode,omitzero"`
+	// URL is the address to visit in mode [ElicitationURL].
 	URL string `json:"url,omitzero"`
-	// ElicitationID is the server's name for the question in mode "url".
+	// ElicitationID is the server's name for the question in mode [ElicitationURL].
 	ElicitationID string `json:"elicitation_id,omitzero"`
 	// RequestedSchema is the JSON Schema of the form.
 	RequestedSchema json.RawMessage `json:"requested_schema,omitzero"`
@@ -45,6 +45,15 @@ func (e *Elicitation) UnmarshalJSON(data []byte) (err error) {
 	e.Raw, err = soft(data, (*fields)(e))
 	return err
 }
+
+// ElicitationMode is how an MCP server asks.
+type ElicitationMode string
+
+// The modes.
+const (
+	ElicitationForm ElicitationMode = "form"
+	ElicitationURL  ElicitationMode = "url"
+)
 
 // ElicitationAction is what the user did with a question.
 type ElicitationAction string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -111,11 +112,11 @@ type ElicitationInput struct {
 	Base
 	MCPServerName string `json:"mcp_server_name"`
 	Message       string `json:"message"`
-	// Mode is "form" or "url".
-	Mode            string          `json:"mode,omitzero"`
-	URL             string          `json:"url,omitzero"`
-	ElicitationID   string          `json:"elicitation_id,omitzero"`
-	RequestedSchema json.RawMessage `json:"requested_schema,omitzero"`
+	// Mode says whether it is a form or an address.
+	Mode            control.ElicitationMode `json:"mode,omitzero"`
+	URL             string                  `json:"url,omitzero"`
+	ElicitationID   string                  `json:"elicitation_id,omitzero"`
+	RequestedSchema json.RawMessage         `json:"requested_schema,omitzero"`
 }
 
 // ElicitationResult is called when the user has answered an MCP server; the
@@ -127,10 +128,10 @@ func ElicitationResult(matcher string, fn func(ctx context.Context, in *Elicitat
 // ElicitationResultInput is the input of [ElicitationResult].
 type ElicitationResultInput struct {
 	Base
-	MCPServerName string `json:"mcp_server_name"`
-	ElicitationID string `json:"elicitation_id,omitzero"`
-	Mode          string `json:"mode,omitzero"`
-	// Action is "accept", "decline" or "cancel".
-	Action  string          `json:"action"`
-	Content json.RawMessage `json:"content,omitzero"`
+	MCPServerName string                  `json:"mcp_server_name"`
+	ElicitationID string                  `json:"elicitation_id,omitzero"`
+	Mode          control.ElicitationMode `json:"mode,omitzero"`
+	// Action is what the user did.
+	Action  control.ElicitationAction `json:"action"`
+	Content json.RawMessage           `json:"content,omitzero"`
 }

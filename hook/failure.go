@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -93,7 +94,7 @@ func denySwitch(reason string) parter {
 func denyRequest(reason string) parter { return Decide(permission.Deny(reason)) }
 
 func decline(reason string) parter {
-	return &ElicitationOutput{Common: Block(reason), Action: "decline"}
+	return &ElicitationOutput{Common: Block(reason), Action: control.ElicitationDecline}
 }
 
 // refused is the output that says no to an event, nil for an event that only

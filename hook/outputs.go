@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/json"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -227,10 +228,9 @@ func (o *ModelSwitchOutput) parts() (Common, any, error) { return o.Common, o, n
 // and to [ElicitationResult], instead of what the user answered.
 type ElicitationOutput struct {
 	Common `json:"-"`
-	// Action is "accept", "decline" or "cancel"; empty leaves the question
-	// open. CLI 2.1.325 accepts only a refusal here, and then tells the server
+	// Action is the answer; empty leaves the question open. CLI 2.1.325 accepts only a refusal here, and then tells the server
 	// "decline". To accept, answer in the session's elicitation callback.
-	Action string
+	Action control.ElicitationAction
 	// Content is the filled-in form. It is encoded by the rules of
 	// encoding/json.
 	Content any
@@ -238,8 +238,8 @@ type ElicitationOutput struct {
 
 func (o *ElicitationOutput) parts() (Common, any, error) {
 	f := struct {
-		Action  string          `json:"action,omitzero"`
-		Content json.RawMessage `json:"content,omitzero"`
+		Action  control.ElicitationAction `json:"action,omitzero"`
+		Content json.RawMessage           `json:"content,omitzero"`
 	}{Action: o.Action}
 	var err error
 	if o.Content != nil {

@@ -17,7 +17,7 @@ import (
 func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	if e.Mode == "" {
 		form := *e
-		form.Mode = "form"
+		form.Mode = control.ElicitationForm
 		e = &form
 	}
 	out, err := t.Fire(ctx, hook.EventElicitation, e.ServerName, e)
@@ -44,11 +44,11 @@ func (t *Turn) Elicit(ctx context.Context, e *control.Elicitation) (control.Elic
 // elicited lets the ElicitationResult hooks look at an answer.
 func (t *Turn) elicited(ctx context.Context, e *control.Elicitation, a control.ElicitationAnswer) (control.ElicitationAnswer, error) {
 	out, err := t.Fire(ctx, hook.EventElicitationResult, e.ServerName, struct {
-		Server  string `json:"mcp_server_name"`
-		Mode    string `json:"mode,omitzero"`
-		Action  string `json:"action"`
-		Content any    `json:"content,omitzero"`
-	}{e.ServerName, e.Mode, string(a.Action), a.Content})
+		Server  string                    `json:"mcp_server_name"`
+		Mode    control.ElicitationMode   `json:"mode,omitzero"`
+		Action  control.ElicitationAction `json:"action"`
+		Content any                       `json:"content,omitzero"`
+	}{e.ServerName, e.Mode, a.Action, a.Content})
 	if err != nil {
 		return control.ElicitationAnswer{}, t.cutOr(ctx, err)
 	}

@@ -204,14 +204,20 @@ func TestProgress(t *testing.T) {
 		t.Error("a list counts before it is written")
 	}
 	add(outcome("1", "ok", `{}`, false))
-	todos(message.Todo{Text: "a", Active: "doing a", Status: "in_progress"})
+	todos(message.Todo{Text: "a", Active: "doing a", Status: message.TodoInProgress})
+	if got := p.Todos()[0]; got.Done() {
+		t.Errorf("%+v is done", got)
+	}
 	add(use("2", "TodoWrite", `{"todos":[]}`, `"agent"`), outcome("2", "ok", `{}`, false))
 	add(use("3", "TodoWrite", `{"todos":[]}`, `null`), outcome("3", "refused", `{}`, true))
 	todos(message.Todo{Text: "a", Active: "doing a", Status: "in_progress"})
 	add(use("4", "TodoWrite", `{"todos":[]}`, `null`), outcome("4", "ok", `{}`, false))
 	add(use("5", "TaskCreate", `{"subject":"b","activeForm":"doing b"}`, `null`), outcome("5", "ok", `{"task":{"id":"7","subject":"b"}}`, false))
 	add(use("6", "TaskUpdate", `{"taskId":"7","status":"completed"}`, `null`), outcome("6", "ok", `{}`, false))
-	todos(message.Todo{ID: "7", Text: "b", Active: "doing b", Status: "completed"})
+	todos(message.Todo{ID: "7", Text: "b", Active: "doing b", Status: message.TodoCompleted})
+	if got := p.Todos()[0]; !got.Done() {
+		t.Errorf("%+v is not done", got)
+	}
 	add(use("7", "TaskUpdate", `{"taskId":"7","status":"deleted"}`, `null`), outcome("7", "ok", `{}`, false))
 	if got := p.Todos(); len(got) != 0 {
 		t.Errorf("todos %+v, want none", got)

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -22,9 +23,22 @@ type Todo struct {
 	ID string
 	// Text says what to do; Active says the same while it is being done.
 	Text, Active string
-	// Status is "pending", "in_progress" or "completed".
-	Status string
+	// Status says how far it is.
+	Status TodoStatus
 }
+
+// TodoStatus is how far an entry of the to-do list is.
+type TodoStatus string
+
+// How far an entry is. The set is open.
+const (
+	TodoPending    TodoStatus = "pending"
+	TodoInProgress TodoStatus = "in_progress"
+	TodoCompleted  TodoStatus = "completed"
+)
+
+// Done reports whether the entry is completed.
+func (t *Todo) Done() bool { return t.Status == TodoCompleted }
 
 // Task is a subagent, a background shell or a workflow.
 type Task struct {
@@ -123,9 +137,9 @@ func (p *Progress) note(call *ToolCall) bool {
 	case "TodoWrite":
 		var in struct {
 			Todos []struct {
-				Content    string `json:"content"`
-				Status     string `json:"status"`
-				ActiveForm string `json:"activeForm"`
+				Content    string     `json:"content"`
+				Status     TodoStatus `json:"status"`
+				ActiveForm string     `json:"activeForm"`
 			} `json:"todos"`
 		}
 		if jsonx.Unmarshal(call.Use.Input, &in) != nil {
@@ -157,16 +171,16 @@ func (p *Progress) create(input, output json.RawMessage) bool {
 	if jsonx.Unmarshal(input, &in) != nil || jsonx.Unmarshal(output, &out) != nil {
 		return false
 	}
-	p.todos = append(p.todos, Todo{ID: out.Task.ID, Text: in.Subject, Active: in.ActiveForm, Status: "pending"})
+	p.todos = append(p.todos, Todo{ID: out.Task.ID, Text: in.Subject, Active: in.ActiveForm, Status: TodoPending})
 	return true
 }
 
 func (p *Progress) update(input json.RawMessage) bool {
 	var in struct {
-		ID         string `json:"taskId"`
-		Subject    string `json:"subject"`
-		ActiveForm string `json:"activeForm"`
-		Status     string `json:"status"`
+		ID         string     `json:"taskId"`
+		Subject    string     `json:"subject"`
+		ActiveForm string     `json:"activeForm"`
+		Status     TodoStatus `json:"status"`
 	}
 	if jsonx.Unmarshal(input, &in) != nil {
 		return false
@@ -179,13 +193,9 @@ func (p *Progress) update(input json.RawMessage) bool {
 		p.todos = slices.Delete(p.todos, i, i+1)
 		return true
 	}
-	for _, f := range []struct {
-		field *string
-		value string
-	}{{&p.todos[i].Text, in.Subject}, {&p.todos[i].Active, in.ActiveForm}, {&p.todos[i].Status, in.Status}} {
-		if f.value != "" {
-			*f.field = f.value
-		}
-	}
+	t := &p.todos[i]
+	t.Text = cmp.Or(in.Subject, t.Text)
+	t.Active = cmp.Or(in.ActiveForm, t.Active)
+	t.Status = cmp.Or(in.Status, t.Status)
 	return true
 }

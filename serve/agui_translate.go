@@ -114,7 +114,7 @@ func (t *translator) note(e *Event) {
 func (t *translator) state() {
 	todos := []RunTodo{}
 	for _, todo := range t.progress.Todos() {
-		todos = append(todos, RunTodo{Text: todo.Text, Active: todo.Active, Status: todo.Status})
+		todos = append(todos, RunTodo{Text: todo.Text, Active: todo.Active, Status: string(todo.Status)})
 	}
 	t.emit(RunEvent{Type: "STATE_SNAPSHOT", Snapshot: &RunState{Todos: todos}})
 }

@@ -49,7 +49,7 @@ func formOf(q *approval.Question) *Form {
 		return nil
 	}
 	out := &Form{Server: e.ServerName, Fields: []FormField{}}
-	if e.Mode == "url" {
+	if e.Mode == control.ElicitationURL {
 		out.URL = e.URL
 		return out
 	}
@@ -85,7 +85,7 @@ func fieldOf(f *form.Field) FormField {
 // checkContent refuses the content of a form that does not fit it.
 func checkContent(q *approval.Question, content json.RawMessage) error {
 	var e control.Elicitation
-	if jsonx.Unmarshal(q.Input, &e) != nil || e.Mode == "url" {
+	if jsonx.Unmarshal(q.Input, &e) != nil || e.Mode == control.ElicitationURL {
 		return nil
 	}
 	wanted, err := schema.Parse(e.RequestedSchema)

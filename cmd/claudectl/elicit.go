@@ -17,7 +17,7 @@ func (a *asker) elicit(ctx context.Context, e *control.Elicitation) (control.Eli
 		a.say("")
 		a.say(a.s.style(bold, a.c.line("The MCP server "+e.ServerName+" asks")))
 		a.quote(e.Message)
-		if e.Mode == "url" {
+		if e.Mode == control.ElicitationURL {
 			return a.visit(ctx, e.URL)
 		}
 		return a.fill(ctx, e)
