@@ -36,7 +36,7 @@ func (b *Inbox) nextWanted() (it Item, ok, end bool, err error) {
 			if b.turns.busy() {
 				b.queue.reuse(t.chunk)
 			} else {
-				b.queue.spare = [2]*chunk{} // a session that waits keeps nothing
+				b.queue.spare, b.queue.spares = nil, 0 // a session that waits keeps nothing
 			}
 			t.chunk = nil
 		}
@@ -70,7 +70,9 @@ func (b *Inbox) takeBatch() bool {
 	}
 	b.batch.chunk, b.batch.next = c, 0
 	b.batches++
-	b.stalled = false
-	signal(b.taken)
+	b.stalled = 0
+	if b.nearlyEmpty() {
+		signal(b.taken)
+	}
 	return true
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/claude-agent-go/claude/internal/wire"
 )
@@ -138,8 +139,8 @@ type Inbox struct {
 	back    *Item // what it has put back
 	closed  bool
 	err     error
-	batches int  // batches that the consumer has taken
-	stalled bool // the consumer was waited for in vain
+	batches int           // batches that the consumer has taken
+	stalled time.Duration // how long the consumer was waited for in vain since it took the last
 }
 
 // New returns an inbox with a bound in bytes; 0 means DefaultLimit.

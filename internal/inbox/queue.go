@@ -20,13 +20,17 @@ type chunk struct {
 
 func (c *chunk) full() bool { return c.n == len(c.items) || c.bytes >= chunkBytes }
 
-// queue is a queue of items in chunks. It keeps two that are empty: in a turn, a
+// queue is a queue of items in chunks. It keeps some that are empty: in a turn, a
 // session that keeps up with its reader does not allocate for it.
 type queue struct {
 	first, last *chunk
-	spare       [2]*chunk
 	count       int
+	spare       *chunk
+	spares      int
 }
+
+// maxSpares are the chunks of a reader that is ahead, with those at both ends.
+const maxSpares = leadFrames/chunkItems + 2
 
 // all are the items from first to last.
 func (q *queue) all() iter.Seq[*Item] {
@@ -54,10 +58,12 @@ func (q *queue) push(it Item) {
 
 // extend puts an empty chunk at the end.
 func (q *queue) extend() {
-	c := q.spare[0]
-	q.spare = [2]*chunk{q.spare[1]}
+	c := q.spare
 	if c == nil {
 		c = new(chunk)
+	} else {
+		q.spare, c.next = c.next, nil
+		q.spares--
 	}
 	if q.last == nil {
 		q.first = c
@@ -84,9 +90,13 @@ func (q *queue) take() *chunk {
 
 // reuse gives back a chunk that was taken, and what it holds can be freed.
 func (q *queue) reuse(c *chunk) {
+	if q.spares == maxSpares {
+		return
+	}
 	clear(c.items[:c.n])
 	c.n, c.bytes = 0, 0
-	q.spare = [2]*chunk{c, q.spare[0]}
+	q.spare, c.next = c, q.spare
+	q.spares++
 }
 
 // keep drops the items of a chunk, from one on, that wanted does not want.

@@ -44,7 +44,13 @@ func TestWaitingKeepsNoChunks(t *testing.T) {
 	}
 	kept := func() int {
 		n := 0
-		for _, c := range append(b.queue.spare[:], b.queue.first, b.batch.chunk) {
+		for c := b.queue.spare; c != nil; c = c.next {
+			n++
+		}
+		if n != b.queue.spares {
+			t.Errorf("%d chunks are spare, and counted as %d", n, b.queue.spares)
+		}
+		for _, c := range []*chunk{b.queue.first, b.batch.chunk} {
 			if c != nil {
 				n++
 			}
@@ -53,9 +59,9 @@ func TestWaitingKeepsNoChunks(t *testing.T) {
 	}
 	for range 2 {
 		put("system", "init", 1)
-		put("stream_event", "", 3*chunkItems)
-		if n := kept(); n != 2 {
-			t.Errorf("%d chunks are kept in a turn, want 2", n)
+		put("stream_event", "", 2*leadFrames)
+		if n := kept(); n != maxSpares {
+			t.Errorf("%d chunks are kept in a turn, want %d", n, maxSpares)
 		}
 		put("result", "", 1)
 		if n := kept(); n != 0 {

@@ -2,45 +2,71 @@ package inbox
 
 import "time"
 
-// throttleTimeout is how long the reader waits for the consumer before a read.
-const throttleTimeout = 5 * time.Millisecond
+// How long the reader waits for the consumer before a read.
+const (
+	leadTimeout     = time.Millisecond
+	throttleTimeout = 5 * time.Millisecond
+)
 
-// Throttle holds the reader back, for a moment, if it is far ahead of a consumer
-// that is at work. Without it a reader that is faster than the program's loop
-// would pass the bound although the loop never stops to read: partial messages
-// would be dropped, or the session would end. A consumer that takes nothing is
-// not waited for again until it does: control continues whatever the program
-// does.
+// leadFrames is how many frames the reader may be ahead of a consumer that is at
+// work. What it reads further ahead has left the processor's cache when it is
+// decoded, and the collector has to look at all of it meanwhile.
+const leadFrames = 128
+
+// Throttle holds the reader back, for a moment, if it is ahead of a consumer that
+// is at work, and for longer if it is so far ahead that it would pass the bound
+// although the loop never stops to read: partial messages would be dropped, or
+// the session would end. A consumer that takes nothing is not waited for again as
+// long until it does: control continues whatever the program does.
 func (b *Inbox) Throttle() {
-	if !b.readerIsAhead() {
+	wait, before := b.lead()
+	if wait == 0 {
 		return
 	}
-	t := time.NewTimer(throttleTimeout)
+	t := time.NewTimer(wait)
 	defer t.Stop()
-	before := b.batchesTaken()
-	for b.readerIsAhead() {
+	for {
 		select {
 		case <-b.taken:
+			if b.caughtUp() {
+				return
+			}
 		case <-t.C:
 			b.mu.Lock()
-			b.stalled = b.batches == before
+			if b.batches == before {
+				b.stalled = wait
+			}
 			b.mu.Unlock()
 			return
 		}
 	}
 }
 
-// readerIsAhead reports whether the second half of the bound is in use and the consumer
-// is at work.
-func (b *Inbox) readerIsAhead() bool {
+// lead says how long the reader is to wait for the consumer, and how many batches
+// the consumer has taken so far.
+func (b *Inbox) lead() (wait time.Duration, batches int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.bytes > b.limit/2 && !b.stalled && !b.closed && len(b.slot) > 0
+	switch {
+	case b.closed || len(b.slot) == 0:
+	case b.bytes > b.limit/2:
+		wait = throttleTimeout
+	case b.queue.count > leadFrames:
+		wait = leadTimeout
+	}
+	if wait <= b.stalled {
+		wait = 0
+	}
+	return wait, b.batches
 }
 
-// batchesTaken counts what the consumer has taken.
-func (b *Inbox) batchesTaken() int {
+// caughtUp reports whether the consumer has taken so much that the reader is to
+// read on before it has the rest, or nothing more is to be read.
+func (b *Inbox) caughtUp() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.batches
+	return b.closed || b.nearlyEmpty()
 }
+
+// nearlyEmpty reports whether it is time to read on.
+func (b *Inbox) nearlyEmpty() bool { return b.bytes <= b.limit/2 && b.queue.count <= leadFrames/2 }

@@ -129,3 +129,53 @@ func TestThrottleWaitsForWhom(t *testing.T) {
 		throttled("the session has ended", 0)
 	})
 }
+
+// A reader that is some frames ahead waits for a moment, until half of its lead is
+// taken, so that what it reads is decoded soon. No other reader does.
+func TestThrottleKeepsTheLeadShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const lead = 128
+		b := inbox.New(0)
+		f := frame(t, `{"type":"stream_event"}`)
+		throttled := func(when string, want time.Duration) {
+			t.Helper()
+			begin := time.Now()
+			b.Throttle()
+			if d := time.Since(begin); d != want {
+				t.Errorf("%s: waited %v, want %v", when, d, want)
+			}
+		}
+		for range lead {
+			b.Put(f)
+		}
+		b.Acquire()
+		throttled("as far ahead as it may be", 0)
+		b.Put(f)
+		throttled("ahead of a loop that takes nothing", time.Millisecond)
+		throttled("it still takes nothing", 0)
+		throttled("and is not waited for again", 0)
+		b.Next(t.Context()) // takes a batch of 32
+		for range 32 {
+			b.Put(f)
+		}
+		const each, half = 5 * time.Microsecond, 96 // the first of a batch that leaves less than half
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range half {
+				<-time.After(each)
+				b.Next(t.Context())
+			}
+		}()
+		throttled("ahead of a loop that reads", half*each)
+		<-done
+		for range lead {
+			b.Put(f)
+		}
+		throttled("the loop has stopped", time.Millisecond)
+		f.Retained = 40 << 20
+		b.Put(f)
+		throttled("and more than half of the bound is in use", 5*time.Millisecond)
+		throttled("it has still stopped", 0)
+	})
+}

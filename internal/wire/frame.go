@@ -146,16 +146,28 @@ func (f Frame) Member(name string) []byte { return jsonx.Member(f.Line, name) }
 func (f Frame) Text(name string) string { return jsonx.Text(f.Member(name)) }
 
 // Prompts returns the ids of the user messages that the frame says it belongs
-// to: user_message_uuids, or the single user_message_uuid.
+// to: user_message_uuids, or the single user_message_uuid. It looks for both in one
+// walk, because of a CLI that names no prompts every delta is asked.
 func (f Frame) Prompts() []string {
-	if list := f.Member("user_message_uuids"); jsonx.Present(list) {
-		var ids []string
-		_ = jsonx.Unmarshal(list, &ids) // what fits is kept
-		if len(ids) > 0 {
-			return ids
+	var single []byte
+	m, err := jsonx.Walk(f.Line)
+	for err == nil {
+		var name, value []byte
+		if name, value, err = m.Next(); name == nil {
+			break
+		}
+		switch string(name) {
+		case "user_message_uuids":
+			var ids []string
+			_ = jsonx.Unmarshal(value, &ids) // what fits is kept
+			if len(ids) > 0 {
+				return ids
+			}
+		case "user_message_uuid":
+			single = value
 		}
 	}
-	if id := f.Text("user_message_uuid"); id != "" {
+	if id := jsonx.Text(single); id != "" {
 		return []string{id}
 	}
 	return nil
