@@ -17,3 +17,20 @@ func TestKeep(t *testing.T) {
 		t.Errorf("without an old one it is\n%s", got)
 	}
 }
+
+// A page that is read and written again says the same.
+func TestReadPage(t *testing.T) {
+	all := []*measured{newMeasured("1.0.0"), newMeasured("2.0.0")}
+	for i, m := range all {
+		for _, p := range probes() {
+			m.features[p.name] = []string{no, yes}[i]
+		}
+		for j, op := range operations() {
+			m.operations[op.Subtype] = []string{no, yes, unclear}[(i+j)%3]
+		}
+	}
+	page := render(all)
+	if again := render(readPage(keep(page, page+"\n## Stores\n\n| a | b |\n"))); again != page {
+		t.Errorf("read and written again the page is\n%s, want\n%s", again, page)
+	}
+}

@@ -14,7 +14,14 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// measured is what one version can do: "yes", "-" or "?", by name.
+// What a page says about a feature.
+const (
+	yes     = "yes"
+	no      = "-"
+	unclear = "?"
+)
+
+// measured is what one version can do, by name.
 type measured struct {
 	version    string
 	features   map[string]string
@@ -24,30 +31,20 @@ type measured struct {
 // bound is how long a CLI has for one probe. Old ones start slowly.
 const bound = 60 * time.Second
 
-// measure tries everything on one version.
-func measure(ctx context.Context, version, path string) (*measured, error) {
-	m := &measured{version, make(map[string]string), make(map[string]string)}
-	sessions := true
-	for _, p := range probes() {
-		if p.session && !sessions {
-			m.features[p.name] = "-"
-			continue
-		}
-		ok, err := runProbe(ctx, path, p.run, p.replies...)
-		if errors.Is(err, errPrepare) || ctx.Err() != nil {
-			return nil, errors.Join(err, ctx.Err())
-		}
-		m.features[p.name] = verdict(ok, err)
-		fmt.Fprintf(os.Stderr, "%s: %s: %s %v\n", version, p.name, m.features[p.name], err)
-		if p.name == connectProbe {
-			sessions = ok
-		}
+func newMeasured(version string) *measured {
+	return &measured{version, make(map[string]string), make(map[string]string)}
+}
+
+// measure tries everything on the version at path.
+func (m *measured) measure(ctx context.Context, path string) error {
+	if err := m.probe(ctx, path, func(string) bool { return true }); err != nil {
+		return err
 	}
-	if !sessions {
+	if m.features[connectProbe] != yes {
 		for _, op := range operations() {
-			m.operations[op.Subtype] = "-"
+			m.operations[op.Subtype] = no
 		}
-		return m, nil
+		return nil
 	}
 	_, err := runProbe(ctx, path, func(ctx context.Context, b *probeRun) (bool, error) {
 		b.opts.FileCheckpointing = true
@@ -62,7 +59,28 @@ func measure(ctx context.Context, version, path string) (*measured, error) {
 		tryOperations(ctx, s, m)
 		return true, nil
 	})
-	return m, err
+	return err
+}
+
+// probe tries the chosen features. A version without sessions is known by its
+// connectProbe, which comes before everything that needs one.
+func (m *measured) probe(ctx context.Context, path string, chosen func(feature string) bool) error {
+	for _, p := range probes() {
+		if !chosen(p.name) {
+			continue
+		}
+		if p.session && m.features[connectProbe] != yes {
+			m.features[p.name] = no
+			continue
+		}
+		ok, err := runProbe(ctx, path, p.run, p.replies...)
+		if errors.Is(err, errPrepare) || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		m.features[p.name] = verdict(ok, err)
+		fmt.Fprintf(os.Stderr, "%s: %s: %s %v\n", m.version, p.name, m.features[p.name], err)
+	}
+	return nil
 }
 
 // tryOperations sends all operations at once: a CLI that does not know one may never
@@ -90,11 +108,11 @@ func tryOperations(ctx context.Context, s *claude.Session, m *measured) {
 func verdict(ok bool, err error) string {
 	switch {
 	case ok && err == nil:
-		return "yes"
+		return yes
 	case errors.Is(err, context.DeadlineExceeded):
-		return "?"
+		return unclear
 	}
-	return "-"
+	return no
 }
 
 // probeRun is a CLI of its own for one probe.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -56,6 +57,7 @@ func probes() []probe {
 		{"MCP servers of this process", true, nil, inProcess},
 		{"`SystemPrompt.Text` reaches the model", true, nil, prompts},
 		{"an empty `SystemPrompt` is empty in a session", true, nil, emptyPrompt},
+		{"`VerbatimPrompts`", true, nil, verbatim},
 		{"`Agents`", true, nil, agents},
 		{"`AgentProgressSummaries`", true, nil, summaries},
 		{"`SessionID`", false, nil, asksWith(func(o *claude.Options) { o.SessionID = "00000000-0000-4000-8000-0000000000aa" })},
@@ -194,6 +196,20 @@ func emptyPrompt(ctx context.Context, b *probeRun) (bool, error) {
 	ok, err := connectsAnd(nil)(ctx, b)
 	long := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool { return !c.Side && len(c.System) > ownPrompt })
 	return ok && !long, err
+}
+
+// verbatim sees a prompt reach the model without the file that it names.
+func verbatim(ctx context.Context, b *probeRun) (bool, error) {
+	const inside = "lighthouse keeper"
+	if err := os.WriteFile(filepath.Join(b.dir, "note.txt"), []byte(inside), 0o600); err != nil {
+		return false, errors.Join(errPrepare, err)
+	}
+	b.opts.VerbatimPrompts = true
+	if _, err := claude.Ask(ctx, "what is in @note.txt", b.opts); err != nil {
+		return false, err
+	}
+	read := slices.ContainsFunc(b.model.Calls(), func(c *claudetest.ModelCall) bool { return strings.Contains(string(c.Raw), inside) })
+	return !read, nil
 }
 
 func agents(ctx context.Context, b *probeRun) (bool, error) {

@@ -32,7 +32,7 @@ func suite(ctx context.Context, versions []string, all map[string]map[string]str
 		if _, err := realcli.Install(ctx, version, os.Stderr); err != nil {
 			return err
 		}
-		outcomes, err := runTests(ctx, version)
+		outcomes, err := runTests(ctx, version, "^TestReal", "./...")
 		if err != nil {
 			return fmt.Errorf("%s: %w", version, err)
 		}
@@ -46,11 +46,84 @@ func suite(ctx context.Context, versions []string, all map[string]map[string]str
 	return errors.Join(broken...)
 }
 
-// runTests runs the tests on one version. Tests that fail are not an error.
-func runTests(ctx context.Context, version string) (map[string]string, error) {
+// runMissing runs on each version the tests that the page lacks, and drops the
+// tests that no longer exist.
+func runMissing(ctx context.Context) error {
+	page, err := os.ReadFile(suitePage)
+	if err != nil {
+		return err
+	}
+	there, err := listTests(ctx)
+	if err != nil {
+		return err
+	}
+	all := readSuite(string(page))
+	var broken []error
+	for _, version := range realcli.Pinned() {
+		known := all[version]
+		maps.DeleteFunc(known, func(test, _ string) bool { return !slices.Contains(there, test) })
+		missing := slices.DeleteFunc(slices.Clone(there), func(test string) bool { return known[test] != "" })
+		if len(missing) == 0 {
+			continue
+		}
+		if _, err := realcli.Install(ctx, version, os.Stderr); err != nil {
+			return err
+		}
+		pattern, packages := selection(missing)
+		outcomes, err := runTests(ctx, version, pattern, packages...)
+		if err != nil {
+			return fmt.Errorf("%s: %w", version, err)
+		}
+		for _, test := range missing { // others of the same name have run before
+			known[test] = outcomes[test]
+			if outcomes[test] == failed {
+				broken = append(broken, fmt.Errorf("%s failed on %s", test, version))
+			}
+		}
+	}
+	return errors.Join(errors.Join(broken...), os.WriteFile(suitePage, []byte(renderSuite(realcli.Pinned(), all)), 0o644))
+}
+
+// modulePath begins the import paths of packages, and not their names on the page.
+const modulePath = "github.com/claude-agent-go/claude"
+
+// listTests lists the tests with the real CLI as the page names them.
+func listTests(ctx context.Context) ([]string, error) {
+	cmd := exec.CommandContext(ctx, "go", "test", "-json", "-list=^TestReal", "./...")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, err
+	}
+	var all []string
+	for line := range bytes.Lines(out) {
+		var event struct{ Action, Package, Output string }
+		if json.Unmarshal(line, &event) == nil && event.Action == "output" && strings.HasPrefix(event.Output, "TestReal") {
+			all = append(all, strings.TrimPrefix(event.Package, modulePath)+" "+strings.TrimSpace(event.Output))
+		}
+	}
+	return all, nil
+}
+
+// selection is the pattern and the packages by which go test finds some tests.
+func selection(tests []string) (pattern string, packages []string) {
+	var names []string
+	for _, test := range tests {
+		dir, name, _ := strings.Cut(test, " ")
+		names = append(names, name)
+		if pkg := "." + dir; !slices.Contains(packages, pkg) {
+			packages = append(packages, pkg)
+		}
+	}
+	return "^(" + strings.Join(names, "|") + ")$", packages
+}
+
+// runTests runs tests on one version. Tests that fail are not an error.
+func runTests(ctx context.Context, version, pattern string, packages ...string) (map[string]string, error) {
 	// One package at a time: old CLIs start slowly, and some tests are held to
 	// the time they take.
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-p=1", "-timeout=40m", "-json", "-run=^TestReal", "./...")
+	args := append([]string{"test", "-count=1", "-p=1", "-timeout=40m", "-json", "-run=" + pattern}, packages...)
+	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Env = append(os.Environ(), realcli.VersionVariable+"="+version, "CI=true")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -103,7 +176,7 @@ func readEvents(r io.Reader) (map[string]string, error) {
 			continue
 		}
 		top, _, sub := strings.Cut(event.Test, "/")
-		test := strings.TrimPrefix(event.Package, "github.com/claude-agent-go/claude") + " " + top
+		test := strings.TrimPrefix(event.Package, modulePath) + " " + top
 		switch {
 		case event.Action == "output" && strings.Contains(event.Output, realcli.NotApplicable+": "):
 			excused[event.Test] = true

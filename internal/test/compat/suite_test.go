@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -50,5 +51,16 @@ func TestReadEvents(t *testing.T) {
 	}
 	if again := renderSuite([]string{"1.0.0", "2.0.0"}, readSuite(page)); again != page {
 		t.Errorf("read and written again the page is\n%s, want\n%s", again, page)
+	}
+}
+
+// Tests that a page lacks are found again by name and package.
+func TestSelection(t *testing.T) {
+	pattern, packages := selection([]string{" TestRealRoot", "/tool TestRealA", "/tool TestRealB"})
+	if want := "^(TestRealRoot|TestRealA|TestRealB)$"; pattern != want {
+		t.Errorf("pattern %s, want %s", pattern, want)
+	}
+	if want := []string{".", "./tool"}; !slices.Equal(packages, want) {
+		t.Errorf("packages %q, want %q", packages, want)
 	}
 }
