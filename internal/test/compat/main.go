@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -73,7 +72,7 @@ func run(ctx context.Context, versions []string) error {
 }
 
 // featurePage is where the tables of features and operations go.
-var featurePage = filepath.Join("docs", "compatibility.md")
+const featurePage = "docs/compatibility.md"
 
 // runOnly measures some features on all versions again.
 func runOnly(ctx context.Context, only string) error {
@@ -141,7 +140,7 @@ func keep(old, page string) string {
 }
 
 // suitePage is where the outcomes of tests go.
-var suitePage = filepath.Join("docs", "suite.md")
+const suitePage = "docs/suite.md"
 
 // runSuite writes the page even when tests have failed, because it shows them.
 // With versions given it runs those, and keeps what the page says about others.
