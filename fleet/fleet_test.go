@@ -80,6 +80,21 @@ func (s *scripted) reply(c *claudetest.ModelCall) claudetest.Reply {
 	return claudetest.Say("heard " + strings.Join(heard, ", "))
 }
 
+// pause lets the model wait with its replies until release is called.
+func (s *scripted) pause() (release func()) {
+	hold := make(chan struct{})
+	set := func(c chan struct{}) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.hold = c
+	}
+	set(hold)
+	return func() {
+		set(nil)
+		close(hold)
+	}
+}
+
 // Start counts the CLIs that run.
 func (s *scripted) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	conn, err := s.CLI.Start(ctx, l)

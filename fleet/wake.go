@@ -218,6 +218,11 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 			}
 			return nil, err
 		}
+		if _, ok := m.(*message.Result); ok {
+			if err := w.session.Flushed(ctx); err != nil {
+				return nil, err // it answers something that the transcript does not have
+			}
+		}
 		w.see(m)
 		w.f.publish(w.c, p.ID, m, nil)
 		w.passOn(m, p.ID)
@@ -247,10 +252,15 @@ const beginBound = 20 * time.Second
 // errNotBegun means that the CLI does not know what to continue.
 var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
 
-// mustBegin gives up a CLI that was to continue a turn and does nothing.
+// mustBegin gives up a CLI that was to continue a turn and does nothing. One whose
+// result waits for the store is done, and its result is read when the store is back.
 func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
 	for pause(ctx, beginBound) {
-		if s.Activity().Idle() {
+		began := time.Now()
+		if s.Flushed(ctx) != nil {
+			return // the reader hears of it
+		}
+		if time.Since(began) < beginBound/2 && s.Activity().Idle() {
 			cancel(errNotBegun)
 			return
 		}
