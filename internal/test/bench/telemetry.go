@@ -79,5 +79,5 @@ const telemetryMethod = `
 
 Module ` + "`otelclaude`" + ` has the benchmark (` + "`go test -run '^$' -bench .`" + ` there). Three sessions read the same answers of 2,000 deltas from a CLI without a process, which says them as fast as they are read: one as it is, one that is observed by the OpenTelemetry API without an SDK, and one with the SDK's tracer and meter. They take turns, and the median of each one's rounds counts. A test there that always runs counts the allocations.
 
-What the hooks cost that nobody uses is measured in the root package. Its benchmarks are built twice, once with ` + "`go build -overlay`" + `, so that every call of a Trace is gone and no line is looked at. The two programs take turns, and CPU time counts, not the clock: the ratio is the median of the ratios of two runs in a row.
+What the hooks cost that nobody uses is measured in the root package. Its benchmarks are built twice, once with ` + "`go build -overlay`" + `, so that every call of a Trace is gone and no line is looked at. The two programs run side by side on one core, because the machine changes its pace by more than what is looked for. Their processor time counts, and the median of the ratios of seven pairs.
 `

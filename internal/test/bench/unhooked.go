@@ -32,12 +32,11 @@ const (
 	unhookedAllocs = ", not observed (limit: a build without the hooks), allocations"
 )
 
-// unhookedPairs is how often the two builds take turns.
+// unhookedPairs is how often the two builds run side by side.
 const unhookedPairs = 7
 
 // unhookedRows measures what the hooks of a Trace cost when nobody uses them: the
-// root's own benchmarks, in a build as it is and in one without the hooks. CPU
-// time counts, and the median of what two runs in a row differ by.
+// root's own benchmarks, in a build as it is and beside it in one without the hooks.
 func unhookedRows(ctx context.Context, b *bench) (rows []row, err error) {
 	dir, err := os.MkdirTemp("", "bench-unhooked-")
 	if err != nil {
@@ -53,26 +52,26 @@ func unhookedRows(ctx context.Context, b *bench) (rows []row, err error) {
 		return nil, err
 	}
 	for _, c := range unhookedCases {
-		var times, ratios []float64
-		var ours, limit unhookedRun
-		for i := range unhookedPairs {
-			first, second := &ours, &limit
-			programs := []string{with, without}
-			if i%2 == 1 { // neither is always the first
-				first, second, programs = second, first, []string{without, with}
+		var allocs [2]float64
+		ours, limit, err := ratioBeside(unhookedPairs, func(swapped bool) (float64, float64, error) {
+			n := b.scale(c.n)
+			of, err := pair(ctx, benchmark(ctx, b.root, with, c.bench, n), benchmark(ctx, b.root, without, c.bench, n), swapped)
+			if err != nil {
+				return 0, 0, err
 			}
-			if *first, err = runUnhooked(ctx, b.root, programs[0], c.bench, b.scale(c.n)); err != nil {
-				return nil, err
+			for i := range of {
+				if allocs[i], err = readAllocs(of[i].out); err != nil {
+					return 0, 0, fmt.Errorf("%s: %w", c.bench, err)
+				}
 			}
-			if *second, err = runUnhooked(ctx, b.root, programs[1], c.bench, b.scale(c.n)); err != nil {
-				return nil, err
-			}
-			times, ratios = append(times, ours.ns), append(ratios, ours.ns/limit.ns)
+			return float64(of[0].cpu) / float64(n), float64(of[1].cpu) / float64(n), nil
+		})
+		if err != nil {
+			return nil, err
 		}
-		typical := medianOf(times)
 		rows = append(rows,
-			row{Case: c.name + unhookedTime, Ours: typical, Limit: new(*typical / *medianOf(ratios))},
-			row{Case: c.name + unhookedAllocs, Ours: new(ours.allocs), Limit: new(limit.allocs)})
+			row{Case: c.name + unhookedTime, Ours: ours, Limit: limit},
+			row{Case: c.name + unhookedAllocs, Ours: &allocs[0], Limit: &allocs[1]})
 	}
 	return rows, nil
 }
@@ -87,25 +86,21 @@ func buildTests(ctx context.Context, root, program string, flags ...string) erro
 	return nil
 }
 
-// unhookedRun is what one operation cost in a run of a benchmark.
-type unhookedRun struct{ ns, allocs float64 }
+// benchmark runs a benchmark of a program that buildTests has made.
+func benchmark(ctx context.Context, root, program, pattern string, n int) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", strconv.Itoa(n)+"x")
+	cmd.Dir = root
+	return cmd
+}
 
 var allocsPerOp = regexp.MustCompile(`\s([0-9]+) allocs/op`)
 
-func runUnhooked(ctx context.Context, root, program, pattern string, n int) (unhookedRun, error) {
-	cmd := exec.CommandContext(ctx, program, "-test.run", "^$", "-test.bench", pattern, "-test.benchtime", strconv.Itoa(n)+"x")
-	cmd.Dir = root
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		return unhookedRun{}, fmt.Errorf("%s: %w\n%s", pattern, err, out)
-	}
+func readAllocs(out []byte) (float64, error) {
 	found := allocsPerOp.FindSubmatch(out)
 	if found == nil {
-		return unhookedRun{}, fmt.Errorf("%s: no allocations in\n%s", pattern, out)
+		return 0, fmt.Errorf("no allocations in\n%s", out)
 	}
-	allocs, err := strconv.ParseFloat(string(found[1]), 64)
-	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	return unhookedRun{ns: float64(cpu.Nanoseconds()) / float64(n), allocs: allocs}, err
+	return strconv.ParseFloat(string(found[1]), 64)
 }
 
 // hookChecks are the places on the path of a line that ask whether somebody
