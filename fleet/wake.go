@@ -219,7 +219,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 			return nil, err
 		}
 		if _, ok := m.(*message.Result); ok {
-			if err := w.session.Flushed(ctx); err != nil {
+			if err := w.session.Flush(ctx); err != nil {
 				return nil, err // it answers something that the transcript does not have
 			}
 		}
@@ -257,7 +257,7 @@ var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
 func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
 	for pause(ctx, beginBound) {
 		began := time.Now()
-		if s.Flushed(ctx) != nil {
+		if s.Flush(ctx) != nil {
 			return // the reader hears of it
 		}
 		if time.Since(began) < beginBound/2 && s.Activity().Idle() {

@@ -57,7 +57,7 @@ func separateLayers() map[string][]string {
 func thirdPartyHomes() map[string][]string {
 	return map[string][]string{
 		"github.com/go-json-experiment/json":     {"internal/jsonx"},
-		"golang.org/x/sys":                       {"internal/proc", "internal/filelock"},
+		"golang.org/x/sys":                       {"internal/proc", "internal/filelock", "internal/test/bench"},
 		"github.com/google/jsonschema-go":        {"internal/schema"},
 		"github.com/modelcontextprotocol/go-sdk": {"tool"},
 		"github.com/alecthomas/kong":             {"cmd/claudectl"},
