@@ -91,7 +91,7 @@ func (r *Replayer) Start(_ context.Context, _ *claude.Launch) (claude.Conn, erro
 	r.mu.Unlock()
 	conn := &replayConn{Reader: fromCLI, WriteCloser: toCLI, cancel: cancel, done: make(chan struct{}),
 		sever: func() { fromSDK.Close(); toSDK.Close() }}
-	go p.hear(fromSDK)
+	go p.receive(fromSDK)
 	go func() {
 		conn.err = p.play()
 		cancel(nil)
@@ -140,8 +140,8 @@ type player struct {
 	exited  bool // the recording says how the CLI ended
 }
 
-// hear reads what the SDK writes.
-func (p *player) hear(r io.Reader) {
+// receive reads what the SDK writes.
+func (p *player) receive(r io.Reader) {
 	defer close(p.lines)
 	lines := ndjson.NewReader(r)
 	for {

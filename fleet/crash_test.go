@@ -284,9 +284,9 @@ func TestRenewalHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		cli.hold = make(chan struct{})
-		deaf := &deafLeases{MemoryStore: db}
+		silent := &deafLeases{MemoryStore: db}
 		m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", seats: 100, cli: cli.CLI}
-		first := open(t, deaf, cli, func(o *fleet.Options) {
+		first := open(t, silent, cli, func(o *fleet.Options) {
 			o.TTL = 30 * time.Second
 			o.Session = func(context.Context, string) (*claude.Options, error) {
 				return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil

@@ -159,15 +159,15 @@ const (
 	maxLate      = 10_000
 )
 
-// hear begins to follow a conversation that runs elsewhere, until stop is called.
+// followLive begins to follow a conversation that runs elsewhere, until stop is called.
 // Those who read the same conversation share it.
-func (f *Fleet) hear(ctx context.Context, c *conversation) (stop func()) {
+func (f *Fleet) followLive(ctx context.Context, c *conversation) (stop func()) {
 	if f.opts.Live == nil {
 		return func() {}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if c.hearing++; c.hearing == 1 {
+	if c.liveReaders++; c.liveReaders == 1 {
 		c.follower = &follower{f: f, c: c}
 		c.follower.ctx, c.follower.cancel = context.WithCancel(context.WithoutCancel(ctx))
 		c.follower.wg.Go(c.follower.listen)
@@ -175,7 +175,7 @@ func (f *Fleet) hear(ctx context.Context, c *conversation) (stop func()) {
 	return func() {
 		f.mu.Lock()
 		var last *follower
-		if c.hearing--; c.hearing == 0 {
+		if c.liveReaders--; c.liveReaders == 0 {
 			last, c.follower = c.follower, nil
 		}
 		f.mu.Unlock()

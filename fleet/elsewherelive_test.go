@@ -67,10 +67,10 @@ func (r *radio) Listen(_ context.Context, _ string, do func([]byte)) (func(), er
 
 func (r *radio) Ask(ctx context.Context, key string) ([]byte, error) {
 	r.mu.Lock()
-	workers, deaf := r.workers, r.lossy && r.random.IntN(4) == 0
+	workers, silent := r.workers, r.lossy && r.random.IntN(4) == 0
 	r.mu.Unlock()
 	for _, w := range workers {
-		if state, here := w.LiveState(key); here && !deaf {
+		if state, here := w.LiveState(key); here && !silent {
 			return state, nil
 		}
 	}

@@ -75,8 +75,8 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 			return
 		}
 		c := f.hold(key)
-		defer f.letGo(c)
-		defer f.hear(ctx, c)()
+		defer f.unhold(c)
+		defer f.followLive(ctx, c)()
 		r := &eventReader{f: f, key: key, at: at, yield: yield}
 		if err := r.follow(ctx, c); err != nil {
 			yield(ConversationEvent{}, err)

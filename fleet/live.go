@@ -146,30 +146,30 @@ func (s *spoken) wake() {
 	}
 }
 
-// utterance is what was spoken at a moment.
-type utterance struct {
+// liveAnswer is what had been said at a moment.
+type liveAnswer struct {
 	answer  string
-	blocks  []utteredBlock
+	blocks  []liveTextBlock
 	result  *message.Result
 	results int
 }
 
-type utteredBlock struct {
+type liveTextBlock struct {
 	start *message.StreamEvent
 	delta string
 	text  string
 }
 
 // now returns what there is, and a channel that is closed when there is more.
-func (s *spoken) now() (u utterance, changed <-chan struct{}) {
+func (s *spoken) now() (u liveAnswer, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changed == nil {
 		s.changed = make(chan struct{})
 	}
-	u = utterance{answer: s.answer, result: s.result, results: s.results}
+	u = liveAnswer{answer: s.answer, result: s.result, results: s.results}
 	for _, b := range s.blocks {
-		u.blocks = append(u.blocks, utteredBlock{b.start, b.delta, b.text.String()})
+		u.blocks = append(u.blocks, liveTextBlock{b.start, b.delta, b.text.String()})
 	}
 	return u, s.changed
 }
@@ -183,7 +183,7 @@ type yielded struct {
 
 // listen yields what is new, except for what the reader has from the store;
 // false if the loop was left.
-func (r *eventReader) listen(u utterance) bool {
+func (r *eventReader) listen(u liveAnswer) bool {
 	if u.answer != r.yielded.answer {
 		r.yielded.answer, r.yielded.blocks = u.answer, make(map[int]int)
 	}
@@ -191,7 +191,7 @@ func (r *eventReader) listen(u utterance) bool {
 		if slices.Contains(r.past, u.answer) || u.answer == r.stored.answer && b.start.Index < r.stored.blocks {
 			continue
 		}
-		if !r.hear(b) {
+		if !r.yieldBlock(b) {
 			return false
 		}
 	}
@@ -202,8 +202,8 @@ func (r *eventReader) listen(u utterance) bool {
 	return r.yield(ConversationEvent{Live: true, Message: u.result, Session: u.result.SessionID}, nil)
 }
 
-// hear yields what is new of a block: that it has begun, and its text.
-func (r *eventReader) hear(b utteredBlock) bool {
+// yieldBlock yields what is new of a block: that it has begun, and its text.
+func (r *eventReader) yieldBlock(b liveTextBlock) bool {
 	e := ConversationEvent{Live: true, Message: b.start, Session: b.start.SessionID, Block: b.start.Index}
 	offset, begun := r.yielded.blocks[e.Block]
 	if !begun {

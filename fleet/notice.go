@@ -27,7 +27,7 @@ func (f *Fleet) notice(c store.Change) {
 		f.noticePrompt(c.Record.Name, c.Dropped)
 	case c.Record.Kind == kindOutcome:
 		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 {
-			f.nudge(keyAt(c.Record.Name), c.Record.Name[i+1:])
+			f.recheck(keyAt(c.Record.Name), c.Record.Name[i+1:])
 		}
 	case c.Record.Kind == kindConversation:
 		f.noticeConversation(c.Record.Name)
@@ -55,7 +55,7 @@ func (f *Fleet) noticeMissed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.active {
-		c.nudgeAll()
+		c.recheckAll()
 	}
 }
 
@@ -69,7 +69,7 @@ func (f *Fleet) noticeConversation(at string) {
 	if c == nil || c.awake {
 		return
 	}
-	c.nudgeAll() // it may be stuck now
+	c.recheckAll() // it may be stuck now
 	if len(c.waiting) > 0 {
 		f.mark(c)
 		f.schedule()
@@ -94,16 +94,16 @@ func (f *Fleet) noticePrompt(name string, dropped bool) {
 	c := f.conversation(key)
 	f.learn(c, &queued{name: name})
 	f.schedule()
-	c.nudgeAll() // it may wait for a person now
+	c.recheckAll() // it may wait for a person now
 }
 
-// nudge lets those who watch a prompt look at the store.
-func (f *Fleet) nudge(key, prompt string) {
+// recheck lets those who watch a prompt look at the store.
+func (f *Fleet) recheck(key, prompt string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if c := f.active[key]; c != nil {
 		for _, w := range c.watchers[prompt] {
-			w.nudge()
+			w.recheck()
 		}
 	}
 }

@@ -69,7 +69,7 @@ func (w *waking) restless(ctx context.Context, s *claude.Session) bool {
 		}
 		timer := time.NewTimer(left)
 		select {
-		case <-w.c.poke:
+		case <-w.c.wakeup:
 		case <-timer.C:
 		case <-s.Done():
 		case <-w.f.closing:

@@ -22,21 +22,21 @@ type conversation struct {
 	held   bool      // another process had its lease when it was last tried
 	asking bool      // the store is being asked for its lease
 	awake  bool
-	in     *lineup[*conversation] // where it waits for a seat; nil: nowhere
-	at     int                    // its place there
-	left   chan struct{}          // closed when it gives its seat or its lease back; nil if it has none
-	stop   chan struct{}          // closed when its work must end
+	in     *indexedHeap[*conversation] // where it waits for a seat; nil: nowhere
+	at     int                         // its place there
+	left   chan struct{}               // closed when it gives its seat or its lease back; nil if it has none
+	stop   chan struct{}               // closed when its work must end
 	// stopped says that nothing may begin, because it is being deleted.
 	stopped bool
-	poke    chan struct{} // one slot: there may be something to do
+	wakeup  chan struct{} // one slot: there may be something to do
 	more    chan struct{} // one slot: a prompt has come, which may steer the turn
 
-	session  *claude.Session // while a CLI runs
-	watchers map[string][]*watcher
-	watching int // those who need it to stay in memory
-	spoken   spoken
-	hearing  int       // those who read it
-	follower *follower // while somebody does, if it may run elsewhere
+	session     *claude.Session // while a CLI runs
+	watchers    map[string][]*watcher
+	watching    int // those who need it to stay in memory
+	spoken      spoken
+	liveReaders int       // those who read it
+	follower    *follower // while somebody does, if it may run elsewhere
 
 	accepting sync.Mutex
 }
@@ -45,7 +45,7 @@ type conversation struct {
 func (f *Fleet) conversation(key string) *conversation {
 	c := f.active[key]
 	if c == nil {
-		c = &conversation{key: key, poke: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
+		c = &conversation{key: key, wakeup: make(chan struct{}, 1), more: make(chan struct{}, 1), stop: make(chan struct{}), watchers: make(map[string][]*watcher)}
 		f.active[key] = c
 	}
 	return c
@@ -67,11 +67,11 @@ func (f *Fleet) learn(c *conversation, p *queued) {
 	c.waiting = append(c.waiting, p.name)
 	f.tally(1, 0)
 	f.mark(c)
-	c.stir()
+	c.signalMore()
 }
 
-// stir lets the turn that runs look for prompts that steer it.
-func (c *conversation) stir() {
+// signalMore lets the turn that runs look for prompts that steer it.
+func (c *conversation) signalMore() {
 	select {
 	case c.more <- struct{}{}:
 	default:
@@ -98,7 +98,7 @@ func (f *Fleet) mark(c *conversation) {
 		f.waitlist.put(c, time.Now())
 	}
 	select {
-	case c.poke <- struct{}{}:
+	case c.wakeup <- struct{}{}:
 	default:
 	}
 }
@@ -149,7 +149,7 @@ func (f *Fleet) press(now time.Time) {
 	}
 	for c := range f.seated {
 		select {
-		case c.poke <- struct{}{}:
+		case c.wakeup <- struct{}{}:
 		default:
 		}
 	}

@@ -191,7 +191,7 @@ func (w *waking) passOn(m message.Message, but string) {
 	s.mu.Lock()
 	if l, ok := m.(*message.CommandLifecycle); ok && l.State == message.CommandStarted && s.given[l.CommandUUID] != nil {
 		s.taken = append(s.taken, l.CommandUUID)
-		w.c.stir() // there is room for the next
+		w.c.signalMore() // there is room for the next
 	}
 	taken := slices.Clone(s.taken)
 	s.mu.Unlock()

@@ -9,11 +9,11 @@ import (
 // waitlist has the conversations that need a seat, in the order in which they get
 // one. A step costs as little with ten thousand of them as with ten.
 type waitlist struct {
-	lines map[string]*line // by tenant
-	order lineup[*line]    // those in which somebody waits
+	lines map[string]*line   // by tenant
+	order indexedHeap[*line] // those in which somebody waits
 	// later are those that are not to be woken before their time, and leased those
 	// whose leases are not to be asked for before. Another process has them.
-	later, leased lineup[*conversation]
+	later, leased indexedHeap[*conversation]
 	// refused are those that this process may not run, as far as it last said.
 	refused map[*conversation]bool
 }
@@ -22,7 +22,7 @@ type waitlist struct {
 type line struct {
 	seats  int    // that it has
 	served uint64 // when it last got one, by the fleet's count
-	ready  lineup[*conversation]
+	ready  indexedHeap[*conversation]
 	at     int // in the order of lines
 }
 
@@ -33,7 +33,7 @@ func newWaitlist() *waitlist {
 	w.order.init(func(a, b *line) bool {
 		return cmp.Or(cmp.Compare(a.seats, b.seats), cmp.Compare(a.served, b.served), cmp.Compare(a.ready.items[0].since, b.ready.items[0].since)) < 0
 	}, func(l *line) *int { return &l.at })
-	for _, l := range []*lineup[*conversation]{&w.later, &w.leased} {
+	for _, l := range []*indexedHeap[*conversation]{&w.later, &w.leased} {
 		l.init(func(a, b *conversation) bool { return a.after.Before(b.after) }, (*conversation).place)
 	}
 	return w
@@ -137,7 +137,7 @@ func (w *waitlist) takeLeased(now time.Time) *conversation {
 // due is when the next conversation is to be looked at that has to wait for its time,
 // false if there is none.
 func (w *waitlist) due(leases bool) (at time.Time, ok bool) {
-	for _, l := range []*lineup[*conversation]{&w.later, &w.leased} {
+	for _, l := range []*indexedHeap[*conversation]{&w.later, &w.leased} {
 		if l.Len() > 0 && (l == &w.later || leases) && (!ok || l.items[0].after.Before(at)) {
 			at, ok = l.items[0].after, true
 		}
@@ -153,36 +153,36 @@ func (w *waitlist) seat(c *conversation, change int, served uint64) {
 	w.sort(l)
 }
 
-// lineup is a heap whose members know their places in it.
-type lineup[T any] struct {
+// indexedHeap is a heap whose members know their places in it.
+type indexedHeap[T any] struct {
 	items  []T
 	before func(a, b T) bool
 	place  func(T) *int
 }
 
-func (l *lineup[T]) init(before func(a, b T) bool, place func(T) *int) {
+func (l *indexedHeap[T]) init(before func(a, b T) bool, place func(T) *int) {
 	l.before, l.place = before, place
 }
 
-func (l *lineup[T]) add(x T)      { heap.Push(l, x) }
-func (l *lineup[T]) remove(i int) { heap.Remove(l, i) }
+func (l *indexedHeap[T]) add(x T)      { heap.Push(l, x) }
+func (l *indexedHeap[T]) remove(i int) { heap.Remove(l, i) }
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].
-func (l *lineup[T]) Len() int { return len(l.items) }
+func (l *indexedHeap[T]) Len() int { return len(l.items) }
 
-func (l *lineup[T]) Less(i, j int) bool { return l.before(l.items[i], l.items[j]) }
+func (l *indexedHeap[T]) Less(i, j int) bool { return l.before(l.items[i], l.items[j]) }
 
-func (l *lineup[T]) Swap(i, j int) {
+func (l *indexedHeap[T]) Swap(i, j int) {
 	l.items[i], l.items[j] = l.items[j], l.items[i]
 	*l.place(l.items[i]), *l.place(l.items[j]) = i, j
 }
 
-func (l *lineup[T]) Push(x any) {
+func (l *indexedHeap[T]) Push(x any) {
 	*l.place(x.(T)) = len(l.items)
 	l.items = append(l.items, x.(T))
 }
 
-func (l *lineup[T]) Pop() any {
+func (l *indexedHeap[T]) Pop() any {
 	last := len(l.items) - 1
 	x := l.items[last]
 	clear(l.items[last:])

@@ -12,7 +12,7 @@ import (
 // tenants, and counts how often two are compared.
 func people(conversations, tenants int) (w *waitlist, all []*conversation, compared *int) {
 	w, compared = newWaitlist(), new(int)
-	count := func(c *lineup[*conversation]) {
+	count := func(c *indexedHeap[*conversation]) {
 		before := c.before
 		c.before = func(a, b *conversation) bool { *compared++; return before(a, b) }
 	}

@@ -42,7 +42,7 @@ func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[m
 			return
 		}
 		if p.ID != "" {
-			w.nudge() // it may have been sent before, and have ended
+			w.recheck() // it may have been sent before, and have ended
 		}
 		f.follow(ctx, key, own.ID, w, yield)
 	}
@@ -149,10 +149,10 @@ func (f *Fleet) unwatch(key, prompt string, w *watcher) {
 		delete(c.watchers, prompt)
 	}
 	f.mu.Unlock()
-	f.letGo(c)
+	f.unhold(c)
 }
 
-// hold keeps a conversation in memory until letGo.
+// hold keeps a conversation in memory until unhold.
 func (f *Fleet) hold(key string) *conversation {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *Fleet) hold(key string) *conversation {
 	return c
 }
 
-func (f *Fleet) letGo(c *conversation) {
+func (f *Fleet) unhold(c *conversation) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c.watching--
@@ -197,11 +197,11 @@ func (f *Fleet) publishAll(c *conversation, err error) {
 	}
 }
 
-// nudgeAll lets the watchers of all prompts of a conversation look at the store.
-func (c *conversation) nudgeAll() {
+// recheckAll lets the watchers of all prompts of a conversation look at the store.
+func (c *conversation) recheckAll() {
 	for _, watchers := range c.watchers {
 		for _, w := range watchers {
-			w.nudge()
+			w.recheck()
 		}
 	}
 }
@@ -229,8 +229,8 @@ func (w *watcher) put(it watched) {
 	}
 }
 
-// nudge makes a watcher look at the store.
-func (w *watcher) nudge() {
+// recheck makes a watcher look at the store.
+func (w *watcher) recheck() {
 	select {
 	case w.more <- struct{}{}:
 	default:

@@ -21,7 +21,7 @@ func TestEveryOutputKeepsItsCommonPart(t *testing.T) {
 			if filled {
 				fill(out.Elem())
 			}
-			reply, err := typedOutput{info.Event, out.Interface().(parter)}.Encode()
+			reply, err := typedOutput{info.Event, out.Interface().(structOutput)}.Encode()
 			if err != nil || !strings.Contains(string(reply), `"systemMessage":"to the user"`) {
 				t.Errorf("%s: %s, %v", info.Event, reply, err)
 			}

@@ -78,29 +78,29 @@ func (h Hook) FailureReply(session FailurePolicy, reason string) json.RawMessage
 
 // refusal makes the output that says no to an event. The form differs: with
 // "continue":false on PreToolUse, for example, the tool still runs.
-type refusal func(reason string) parter
+type refusal func(reason string) structOutput
 
 // inform is the refusal of an event that only informs: nothing can be refused.
-func inform(string) parter { return nil }
+func inform(string) structOutput { return nil }
 
-func block(reason string) parter { return &GateOutput{Common: Block(reason)} }
+func block(reason string) structOutput { return &GateOutput{Common: Block(reason)} }
 
-func denyTool(reason string) parter { return DenyTool(reason) }
+func denyTool(reason string) structOutput { return DenyTool(reason) }
 
-func denySwitch(reason string) parter {
+func denySwitch(reason string) structOutput {
 	return &ModelSwitchOutput{Decision: PermissionDeny, DecisionReason: reason}
 }
 
-func denyRequest(reason string) parter { return Decide(permission.Deny(reason)) }
+func denyRequest(reason string) structOutput { return Decide(permission.Deny(reason)) }
 
-func decline(reason string) parter {
+func decline(reason string) structOutput {
 	return &ElicitationOutput{Common: Block(reason), Action: control.ElicitationDecline}
 }
 
 // refused is the output that says no to an event, nil for an event that only
 // informs. The common decision is the best guess for an event that is not in the
 // table: who wants a hook to fail closed wants it to block.
-func (e Event) refused(reason string) parter {
+func (e Event) refused(reason string) structOutput {
 	if info, known := e.Info(); known && info.refuse != nil {
 		return info.refuse(reason)
 	}

@@ -127,16 +127,16 @@ func (c Common) fields() commonFields {
 	return f
 }
 
-// parter is an output struct: the common part, and a value that encodes as the
+// structOutput is an output struct: the common part, and a value that encodes as the
 // members of hookSpecificOutput.
-type parter interface {
+type structOutput interface {
 	parts() (Common, any, error)
 }
 
 // typedOutput is an output struct that knows its event.
 type typedOutput struct {
 	event Event
-	out   parter
+	out   structOutput
 }
 
 // Encode writes the output in the CLI's form. An event's own part without the

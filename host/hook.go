@@ -162,14 +162,14 @@ type hookCall struct {
 // Blocked is set if a hook did not answer in time at an event where the CLI
 // does not continue without it, or if its answer is about another event.
 func (t *Turn) Fire(ctx context.Context, event hook.Event, subject string, input any) (HookOutcome, error) {
-	out, err := t.fireTold(ctx, hookCall{event: event, subject: subject, extra: input})
+	out, err := t.fireAndEmit(ctx, hookCall{event: event, subject: subject, extra: input})
 	if out.closed != "" {
 		out.Blocked, out.Reason = true, out.closed
 	}
 	return out, err
 }
 
-func (t *Turn) fireTold(ctx context.Context, c hookCall) (HookOutcome, error) {
+func (t *Turn) fireAndEmit(ctx context.Context, c hookCall) (HookOutcome, error) {
 	out, err := t.s.fire(ctx, t, c)
 	for _, n := range out.notices {
 		_ = t.s.emit(n)

@@ -224,7 +224,7 @@ func (t *Turn) Ask(ctx context.Context, req *permission.Request) (permission.Dec
 
 // askHooks asks the PermissionRequest hooks; Pass if they have no opinion.
 func (t *Turn) askHooks(ctx context.Context, req *permission.Request) (permission.Decision, error) {
-	out, err := t.fireTold(ctx, hookCall{
+	out, err := t.fireAndEmit(ctx, hookCall{
 		event: hook.EventPermissionRequest, subject: req.ToolName, toolUseID: req.ToolUseID,
 		extra: struct {
 			ToolName    string              `json:"tool_name"`

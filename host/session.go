@@ -375,7 +375,7 @@ func (s *session) enqueue(m *message.User) {
 		s.state(message.ActivityRunning) // the CLI says so before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)
 	})
-	s.stir()
+	s.wakeRunner()
 }
 
 func (s *session) lifecycle(q *queued, state message.CommandState) {

@@ -154,7 +154,7 @@ func (s *session) notify(sub *subagent, o outcome) {
 	s.ending--
 	s.queue = append(s.queue, &queued{User: m, ended: sub})
 	s.mu.Unlock()
-	s.stir()
+	s.wakeRunner()
 }
 
 // settle reports that the session is idle, if the last of its agents has ended
@@ -167,11 +167,11 @@ func (s *session) settle() {
 	if !busy && !s.working() {
 		s.state(message.ActivityIdle)
 	}
-	s.stir()
+	s.wakeRunner()
 }
 
-// stir wakes the goroutine that runs turns.
-func (s *session) stir() {
+// wakeRunner wakes the goroutine that runs turns.
+func (s *session) wakeRunner() {
 	select {
 	case s.wake <- struct{}{}:
 	default:

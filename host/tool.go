@@ -179,7 +179,7 @@ func (c *Call) fields() toolFields { return toolFields{c.Name, c.input, c.ID} }
 // execute asks hooks and the client, and runs the tool if nobody objects. The
 // outcome is that of the hooks after it.
 func (t *Turn) execute(ctx context.Context, c *Call) (ToolOutput, HookOutcome, error) {
-	pre, err := t.fireTold(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
+	pre, err := t.fireAndEmit(ctx, hookCall{event: hook.EventPreToolUse, subject: c.Name, toolUseID: c.ID, extra: c.fields()})
 	if err != nil {
 		return ToolOutput{}, HookOutcome{}, err
 	}
@@ -314,7 +314,7 @@ func (t *Turn) batch(ctx context.Context, calls []*Call, outputs []ToolOutput) e
 	for i, c := range calls {
 		entries[i] = entry{c.fields(), outputs[i].response()}
 	}
-	out, err := t.fireTold(ctx, hookCall{event: hook.EventPostToolBatch, extra: struct {
+	out, err := t.fireAndEmit(ctx, hookCall{event: hook.EventPostToolBatch, extra: struct {
 		ToolCalls []entry `json:"tool_calls"`
 	}{entries}})
 	if err != nil {

@@ -41,7 +41,7 @@ func (s *session) finish() {
 		continues: u, announced: announced,
 	})
 	s.mu.Unlock()
-	s.stir()
+	s.wakeRunner()
 }
 
 // Unfinished returns the turn that this one continues, or nil if a prompt began

@@ -14,7 +14,7 @@ import (
 // readers, who keep nothing but a place in it.
 type eventLog struct {
 	key  string
-	book logBook
+	book logStore
 	// touched is called after each change.
 	touched func(key string)
 
@@ -35,7 +35,7 @@ type eventLog struct {
 	approvals map[string]ApprovalNote // likewise
 	cursors   map[string]int64        // the events of messages, by their cursors
 	begin     string                  // the cursor of the last message that is older than what is kept
-	hollow    int                     // events whose messages are not read yet
+	unloaded  int                     // events whose messages are not read yet
 	writingOn liveText
 	results   []string // the ids of the last results that came, after what was said before them
 
@@ -52,7 +52,7 @@ const (
 	keepFrames = 64 // of the newest events, as they are sent
 )
 
-func newEventLog(key string, book logBook, touched func(string)) *eventLog {
+func newEventLog(key string, book logStore, touched func(string)) *eventLog {
 	return &eventLog{
 		key: key, book: book, touched: touched, first: 1,
 		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
@@ -105,7 +105,7 @@ func (l *eventLog) add(e Event) {
 	case EventMessage:
 		l.cursors[e.cursor] = e.Seq
 		if e.Message == nil {
-			l.hollow++
+			l.unloaded++
 		}
 	case EventPrompt:
 		l.prompts[e.Prompt.ID] = *e.Prompt
@@ -119,7 +119,7 @@ func (l *eventLog) add(e Event) {
 	l.bytes += e.size()
 	for len(l.events) > keepEvents || l.bytes > keepBytes && len(l.events) > 1 {
 		if l.events[0].Type == EventMessage && l.events[0].Message == nil {
-			l.hollow--
+			l.unloaded--
 		}
 		l.bytes -= l.events[0].size()
 		l.events[0] = Event{}
@@ -269,7 +269,7 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	}
 	l.events[i].Message = message
 	l.bytes += len(message)
-	l.hollow--
+	l.unloaded--
 	l.wake()
 }
 

@@ -48,8 +48,8 @@ type credential struct {
 	Parent string `json:"parent,omitzero"`
 }
 
-// gateKeeper knows who may come in.
-type gateKeeper struct {
+// authenticator knows who a token or a cookie belongs to.
+type authenticator struct {
 	records store.Records
 	project string
 
@@ -60,7 +60,7 @@ type gateKeeper struct {
 // maxFailures is how many logins of one address may fail in a minute.
 const maxFailures = 10
 
-func (g *gateKeeper) at(kind, id string) store.RecordKey {
+func (g *authenticator) at(kind, id string) store.RecordKey {
 	return store.RecordKey{Project: g.project, Kind: kind, Name: id}
 }
 
@@ -75,7 +75,7 @@ func kindOfToken(token string) (kind, rest string) {
 }
 
 // issue makes a credential and returns its text, which is not kept.
-func (g *gateKeeper) issue(ctx context.Context, prefix string, c credential, life time.Duration) (string, credential, error) {
+func (g *authenticator) issue(ctx context.Context, prefix string, c credential, life time.Duration) (string, credential, error) {
 	now, err := g.records.Now(ctx)
 	if err != nil {
 		return "", c, err
@@ -105,7 +105,7 @@ func hashOf(secret string) string {
 var errCredential = errors.New("claude: serve: unknown or expired token")
 
 // check returns the credential of a token that works now.
-func (g *gateKeeper) check(ctx context.Context, token string, prefixes ...string) (credential, int64, error) {
+func (g *authenticator) check(ctx context.Context, token string, prefixes ...string) (credential, int64, error) {
 	kind, rest := kindOfToken(token)
 	id, secret, ok := strings.Cut(rest, ".")
 	if !ok || !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(token, p) }) {
@@ -138,7 +138,7 @@ func (g *gateKeeper) check(ctx context.Context, token string, prefixes ...string
 }
 
 // redeem uses up a one-time token.
-func (g *gateKeeper) redeem(ctx context.Context, token string) (credential, error) {
+func (g *authenticator) redeem(ctx context.Context, token string) (credential, error) {
 	c, revision, err := g.check(ctx, token, loginPrefix)
 	if err != nil {
 		return c, err
@@ -151,7 +151,7 @@ func (g *gateKeeper) redeem(ctx context.Context, token string) (credential, erro
 }
 
 // renew starts the life of a cookie again, once a day.
-func (g *gateKeeper) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
+func (g *authenticator) renew(ctx context.Context, c credential, revision int64) (renewed bool) {
 	now, err := g.records.Now(ctx)
 	if err != nil || c.Parent != "" || c.Expires.Sub(now) > cookieLife-cookieRenew {
 		return false
@@ -163,7 +163,7 @@ func (g *gateKeeper) renew(ctx context.Context, c credential, revision int64) (r
 
 // failed notes that a login of an address has failed, and reports whether it has
 // failed too often.
-func (g *gateKeeper) failed(address string, now time.Time) {
+func (g *authenticator) failed(address string, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if len(g.failures) > 10_000 {
@@ -173,13 +173,13 @@ func (g *gateKeeper) failed(address string, now time.Time) {
 }
 
 // limited reports whether an address must wait.
-func (g *gateKeeper) limited(address string, now time.Time) bool {
+func (g *authenticator) limited(address string, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return len(g.recent(address, now)) >= maxFailures
 }
 
-func (g *gateKeeper) recent(address string, now time.Time) []time.Time {
+func (g *authenticator) recent(address string, now time.Time) []time.Time {
 	return slices.DeleteFunc(g.failures[address], func(at time.Time) bool { return now.Sub(at) > time.Minute })
 }
 
@@ -260,7 +260,7 @@ func IssueLogin(ctx context.Context, r store.Records, project string, u User) (t
 	if u.Name == "" || !u.Role.Valid() {
 		return "", fmt.Errorf("claude: serve: a login needs a name and a role, not %q and %q", u.Name, u.Role)
 	}
-	g := &gateKeeper{records: r, project: project}
+	g := &authenticator{records: r, project: project}
 	token, _, err = g.issue(ctx, loginPrefix, credential{User: u.Name, Role: u.Role}, loginLife)
 	return token, err
 }
@@ -268,11 +268,11 @@ func IssueLogin(ctx context.Context, r store.Records, project string, u User) (t
 // IssueToken makes a bearer token for a server that uses the same records, from
 // another process.
 func IssueToken(ctx context.Context, r store.Records, project string, t NewToken) (CreatedToken, error) {
-	g := &gateKeeper{records: r, project: project}
+	g := &authenticator{records: r, project: project}
 	return g.token(ctx, t, "")
 }
 
-func (g *gateKeeper) token(ctx context.Context, t NewToken, by string) (CreatedToken, error) {
+func (g *authenticator) token(ctx context.Context, t NewToken, by string) (CreatedToken, error) {
 	switch {
 	case t.Name == "" || len(t.Name) > maxTitle:
 		return CreatedToken{}, badRequest.because("the token needs a name of at most %d bytes that says what it is for", maxTitle)

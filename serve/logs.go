@@ -17,19 +17,19 @@ import (
 type logs struct {
 	ctx    context.Context // of the server
 	fleet  fleet.Conversations
-	book   logBook
+	book   logStore
 	feed   *feed
 	logger *slog.Logger
 	work   sync.WaitGroup
 
 	mu      sync.Mutex
 	open    map[string]*eventLog
-	tended  map[string]bool
+	watched map[string]bool
 	closing bool
 }
 
-func newLogs(ctx context.Context, f fleet.Conversations, book logBook, hub *feed, logger *slog.Logger) *logs {
-	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), tended: make(map[string]bool)}
+func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
+	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool)}
 }
 
 // use returns the log of a conversation when it is ready, and what to call when
@@ -120,7 +120,7 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		return
 	}
 	if len(l.open()) > 0 {
-		s.tend(l.key)
+		s.keepWatch(l.key)
 	}
 	if err := s.lookAgain(ctx, l); err != nil && ctx.Err() == nil {
 		s.logger.Warn("approvals are not in the log of their conversation", "conversation", l.key, "error", err)
@@ -157,7 +157,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 			continue
 		}
 		if l.lastSeq() > before && len(l.open()) > 0 {
-			s.tend(l.key)
+			s.keepWatch(l.key)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func (l *eventLog) hasResult(id string) bool {
 // readyIfWhole lets readers in once all messages are there.
 func (l *eventLog) readyIfWhole(readied func()) {
 	l.mu.Lock()
-	whole := l.hollow <= 0
+	whole := l.unloaded <= 0
 	l.mu.Unlock()
 	if whole {
 		readied()
@@ -282,22 +282,22 @@ func backoff(attempt int) time.Duration {
 	return min(50*time.Millisecond<<min(attempt, 10), 5*time.Second)
 }
 
-// tend watches over the prompts of a conversation until all have ended, whether
+// keepWatch watches over the prompts of a conversation until all have ended, whether
 // or not somebody looks.
-func (s *logs) tend(key string) {
+func (s *logs) keepWatch(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tended[key] || s.closing {
+	if s.watched[key] || s.closing {
 		return
 	}
-	s.tended[key] = true
+	s.watched[key] = true
 	s.work.Go(func() {
 		again := s.watch(key)
 		s.mu.Lock()
-		delete(s.tended, key)
+		delete(s.watched, key)
 		s.mu.Unlock()
 		if again {
-			s.tend(key)
+			s.keepWatch(key)
 		}
 	})
 }

@@ -57,13 +57,13 @@ const (
 	segmentBytes = 256 << 10
 )
 
-// logBook keeps the logs of all conversations.
-type logBook struct {
+// logStore keeps the logs of all conversations.
+type logStore struct {
 	records store.Records
 	project string
 }
 
-func (b logBook) at(key, name string) store.RecordKey {
+func (b logStore) at(key, name string) store.RecordKey {
 	return store.RecordKey{Project: b.project, Kind: kindLog, Name: placeOf(key) + "/" + name}
 }
 
@@ -72,7 +72,7 @@ const headName = "head"
 func segmentName(i int) string { return fmt.Sprintf("%08d", i) }
 
 // head returns the head of a log. A log that does not exist is empty.
-func (b logBook) head(ctx context.Context, key string) (logHead, int64, error) {
+func (b logStore) head(ctx context.Context, key string) (logHead, int64, error) {
 	h, revision, err := getRecord[logHead](ctx, b.records, b.at(key, headName))
 	if errors.Is(err, store.ErrNotFound) {
 		return logHead{First: 1}, 0, nil
@@ -81,7 +81,7 @@ func (b logBook) head(ctx context.Context, key string) (logHead, int64, error) {
 }
 
 // put writes the head. If it has become long, its events become a segment first.
-func (b logBook) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {
+func (b logStore) put(ctx context.Context, key string, h logHead, revision int64) (logHead, int64, error) {
 	revision, err := putRecord(ctx, b.records, b.at(key, headName), &h, revision)
 	if err != nil || len(h.Events) < segmentSize && h.size() < segmentBytes {
 		return h, revision, err
@@ -135,14 +135,14 @@ func (h *logHead) size() int {
 }
 
 // segment returns the events of a segment.
-func (b logBook) segment(ctx context.Context, key string, i int) ([]storedEvent, error) {
+func (b logStore) segment(ctx context.Context, key string, i int) ([]storedEvent, error) {
 	h, _, err := getRecord[logHead](ctx, b.records, b.at(key, segmentName(i)))
 	return h.Events, err
 }
 
 // lastMessage returns the cursor of the last message in the segments before one,
 // empty if there is none.
-func (b logBook) lastMessage(ctx context.Context, key string, before int) (string, error) {
+func (b logStore) lastMessage(ctx context.Context, key string, before int) (string, error) {
 	for i := before - 1; i >= 0; i-- {
 		events, err := b.segment(ctx, key, i)
 		if err != nil {
@@ -158,7 +158,7 @@ func (b logBook) lastMessage(ctx context.Context, key string, before int) (strin
 }
 
 // drop removes the log of a conversation.
-func (b logBook) drop(ctx context.Context, key string) error {
+func (b logStore) drop(ctx context.Context, key string) error {
 	h, _, err := b.head(ctx, key)
 	if err != nil {
 		return err

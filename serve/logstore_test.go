@@ -13,7 +13,7 @@ import (
 // openLog opens the log of a conversation as a process that has just started.
 func openLog(t *testing.T, db store.Records) *eventLog {
 	t.Helper()
-	l := newEventLog("ada/1", logBook{db, "p"}, func(string) {})
+	l := newEventLog("ada/1", logStore{db, "p"}, func(string) {})
 	if err := l.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -40,29 +40,29 @@ const (
 	kindOnce  = "serve-once"
 )
 
-// noteBook keeps the notes.
-type noteBook struct {
+// noteStore keeps the notes.
+type noteStore struct {
 	records store.Records
 	project string
 }
 
-func (b noteBook) at(key string) store.RecordKey {
+func (b noteStore) at(key string) store.RecordKey {
 	return store.RecordKey{Project: b.project, Kind: kindNote, Name: placeOf(key)}
 }
 
 // load returns a note, or [store.ErrNotFound].
-func (b noteBook) load(ctx context.Context, key string) (note, int64, error) {
+func (b noteStore) load(ctx context.Context, key string) (note, int64, error) {
 	return getRecord[note](ctx, b.records, b.at(key))
 }
 
 // create writes a new note. If there is one, it returns [store.ErrConflict].
-func (b noteBook) create(ctx context.Context, n *note) error {
+func (b noteStore) create(ctx context.Context, n *note) error {
 	_, err := putRecord(ctx, b.records, b.at(n.Key), n, 0)
 	return err
 }
 
 // change changes a note, again and again until nobody else has in between.
-func (b noteBook) change(ctx context.Context, key string, do func(*note) error) (note, error) {
+func (b noteStore) change(ctx context.Context, key string, do func(*note) error) (note, error) {
 	for {
 		n, revision, err := b.load(ctx, key)
 		if err != nil {
@@ -79,12 +79,12 @@ func (b noteBook) change(ctx context.Context, key string, do func(*note) error) 
 }
 
 // drop removes a note.
-func (b noteBook) drop(ctx context.Context, key string) error {
+func (b noteStore) drop(ctx context.Context, key string) error {
 	return dropRecord(ctx, b.records, b.at(key))
 }
 
 // all yields all notes.
-func (b noteBook) all(ctx context.Context) iter.Seq2[note, error] {
+func (b noteStore) all(ctx context.Context) iter.Seq2[note, error] {
 	return func(yield func(note, error) bool) {
 		for r, err := range b.records.ScanRecords(ctx, b.project, kindNote, "") {
 			var n note

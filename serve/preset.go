@@ -168,7 +168,7 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		return nil, err
 	}
 	presets = slices.Clone(presets)
-	notes := noteBook{r, project}
+	notes := noteStore{r, project}
 	return func(ctx context.Context, key string) (*claude.Options, error) {
 		n, _, err := notes.load(ctx, key)
 		if errors.Is(err, store.ErrNotFound) && other != nil {

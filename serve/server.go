@@ -55,11 +55,11 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Server{ctx: ctx, cancel: cancel, mux: http.NewServeMux(), origins: http.NewCrossOriginProtection()}
 	s.streams.users = make(map[string]int)
-	hub, book := newFeed(), logBook{o.Records, o.Project}
+	hub, book := newFeed(), logStore{o.Records, o.Project}
 	s.service = &Service{
-		fleet: f, opts: o, notes: noteBook{o.Records, o.Project}, book: book, feed: hub,
+		fleet: f, opts: o, notes: noteStore{o.Records, o.Project}, book: book, feed: hub,
 		logs: newLogs(ctx, f, book, hub, o.Logger),
-		gate: &gateKeeper{records: o.Records, project: o.Project, failures: make(map[string][]time.Time)},
+		gate: &authenticator{records: o.Records, project: o.Project, failures: make(map[string][]time.Time)},
 	}
 	if err := s.start(); err != nil {
 		cancel()
@@ -136,7 +136,7 @@ func (s *Service) takeUp(ctx context.Context) {
 		}
 		head, _, err := s.book.head(ctx, n.Key)
 		if err == nil && len(head.openAfter(head.Events)) > 0 {
-			s.logs.tend(n.Key)
+			s.logs.keepWatch(n.Key)
 		}
 	}
 }

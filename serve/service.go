@@ -25,11 +25,11 @@ import (
 type Service struct {
 	fleet fleet.Conversations
 	opts  Options
-	notes noteBook
-	book  logBook
+	notes noteStore
+	book  logStore
 	logs  *logs
 	feed  *feed
-	gate  *gateKeeper
+	gate  *authenticator
 	page  Page
 }
 
@@ -467,7 +467,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 		}
 		return []Event{{Type: EventPrompt, Prompt: &out}}
 	})
-	s.logs.tend(n.Key)
+	s.logs.keepWatch(n.Key)
 	return out, err
 }
 
@@ -510,7 +510,7 @@ func (s *Service) CancelPrompt(ctx context.Context, u User, id, prompt string) e
 	if err != nil {
 		return problemOf(err)
 	}
-	s.logs.tend(n.Key)
+	s.logs.keepWatch(n.Key)
 	return nil
 }
 

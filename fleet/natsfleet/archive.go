@@ -66,7 +66,7 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 		return nil
 	}
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
-	return s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		first, _, err := s.direct(ctx, map[string]any{"seq": 1, "next_by_subj": subject, "batch": 1})
 		if err == nil && len(first) > 0 && first[0].header.Get(headerArchived) != "" {
 			err = errNoArchive

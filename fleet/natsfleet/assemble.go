@@ -13,14 +13,14 @@ import (
 
 // whole is all that the stream has of a transcript.
 type whole struct {
-	batches  []stowed
+	batches  []entryBatch
 	archived int    // how many entries come before, in the archive
 	messages int    // how many it is in
 	last     stored // the last of them
 }
 
-// stowed is a batch of entries.
-type stowed struct {
+// entryBatch is a batch of entries.
+type entryBatch struct {
 	id      string
 	entries []store.Entry
 }
@@ -123,7 +123,7 @@ func (a *assembler) batch(id string, data []byte) {
 		return
 	}
 	a.batches[id] = true
-	b := stowed{id: id}
+	b := entryBatch{id: id}
 	for line := range bytes.SplitSeq(data, []byte("\n")) {
 		e := store.Entry(line)
 		if len(e) == 0 {
@@ -169,7 +169,7 @@ func (w *whole) without(archived int) *whole {
 	out := &whole{archived: archived, messages: w.messages, last: w.last}
 	for _, b := range w.batches {
 		if !strings.HasPrefix(b.id, onceMark) {
-			out.batches = append(out.batches, stowed{id: b.id})
+			out.batches = append(out.batches, entryBatch{id: b.id})
 		}
 	}
 	return out

@@ -124,7 +124,7 @@ func (s *Store) epoch(ctx context.Context, f store.Fence) (e epoch, err error) {
 	if err != nil {
 		return e, err
 	}
-	err = s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	err = s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		m, err := s.last(ctx, guard)
 		switch {
 		case err != nil:

@@ -60,7 +60,7 @@ func (s *Store) last(ctx context.Context, subject string) (*stored, error) {
 		} `json:"message"`
 	}
 	var none bool
-	err := s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	err := s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		err := s.request(ctx, "STREAM.MSG.GET."+s.stream, map[string]string{"last_by_subj": subject}, &answer)
 		e, ok := errors.AsType[*apiError](err)
 		if none = ok && e.ErrCode == codeNotFound; none {
@@ -95,7 +95,7 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 		return nil, err
 	}
 	var all []stored
-	err = s.persevere(ctx, loadBound, func(ctx context.Context) (err error) {
+	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
 		all, err = s.upTo(ctx, prefix, barrier)
 		return err
 	})
@@ -221,7 +221,7 @@ func (s *Store) subjects(ctx context.Context, filter string) ([]string, error) {
 		return nil, err
 	}
 	var all []string
-	err = s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	err = s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		all = all[:0]
 		for offset := 0; ; {
 			var in info
@@ -276,7 +276,7 @@ func (s *Store) lasts(ctx context.Context, subjects []string) (map[string]stored
 // Now implements [store.Records]: the clock of the server that leads the stream.
 func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	var in info
-	err := s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	err := s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		return s.request(ctx, "STREAM.INFO."+s.stream, struct{}{}, &in)
 	})
 	if err != nil {

@@ -132,7 +132,7 @@ func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) 
 
 // whole reads all that the stream has of a transcript.
 func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
-	err = s.persevere(ctx, loadBound, func(ctx context.Context) error {
+	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
 		if err == nil {
 			w, err = assemble(all)
@@ -181,7 +181,7 @@ func (s streamed) Delete(ctx context.Context, k store.Key, f store.Fence) error 
 // acknowledge: with one, a purge could strand what it has delivered.
 func (s streamed) purge(ctx context.Context, k store.Key) error {
 	filter := strings.TrimSuffix(s.layout.transcript(k.Project, k.Session, ""), mainToken) + ">"
-	return s.persevere(ctx, attemptBound, func(ctx context.Context) error {
+	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		return s.request(ctx, "STREAM.PURGE."+s.stream, map[string]string{"filter": filter}, new(struct{}))
 	})
 }

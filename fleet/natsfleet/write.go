@@ -74,7 +74,7 @@ func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, er
 	for _, m := range messages {
 		size += len(m.data)
 	}
-	err = s.persevere(ctx, boundFor(size), func(ctx context.Context) (err error) {
+	err = s.withRetry(ctx, boundFor(size), func(ctx context.Context) (err error) {
 		seq, err = s.attempt(ctx, nonce, messages)
 		if errors.Is(err, errMoved) && unknown {
 			m, readErr := s.last(ctx, last.subject)
@@ -230,9 +230,9 @@ func boundFor(size int) time.Duration {
 	return attemptBound + time.Duration(size>>20)*time.Second
 }
 
-// persevere repeats what fails for a reason that may pass, for a while. Each attempt
+// withRetry repeats what fails for a reason that may pass, for a while. Each attempt
 // is bounded.
-func (s *Store) persevere(ctx context.Context, bound time.Duration, do func(context.Context) error) error {
+func (s *Store) withRetry(ctx context.Context, bound time.Duration, do func(context.Context) error) error {
 	begin := time.Now()
 	for attempt := 0; ; attempt++ {
 		if err := ctx.Err(); err != nil {

@@ -28,7 +28,7 @@ type Index struct {
 	rests    []rest
 	plain    map[string]int32 // those with nothing but a subtype
 	absorbed map[key]bool     // queued prompts that a turn took in
-	one      lot              // for Add
+	one      chunk            // for Add
 }
 
 // roomSize is how many entries are allocated at once. They never move: a slice
@@ -66,7 +66,7 @@ func (x *Index) Add(pos int64, line []byte) error {
 }
 
 // take takes over what was read of some lines.
-func (x *Index) take(l *lot) error {
+func (x *Index) take(l *chunk) error {
 	x.Skipped += l.skipped
 	for _, id := range l.absorbed {
 		x.absorbed[id] = true

@@ -58,10 +58,10 @@ func TestIndexIsSmall(t *testing.T) {
 	runtime.KeepAlive(file)
 }
 
-// A file read in lots, on several processors, becomes the same index as line by
-// line, wherever lots and lines end.
+// A file read in chunks, on several processors, becomes the same index as line by
+// line, wherever chunks and lines end.
 func TestReadFrom(t *testing.T) {
-	long := `{"type":"user","uuid":"long","parentUuid":null,"message":{"content":"` + strings.Repeat("x", 3*lotSize) + `"}}`
+	long := `{"type":"user","uuid":"long","parentUuid":null,"message":{"content":"` + strings.Repeat("x", 3*chunkSize) + `"}}`
 	some := string(write("user:a call:b<a!m+t1 call:c<b!m+t2 done:y<c+t2 done:x<b+t1 took:p late:l<x+p said:d<l x:garbage cut:k+a,b,c"))
 	for name, file := range map[string]string{
 		"nothing":             "",
@@ -69,15 +69,15 @@ func TestReadFrom(t *testing.T) {
 		"no line feed":        strings.TrimRight(some, "\n"),
 		"half a line":         some + `{"type":"us`,
 		"carriage returns":    strings.ReplaceAll(some, "\n", "\r\n"),
-		"several lots":        string(turns(2000)) + some,
-		"longer than a lot":   some + long + "\n" + some,
+		"several chunks":      string(turns(2000)) + some,
+		"longer than a chunk": some + long + "\n" + some,
 		"only one long":       long,
-		"long and cut":        long[:2*lotSize],
-		"one lot":             strings.Repeat(" ", lotSize-1) + "\n" + some,
-		"one lot, no feed":    some + strings.Repeat(" ", lotSize-len(some)),
+		"long and cut":        long[:2*chunkSize],
+		"one chunk":           strings.Repeat(" ", chunkSize-1) + "\n" + some,
+		"one chunk, no feed":  some + strings.Repeat(" ", chunkSize-len(some)),
 		"many long":           strings.Repeat(long+"\n", 20),
 		"the same id, twice":  some + some,
-		"a lot of short ones": strings.Repeat("{}\n[]\nx\n", lotSize),
+		"many short ones":     strings.Repeat("{}\n[]\nx\n", chunkSize),
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := index(t, []byte(file))
@@ -105,7 +105,7 @@ func TestReadFrom(t *testing.T) {
 // read from the right place.
 func TestLineTooLong(t *testing.T) {
 	before, after := string(write("user:a")), string(write("said:b<a"))
-	for name, length := range map[string]int{"just fits": MaxLine, "by one": MaxLine + 1, "by far": MaxLine + 5*lotSize/2} {
+	for name, length := range map[string]int{"just fits": MaxLine, "by one": MaxLine + 1, "by far": MaxLine + 5*chunkSize/2} {
 		t.Run(name, func(t *testing.T) {
 			frame := `{"type":"x","x":""}`
 			line := io.MultiReader(strings.NewReader(frame[:len(frame)-2]), io.LimitReader(letters{}, int64(length-len(frame))), strings.NewReader(frame[len(frame)-2:]+"\n"))

@@ -136,12 +136,12 @@ func (s *Store) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 			_, err := s.change(ctx, tx, "delete from claude_transcripts where project = ? and session = ? and sub = ?", k.Project, k.Session, k.Sub)
 			return err
 		}
-		return s.bury(ctx, tx, k)
+		return s.deleteSession(ctx, tx, k)
 	}))
 }
 
-// bury deletes a session that is locked, and notes that it was.
-func (s *Store) bury(ctx context.Context, tx *sql.Tx, k store.Key) error {
+// deleteSession deletes a session that is locked, and notes that it was.
+func (s *Store) deleteSession(ctx context.Context, tx *sql.Tx, k store.Key) error {
 	if _, err := s.change(ctx, tx, "insert into claude_deleted (project, session) values (?, ?) on conflict do nothing", k.Project, k.Session); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Store) Prune(ctx context.Context, project string, before time.Time) (n 
 				return err
 			}
 			deleted = true
-			return s.bury(ctx, tx, k)
+			return s.deleteSession(ctx, tx, k)
 		})
 		if err != nil {
 			return n, fail(k, err)

@@ -169,25 +169,25 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	crowd, err := startCrowd(ctx, served.URL+"/v1/conversations/"+own.ID+"/events", token.Secret, readers, events)
+	process, err := startReaders(ctx, served.URL+"/v1/conversations/"+own.ID+"/events", token.Secret, readers, events)
 	if err != nil {
 		return nil, err
 	}
-	defer crowd.stop()
-	cores, err := busy(func() error { return produce(ctx, s.Service(), ada, own.ID, events, crowd) })
+	defer process.stop()
+	cores, err := busy(func() error { return produce(ctx, s.Service(), ada, own.ID, events, process) })
 	if err != nil {
 		return nil, err
 	}
 	return []row{
 		{Case: rowWanted, Ours: new(float64(readers * events))},
-		{Case: rowReading, Ours: new(float64(crowd.seen))},
+		{Case: rowReading, Ours: new(float64(process.seen))},
 		{Case: rowCores, Ours: new(max(cores, 0.001))}, // less than the clock shows
 	}, nil
 }
 
 // produce makes events at the rate that is measured, and waits until all of them
 // were seen.
-func produce(ctx context.Context, s *serve.Service, u serve.User, id string, events int, crowd *crowd) error {
+func produce(ctx context.Context, s *serve.Service, u serve.User, id string, events int, process *readerProcess) error {
 	tick := time.NewTicker(time.Second / serveRate)
 	defer tick.Stop()
 	for i := range events {
@@ -197,7 +197,7 @@ func produce(ctx context.Context, s *serve.Service, u serve.User, id string, eve
 		}
 		<-tick.C
 	}
-	return crowd.wait()
+	return process.wait()
 }
 
 // busy returns how many cores this process keeps busy while a function runs.
@@ -209,23 +209,23 @@ func busy(do func() error) (float64, error) {
 	return float64(processorTime()-used) / float64(time.Since(begin)), nil
 }
 
-// crowd is the process of the readers.
-type crowd struct {
+// readerProcess is the process of the readers.
+type readerProcess struct {
 	cmd  *exec.Cmd
 	out  *bufio.Reader
 	seen int // events that all of them have seen together
 }
 
-// playReaders makes this program a crowd of readers.
+// playReaders makes this program the readers.
 const playReaders = "readers"
 
-// startCrowd starts readers, and returns when all of them follow the stream.
-func startCrowd(ctx context.Context, address, token string, readers, events int) (*crowd, error) {
+// startReaders starts readers, and returns when all of them follow the stream.
+func startReaders(ctx context.Context, address, token string, readers, events int) (*readerProcess, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	c := &crowd{cmd: exec.CommandContext(ctx, program, address, token, strconv.Itoa(readers), strconv.Itoa(events))}
+	c := &readerProcess{cmd: exec.CommandContext(ctx, program, address, token, strconv.Itoa(readers), strconv.Itoa(events))}
 	c.cmd.Env = append(os.Environ(), playVariable+"="+playReaders)
 	c.cmd.Stderr = os.Stderr
 	out, err := c.cmd.StdoutPipe()
@@ -244,17 +244,17 @@ func startCrowd(ctx context.Context, address, token string, readers, events int)
 }
 
 // wait waits until every reader has seen everything.
-func (c *crowd) wait() error {
+func (c *readerProcess) wait() error {
 	_, err := fmt.Fscan(c.out, &c.seen)
 	return err
 }
 
-func (c *crowd) stop() {
+func (c *readerProcess) stop() {
 	_ = c.cmd.Process.Kill() // it may have ended
 	_ = c.cmd.Wait()
 }
 
-// readEvents is the crowd. Its arguments are the address, the token, how many
+// readEvents is that process. Its arguments are the address, the token, how many
 // readers there are, and how many events each of them waits for.
 func readEvents(args []string) error {
 	if len(args) != 4 {

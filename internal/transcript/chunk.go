@@ -7,16 +7,16 @@ import (
 	"runtime"
 )
 
-// A file is read in lots of whole lines, on all processors: the lines do not
+// A file is read in chunks of whole lines, on all processors: the lines do not
 // depend on each other until they become entries.
 const (
-	lotSize = 128 << 10 // bytes; more only for a line that is longer
-	keptLot = 8 << 20   // what a lot may keep for the next lines
-	maxLots = 4         // at a time
+	chunkSize = 128 << 10 // bytes; more only for a line that is longer
+	keptChunk = 8 << 20   // what a chunk may keep for the next lines
+	maxChunks = 4         // at a time
 )
 
-// lot is some lines of a file, and what was read of them.
-type lot struct {
+// chunk is some lines of a file, and what was read of them.
+type chunk struct {
 	pos  int64 // of the first line
 	text []byte
 	lineReader
@@ -25,16 +25,16 @@ type lot struct {
 	done    chan struct{}
 }
 
-// reset makes a lot ready for other lines, with the memory it has.
-func (l *lot) reset(h *hasher) {
+// reset makes a chunk ready for other lines, with the memory it has.
+func (l *chunk) reset(h *hasher) {
 	clear(l.lines) // what a compaction preserved is not kept twice
 	clear(l.tools)
 	l.hash = h
 	l.text, l.lines, l.tools, l.absorbed, l.skipped = l.text[:0], l.lines[:0], l.tools[:0], l.absorbed[:0], 0
 }
 
-// run reads the lines of the lot.
-func (l *lot) run() {
+// run reads the lines of the chunk.
+func (l *chunk) run() {
 	defer close(l.done)
 	pos := l.pos
 	for line := range bytes.Lines(l.text) {
@@ -46,7 +46,7 @@ func (l *lot) run() {
 }
 
 // add reads one line.
-func (l *lot) add(pos int64, line []byte) {
+func (l *chunk) add(pos int64, line []byte) {
 	if len(line) > MaxLine {
 		l.skipped++
 		return
@@ -68,20 +68,20 @@ func (l *lot) add(pos int64, line []byte) {
 // hundred kilobytes, and more only for lines that are longer.
 func (x *Index) ReadFrom(ctx context.Context, r io.Reader) error {
 	x.begin()
-	in := cutter{in: r}
-	var running, idle []*lot
+	in := splitter{in: r}
+	var running, idle []*chunk
 	defer func() {
 		for _, l := range running { // nothing is left behind
 			<-l.done
 		}
 	}()
-	ahead := min(runtime.GOMAXPROCS(0), maxLots)
+	ahead := min(runtime.GOMAXPROCS(0), maxChunks)
 	for ended := false; !ended || len(running) > 0; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if !ended && len(running) <= ahead {
-			l := new(lot)
+			l := new(chunk)
 			if n := len(idle); n > 0 {
 				l, idle = idle[n-1], idle[:n-1]
 			}
@@ -111,18 +111,18 @@ func (x *Index) ReadFrom(ctx context.Context, r io.Reader) error {
 	return nil
 }
 
-// cutter cuts a file into lots.
-type cutter struct {
+// splitter cuts a file into chunks.
+type splitter struct {
 	in   io.Reader
 	pos  int64  // of what is left
 	left []byte // the beginning of a line whose end was not read yet
 }
 
-// cut fills a lot with whole lines; the last one is marked by [io.EOF]. A line
+// cut fills a chunk with whole lines; the last one is marked by [io.EOF]. A line
 // that is too long is counted and left out.
-func (c *cutter) cut(l *lot) error {
-	if cap(l.text) < lotSize || cap(l.text) > keptLot {
-		l.text = make([]byte, 0, lotSize)
+func (c *splitter) cut(l *chunk) error {
+	if cap(l.text) < chunkSize || cap(l.text) > keptChunk {
+		l.text = make([]byte, 0, chunkSize)
 	}
 	l.pos = c.pos
 	buf := append(l.text[:0], c.left...)
@@ -156,11 +156,11 @@ func (c *cutter) cut(l *lot) error {
 const longest = MaxLine + 3
 
 // drop passes over the rest of a line that is too long.
-func (c *cutter) drop(l *lot, buf []byte) error {
+func (c *splitter) drop(l *chunk, buf []byte) error {
 	l.skipped++
 	c.pos += int64(len(buf))
 	c.left = nil
-	buf = buf[:lotSize]
+	buf = buf[:chunkSize]
 	for {
 		n, err := io.ReadFull(c.in, buf)
 		if i := bytes.IndexByte(buf[:n], '\n'); i >= 0 {
