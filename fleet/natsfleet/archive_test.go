@@ -261,9 +261,72 @@ func TestNotArchived(t *testing.T) {
 	if n, err := k.Archive(t.Context(), "p", time.Now().Add(-time.Hour)); err != nil || n != 0 {
 		t.Errorf("what is not cold: %d, %v", n, err)
 	}
+	k.archive.on("before Acquire", func() { k.say(chainKey, store.Fence{}, 1) })
+	k.move(0) // it was cold when it was found, and is used again
+	k.wants("used again")
 	k.say(store.Key{Project: "q", Session: newID()}, store.Fence{}, 2)
 	if n, err := k.Archive(t.Context(), "q", time.Now().Add(time.Hour)); err != nil || n != 0 {
 		t.Errorf("what was written without a lease: %d, %v", n, err)
+	}
+}
+
+// What was added to a transcript while it was archived stays in the stream.
+func TestRewriteCompares(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	k := newKeeper(t, c.URL(), t.TempDir())
+	k.session(func(f store.Fence) { k.say(chainKey, f, 2) })
+	k.archive.on("after Append", func() { k.say(chainKey, store.Fence{}, 1) })
+	if n, err := k.Archive(t.Context(), "p", time.Now().Add(time.Hour)); err == nil || n != 0 {
+		t.Errorf("Archive = %d, %v", n, err)
+	}
+	k.wants("afterwards")
+}
+
+// forgetful is a store that says that it has stored a batch, and has only a part of it.
+type forgetful struct{ *store.FileStore }
+
+func (f forgetful) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	b.Entries = b.Entries[:len(b.Entries)-1]
+	return f.FileStore.Append(ctx, k, b)
+}
+
+// Nothing leaves the stream before the archive has given it back.
+func TestArchiveLosesEntries(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	k := newKeeper(t, c.URL(), "", func(o *natsfleet.Options) { o.Archive = forgetful{store.Files(t.TempDir())} })
+	k.session(func(f store.Fence) { k.say(chainKey, f, 2) })
+	if n, err := k.Archive(t.Context(), "p", time.Now().Add(time.Hour)); !errors.Is(err, store.ErrDamaged) || n != 0 {
+		t.Errorf("Archive = %d, %v", n, err)
+	}
+	k.wants("afterwards")
+}
+
+// Some messages of a transcript that was written anew are not a transcript.
+func TestAssembleHalf(t *testing.T) {
+	t.Parallel()
+	batch, first, second := map[string]string{"Id": "a"}, map[string]string{"Rewritten": "1/2"}, map[string]string{"Rewritten": "2/2"}
+	if err := natsfleet.Assemble(batch, first); err == nil || !strings.Contains(err.Error(), "behind the others") {
+		t.Errorf("half of it: %v", err)
+	}
+	if err := natsfleet.Assemble(batch, first, second, batch); err != nil {
+		t.Errorf("all of it: %v", err)
+	}
+}
+
+// What somebody else puts into a transcript does not keep it from being written anew.
+func TestForeignTranscript(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	k := newKeeper(t, c.URL(), "")
+	k.session(func(f store.Fence) {
+		k.say(chainKey, f, 20)
+		newStranger(t, c.URL()).store("claude.t.p."+chainKey.Session+".-.e", nil, []byte("nonsense"))
+	})
+	k.wants("written anew")
+	if n := k.messages(); n != 2 {
+		t.Errorf("it is in %d messages; want 2", n)
 	}
 }
 
@@ -288,14 +351,19 @@ func TestArchiveDiffers(t *testing.T) {
 func TestPausedArchiver(t *testing.T) {
 	t.Parallel()
 	short := func(o *natsfleet.Options) { o.ArchiveTTL(chainTTL) }
-	for _, when := range []string{"before Append", "after Append", "before Load"} {
+	for _, when := range []string{"before Append", "after Append", "before Load", "before Load again"} {
 		t.Run(when, func(t *testing.T) {
 			c := natstest.Start(t, natstest.Options{})
 			dir := t.TempDir()
 			a, b := newKeeper(t, c.URL(), dir, short), newKeeper(t, c.URL(), dir, short)
 			b.session(func(f store.Fence) { b.say(chainKey, f, 3) })
 			asleep, wake := make(chan struct{}), make(chan struct{})
-			a.archive.on(when, func() { close(asleep); <-wake })
+			sleep := func() { close(asleep); <-wake }
+			if call, twice := strings.CutSuffix(when, " again"); twice {
+				a.archive.on(call, func() { a.archive.on(call, sleep) })
+			} else {
+				a.archive.on(when, sleep)
+			}
 			result := make(chan error, 1)
 			go func() {
 				_, err := a.Archive(t.Context(), "p", time.Now().Add(time.Hour))

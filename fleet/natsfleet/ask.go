@@ -40,7 +40,7 @@ func (s *Store) elsewhereIn(project string) func(context.Context, string, fleet.
 		}
 		var a answered
 		if err := json.Unmarshal(reply.Data, &a); err != nil {
-			return fail(key, err)
+			return fail(key, fmt.Errorf("the answer cannot be read: %w", err))
 		}
 		if a.Error != "" {
 			return fail(key, fmt.Errorf("the worker answers: %s", a.Error))

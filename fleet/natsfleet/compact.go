@@ -79,8 +79,8 @@ func (s streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *wh
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	text := w.text()
 	var messages []outgoing
-	for len(text) > 0 {
-		n := min(len(text), s.part)
+	for size := s.part(); len(text) > 0; {
+		n := min(len(text), size)
 		messages = append(messages, outgoing{subject: subject, data: text[:n]})
 		text = text[n:]
 	}

@@ -1,6 +1,8 @@
 package natsfleet_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -8,10 +10,14 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -62,5 +68,81 @@ func TestTooLarge(t *testing.T) {
 	}
 	if err := s.Append(t.Context(), k, small); err != nil {
 		t.Errorf("the next: %v", err)
+	}
+}
+
+// What is said while it is written may be larger than a message of the server: a tool's
+// input in one piece, a result, and all of it for somebody who joins late.
+func TestLargeLiveText(t *testing.T) {
+	t.Parallel()
+	c := smallMessages(t)
+	rest := make(chan struct{})
+	long := strings.Repeat("all work and no play ", 10_000)
+	cli := claudetest.NewCLI(&claudetest.Script{Model: func(call *claudetest.ModelCall) claudetest.Reply {
+		return claudetest.Say(long).Chunks(len(long)/2, 0).Hold(rest)
+	}})
+	startWorker(t, c.URL(), nil, func(o *fleet.Options) {
+		o.Session = func(context.Context, string) (*claude.Options, error) {
+			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet(), PartialMessages: true}, nil
+		}
+	})
+	client, other := connect(t, c.URL()), connect(t, c.URL())
+	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "long"}); err != nil {
+		t.Fatal(err)
+	}
+	early := watch(t.Context(), client, "ada")
+	early.until(t, "the answer while it is written", func() bool { return len(early.live) == len(long)/2 })
+	late := watch(t.Context(), other, "ada")
+	late.until(t, "the same, late", func() bool { return len(late.live) == len(long)/2 })
+	close(rest)
+	for _, s := range []*screen{early, late} {
+		s.until(t, "the whole answer and its result", func() bool { return len(s.stored) == 1 && s.ended == 1 })
+		if s.stored[0] != long || len(s.broken) > 0 {
+			t.Errorf("%d bytes are stored of %d, %q", len(s.stored[0]), len(long), s.broken)
+		}
+	}
+}
+
+// A question may be larger than a message of the server, and so may what a person makes
+// of the call.
+func TestLargeQuestions(t *testing.T) {
+	t.Parallel()
+	c := smallMessages(t)
+	long := strings.Repeat("all work and no play ", 10_000)
+	ran := make(chan string, 1)
+	cli := claudetest.NewCLI(&claudetest.Script{
+		Model: func(call *claudetest.ModelCall) claudetest.Reply {
+			if len(call.ToolResults) > 0 {
+				return claudetest.Say("done")
+			}
+			return claudetest.UseTool("Bash", map[string]string{"command": long, "description": "try it"})
+		},
+		Tools: map[string]host.RunFunc{"Bash": func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+			var call struct{ Command string }
+			err := json.Unmarshal(input, &call)
+			ran <- call.Command
+			return host.TextOutput("built"), err
+		}},
+	})
+	startWorker(t, c.URL(), nil, func(o *fleet.Options) {
+		o.Gate = &approval.Options{Patience: 50 * time.Millisecond}
+		o.Session = func(context.Context, string) (*claude.Options, error) {
+			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: quiet()}, nil
+		}
+	})
+	client := connect(t, c.URL())
+	id, q := deferred(t, client, "ada", "long")
+	if !strings.Contains(string(q.Input), long) {
+		t.Errorf("the question has an input of %d bytes", len(q.Input))
+	}
+	changed := permission.AllowWith(map[string]string{"command": long + "!", "description": "try it"})
+	if _, err := client.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: changed, By: "ada", Digest: q.Digest}); err != nil {
+		t.Fatal(err)
+	}
+	if o := ends(t, client, "ada", id); o.Text != "done" {
+		t.Errorf("%+v", o)
+	}
+	if got := <-ran; got != long+"!" {
+		t.Errorf("the tool ran with %d bytes; want %d", len(got), len(long)+1)
 	}
 }

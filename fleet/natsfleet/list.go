@@ -44,17 +44,14 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Session
 	if err != nil {
 		return nil, err
 	}
-	deleted, err := s.subjects(ctx, s.layout.deleted(project, "*"))
+	gone, err := s.deletedOf(ctx, project, last)
 	if err != nil {
 		return nil, err
 	}
-	gone := make(map[string]bool)
-	for _, subject := range deleted {
-		gone[subject[strings.LastIndexByte(subject, '.')+1:]] = true
-	}
 	var found []store.Session
 	for subject, m := range last {
-		if id := sessionOf(subject); !gone[id] && m.header.Get(headerGone) == "" {
+		id := sessionOf(subject)
+		if _, deleted := gone[s.layout.deleted(project, id)]; !deleted && m.header.Get(headerGone) == "" {
 			found = append(found, store.Session{ID: id, Modified: m.modified()})
 		}
 	}
@@ -62,6 +59,20 @@ func (s streamed) sessions(ctx context.Context, project string) ([]store.Session
 		return cmp.Or(b.Modified.Compare(a.Modified), strings.Compare(a.ID, b.ID))
 	})
 	return found, nil
+}
+
+// deletedOf returns what says that sessions were deleted, by its subject. Only the
+// sessions that have messages count: all that were ever deleted may be many.
+func (s streamed) deletedOf(ctx context.Context, project string, last map[string]stored) (map[string]stored, error) {
+	deleted, err := s.subjects(ctx, s.layout.deleted(project, "*"))
+	if err != nil {
+		return nil, err
+	}
+	deleted = slices.DeleteFunc(deleted, func(subject string) bool {
+		_, has := last[s.layout.transcript(project, subject[strings.LastIndexByte(subject, '.')+1:], "")+".e"]
+		return !has
+	})
+	return s.lasts(ctx, deleted)
 }
 
 // ListSubs implements [store.SubLister].

@@ -51,15 +51,23 @@ func (l *live) send() {
 
 // Publish implements [fleet.Live].
 func (l *live) Publish(key string, frame []byte) {
-	select {
-	case l.queue <- &nats.Msg{Subject: l.s.layout.live(l.project, key), Data: frame}:
-	default:
+	for _, m := range l.s.pieces(l.s.layout.live(l.project, key), frame) {
+		select {
+		case l.queue <- m:
+		default:
+			return
+		}
 	}
 }
 
 // Listen implements [fleet.Live].
 func (l *live) Listen(ctx context.Context, key string, do func([]byte)) (stop func(), err error) {
-	sub, err := l.s.nc.Subscribe(l.s.layout.live(l.project, key), func(m *nats.Msg) { do(m.Data) })
+	var frames joiner
+	sub, err := l.s.nc.Subscribe(l.s.layout.live(l.project, key), func(m *nats.Msg) {
+		if frame, whole := frames.add(m); whole {
+			do(frame)
+		}
+	})
 	if err != nil {
 		return nil, fail(key, err)
 	}
@@ -81,18 +89,37 @@ func (l *live) Listen(ctx context.Context, key string, do func([]byte)) (stop fu
 // Ask implements [fleet.Live]. All workers are asked, and only the one that runs the
 // conversation answers.
 func (l *live) Ask(ctx context.Context, key string) ([]byte, error) {
-	reply, err := l.s.nc.RequestWithContext(ctx, l.s.layout.spoken(l.project, key), nil)
+	nc := l.s.nc
+	inbox := nc.NewInbox()
+	sub, err := nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, fail(key, err)
 	}
-	return reply.Data, nil
+	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
+	if err := nc.PublishRequest(l.s.layout.spoken(l.project, key), inbox, nil); err != nil {
+		return nil, fail(key, err)
+	}
+	for frames := (joiner{}); ; {
+		m, err := sub.NextMsgWithContext(ctx)
+		if err == nil && m.Header.Get("Status") == statusNoResponse {
+			err = nats.ErrNoResponders
+		}
+		if err != nil {
+			return nil, fail(key, err)
+		}
+		if state, whole := frames.add(m); whole {
+			return state, nil
+		}
+	}
 }
 
 // tell answers those who ask what is being said in the conversations that run here.
 func (l *live) tell(f *fleet.Fleet) (stop func(), err error) {
 	sub, err := l.s.nc.Subscribe(l.s.layout.spoken(l.project, "*"), func(m *nats.Msg) {
 		if state, here := f.LiveState(untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])); here {
-			_ = m.Respond(state) // who asked gives up by itself
+			for _, piece := range l.s.pieces(m.Reply, state) {
+				_ = l.s.nc.PublishMsg(piece) // who asked gives up by itself
+			}
 		}
 	})
 	if err != nil {

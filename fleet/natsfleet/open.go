@@ -70,9 +70,9 @@ type Store struct {
 	layout layout
 	stream string
 	id     string // of this process
-	part   int    // how many bytes a message carries
 	writes *serial
 
+	refusals    refusals
 	transcripts transcripts
 	partner     *partner
 	archive     leased // nil if there is none
@@ -106,7 +106,9 @@ var (
 	// ErrOtherTranscripts means that the transcripts of the fleet are not where
 	// Options.Transcripts says.
 	ErrOtherTranscripts = errors.New("the transcripts are not there")
-	// ErrRefused means that the server does not accept the credentials.
+	// ErrRefused means that the server does not accept the credentials, or that they
+	// do not allow what a fleet needs. They may have expired or been revoked since the
+	// connection was made: it is made again as soon as they are accepted.
 	ErrRefused = errors.New("the server does not accept the credentials")
 	// ErrTooLarge means that a write is larger than the server can store at once:
 	// a thousand messages of max_payload. Nothing of it was stored.
@@ -182,6 +184,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: uuid.New(), writes: newSerial(), held: make(map[store.Fence]holding)}
+	s.refusals.watch(nc)
 	s.place(&o)
 	if err := errors.Join(s.checkServer(), ctx.Err()); err != nil {
 		nc.Close()
@@ -250,7 +253,7 @@ func explain(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, nats.ErrAuthorization), errors.Is(err, nats.ErrAuthExpired), errors.Is(err, nats.ErrAuthRevoked), errors.Is(err, nats.ErrAccountAuthExpired):
+	case isRefusal(err):
 		return fmt.Errorf("claude: natsfleet: %w: %w", ErrRefused, err)
 	case strings.Contains(err.Error(), "parse "):
 		return errors.New("claude: natsfleet: Options.URL cannot be read: want \"nats://HOST:PORT\"")
@@ -264,12 +267,18 @@ func (s *Store) checkServer() error {
 	if !atLeast(version, minMajor, minMinor) {
 		return fmt.Errorf("claude: natsfleet: %w: it has version %s, and %d.%d is needed", ErrOldServer, version, minMajor, minMinor)
 	}
-	const room = 16 << 10 // for subjects and headers
-	if s.part = int(s.nc.MaxPayload()) - room; s.part < room {
+	if s.nc.MaxPayload() < 2*room {
 		return fmt.Errorf("claude: natsfleet: the server takes messages of %d bytes; max_payload must be at least %d", s.nc.MaxPayload(), 2*room)
 	}
 	return nil
 }
+
+// room is what a message has for its subject and headers.
+const room = 16 << 10
+
+// part is how many bytes a message carries. Another server of the cluster may take
+// less than the one before.
+func (s *Store) part() int { return max(int(s.nc.MaxPayload())-room, room) }
 
 // atLeast compares a version such as "2.15.2" or "2.12.0-RC.1".
 func atLeast(version string, major, minor int) bool {

@@ -160,6 +160,51 @@ func TestStreamIsRefused(t *testing.T) {
 	openStore(t, c.URL()).Close()
 }
 
+// A stream whose settings would lose or change messages is refused, and so is one that
+// has the subjects.
+func TestSettingsAreRefused(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	js := newStranger(t, c.URL()).js
+	for want, change := range map[string]func(*jetstream.StreamConfig){
+		"changed its setting deny_delete":               func(c *jetstream.StreamConfig) { c.DenyDelete = true },
+		"changed its setting deny_purge":                func(c *jetstream.StreamConfig) { c.AllowRollup, c.DenyPurge = false, true },
+		"changed its setting no_ack":                    func(c *jetstream.StreamConfig) { c.NoAck = true },
+		"changed its setting max_msg_size":              func(c *jetstream.StreamConfig) { c.MaxMsgSize = 1 << 10 },
+		"changed its setting subject_delete_marker_ttl": func(c *jetstream.StreamConfig) { c.SubjectDeleteMarkerTTL = time.Minute },
+		"changed its setting subject_transform": func(c *jetstream.StreamConfig) {
+			c.SubjectTransform = &jetstream.SubjectTransformConfig{Source: c.Name + ".x.>", Destination: c.Name + ".y.>"}
+		},
+		"changed its setting sources": func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "elsewhere"}} },
+		"another stream has subjects of": func(c *jetstream.StreamConfig) {
+			c.Subjects, c.RePublish = []string{c.Name + ".t.>"}, nil
+			c.Name = "another"
+		},
+	} {
+		name := "f-" + newID()[:8]
+		s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		made, err := js.Stream(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad := made.CachedInfo().Config
+		change(&bad)
+		if err := js.DeleteStream(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := js.CreateStream(t.Context(), bad); err != nil {
+			t.Fatalf("%s: %v", want, err)
+		}
+		if _, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), Name: name}); !errors.Is(err, natsfleet.ErrForeignStream) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+}
+
 // entries reads a transcript.
 func entries(t *testing.T, s store.Store, k store.Key) (all []store.Entry) {
 	t.Helper()

@@ -49,7 +49,20 @@ func (s *Store) request(ctx context.Context, subject string, ask, answer any) er
 // last returns the last message of a subject, nil if there is none. The leader of
 // the stream is asked. One that does not know that it was replaced may give an old
 // message, so what is made of it is compared and set.
-func (s *Store) last(ctx context.Context, subject string) (*stored, error) {
+func (s *Store) last(ctx context.Context, subject string) (m *stored, err error) {
+	err = s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
+		for m, err = s.lastOfAll(ctx, subject); err == nil && m != nil && !m.ours(); m, err = s.lastOfAll(ctx, subject) {
+			if err := s.removeForeign(ctx, m); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+	return m, err
+}
+
+// lastOfAll returns the last message of a subject, even when somebody else published it.
+func (s *Store) lastOfAll(ctx context.Context, subject string) (*stored, error) {
 	var answer struct {
 		Message struct {
 			Subject string    `json:"subject"`
@@ -59,23 +72,18 @@ func (s *Store) last(ctx context.Context, subject string) (*stored, error) {
 			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
-	var none bool
-	err := s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
-		err := s.request(ctx, "STREAM.MSG.GET."+s.stream, map[string]string{"last_by_subj": subject}, &answer)
-		e, ok := errors.AsType[*apiError](err)
-		if none = ok && e.ErrCode == codeNotFound; none {
-			return nil
-		}
-		return err
-	})
-	if err != nil || none {
+	err := s.request(ctx, "STREAM.MSG.GET."+s.stream, map[string]string{"last_by_subj": subject}, &answer)
+	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNotFound {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
 	m := answer.Message
 	out := &stored{subject: m.Subject, seq: m.Seq, at: m.Time, data: m.Data}
 	if len(m.Header) > 0 {
 		if out.header, err = nats.DecodeHeadersMsg(m.Header); err != nil {
-			return nil, fmt.Errorf("%w: headers of %s: %w", store.ErrDamaged, subject, err)
+			out.header = nil // no fleet wrote it
 		}
 	}
 	return out, nil
@@ -96,7 +104,9 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 	}
 	var all []stored
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
-		all, err = s.upTo(ctx, prefix, barrier)
+		if all, err = s.upTo(ctx, prefix, barrier); err == nil {
+			all, err = s.onlyOurs(ctx, all)
+		}
 		return err
 	})
 	return all, err

@@ -94,9 +94,8 @@ func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 // others, and the end into the last.
 func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
 	var first []outgoing
-	for len(value) > s.part {
-		first = append(first, outgoing{subject: s.layout.overflow(k.Project, k.Kind, k.Name) + ".v", data: bytes.Clone(value[:s.part]), replace: len(first) == 0})
-		value = value[s.part:]
+	for size := s.part(); len(value) > size; value = value[size:] {
+		first = append(first, outgoing{subject: s.layout.overflow(k.Project, k.Kind, k.Name) + ".v", data: bytes.Clone(value[:size]), replace: len(first) == 0})
 	}
 	if len(first) > 0 {
 		last.header[headerMore] = strconv.Itoa(len(first))

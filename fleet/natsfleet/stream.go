@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 )
 
@@ -43,12 +44,19 @@ func (s *Store) ensure(ctx context.Context, o *Options) error {
 		return fail("stream", err)
 	}
 	c := s.config(o)
+	limit := 2 * patience
+	if enabled, _ := s.nc.ConnectedServerJetStream(); !enabled {
+		limit = attemptBound // for another server of its cluster
+	}
 	var lastErr error
 	for begin := time.Now(); ; {
 		bounded, cancel := context.WithTimeout(ctx, attemptBound)
-		lastErr = s.ensureOnce(bounded, js, c)
+		lastErr = s.refusals.why(s.ensureOnce(bounded, js, c), begin)
 		cancel()
-		if lastErr == nil || errors.Is(lastErr, ErrForeignStream) || errors.Is(lastErr, jetstream.ErrJetStreamNotEnabled) || ctx.Err() != nil || time.Since(begin) > 2*patience || !temporary(lastErr) {
+		if lastErr == nil || ctx.Err() != nil || time.Since(begin) > limit || !temporary(lastErr) {
+			if errors.Is(lastErr, nats.ErrNoResponders) {
+				lastErr = fmt.Errorf("no server with JetStream answers: %w", lastErr)
+			}
 			return fail("stream "+s.stream, lastErr)
 		}
 		t := time.NewTimer(100 * time.Millisecond)
@@ -63,6 +71,11 @@ func (s *Store) ensure(ctx context.Context, o *Options) error {
 // temporary reports whether a cluster that is starting may give such an error: it
 // has no leader, or does not know all its nodes.
 func temporary(err error) bool {
+	for _, lasting := range []error{ErrForeignStream, ErrRefused, jetstream.ErrJetStreamNotEnabled, jetstream.ErrJetStreamNotEnabledForAccount} {
+		if errors.Is(err, lasting) {
+			return false
+		}
+	}
 	if e, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return e.Code == 503 || e.ErrorCode == 10005 || e.ErrorCode == jetstream.JSErrCodeStreamNotFound
 	}
@@ -80,8 +93,11 @@ func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstr
 			}
 		}
 		there, err = js.CreateStream(ctx, c)
-		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // somebody was faster, with other limits
+		switch {
+		case errors.Is(err, jetstream.ErrStreamNameAlreadyInUse): // somebody was faster, with other limits
 			there, err = js.Stream(ctx, s.stream)
+		case isOverlap(err):
+			err = fmt.Errorf("%w: another stream has subjects of %s.>", ErrForeignStream, s.layout.name)
 		}
 	}
 	if err != nil {
@@ -95,6 +111,12 @@ func (s *Store) ensureOnce(ctx context.Context, js jetstream.JetStream, c jetstr
 		return errStale // it is being elected
 	}
 	return nil
+}
+
+// isOverlap reports whether a stream cannot be made because another has its subjects.
+func isOverlap(err error) bool {
+	e, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && e.ErrorCode == codeOverlap
 }
 
 // foreign returns an error if a stream is not one that a fleet can use.
@@ -124,10 +146,20 @@ func foreign(got, want jetstream.StreamConfig) error {
 		{"max_msgs", got.MaxMsgs <= 0},
 		{"max_msgs_per_subject", got.MaxMsgsPerSubject <= 0},
 		{"storage", got.Storage == want.Storage},
+		{"deny_delete", !got.DenyDelete},
+		{"deny_purge", !got.DenyPurge},
 		{"allow_rollup_hdrs", got.AllowRollup},
 		{"allow_direct", got.AllowDirect},
 		{"allow_msg_ttl", got.AllowMsgTTL},
 		{"allow_atomic", got.AllowAtomicPublish},
+		{"sealed", !got.Sealed},
+		{"no_ack", !got.NoAck},
+		{"max_msg_size", got.MaxMsgSize <= 0},
+		{"subject_delete_marker_ttl", got.SubjectDeleteMarkerTTL == 0},
+		{"subject_transform", got.SubjectTransform == nil},
+		{"sources", len(got.Sources) == 0},
+		{"allow_msg_counter", !got.AllowMsgCounter},
+		{"persist_mode", got.PersistMode == want.PersistMode},
 		{"republish", got.RePublish != nil && *got.RePublish == *want.RePublish},
 	} {
 		if !c.ok {

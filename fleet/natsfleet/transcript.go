@@ -73,10 +73,11 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	if id == "" {
 		id = onceMark + uuid.New() // a write that is repeated may land twice
 	}
-	n := (len(data) + s.part - 1) / s.part
+	size := s.part()
+	n := (len(data) + size - 1) / size
 	var out []outgoing
 	for i := range n {
-		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*s.part : min((i+1)*s.part, len(data))]}
+		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*size : min((i+1)*size, len(data))]}
 		if n > 1 {
 			m.header[headerPart] = fmt.Sprintf("%d/%d", i+1, n)
 		}

@@ -65,7 +65,7 @@ var errMoved = errors.New("another message was stored in the meantime")
 // the first time, that counts. Otherwise a write that lands twice must not matter.
 func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, err error) {
 	if len(messages) > maxBatch {
-		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part, maxBatch)
+		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part(), maxBatch)
 	}
 	nonce := uuid.New()
 	unknown := false
@@ -152,11 +152,13 @@ const (
 	codeMoved        = 10071
 	codeInFlight     = 10164 // another write with the same expectation is in flight
 	codeNotFound     = 10037
+	codeNoSequence   = 10043
 	codeBatchCut     = 10176 // a leader saw only a part of the batch
 	codeManyBatches  = 10210
 	codeNotStored    = 10077 // among others, because the stream has as many bytes as it may have
 	codeAccountFull  = 10002
 	codeServerFull   = 10023
+	codeOverlap      = 10065 // another stream has the subjects
 	statusNotFound   = "404"
 	statusEnd        = "204"
 	statusNoResponse = "503"
@@ -236,13 +238,13 @@ func (s *Store) withRetry(ctx context.Context, bound time.Duration, do func(cont
 	begin := time.Now()
 	for attempt := 0; ; attempt++ {
 		if err := ctx.Err(); err != nil {
-			return err
+			return s.refusals.why(err, begin)
 		}
 		bounded, cancel := context.WithTimeout(ctx, bound)
 		err := do(bounded)
 		cancel()
 		if err == nil || ctx.Err() != nil || !passes(err) || time.Since(begin) > patience {
-			return err
+			return s.refusals.why(err, begin)
 		}
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) {
 			s.elsewhere()

@@ -1,0 +1,50 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Anyone who may publish to the subjects of a fleet can put a message in its stream: by
+// mistake, with another program, by hand. It would take the place of a record or of a
+// lease, or say that a session was deleted. All messages of a fleet carry a nonce, so
+// what has none is somebody else's. It is removed where it is met: as long as it is the
+// last of its subject, nothing there can be compared and set.
+
+// ours reports whether a message was written by a fleet.
+func (m *stored) ours() bool { return m.header.Get(headerNonce) != "" }
+
+// removeForeign removes a message that is not ours.
+func (s *Store) removeForeign(ctx context.Context, m *stored) error {
+	var answer struct {
+		Success bool `json:"success"`
+	}
+	err := s.request(ctx, "STREAM.MSG.DELETE."+s.stream, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
+	if err == nil && answer.Success {
+		s.log.Warn("removed a message that is not of this fleet", "stream", s.stream, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
+		return nil
+	}
+	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNoSequence {
+		return nil // somebody was faster
+	}
+	if passes(err) {
+		return err
+	}
+	return fmt.Errorf("%w: message %d on %s is not of this fleet, and cannot be removed: %w", store.ErrDamaged, m.seq, m.subject, err)
+}
+
+// onlyOurs returns the messages that are ours, and removes the others.
+func (s *Store) onlyOurs(ctx context.Context, all []stored) ([]stored, error) {
+	kept := all[:0]
+	for _, m := range all {
+		if m.ours() {
+			kept = append(kept, m)
+		} else if err := s.removeForeign(ctx, &m); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
+}

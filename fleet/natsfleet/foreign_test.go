@@ -1,0 +1,236 @@
+package natsfleet_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// stranger is somebody with the rights of a fleet who is not part of it.
+type stranger struct {
+	t  *testing.T
+	nc *nats.Conn
+	js jetstream.JetStream
+}
+
+func newStranger(t *testing.T, url string) *stranger {
+	t.Helper()
+	nc, err := nats.Connect(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &stranger{t, nc, js}
+}
+
+// subjects are those that the stream has messages on.
+func (s *stranger) subjects() (all []string) {
+	s.t.Helper()
+	stream, err := s.js.Stream(s.t.Context(), "claude")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	in, err := stream.Info(s.t.Context(), jetstream.WithSubjectFilter(">"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for subject := range in.State.Subjects {
+		all = append(all, subject)
+	}
+	return all
+}
+
+// store puts a message in the stream.
+func (s *stranger) store(subject string, header nats.Header, data []byte) {
+	s.t.Helper()
+	if _, err := s.js.PublishMsg(s.t.Context(), &nats.Msg{Subject: subject, Header: header, Data: data}); err != nil {
+		s.t.Fatalf("%s: %v", subject, err)
+	}
+}
+
+// say sends a message that is not stored.
+func (s *stranger) say(subject string, data []byte) {
+	s.t.Helper()
+	if err := s.nc.PublishMsg(&nats.Msg{Subject: subject, Reply: "nobody", Header: nats.Header{"Piece": {"x 2/1"}}, Data: data}); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.nc.Publish(subject, data); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// nonsense is what a stranger publishes: texts, JSON of another shape, headers that mean
+// something to a fleet, and as much as a message can hold.
+func nonsense() map[string]*nats.Msg {
+	return map[string]*nats.Msg{
+		"nothing":    {},
+		"text":       {Data: []byte("nonsense")},
+		"JSON":       {Data: []byte(`{"key":7,"nonce":[],"ttl":"long","free":"yes"}`)},
+		"a lease":    {Data: []byte(`{"nonce":"x","owner":"me","ttl":9000000000000000000}`)},
+		"gone":       {Header: nats.Header{"Gone": {"1"}}},
+		"batch":      {Header: nats.Header{"Id": {"x"}, "Part": {"1/2"}}, Data: []byte("{")},
+		"rewritten":  {Header: nats.Header{"Rewritten": {"1/2"}, "Archived": {"-7"}, "Modified": {"never"}}},
+		"record":     {Header: nats.Header{"More": {"many"}}, Data: []byte("{}")},
+		"very large": {Data: bytes.Repeat([]byte("x"), 900<<10)},
+	}
+}
+
+// What somebody else publishes on the subjects of a fleet changes nothing: whatever is
+// in the stream stays what it was, and can be changed.
+func TestForeignMessagesInAStore(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	var logged bytes.Buffer
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL(), Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	stranger := newStranger(t, c.URL())
+	k, r := store.Key{Project: "p", Session: newID()}, store.RecordKey{Project: "p", Kind: "k", Name: "a/b"}
+	l, err := s.Acquire(t.Context(), "p", "n", "me", time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	revision, said := int64(0), 0
+	for name, m := range nonsense() {
+		line := fmt.Appendf(nil, `{"uuid":%q}`, newID())
+		if err := s.Append(t.Context(), k, store.Batch{ID: newID(), Fence: l.Fence, Entries: []store.Entry{line}}); err != nil {
+			t.Fatalf("after %s: an entry: %v", name, err)
+		}
+		said++
+		if revision, err = s.PutRecord(t.Context(), r, []byte(name), revision, l.Fence); err != nil {
+			t.Fatalf("after %s: a record: %v", name, err)
+		}
+		for _, subject := range append(stranger.subjects(), "claude.d.p."+k.Session, "claude.r.p.k.x", "claude.t.p.x.-.e", "claude.v.p.k.a.b.v", "claude.x", "claude.r.p") {
+			if strings.Count(subject, ".") > 2 && !strings.HasSuffix(subject, ".e") || strings.HasPrefix(subject, "claude.t.") {
+				stranger.store(subject, m.Header, m.Data)
+			}
+		}
+		if got := entries(t, s, k); len(got) != said {
+			t.Errorf("%s: the transcript has %d entries; want %d", name, len(got), said)
+		}
+		if got, err := s.GetRecord(t.Context(), r); err != nil || string(got.Value) != name || got.Revision != revision {
+			t.Errorf("%s: the record is %q of revision %d, %v; want revision %d", name, got.Value, got.Revision, err, revision)
+		}
+		if err := s.Renew(t.Context(), l); err != nil {
+			t.Errorf("%s: Renew: %v", name, err)
+		}
+		for got, err := range s.List(t.Context(), "p") {
+			if err != nil || got.ID != k.Session {
+				t.Errorf("%s: the list has %v, %v", name, got, err)
+			}
+		}
+		for got, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+			if err != nil || got.Key != r {
+				t.Errorf("%s: the scan has %v, %v", name, got.Key, err)
+			}
+		}
+	}
+	if err := s.Release(t.Context(), l); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(logged.String(), `removed a message that is not of this fleet" stream=claude subject=claude.r.p.k.a.b sequence=`) {
+		t.Errorf("the log does not name them: %.1000s", logged.String())
+	}
+}
+
+// The epoch of a lease fences. If somebody else publishes there, its owner may lose the
+// lease, and nothing else.
+func TestForeignEpoch(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s := openNamed(t, c.URL(), "", beside{})
+	stranger := newStranger(t, c.URL())
+	for name, m := range nonsense() {
+		l, err := s.Acquire(t.Context(), "p", "n", "me", time.Minute)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		stranger.store("claude.l.p.n.e", m.Header, m.Data)
+		r := store.RecordKey{Project: "p", Kind: "k", Name: newID()}
+		if _, err := s.PutRecord(t.Context(), r, []byte("x"), 0, l.Fence); err != nil && !errors.Is(err, store.ErrLeaseLost) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := s.Release(t.Context(), l); err != nil {
+			t.Errorf("%s: Release: %v", name, err)
+		}
+	}
+}
+
+// A fleet continues, whatever somebody else publishes on its subjects.
+func TestForeignMessagesInAFleet(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	startWorker(t, c.URL(), heard, func(o *fleet.Options) {
+		o.TTL, o.Attempts, o.IdleAfter, o.Poll = 2*time.Second, 1000, 50*time.Millisecond, 200*time.Millisecond
+	})
+	client := connect(t, c.URL())
+	stranger := newStranger(t, c.URL())
+	text := "heard "
+	for name, m := range nonsense() {
+		text += name
+		if got, err := answer(t.Context(), client, "ada", name); err != nil || got != text {
+			t.Fatalf("%s: %q, %v; want %q", name, got, err, text)
+		}
+		text += ", "
+		for _, subject := range append(stranger.subjects(), "claude.r.p.prompt.x", "claude.r.p.conversation.c.bob", "claude.r.p.question.x", "claude.r.p.nobody.knows") {
+			stranger.store(subject, m.Header, m.Data)
+			stranger.say(strings.Replace(subject, "claude.", "claude.stored.", 1), m.Data)
+		}
+		for _, subject := range []string{"claude.stored.r.p", "claude.stored.x.p.y.z", "claude.live.p.ada", "claude.spoken.p.ada", "claude.ask.p.ada", "claude.ask.p.nobody"} {
+			stranger.say(subject, m.Data)
+		}
+		for info, err := range client.List(t.Context()) {
+			if err != nil || info.Key != "ada" {
+				t.Errorf("after %s: the list has %q, %v", name, info.Key, err)
+			}
+		}
+		for q, err := range client.Approvals().List(t.Context(), approval.Filter{}) {
+			t.Errorf("after %s: the inbox has %v, %v", name, q, err)
+		}
+	}
+}
+
+// Somebody else answers in the place of the worker.
+func TestForeignAnswers(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	client := connect(t, c.URL())
+	stranger := newStranger(t, c.URL())
+	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{"", "nonsense", "[]", `{"error":7}`} {
+		sub, err := stranger.nc.Subscribe("claude.ask.>", func(m *nats.Msg) { _ = m.Respond([]byte(data)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stranger.nc.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		if err := client.SetModel(t.Context(), "ada", "opus"); err == nil || !strings.Contains(err.Error(), "the answer cannot be read") {
+			t.Errorf("an answer %q: %v", data, err)
+		}
+		if err := sub.Unsubscribe(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
