@@ -29,11 +29,11 @@ type beside struct {
 func (b beside) options(o natsfleet.Options, die *diePoint) natsfleet.Options {
 	switch {
 	case b.Transcripts != "" && b.Plain:
-		o.Transcripts = store.Files(b.Transcripts)
+		o.Transcripts = openBesideStore(b.Transcripts)
 	case b.Transcripts != "":
 		o.Transcripts = newWatched(b.Transcripts, die)
 	case b.Archive != "" && b.Plain:
-		o.Archive, o.ArchiveAfter = store.Files(b.Archive), b.After
+		o.Archive, o.ArchiveAfter = openBesideStore(b.Archive), b.After
 	case b.Archive != "":
 		w := newWatched(b.Archive, die)
 		w.silent = true
@@ -62,7 +62,7 @@ func (b beside) idleAfter() time.Duration {
 // watched is a store that says under which lease each batch was written, that can be
 // down for everybody, and that can hold up or kill those who call it.
 type watched struct {
-	*store.FileStore
+	besideStore
 	down    string    // it is down while this file is there
 	die     *diePoint // in which call this process dies, if any
 	left    atomic.Int64
@@ -74,8 +74,7 @@ type watched struct {
 }
 
 func newWatched(dir string, die *diePoint) *watched {
-	w := &watched{FileStore: store.Files(dir), down: dir + ".down", hold: make(map[string]func())}
-	w.FileStore.NoSync = true
+	w := &watched{besideStore: openBesideStore(dir), down: dir + ".down", hold: make(map[string]func())}
 	if die != nil && die.Call != "" {
 		w.die = die
 		w.left.Store(int64(die.Times))
@@ -144,7 +143,7 @@ func (w *watched) Append(ctx context.Context, k store.Key, b store.Batch) error 
 		line := fmt.Appendf(nil, `{"type":%q,"lease":%q,"token":%d}`, witnessType, b.Fence.Name, b.Fence.Token)
 		b.Entries = append([]store.Entry{line}, b.Entries...)
 	}
-	err := w.call("Append", func() error { return w.FileStore.Append(ctx, k, b) })
+	err := w.call("Append", func() error { return w.besideStore.Append(ctx, k, b) })
 	if errors.Is(err, store.ErrLeaseLost) {
 		w.refused.Add(1)
 	}
@@ -157,7 +156,7 @@ func (w *watched) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, 
 			yield(nil, err)
 			return
 		}
-		w.FileStore.Load(ctx, k)(yield)
+		w.besideStore.Load(ctx, k)(yield)
 	}
 }
 
@@ -167,16 +166,16 @@ func (w *watched) LoadAfter(ctx context.Context, k store.Key, place int64) iter.
 
 func (w *watched) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (l store.Lease, err error) {
 	err = w.call("Acquire", func() (err error) {
-		l, err = w.FileStore.Acquire(ctx, project, name, owner, ttl)
+		l, err = w.besideStore.Acquire(ctx, project, name, owner, ttl)
 		return err
 	})
 	return l, err
 }
 
 func (w *watched) Renew(ctx context.Context, l store.Lease) error {
-	return w.call("Renew", func() error { return w.FileStore.Renew(ctx, l) })
+	return w.call("Renew", func() error { return w.besideStore.Renew(ctx, l) })
 }
 
 func (w *watched) Release(ctx context.Context, l store.Lease) error {
-	return w.call("Release", func() error { return w.FileStore.Release(ctx, l) })
+	return w.call("Release", func() error { return w.besideStore.Release(ctx, l) })
 }

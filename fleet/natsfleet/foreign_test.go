@@ -77,7 +77,7 @@ func (s *stranger) say(subject string, data []byte) {
 }
 
 // nonsense is what a stranger publishes: texts, JSON of another shape, headers that mean
-// something to a fleet, and as much as a message can hold.
+// something to a fleet, and one that is large.
 func nonsense() map[string]*nats.Msg {
 	return map[string]*nats.Msg{
 		"nothing":    {},
@@ -88,7 +88,7 @@ func nonsense() map[string]*nats.Msg {
 		"batch":      {Header: nats.Header{"Id": {"x"}, "Part": {"1/2"}}, Data: []byte("{")},
 		"rewritten":  {Header: nats.Header{"Rewritten": {"1/2"}, "Archived": {"-7"}, "Modified": {"never"}}},
 		"record":     {Header: nats.Header{"More": {"many"}}, Data: []byte("{}")},
-		"very large": {Data: bytes.Repeat([]byte("x"), 900<<10)},
+		"very large": {Data: bytes.Repeat([]byte("x"), 300<<10)},
 	}
 }
 

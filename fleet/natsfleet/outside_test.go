@@ -187,7 +187,7 @@ func TestLeaseLostOutside(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	a := newParty(t, c.URL(), t.TempDir())
 	l := a.own("a")
-	if err := a.outside.FileStore.Release(t.Context(), store.Lease{Fence: store.Fence{Project: "p", Name: "conversation", Token: 1}}); err != nil {
+	if err := a.outside.besideStore.Release(t.Context(), store.Lease{Fence: store.Fence{Project: "p", Name: "conversation", Token: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := a.Renew(t.Context(), l); !errors.Is(err, store.ErrLeaseLost) {

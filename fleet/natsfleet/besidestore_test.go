@@ -1,0 +1,13 @@
+package natsfleet_test
+
+import "github.com/claude-agent-go/claude/store"
+
+// besideStore is what keeps transcripts beside the stream in these tests: a folder.
+// testdata/sqlstore puts a database in its place.
+type besideStore = *store.FileStore
+
+func openBesideStore(dir string) besideStore {
+	s := store.Files(dir)
+	s.NoSync = true
+	return s
+}
