@@ -41,7 +41,10 @@ type ConversationInfo struct {
 	Stuck    string // why it is stuck
 	Model    string // if it was chosen
 	Mode     permission.Mode
-	Cost     Ledger
+	Cost     Ledger // of all its turns
+	// Unprompted is the part of Cost that no prompt bears: turns that the CLI
+	// began by itself, because an agent in the background had ended.
+	Unprompted Ledger
 	// Usage is what its CLI uses at this moment, zero if none runs in this
 	// process or nobody can say.
 	Usage ProcessUsage
@@ -80,7 +83,7 @@ func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error) {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
-		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost,
+		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted,
 	}
 	for p, err := range f.pending(ctx, rec.Key) {
 		if err != nil {
@@ -142,13 +145,13 @@ func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, err
 	case waiting == nil:
 		return Ticket{}, rec, &ConversationError{key, ErrUnknown}
 	}
-	return f.standing(ctx, waiting, rec.Stuck), rec, nil
+	return f.standing(ctx, waiting, &rec), rec, nil
 }
 
 // standing is how a prompt stands that has no outcome.
-func (f *Fleet) standing(ctx context.Context, p *queued, at *stuck) Ticket {
-	o := Ticket{Prompt: p.ID, Status: Queued}
-	switch {
+func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
+	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID]}
+	switch at := rec.Stuck; {
 	case at != nil && at.Prompt == p.ID:
 		o.Status, o.Error = PromptStuck, at.Reason
 	case at != nil:

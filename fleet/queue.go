@@ -85,6 +85,14 @@ type Ticket struct {
 	// or why its conversation is stuck. A prompt that is queued behind the one at
 	// which its conversation is stuck also has that reason.
 	Error string `json:"error,omitzero"`
+	// Cost is what the prompt has cost so far, as the CLI reports it: all that
+	// its turn took, even if the turn was deferred, or broke off and was resumed
+	// by other processes. What a CLI spent that was killed before it could say so
+	// is not known.
+	Cost Ledger `json:"cost,omitzero"`
+	// PartOf is the prompt whose turn took this one in, because it steers. One
+	// result answers both, and the other prompt bears the cost.
+	PartOf string `json:"partOf,omitzero"`
 	// Session is the session that the answer is in.
 	Session string    `json:"session,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -30,6 +29,11 @@ type record struct {
 	Cost  Ledger          `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
+	// Spent is what prompts without an outcome have cost so far, by their ids. It
+	// is written together with Cost, so a crash takes neither away.
+	Spent map[string]Ledger `json:"spent,omitempty"`
+	// Unprompted is, of Cost, what turns have cost that answer no prompt.
+	Unprompted Ledger `json:"unprompted,omitzero"`
 	// Deleted is when its deletion began.
 	Deleted time.Time `json:"deleted,omitzero"`
 }
@@ -47,13 +51,6 @@ type stuck struct {
 	Prompt string    `json:"prompt"`
 	Reason string    `json:"reason"`
 	At     time.Time `json:"at"`
-}
-
-// Ledger is what a conversation has cost: the sum of what its turns say.
-type Ledger struct {
-	USD    float64                       `json:"usd"`
-	Turns  int                           `json:"turns"`
-	Models map[string]message.ModelUsage `json:"models,omitempty"`
 }
 
 // loadRecord reads a conversation. One that does not exist is [ErrUnknown], one

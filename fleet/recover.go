@@ -40,11 +40,13 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	w.rec = rec
 	before := w.f.waitingNames(w.c)
 	var all []*queued
+	w.queue = make(map[string]bool)
 	for p, err := range w.f.pending(ctx, w.c.key) {
 		if err != nil {
 			return sleep, nil, err
 		}
 		all = append(all, p)
+		w.queue[p.ID] = true
 	}
 	w.f.reset(w.c, before, all)
 	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
@@ -153,7 +155,7 @@ func (w *waking) transcript(ctx context.Context) (*history.Transcript, error) {
 // the answer and before it could say so.
 func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) error {
 	o := Ticket{Status: Answered, Session: w.rec.Session}
-	mine := false
+	mine, turn := false, "" // the prompt that began it
 	for m, err := range t.Messages(ctx, history.Page{}) {
 		if err != nil {
 			return err
@@ -163,6 +165,11 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 			if len(msg.ToolResults()) == 0 {
 				// What a turn took in does not end it.
 				mine = m.UUID == p.ID || m.MidTurn && mine
+				if !m.MidTurn {
+					turn = m.UUID
+				} else if m.UUID == p.ID {
+					o.PartOf = turn
+				}
 			}
 		case *message.Assistant:
 			if text := msg.Text(); mine && text != "" {

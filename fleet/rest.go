@@ -32,7 +32,7 @@ func (w *waking) rest() (more bool) {
 		w.see(m)
 		w.f.publish(w.c, "", m, nil)
 		if r, ok := m.(*message.Result); ok {
-			if err := w.count(w.f.ctx, r); err != nil {
+			if err := w.count(w.f.ctx, r, ""); err != nil {
 				w.f.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
 			}
 		}

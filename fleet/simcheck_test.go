@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -12,8 +13,10 @@ import (
 
 // check compares the outcome of the prompts with what was promised.
 func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
+	borne := make(map[string]float64)
 	for _, p := range w.sent {
 		o, err := f.Prompt(ctx, p.key, p.id)
+		borne[p.key] += o.Cost.USD
 		switch {
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
 		case err != nil:
@@ -24,6 +27,9 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	}
 	for _, key := range keys {
 		w.checkTranscript(ctx, f, key)
+		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]-info.Cost.USD) > 1e-9 {
+			w.fault("the prompts of %s bear $%v of $%v", key, borne[key], info.Cost.USD)
+		}
 	}
 }
 

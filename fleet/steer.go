@@ -205,17 +205,19 @@ func (w *waking) passOn(m message.Message, but string) {
 // others counts a result that does not answer the prompt of the step, and ends
 // what it answers.
 func (w *waking) others(ctx context.Context, r *message.Result, but string) error {
-	if !slices.ContainsFunc(r.Prompts, w.given) {
-		return nil
+	of := "" // the prompt of its turn
+	if i := slices.IndexFunc(r.Prompts, w.given); i >= 0 {
+		of = r.Prompts[i]
 	}
-	if err := w.persist(func() error { return w.count(ctx, r) }); err != nil {
+	if err := w.count(ctx, r, of); err != nil {
 		return err
 	}
-	return w.endOthers(ctx, r, but)
+	return w.endOthers(ctx, r, but, of)
 }
 
 // endOthers ends the prompts that a result answers besides the one of the step.
-func (w *waking) endOthers(ctx context.Context, r *message.Result, but string) error {
+// The turn is that of one prompt, which bears its cost; it took the others in.
+func (w *waking) endOthers(ctx context.Context, r *message.Result, but, of string) error {
 	for _, id := range r.Prompts {
 		w.steered.mu.Lock()
 		p := w.steered.given[id]
@@ -224,6 +226,9 @@ func (w *waking) endOthers(ctx context.Context, r *message.Result, but string) e
 			continue
 		}
 		o := w.ticket(r)
+		if id != of {
+			o.PartOf = of
+		}
 		if err := w.persist(func() error { return w.conclude(ctx, p, &o) }); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ type waking struct {
 	lease *owned
 	stop  <-chan struct{} // closed when its work must end
 	rec   record
+	queue map[string]bool // the ids of the prompts without an outcome, when it was last looked at
 
 	session *claude.Session // nil: no CLI runs
 	steered *steered        // what it has besides the prompt of its turn
@@ -270,13 +271,13 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
-	if err := w.persist(func() error { return w.count(ctx, r) }); err != nil {
+	if err := w.count(ctx, r, p.ID); err != nil {
 		return err
 	}
 	if r.DeferredToolUse != nil {
 		return w.deferred(ctx, p) // and what the turn took in ends with it
 	}
-	if err := w.endOthers(ctx, r, p.ID); err != nil {
+	if err := w.endOthers(ctx, r, p.ID, p.ID); err != nil {
 		return err
 	}
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
@@ -328,7 +329,7 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 	if err != nil {
 		return err
 	}
-	o.Ended, o.Prompt = now, p.ID
+	o.Ended, o.Prompt, o.Cost = now, p.ID, w.rec.Spent[p.ID]
 	if err := w.f.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
 		return err
 	}
@@ -353,54 +354,6 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
-}
-
-// count adds what a turn has cost to the ledger, once, and takes note of a
-// session that was changed by the CLI.
-func (w *waking) count(ctx context.Context, r *message.Result) error {
-	w.spent.Models = nil
-	w.spent.Add(r)
-	turn, models := w.spent.TurnUSD, w.spent.Models
-	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(rec *record) error {
-		id := w.session.ID()
-		moved := w.moved && rec.Mode != w.mode
-		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
-			return errUnchanged
-		}
-		if moved {
-			rec.Mode = w.mode
-		}
-		if id != "" && id != rec.Session {
-			rec.moveTo(id)
-		}
-		if rec.Counted != r.UUID {
-			rec.Counted = r.UUID
-			rec.Cost.add(turn, models)
-		}
-		return nil
-	})
-	if err == nil {
-		w.rec = rec
-	}
-	return err
-}
-
-// add adds a turn.
-func (l *Ledger) add(usd float64, models map[string]message.ModelUsage) {
-	l.USD += usd
-	l.Turns++
-	if l.Models == nil && len(models) > 0 {
-		l.Models = make(map[string]message.ModelUsage)
-	}
-	for name, u := range models {
-		sum := l.Models[name]
-		sum.InputTokens += u.InputTokens
-		sum.OutputTokens += u.OutputTokens
-		sum.CacheReadInputTokens += u.CacheReadInputTokens
-		sum.CacheCreationInputTokens += u.CacheCreationInputTokens
-		sum.CostUSD += u.CostUSD
-		l.Models[name] = sum
-	}
 }
 
 // failed notes what ended an attempt, if it can.

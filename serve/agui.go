@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type aguiRun struct {
 
 	awaited map[string]bool // the prompts whose end is the run's
 	turn    *Turn           // the last of them that has ended
+	used    []*Turn         // all of them that have ended
 	place   int64           // the last event that was translated
 }
 
@@ -249,7 +251,10 @@ func (r *aguiRun) take(e *Event) {
 	}
 	if e.Type == EventTurn && r.awaited[e.Turn.Prompt] {
 		delete(r.awaited, e.Turn.Prompt)
-		r.turn = e.Turn
+		r.used = append(r.used, e.Turn)
+		if r.turn == nil || e.Turn.PartOf == "" {
+			r.turn = e.Turn
+		}
 	}
 }
 
@@ -348,7 +353,7 @@ func (r *aguiRun) finish() {
 	event := RunEvent{Type: "RUN_FINISHED", ThreadID: r.in.ThreadID, RunID: r.in.RunID, Outcome: &RunOutcome{Type: "success"}}
 	if r.turn != nil {
 		r.send(RunEvent{Type: "CUSTOM", Name: "claude.turn", Value: r.turn})
-		event.Usage = usageOf(r.turn)
+		event.Usage = usageOf(r.used)
 		switch r.turn.State {
 		case "failed":
 			r.send(RunEvent{Type: "RUN_ERROR", Message: cmp.Or(r.turn.Error, "the turn has failed"), Code: "failed", Usage: event.Usage})
@@ -401,15 +406,20 @@ func (r *aguiRun) send(e RunEvent) {
 	r.broken = !r.stream.write(text.Bytes())
 }
 
-// usageOf is what a turn has used.
-func usageOf(t *Turn) []RunUsage {
-	var all []RunUsage
-	for name, u := range t.Models {
-		read, written := int64(u.CacheReadInputTokens), int64(u.CacheCreationInputTokens)
-		all = append(all, RunUsage{
-			Provider: "anthropic", Model: name, Input: int64(u.InputTokens) + read + written, Output: int64(u.OutputTokens), CachedInput: read, CacheWrite: written,
-		})
+// usageOf is what turns have used, by model.
+func usageOf(turns []*Turn) []RunUsage {
+	models := make(map[string]RunUsage)
+	for _, t := range turns {
+		for name, u := range t.Models {
+			sum := models[name]
+			read, written := int64(u.CacheReadInputTokens), int64(u.CacheCreationInputTokens)
+			sum.Provider, sum.Model = "anthropic", name
+			sum.Input += int64(u.InputTokens) + read + written
+			sum.Output += int64(u.OutputTokens)
+			sum.CachedInput += read
+			sum.CacheWrite += written
+			models[name] = sum
+		}
 	}
-	slices.SortFunc(all, func(a, b RunUsage) int { return strings.Compare(a.Model, b.Model) })
-	return all
+	return slices.SortedFunc(maps.Values(models), func(a, b RunUsage) int { return strings.Compare(a.Model, b.Model) })
 }

@@ -32,6 +32,7 @@ type eventLog struct {
 	closed   string        // why nothing more comes
 
 	prompts   map[string]Prompt       // the last event about each
+	unended   []string                // of them, those that have not ended, the oldest first
 	approvals map[string]ApprovalNote // likewise
 	cursors   map[string]int64        // the events of messages, by their cursors
 	begin     string                  // the cursor of the last message that is older than what is kept
@@ -108,8 +109,12 @@ func (l *eventLog) add(e Event) {
 			l.unloaded++
 		}
 	case EventPrompt:
+		if _, known := l.prompts[e.Prompt.ID]; !known {
+			l.unended = append(l.unended, e.Prompt.ID)
+		}
 		l.prompts[e.Prompt.ID] = *e.Prompt
 	case EventTurn:
+		l.unended = slices.DeleteFunc(l.unended, func(id string) bool { return id == e.Turn.Prompt })
 		p := l.prompts[e.Turn.Prompt]
 		p.ID, p.State, p.Error = e.Turn.Prompt, e.Turn.State, e.Turn.Error
 		l.prompts[p.ID] = p
@@ -273,15 +278,13 @@ func (l *eventLog) fill(cursor string, message []byte) {
 	l.wake()
 }
 
-// open returns the prompts that have not ended, in the order of their events.
+// open returns the prompts that have not ended, in the order in which they came.
 func (l *eventLog) open() []Prompt {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var open []Prompt
-	for _, p := range l.prompts {
-		if !p.State.final() {
-			open = append(open, p)
-		}
+	for _, id := range l.unended {
+		open = append(open, l.prompts[id])
 	}
 	return open
 }

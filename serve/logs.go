@@ -220,9 +220,7 @@ const answerBound = 3 * time.Second
 
 // awaitAnswer waits until the log has what was said before a result. A client that leaves
 // at the end of a turn must not miss the answer.
-func (s *logs) awaitAnswer(l *eventLog, r *message.Result) {
-	ctx, cancel := context.WithTimeout(s.ctx, answerBound)
-	defer cancel()
+func (s *logs) awaitAnswer(ctx context.Context, l *eventLog, r *message.Result) {
 	for before := l.lastResult(); ; {
 		next := l.nextChange()
 		if l.hasResult(r.UUID) || l.lastResult() != before || ctx.Err() != nil {
@@ -334,6 +332,8 @@ func (s *logs) watch(key string) (again bool) {
 
 // checkPrompts writes down how the prompts of a conversation stand.
 func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
+	ctx, cancel := context.WithTimeout(s.ctx, answerBound) // for all answers together
+	defer cancel()
 	for _, p := range l.open() {
 		ticket, err := s.fleet.Prompt(s.ctx, l.key, p.ID)
 		if errors.Is(err, fleet.ErrUnknown) {
@@ -345,18 +345,18 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 			continue
 		}
 		if ticket.Result != nil {
-			s.awaitAnswer(l, ticket.Result)
+			s.awaitAnswer(ctx, l, ticket.Result)
 		}
 		if PromptState(ticket.Status).final() {
 			if err := s.noteQuestions(s.ctx, l, p.ID); err != nil {
 				return moved, err
 			}
 		}
-		var spent fleet.Ledger
+		var unprompted fleet.Ledger
 		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {
-			spent = info.Cost
+			unprompted = info.Unprompted
 		}
-		if err := l.append(s.ctx, func(h *logHead) []Event { return l.advance(h, &ticket, spent) }); err != nil {
+		if err := l.append(s.ctx, func(h *logHead) []Event { return l.advance(h, &ticket, unprompted) }); err != nil {
 			return moved, err
 		}
 		moved = true
@@ -373,8 +373,9 @@ func (p *Prompt) stands(t *fleet.Ticket) bool {
 }
 
 // advance makes the event of a prompt that has come further, unless the log has
-// it. The caller has the lock.
-func (l *eventLog) advance(h *logHead, t *fleet.Ticket, spent fleet.Ledger) []Event {
+// it. What turns have cost that answer no prompt is booked on the day on which the
+// next prompt ends. The caller has the lock.
+func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []Event {
 	p := l.prompts[t.Prompt]
 	state := PromptState(t.Status)
 	if p.State.final() || p.stands(t) {
@@ -384,18 +385,24 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, spent fleet.Ledger) []Ev
 		p.State, p.Approval, p.Error = state, t.Question, t.Error
 		return []Event{{Type: EventPrompt, Prompt: &p}}
 	}
-	turn := &Turn{Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC()}
+	turn := &Turn{
+		Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: t.Cost.Models, PartOf: t.PartOf,
+	}
 	if t.Result != nil {
 		turn.Millis = t.Result.DurationMS
 	}
-	turn.CostUSD, turn.Models = difference(spent, h.Spent)
-	h.Spent = spent
-	h.Days = addTurn(h.Days, turn)
+	h.Days = book(h.Days, turn, difference(unprompted, h.Unprompted))
+	if unprompted.Turns > h.Unprompted.Turns {
+		h.Unprompted = unprompted
+	}
 	return []Event{{Type: EventTurn, Turn: turn}}
 }
 
 // difference is what was spent between two states of a ledger.
-func difference(now, before fleet.Ledger) (usd float64, models map[string]message.ModelUsage) {
+func difference(now, before fleet.Ledger) (more fleet.Ledger) {
+	if now.Turns <= before.Turns {
+		return more
+	}
 	for name, u := range now.Models {
 		old := before.Models[name]
 		u.InputTokens -= old.InputTokens
@@ -404,11 +411,12 @@ func difference(now, before fleet.Ledger) (usd float64, models map[string]messag
 		u.CacheCreationInputTokens -= old.CacheCreationInputTokens
 		u.CostUSD -= old.CostUSD
 		if u.InputTokens|u.OutputTokens|u.CacheReadInputTokens|u.CacheCreationInputTokens != 0 || u.CostUSD > 0 {
-			if models == nil {
-				models = make(map[string]message.ModelUsage)
+			if more.Models == nil {
+				more.Models = make(map[string]message.ModelUsage)
 			}
-			models[name] = u
+			more.Models[name] = u
 		}
 	}
-	return max(0, now.USD-before.USD), models
+	more.USD, more.Turns = max(0, now.USD-before.USD), now.Turns-before.Turns
+	return more
 }

@@ -21,10 +21,10 @@ type logHead struct {
 	Events   []storedEvent `json:"events"`
 	// Open are the prompts of segments that have not ended there.
 	Open []string `json:"open,omitempty"`
-	// Spent is what the turns in the log have cost together, and Days what they
-	// have cost on each day.
-	Spent fleet.Ledger      `json:"spent"`
-	Days  map[string]daySum `json:"days,omitempty"`
+	// Days is what the turns have cost on each day, and Unprompted what is in it
+	// of turns that answer no prompt.
+	Days       map[string]daySum `json:"days,omitempty"`
+	Unprompted fleet.Ledger      `json:"unprompted,omitzero"`
 }
 
 // storedEvent is an event as it is kept. The text of a message is not: the
@@ -99,7 +99,7 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	}
 	short := logHead{
 		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events),
-		Spent: h.Spent, Days: h.Days,
+		Days: h.Days, Unprompted: h.Unprompted,
 	}
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil

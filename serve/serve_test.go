@@ -113,8 +113,10 @@ type rig struct {
 	agent  *agent
 	fleet  *fleet.Fleet
 	server *serve.Server
-	http   *httptest.Server
-	tokens map[string]string // of users by name and role
+	// options are those of the server.
+	options serve.Options
+	http    *httptest.Server
+	tokens  map[string]string // of users by name and role
 }
 
 // newRig starts a server on a store.
@@ -159,6 +161,7 @@ func newRigFleet(t *testing.T, db store.Fleet, root string, changeFleet func(*fl
 	if change != nil {
 		change(&o)
 	}
+	r.options = o
 	if r.server, err = serve.New(r.fleet, o); err != nil {
 		t.Fatal(err)
 	}

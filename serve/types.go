@@ -156,13 +156,18 @@ type Prompt struct {
 
 // Turn is how a prompt ended, with what it cost.
 type Turn struct {
-	Prompt  string                        `json:"prompt"`
-	State   PromptState                   `json:"state" enum:"answered,failed,cancelled"`
-	Error   string                        `json:"error,omitzero"`
+	Prompt string      `json:"prompt"`
+	State  PromptState `json:"state" enum:"answered,failed,cancelled"`
+	Error  string      `json:"error,omitzero"`
+	// CostUSD and Models are all that the prompt took, even if it waited for a
+	// person in between and ran in several processes.
 	CostUSD float64                       `json:"cost_usd"`
 	Millis  int64                         `json:"duration_ms,omitzero"`
 	Models  map[string]message.ModelUsage `json:"models,omitempty"`
-	Ended   time.Time                     `json:"ended"`
+	// PartOf is the prompt whose turn took this one in, because it was to steer
+	// it. It is not a turn of its own, and costs nothing: the other bears it.
+	PartOf string    `json:"part_of,omitzero"`
+	Ended  time.Time `json:"ended"`
 }
 
 // Message is something that was said in a conversation.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
 )
 
 // daySum is what the turns of a conversation have cost on a day. It is kept in
@@ -28,38 +30,49 @@ type modelSum struct {
 	Cached  int64   `json:"cached"`
 }
 
-// addTurn returns the sums with a turn. It changes no map that it was given: a
-// write that fails is made again.
-func addTurn(days map[string]daySum, t *Turn) map[string]daySum {
+// book returns the sums with a turn, and with what was spent besides it. It
+// changes no map that it was given: a write that fails is made again.
+func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]daySum {
 	days = maps.Clone(days)
 	if days == nil {
 		days = make(map[string]daySum)
 	}
 	name := t.Ended.UTC().Format(time.DateOnly)
 	day := days[name]
-	day.Turns++
-	day.CostUSD += t.CostUSD
 	day.Models = maps.Clone(day.Models)
 	if day.Models == nil {
 		day.Models = make(map[string]modelSum)
 	}
-	models := slices.Sorted(maps.Keys(t.Models))
+	if t.PartOf == "" { // otherwise the other is the turn
+		day.Turns++
+		day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: t.Models})
+	}
+	if besides.Turns > 0 {
+		besides.Turns = 0 // nobody has asked for them
+		day.add(besides)
+	}
+	days[name] = day
+	return days
+}
+
+// add adds what was spent. Turns are those of the first model.
+func (d *daySum) add(l fleet.Ledger) {
+	d.CostUSD += l.USD
+	models := slices.Sorted(maps.Keys(l.Models))
 	if len(models) == 0 {
-		models = []string{""} // one that failed before it reached a model
+		models = []string{""} // a turn that failed before it reached a model
 	}
 	for i, model := range models {
-		used, sum := t.Models[model], day.Models[model]
+		used, sum := l.Models[model], d.Models[model]
 		if i == 0 {
-			sum.Turns++
+			sum.Turns += l.Turns
 		}
 		sum.CostUSD += used.CostUSD
 		sum.Input += int64(used.InputTokens)
 		sum.Output += int64(used.OutputTokens)
 		sum.Cached += int64(used.CacheReadInputTokens + used.CacheCreationInputTokens)
-		day.Models[model] = sum
+		d.Models[model] = sum
 	}
-	days[name] = day
-	return days
 }
 
 // rows are the sums of a day: in one row, or in one for each model.

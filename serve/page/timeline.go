@@ -106,7 +106,9 @@ func (t *timeline) add(it *item) {
 
 func (t *timeline) turn(e *serve.Event, key string) {
 	it := &item{Key: key, Kind: "turn", At: e.At, Text: string(e.Turn.State), Bad: e.Turn.State == "failed"}
-	if e.Turn.Millis > 0 {
+	if e.Turn.PartOf != "" {
+		it.Text += " in the turn that it steers"
+	} else if e.Turn.Millis > 0 {
 		it.Text += " in " + show.Span(float64(e.Turn.Millis))
 	}
 	if e.Turn.CostUSD > 0 {

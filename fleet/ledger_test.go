@@ -1,0 +1,243 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// bills checks that prompts and turns of nobody's bear together what their
+// conversation has cost, in money and in the tokens of each model.
+func bills(t *testing.T, f *fleet.Fleet, ids ...string) {
+	t.Helper()
+	info, err := f.Get(t.Context(), "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	usd, turns, output := info.Unprompted.USD, info.Unprompted.Turns, outputOf(info.Unprompted)
+	for _, id := range ids {
+		o := outcome(t, f, "ada", id)
+		usd, turns, output = usd+o.Cost.USD, turns+o.Cost.Turns, output+outputOf(o.Cost)
+	}
+	if math.Abs(usd-info.Cost.USD) > 1e-9 || turns != info.Cost.Turns || output != outputOf(info.Cost) || usd == 0 || output == 0 {
+		t.Errorf("the prompts bear $%v, %d turns and %d tokens of %+v", usd, turns, output, info.Cost)
+	}
+}
+
+func outputOf(l fleet.Ledger) (tokens int) {
+	for _, u := range l.Models {
+		tokens += u.OutputTokens
+	}
+	return tokens
+}
+
+// costs returns what a prompt has cost, which is something.
+func costs(t *testing.T, f *fleet.Fleet, id string, turns int) fleet.Ledger {
+	t.Helper()
+	o := outcome(t, f, "ada", id)
+	if o.Cost.USD <= 0 || o.Cost.Turns != turns || len(o.Cost.Models) != 1 || o.PartOf != "" {
+		t.Errorf("prompt %s, %s, has cost %+v, part of %q, want %d turns", id, o.Status, o.Cost, o.PartOf, turns)
+	}
+	return o.Cost
+}
+
+// Each prompt has its own cost, however quickly one follows the other.
+func TestCostOfPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		f := open(t, store.Memory(), cli, nil)
+		defer closeFleet(t, f)
+		first := send(t, f, "ada", "one")
+		second := send(t, f, "ada", "two")
+		<-time.After(time.Minute)
+		costs(t, f, first, 1)
+		costs(t, f, second, 1)
+		bills(t, f, first, second)
+	})
+}
+
+// The cost of a prompt that waits for a person is what it took until then. In the
+// end it is the cost of all its parts, in whichever processes they ran.
+func TestCostOfDeferred(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		f := gated(t, db, cli)
+		id := send(t, f, "ada", "tool 1")
+		q := question(t, f)
+		<-time.After(5 * time.Minute)
+		asked := costs(t, f, id, 1)
+		bills(t, f, id)
+		closeFleet(t, f)
+		f = gated(t, db, cli)
+		defer closeFleet(t, f)
+		decide(t, f, q, permission.Allow())
+		<-time.After(time.Minute)
+		next := send(t, f, "ada", "next")
+		<-time.After(time.Minute)
+		if whole := costs(t, f, id, 2); whole.USD <= asked.USD {
+			t.Errorf("$%v in all, $%v until it was asked", whole.USD, asked.USD)
+		}
+		costs(t, f, next, 1)
+		bills(t, f, id, next)
+	})
+}
+
+// dying is a store at which a program dies before it writes the outcome of a
+// prompt.
+type dying struct {
+	store.Fleet
+	die func()
+}
+
+func (d dying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if k.Kind == "outcome" {
+		d.die()
+		return 0, errors.New("the program is dead")
+	}
+	return d.Fleet.PutRecord(ctx, k, value, revision, f)
+}
+
+// A program that dies after a turn, before the prompt has its outcome, takes the
+// cost of the prompt with it as little as the answer.
+func TestCostAfterCrash(t *testing.T) {
+	for _, prompt := range []string{"hello", "tool 1"} {
+		synctest.Test(t, func(t *testing.T) {
+			db, cli := store.Memory(), newScripted()
+			var m *machine
+			dead := make(chan struct{})
+			m = start(t, db, cli, func(o *fleet.Options) {
+				o.Store = dying{o.Store, func() { m.kill(); close(dead) }}
+			})
+			id, err := m.fleet.Send(t.Context(), "ada", fleet.Prompt{Text: prompt})
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns := 1
+			if prompt != "hello" {
+				<-time.After(5 * time.Minute) // until the call is deferred
+				decide(t, m.fleet, question(t, m.fleet), permission.Allow())
+				turns = 2
+			}
+			<-dead
+			crash(t, m)
+			m = start(t, db, cli, nil)
+			defer closeFleet(t, m.fleet)
+			<-time.After(time.Minute)
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Result != nil {
+				t.Fatalf("after the crash: %+v", o)
+			}
+			costs(t, m.fleet, id, turns)
+			bills(t, m.fleet, id)
+		})
+	}
+}
+
+// A turn is booked as what it has cost although the store fails at first: sums of
+// the CLI that were seen once are not taken for nothing new.
+func TestCostWhileStoreFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		cli.hold = make(chan struct{})
+		m := start(t, db, cli, nil)
+		defer func() { closeFleet(t, m.fleet) }()
+		id := send(t, m.fleet, "ada", "hello")
+		m.mu.Lock()
+		m.failing = func(method string) bool { return method == "PutRecord" }
+		m.mu.Unlock()
+		close(cli.hold)
+		<-time.After(5 * time.Second)
+		m.mu.Lock()
+		m.failing = nil
+		m.mu.Unlock()
+		<-time.After(time.Minute)
+		costs(t, m.fleet, id, 1)
+		bills(t, m.fleet, id)
+	})
+}
+
+// A prompt that a turn has taken in costs nothing of its own: the prompt of the
+// turn bears it all. One that came too late is a turn with its own cost.
+func TestCostOfSteered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newSteerable()
+		tool := make(chan struct{})
+		cli.set(tool, nil)
+		f := open(t, store.Memory(), cli, cli.allow)
+		defer closeFleet(t, f)
+		first := send(t, f, "ada", "tool")
+		second := steer(t, f, "and vet")
+		close(tool)
+		<-time.After(time.Second)
+		answers := make(chan struct{})
+		cli.set(nil, answers)
+		third := send(t, f, "ada", "more")
+		late := steer(t, f, "too late")
+		close(answers)
+		<-time.After(time.Second)
+		for _, id := range []string{first, third, late} {
+			costs(t, f, id, 1)
+		}
+		if o := outcome(t, f, "ada", second); o.PartOf != first || o.Cost.USD != 0 || o.Cost.Turns != 0 || o.Status != fleet.Answered {
+			t.Errorf("what the turn took in: %+v", o)
+		}
+		bills(t, f, first, second, third, late)
+	})
+}
+
+// That a turn took a prompt in is known after a crash, too.
+func TestCostOfSteeredAfterCrash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newSteerable()
+		tool, answers := make(chan struct{}), make(chan struct{})
+		cli.set(tool, answers)
+		m := start(t, db, cli.scripted, cli.allow)
+		first := send(t, m.fleet, "ada", "tool")
+		second := steer(t, m.fleet, "and vet")
+		close(tool)
+		synctest.Wait()
+		crash(t, m)
+		cli.set(nil, nil)
+		m = start(t, db, cli.scripted, cli.allow)
+		defer closeFleet(t, m.fleet)
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || o.PartOf != first || o.Cost.USD != 0 {
+			t.Errorf("what the turn took in: %+v", o)
+		}
+		costs(t, m.fleet, first, 1)
+		bills(t, m.fleet, first, second)
+	})
+}
+
+// What an agent in the background makes the model say when it has ended belongs to
+// none of the prompts. It is counted anyway.
+func TestCostOfBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := newScripted()
+		cli.CLI = claudetest.New(
+			claudetest.Delegate("general-purpose", "Count the files.", claudetest.Say("Three.").After(time.Minute)),
+			claudetest.Say("An agent counts them."),
+			claudetest.Say("There are three."),
+			claudetest.Say("Yes."),
+		)
+		f := open(t, store.Memory(), cli, nil)
+		defer closeFleet(t, f)
+		first := send(t, f, "ada", "count")
+		<-time.After(2 * time.Minute)
+		second := send(t, f, "ada", "sure?")
+		<-time.After(time.Minute)
+		costs(t, f, first, 1)
+		costs(t, f, second, 1)
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Unprompted.Turns != 1 || info.Unprompted.USD <= 0 {
+			t.Errorf("%+v, %v", info, err)
+		}
+		bills(t, f, first, second)
+	})
+}
