@@ -29,6 +29,7 @@ type aguiRun struct {
 	stream *stream
 	broken bool // nobody reads
 
+	asked   map[string]bool // the approvals that the log has
 	awaited map[string]bool // the prompts whose end is the run's
 	turn    *Turn           // the last of them that has ended
 	used    []*Turn         // all of them that have ended
@@ -38,7 +39,7 @@ type aguiRun struct {
 // runAgent serves POST /ag-ui/{preset}. What is wrong with the request itself is a
 // problem; what happens afterwards is an event.
 func (c *call) runAgent() error {
-	r := &aguiRun{call: c, in: c.body.(*RunInput), awaited: make(map[string]bool)}
+	r := &aguiRun{call: c, in: c.body.(*RunInput), asked: make(map[string]bool), awaited: make(map[string]bool)}
 	content, err := r.newest()
 	if err != nil {
 		return err
@@ -164,6 +165,8 @@ func (r *aguiRun) review(past []Event) (known bool) {
 			known = known || e.Prompt.ID == r.prompt
 		case EventTurn:
 			delete(open, e.Turn.Prompt)
+		case EventApproval:
+			r.asked[e.Approval.ID] = true
 		}
 	}
 	if len(r.in.Resume) > 0 {
@@ -249,6 +252,9 @@ func (r *aguiRun) take(e *Event) {
 	if e.Seq > 0 {
 		r.place = e.Seq
 	}
+	if e.Type == EventApproval {
+		r.asked[e.Approval.ID] = true
+	}
 	if e.Type == EventTurn && r.awaited[e.Turn.Prompt] {
 		delete(r.awaited, e.Turn.Prompt)
 		r.used = append(r.used, e.Turn)
@@ -297,14 +303,14 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 				due = time.After(wait)
 			}
 		case <-due:
-			if done, err := r.look(ctx); done || err != nil {
+			if done, err := r.look(ctx, false); done || err != nil {
 				return err
 			}
 		case <-ping.C:
 			if !r.stream.write([]byte(": still here\n\n")) {
 				return nil
 			}
-			if done, err := r.look(ctx); done || err != nil {
+			if done, err := r.look(ctx, true); done || err != nil {
 				return err
 			}
 		}
@@ -326,8 +332,10 @@ func (r *aguiRun) noteworthy(e *Event) (time.Duration, bool) {
 	return 0, e.Type == EventTurn && r.turn != nil && len(r.awaited) == 0 // the log has the answer before it
 }
 
-// look ends the run if its turns have ended, or if a person is asked.
-func (r *aguiRun) look(ctx context.Context) (done bool, err error) {
+// look ends the run if its turns have ended, or if a person is asked. A question
+// that the log does not have yet is not the end, unless it is late: what was said
+// before it comes first.
+func (r *aguiRun) look(ctx context.Context, late bool) (done bool, err error) {
 	if len(r.awaited) == 0 {
 		r.finish()
 		return true, nil
@@ -335,6 +343,9 @@ func (r *aguiRun) look(ctx context.Context) (done bool, err error) {
 	asked, err := r.service().approvals(ctx, r.user, ApprovalQuery{Conversation: r.about.ID, State: ApprovalPending})
 	if err != nil {
 		return false, err
+	}
+	if !late && slices.ContainsFunc(asked, func(a Approval) bool { return !r.asked[a.ID] }) {
+		return false, nil // its event comes
 	}
 	if len(asked) > 0 {
 		r.interrupt(asked)

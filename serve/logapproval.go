@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -23,6 +25,76 @@ func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error
 			return nil
 		}
 		return []Event{{Type: EventApproval, Approval: &note}}
+	})
+}
+
+// callBound is how long a question waits in the log for what was said before it.
+// If the process that asked has died, some of that may never come.
+const callBound = 5 * time.Second
+
+// awaitCall waits until the log has the call that a question is about, so that it
+// has all that was said before: a client that leaves when a person is asked must
+// not miss it. The calls of subagents are in transcripts of their own, and what an
+// MCP server asks is not a call.
+func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question) {
+	if q.Agent != "" || kindOf(q.Tool) == KindElicitation {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	for ctx.Err() == nil {
+		next := l.nextChange()
+		if l.hasCall(q) {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// hasCall reports whether the log has the call that a question is about, or the
+// question.
+func (l *eventLog) hasCall(q *approval.Question) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.approvals[q.ID]; known {
+		return true
+	}
+	call := []byte(`"` + q.ToolUseID + `"`)
+	for i := range slices.Backward(l.events) {
+		if bytes.Contains(l.events[i].Message, call) {
+			return true
+		}
+	}
+	return false
+}
+
+// later does something for a conversation without holding up the others, behind
+// what was to be done for it before.
+func (s *logs) later(ctx context.Context, key string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return
+	}
+	before, done := s.doing[key], make(chan struct{})
+	s.doing[key] = done
+	s.work.Go(func() {
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if close(done); s.doing[key] == done {
+				delete(s.doing, key)
+			}
+		}()
+		if before != nil {
+			<-before
+		}
+		if ctx.Err() == nil {
+			do()
+		}
 	})
 }
 

@@ -25,11 +25,12 @@ type logs struct {
 	mu      sync.Mutex
 	open    map[string]*eventLog
 	watched map[string]bool
+	doing   map[string]chan struct{} // closed when the last thing is done that was to be done later
 	closing bool
 }
 
 func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
-	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool)}
+	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), doing: make(map[string]chan struct{})}
 }
 
 // use returns the log of a conversation when it is ready, and what to call when

@@ -239,7 +239,7 @@ func (s *Service) watchApprovals(ctx context.Context) {
 				break
 			}
 			attempt = 0
-			s.logApproval(ctx, &q)
+			s.logs.later(ctx, q.Conversation, func() { s.logApproval(ctx, &q) })
 			if s.opts.Notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true
 				s.opts.Notify(approvalOf(&q, User{}))
@@ -266,5 +266,6 @@ func (s *Service) noteApproval(ctx context.Context, q *approval.Question) error 
 		return err
 	}
 	defer release()
+	l.awaitCall(ctx, q)
 	return l.noteApproval(ctx, q)
 }
