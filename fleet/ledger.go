@@ -39,7 +39,7 @@ func (l Ledger) plus(more Ledger) Ledger {
 	return l
 }
 
-// tiny is a cost that is none: sums of the same costs differ by so much.
+// tiny is by how much sums of the same costs may differ.
 const tiny = 1e-9
 
 // turnOf returns what a result adds to those before it. It is asked once for each

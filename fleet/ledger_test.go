@@ -192,7 +192,7 @@ func TestCostOfSteered(t *testing.T) {
 	})
 }
 
-// That a turn took a prompt in is known after a crash, too.
+// After a crash it is also known that a turn took a prompt in.
 func TestCostOfSteeredAfterCrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newSteerable()
