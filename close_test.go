@@ -623,7 +623,7 @@ func TestQueryEndsWithItsLastRequest(t *testing.T) {
 					if tt.give {
 						runtime.Goexit()
 					}
-					<-release // whatever becomes of its context
+					<-release // whatever happens to its context
 					return permission.Allow(), nil
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

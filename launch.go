@@ -166,7 +166,7 @@ func pluginFlag(p control.PluginConfig) string {
 }
 
 // inTwoWords is the form of two flags that 1.0.128 and 2.0.0 look for before
-// they parse the rest: joined to their values they are ignored without a word.
+// they parse the rest: joined to their values they are ignored silently.
 // A value that looks like a flag stays joined.
 func inTwoWords(name, value string) []string {
 	if strings.HasPrefix(value, "-") {

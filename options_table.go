@@ -36,7 +36,7 @@ type option struct {
 	// callback says that the CLI calls it, over the control channel.
 	callback bool
 	// since is when the CLI learnt it. An older one refuses a flag that it does
-	// not know, and ignores everything else without a word.
+	// not know, and ignores everything else silently.
 	since since
 	// when says in which cases callback, handshake and since count. Nil: always.
 	when func(*Options) bool

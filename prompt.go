@@ -74,7 +74,7 @@ func (s *Session) SendMessage(ctx context.Context, m *message.User) (id string, 
 }
 
 // claimID refuses an id that was used before: the CLI drops such a message
-// without a word, and its answer would never come.
+// silently, and its answer would never come.
 func (s *Session) claimID(id string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -121,8 +121,8 @@ func (s *Session) broken(ctx context.Context, err error) error {
 }
 
 // oneAtATime holds prompts back from a CLI that neither names nor echoes them.
-// Such a CLI folds a prompt that comes while a tool runs into the turn without a
-// word, so nobody could know which prompts its result answers. It gets the next
+// Such a CLI folds a prompt that comes while a tool runs silently into the
+// turn, so nobody could know which prompts its result answers. It gets the next
 // prompt when the one before has its result.
 type oneAtATime struct {
 	always bool // whatever version the CLI gives itself

@@ -106,7 +106,7 @@ func (c *cli) turn(text string) {
 	c.result("second")
 }
 
-// A CLI that folds prompts in without a word gets the next one when the one
+// A CLI that folds prompts in silently gets the next one when the one
 // before has its result.
 func TestOldCLIGetsOnePromptAtATime(t *testing.T) {
 	bubble(t, func(c *cli) { c.greetAsOld(); c.turn("first"); c.idle() }, func(t *testing.T, o *claude.Options) {

@@ -63,7 +63,7 @@ func TestTraceHearsTheEndOfEverything(t *testing.T) {
 		<-pending
 		s.Wait()
 		if callbacks != 1 || operations != 2 {
-			t.Errorf("heard of %d callbacks and %d operations, want 1 and 2", callbacks, operations)
+			t.Errorf("saw %d callbacks and %d operations, want 1 and 2", callbacks, operations)
 		}
 	})
 }

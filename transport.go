@@ -48,7 +48,7 @@ type Conn interface {
 	// it running. It may be called more than once and concurrently.
 	Stop() error
 	// A Conn may also have a method Kill() error, which ends the CLI at once
-	// and without a word; Session.Abort uses it in place of Stop. And it may
+	// and silently; Session.Abort uses it in place of Stop. And it may
 	// have a method PID() int, the number of a process of this system that the
 	// CLI is; Session.PID returns it.
 

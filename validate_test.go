@@ -188,7 +188,7 @@ func TestRulesInAnotherCase(t *testing.T) {
 }
 
 // A path with one slash belongs to the working directory. Where that is hardly
-// what was meant, a rule that guards nothing would start without a word.
+// what was meant, a rule that guards nothing would start silently.
 func TestRulesMeantFromRoot(t *testing.T) {
 	cwd := t.TempDir()
 	if err := os.Mkdir(filepath.Join(cwd, "usr"), 0o700); err != nil {

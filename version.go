@@ -76,7 +76,7 @@ func tooOld(version, needed string) bool {
 	return ok && order < 0
 }
 
-// checkFeatures refuses a CLI that would ignore without a word what the options
+// checkFeatures refuses a CLI that would silently ignore what the options
 // ask for.
 func (s *Session) checkFeatures(ctx context.Context) error {
 	if applied := s.Info().ManagedSettingsApplied; s.opts.ManagedSettings != nil && (applied == nil || !*applied) {

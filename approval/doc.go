@@ -1,7 +1,7 @@
 // Package approval puts an agent's tool calls before people and keeps the
 // questions until they are answered, for as long as that takes.
 //
-//	inbox := approval.NewQuestions(db, "tenant-7")              // any store with records
+//	inbox := approval.NewQuestions(db, "tenant-7") // any store with records
 //	for q, err := range inbox.List(ctx, approval.Filter{States: approval.Waiting()}) { … }
 //	q, err := inbox.Decide(ctx, id, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: shown})
 //

@@ -86,7 +86,7 @@ func (q *Question) refusal() permission.Decision {
 // [*StateError].
 func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
 	if o != Ran && o != Failed && o != Unknown && o != Allowed {
-		return about(id, fmt.Errorf("%w: %q is not how a call ends", ErrInvalid, o))
+		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
 	}
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
 		switch {

@@ -80,7 +80,7 @@ func TestSubagentsInTheBackground(t *testing.T) {
 	}
 }
 
-// The model hears of every agent that ended, and of what it said.
+// The model learns about every agent that ended, and of what it said.
 func TestModelHearsOfSubagents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := ""

@@ -29,8 +29,8 @@
 //
 // # Events
 //
-// [Fleet.Events] has what was said in a conversation and then what is being said,
-// for a page that shows it: from the store, and text while it is written.
+// [Fleet.Events] yields what was said in a conversation, from the store, and then
+// what is being said, while it is written. It is made for pages.
 // [Fleet.Fork] continues a conversation in another one, and [Fleet.Delete]
 // removes it with everything that belongs to it.
 //

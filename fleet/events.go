@@ -160,7 +160,7 @@ func (r *eventReader) read(ctx context.Context) (more bool, err error) {
 	if r.at.session != "" {
 		i := slices.Index(sessions, r.at.session)
 		if i < 0 {
-			return false, &ConversationError{r.key, fmt.Errorf("%w: the cursor is not one of this conversation", store.ErrInvalid)}
+			return false, &ConversationError{r.key, fmt.Errorf("%w: the cursor belongs to another conversation", store.ErrInvalid)}
 		}
 		sessions = sessions[i:]
 	}

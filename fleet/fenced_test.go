@@ -52,8 +52,8 @@ func (s *stolen) DropRecord(ctx context.Context, k store.RecordKey, revision int
 	return s.MemoryStore.DropRecord(ctx, k, revision, f)
 }
 
-// Everything that an owner does after it was replaced is refused, and the trace hears
-// of it. The prompt is answered when the conversation is free again, by the same
+// Everything that an owner does after it was replaced is refused, and the trace
+// reports it. The prompt is answered when the conversation is free again, by the same
 // process if nobody else does.
 func TestFenced(t *testing.T) {
 	for _, what := range []string{"", "renew", "append", "put", "drop"} {

@@ -32,7 +32,7 @@ type Options struct {
 	Gate *approval.Options
 
 	// MaxLive is how many CLIs run at the same time: 8. With NoSeats, this
-	// process accepts prompts and shows what becomes of them, and others that
+	// process accepts prompts and shows what happens to them, and others that
 	// share the store run them. Session is not needed then.
 	MaxLive int
 	// Runs says whether this process may run a conversation, for example because

@@ -68,7 +68,7 @@ const (
 	Cancelled   PromptStatus = "cancelled"
 )
 
-// final reports whether nothing more becomes of the prompt.
+// final reports whether nothing more happens to the prompt.
 func (s PromptStatus) final() bool { return s == Answered || s == Failed || s == Cancelled }
 
 // Ticket is how a prompt stands.
@@ -158,10 +158,10 @@ func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
 			return nil // the conflict is with our own first attempt
 		}
 		if attempt == acceptAttempts || ctx.Err() != nil || errors.Is(err, store.ErrInvalid) {
-			return &ConversationError{key, fmt.Errorf("prompt %s may not be accepted, send it again with its id: %w", p.ID, err)}
+			return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, err)}
 		}
 		if !pause(ctx, retryDelay(attempt)) {
-			return &ConversationError{key, fmt.Errorf("prompt %s may not be accepted, send it again with its id: %w", p.ID, context.Cause(ctx))}
+			return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, context.Cause(ctx))}
 		}
 	}
 }

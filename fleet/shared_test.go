@@ -118,7 +118,7 @@ func TestAcceptedHereRunElsewhere(t *testing.T) {
 }
 
 // Prompts whose announcement was lost are found when the store says that some may
-// have been, and those who follow them hear of their outcomes.
+// have been, and those who follow them learn about their outcomes.
 func TestMissedAnnouncements(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &notifying{MemoryStore: store.Memory()}

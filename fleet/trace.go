@@ -32,7 +32,7 @@ type PromptTrace struct {
 	Fenced func(key string)
 }
 
-// TracePrompt is a prompt that a [PromptTrace] hears of.
+// TracePrompt is a prompt that a [PromptTrace] learns about.
 type TracePrompt struct {
 	Key string // of the conversation
 	ID  string // empty in Sending if the prompt gets a random one

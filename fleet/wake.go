@@ -259,7 +259,7 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 	for pause(ctx, beginBound) {
 		began := time.Now()
 		if s.Flush(ctx) != nil {
-			return // the reader hears of it
+			return // the reader learns about it
 		}
 		if time.Since(began) < beginBound/2 && s.Activity().Idle() {
 			cancel(errNotBegun)

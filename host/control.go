@@ -76,7 +76,7 @@ func (s *session) nameless(f wire.Frame) {
 		in := &peer.Incoming{Request: wire.Request{Subtype: jsonx.Text(jsonx.Member(body, "subtype")), Body: body}}
 		var result json.RawMessage
 		var after func()
-		// Whatever becomes of the operation, panic and Goexit included, there is
+		// Whatever happens to the operation, panic and Goexit included, there is
 		// an answer: nobody else catches it here.
 		fail := &wire.ReplyError{Message: "the handler gave no answer"}
 		defer func() {

@@ -165,7 +165,7 @@ func wild(pattern, text string) bool {
 }
 
 // apply makes the changes that come with an allowed call. Updates of a shape
-// that is not known are dropped without a word, as the CLI does.
+// that is not known are dropped silently, as the CLI does.
 func (s *session) apply(updates []permission.Update) {
 	for _, u := range updates {
 		switch u.Type {

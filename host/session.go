@@ -353,7 +353,7 @@ func prompt(f wire.Frame) (*message.User, error) {
 }
 
 // enqueue adds a prompt to the queue. One with an id that was used before is
-// dropped without a word, as the CLI does.
+// dropped silently, as the CLI does.
 func (s *session) enqueue(m *message.User) {
 	s.mu.Lock()
 	if m.UUID != "" && s.seen[m.UUID] {

@@ -164,7 +164,7 @@ func (t *Turn) inBackground(agent Agent) {
 	}
 	if errors.Is(cause, errInterrupted) {
 		t.s.settle()
-		return // nobody wants to hear of it
+		return // nobody wants to learn about it
 	}
 	t.s.notify(sub, outcomeOf(err, t.lastText()))
 }

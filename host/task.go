@@ -233,7 +233,7 @@ func (s *session) stopTask(_ context.Context, in *peer.Incoming) (any, error) {
 
 // acknowledge gives the end of a subagent a turn of its own that says nothing:
 // another one, which ended after it, is answered in the turn that follows, and
-// there the agent hears of both.
+// there the agent learns about both.
 func (s *session) acknowledge(q *queued) {
 	t := newTurn(s, []*queued{q})
 	defer t.cancel(nil)

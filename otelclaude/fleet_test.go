@@ -185,7 +185,7 @@ func (s *robbed) Renew(ctx context.Context, l store.Lease) error {
 }
 
 // What the store refuses because another process owns the conversation is counted,
-// and a Trace of the program's own hears of it as well.
+// and a Trace of the program's own learns about it as well.
 func TestFleetFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := record(t)
@@ -200,7 +200,7 @@ func TestFleetFenced(t *testing.T) {
 			t.Error(err)
 		}
 		if n := r.points("")["claude.fleet.fenced"]; n < 1 || int64(n) != heard.Load() {
-			t.Errorf("%v refusals counted, %d heard of", n, heard.Load())
+			t.Errorf("%v refusals counted, %d reported", n, heard.Load())
 		}
 	})
 }

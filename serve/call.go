@@ -190,7 +190,7 @@ func (c *call) answer(v any, err error) error {
 func (c *call) raw(kind string, data []byte) error {
 	c.w.Header().Set("Content-Type", kind)
 	c.w.WriteHeader(c.route.status)
-	_, _ = c.w.Write(data) // nobody is there to hear of an error
+	_, _ = c.w.Write(data) // nobody is there to learn about an error
 	return nil
 }
 

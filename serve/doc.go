@@ -11,25 +11,24 @@
 // # Closed by default
 //
 // Nobody gets in without a login: a one-time token that becomes a cookie, a
-// bearer token, a header of a proxy that is trusted by its address, or your own
-// users by Options.Authenticate. Requests whose Host is not expected are refused
-// before anything else, requests of other sites are refused, and a request names
-// a [Preset] of the server, never the options of a CLI. See [Options].
+// bearer token, a header from a proxy whose address you trust, or your own check
+// in Options.Authenticate. Requests with an unexpected Host are refused before
+// anything else, and so are requests from other sites. A request names a [Preset]
+// of the server, never the options of a CLI. See [Options].
 //
 // # Users
 //
 // A [User] has a name and a [Role]. A conversation has an owner. Until it is
-// shared it exists only for its owner and for admins: to everybody else the
-// answer is the same as for one that does not exist. What is shared is seen by
-// all users, and acted upon by those whose role allows it. The approvals of a
-// conversation are seen by those who see the conversation, and decided by those
-// of them who are at least approvers.
+// shared, only its owner and admins can see it: everybody else gets the same
+// answer as for one that does not exist. All users see what is shared, and may
+// act on it if their role allows. If you can see a conversation you can see its
+// approvals; to decide them you must be at least an approver.
 //
 // # The API
 //
 // Everything is below /v1: the table in routes.go has each endpoint with its role
 // and its types, and the OpenAPI document at /openapi.json is made from it.
-// Members of JSON have the names that the types of this package say. Unknown
+// JSON members are named by the tags of the types in this package. Unknown
 // members are refused in requests, and clients should ignore them in replies.
 // Lists are pages of a [List]. Errors are a [Problem] in application/problem+json
 // and say what to do. A POST may carry an Idempotency-Key: sent again within 24
@@ -38,8 +37,8 @@
 // # Events
 //
 // GET /v1/conversations/{id}/events is a stream of server-sent events. Those
-// that last ([Event] with a Seq) have dense numbers from 1 on in each
-// conversation, and are stored before they are sent. A client loads the
+// that last ([Event] with a Seq) are numbered in each conversation, from 1 and
+// without gaps, and are stored before they are sent. A client loads the
 // conversation, whose last_seq says where it stands, and its messages, and then
 // follows the stream after that number. Text that is being written comes as
 // deltas without a number. A reader that is too slow misses deltas, never
@@ -51,7 +50,7 @@
 // POST /ag-ui/{preset} runs an agent by AG-UI 1.0, the protocol that chat
 // interfaces share; the client "@ag-ui/client" works with it as it is. A thread
 // is a conversation, and an approval is an interrupt, which the next run answers.
-// A run that is cut off stops nothing, and may be repeated. Pages of other sites
+// A run that is cut off stops nothing, and may be repeated. Pages on other sites
 // need Options.Origins and a bearer token.
 //
 // # The page

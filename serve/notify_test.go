@@ -30,7 +30,7 @@ func TestNotifyOfLongName(t *testing.T) {
 	}
 }
 
-// A person who is asked something hears of it once, with a link and without what
+// A person who is asked something learns about it once, with a link and without what
 // the agent wrote.
 func TestNotify(t *testing.T) {
 	type notice struct {

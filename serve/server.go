@@ -41,7 +41,7 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 	case !o.ProxyRole.Valid():
 		return nil, errors.New("claude: serve: Options.ProxyRole is not a role")
 	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0:
-		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom: otherwise everybody could be anybody")
+		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom: otherwise anyone could use any name")
 	}
 	if err := checkOrigins(o.Origins); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func lockFile(ctx context.Context, f *os.File, name string) error {
 	defer cancel()
 	if err := filelock.Lock(ctx, f); err != nil {
 		f.Close()
-		return fmt.Errorf("claude: store: to lock %s: %w", name, err)
+		return fmt.Errorf("claude: store: lock %s: %w", name, err)
 	}
 	return nil
 }

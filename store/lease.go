@@ -89,7 +89,7 @@ func CheckAcquire(project, name, owner string, ttl time.Duration) error {
 		return &KeyError{"owner", owner, fmt.Sprintf("does not have 1 to %d bytes", maxOwner)}
 	}
 	if ttl < time.Millisecond || ttl > maxTTL {
-		return fmt.Errorf("claude: store: %w: a lease of %v does not last from a millisecond to a year", ErrInvalid, ttl)
+		return fmt.Errorf("claude: store: %w: a lease of %v is not between a millisecond and a year", ErrInvalid, ttl)
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ type conn struct {
 
 type connKey struct{}
 
-// report keeps what nobody would hear of otherwise, for the log. It is never
+// report keeps what nobody would learn about otherwise, for the log. It is never
 // part of an answer: a stack is nothing for a model.
 func report(ctx context.Context, err error) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {

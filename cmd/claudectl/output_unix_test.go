@@ -27,7 +27,7 @@ func (b *broken) Write(p []byte) (int, error) {
 }
 
 // A command whose output cannot be written has not worked; one whose reader has
-// gone ends without a word.
+// gone ends silently.
 func TestOutputLost(t *testing.T) {
 	cli := fakeCLI(t, `["Hello."]`)
 	for _, args := range [][]string{

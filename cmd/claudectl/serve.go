@@ -154,7 +154,7 @@ func (s *serveStart) check() error {
 	case !loopback && len(s.Host) == 0:
 		return fmt.Errorf("--listen %s: say under which name the server is reached, with --host NAME", s.Listen)
 	case s.ProxyUserHeader != "" && len(s.ProxyFrom) == 0:
-		return errors.New("--proxy-user-header needs --proxy-from: otherwise everybody could be anybody")
+		return errors.New("--proxy-user-header needs --proxy-from: otherwise anyone could use any name")
 	case s.Live < 0:
 		return errors.New("--live must not be negative")
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Client accepts prompts and shows what becomes of them; workers run them. It has
+// Client accepts prompts and shows what happens to them; workers run them. It has
 // all methods of a [fleet.Fleet]. They may be called from any goroutine. Close ends
 // it.
 type Client struct {

@@ -106,7 +106,7 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 	last := accepted["ada"][len(texts)-1].id
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	// A client that follows the prompt from the beginning hears of its outcome, whichever worker stored it.
+	// A client that follows the prompt from the beginning learns about its outcome, whichever worker stored it.
 	followed := make(chan error, 1)
 	go func() { followed <- followToEnd(ctx, client, "ada", last) }()
 	select {

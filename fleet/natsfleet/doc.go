@@ -1,7 +1,7 @@
 // Package natsfleet runs a fleet on many machines, with NATS JetStream between
 // them.
 //
-// A service accepts prompts and shows what becomes of them. [Connect] gives it what
+// A service accepts prompts and shows what happens to them. [Connect] gives it what
 // package fleet gives on one machine, so a program that uses [fleet.Conversations]
 // does not notice the difference:
 //
@@ -31,11 +31,11 @@
 //
 // Everything is in one stream: transcripts, prompts, their outcomes, questions to
 // people, leases. The server announces what it has stored, which is how workers
-// hear of prompts and decisions, and clients of answers. Announcements can be lost
+// learn about prompts and decisions, and clients about answers. Announcements can be lost
 // while a connection is down; everybody also looks at the stream now and then.
 //
 // Transcripts can be in another store with leases, see Options.Transcripts, or move
-// there when nobody uses them any more, see Options.Archive.
+// there when nobody uses them anymore, see Options.Archive.
 //
 // [OpenStore] gives the stream alone, as a store for anything.
 package natsfleet

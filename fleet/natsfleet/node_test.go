@@ -26,7 +26,7 @@ func serveNode(r nodeRole) int {
 	s, err := server.NewServer(&server.Options{
 		ServerName: r.Name, Host: "127.0.0.1", Port: r.Port, PingInterval: r.PingInterval,
 		JetStream: true, StoreDir: r.Dir, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 8 << 30,
-		// Neither clients nor the other nodes hear of addresses that are not a gate's.
+		// Neither clients nor the other nodes learn about addresses that are not a gate's.
 		Cluster: server.ClusterOpts{Name: "lab", Host: "127.0.0.1", Port: r.Route, NoAdvertise: true, Advertise: fmt.Sprintf("127.0.0.1:%d", r.Unreachable)},
 		Routes:  server.RoutesFromStr(strings.Join(r.Routes, ",")),
 		NoSigs:  true, NoLog: true,

@@ -1,4 +1,4 @@
-// Package form reads the forms by which MCP servers ask people something: a flat
+// Package form reads the forms in which MCP servers ask people something: a flat
 // object of texts, numbers, switches and choices.
 package form
 

@@ -204,7 +204,7 @@ func TestTurns(t *testing.T) {
 			"abandoned x in standing 0; begun; after"},
 		{"abandoned while queued, starts, and is reported twice", "send:x life:x=queued drop:x init:x life:x=started result:x",
 			"abandoned x in standing 0; begun"},
-		{"abandoned while queued, starts without a word before", "send:x life:x=queued drop:x init:x result:x",
+		{"abandoned while queued, starts silently before", "send:x life:x=queued drop:x init:x result:x",
 			"abandoned x in standing 0; begun"},
 		{"abandoned, before one that is wanted", "send:x drop:x send:y init: say:a result: init: say:b result:",
 			"abandoned x in standing 0; begun; init; b; result ends y"},

@@ -19,7 +19,7 @@
 // with the questions that were asked about them, results, cost. Problems and
 // names that the typed decoders do not know are listed apart.
 //
-// A [Filter] narrows all views to the frames that are wanted and what rests on
+// A [Filter] narrows all views to the frames that match and what belongs to
 // them. The totals stay those of the whole recording.
 //
 // # Showing

@@ -266,7 +266,7 @@ func (p *Peer) sendInOrder(ctx context.Context, first bool, timeout time.Duratio
 	return p.awaitQueued(ctx, h, timeout)
 }
 
-// awaitQueued waits for what becomes of something that is held.
+// awaitQueued waits for what happens to something that is held.
 func (p *Peer) awaitQueued(ctx context.Context, h *queuedSend, timeout time.Duration) error {
 	opened := p.opened
 	if timeout <= 0 {

@@ -136,7 +136,7 @@ func (p *Peer) register(in *Incoming, then func(*state)) bool {
 	return !closed && !duplicate
 }
 
-// handle runs the handler. Whatever becomes of it, panic and Goexit included,
+// handle runs the handler. Whatever happens to it, panic and Goexit included,
 // the request is answered and the place given back.
 func (p *Peer) handle(ctx context.Context, in *Incoming) {
 	defer func() {

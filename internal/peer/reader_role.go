@@ -22,7 +22,7 @@ import (
 type readerRole struct {
 	reader  *ndjson.Reader
 	ended   func(error)
-	handoff chan bool    // what becomes of the one waiting: the reader, or nothing; room for one
+	handoff chan bool    // what happens to the one waiting: the reader, or nothing; room for one
 	waiting atomic.Bool  // somebody waits for the role, and was told neither yet
 	resting atomic.Bool  // nobody need wait
 	quick   atomic.Int32 // handlers in a row that have returned at once

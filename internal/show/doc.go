@@ -2,5 +2,5 @@
 // calls, questions, diffs and amounts. The inspector shows a recording, and
 // package serve shows what is happening; a call should look the same in both.
 //
-// Texts of others are made visible here, not safe: html/template escapes them.
+// Text that others wrote is made visible here, not safe: html/template escapes it.
 package show

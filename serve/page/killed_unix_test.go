@@ -296,7 +296,7 @@ func (k *killable) answered(id string) {
 }
 
 // A server is killed right after it has stored a decision, and before the call
-// that waits, or sleeps, hears of it. The next server lets the tool run, once.
+// that waits, or sleeps, learns about it. The next server lets the tool run, once.
 func TestKilledBetweenDecisionAndResume(t *testing.T) {
 	for name, deferred := range map[string]bool{"a process waits": false, "deferred": true} {
 		t.Run(name, func(t *testing.T) {
@@ -322,7 +322,7 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 			if n := tool.runs.Load(); n != 1 || now.State != serve.ApprovalAllowed || now.Outcome != approval.Ran || now.DecidedBy != "ada" {
 				t.Errorf("the tool ran %d times: %+v", n, now)
 			}
-			// Once it has run it never does again, whatever becomes of servers.
+			// Once it has run it never does again, whatever happens to servers.
 			next.kill()
 			last := spawn(t, dir, tool)
 			last.answered(asked.Conversation)

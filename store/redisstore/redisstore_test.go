@@ -98,7 +98,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// A server that may remove any key would lose transcripts without a word.
+// A server that may remove any key would lose transcripts silently.
 func TestOpenRefusesEviction(t *testing.T) {
 	url := server.Redis(t)
 	opts, err := redis.ParseURL(url)

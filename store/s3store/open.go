@@ -72,7 +72,7 @@ func fail(what any, err error) error {
 
 // errTaken means that a condition of a write does not hold. After a reply that
 // was lost, the object may be our own.
-var errTaken = errors.New("somebody else was faster")
+var errTaken = errors.New("another writer was faster")
 
 // object is what a name stands for.
 type object struct {

@@ -117,7 +117,7 @@ func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
 			return nil, err
 		}
 		if time.Now().After(deadline) {
-			return nil, fmt.Errorf("another writer holds the database for more than %v: %w", patience, err)
+			return nil, fmt.Errorf("another writer has held the database for more than %v: %w", patience, err)
 		}
 	}
 }

@@ -160,7 +160,7 @@ func do[T any](ctx context.Context, f *FaultyStore, method string, call func(con
 	case Timeout:
 		return none, hang(ctx)
 	case LostReply:
-		_, _ = call(ctx) // nobody hears of it
+		_, _ = call(ctx) // nobody learns about it
 		return none, ErrFault
 	case LostTimeout:
 		_, _ = call(ctx)

@@ -15,7 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// shells sees what becomes of a running shell when the CLI gets SIGTERM and
+// shells sees what happens to a running shell when the CLI gets SIGTERM and
 // nobody cleans up after it: that is what happens when the host is killed.
 func shells(ctx context.Context, b *probeRun) (bool, error) {
 	started := filepath.Join(b.dir, "started")

@@ -27,7 +27,7 @@ type delegation struct {
 const placeholder = "The analyst is at work."
 
 // model returns a model that delegates, and whose last word has one "noted" for
-// each agent that it has heard of.
+// each agent that it knows.
 func (d delegation) model() *claudetest.Model {
 	return claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		first, last := c.Messages[0].Text, c.Messages[len(c.Messages)-1].Text

@@ -224,7 +224,7 @@ func TestRealApprovalOfOtherTools(t *testing.T) {
 }
 
 // A Close without Park runs nothing, and leaves the question open. The model does
-// not hear of a refusal that nobody gave.
+// not learn about a refusal that nobody gave.
 func TestRealApprovalClosedWithoutPark(t *testing.T) {
 	t.Parallel()
 	a := newApprovals(t, bash("echo one >> log"))

@@ -151,7 +151,7 @@ func wantRefused(t *testing.T, what string, err error) {
 }
 
 // TestRealControlSettings changes settings of a running session and sees what
-// becomes of them.
+// happens to them.
 func TestRealControlSettings(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "changing settings")

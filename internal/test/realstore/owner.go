@@ -123,7 +123,7 @@ func count(t *testing.T, s store.Store, k store.Key) (n int) {
 // Owner reports whether this process was started to call [Own].
 func Owner() bool { return os.Getenv(ownCLI) != "" }
 
-// Own has a session with a short lease, and prints what becomes of it. Call it from
+// Own has a session with a short lease, and prints what happens to it. Call it from
 // TestMain if [Owner] says so. It returns the exit code.
 func Own(s store.Store) int {
 	ctx := context.Background()
