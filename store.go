@@ -377,6 +377,11 @@ func (s *Session) restore(ctx context.Context) error {
 	if err := restore.Config(root, config, state); err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
+	if s.opts.FileCheckpointing {
+		if err := restore.Checkpoints(dir, config); err != nil {
+			s.log.Warn("files cannot be rewound to what they were before this start", "error", err)
+		}
+	}
 	s.plan.env = slices.DeleteFunc(s.plan.env, func(entry string) bool { return strings.HasPrefix(entry, configVar+"=") })
 	s.plan.env = append(s.plan.env, configVar+"="+dir)
 	return nil

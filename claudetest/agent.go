@@ -286,16 +286,19 @@ func (a *agent) checkIn(t *host.Turn) {
 
 // changed remembers a file that a tool changed.
 func (a *agent) changed(t *host.Turn, tool string, input json.RawMessage) {
-	var in struct {
-		Path string `json:"file_path"`
-	}
-	_ = jsonx.Unmarshal(input, &in)
-	prompts := t.Prompts()
-	if (tool == "Write" || tool == "Edit") && in.Path != "" {
+	if path := editedFile(tool, input); path != "" {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		a.edits = append(a.edits, edit{prompts[0].UUID, in.Path})
+		a.edits = append(a.edits, edit{t.Prompts()[0].UUID, path})
 	}
+}
+
+// editedFile is the file that a call edits, empty if it edits none.
+func editedFile(tool string, input json.RawMessage) string {
+	if tool != "Write" && tool != "Edit" {
+		return ""
+	}
+	return jsonx.Text(jsonx.Member(input, "file_path"))
 }
 
 // Rewind answers rewind_files from what the tools said they changed. No file

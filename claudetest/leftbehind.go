@@ -22,6 +22,7 @@ type leftBehind struct {
 	unfinished *host.Unfinished
 	deferred   *message.ToolUseBlock // the call that waits for a decision
 	cut        []string              // the calls that broke off
+	edits      []edit
 }
 
 // The variables by which a resumed CLI finishes a turn that broke off, and shows
@@ -45,6 +46,7 @@ func (p *process) stored(id string) *leftBehind {
 	}
 	l := new(leftBehind)
 	var prompt *message.User
+	calls := make(map[string]string) // files by the calls that edit them
 	for m, err := range t.Messages(ctx, history.Page{}) {
 		if err != nil {
 			return nil
@@ -52,7 +54,9 @@ func (p *process) stored(id string) *leftBehind {
 		if u, ok := m.Message.(*message.User); ok && len(u.ToolResults()) == 0 && !m.MidTurn {
 			prompt = u
 			prompt.UUID = m.UUID
+			l.edits = append(l.edits, edit{prompt: m.UUID})
 		}
+		l.takeEdits(m.Message, calls)
 		l.take(m)
 	}
 	for e, err := range t.Entries(ctx) {
@@ -63,6 +67,22 @@ func (p *process) stored(id string) *leftBehind {
 	}
 	l.judge(t, prompt, p)
 	return l
+}
+
+// takeEdits notes which files a message says were edited, by calls that ran.
+func (l *leftBehind) takeEdits(m message.Message, calls map[string]string) {
+	switch m := m.(type) {
+	case *message.Assistant:
+		for _, call := range m.Content.ToolUses() {
+			calls[call.ID] = editedFile(call.Name, call.Input)
+		}
+	case *message.User:
+		for _, r := range m.ToolResults() {
+			if path := calls[r.ToolUseID]; path != "" && !r.IsError && len(l.edits) > 0 {
+				l.edits = append(l.edits, edit{l.edits[len(l.edits)-1].prompt, path})
+			}
+		}
+	}
 }
 
 // take adds a message to what was said.

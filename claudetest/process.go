@@ -52,7 +52,9 @@ func (p *process) run(ctx context.Context) int {
 			return refuse(p, opts.Resume)
 		}
 		scripted := newAgent(p.script, p.env, p.known, resumed)
-		scripted.left = left
+		if scripted.left = left; left != nil {
+			scripted.edits = left.edits
+		}
 		agent = scripted
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -21,6 +22,7 @@ type Conversations interface {
 	SetModel(ctx context.Context, key, model string) error
 	SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error
 	Retry(ctx context.Context, key string) error
+	Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error)
 	Get(ctx context.Context, key string) (ConversationInfo, error)
 	List(ctx context.Context) iter.Seq2[ConversationInfo, error]
 	Fork(ctx context.Context, key, newKey, upTo string) error

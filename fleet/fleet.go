@@ -126,8 +126,10 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 			return p.ID, err
 		}
 	}
-	if err := f.budget(&rec); err != nil {
-		return "", err
+	if p.rewind == nil { // which costs nothing
+		if err := f.budget(&rec); err != nil {
+			return "", err
+		}
 	}
 	limits, err := f.limits(key)
 	if err != nil {
@@ -141,7 +143,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err != nil {
 		return "", err
 	}
-	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Carrier: carrier}
+	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Rewind: p.rewind, Carrier: carrier}
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
 	q.Accepted = f.tick(now)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
@@ -28,6 +29,8 @@ type Prompt struct {
 	// takes it in, because none runs or because it calls no more tools, the
 	// prompt is the next turn, before those that wait.
 	Steer bool
+
+	rewind *RewindTo // what is asked for instead
 }
 
 // queued is a prompt in the store. It exists until the prompt has its outcome.
@@ -45,6 +48,9 @@ type queued struct {
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.
 	Failure string `json:"failure,omitzero"`
+	// Rewind says that it is a request to restore files, which takes its turn
+	// among the prompts.
+	Rewind *RewindTo `json:"rewind,omitzero"`
 	// Carrier is what [PromptTrace] has given it.
 	Carrier map[string]string `json:"carrier,omitempty"`
 
@@ -81,6 +87,8 @@ type Ticket struct {
 	// the answer was found in the transcript after a crash.
 	Text   string          `json:"text,omitzero"`
 	Result *message.Result `json:"result,omitzero"`
+	// Rewind is what [Fleet.Rewind] has done.
+	Rewind *control.Rewind `json:"rewind,omitzero"`
 	// Error says why nobody answered: what ended its turn, who cancelled it,
 	// or why its conversation is stuck. A prompt that is queued behind the one at
 	// which its conversation is stuck also has that reason.
@@ -103,7 +111,7 @@ func (p *Prompt) content() (message.Content, error) {
 	switch {
 	case p.ID != "" && !uuid.Valid(p.ID):
 		return nil, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, p.ID)
-	case len(p.Content) > 0:
+	case len(p.Content) > 0 || p.rewind != nil:
 		return p.Content, nil
 	case p.Text == "":
 		return nil, fmt.Errorf("claude: fleet: %w: the prompt is empty", store.ErrInvalid)

@@ -22,6 +22,7 @@ const (
 	finish             // let the CLI make the deferred call of the prompt
 	resume             // let the CLI continue the turn of the prompt, which broke off
 	await              // let the CLI answer the prompt, which it has already
+	rewind             // let the CLI restore files
 )
 
 // next finds out what is to be done, from what the store has: first from the
@@ -109,6 +110,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		}
 		w.f.ended(w.c, p)
 		return sleep, errEnded
+	}
+	if p.Rewind != nil {
+		return w.rewindStep(ctx, p)
 	}
 	if !p.Sent {
 		if err := w.f.budget(&w.rec); err != nil {

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -88,6 +89,13 @@ func (t tenant) Retry(ctx context.Context, key string) error {
 		return err
 	}
 	return t.f.Retry(ctx, key)
+}
+
+func (t tenant) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
+	if err := t.check(key); err != nil {
+		return control.Rewind{}, err
+	}
+	return t.f.Rewind(ctx, key, r)
 }
 
 func (t tenant) Get(ctx context.Context, key string) (ConversationInfo, error) {

@@ -53,6 +53,7 @@ const (
 	WorkBegins  TraceWork = "begins"  // the CLI gets the prompt
 	WorkDecided TraceWork = "decided" // it makes a call that was deferred
 	WorkResumed TraceWork = "resumed" // it continues a turn that broke off
+	WorkRewinds TraceWork = "rewinds" // it restores files: no turn
 )
 
 // TraceOutcome is how the work on a prompt ended.
@@ -91,7 +92,7 @@ func (w *waking) traced(ctx context.Context, s step, p *queued) context.Context 
 	if t == nil || t.Running == nil {
 		return ctx
 	}
-	work := map[step]TraceWork{send: WorkBegins, await: WorkBegins, finish: WorkDecided, resume: WorkResumed}[s]
+	work := map[step]TraceWork{send: WorkBegins, await: WorkBegins, finish: WorkDecided, resume: WorkResumed, rewind: WorkRewinds}[s]
 	own, done := t.Running(ctx, TracePrompt{w.c.key, p.ID, work, p.Begun, p.Accepted, p.Carrier})
 	w.traceDone = done
 	if own == nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -178,6 +179,9 @@ func (w *waking) do(s step, p *queued) (err error) {
 	}
 	ctx := w.traced(w.f.ctx, s, p)
 	defer func() { w.worked(p, TraceOutcome{Status: Running, Err: err}) }()
+	if s == rewind {
+		return w.rewindFiles(ctx, p)
+	}
 	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
 		if err := w.connect(ctx, s); err != nil {
 			return w.failed(p, err)
@@ -362,15 +366,21 @@ func (w *waking) failed(p *queued, err error) error {
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Running, Err: err})
-	p.Failure = err.Error()
-	if len(p.Failure) > maxFailure {
-		p.Failure = p.Failure[:maxFailure]
-	}
+	p.Failure = cutFailure(err)
 	return errors.Join(err, w.f.update(w.f.ctx, p, w.lease.Fence))
 }
 
 // maxFailure is how much is kept of what ended an attempt.
 const maxFailure = 2000
+
+// cutFailure is what is kept of an error.
+func cutFailure(err error) string {
+	text := err.Error()
+	if len(text) > maxFailure {
+		text = strings.ToValidUTF8(text[:maxFailure], "")
+	}
+	return text
+}
 
 // The variables by which a CLI that resumes a session continues a turn that
 // broke off, and shows the model the calls that broke off with it. Left on, they

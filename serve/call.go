@@ -226,6 +226,14 @@ func (c *call) send() error {
 	return c.answer(v, err)
 }
 
+func (c *call) rewind() error {
+	in := *c.body.(*RewindRequest)
+	if c.key != "" {
+		in.id = uuidFrom("rewind", c.user.Name, c.id(), c.key)
+	}
+	return c.answer(c.service().Rewind(c.ctx(), c.user, c.id(), in))
+}
+
 func (c *call) prompts() error {
 	all, err := c.service().Prompts(c.ctx(), c.user, c.id())
 	return c.answer(List[Prompt]{Items: orEmpty(all)}, err)

@@ -193,10 +193,7 @@ func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (
 	if r.IsError || jsonx.Unmarshal(raw, &report) != nil || report.FilePath == "" {
 		return FileEdit{}, false
 	}
-	edit := FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID, path: report.FilePath}
-	if rel, err := filepath.Rel(dir, report.FilePath); err == nil && dir != "" && filepath.IsLocal(rel) {
-		edit.path = filepath.ToSlash(rel)
-	}
+	edit := FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID, path: pathIn(dir, report.FilePath)}
 	if edit.Created = report.Type == "create"; edit.Created && report.Content != "" {
 		edit.Hunks = []Hunk{newFile(report.Content)}
 		return edit, true

@@ -45,7 +45,7 @@ type Preset struct {
 func (p *Preset) info() PresetInfo {
 	return PresetInfo{
 		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: p.Mode, Modes: orEmpty(p.Modes),
-		Roots: orEmpty(p.Roots), DailyUSD: p.DailyUSD, Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
+		Roots: orEmpty(p.Roots), DailyUSD: p.DailyUSD, Rewind: p.rewinds(), Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
 	}
 }
 

@@ -74,6 +74,8 @@ var (
 	begun          = problemKind{"begun", http.StatusConflict, "The prompt has begun"}
 	idle           = problemKind{"idle", http.StatusConflict, "The conversation does nothing"}
 	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
+	busy           = problemKind{"busy", http.StatusConflict, "The conversation is at work"}
+	noCheckpoint   = problemKind{"no-checkpoint", http.StatusConflict, "The files cannot be restored to that"}
 	alreadyDecided = problemKind{"already-decided", http.StatusConflict, "Somebody else has decided"}
 	inputChanged   = problemKind{"changed", http.StatusConflict, "The decision is about another input than the call has"}
 	busyKey        = problemKind{"in-progress", http.StatusConflict, "A request with this Idempotency-Key is being worked on"}
@@ -90,6 +92,7 @@ var (
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
 	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
+	cliFailed      = problemKind{"cli-failed", http.StatusBadGateway, "The CLI could not be started, or failed"}
 	unsupported    = problemKind{"unsupported", http.StatusNotImplemented, "This server cannot do that"}
 	closing        = problemKind{"closing", http.StatusServiceUnavailable, "The server is stopping"}
 	internal       = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the server"}
@@ -98,9 +101,9 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, alreadyDecided, inputChanged, busyKey,
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, alreadyDecided, inputChanged, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
-		full, budget, limited, unsupported, closing, internal,
+		full, budget, limited, cliFailed, unsupported, closing, internal,
 	}
 }
 
@@ -138,6 +141,9 @@ func describe(err error) *Problem {
 			p.Detail += "; decide its successor instead"
 		}
 		return p
+	}
+	if ended, ok := errors.AsType[*fleet.FailedError](err); ok {
+		return cliFailed.because("%s. Mend what it names, and try again", ended.Ticket.Error)
 	}
 	switch {
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):

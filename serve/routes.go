@@ -229,6 +229,11 @@ func promptRoutes() []route {
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
 		},
 		{
+			method: "POST", path: one + "/rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
+			least: Operator, status: http.StatusOK, body: reflect.TypeFor[RewindRequest](), reply: reflect.TypeFor[Rewound](),
+			problems: []problemKind{busy, noCheckpoint, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
+		},
+		{
 			method: "POST", path: one + "/retry", about: "Lets a conversation that has failed try again.", once: true,
 			least: Operator, status: http.StatusAccepted,
 			handle: func(c *call) error { return c.service().Retry(c.ctx(), c.user, c.id()) },

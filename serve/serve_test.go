@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,10 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 	}
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
 		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
+	}
+	if path, ok := strings.CutPrefix(c.Prompt, "write "); ok {
+		input, _ := json.Marshal(map[string]string{"file_path": path})
+		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + filepath.Base(path), Name: "Edit", Input: json.RawMessage(input)})
 	}
 	if names, ok := strings.CutPrefix(c.Prompt, "edit "); ok {
 		var calls []claudetest.ScriptedCall

@@ -211,6 +211,8 @@ type PresetInfo struct {
 	// DailyUSD is what its conversations may cost on a day; missing: without
 	// bound.
 	DailyUSD float64 `json:"daily_usd,omitzero"`
+	// Rewind says that files of its conversations can be restored.
+	Rewind bool `json:"rewind"`
 	// Unguarded warns that tools may run without anybody being asked.
 	Unguarded bool `json:"unguarded"`
 }

@@ -231,9 +231,8 @@ func TestAccessible(t *testing.T) {
 	b := chromium.Open(t)
 	r.open(b)
 	screens := r.screens()
-	for _, name := range slices.Sorted(maps.Keys(screens)) {
-		path := screens[name]
-		b.Load(t, r.http.URL+path)
+	check := func(name string) {
+		t.Helper()
 		for _, width := range []int{1200, 390} {
 			for _, colours := range []string{"light", "dark"} {
 				b.Resize(width, 900, colours)
@@ -249,6 +248,15 @@ func TestAccessible(t *testing.T) {
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(screens)) {
+		b.Load(t, r.http.URL+screens[name])
+		check(name)
+	}
+	b.Load(t, r.http.URL+r.edited())
+	check("conversation with edits")
+	b.Eval(t, `document.querySelector(".item .rewind button").click()`)
+	b.Wait(t, `document.documentElement.dataset.screen === "rewind"`)
+	check("rewind")
 	complaints(t, r, b, "404 (Not Found)")
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 )
@@ -175,6 +176,48 @@ func (p *page) retry(q *request) error {
 		return err
 	}
 	return p.done(q, q.to(), "retry")
+}
+
+// rewindView is what restoring files to before a prompt would change.
+type rewindView struct {
+	serve.Conversation
+	serve.Rewound
+	Message string
+	Prompt  string // what it says
+}
+
+// rewind shows what restoring files would change, and restores them when the
+// second form says so.
+func (p *page) rewind(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	id := q.PathValue("id")
+	ask := serve.RewindRequest{Message: q.PostForm.Get("message"), DryRun: q.PostForm.Get("sure") == ""}
+	c, err := p.service.Conversation(q.Context(), q.user, id)
+	if err != nil {
+		return err
+	}
+	done, err := p.service.Rewind(q.Context(), q.user, id, ask)
+	if err != nil {
+		return err
+	}
+	if !ask.DryRun {
+		return p.done(q, q.to(), "rewind")
+	}
+	view := rewindView{Conversation: c, Rewound: done, Message: ask.Message}
+	view.Title = line(c.Title)
+	for i := range view.Files {
+		view.Files[i] = line(view.Files[i])
+	}
+	if events, _, err := p.service.Log(q.Context(), q.user, id); err == nil {
+		for _, it := range newTimeline(c.Dir, events).items {
+			if it.Prompt == ask.Message {
+				view.Prompt = show.Short(it.Text)
+			}
+		}
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Restore files of " + view.Title, Screen: "rewind", Body: view})
 }
 
 // fork begins a conversation as a copy of this one.

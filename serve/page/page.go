@@ -62,6 +62,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/take-back": p.takeBack,
 		"POST /c/{id}/interrupt": p.interrupt,
 		"POST /c/{id}/retry":     p.retry,
+		"POST /c/{id}/rewind":    p.rewind,
 		"POST /c/{id}/fork":      p.fork,
 		"POST /c/{id}/choose":    p.choose,
 		"POST /c/{id}/read":      p.read,
@@ -154,6 +155,7 @@ var notices = map[string]string{
 	"back":      "The prompt was taken back.",
 	"interrupt": "Interrupted.",
 	"retry":     "It tries again.",
+	"rewind":    "The files are restored.",
 	"chosen":    "Changed.",
 	"read":      "Marked as read.",
 }

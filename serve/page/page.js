@@ -259,7 +259,7 @@
   }
   document.addEventListener("submit", e => {
     const form = e.target, path = new URL(form.action, location.href).pathname;
-    if (form.method !== "post" || ["/login", "/logout", "/new"].includes(path) || path.endsWith("/fork")) return;
+    if (form.method !== "post" || ["/login", "/logout", "/new"].includes(path) || "leaves" in form.dataset) return;
     e.preventDefault();
     send(form, e.submitter);
   });

@@ -86,7 +86,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	presets := []serve.Preset{{
 		Name: "shop-api", Description: "The shop's Go service", Roots: []string{r.dir}, Model: "claude-sonnet-4-5",
 		Models: []string{"claude-sonnet-4-5", "claude-opus-4-5"}, Mode: permission.ModeDefault, Modes: []permission.Mode{permission.ModeDefault, permission.ModePlan},
-		Options: &claude.Options{Transport: cli, AllowedTools: []string{"Bash", "Edit"}, Env: []string{"HOME=/home/ada"}, Logger: slog.New(slog.DiscardHandler), PartialMessages: true},
+		Options: &claude.Options{Transport: cli, AllowedTools: []string{"Bash", "Edit"}, Env: []string{"HOME=" + t.TempDir()}, Logger: slog.New(slog.DiscardHandler), PartialMessages: true, FileCheckpointing: true},
 	}, {Name: "docs", Description: "The handbook", Roots: []string{home}, Options: &claude.Options{Transport: cli, Logger: slog.New(slog.DiscardHandler)}}}
 	sessions, err := serve.Sessions(db, "p", presets, nil)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -222,19 +223,24 @@ func (p *page) conversation(q *request) error {
 	}
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
-	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator), Items: newTimeline(c.Dir, events).items}
+	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator)}
 	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
 	view.Fork = view.May && !view.Busy && c.Turns > 0
+	t := newTimeline(c.Dir, events)
+	for _, preset := range info.Presets {
+		if preset.Name == c.Preset {
+			view.Models, view.Modes = preset.Models, preset.Modes
+			if preset.Rewind && view.May && c.State == serve.Idle {
+				t.offerRewind("/c/" + url.PathEscape(id) + "/rewind")
+			}
+		}
+	}
+	view.Items = t.items
 	if n := len(view.Items) - maxItems; n > 0 && q.URL.Query().Get("all") == "" {
 		view.Items, view.Earlier = view.Items[n:], n
 	}
 	for i := range slices.Backward(pending.Items) {
 		view.Cards = append(view.Cards, newCard(&pending.Items[i], "", "/c/"+id))
-	}
-	for _, preset := range info.Presets {
-		if preset.Name == c.Preset {
-			view.Models, view.Modes = preset.Models, preset.Modes
-		}
 	}
 	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
 }

@@ -28,6 +28,8 @@ type item struct {
 	HTML         template.HTML
 	Bad          bool
 	Tool         *toolRow
+	Prompt       string // the id of a prompt of the main conversation
+	Rewind       string // where to restore files to what they were before it; empty: nothing to restore
 }
 
 // toolRow is a tool call.
@@ -132,6 +134,9 @@ func (t *timeline) message(e *serve.Event, key string) {
 		if text := m.Text(); text != "" {
 			it := &item{Key: key, Kind: "prompt", At: e.At, Agent: agentOf(m)}
 			it.By = line(t.prompts[m.UUID].By)
+			if it.Agent == "" && !m.IsSynthetic {
+				it.Prompt = m.UUID
+			}
 			it.Text, it.Rest = show.Text(text, maxText)
 			t.add(it)
 		}
@@ -268,6 +273,18 @@ func queue(prompts []serve.Prompt) []serve.Prompt {
 		}
 	}
 	return out
+}
+
+// offerRewind lets people restore files to what they were before each prompt
+// since which some were changed.
+func (t *timeline) offerRewind(to string) {
+	edited := false
+	for _, it := range slices.Backward(t.items) {
+		edited = edited || it.Tool != nil && it.Tool.Diff != nil && it.Tool.State == "ok"
+		if edited && it.Prompt != "" {
+			it.Rewind, it.Version = to, "rewind"
+		}
+	}
 }
 
 // changedFile is a file and its changes.

@@ -1,0 +1,142 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// RewindTo asks for files as they were when a prompt was sent.
+type RewindTo struct {
+	// ID is a UUID that names the request, as that of a prompt does: the same one
+	// again returns what the first has done. Empty: a random one.
+	ID string `json:"-"`
+	// Prompt is the id of the prompt. What Claude has changed since it was sent
+	// is taken back, but not what shell commands have changed.
+	Prompt string `json:"prompt"`
+	// DryRun only says what would change.
+	DryRun bool `json:"dryRun,omitzero"`
+}
+
+// Rewind restores the files that Claude has changed, and says which. It needs
+// [claude.Options].FileCheckpointing, and the machine on which the files were
+// changed. What was said stays; [Fleet.Fork] copies it up to a message.
+//
+// It takes its turn behind the prompts that were sent before, wakes the
+// conversation if it sleeps, and returns when it is done. If ctx ends before it
+// has begun, it is taken back. A result without CanRewind has changed nothing, and
+// says why. Errors: [ErrUnknown], [ErrStuck], a [*FailedError], and those of Send.
+func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
+	if !uuid.Valid(r.Prompt) {
+		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
+	}
+	if _, _, err := f.loadRecord(ctx, key); err != nil {
+		return control.Rewind{}, err
+	}
+	if r.ID == "" {
+		r.ID = newID()
+	}
+	w := f.watch(key, r.ID)
+	defer f.unwatch(key, r.ID, w)
+	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r}); err != nil {
+		return control.Rewind{}, err
+	}
+	w.recheck() // it may have been sent before, and have ended
+	for {
+		w.take(ctx, f.opts.Poll)
+		o, rec, err := f.ticket(ctx, key, r.ID)
+		switch {
+		case ctx.Err() != nil:
+			return control.Rewind{}, errors.Join(context.Cause(ctx), f.takeBackRewind(ctx, key, r.ID))
+		case f.ctx.Err() != nil:
+			return control.Rewind{}, ErrClosed
+		case errors.Is(err, ErrUnknown), errors.Is(err, ErrDeleted):
+			return control.Rewind{}, err
+		case err != nil: // the store may come back
+		case o.Rewind != nil:
+			return *o.Rewind, nil
+		case o.Status.final():
+			return control.Rewind{}, &FailedError{key, o}
+		case rec.Stuck != nil:
+			return control.Rewind{}, errors.Join(&StuckError{key, rec.Stuck.Prompt, rec.Stuck.Reason}, f.takeBackRewind(ctx, key, r.ID))
+		}
+	}
+}
+
+// takeBackRewind takes a rewind back for which nobody waits. One that has begun
+// is not an error: it is done.
+func (f *Fleet) takeBackRewind(ctx context.Context, key, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
+	defer cancel()
+	if err := f.Cancel(ctx, key, id); !errors.Is(err, ErrBegun) && !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return nil
+}
+
+// rewindStep is how a rewind stands: one that has been begun too often, because
+// the processes that began it died, is not begun again. A conversation is not
+// stuck because of it.
+func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
+	if p.Begun < w.f.opts.Attempts {
+		return rewind, nil
+	}
+	o := Ticket{Status: Failed, Error: fmt.Sprintf("it was begun %d times and never ended", p.Begun)}
+	if err := w.ended(ctx, p, o); err != nil {
+		return sleep, err
+	}
+	return sleep, errEnded
+}
+
+// rewindFiles restores files. What the CLI refuses, or cannot do because it does
+// not start, is the outcome: people decide whether to try again.
+func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
+	done, err := w.restoreFiles(ctx, p.Rewind)
+	if err != nil && w.over() {
+		return err
+	}
+	o := Ticket{Status: Answered, Rewind: done, Session: w.rec.Session}
+	if err != nil {
+		o.Status, o.Error = Failed, cutFailure(err)
+	}
+	return w.persist(func() error { return w.ended(ctx, p, o) })
+}
+
+// restoreFiles lets the CLI restore files. The CLI says only in a dry run what
+// changes.
+func (w *waking) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
+	if t, err := w.transcript(ctx); t == nil || err != nil {
+		return &control.Rewind{Error: "nothing was said yet"}, err
+	}
+	if w.session == nil {
+		if err := w.connect(ctx, rewind); err != nil {
+			return nil, err
+		}
+	}
+	done, err := refusal(w.session.PreviewRewind(ctx, r.Prompt))
+	if err != nil || r.DryRun || !done.CanRewind {
+		return done, err
+	}
+	restored, err := refusal(w.session.RewindFiles(ctx, r.Prompt))
+	if err != nil || !restored.CanRewind {
+		return restored, err
+	}
+	done.SkippedLinks = restored.SkippedLinks
+	return done, nil
+}
+
+// refusal makes a refusal of the CLI a result that says why.
+func refusal(r *control.Rewind, err error) (*control.Rewind, error) {
+	if refused, ok := errors.AsType[*claude.ControlError](err); ok && refused.Err == nil {
+		return &control.Rewind{Error: refused.Message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}

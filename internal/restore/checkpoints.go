@@ -1,0 +1,25 @@
+package restore
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// checkpointsDir is where the CLI keeps copies of files to rewind to, below its
+// configuration directory, in a folder for each session.
+const checkpointsDir = "file-history"
+
+// Checkpoints makes the checkpoints of the user's configuration directory those
+// of a session that is restored into dir. The transcript names them, but they
+// are files of this machine, like those that they are copies of: a session that
+// is resumed elsewhere has none. A link keeps what the CLI adds.
+func Checkpoints(dir, configDir string) error {
+	kept, err := filepath.Abs(filepath.Join(configDir, checkpointsDir))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(kept, 0o700); err != nil {
+		return err
+	}
+	return os.Symlink(kept, filepath.Join(dir, checkpointsDir))
+}

@@ -1,0 +1,34 @@
+package restore_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/claude-agent-go/claude/internal/restore"
+)
+
+// What a CLI adds to the checkpoints of a restored session outlives it, and the
+// next one finds it.
+func TestCheckpoints(t *testing.T) {
+	config := filepath.Join(t.TempDir(), "home", ".claude") // not made yet
+	copyOf := filepath.Join("file-history", session, "0123@v1")
+	for _, want := range []string{"", "before"} {
+		dir := t.TempDir()
+		if err := restore.Checkpoints(dir, config); err != nil {
+			t.Skip(err) // a system without links
+		}
+		if text, _ := os.ReadFile(filepath.Join(dir, copyOf)); string(text) != want {
+			t.Errorf("the checkpoint is %q, want %q", text, want)
+		}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, copyOf)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, copyOf), []byte("before"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

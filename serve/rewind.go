@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+)
+
+// RewindRequest asks for files as they were when a prompt was sent.
+type RewindRequest struct {
+	// Message is the id of the prompt. What the agent has edited since it was
+	// sent is taken back, but not what its commands have changed. What was said
+	// stays; NewConversation.Fork copies it up to a message.
+	Message string `json:"message"`
+	// DryRun only says what would change.
+	DryRun bool `json:"dry_run,omitzero"`
+
+	id string // chosen by an Idempotency-Key
+}
+
+// Rewound is what a rewind has changed, or would change.
+type Rewound struct {
+	// Files are relative to the working directory of the conversation, if they
+	// are there.
+	Files []string `json:"files"`
+	// Added and Removed count the lines that the rewind adds and removes.
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	// SkippedLinks is how many symbolic links were left alone.
+	SkippedLinks int  `json:"skipped_links,omitzero"`
+	DryRun       bool `json:"dry_run"`
+}
+
+// rewindBound is how long a rewind may wait for a process, and take.
+const rewindBound = time.Minute
+
+// Rewind restores the files that a conversation has edited. The conversation must
+// have nothing to do.
+func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest) (Rewound, error) {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil {
+		err = s.checkRewind(ctx, &n, &r)
+	}
+	if err != nil {
+		return Rewound{}, problemOf(err)
+	}
+	bounded, cancel := context.WithTimeout(ctx, rewindBound)
+	defer cancel()
+	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: r.id, Prompt: r.Message, DryRun: r.DryRun})
+	switch {
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		err = full.because("no process was free for a minute; nothing has changed unless one has just begun. Try again later")
+	case err == nil && !done.CanRewind:
+		err = noCheckpoint.because("%s Checkpoints are kept for prompts to this conversation, on the machine that ran it, and not for long after the context was compacted", sentence(cmp.Or(done.Error, "there is no checkpoint")))
+	}
+	if err != nil {
+		return Rewound{}, problemOf(err)
+	}
+	out := Rewound{Files: []string{}, Added: done.Insertions, Removed: done.Deletions, SkippedLinks: done.SkippedLinks, DryRun: r.DryRun}
+	for _, path := range done.FilesChanged {
+		out.Files = append(out.Files, pathIn(n.Dir, path))
+	}
+	if !r.DryRun {
+		what := fmt.Sprintf("restored %d files to what they were before a prompt", len(out.Files))
+		if len(out.Files) == 1 {
+			what = "restored a file to what it was before a prompt"
+		}
+		if err := s.notice(ctx, u, n.Key, what); err != nil {
+			return Rewound{}, problemOf(err)
+		}
+	}
+	return out, nil
+}
+
+// checkRewind refuses what cannot be rewound now.
+func (s *Service) checkRewind(ctx context.Context, n *note, r *RewindRequest) error {
+	if !uuid.Valid(r.Message) {
+		return badRequest.because("message is not the id of a prompt, which is a UUID")
+	}
+	if p := find(s.opts.Presets, n.Preset); p == nil || !p.rewinds() {
+		return unsupported.because("the preset of the conversation keeps no checkpoints of files (claude.Options.FileCheckpointing)")
+	}
+	info, err := s.fleet.Get(ctx, n.Key)
+	switch {
+	case errors.Is(err, fleet.ErrUnknown):
+		return noCheckpoint.because("nothing was said yet")
+	case err != nil:
+		return err
+	case info.Queued > 0:
+		return busy.because("files are restored between turns: wait for the end of this one, or interrupt it, and take back the prompts that wait")
+	}
+	return nil
+}
+
+// rewinds reports whether files of its conversations can be restored.
+func (p *Preset) rewinds() bool { return p.Options != nil && p.Options.FileCheckpointing }
+
+// pathIn is a path relative to a directory, if it is there.
+func pathIn(dir, path string) string {
+	if rel, err := filepath.Rel(dir, path); err == nil && dir != "" && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// sentence ends a text with a full stop.
+func sentence(text string) string {
+	if text[len(text)-1] == '.' {
+		return text
+	}
+	return text + "."
+}

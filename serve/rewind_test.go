@@ -1,0 +1,118 @@
+package serve_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/host"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// newRewindRig starts a server whose preset keeps checkpoints, and whose
+// conversations sleep as soon as they have nothing to do.
+func newRewindRig(t *testing.T) (r *rig, root string) {
+	t.Helper()
+	root = t.TempDir()
+	r = newRigFleet(t, store.Memory(), root, func(o *fleet.Options) { o.IdleAfter = time.Millisecond }, func(o *serve.Options) {
+		own := o.Presets[0].Options
+		own.FileCheckpointing, own.Env, own.AllowedTools = true, []string{"HOME=" + t.TempDir()}, []string{"Edit"}
+	})
+	r.agent.edit = func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("done"), nil }
+	return r, root
+}
+
+// Files are restored to what they were before a prompt, once for each request,
+// although the conversation sleeps. Who did it is in the log.
+func TestRewind(t *testing.T) {
+	r, root := newRewindRig(t)
+	ada := r.as("ada", serve.Operator)
+	if p := get[serve.ServerInfo](ada, "/v1/server").Presets[0]; !p.Rewind {
+		t.Errorf("the preset is %+v", p)
+	}
+	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
+	ada.follow(at+"/events?after=0", untilTurns(1))
+	second := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"write /elsewhere/b.go"`)}), http.StatusAccepted)
+	log := ada.follow(at+"/events?after=0", untilTurns(2))
+	var first serve.Event
+	for _, e := range log {
+		if e.event == "prompt" && first.Prompt == nil {
+			if err := json.Unmarshal([]byte(e.data), &first); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	rewind := func(message string, dry bool, headers ...string) reply {
+		return ada.do("POST", at+"/rewind", serve.RewindRequest{Message: message, DryRun: dry}, headers...)
+	}
+	for _, c := range []struct {
+		message string
+		files   []string
+	}{{second.ID, []string{"/elsewhere/b.go"}}, {first.Prompt.ID, []string{"a.go", "/elsewhere/b.go"}}} {
+		if got := want[serve.Rewound](ada, rewind(c.message, true), http.StatusOK); !slices.Equal(got.Files, c.files) || !got.DryRun {
+			t.Errorf("to before %s: %+v, want %q", c.message, got, c.files)
+		}
+	}
+	done := rewind(first.Prompt.ID, false, "Idempotency-Key", "k")
+	again := rewind(first.Prompt.ID, false, "Idempotency-Key", "k")
+	if got := want[serve.Rewound](ada, done, http.StatusOK); len(got.Files) != 2 || got.DryRun {
+		t.Errorf("%+v", got)
+	}
+	if string(done.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%s, again %s", done.body, again.body)
+	}
+	said := ada.follow(at+"/events?after=0", func(e sse) bool { return e.event == "notice" })
+	if last := said[len(said)-1].data; !strings.Contains(last, "restored 2 files") || !strings.Contains(last, `"ada"`) {
+		t.Errorf("the notice is %s", last)
+	}
+	if c := get[serve.Conversation](ada, at); c.State != serve.Idle || c.Turns != 2 {
+		t.Errorf("afterwards %+v", c)
+	}
+}
+
+// What cannot be rewound says why, and changes nothing.
+func TestRewindRefused(t *testing.T) {
+	r, root := newRewindRig(t)
+	ada := r.as("ada", serve.Operator)
+	empty := "/v1/conversations/" + ada.begin("").ID
+	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
+	ada.follow(at+"/events?after=0", untilTurns(1))
+	hold := make(chan struct{})
+	r.agent.mu.Lock()
+	r.agent.hold = hold
+	r.agent.mu.Unlock()
+	working := "/v1/conversations/" + ada.begin("hello").ID
+	defer close(hold)
+	plain := newRig(t, store.Memory(), nil)
+	without := plain.as("ada", serve.Operator)
+	for name, c := range map[string]struct {
+		as      *client
+		at      string
+		message string
+		status  int
+		problem string
+	}{
+		"not an id":            {ada, at, "yesterday", 400, "bad-request"},
+		"a foreign prompt":     {ada, at, uuid.New(), 409, "no-checkpoint"},
+		"nothing said":         {ada, empty, uuid.New(), 409, "no-checkpoint"},
+		"while a turn runs":    {ada, working, uuid.New(), 409, "busy"},
+		"without a preset":     {without, "/v1/conversations/" + without.begin("hello").ID, uuid.New(), 501, "unsupported"},
+		"somebody else's":      {r.as("bob", serve.Operator), at, uuid.New(), 404, "not-found"},
+		"too low a role":       {r.as("ada", serve.Approver), at, uuid.New(), 403, "forbidden"},
+		"no such conversation": {ada, "/v1/conversations/ada~0", uuid.New(), 404, "not-found"},
+	} {
+		got := want[serve.Problem](c.as, c.as.do("POST", c.at+"/rewind", serve.RewindRequest{Message: c.message}), c.status)
+		if got.Type != "/problems/"+c.problem || got.Detail == "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
