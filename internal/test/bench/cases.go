@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 )
@@ -80,14 +81,15 @@ type group struct {
 // sessionGroups measure live sessions.
 func sessionGroups() []group {
 	return []group{
-		streamCase("small delta, 250 B", "delta", 100000),
-		streamCase("assistant message, 2 KB", "assistant", 30000),
-		streamCase("tool result, 100 KB", "100KB", 400),
-		streamCase("tool result, 10 MB", "10MB", 6),
+		streamCase("small delta, 250 B", "delta", 50000),
+		streamCase("assistant message, 2 KB", "assistant", 10000),
+		streamCase("tool result, 100 KB", "100KB", 200),
+		streamCase("tool result, 10 MB", "10MB", 3),
 		roundTrips("permission", "permission"),
 		roundTrips("hook", "hook"),
 		roundTrips("MCP tool call", "mcp"),
 		{"start", start},
+		{"advice", advice},
 		{"idle session", idle},
 		{"sessions at once", many},
 		{"sessions with a process each", manyProcesses},
@@ -139,12 +141,16 @@ func medianOf(values []float64) *float64 {
 
 // spread of some quantity of samples, nil if there are too few for one.
 func spread(samples []sample, of func(sample) float64) *float64 {
-	if len(samples) < 4 {
-		return nil
-	}
 	values := make([]float64, len(samples))
 	for i, s := range samples {
 		values[i] = of(s)
+	}
+	return spreadOf(values)
+}
+
+func spreadOf(values []float64) *float64 {
+	if len(values) < 4 {
+		return nil
 	}
 	slices.Sort(values)
 	quarter := len(values) / 4
@@ -193,7 +199,7 @@ const tripRounds = 5
 // roundTrips measures requests of the CLI, one after the other, in nanoseconds.
 func roundTrips(name, prompt string) group {
 	return group{name, func(ctx context.Context, b *bench) ([]row, error) {
-		n := b.scale(1000)
+		n := b.scale(500)
 		samples, err := b.interleave(ctx, tripRounds*b.rounds, n, func(t contender) string {
 			switch t.name {
 			case nameSplit:
@@ -253,13 +259,73 @@ func start(ctx context.Context, b *bench) ([]row, error) {
 	return []row{r}, nil
 }
 
+// The rows of sessions that wait.
+var (
+	rowIdle           = fmt.Sprintf("idle session in process, one of %d, bytes", idleSessions)
+	rowIdleGoroutines = fmt.Sprintf("idle session in process, one of %d, goroutines", idleSessions)
+)
+
+// What the page advises, and what it compares with.
+const (
+	rowCollector = "small delta, 250 B, with GOGC=400 (limit: as it is), ns"
+	rowHandover  = "hand-over to another goroutine and back, ns"
+	moreGarbage  = 400
+)
+
+// advice measures deltas when the collector runs less often, and what it takes to
+// give something to another goroutine and to get it back.
+func advice(ctx context.Context, b *bench) ([]row, error) {
+	n := b.scale(50000)
+	var usual, seldom []float64
+	for i := range b.rounds + 1 { // the first warms up
+		for _, times := range []*[]float64{&usual, &seldom} {
+			before := 0
+			if times == &seldom {
+				before = debug.SetGCPercent(moreGarbage)
+			}
+			s, err := b.client(nameOurs).round(ctx, fmt.Sprintf("delta %d", n))
+			if before != 0 {
+				debug.SetGCPercent(before)
+			}
+			if err != nil {
+				return nil, err
+			}
+			if i > 0 {
+				*times = append(*times, float64(s.wall)/float64(n))
+			}
+		}
+	}
+	return []row{
+		{Case: rowCollector, Ours: medianOf(seldom), Limit: medianOf(usual), Spread: spreadOf(seldom)},
+		{Case: rowHandover, Ours: new(handover(b.scale(100000)))},
+	}, nil
+}
+
+// handover passes something to a goroutine and back, n times, and returns how long
+// that takes, in nanoseconds.
+func handover(n int) float64 {
+	there, back := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(back)
+		for range there {
+			back <- struct{}{}
+		}
+	}()
+	begin := time.Now()
+	for range n {
+		there <- struct{}{}
+		<-back
+	}
+	each := float64(time.Since(begin)) / float64(n)
+	close(there)
+	<-back
+	return each
+}
+
 // idle measures sessions that wait.
 func idle(ctx context.Context, b *bench) ([]row, error) {
-	bytes, goroutines, err := memoryPerSession(ctx, b.scale(1000))
-	return []row{
-		{Case: "idle session in process, bytes", Ours: &bytes},
-		{Case: "idle session in process, goroutines", Ours: &goroutines},
-	}, err
+	bytes, goroutines, err := idleCost(ctx, b.scale(idleSessions))
+	return []row{{Case: rowIdle, Ours: &bytes}, {Case: rowIdleGoroutines, Ours: &goroutines}}, err
 }
 
 // many measures sessions at once, in nanoseconds for each message or callback.
@@ -270,7 +336,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		if b.divide > 10 { // a test
 			n = min(of, 10)
 		}
-		all, err := openSessions(ctx, n)
+		all, err := openSessions(ctx, usualTurn, n)
 		if err != nil {
 			return nil, err
 		}
@@ -278,7 +344,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		times := make([]float64, 0, rounds)
 		var wall time.Duration
 		for range rounds {
-			if wall, err = all.run(ctx); err != nil {
+			if wall, err = all.run(ctx, usualTurn); err != nil {
 				break
 			}
 			times = append(times, float64(wall)/float64(n*(manyMessages+manyCallbacks)))
@@ -297,9 +363,9 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 // growth measures deltas in turns of different length, in one session. The
 // lengths take turns too.
 func growth(ctx context.Context, b *bench) ([]row, error) {
-	lengths := []struct{ n, rounds int }{{1e3, 60}, {1e4, 10}, {1e5, 3}, {1e6, 1}}
+	lengths := []struct{ n, rounds int }{{1e3, 40}, {1e4, 5}, {1e5, 2}, {1e6, 1}}
 	times := make([][]float64, len(lengths))
-	for range min(b.rounds, 5) {
+	for range min(b.rounds, 3) {
 		for i, l := range lengths {
 			n := min(l.n, 1e6/b.divide)
 			for range b.scale(l.rounds) {

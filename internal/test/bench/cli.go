@@ -36,6 +36,8 @@ func play() error {
 		return readHistory(os.Args[1:])
 	case playReaders:
 		return readEvents(os.Args[1:])
+	case playModel:
+		return serveModel()
 	}
 	f := &fake{in: bufio.NewReaderSize(os.Stdin, 64<<10), out: os.Stdout}
 	for {

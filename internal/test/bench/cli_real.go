@@ -1,16 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +15,6 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
-	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -54,12 +49,17 @@ func cliGoals() []goal {
 // realCLI is the real CLI in an environment of its own: nothing of the user's
 // reaches it, and it talks to nobody but the model on loopback.
 type realCLI struct {
-	opts  *claude.Options
-	model *claudetest.Model
-	dir   string
+	opts *claude.Options
+	dir  string
 }
 
-func openReal(ctx context.Context, reply func(*claudetest.ModelCall) claudetest.Reply) (*realCLI, error) {
+// model is what a CLI asks, in this process or in another.
+type model interface {
+	// Env is the environment of a CLI whose home is given.
+	Env(home string) []string
+}
+
+func openReal(ctx context.Context, m model) (*realCLI, error) {
 	path, err := realcli.Install(ctx, realcli.Version, os.Stderr)
 	if err != nil {
 		return nil, err
@@ -68,18 +68,15 @@ func openReal(ctx context.Context, reply func(*claudetest.ModelCall) claudetest.
 	if err != nil {
 		return nil, err
 	}
-	r := &realCLI{model: claudetest.NewModelFunc(reply), dir: dir}
+	r := &realCLI{dir: dir}
 	for _, name := range []string{"home", "tmp", "work"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			return nil, errors.Join(err, os.RemoveAll(dir))
 		}
 	}
-	if _, err := r.model.Start(); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
 	r.opts = &claude.Options{
 		CLIPath:         path,
-		Env:             append(r.model.Env(filepath.Join(dir, "home")), "PATH="+os.Getenv("PATH"), "TMPDIR="+filepath.Join(dir, "tmp")),
+		Env:             append(m.Env(filepath.Join(dir, "home")), "PATH="+os.Getenv("PATH"), "TMPDIR="+filepath.Join(dir, "tmp")),
 		Cwd:             filepath.Join(dir, "work"),
 		SettingSources:  []claude.SettingSource{},
 		PartialMessages: true,
@@ -90,7 +87,7 @@ func openReal(ctx context.Context, reply func(*claudetest.ModelCall) claudetest.
 	return r, nil
 }
 
-func (r *realCLI) close() error { return errors.Join(r.model.Close(), os.RemoveAll(r.dir)) }
+func (r *realCLI) close() error { return os.RemoveAll(r.dir) }
 
 // prompted runs a turn.
 func prompted(ctx context.Context, s *claude.Session, prompt string) error {
@@ -100,115 +97,6 @@ func prompted(ctx context.Context, s *claude.Session, prompt string) error {
 		}
 	}
 	return nil
-}
-
-// besideCLI compares a whole session with the same dialogue by hand. They take
-// turns, and the median of the differences counts. The model is in this process,
-// and costs both the same.
-func besideCLI(ctx context.Context, b *bench) (rows []row, err error) {
-	ctx, cancel := context.WithTimeout(ctx, cliBound) // a CLI that hangs is ended
-	defer cancel()
-	r, err := openReal(ctx, func(*claudetest.ModelCall) claudetest.Reply { return claudetest.Say("Hello") })
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, r.close()) }()
-	seen := new(claude.Launch)
-	r.opts.Transport = recordingTransport{seen}
-	var wall, cpu []float64
-	for i := range b.scale(21) + 1 {
-		ours, err := timed(func(answered func()) error { return wholeSession(ctx, r.opts, answered) })
-		if err != nil {
-			return nil, err
-		}
-		byHand, err := timed(func(answered func()) error { return dialogue(ctx, seen, answered) })
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			wall = append(wall, float64(ours.wall-byHand.wall))
-			cpu = append(cpu, float64(ours.cpu-byHand.cpu))
-		}
-	}
-	return []row{{Case: rowOwnWall, Ours: medianOf(wall)}, {Case: rowOwnCPU, Ours: medianOf(cpu)}}, nil
-}
-
-// timed measures a session: the time until it is answered, and the processor time
-// until it has ended. How long a CLI takes to end is its own matter.
-func timed(do func(answered func()) error) (s sample, err error) {
-	begin, used := time.Now(), processorTime()
-	err = do(func() { s.wall = time.Since(begin) })
-	s.cpu = processorTime() - used
-	return s, err
-}
-
-func wholeSession(ctx context.Context, o *claude.Options, answered func()) error {
-	s, err := claude.Connect(ctx, o)
-	if err != nil {
-		return err
-	}
-	err = prompted(ctx, s, "Hello")
-	answered()
-	return errors.Join(err, s.Close())
-}
-
-// recordingTransport starts child processes, and keeps how.
-type recordingTransport struct{ seen *claude.Launch }
-
-func (t recordingTransport) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
-	*t.seen = *l
-	return claude.ChildProcess().Start(ctx, l)
-}
-
-// dialogue starts the CLI, has a turn and ends it, with nothing but a pipe.
-func dialogue(ctx context.Context, l *claude.Launch, answered func()) error {
-	cmd := exec.CommandContext(ctx, l.Path, freshSession(l.Args)...)
-	cmd.Dir, cmd.Env, cmd.Stderr = l.Dir, l.Env, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	lines := bufio.NewReaderSize(out, 1<<20)
-	await := func(kind string) error {
-		for {
-			line, err := lines.ReadBytes('\n')
-			if err != nil || bytes.Contains(line, []byte(`"type":"`+kind+`"`)) {
-				return err
-			}
-		}
-	}
-	say := func(line string) error {
-		_, err := io.WriteString(in, line+"\n")
-		return err
-	}
-	err = errors.Join(
-		say(`{"type":"control_request","request_id":"i","request":{"subtype":"initialize"}}`), await("control_response"),
-		say(`{"type":"user","message":{"role":"user","content":"Hello"},"parent_tool_use_id":null,"session_id":""}`), await("result"),
-	)
-	answered()
-	err = errors.Join(err, in.Close())
-	_, rest := io.Copy(io.Discard, lines)
-	return errors.Join(err, rest, cmd.Wait())
-}
-
-// freshSession replaces the id of the session, which the CLI takes only once.
-func freshSession(args []string) []string {
-	args = slices.Clone(args)
-	for i, arg := range args {
-		if strings.HasPrefix(arg, "--session-id=") {
-			args[i] = "--session-id=" + uuid.New()
-		} else if arg == "--session-id" && i+1 < len(args) {
-			args[i+1] = uuid.New()
-		}
-	}
-	return args
 }
 
 // Phases of the CLI that is measured.
@@ -223,7 +111,7 @@ func cliUsage(ctx context.Context, b *bench) (rows []row, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cliBound) // a CLI that hangs is ended
 	defer cancel()
 	pieces := b.scale(streamPieces)
-	r, err := openReal(ctx, func(c *claudetest.ModelCall) claudetest.Reply {
+	m := claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
 		switch {
 		case len(c.ToolResults) > 0:
 			return claudetest.Say("Done")
@@ -234,6 +122,11 @@ func cliUsage(ctx context.Context, b *bench) (rows []row, err error) {
 		}
 		return claudetest.Say("Hello")
 	})
+	if _, err := m.Start(); err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	r, err := openReal(ctx, m)
 	if err != nil {
 		return nil, err
 	}

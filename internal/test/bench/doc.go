@@ -32,12 +32,14 @@
 // and its streams are read by a process of many readers.
 //
 // The real CLI runs in an environment of its own, with a scripted model on
-// loopback. What is ours is the difference to the same dialogue by hand.
+// loopback. What is ours is the time for which the CLI waits for us, and the
+// processor time beyond that of the same dialogue by hand.
 //
 // # Noise
 //
 // A row has the spread of its rounds, and the processor time of each client
-// beside its time. With -times a goal is met only if it was in every run.
+// beside its time. With -times a goal is met only if it was in every run, and the
+// page lists what even the worst run reached: nothing more is promised.
 //
 // # The limits
 //

@@ -22,18 +22,30 @@ const (
 	manyCallbacks = 10
 )
 
+// idleSessions is how many sessions wait at once, and shortTurn is the turn that each
+// of them has.
+const idleSessions = 10_000
+
+var (
+	usualTurn = inProcessCLI{messages: manyMessages, callbacks: manyCallbacks}
+	shortTurn = inProcessCLI{messages: 10, callbacks: 1}
+)
+
 // inProcessCLI is a Transport without a process and without goroutines: what the
 // session writes is answered within Write, into a buffer that Read empties. So
 // what is counted belongs to the session.
-type inProcessCLI struct{}
+type inProcessCLI struct {
+	messages, callbacks int // of a turn
+}
 
-func (inProcessCLI) Start(context.Context, *claude.Launch) (claude.Conn, error) {
-	c := &inProcessConn{ended: make(chan struct{})}
+func (cli inProcessCLI) Start(context.Context, *claude.Launch) (claude.Conn, error) {
+	c := &inProcessConn{cli: cli, ended: make(chan struct{})}
 	c.ready.L = &c.mu
 	return c, nil
 }
 
 type inProcessConn struct {
+	cli     inProcessCLI
 	mu      sync.Mutex
 	ready   sync.Cond
 	out     []byte
@@ -70,11 +82,11 @@ func (c *inProcessConn) Write(line []byte) (int, error) {
 			c.out = append(c.out, resultLine(c.prompt, "")...)
 		}
 	default:
-		c.prompt, c.replies = field(line, "uuid"), manyCallbacks
+		c.prompt, c.replies = field(line, "uuid"), c.cli.callbacks
 		c.out = append(c.out, initLine(c.prompt)...)
-		for i := range manyMessages {
+		for i := range c.cli.messages {
 			c.out = append(c.out, deltaLine()...)
-			if i%(manyMessages/manyCallbacks) == 0 {
+			if i%(c.cli.messages/c.cli.callbacks) == 0 {
 				c.out = fmt.Appendf(c.out, permissionLine, strconv.Itoa(i))
 			}
 		}
@@ -111,10 +123,10 @@ func (c *inProcessConn) Wait() error {
 // sessions is a number of sessions in this process.
 type sessions []*claude.Session
 
-func openSessions(ctx context.Context, n int) (sessions, error) {
+func openSessions(ctx context.Context, cli inProcessCLI, n int) (sessions, error) {
 	opts := &claude.Options{
 		PartialMessages: true,
-		Transport:       inProcessCLI{},
+		Transport:       cli,
 		CanUseTool: func(context.Context, *permission.Request) (permission.Decision, error) {
 			return permission.Allow(), nil
 		},
@@ -143,46 +155,53 @@ func (all sessions) close() error {
 // run lets every session have a turn, all at once, and fails if one of them
 // has lost something. The result of a turn comes only when all of its
 // callbacks were answered.
-func (all sessions) run(ctx context.Context) (time.Duration, error) {
+func (all sessions) run(ctx context.Context, cli inProcessCLI) (time.Duration, error) {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	begin := time.Now()
 	for i, s := range all {
-		wg.Go(func() { errs[i] = turn(ctx, s) })
+		wg.Go(func() { errs[i] = turn(ctx, s, cli.messages) })
 	}
 	wg.Wait()
 	return time.Since(begin), errors.Join(errs...)
 }
 
-func turn(ctx context.Context, s *claude.Session) error {
-	messages := 0
+func turn(ctx context.Context, s *claude.Session, want int) error {
+	got := 0
 	for msg, err := range s.Run(ctx, "go") {
 		if err != nil {
 			return err
 		}
 		if _, ok := msg.(*message.StreamEvent); ok {
-			messages++
+			got++
 		}
 	}
-	if messages != manyMessages {
-		return fmt.Errorf("%d messages, want %d", messages, manyMessages)
+	if got != want {
+		return fmt.Errorf("%d messages, want %d", got, want)
 	}
 	return nil
 }
 
-// memoryPerSession is what a session costs that waits for its next prompt.
-func memoryPerSession(ctx context.Context, n int) (bytes, goroutines float64, err error) {
+// idleCost is what a session costs that waits for its next prompt, while n of them
+// do. Each has had a turn, and must answer another one afterwards.
+func idleCost(ctx context.Context, n int) (bytes, goroutines float64, err error) {
 	before, goroutinesBefore := usage()
-	all, err := openSessions(ctx, n)
+	all, err := openSessions(ctx, shortTurn, n)
 	if err != nil {
 		return 0, 0, err
 	}
-	if _, err := all.run(ctx); err != nil {
-		return 0, 0, errors.Join(err, all.close())
+	defer func() { err = errors.Join(err, all.close()) }()
+	if _, err := all.run(ctx, shortTurn); err != nil {
+		return 0, 0, err
 	}
 	after, goroutinesAfter := usage()
-	runtime.KeepAlive(all)
-	return (after - before) / float64(n), float64(goroutinesAfter-goroutinesBefore) / float64(n), all.close()
+	for end := time.Now().Add(10 * time.Second); goroutinesAfter > goroutinesBefore+2*n && time.Now().Before(end); {
+		after, goroutinesAfter = usage() // those of the turns are on their way out
+	}
+	if _, err := all.run(ctx, shortTurn); err != nil {
+		return 0, 0, fmt.Errorf("after waiting: %w", err)
+	}
+	return (after - before) / float64(n), float64(goroutinesAfter-goroutinesBefore) / float64(n), nil
 }
 
 // usage is what is in use on the heap and on stacks, after what can be freed

@@ -71,7 +71,7 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 		if !*asJSON {
-			fmt.Print(table(m.rows), worstTable(m.runs), "\n", summary(m.verdicts))
+			fmt.Print(table(m.rows), worstTable(m.runs), "\n", summary(m.verdicts), promises(m.verdicts))
 		}
 		if *write != "" {
 			if err := m.write(*write); err != nil {

@@ -40,7 +40,7 @@ func manyProcesses(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	var alone, crowd []float64
-	for i := range 4 { // the first warms up
+	for i := range 3 { // the first warms up
 		var a, c float64
 		if a, err = one.stream(ctx, processMessages*100/b.divide); err != nil {
 			break

@@ -102,9 +102,30 @@ func judgeRuns(goals []goal, runs [][]row) []verdict {
 		})
 		v := each[len(each)/2].verdict
 		v.worst, v.runs, v.held, v.ok = each[len(each)-1].got, len(runs), held, held == len(runs)
+		v.promise = g.promise(v.worst)
 		all = append(all, v)
 	}
 	return all
+}
+
+// promises lists what held in all of several runs: the goals that were met in each
+// of them, and of the others what the worst run reached. It is empty for one run.
+func promises(verdicts []verdict) string {
+	if len(verdicts) == 0 || verdicts[0].runs < 2 {
+		return ""
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n### What held in all %d runs\n\n", verdicts[0].runs)
+	for _, v := range verdicts {
+		switch {
+		case v.worst == "":
+		case v.ok:
+			fmt.Fprintf(&out, "- %s\n", v.promise)
+		default:
+			fmt.Fprintf(&out, "- %s (the goal was met in %d)\n", v.promise, v.held)
+		}
+	}
+	return out.String()
 }
 
 // worstTable shows what was worst in several runs. It is empty for one.

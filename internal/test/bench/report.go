@@ -106,6 +106,7 @@ func (m *measured) section() string {
 
 `, m.part.title, time.Now().UTC().Format(time.DateOnly), processor(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, m.load, runtime.Version(), officialSDK(), m.part.of)
 	out.WriteString(goalTable(m.verdicts))
+	out.WriteString(promises(m.verdicts))
 	fmt.Fprintf(&out, "\n### What was measured of %s\n\n| %s |\n%s", m.part.of, strings.ReplaceAll(columns, "|", " | "), rule())
 	for _, r := range m.rows {
 		out.WriteString("| " + strings.Join(r.cells(), " | ") + " |\n")
