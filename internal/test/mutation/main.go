@@ -120,7 +120,7 @@ func try(ctx context.Context, t target, o options, known accepted) (*finding, er
 	if err != nil {
 		return nil, err
 	}
-	f := &finding{target: t, total: len(mutants), tried: chosen(mutants, o, known[t.pkg]), accepted: known[t.pkg]}
+	f := &finding{target: t, total: len(mutants), tried: chosen(mutants, o, known[t.pkg]), accepted: known[t.pkg], began: begin}
 	fmt.Printf("%s: %d mutants, %d of them tried\n", t.pkg, len(mutants), len(f.tried))
 	m := loadResults(t.pkg)
 	for i, pkg := range t.tests {

@@ -183,7 +183,7 @@ func TestAcceptedExist(t *testing.T) {
 // What someone has called equivalent does not count; what is only untested does.
 func TestRateLeavesOutEquivalentMutants(t *testing.T) {
 	same, untested := &verdict{true, "a capacity"}, &verdict{false, "needs a full disk"}
-	f := &finding{target: target{pkg: "internal/wire"}, total: 9}
+	f := &finding{target: target{pkg: "internal/wire"}, total: 9, began: time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)}
 	for _, one := range []trial{{by: "TestX"}, {by: "TestY"}, {verdict: same}, {verdict: untested}, {}} {
 		one.mutant = &mutant{fn: "F", kind: "left out", text: "x()"}
 		f.tried = append(f.tried, &one)
@@ -192,7 +192,7 @@ func TestRateLeavesOutEquivalentMutants(t *testing.T) {
 		t.Errorf("rate %v, %d equivalent, %d survived", f.rate(), f.equivalent(), len(f.survivors()))
 	}
 	text := render([]*finding{f}, "")
-	for _, want := range []string{"| `internal/wire` | 9 | 5 | 1 | 2 | 50.0 % |", "`x()`: needs a full disk\n", "`x()`: a capacity\n", "(no test reaches it)"} {
+	for _, want := range []string{"| `internal/wire` | 9 | 5 | 1 | 2 | 50.0 % | 2026-11-15 |", "`x()`: needs a full disk\n", "`x()`: a capacity\n", "(no test reaches it)"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q:\n%s", want, text)
 		}
@@ -211,7 +211,7 @@ func TestPageShowsGoodTests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, target := range targets() {
-		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(target.pkg) + "` \\|.*\\| ([0-9.]+) % \\|$").FindStringSubmatch(string(text))
+		row := regexp.MustCompile("(?m)^\\| `" + regexp.QuoteMeta(target.pkg) + "` \\|.*\\| ([0-9.]+) % \\| [0-9-]+ \\|$").FindStringSubmatch(string(text))
 		if row == nil {
 			t.Errorf("docs/mutation.md lacks %s", target.pkg)
 			continue

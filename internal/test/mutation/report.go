@@ -54,6 +54,7 @@ type finding struct {
 	tried    []*trial
 	accepted map[string]*verdict
 	broken   []string // tests that fail without a mutant
+	began    time.Time
 	took     time.Duration
 }
 
@@ -115,13 +116,16 @@ The command ` + "`go run ./internal/test/mutation -write`" + ` wrote this page. 
 
 Of a large package a sample is tried, with mutants of every function. The share that is caught leaves out equivalent mutants: those that change nothing anyone could see. Each of them was looked at, and is listed below with the reason.
 
-| package | mutants | tried | equivalent | survived | caught |
-|---|---|---|---|---|---|
+A run takes hours, so each package is measured by itself, on the day in the last column. Its row is about the code of that day.
+
+| package | mutants | tried | equivalent | survived | caught | measured |
+|---|---|---|---|---|---|---|
 `
 
 // row is the line of a package in the table.
 func (f *finding) row() string {
-	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %.1f %% |\n", f.pkg, f.total, len(f.tried), f.equivalent(), len(f.survivors()), 100*f.rate())
+	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %.1f %% | %s |\n",
+		f.pkg, f.total, len(f.tried), f.equivalent(), len(f.survivors()), 100*f.rate(), f.began.Format(time.DateOnly))
 }
 
 // section lists what survived in a package.
