@@ -13,10 +13,11 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// askBound is how long the worker that runs a conversation may take to answer.
+// askBound is how long the worker that runs a conversation may take to answer an
+// instruction.
 const askBound = 5 * time.Second
 
-// answered is what it answers.
+// answered is the worker's answer.
 type answered struct {
 	Error string `json:"error,omitzero"`
 }
@@ -54,7 +55,7 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 	subject := s.layout.ask(project, "*")
 	sub, err := s.nc.Subscribe(subject, func(m *nats.Msg) {
 		key := untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])
-		go func() { // one that takes long holds up no others
+		go func() { // a slow one does not hold up the others
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
 			defer cancel()
 			var op fleet.Instruction
@@ -70,7 +71,7 @@ func (s *Store) answer(ctx context.Context, project string, f *fleet.Fleet) (sto
 				a.Error = err.Error()
 			}
 			body, _ := json.Marshal(a) // a text
-			_ = m.Respond(body)        // who asked gives up by itself
+			_ = m.Respond(body)        // the client gives up by itself
 		}()
 	})
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package natsfleet runs a fleet on many machines, with NATS JetStream between
 // them.
 //
-// A service accepts prompts and shows what happens to them. [Connect] gives it what
-// package fleet gives on one machine, so a program that uses [fleet.Conversations]
-// does not notice the difference:
+// A service accepts prompts and shows what happens to them. [Connect] gives it the
+// same interface as a fleet on one machine, so a program that uses
+// [fleet.Conversations] does not notice the difference:
 //
 //	f, err := natsfleet.Connect(ctx, natsfleet.Options{URL: "nats://a:4222,nats://b:4222", Project: "prod"})
 //	id, err := f.Send(ctx, "acme/user-42", fleet.Prompt{Text: "Continue where we stopped"})
@@ -32,10 +32,10 @@
 // Everything is in one stream: transcripts, prompts, their outcomes, questions to
 // people, leases. The server announces what it has stored, which is how workers
 // learn about prompts and decisions, and clients about answers. Announcements can be lost
-// while a connection is down; everybody also looks at the stream now and then.
+// while a connection is down, so everybody also looks at the stream now and then.
 //
-// Transcripts can be in another store with leases, see Options.Transcripts, or move
-// there when nobody uses them anymore, see Options.Archive.
+// Transcripts can be kept in another store with leases, see Options.Transcripts, or
+// move there when nobody has used them for a while, see Options.Archive.
 //
 // [OpenStore] gives the stream alone, as a store for anything.
 package natsfleet

@@ -99,7 +99,10 @@ func (g *gate) serve(in net.Conn) {
 		return
 	}
 	defer g.drop(in)
-	out, err := net.Dial("tcp", g.target)
+	g.mu.Lock()
+	target := g.target
+	g.mu.Unlock()
+	out, err := net.Dial("tcp", target)
 	if err != nil {
 		return
 	}

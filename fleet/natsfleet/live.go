@@ -22,7 +22,7 @@ type live struct {
 }
 
 // maxUnsent is how many frames may wait for the connection. Those that do not fit
-// are lost, and who listens asks for the whole.
+// are lost, and listeners ask for the whole.
 const maxUnsent = 4096
 
 func (s *Store) newLive(project string) *live {
@@ -42,7 +42,7 @@ func (l *live) send() {
 	for {
 		select {
 		case m := <-l.queue:
-			_ = l.s.nc.PublishMsg(m) // who listens notices that it is missing
+			_ = l.s.nc.PublishMsg(m) // listeners notice that it is missing
 		case <-l.done:
 			return
 		}
@@ -118,7 +118,7 @@ func (l *live) tell(f *fleet.Fleet) (stop func(), err error) {
 	sub, err := l.s.nc.Subscribe(l.s.layout.spoken(l.project, "*"), func(m *nats.Msg) {
 		if state, here := f.LiveState(untoken(m.Subject[strings.LastIndexByte(m.Subject, '.')+1:])); here {
 			for _, piece := range l.s.pieces(m.Reply, state) {
-				_ = l.s.nc.PublishMsg(piece) // who asked gives up by itself
+				_ = l.s.nc.PublishMsg(piece) // the client gives up by itself
 			}
 		}
 	})

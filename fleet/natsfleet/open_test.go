@@ -84,6 +84,29 @@ func TestOptionsAreRefused(t *testing.T) {
 	}
 }
 
+// A connection that is made again, to a server that is too old, says so.
+func TestServerIsReplaced(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	g := newGate(t, strings.TrimPrefix(c.URL(), "nats://"))
+	s := openNamed(t, g.url(), "", beside{})
+	old := pretend(t, `{"server_id":"x","version":"2.10.29","max_payload":1048576,"headers":true,"jetstream":true}`)
+	swap := func(url string) {
+		g.set(func() { g.cut, g.target = true, strings.TrimPrefix(url, "nats://") })
+		g.heal()
+	}
+	now := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := s.Now(ctx)
+		return err
+	}
+	swap(old)
+	eventually(t, "nothing says that the server is too old", func() bool { return errors.Is(now(), natsfleet.ErrOldServer) })
+	swap(c.URL())
+	eventually(t, "a good server does not help", func() bool { return now() == nil })
+}
+
 // One who does not get an answer does not wait longer than its context.
 func TestOpenEndsWithItsContext(t *testing.T) {
 	t.Parallel()

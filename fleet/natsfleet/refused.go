@@ -9,19 +9,20 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// refusals remembers why the server does not let a connection do what it should: its
-// credentials are not accepted any more, or do not allow it. What fails meanwhile fails
-// as if the server could not be reached, and would not say so.
+// refusals remembers why a connection cannot do what it should: the server does not
+// accept its credentials any more, they do not allow it, or it was made again, to a
+// server that is too old. What fails meanwhile fails as if the server could not be
+// reached, and would not say so.
 type refusals struct {
 	mu        sync.Mutex
-	login     error     // since the connection broke
+	server    error     // since the connection broke, or was made again
 	violation error     // the last thing that was not allowed
 	at        time.Time // when that was
 }
 
-// watch takes note of what happens to a connection. The handlers that it has are called
-// as before.
-func (r *refusals) watch(nc *nats.Conn) {
+// watch takes note of what happens to a connection, and checks each server that it is
+// made to again. The handlers that it has are called as before.
+func (r *refusals) watch(nc *nats.Conn, check func() error) {
 	failed, again := nc.ErrorHandler(), nc.ReconnectHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, sub *nats.Subscription, err error) {
 		r.note(err)
@@ -30,7 +31,7 @@ func (r *refusals) watch(nc *nats.Conn) {
 		}
 	})
 	nc.SetReconnectHandler(func(nc *nats.Conn) {
-		r.clear()
+		r.connected(check())
 		if again != nil {
 			again(nc)
 		}
@@ -42,16 +43,17 @@ func (r *refusals) note(err error) {
 	defer r.mu.Unlock()
 	switch {
 	case isRefusal(err):
-		r.login = err
+		r.server = fmt.Errorf("%w: %w", ErrRefused, err)
 	case errors.Is(err, nats.ErrPermissionViolation):
-		r.violation, r.at = err, time.Now()
+		r.violation, r.at = fmt.Errorf("%w: %w", ErrRefused, err), time.Now()
 	}
 }
 
-func (r *refusals) clear() {
+// connected forgets what was wrong, except for what is wrong with the server now.
+func (r *refusals) connected(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.login, r.violation = nil, nil
+	r.server, r.violation = err, nil
 }
 
 // why adds the reason to an error of something that was begun at a time, and to which
@@ -59,14 +61,14 @@ func (r *refusals) clear() {
 func (r *refusals) why(err error, begun time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	reason := r.login
+	reason := r.server
 	if reason == nil && r.at.After(begun) {
 		reason = r.violation
 	}
-	if err == nil || reason == nil || !passes(err) || errors.Is(err, ErrRefused) {
+	if err == nil || reason == nil || !passes(err) || errors.Is(err, ErrRefused) || errors.Is(err, ErrOldServer) {
 		return err
 	}
-	return fmt.Errorf("%w: %w: %w", ErrRefused, reason, err)
+	return fmt.Errorf("%w: %w", reason, err)
 }
 
 // isRefusal reports whether the server has not accepted credentials.
