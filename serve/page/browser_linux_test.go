@@ -300,7 +300,7 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	r.settled(screens["conversation"])
-	b.Resize(1100, 980, "light")
+	b.Resize(1100, 1060, "light")
 	b.Load(t, r.http.URL+screens["conversation"])
 	b.Wait(t, `document.querySelector(".markdown table")`)
 	b.Eval(t, `document.querySelectorAll(".call")[1].open = true; scrollTo(0, document.documentElement.scrollHeight)`)
