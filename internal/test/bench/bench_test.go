@@ -67,12 +67,12 @@ func TestMeasure(t *testing.T) {
 func TestIdleSession(t *testing.T) {
 	const n = 100
 	before, goroutines := usage()
-	all, err := openSessions(t.Context(), usualTurn, n)
+	all, err := openSessions(t.Context(), usualTurn(), n)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer all.close()
-	if _, err := all.run(t.Context(), usualTurn); err != nil {
+	if _, err := all.run(t.Context(), usualTurn()); err != nil {
 		t.Fatal(err)
 	}
 	bytes, now := usage()

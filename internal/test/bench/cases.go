@@ -260,9 +260,9 @@ func start(ctx context.Context, b *bench) ([]row, error) {
 }
 
 // The rows of sessions that wait.
-var (
-	rowIdle           = fmt.Sprintf("idle session in process, one of %d, bytes", idleSessions)
-	rowIdleGoroutines = fmt.Sprintf("idle session in process, one of %d, goroutines", idleSessions)
+const (
+	rowIdle           = "idle session in process, one of 10000, bytes"
+	rowIdleGoroutines = "idle session in process, one of 10000, goroutines"
 )
 
 // What the page advises, and what it compares with.
@@ -336,7 +336,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		if b.divide > 10 { // a test
 			n = min(of, 10)
 		}
-		all, err := openSessions(ctx, usualTurn, n)
+		all, err := openSessions(ctx, usualTurn(), n)
 		if err != nil {
 			return nil, err
 		}
@@ -344,7 +344,7 @@ func many(ctx context.Context, b *bench) ([]row, error) {
 		times := make([]float64, 0, rounds)
 		var wall time.Duration
 		for range rounds {
-			if wall, err = all.run(ctx, usualTurn); err != nil {
+			if wall, err = all.run(ctx, usualTurn()); err != nil {
 				break
 			}
 			times = append(times, float64(wall)/float64(n*(manyMessages+manyCallbacks)))

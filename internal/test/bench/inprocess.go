@@ -22,14 +22,14 @@ const (
 	manyCallbacks = 10
 )
 
-// idleSessions is how many sessions wait at once, and shortTurn is the turn that each
-// of them has.
+// idleSessions is how many sessions wait at once.
 const idleSessions = 10_000
 
-var (
-	usualTurn = inProcessCLI{messages: manyMessages, callbacks: manyCallbacks}
-	shortTurn = inProcessCLI{messages: 10, callbacks: 1}
-)
+// usualTurn is the turn of sessions that work at once.
+func usualTurn() inProcessCLI { return inProcessCLI{messages: manyMessages, callbacks: manyCallbacks} }
+
+// shortTurn is the turn of sessions that then wait.
+func shortTurn() inProcessCLI { return inProcessCLI{messages: 10, callbacks: 1} }
 
 // inProcessCLI is a Transport without a process and without goroutines: what the
 // session writes is answered within Write, into a buffer that Read empties. So
@@ -186,19 +186,19 @@ func turn(ctx context.Context, s *claude.Session, want int) error {
 // do. Each has had a turn, and must answer another one afterwards.
 func idleCost(ctx context.Context, n int) (bytes, goroutines float64, err error) {
 	before, goroutinesBefore := usage()
-	all, err := openSessions(ctx, shortTurn, n)
+	all, err := openSessions(ctx, shortTurn(), n)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, all.close()) }()
-	if _, err := all.run(ctx, shortTurn); err != nil {
+	if _, err := all.run(ctx, shortTurn()); err != nil {
 		return 0, 0, err
 	}
 	after, goroutinesAfter := usage()
 	for end := time.Now().Add(10 * time.Second); goroutinesAfter > goroutinesBefore+2*n && time.Now().Before(end); {
 		after, goroutinesAfter = usage() // those of the turns are on their way out
 	}
-	if _, err := all.run(ctx, shortTurn); err != nil {
+	if _, err := all.run(ctx, shortTurn()); err != nil {
 		return 0, 0, fmt.Errorf("after waiting: %w", err)
 	}
 	return (after - before) / float64(n), float64(goroutinesAfter-goroutinesBefore) / float64(n), nil
