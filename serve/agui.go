@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -23,6 +24,7 @@ type aguiRun struct {
 	in     *RunInput
 	about  Conversation
 	prompt string // the id of the newest prompt, empty if there is none
+	begun  bool   // the run has begun the conversation
 
 	events *translator
 	shown  *snapshot // gathers what is not sent one by one
@@ -48,17 +50,14 @@ func (c *call) runAgent() error {
 	if err != nil {
 		return err
 	}
-	if r.about, err = r.thread(content); err != nil {
-		return err
-	}
-	if newest := r.newestOfUser(); newest != nil {
-		r.prompt = uuidFrom("ag-ui", r.about.ID, newest.ID)
-	}
 	o := &c.service().opts
 	if !c.s.streams.enter(c.user.Name, o.StreamsPerUser, o.Streams) {
 		return limited.because("too many streams are open: close some, or come back later")
 	}
 	defer c.s.streams.leave(c.user.Name)
+	if r.about, err = r.thread(content); err != nil {
+		return err
+	}
 	ctx, cancel := c.streaming()
 	defer cancel()
 	h := c.w.Header()
@@ -101,8 +100,9 @@ func (r *aguiRun) newest() (message.Content, error) {
 	return content, nil
 }
 
-// thread finds the conversation that a thread is, or begins it. A name that is
-// not the id of a conversation that the user may see is a name of the user's own.
+// thread finds the conversation that a thread is, or begins it with the prompt of
+// the run. A name that is not the id of a conversation that the user may see is a
+// name of the user's own.
 func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 	s, ctx := r.service(), r.ctx()
 	own := r.in.ThreadID
@@ -118,17 +118,35 @@ func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 		if err == nil && c.Preset != preset {
 			err = badRequest.because("the thread has the preset %q: POST /ag-ui/%s continues it", c.Preset, c.Preset)
 		}
+		r.prompt = r.promptOf(c.ID)
 		return c, err
 	}
 	if len(r.in.Resume) > 0 {
 		return Conversation{}, notFound.because("the thread to resume does not exist")
 	}
-	return s.Create(ctx, r.user, NewConversation{Preset: preset, Title: firstLine(content.Text()), id: own})
+	r.prompt, r.begun = r.promptOf(idOf(tenantOf(r.user.Name)+"/"+own)), true
+	return s.Create(ctx, r.user, NewConversation{
+		Preset: preset, Title: firstLine(content.Text()), id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
+	})
+}
+
+// promptOf is the id of the newest prompt in a conversation, the same in every
+// run. It is empty if there is none.
+func (r *aguiRun) promptOf(conversation string) string {
+	newest := r.newestOfUser()
+	if newest == nil {
+		return ""
+	}
+	return uuidFrom("ag-ui", conversation, newest.ID)
 }
 
 // do decides, prompts and follows.
 func (r *aguiRun) do(ctx context.Context, content message.Content, answers []resumeAnswer) error {
 	s, user := r.service(), r.user
+	if r.begun { // with its prompt, and all of it is new
+		r.awaited[r.prompt] = true
+		return r.follow(ctx, 0)
+	}
 	past, last, err := s.Log(ctx, user, r.about.ID)
 	if err != nil {
 		return err

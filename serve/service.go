@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/claude-agent-go/claude"
@@ -309,7 +310,8 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if err != nil {
 		return Conversation{}, problemOf(err)
 	}
-	if c.Prompt != "" {
+	first := c.firstPrompt(n.Key)
+	if first != nil {
 		if err := s.checkBudget(ctx, &n); err != nil {
 			return Conversation{}, problemOf(err)
 		}
@@ -322,17 +324,46 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
 		err = s.notes.create(ctx, &n)
 	}
-	if err != nil && !errors.Is(err, store.ErrConflict) { // the same request again
+	again := errors.Is(err, store.ErrConflict) // the same request
+	if err != nil && !again {
 		return Conversation{}, problemOf(err)
 	}
-	if c.Prompt != "" {
-		p := fleet.Prompt{ID: uuidFrom("first prompt", n.Key), Text: c.Prompt}
-		if _, err := s.send(ctx, u, &n, p); err != nil {
+	if first != nil {
+		if _, err := s.send(ctx, u, &n, *first); err != nil {
+			if !again {
+				err = s.undo(ctx, &n, first.ID, err)
+			}
 			return Conversation{}, problemOf(err)
 		}
 	}
 	s.feed.touch(n.Key)
 	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// firstPrompt is the prompt that a conversation begins with, nil if there is none.
+func (c *NewConversation) firstPrompt(key string) *fleet.Prompt {
+	if c.first == nil && c.Prompt != "" {
+		return &fleet.Prompt{ID: uuidFrom("first prompt", key), Text: c.Prompt}
+	}
+	return c.first
+}
+
+// undoBound is how long it may take to remove a conversation that did not begin.
+const undoBound = 10 * time.Second
+
+// undo removes a new conversation whose first prompt was refused, so that both
+// exist or neither. It returns the refusal. If nobody knows whether the prompt was
+// accepted, the conversation stays.
+func (s *Service) undo(ctx context.Context, n *note, prompt string, refusal error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound) // even if the client has left
+	defer cancel()
+	if _, err := s.fleet.Prompt(ctx, n.Key, prompt); !errors.Is(err, fleet.ErrUnknown) {
+		return refusal
+	}
+	if err := s.erase(ctx, n); err != nil {
+		s.opts.Logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
+	}
+	return refusal
 }
 
 // newNote checks what is asked for.

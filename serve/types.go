@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -97,7 +98,8 @@ type NewConversation struct {
 	// Fork makes it a copy of another conversation.
 	Fork *ForkFrom `json:"fork,omitzero"`
 
-	id string // chosen by an Idempotency-Key
+	id    string        // chosen by an Idempotency-Key
+	first *fleet.Prompt // instead of Prompt
 }
 
 // ForkFrom says what to copy.

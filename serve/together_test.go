@@ -1,0 +1,60 @@
+package serve_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A conversation and its first prompt are accepted together or not at all: a
+// refusal leaves nothing behind, neither here nor in the fleet.
+func TestRefusedFirstPrompt(t *testing.T) {
+	for problem, usd := range map[string]float64{"full": 0, "budget": 1e-9} {
+		t.Run(problem, func(t *testing.T) {
+			r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
+				o.Gate, o.QueueAll = &approval.Options{}, 1
+			}, func(o *serve.Options) { o.Presets[0].DailyUSD = usd })
+			ada, admin := r.as("ada", serve.Operator), r.as("root", serve.Admin)
+			hold := make(chan struct{})
+			r.agent.mu.Lock()
+			r.agent.hold = hold
+			r.agent.mu.Unlock()
+			first := ada.begin("keeps the only place")
+			if problem == "budget" {
+				close(hold)
+				ada.turnsOf(first.ID, 1)
+			} else {
+				defer close(hold)
+			}
+			for name, c := range map[string]struct {
+				path, body string
+				headers    []string
+			}{
+				"over HTTP":  {"/v1/conversations", `{"preset":"shop","prompt":"hi"}`, nil},
+				"with a key": {"/v1/conversations", `{"preset":"shop","prompt":"hi"}`, []string{"Idempotency-Key", "one"}},
+				"over AG-UI": {"/ag-ui/shop", `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"hi"}]}`, nil},
+			} {
+				got := want[serve.Problem](ada, ada.do("POST", c.path, c.body, c.headers...), http.StatusTooManyRequests)
+				if got.Type != "/problems/"+problem {
+					t.Errorf("%s: %+v", name, got)
+				}
+				if list := get[serve.List[serve.Conversation]](admin, "/v1/conversations"); len(list.Items) != 1 || list.Items[0].ID != first.ID {
+					t.Fatalf("%s: there are %+v", name, list.Items)
+				}
+				n := 0
+				for _, err := range r.fleet.List(t.Context()) {
+					if n++; err != nil {
+						t.Fatal(err)
+					}
+				}
+				if n != 1 {
+					t.Errorf("%s: the fleet has %d conversations", name, n)
+				}
+			}
+		})
+	}
+}
