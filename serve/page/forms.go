@@ -146,13 +146,20 @@ func (p *page) prompt(q *request) error {
 	if strings.TrimSpace(text) == "" {
 		return bad("The prompt is empty.")
 	}
+	delivery := q.PostForm.Get("delivery")
+	if delivery != "" && delivery != serve.DeliveryQueue && delivery != serve.DeliverySteer {
+		return bad("The form names no way to deliver the prompt. Load the page again.")
+	}
 	content, err := jsonx.Marshal(text)
 	if err != nil {
 		return err
 	}
 	// The id is the form's, so that a second tap does not send it twice.
-	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), serve.NewPrompt{ID: q.PostForm.Get("id"), Content: content}); err != nil {
+	if _, err := p.service.Send(q.Context(), q.user, q.PathValue("id"), serve.NewPrompt{ID: q.PostForm.Get("id"), Content: content, Delivery: delivery}); err != nil {
 		return err
+	}
+	if delivery == serve.DeliverySteer {
+		return p.done(q, q.to(), "steers")
 	}
 	return p.done(q, q.to(), "sent")
 }

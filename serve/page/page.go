@@ -152,6 +152,7 @@ var notices = map[string]string{
 	"deny":      "Denied.",
 	"answer":    "Answered.",
 	"sent":      "Sent.",
+	"steers":    "Sent to the running turn.",
 	"back":      "The prompt was taken back.",
 	"interrupt": "Interrupted.",
 	"retry":     "It tries again.",

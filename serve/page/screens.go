@@ -193,6 +193,7 @@ type conversationView struct {
 	Models  []string
 	Modes   []permission.Mode
 	Busy    bool
+	Steer   bool // a turn runs that may take a prompt in
 	May     bool // the user may prompt
 	Fork    bool
 	Seq     int64
@@ -225,6 +226,7 @@ func (p *page) conversation(q *request) error {
 	c.Reason, _ = show.Text(c.Reason, maxReason)
 	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator)}
 	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
+	view.Steer = c.State == serve.Running || c.State == serve.Waiting
 	view.Fork = view.May && !view.Busy && c.Turns > 0
 	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
