@@ -307,12 +307,18 @@ func (w *waking) withdraw(ctx context.Context) error {
 	return nil
 }
 
-// stuck gives a conversation up whose prompt was begun too often.
-func (w *waking) stuck(ctx context.Context, p *queued) error {
+// neverEnded is why a prompt is given up.
+func (p *queued) neverEnded() string {
 	reason := fmt.Sprintf("it was begun %d times and never ended", p.Begun)
 	if p.Failure != "" {
 		reason += "; the last time: " + p.Failure
 	}
+	return reason
+}
+
+// stuck gives a conversation up whose prompt was begun too often.
+func (w *waking) stuck(ctx context.Context, p *queued) error {
+	reason := p.neverEnded()
 	now, err := w.f.store.Now(ctx)
 	if err != nil {
 		return err

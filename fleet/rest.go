@@ -25,9 +25,16 @@ func (w *waking) rest() (more bool) {
 		woken <- w.restless(ctx, w.session)
 		cancel()
 	}()
+	w.listen(ctx)
+	cancel()
+	return <-woken
+}
+
+// listen reads what the CLI says by itself until ctx or the session ends.
+func (w *waking) listen(ctx context.Context) {
 	for m, err := range w.session.Messages(ctx) {
 		if err != nil {
-			break
+			return
 		}
 		w.see(m)
 		w.f.publish(w.c, "", m, nil)
@@ -37,8 +44,36 @@ func (w *waking) rest() (more bool) {
 			}
 		}
 	}
+}
+
+// quietBound is how long agents in the background may keep a rewind waiting.
+const quietBound = 30 * time.Second
+
+// quiet waits until no turn runs that the CLI began by itself, and no agent works in
+// the background: they change files. It returns false if that takes too long. Shell
+// commands are not waited for: what they change is never taken back.
+func (w *waking) quiet(ctx context.Context) bool {
+	still := func() bool {
+		a := w.session.Activity()
+		a.Shells = 0
+		return a.Idle()
+	}
+	if still() {
+		return true
+	}
+	bounded, cancel := context.WithTimeout(ctx, quietBound)
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for !still() && pause(bounded, lookAgain) {
+		}
+		cancel()
+	}()
+	w.listen(bounded)
 	cancel()
-	return <-woken
+	<-ended
+	return still()
 }
 
 // lookAgain is how often a CLI that works in the background is looked at.

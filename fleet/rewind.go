@@ -29,8 +29,9 @@ type RewindTo struct {
 //
 // It takes its turn behind the prompts that were sent before, wakes the
 // conversation if it sleeps, and returns when it is done. If ctx ends before it
-// has begun, it is taken back. A result without CanRewind has changed nothing, and
-// says why. Errors: [ErrUnknown], [ErrStuck], a [*FailedError], and those of Send.
+// has begun, it is taken back. While agents work in the background it waits for them,
+// half a minute at most. A result without CanRewind has changed nothing, and says
+// why. Errors: [ErrUnknown], [ErrStuck], a [*FailedError], and those of Send.
 func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error) {
 	if !uuid.Valid(r.Prompt) {
 		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
@@ -44,7 +45,8 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	w := f.watch(key, r.ID)
 	defer f.unwatch(key, r.ID, w)
 	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r}); err != nil {
-		return control.Rewind{}, err
+		// It may have been accepted, and nobody waits for it.
+		return control.Rewind{}, errors.Join(err, f.takeBackRewind(ctx, key, r.ID))
 	}
 	w.recheck() // it may have been sent before, and have ended
 	for {
@@ -86,7 +88,7 @@ func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 	if p.Begun < w.f.opts.Attempts {
 		return rewind, nil
 	}
-	o := Ticket{Status: Failed, Error: fmt.Sprintf("it was begun %d times and never ended", p.Begun)}
+	o := Ticket{Status: Failed, Error: p.neverEnded()}
 	if err := w.ended(ctx, p, o); err != nil {
 		return sleep, err
 	}
@@ -94,10 +96,21 @@ func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 }
 
 // rewindFiles restores files. What the CLI refuses, or cannot do because it does
-// not start, is the outcome: people decide whether to try again.
+// not start, is the outcome: people decide whether to try again. If the store fails,
+// or the lease is in doubt, it is tried again.
 func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
-	done, err := w.restoreFiles(ctx, p.Rewind)
-	if err != nil && w.over() {
+	t, err := w.transcript(ctx)
+	if err != nil {
+		return w.failed(p, err)
+	}
+	done := &control.Rewind{Error: "nothing was said yet"}
+	if t != nil {
+		done, err = w.wakeAndRestore(ctx, p.Rewind)
+	}
+	if err != nil && !errors.Is(err, claude.ErrNoCheckpoints) {
+		err = errors.Join(err, w.close()) // or it might restore them yet, under a later prompt
+	}
+	if err != nil && (w.over() || errors.Is(err, store.ErrLeaseLost)) {
 		return err
 	}
 	o := Ticket{Status: Answered, Rewind: done, Session: w.rec.Session}
@@ -107,20 +120,28 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 	return w.persist(func() error { return w.ended(ctx, p, o) })
 }
 
-// restoreFiles lets the CLI restore files. The CLI says only in a dry run what
-// changes.
-func (w *waking) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
-	if t, err := w.transcript(ctx); t == nil || err != nil {
-		return &control.Rewind{Error: "nothing was said yet"}, err
-	}
+// wakeAndRestore restores files when the CLI changes none itself.
+func (w *waking) wakeAndRestore(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
 	if w.session == nil {
 		if err := w.connect(ctx, rewind); err != nil {
 			return nil, err
 		}
 	}
+	if !r.DryRun && !w.quiet(ctx) {
+		return &control.Rewind{Error: "agents still work in the background"}, nil
+	}
+	return w.restoreFiles(ctx, r)
+}
+
+// restoreFiles lets the CLI restore files. The CLI says only in a dry run what
+// changes. No fence keeps a process that has lost the lease from writing files.
+func (w *waking) restoreFiles(ctx context.Context, r *RewindTo) (*control.Rewind, error) {
 	done, err := refusal(w.session.PreviewRewind(ctx, r.Prompt))
 	if err != nil || r.DryRun || !done.CanRewind {
 		return done, err
+	}
+	if !w.lease.Sure() || w.over() {
+		return nil, fmt.Errorf("claude: fleet: conversation %q: no files were restored: %w", w.c.key, store.ErrLeaseLost)
 	}
 	restored, err := refusal(w.session.RewindFiles(ctx, r.Prompt))
 	if err != nil || !restored.CanRewind {

@@ -130,13 +130,13 @@ func TestRewindFails(t *testing.T) {
 		if _, err := f.Rewind(ctx, "ada", fleet.RewindTo{Prompt: uuid.New()}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("behind a turn without end: %v", err)
 		}
-		close(cli.hold)
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 1 {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State == fleet.Stuck {
 			t.Errorf("%+v, %v", info, err)
 		}
+		close(cli.hold)
 	})
 }
 

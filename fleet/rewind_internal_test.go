@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/lease"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A process that was suspended while it asked what would change restores nothing
+// when its lease has expired, even if nobody had the time to say that it is lost.
+func TestRewindIsFenced(t *testing.T) {
+	for name, want := range map[string]struct {
+		pause    time.Duration
+		requests int
+	}{"sure": {0, 2}, "in doubt": {time.Minute, 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli, prompt := claudetest.New(claudetest.Say("hello")), uuid.New()
+				s, err := claude.Connect(t.Context(), &claude.Options{
+					Transport: cli, FileCheckpointing: true, Env: []string{"HOME=" + t.TempDir()}, Logger: slog.New(slog.DiscardHandler),
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				for _, err := range s.RunMessage(t.Context(), &message.User{Header: message.Header{UUID: prompt}, Content: message.Content{message.Text("hello")}}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				held, err := lease.Acquire(t.Context(), store.Memory(), "p", "n", "ada", 30*time.Second)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w := &waking{
+					f: &Fleet{ctx: context.Background(), closing: make(chan struct{})}, c: &conversation{key: "ada"},
+					lease: &owned{Held: held, lost: make(chan struct{})}, session: s,
+				}
+				<-time.After(want.pause)
+				_, err = w.restoreFiles(t.Context(), &RewindTo{Prompt: prompt})
+				if lost := want.pause > 0; errors.Is(err, store.ErrLeaseLost) != lost || err != nil && !lost {
+					t.Errorf("restored: %v", err)
+				}
+				if n := len(cli.Transcript().Requests("rewind_files")); n != want.requests {
+					t.Errorf("%d requests", n)
+				}
+			})
+		})
+	}
+}
