@@ -192,14 +192,15 @@ func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
 		if p.Sent && !stuckHere {
 			return &ConversationError{key, ErrBegun}
 		}
-		return f.cancelPrompt(ctx, key, p, stuckHere)
+		return f.cancelPrompt(ctx, &rec, p, stuckHere)
 	}
 	return &ConversationError{key, ErrUnknown}
 }
 
 // cancelPrompt takes a prompt out of the queue. The one who would run it changes
 // the record first, so only one of both succeeds.
-func (f *Fleet) cancelPrompt(ctx context.Context, key string, p *queued, stuckHere bool) error {
+func (f *Fleet) cancelPrompt(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
+	key := rec.Key
 	now, err := f.store.Now(ctx)
 	if err != nil {
 		return &ConversationError{key, err}
@@ -211,7 +212,7 @@ func (f *Fleet) cancelPrompt(ctx context.Context, key string, p *queued, stuckHe
 	if err != nil {
 		return &ConversationError{key, err}
 	}
-	o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Ended: now}
+	o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: now}
 	_, err = f.put(ctx, kindOutcome, place(key)+"/"+p.ID, &o, 0, store.Fence{})
 	f.mu.Lock()
 	c := f.conversation(key)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -26,6 +27,11 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if s == nil {
 		return false, nil
 	}
+	return true, op.apply(ctx, s)
+}
+
+// apply does to a session what it can do to one.
+func (op *Instruction) apply(ctx context.Context, s *claude.Session) error {
 	var errs []error
 	if op.Interrupt {
 		_, err := s.Interrupt(ctx)
@@ -37,7 +43,7 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if op.Mode != "" {
 		errs = append(errs, s.SetPermissionMode(ctx, op.Mode))
 	}
-	return true, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // perform does something to a conversation, wherever its CLI runs. If it runs

@@ -7,8 +7,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -136,6 +138,62 @@ func TestChosen(t *testing.T) {
 			if !m.hasArg(want) {
 				t.Errorf("the CLI was started with %q, without %s", m.args, want)
 			}
+		}
+	})
+}
+
+// slowStart is a CLI during whose start something happens.
+type slowStart struct {
+	claude.Transport
+	meanwhile func() error
+}
+
+func (s *slowStart) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	if err := s.meanwhile(); err != nil {
+		return nil, err
+	}
+	return s.Transport.Start(ctx, l)
+}
+
+// What is chosen while a CLI starts is in force before it is sent a prompt, in a new
+// conversation as in one that sleeps.
+func TestChosenWhileStarting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := &slowStart{Transport: newScripted()}
+		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
+			usual := o.Session
+			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+				opts, err := usual(ctx, key)
+				opts.PermissionMode, opts.Model = permission.ModeAcceptEdits, "haiku"
+				return opts, err
+			}
+		})
+		defer closeFleet(t, f)
+		type choice struct {
+			mode  permission.Mode
+			model string
+		}
+		for _, c := range []struct{ chosen, want choice }{
+			{choice{permission.ModePlan, "opus"}, choice{permission.ModePlan, "opus"}},
+			{choice{permission.ModeDefault, "sonnet"}, choice{permission.ModeDefault, "sonnet"}},
+			{choice{}, choice{permission.ModeAcceptEdits, "haiku"}}, // those of the options
+		} {
+			cli.meanwhile = func() error {
+				return errors.Join(f.SetPermissionMode(t.Context(), "ada", c.chosen.mode), f.SetModel(t.Context(), "ada", c.chosen.model))
+			}
+			var got choice
+			for m, err := range f.Run(t.Context(), "ada", "hello") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if init, ok := m.(*message.Init); ok {
+					got = choice{init.PermissionMode, init.Model}
+				}
+			}
+			if got != c.want {
+				t.Errorf("it runs with %+v, want %+v", got, c.want)
+			}
+			<-time.After(5 * time.Minute) // it sleeps
 		}
 	})
 }

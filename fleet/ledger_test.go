@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
@@ -87,6 +89,37 @@ func TestCostOfDeferred(t *testing.T) {
 		}
 		costs(t, f, next, 1)
 		bills(t, f, id, next)
+	})
+}
+
+// A prompt that is cancelled because its conversation is stuck bears what it has cost.
+func TestCostOfCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := false
+		f := open(t, store.Memory(), newScripted(), func(o *fleet.Options) {
+			o.Gate = &approval.Options{Patience: time.Minute}
+			usual := o.Session
+			o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+				if broken {
+					return nil, errors.New("no such repository")
+				}
+				return usual(ctx, key)
+			}
+		})
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "tool 1")
+		<-time.After(5 * time.Minute) // until the call is deferred
+		broken = true
+		decide(t, f, question(t, f), permission.Allow())
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptStuck {
+			t.Fatalf("not stuck: %+v", o)
+		}
+		if err := f.Cancel(t.Context(), "ada", id); err != nil {
+			t.Fatal(err)
+		}
+		costs(t, f, id, 1)
+		bills(t, f, id)
 	})
 }
 

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type waking struct {
 	// changed it, as it does when a plan is approved.
 	mode  permission.Mode
 	moved bool
+	own   Instruction // the mode and the model of the user's options
 
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
@@ -259,16 +261,23 @@ var errNotBegun = errors.New("claude: fleet: the CLI did not continue the turn")
 
 // mustBegin gives up a CLI that was to continue a turn and does nothing. One whose
 // result waits for the store is done, and its result is read when the store is back.
+// So it must be idle at two looks, with nothing in between and everything stored at
+// both: the reader has then had the time to read all there is.
 func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Session) {
-	for pause(ctx, beginBound) {
-		began := time.Now()
-		if s.Flush(ctx) != nil {
-			return // the reader learns about it
+	atOnce, ended := context.WithCancel(ctx)
+	ended()
+	var before claude.Activity
+	for looked := false; pause(ctx, beginBound/2); {
+		a := s.Activity()
+		if !a.Idle() || s.Flush(atOnce) != nil {
+			looked = false
+			continue
 		}
-		if time.Since(began) < beginBound/2 && s.Activity().Idle() {
+		if looked && a.Since.Equal(before.Since) {
 			cancel(errNotBegun)
 			return
 		}
+		looked, before = true, a
 	}
 }
 
@@ -392,6 +401,7 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	if err := w.close(); err != nil {
 		return err
 	}
+	had := w.rec
 	o, err := w.options(ctx, s)
 	if err != nil {
 		return err
@@ -412,7 +422,34 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	w.c.session = session
 	w.f.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
-	return nil
+	return w.catchUp(ctx, had.Mode, had.Model)
+}
+
+// catchUp changes the mode and the model of a CLI that was started with others than
+// the record has now: those who chose them meanwhile found no session. It is done when
+// the record has nothing new, and from then on they find it.
+func (w *waking) catchUp(ctx context.Context, mode permission.Mode, model string) error {
+	for {
+		rec, _, err := w.f.loadRecord(ctx, w.c.key)
+		if err != nil {
+			return err
+		}
+		w.rec = rec
+		var op Instruction
+		if rec.Mode != mode {
+			op.Mode = cmp.Or(rec.Mode, w.own.Mode, permission.ModeDefault)
+		}
+		if rec.Model != model {
+			op.Model = new(cmp.Or(rec.Model, *w.own.Model))
+		}
+		if op == (Instruction{}) {
+			return nil
+		}
+		if err := op.apply(ctx, w.session); err != nil {
+			return fmt.Errorf("claude: fleet: conversation %q: what was chosen while its CLI started: %w", w.c.key, err)
+		}
+		mode, model = rec.Mode, rec.Model
+	}
 }
 
 // options are those of the user, with what makes the session one of the fleet.
@@ -430,6 +467,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp: claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 	}
+	w.own = Instruction{Mode: o.PermissionMode, Model: new(o.Model)}
 	if w.rec.Mode != "" {
 		o.PermissionMode = w.rec.Mode
 	}

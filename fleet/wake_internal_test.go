@@ -1,8 +1,18 @@
 package fleet
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // All that are waiting for a lease come back when it has expired, within a thirtieth of its
@@ -26,4 +36,48 @@ func TestComeBack(t *testing.T) {
 			t.Errorf("%v left: %d moments in %v", c.left, len(moments), late-early)
 		}
 	}
+}
+
+// A CLI is not given up in the moment in which the store is back and has the lines of
+// its turn: its result has yet to be read. One that does nothing is.
+func TestMustBeginAfterOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		db := storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+			if down.Load() && c.Method == "Append" {
+				return storetest.Fail
+			}
+			return storetest.None
+		})
+		s, err := claude.Connect(t.Context(), &claude.Options{
+			Transport: claudetest.New(), Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler),
+			Store: &claude.StoreOptions{Store: db, Project: "p", Journal: t.TempDir(), GiveUp: claude.NoTimeout},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		go mustBegin(ctx, cancel, s)
+		<-time.After(beginBound - 5*time.Second)
+		down.Store(true)
+		if _, err := s.Send(t.Context(), "hello"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(10 * time.Second)
+		down.Store(false)
+		if err := s.Flush(ctx); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		<-time.After(time.Second)
+		if ctx.Err() != nil {
+			t.Errorf("given up before its result can be read: %v", context.Cause(ctx))
+		}
+		<-time.After(2 * beginBound)
+		if !errors.Is(context.Cause(ctx), errNotBegun) {
+			t.Errorf("not given up: %v", context.Cause(ctx))
+		}
+	})
 }
