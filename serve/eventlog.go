@@ -18,6 +18,10 @@ type eventLog struct {
 	// touched is called after each change.
 	touched func(key string)
 
+	// accepting is held by those who send a prompt and write it down, and alone by
+	// one who removes the conversation because it has none.
+	accepting sync.RWMutex
+
 	writing chan struct{} // one slot: the right to append
 	ready   chan struct{} // closed when what was stored is here
 	failed  error         // set before ready is closed

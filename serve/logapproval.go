@@ -36,11 +36,11 @@ const callBound = 5 * time.Second
 // has all that was said before: a client that leaves when a person is asked must
 // not miss it. The calls of subagents are in transcripts of their own, and what an
 // MCP server asks is not a call.
-func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question) {
+func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question, by time.Time) {
 	if q.Agent != "" || kindOf(q.Tool) == KindElicitation {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, callBound)
+	ctx, cancel := context.WithDeadline(ctx, by)
 	defer cancel()
 	for ctx.Err() == nil {
 		next := l.nextChange()

@@ -23,8 +23,8 @@ type note struct {
 	Labels   []string  `json:"labels,omitempty"`
 	ForkOf   string    `json:"forkOf,omitzero"`
 	Created  time.Time `json:"created"`
-	// Model and Mode are chosen before the first prompt; the fleet has them from
-	// then on.
+	// Model and Mode were chosen through a server, and hold from the first prompt
+	// on: [Sessions] reads them here.
 	Model string `json:"model,omitzero"`
 	Mode  string `json:"mode,omitzero"`
 	// Read is the last event that each user has read.

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -189,7 +190,9 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		if p.Options != nil {
 			own = *p.Options
 		}
-		own.Cwd, own.Model, own.PermissionMode = dir, p.Model, p.Mode
+		// The note is stored before the first prompt. What was chosen since then is
+		// in the fleet's record as well, which comes first.
+		own.Cwd, own.Model, own.PermissionMode = dir, cmp.Or(n.Model, p.Model), cmp.Or(permission.Mode(n.Mode), p.Mode)
 		own.Hooks = slices.Clone(own.Hooks)
 		return &own, nil
 	}, nil

@@ -76,6 +76,7 @@ var (
 	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
 	busy           = problemKind{"busy", http.StatusConflict, "The conversation is at work"}
 	noCheckpoint   = problemKind{"no-checkpoint", http.StatusConflict, "The files cannot be restored to that"}
+	takenBack      = problemKind{"taken-back", http.StatusConflict, "It was taken back before it began"}
 	alreadyDecided = problemKind{"already-decided", http.StatusConflict, "Somebody else has decided"}
 	inputChanged   = problemKind{"changed", http.StatusConflict, "The decision is about another input than the call has"}
 	busyKey        = problemKind{"in-progress", http.StatusConflict, "A request with this Idempotency-Key is being worked on"}
@@ -101,7 +102,7 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, alreadyDecided, inputChanged, busyKey,
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, takenBack, alreadyDecided, inputChanged, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
 		full, budget, limited, cliFailed, unsupported, closing, internal,
 	}
@@ -143,6 +144,9 @@ func describe(err error) *Problem {
 		return p
 	}
 	if ended, ok := errors.AsType[*fleet.FailedError](err); ok {
+		if ended.Ticket.Status == fleet.Cancelled {
+			return takenBack.because("nothing has changed; try again")
+		}
 		return cliFailed.because("%s. Mend what it names, and try again", ended.Ticket.Error)
 	}
 	switch {

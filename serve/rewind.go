@@ -52,6 +52,13 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 	}
 	bounded, cancel := context.WithTimeout(ctx, rewindBound)
 	defer cancel()
+	if r.id, err = s.freshRewind(bounded, n.Key, r.id); err == nil && !r.DryRun {
+		// Before it, so that it is known although the client or this process ends.
+		err = s.noticeLasting(ctx, u, n.Key, "asked for files as they were before a prompt")
+	}
+	if err != nil {
+		return Rewound{}, problemOf(err)
+	}
 	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: r.id, Prompt: r.Message, DryRun: r.DryRun})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
@@ -71,11 +78,37 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 		if len(out.Files) == 1 {
 			what = "restored a file to what it was before a prompt"
 		}
-		if err := s.notice(ctx, u, n.Key, what); err != nil {
-			return Rewound{}, problemOf(err)
+		if err := s.noticeLasting(ctx, u, n.Key, what); err != nil { // it is done anyway
+			s.opts.Logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}
 	return out, nil
+}
+
+// noticeLasting writes down who did what, even if the client has left.
+func (s *Service) noticeLasting(ctx context.Context, u User, key, what string) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	return s.notice(ctx, u, key, what)
+}
+
+// freshRewind is the id for a rewind with an Idempotency-Key: that of the key, or
+// the next one if the attempt before has failed or was taken back, as an id ends
+// once. One that was done, or may be, keeps its id.
+func (s *Service) freshRewind(ctx context.Context, key, id string) (string, error) {
+	for id != "" {
+		t, err := s.fleet.Prompt(ctx, key, id)
+		switch {
+		case errors.Is(err, fleet.ErrUnknown):
+			return id, nil
+		case err != nil:
+			return "", err
+		case t.Status != fleet.Failed && t.Status != fleet.Cancelled:
+			return id, nil
+		}
+		id = uuidFrom("rewind again", id)
+	}
+	return "", nil
 }
 
 // checkRewind refuses what cannot be rewound now.

@@ -22,12 +22,21 @@ import (
 func newRewindRig(t *testing.T) (r *rig, root string) {
 	t.Helper()
 	root = t.TempDir()
-	r = newRigFleet(t, store.Memory(), root, func(o *fleet.Options) { o.IdleAfter = time.Millisecond }, func(o *serve.Options) {
+	return newRewindRigOn(t, store.Memory(), root, func(*fleet.Options) {}), root
+}
+
+// newRewindRigOn is newRewindRig on a store, with a fleet of its own.
+func newRewindRigOn(t *testing.T, db store.Fleet, root string, change func(*fleet.Options)) *rig {
+	t.Helper()
+	r := newRigFleet(t, db, root, func(o *fleet.Options) {
+		o.IdleAfter = time.Millisecond
+		change(o)
+	}, func(o *serve.Options) {
 		own := o.Presets[0].Options
 		own.FileCheckpointing, own.Env, own.AllowedTools = true, []string{"HOME=" + t.TempDir()}, []string{"Edit"}
 	})
 	r.agent.edit = func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("done"), nil }
-	return r, root
+	return r
 }
 
 // Files are restored to what they were before a prompt, once for each request,
@@ -70,7 +79,12 @@ func TestRewind(t *testing.T) {
 	if string(done.body) != string(again.body) || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%s, again %s", done.body, again.body)
 	}
-	said := ada.follow(at+"/events?after=0", func(e sse) bool { return e.event == "notice" })
+	asked := false
+	said := ada.follow(at+"/events?after=0", func(e sse) bool {
+		done := asked && e.event == "notice"
+		asked = asked || e.event == "notice" && strings.Contains(e.data, "asked for files")
+		return done
+	})
 	if last := said[len(said)-1].data; !strings.Contains(last, "restored 2 files") || !strings.Contains(last, `"ada"`) {
 		t.Errorf("the notice is %s", last)
 	}

@@ -207,7 +207,7 @@ func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
 		c.State = Waiting
 	case info.State == fleet.Awake && info.Queued > 0:
 		c.State = Running
-	case info.State == fleet.Pending:
+	case info.State == fleet.Pending, info.State == fleet.Held:
 		c.State = Queued
 	}
 }
@@ -331,7 +331,7 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if first != nil {
 		if _, err := s.send(ctx, u, &n, *first); err != nil {
 			if !again {
-				err = s.undo(ctx, &n, first.ID, err)
+				s.undo(ctx, &n, err)
 			}
 			return Conversation{}, problemOf(err)
 		}
@@ -348,22 +348,62 @@ func (c *NewConversation) firstPrompt(key string) *fleet.Prompt {
 	return c.first
 }
 
-// undoBound is how long it may take to remove a conversation that did not begin.
-const undoBound = 10 * time.Second
+// lastingBound is how long something may take that must not end halfway because
+// its client has left.
+const lastingBound = 30 * time.Second
+
+// lasting is a context that does not end with the request.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lastingBound)
+}
 
 // undo removes a new conversation whose first prompt was refused, so that both
-// exist or neither. It returns the refusal. If nobody knows whether the prompt was
-// accepted, the conversation stays.
-func (s *Service) undo(ctx context.Context, n *note, prompt string, refusal error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoBound) // even if the client has left
-	defer cancel()
-	if _, err := s.fleet.Prompt(ctx, n.Key, prompt); !errors.Is(err, fleet.ErrUnknown) {
-		return refusal
+// exist or neither. If nobody knows whether the prompt was accepted, or if another
+// one was, the conversation stays.
+func (s *Service) undo(ctx context.Context, n *note, refusal error) {
+	if !refused(refusal) {
+		return
 	}
-	if err := s.erase(ctx, n); err != nil {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if err := s.eraseUnused(ctx, n); err != nil {
 		s.opts.Logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
 	}
-	return refusal
+}
+
+// refused reports whether an error says that a prompt was not accepted. After any
+// other one it may have been, or may still be: a write that was given up can land
+// late.
+func refused(err error) bool {
+	for _, definite := range []error{fleet.ErrOverloaded, fleet.ErrBudget, fleet.ErrStuck, store.ErrInvalid} {
+		if errors.Is(err, definite) {
+			return true
+		}
+	}
+	return budget.is(err)
+}
+
+// eraseUnused removes a conversation unless a prompt was accepted for it, such as
+// that of another run of the same thread.
+func (s *Service) eraseUnused(ctx context.Context, n *note) error {
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	l.accepting.Lock()
+	defer l.accepting.Unlock()
+	l.mu.Lock()
+	used := len(l.prompts) > 0
+	l.mu.Unlock()
+	info, err := s.fleet.Get(ctx, n.Key)
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return err
+	}
+	if used || info.Queued > 0 || info.Cost.Turns > 0 {
+		return nil
+	}
+	return s.erase(ctx, n)
 }
 
 // newNote checks what is asked for.
@@ -463,8 +503,11 @@ func contentOf(raw []byte) (message.Content, error) {
 	return content, nil
 }
 
-// send gives a prompt to the fleet and writes it down.
+// send gives a prompt to the fleet and writes it down. It does both even if the
+// client leaves: the log must know what was accepted, and what it costs.
 func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Prompt, error) {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
 	if p.ID == "" {
 		p.ID = uuid.New()
 	}
@@ -473,10 +516,15 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 		return Prompt{}, err
 	}
 	defer release()
-	_, unknown := s.fleet.Get(ctx, n.Key)
+	l.accepting.RLock()
+	defer l.accepting.RUnlock()
 	l.mu.Lock()
 	_, again := l.prompts[p.ID]
+	ended := l.closed
 	l.mu.Unlock()
+	if ended != "" {
+		return Prompt{}, closing.because("%s; try again in a moment", ended)
+	}
 	if !again {
 		if err := s.checkBudget(ctx, n); err != nil {
 			return Prompt{}, err
@@ -484,11 +532,6 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	}
 	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
 		return Prompt{}, err
-	}
-	if errors.Is(unknown, fleet.ErrUnknown) {
-		if err := s.choose(ctx, n); err != nil {
-			return Prompt{}, err
-		}
 	}
 	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
 	err = l.append(ctx, func(*logHead) []Event {
@@ -500,19 +543,6 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	})
 	s.logs.keepWatch(n.Key)
 	return out, err
-}
-
-// choose passes on what was chosen before the fleet knew the conversation.
-func (s *Service) choose(ctx context.Context, n *note) error {
-	if n.Model != "" {
-		if err := s.fleet.SetModel(ctx, n.Key, n.Model); err != nil {
-			return err
-		}
-	}
-	if n.Mode != "" {
-		return s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(n.Mode))
-	}
-	return nil
 }
 
 // maxPromptText is how much of a prompt its event keeps.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -93,9 +94,8 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
-	// The watcher may never see a question that is answered quickly, so the log
-	// has it from here.
-	s.logApproval(ctx, &q)
+	ctx, cancel := lasting(ctx) // a decision counts although the client has left
+	defer cancel()
 	before := q.State
 	q, err = s.fleet.Approvals().Decide(ctx, id, answer)
 	if _, ok := errors.AsType[*approval.DecidedError](err); ok {
@@ -104,7 +104,9 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
-	s.logApproval(ctx, &q)
+	// The watcher may never see a question that is answered quickly, so the log
+	// has it from here. Nobody waits for a decision until the log has its call.
+	s.logApproval(ctx, &q, time.Time{})
 	if before == approval.Open {
 		what := string(answer.Decision.Behavior()) + " " + q.Tool
 		if err := s.notice(ctx, u, q.Conversation, "decided: "+what); err != nil {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -181,5 +182,28 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
 		return err // the same request again
 	}
-	return s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
+	if err := s.fleet.Fork(ctx, old.Key, n.Key, from.Message); err != nil {
+		return err
+	}
+	if err := s.choose(ctx, n); err != nil {
+		last, cancel := lasting(ctx)
+		defer cancel()
+		return errors.Join(err, s.fleet.Delete(last, n.Key)) // else it cannot be tried again
+	}
+	n.Model, n.Mode = cmp.Or(n.Model, old.Model), cmp.Or(n.Mode, old.Mode)
+	return nil
+}
+
+// choose lets the choices for a copy hold, instead of those of the original that
+// the fleet has copied.
+func (s *Service) choose(ctx context.Context, n *note) error {
+	if n.Model != "" {
+		if err := s.fleet.SetModel(ctx, n.Key, n.Model); err != nil {
+			return err
+		}
+	}
+	if n.Mode != "" {
+		return s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(n.Mode))
+	}
+	return nil
 }

@@ -239,7 +239,8 @@ func (s *Service) watchApprovals(ctx context.Context) {
 				break
 			}
 			attempt = 0
-			s.logs.later(ctx, q.Conversation, func() { s.logApproval(ctx, &q) })
+			by := time.Now().Add(callBound) // for all of a conversation that wait together
+			s.logs.later(ctx, q.Conversation, func() { s.logApproval(ctx, &q, by) })
 			if s.opts.Notify != nil && q.State == approval.Open && !notified[q.ID] {
 				notified[q.ID] = true
 				s.opts.Notify(approvalOf(&q, User{}))
@@ -251,21 +252,21 @@ func (s *Service) watchApprovals(ctx context.Context) {
 	}
 }
 
-// logApproval writes down how an approval stands. If that fails, the approval is
-// still in the inbox.
-func (s *Service) logApproval(ctx context.Context, q *approval.Question) {
-	if err := s.noteApproval(ctx, q); err != nil && ctx.Err() == nil {
+// logApproval writes down how an approval stands, when its call is in the log or
+// at the latest by a time. If that fails, the approval is still in the inbox.
+func (s *Service) logApproval(ctx context.Context, q *approval.Question, by time.Time) {
+	if err := s.noteApproval(ctx, q, by); err != nil && ctx.Err() == nil {
 		s.opts.Logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
 	}
 }
 
 // noteApproval writes down in its conversation how an approval stands.
-func (s *Service) noteApproval(ctx context.Context, q *approval.Question) error {
+func (s *Service) noteApproval(ctx context.Context, q *approval.Question, by time.Time) error {
 	l, release, err := s.logs.use(ctx, q.Conversation)
 	if err != nil {
 		return err
 	}
 	defer release()
-	l.awaitCall(ctx, q)
+	l.awaitCall(ctx, q, by)
 	return l.noteApproval(ctx, q)
 }

@@ -34,18 +34,23 @@ func (unwatchedInbox) Watch(ctx context.Context, _ approval.Filter) iter.Seq2[ap
 // newRigOver starts a server over a fleet that is not quite as it should be.
 func newRigOver(t *testing.T, odd func(*fleet.Fleet) fleet.Conversations) *rig {
 	t.Helper()
-	var o serve.Options
-	r := newRig(t, store.Memory(), func(of *serve.Options) { o = *of })
+	r := newRig(t, store.Memory(), nil)
+	r.over(odd(r.fleet))
+	return r
+}
+
+// over lets the server run on another fleet.
+func (r *rig) over(odd fleet.Conversations) {
+	r.t.Helper()
 	if err := r.server.Close(); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
 	r.http.Close()
 	var err error
-	if r.server, err = serve.New(odd(r.fleet), o); err != nil {
-		t.Fatal(err)
+	if r.server, err = serve.New(odd, r.options); err != nil {
+		r.t.Fatal(err)
 	}
 	r.http = httptest.NewServer(r.server)
-	return r
 }
 
 // A question that is answered quickly is still in the log of its conversation,

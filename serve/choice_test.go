@@ -1,0 +1,71 @@
+package serve_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// The model and the mode that a user chose hold from the first prompt on, without
+// a moment in which the conversation has those of its preset. A copy has those of
+// its original, unless others are chosen for it.
+func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
+	var mu sync.Mutex
+	first := make(map[string]claude.Options) // by the key of the conversation
+	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
+		usual := o.Session
+		o.Gate = &approval.Options{}
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			own, err := usual(ctx, key)
+			mu.Lock()
+			defer mu.Unlock()
+			if _, known := first[key]; !known && err == nil {
+				first[key] = *own
+			}
+			return own, err
+		}
+	}, func(o *serve.Options) {
+		o.Presets[0].Mode, o.Presets[0].Modes = permission.ModeAcceptEdits, []permission.Mode{permission.ModePlan, permission.ModeDefault}
+	})
+	ada := r.as("ada", serve.Operator)
+	begin := func(c serve.NewConversation, model string, mode permission.Mode) string {
+		t.Helper()
+		c.Preset, c.Prompt = "shop", "hello"
+		made := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
+		ada.turnsOf(made.ID, 1)
+		if now := get[serve.Conversation](ada, "/v1/conversations/"+made.ID); now.Model != model || now.Mode != mode {
+			t.Errorf("%+v: the conversation is shown with %q and %q", c, now.Model, now.Mode)
+		}
+		key := strings.Replace(made.ID, "~", "/", 1)
+		info, err := r.fleet.Get(t.Context(), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		own := first[key]
+		if info.Model != "" { // the fleet's record comes first
+			own.Model = info.Model
+		}
+		if info.Mode != "" {
+			own.PermissionMode = info.Mode
+		}
+		if c.Fork == nil && (first[key].Model != model || first[key].PermissionMode != mode) || own.Model != model || own.PermissionMode != mode {
+			t.Errorf("%+v: the first session has %q and %q, then %q and %q", c, first[key].Model, first[key].PermissionMode, own.Model, own.PermissionMode)
+		}
+		return made.ID
+	}
+	plan := begin(serve.NewConversation{Model: "sonnet", Mode: permission.ModePlan}, "sonnet", permission.ModePlan)
+	begin(serve.NewConversation{Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", permission.ModePlan)
+	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+plan, `{"mode":"default"}`), http.StatusOK) // now in the record
+	begin(serve.NewConversation{Mode: permission.ModePlan, Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", permission.ModePlan)
+}

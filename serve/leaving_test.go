@@ -1,0 +1,126 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// operator is a user of the service itself.
+var operator = serve.User{Name: "ada", Role: serve.Operator}
+
+// sending is a fleet that does something of its own with each prompt.
+type sending struct {
+	*fleet.Fleet
+	send func(ctx context.Context, key string, p fleet.Prompt) (string, error)
+}
+
+func (s sending) Send(ctx context.Context, key string, p fleet.Prompt) (string, error) {
+	return s.send(ctx, key, p)
+}
+
+// A new conversation stays if its first prompt may have been accepted, or if that
+// of another run was.
+func TestNewConversationStays(t *testing.T) {
+	for name, send := range map[string]func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error){
+		"nobody knows": func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error) {
+			return func(context.Context, string, fleet.Prompt) (string, error) {
+				return "", errors.New("the store does not answer") // what was written may land later
+			}
+		},
+		"another run's prompt": func(f *fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error) {
+			return func(ctx context.Context, key string, _ fleet.Prompt) (string, error) {
+				if _, err := f.Send(ctx, key, fleet.Prompt{ID: uuid.New(), Text: "other"}); err != nil {
+					return "", err
+				}
+				return "", &fleet.OverloadedError{Key: key, Queued: 1}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return sending{f, send(f)} })
+			if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+				t.Error("no error")
+			}
+			list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+			if err != nil || len(list.Items) != 1 || list.Items[0].Preset != "shop" {
+				t.Errorf("there are %+v (%v)", list.Items, err)
+			}
+		})
+	}
+}
+
+// A prompt whose client leaves while it is sent is accepted and written down, so
+// that its cost is booked.
+func TestPromptOfOneWhoLeft(t *testing.T) {
+	ctx, leave := context.WithCancel(t.Context())
+	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
+		return sending{f, func(ctx context.Context, key string, p fleet.Prompt) (string, error) {
+			leave()
+			if err := ctx.Err(); err != nil {
+				return "", err
+			}
+			return f.Send(ctx, key, p)
+		}}
+	})
+	_, _ = r.server.Service().Create(ctx, operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}) // nobody reads the answer
+	list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("there are %+v (%v)", list.Items, err)
+	}
+	ada := r.as("ada", serve.Operator)
+	ada.agrees(list.Items[0].ID, ada.turnsOf(list.Items[0].ID, 1), 1)
+}
+
+// deciding is a fleet that does something before each decision.
+type deciding struct {
+	*fleet.Fleet
+	before func()
+}
+
+func (d deciding) Approvals() approval.Inbox { return decidingInbox{d.Fleet.Approvals(), d.before} }
+
+type decidingInbox struct {
+	approval.Inbox
+	before func()
+}
+
+func (i decidingInbox) Decide(ctx context.Context, id string, a approval.Answer) (approval.Question, error) {
+	i.before()
+	if err := ctx.Err(); err != nil {
+		return approval.Question{}, err
+	}
+	return i.Inbox.Decide(ctx, id, a)
+}
+
+// A decision does not wait until the log has what was said before, and counts
+// although its client leaves.
+func TestDecisionOfOneWhoLeft(t *testing.T) {
+	db := &lateStore{store.Memory(), "toolu_late", make(chan struct{})}
+	defer close(db.goOn)
+	r := newRig(t, db, nil)
+	ctx, leave := context.WithCancel(t.Context())
+	var reached time.Time
+	r.over(deciding{r.fleet, func() { reached = time.Now(); leave() }})
+	ada := r.as("ada", serve.Operator)
+	ada.begin("tool late")
+	asked := ada.pending(1)[0]
+	begun := time.Now()
+	decided, err := r.server.Service().Decide(ctx, operator, asked.ID, serve.Decision{Decision: "allow", Digest: asked.Digest})
+	if err != nil || decided.State != serve.ApprovalAllowed {
+		t.Fatalf("%+v, %v", decided, err)
+	}
+	if took := reached.Sub(begun); took > 4*time.Second { // the log waits for five
+		t.Errorf("the decision waited for %v", took)
+	}
+	if took := time.Since(reached); took > 4*time.Second {
+		t.Errorf("the answer waited for %v", took)
+	}
+}
