@@ -68,10 +68,15 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
 		first, _, err := s.direct(ctx, map[string]any{"seq": 1, "next_by_subj": subject, "batch": 1})
-		if err == nil && len(first) > 0 && first[0].header.Get(headerArchived) != "" {
-			err = errNoArchive
+		switch {
+		case err != nil || len(first) == 0:
+			return err
+		case !first[0].ours():
+			return cmp.Or(s.removeForeign(ctx, &first[0]), errStale)
+		case first[0].header.Get(headerArchived) != "":
+			return errNoArchive
 		}
-		return err
+		return nil
 	})
 }
 

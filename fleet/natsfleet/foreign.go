@@ -17,12 +17,25 @@ import (
 // ours reports whether a message was written by a fleet.
 func (m *stored) ours() bool { return m.header.Get(headerNonce) != "" }
 
-// removeForeign removes a message that is not ours.
+// removeForeign removes a message that is not ours. The leader is asked first whether it
+// has that message at that place: any replica may have answered, and nothing of ours may
+// go by mistake.
 func (s *Store) removeForeign(ctx context.Context, m *stored) error {
+	ctx, cancel := context.WithTimeout(ctx, attemptBound)
+	defer cancel()
+	found, err := s.ask(ctx, map[string]any{"seq": m.seq})
+	switch {
+	case err != nil:
+		return err
+	case found == nil:
+		return nil // somebody was faster
+	case found.ours():
+		return errStale
+	}
 	var answer struct {
 		Success bool `json:"success"`
 	}
-	err := s.request(ctx, "STREAM.MSG.DELETE."+s.stream, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
+	err = s.request(ctx, "STREAM.MSG.DELETE."+s.stream, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
 	if err == nil && answer.Success {
 		s.log.Warn("removed a message that is not of this fleet", "stream", s.stream, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
 		return nil

@@ -88,6 +88,9 @@ func nonsense() map[string]*nats.Msg {
 		"batch":      {Header: nats.Header{"Id": {"x"}, "Part": {"1/2"}}, Data: []byte("{")},
 		"rewritten":  {Header: nats.Header{"Rewritten": {"1/2"}, "Archived": {"-7"}, "Modified": {"never"}}},
 		"record":     {Header: nats.Header{"More": {"many"}}, Data: []byte("{}")},
+		"end":        {Header: nats.Header{"Status": {"204"}, "Nats-Num-Pending": {"7"}}},
+		"not found":  {Header: nats.Header{"Status": {"404"}}},
+		"elsewhere":  {Header: nats.Header{"Nats-Sequence": {"1"}, "Nats-Time-Stamp": {"never"}, "Nats-Subject": {"claude.x"}}},
 		"very large": {Data: bytes.Repeat([]byte("x"), 300<<10)},
 	}
 }

@@ -1,6 +1,7 @@
 package natsfleet_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
@@ -144,5 +146,32 @@ func TestLargeQuestions(t *testing.T) {
 	}
 	if got := <-ran; got != long+"!" {
 		t.Errorf("the tool ran with %d bytes; want %d", len(got), len(long)+1)
+	}
+}
+
+// A record whose parts somebody has removed is an error, at once, and not a search
+// without end.
+func TestPartsAreMissing(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s, err := natsfleet.OpenStore(t.Context(), natsfleet.Options{URL: c.URL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	k := store.RecordKey{Project: "p", Kind: "k", Name: "large"}
+	if _, err := s.PutRecord(t.Context(), k, bytes.Repeat([]byte("x"), 1<<20), 0, store.Fence{}); err != nil {
+		t.Fatal(err)
+	}
+	stranger := newStranger(t, c.URL())
+	stream, err := stranger.js.Stream(t.Context(), "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Purge(t.Context(), jetstream.WithPurgeSubject("claude.v.>")); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := s.GetRecord(t.Context(), k); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("got %d bytes, %v", len(r.Value), err)
 	}
 }

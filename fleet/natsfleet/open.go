@@ -184,14 +184,17 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{nc: nc, layout: layout{o.Name}, stream: o.Name, id: uuid.New(), writes: newSerial(), held: make(map[store.Fence]holding)}
+	s.place(&o)
 	s.refusals.watch(nc, func() error {
+		if !nc.IsConnected() {
+			return nil // it is gone again; the server of the next connection is looked at
+		}
 		err := s.checkServer()
 		if err != nil {
 			s.log.Error("NATS: the connection was made to a server that cannot be used", "error", err)
 		}
 		return err
 	})
-	s.place(&o)
 	if err := errors.Join(s.checkServer(), ctx.Err()); err != nil {
 		nc.Close()
 		return nil, err

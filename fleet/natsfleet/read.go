@@ -63,6 +63,11 @@ func (s *Store) last(ctx context.Context, subject string) (m *stored, err error)
 
 // lastOfAll returns the last message of a subject, even when somebody else published it.
 func (s *Store) lastOfAll(ctx context.Context, subject string) (*stored, error) {
+	return s.ask(ctx, map[string]any{"last_by_subj": subject})
+}
+
+// ask asks the leader for a message, nil if there is none.
+func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) {
 	var answer struct {
 		Message struct {
 			Subject string    `json:"subject"`
@@ -72,7 +77,7 @@ func (s *Store) lastOfAll(ctx context.Context, subject string) (*stored, error) 
 			Time    time.Time `json:"time"`
 		} `json:"message"`
 	}
-	err := s.request(ctx, "STREAM.MSG.GET."+s.stream, map[string]string{"last_by_subj": subject}, &answer)
+	err := s.request(ctx, "STREAM.MSG.GET."+s.stream, which, &answer)
 	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNotFound {
 		return nil, nil
 	}
@@ -183,7 +188,11 @@ func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, 
 		if err != nil {
 			return nil, false, err
 		}
-		switch status := msg.Header.Get("Status"); status {
+		status := msg.Header.Get("Status")
+		if serverHeader(msg, "Nats-Subject") != "" {
+			status = "" // it is a stored message, whose publisher may have set it
+		}
+		switch status {
 		case "":
 		case statusEnd:
 			return page, msg.Header.Get("Nats-Num-Pending") != "0", nil
@@ -204,12 +213,21 @@ func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, 
 
 // fromDirect reads a message as a replica sends it.
 func fromDirect(msg *nats.Msg) (stored, error) {
-	seq, err := strconv.ParseUint(msg.Header.Get("Nats-Sequence"), 10, 64)
-	at, err2 := time.Parse(time.RFC3339Nano, msg.Header.Get("Nats-Time-Stamp"))
+	seq, err := strconv.ParseUint(serverHeader(msg, "Nats-Sequence"), 10, 64)
+	at, err2 := time.Parse(time.RFC3339Nano, serverHeader(msg, "Nats-Time-Stamp"))
 	if err := errors.Join(err, err2); err != nil {
 		return stored{}, fmt.Errorf("%w: %w", store.ErrDamaged, err)
 	}
-	return stored{subject: msg.Header.Get("Nats-Subject"), seq: seq, at: at, header: msg.Header, data: msg.Data}, nil
+	return stored{subject: serverHeader(msg, "Nats-Subject"), seq: seq, at: at, header: msg.Header, data: msg.Data}, nil
+}
+
+// serverHeader returns a header that the server has added to a stored message: the last
+// of that name, because it adds it behind what the publisher has set.
+func serverHeader(msg *nats.Msg, name string) string {
+	if all := msg.Header[name]; len(all) > 0 {
+		return all[len(all)-1]
+	}
+	return ""
 }
 
 // info is what is needed of the state of the stream.

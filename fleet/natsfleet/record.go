@@ -53,6 +53,13 @@ func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.
 		}
 	}
 	if want != 0 {
+		now, err := s.last(ctx, m.subject)
+		if err == nil && now != nil && now.seq == m.seq {
+			err = fmt.Errorf("%w: %d of its %s parts are missing", store.ErrDamaged, want, more)
+		}
+		if err != nil {
+			return r, err
+		}
 		return s.GetRecord(ctx, k) // it was changed in the meantime
 	}
 	r.Value = append(value, m.data...)
