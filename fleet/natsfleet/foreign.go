@@ -18,8 +18,8 @@ import (
 func (m *stored) ours() bool { return m.header.Get(headerNonce) != "" }
 
 // removeForeign removes a message that is not ours. The leader is asked first whether it
-// has that message at that place: any replica may have answered, and nothing of ours may
-// go by mistake.
+// has that message at that place: any replica may have answered, and no message of the
+// fleet may go by mistake.
 func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptBound)
 	defer cancel()
