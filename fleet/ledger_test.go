@@ -263,7 +263,7 @@ func TestCostOfBackground(t *testing.T) {
 		f := open(t, store.Memory(), cli, nil)
 		defer closeFleet(t, f)
 		first := send(t, f, "ada", "count")
-		<-time.After(2 * time.Minute)
+		<-time.After(90 * time.Second) // the agent is done, and the CLI does not sleep yet
 		second := send(t, f, "ada", "sure?")
 		<-time.After(time.Minute)
 		costs(t, f, first, 1)
