@@ -14,6 +14,16 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
+// failsWhile is a store in memory some of whose methods fail while it is down.
+func failsWhile(down *atomic.Bool, methods ...string) *storetest.FaultyStore {
+	return storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
+		if down.Load() && slices.Contains(methods, c.Method) {
+			return storetest.Fail
+		}
+		return storetest.None
+	})
+}
+
 // An answer counts when the transcript has it. If the lease is in doubt before the
 // store has taken the lines of a turn, its result is not written down either, though
 // the store would take it, and the prompt is taken up again.
@@ -22,13 +32,8 @@ func TestResultNotStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var down atomic.Bool
-				db, cli := store.Memory(), newScripted()
-				f := gated(t, storetest.Faulty(db, func(c storetest.StoreCall) storetest.StoreFault {
-					if down.Load() && (c.Method == "Append" || c.Method == "Renew") {
-						return storetest.Fail
-					}
-					return storetest.None
-				}), cli)
+				cli := newScripted()
+				f := gated(t, failsWhile(&down, "Append", "Renew"), cli)
 				defer closeFleet(t, f)
 				release := cli.pause()
 				id := send(t, f, "ada", prompt)
@@ -62,12 +67,7 @@ func TestContinuedWhileStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var down atomic.Bool
 		cli := newScripted()
-		f := gated(t, storetest.Faulty(store.Memory(), func(c storetest.StoreCall) storetest.StoreFault {
-			if down.Load() && c.Method == "Append" {
-				return storetest.Fail
-			}
-			return storetest.None
-		}), cli)
+		f := gated(t, failsWhile(&down, "Append"), cli)
 		defer closeFleet(t, f)
 		id := send(t, f, "ada", "tool 1")
 		<-time.After(2 * time.Minute) // longer than somebody is waited for

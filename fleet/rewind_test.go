@@ -67,12 +67,12 @@ func TestRewind(t *testing.T) {
 				cli := editing()
 				f := checkpointed(t, store.Memory(), cli, nil)
 				defer closeFleet(t, f)
-				first, second := edit(t, f, "ada", "/work/a"), edit(t, f, "ada", "/work/b")
+				first, second := edit(t, f, "ada", "/repo/a"), edit(t, f, "ada", "/repo/b")
 				<-time.After(rest)
 				id := uuid.New()
 				for range 2 { // the same request again is done once
 					got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{ID: id, Prompt: first})
-					if err != nil || !got.CanRewind || !slices.Equal(got.FilesChanged, []string{"/work/a", "/work/b"}) {
+					if err != nil || !got.CanRewind || !slices.Equal(got.FilesChanged, []string{"/repo/a", "/repo/b"}) {
 						t.Errorf("%+v, %v", got, err)
 					}
 				}
@@ -80,7 +80,7 @@ func TestRewind(t *testing.T) {
 					t.Errorf("%d requests", n)
 				}
 				got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: second, DryRun: true})
-				if err != nil || !slices.Equal(got.FilesChanged, []string{"/work/b"}) {
+				if err != nil || !slices.Equal(got.FilesChanged, []string{"/repo/b"}) {
 					t.Errorf("%+v, %v", got, err)
 				}
 				if n := len(cli.Transcript().Requests("rewind_files")); n != 3 {
@@ -146,7 +146,7 @@ func TestRewindElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), editing()
 		f := checkpointed(t, db, cli, nil)
-		prompt := edit(t, f, "ada", "/work/a")
+		prompt := edit(t, f, "ada", "/repo/a")
 		closeFleet(t, f)
 		client := open(t, db, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil })
 		defer closeFleet(t, client)
@@ -162,7 +162,7 @@ func TestRewindElsewhere(t *testing.T) {
 		synctest.Wait()
 		f = checkpointed(t, db, cli, nil)
 		defer closeFleet(t, f)
-		if got := <-done; got.err != nil || !slices.Equal(got.files, []string{"/work/a"}) {
+		if got := <-done; got.err != nil || !slices.Equal(got.files, []string{"/repo/a"}) {
 			t.Errorf("%+v", got)
 		}
 	})

@@ -42,7 +42,7 @@ func TestRewindWithoutAnswer(t *testing.T) {
 		cli := &scripted{CLI: editing()}
 		f := checkpointed(t, store.Memory(), deafTo{cli}, nil)
 		defer closeFleet(t, f)
-		prompt := edit(t, f, "ada", "/work/a")
+		prompt := edit(t, f, "ada", "/repo/a")
 		_, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: prompt})
 		if _, ok := errors.AsType[*fleet.FailedError](err); !ok {
 			t.Errorf("not failed: %v", err)
@@ -50,7 +50,7 @@ func TestRewindWithoutAnswer(t *testing.T) {
 		if live, _ := cli.counts(); live != 0 {
 			t.Errorf("%d CLIs may still restore files", live)
 		}
-		edit(t, f, "ada", "/work/b")
+		edit(t, f, "ada", "/repo/b")
 	})
 }
 
@@ -69,7 +69,7 @@ func TestRewindWhileStoreFails(t *testing.T) {
 				})
 				f := checkpointed(t, db, editing(), nil)
 				defer closeFleet(t, f)
-				prompt := edit(t, f, "ada", "/work/a")
+				prompt := edit(t, f, "ada", "/repo/a")
 				failures.Store(outage)
 				got, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: prompt})
 				if outage == 1 && (err != nil || !got.CanRewind) {
@@ -101,7 +101,7 @@ func TestRewindMaybeAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), editing()
 		f := checkpointed(t, db, cli, nil)
-		prompt, id := edit(t, f, "ada", "/work/a"), uuid.New()
+		prompt, id := edit(t, f, "ada", "/repo/a"), uuid.New()
 		closeFleet(t, f)
 		client := open(t, losing{db}, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil })
 		defer closeFleet(t, client)

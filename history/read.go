@@ -214,7 +214,7 @@ type PromptState int
 
 // The states of a prompt.
 const (
-	Unseen   PromptState = iota // there is no trace of it: it can be sent again with the same id
+	Unseen   PromptState = iota // not in the transcript: it can be sent again with the same id
 	Answered                    // its turn ended with an answer
 	Deferred                    // a hook deferred a tool call, which waits for a decision
 	Cut                         // its turn broke off

@@ -64,7 +64,7 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		err = full.because("no process was free for a minute; nothing has changed unless one has just begun. Try again later")
 	case err == nil && !done.CanRewind:
-		err = noCheckpoint.because("%s Checkpoints are kept for prompts to this conversation, on the machine that ran it, and not for long after the context was compacted", sentence(cmp.Or(done.Error, "there is no checkpoint")))
+		err = noCheckpoint.because("%s Checkpoints are kept for prompts to this conversation, on the machine that ran it, and not for long after the context was compacted", sentence(cmp.Or(done.Error, "no checkpoint was found")))
 	}
 	if err != nil {
 		return Rewound{}, problemOf(err)

@@ -99,7 +99,7 @@ func remove(t *testing.T, js jetstream.JetStream, s jetstream.Stream, how string
 			return errors.Is(err, jetstream.ErrMsgNotFound)
 		})
 		if in, err := s.Info(t.Context()); err != nil || in.State.LastSeq != 11 {
-			t.Fatalf("there is no marker in its place: %+v, %v", in.State, err)
+			t.Fatalf("no marker is in its place: %+v, %v", in.State, err)
 		}
 	}
 	if err != nil {

@@ -5,7 +5,7 @@ type PromptState int
 
 // The states of a prompt.
 const (
-	Unseen   PromptState = iota // there is no trace of it
+	Unseen   PromptState = iota // not in the transcript
 	Answered                    // its turn came to an end
 	Deferred                    // a hook put off a call, which waits for a decision
 	Cut                         // its turn broke off

@@ -10,7 +10,7 @@ import (
 )
 
 // While a turn runs, a second button sends the prompt to it: before those that
-// wait, and without a script. Otherwise there is no such button.
+// wait, and without a script. At other times the button is not shown.
 func TestSteerWithForms(t *testing.T) {
 	r := newRig(t)
 	c := r.client(ada)
