@@ -122,6 +122,10 @@ func TestRuns(t *testing.T) {
 	if want := "| hook round trip (limit: echo), median | 14 ns | 20 ns | 3.57× | 2.50× | 1.40× | 2.00× |"; !strings.Contains(worstTable(runs), want) {
 		t.Errorf("no %s in %s", want, worstTable(runs))
 	}
+	runs[2][0].TS = new(-3.0) // less than nothing is left of it
+	if want := "| 14 ns | 20 ns | 3.57× | – | 1.40× | 2.00× |"; !strings.Contains(worstTable(runs), want) {
+		t.Errorf("no %s in %s", want, worstTable(runs))
+	}
 	if got, want := promises(judgeRuns(sessionGoals(), runs)), "\n### What held in all 5 runs\n\n"+
 		"- hook round trip at most 2.00× the raw pipe, median (the goal was met in 2)\n"+
 		"- 10,000 idle sessions at once in process, each of which answers again: none lost\n"+

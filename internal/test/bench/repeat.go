@@ -142,7 +142,11 @@ func worstTable(runs [][]row) string {
 		limit := column(runs, i, func(r row) *float64 { return r.OursVsLimit })
 		cells := []string{name, format(r.Ours, unit), format(most(ours), unit), "–", "–", "–", "–"}
 		if len(ts) > 0 {
-			cells[3], cells[4] = times(medianOf(ts)), times(new(slices.Min(ts)))
+			cells[3] = times(medianOf(ts))
+			// A time from which another was taken off can be nothing but noise.
+			if worst := slices.Min(ts); worst > 0 {
+				cells[4] = times(&worst)
+			}
 		}
 		if len(limit) > 0 {
 			cells[5], cells[6] = times(medianOf(limit)), times(most(limit))
