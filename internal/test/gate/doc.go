@@ -3,6 +3,10 @@
 //
 //	go run ./internal/test/gate
 //
+// The module comes first, without the packages that do nothing but start the real
+// CLI; then come those and the other modules. The time of each part is printed:
+// eight minutes for the first, and twenty for everything, are what we allow.
+//
 // A suite passes if no test fails, none is skipped, and tests have met the real
 // CLI. The program prints the packages that passed, the output of what did not,
 // and last of all how many tests passed, failed and were skipped.

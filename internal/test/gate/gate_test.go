@@ -182,7 +182,7 @@ func TestGate(t *testing.T) {
 				}
 			}
 			var out strings.Builder
-			good := gate(t.Context(), &out, [][]run{{{dir: dir, packages: []string{"./..."}}}})
+			good := gate(t.Context(), &out, []part{{"all", [][]run{{{dir: dir, packages: []string{"./..."}}}}}})
 			if good != test.good {
 				t.Errorf("judged %v, want %v", good, test.good)
 			}
@@ -202,7 +202,7 @@ func TestGate(t *testing.T) {
 // overlooked.
 func TestNoTests(t *testing.T) {
 	var out strings.Builder
-	if gate(t.Context(), &out, [][]run{{{dir: t.TempDir(), packages: []string{"./nowhere"}}}}) {
+	if gate(t.Context(), &out, []part{{"none", [][]run{{{dir: t.TempDir(), packages: []string{"./nowhere"}}}}}}) {
 		t.Errorf("a suite without a module has passed:\n%s", &out)
 	}
 	if !strings.Contains(out.String(), "go.mod file not found") {

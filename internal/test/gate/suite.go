@@ -55,9 +55,19 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./internal/test/e2e", "./claudetest", "./history", "./internal/test/faults", "./cmd/claudectl", "./serve/page",
+		"./history", "./internal/test/faults", "./cmd/claudectl", "./serve/page",
 		"./.", "./permission/policy", "./store", "./fleet", "./internal/proc",
 	}
+}
+
+// starting lists the packages whose time is that of the real CLI, which they start
+// hundreds of times.
+func starting() []string { return []string{"./internal/test/e2e", "./claudetest"} }
+
+// part is a part of the suite, of which the time is printed.
+type part struct {
+	name  string
+	lanes [][]run // side by side, the commands of each one after the other
 }
 
 // plainTests are the tests of a package, or some of them.
@@ -66,9 +76,8 @@ type plainTests struct {
 	tests []string // all if empty
 }
 
-// suite lists what is run: commands in the same lane one after the other, lanes
-// side by side. vet has its own step.
-func suite(ctx context.Context, root string) ([][]run, error) {
+// suite lists what is run, part by part. vet has its own step.
+func suite(ctx context.Context, root string) ([]part, error) {
 	racing, err := packages(ctx, root)
 	if err != nil {
 		return nil, err
@@ -90,18 +99,23 @@ func suite(ctx context.Context, root string) ([][]run, error) {
 	slices.SortStableFunc(racing, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
-	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
-	aside := []run{parts, whole}
+	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
+	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=10m", "-skip=" + pattern}}
+	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=14m"}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)
 	if err != nil {
 		return nil, err
 	}
+	var others []run
 	for _, dir := range mods {
-		aside = append(aside, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
+		others = append(others, run{dir: dir, packages: []string{"./..."}, flags: []string{vet}, limits: []string{"-timeout=10m"}})
 	}
-	return [][]run{{raced}, aside}, nil
+	return []part{
+		{"the module", [][]run{{raced}, {parts, whole}}},
+		{"the real CLI and the other modules", [][]run{{withCLI}, others}},
+	}, nil
 }
 
 // rank is the place of a package among the slowest, or behind them all.
@@ -152,12 +166,22 @@ func packages(ctx context.Context, root string) ([]string, error) {
 	return list, nil
 }
 
-// all runs the lanes and returns what their events said together.
-func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
+// all runs the parts and returns what their events said together.
+func all(ctx context.Context, parts []part, log io.Writer) *results {
 	total := newResults()
+	for _, p := range parts {
+		begin := time.Now()
+		p.run(ctx, total, log)
+		fmt.Fprintf(log, "== %s: %.0f s\n", p.name, time.Since(begin).Seconds())
+	}
+	return total
+}
+
+// run runs the lanes side by side and adds what their events said to total.
+func (p part) run(ctx context.Context, total *results, log io.Writer) {
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	for _, lane := range lanes {
+	for _, lane := range p.lanes {
 		wait.Go(func() {
 			for _, r := range lane {
 				begin := time.Now()
@@ -170,7 +194,6 @@ func all(ctx context.Context, lanes [][]run, log io.Writer) *results {
 		})
 	}
 	wait.Wait()
-	return total
 }
 
 func (r run) String() string {
