@@ -4,6 +4,7 @@
 //	claudectl demo                  a whole session with a simulated agent
 //	claudectl run "Fix the test"    a prompt to the real one
 //	claudectl sessions list         the conversations on this machine, or in a store
+//	claudectl serve --demo          a web page with an inbox for approvals
 //	claudectl doctor                what is installed, and whether it works
 //	claudectl record -- claude      what an SDK and the CLI say to each other
 //	claudectl inspect FILE          the same, for people
