@@ -12,21 +12,22 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A lease is two subjects. One message says who has it and until when; every
-// renewal replaces it. Its epoch is a message that only another owner replaces: its
-// sequence is the token, and what is written under the lease carries it, so that
-// the server itself refuses an owner that was replaced. They are apart because the
-// server refuses a fenced write while the fence is being written.
+// A lease has two subjects. The message on one says who has the lease and until
+// when; every renewal replaces it. The message on the other is the epoch, which
+// only the next owner replaces. Its sequence is the token: every write under
+// the lease carries it, so the server itself refuses an owner that was
+// replaced. The two are separate because the server refuses a fenced write
+// while the fence is being written, and renewals must not get in the way.
 
 // owner is the message that says who has a lease.
 type owner struct {
-	Nonce string        `json:"nonce"` // of the owner; the epoch has the same
+	Nonce string        `json:"nonce"` // of the owner; the epoch has the same one
 	Owner string        `json:"owner"`
 	TTL   time.Duration `json:"ttl"`
 	Free  bool          `json:"free,omitzero"`
 }
 
-// epoch is the message that fences.
+// epoch is the message that fences writes.
 type epoch struct {
 	Nonce string `json:"nonce"`
 	Free  bool   `json:"free,omitzero"`
@@ -36,13 +37,13 @@ type epoch struct {
 // holding is what this process knows of a lease that it has.
 type holding struct {
 	nonce string
-	last  uint64 // the message that says so, 0 if that is not known
+	last  uint64 // the sequence of the owner's message, 0 if it is not known
 	other int64  // the token in the other store, if there is one
 
 	touched map[store.Key]bool // the transcripts that were written to
 }
 
-// freeTTL is how long the messages of a lease stay that nobody has.
+// freeTTL is how long the messages of a lease stay after it was given back.
 const freeTTL = 10 * time.Minute
 
 // Acquire implements [store.Leaser].
@@ -53,13 +54,15 @@ func (s *Store) Acquire(ctx context.Context, project, name, who string, ttl time
 	return s.acquire(ctx, store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: who, TTL: ttl}, false)
 }
 
-// acquire gives out a lease. both takes it in the archive too, if there is one.
+// acquire gives out a lease. With both, it also takes the lease in the archive,
+// if there is one.
 func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Lease, error) {
 	name, prefix := l.Name, s.layout.lease(l.Project, l.Name)
 	me := owner{Nonce: uuid.New(), Owner: l.Owner, TTL: l.TTL}
 	for {
-		// The epoch is read before the lease is taken: an owner that
-		// sleeps in between and wakes after another has come must not succeed it.
+		// Read the epoch before taking the lease: an owner that is suspended in
+		// between, and wakes after another has taken over, must not replace
+		// that one's epoch.
 		was, err := s.last(ctx, prefix+".e")
 		if err != nil {
 			return store.Lease{}, fail(name, err)
@@ -92,14 +95,14 @@ func (s *Store) acquire(ctx context.Context, l store.Lease, both bool) (store.Le
 	}
 }
 
-// yield gives back a lease whose epoch has not begun.
+// yield gives back a lease whose epoch could not begin.
 func (s *Store) yield(ctx context.Context, prefix string, last uint64) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), attemptBound)
 	defer cancel()
 	_, _ = s.write(ctx, encoded(prefix+".o", owner{Free: true}, last, freeTTL)) // or it expires
 }
 
-// encoded makes a message that replaces another, of a given sequence.
+// encoded makes a message that replaces the one with the given sequence.
 func encoded(subject string, v any, last uint64, ttl time.Duration) outgoing {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -108,7 +111,8 @@ func encoded(subject string, v any, last uint64, ttl time.Duration) outgoing {
 	return outgoing{subject: subject, data: data, expect: true, last: last, replace: true, ttl: ttl}
 }
 
-// available returns the message that a new owner replaces, or a HeldError.
+// available returns the sequence of the message that a new owner replaces, or a
+// HeldError.
 func (s *Store) available(ctx context.Context, prefix, name string) (uint64, error) {
 	m, err := s.last(ctx, prefix+".o")
 	if err != nil || m == nil {
@@ -131,8 +135,9 @@ func (s *Store) available(ctx context.Context, prefix, name string) (uint64, err
 	return m.seq, nil
 }
 
-// begin begins an epoch, with the lease in the other store. It tries again if a former
-// owner, which was suspended, was faster with this step alone: the lease is still ours.
+// begin begins an epoch, and takes the lease in the other store. It tries again
+// if a former owner woke up and got its epoch in first: that owner has lost the
+// lease itself, which is still ours.
 func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored, both bool) (token uint64, err error) {
 	prefix := s.layout.lease(l.Project, l.Name)
 	defer func() {
@@ -159,7 +164,7 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 			return 0, err
 		}
 		if m == nil || epochOf(m).Nonce != e.Nonce {
-			return 0, errMoved // it is not ours any more
+			return 0, errMoved // the lease is no longer ours
 		}
 		if was, err = s.last(ctx, prefix+".e"); err != nil {
 			return 0, err
@@ -174,7 +179,8 @@ func epochOf(m *stored) epoch {
 	return v
 }
 
-// holding finds the message that says that a lease is held.
+// holding returns what is known about a lease that this process holds, from
+// memory or from the stream.
 func (s *Store) holding(ctx context.Context, f store.Fence) (holding, error) {
 	s.mu.Lock()
 	h := s.held[f]
@@ -211,14 +217,14 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		}
 		subject := s.layout.lease(l.Project, l.Name) + ".o"
 		last, err := s.write(ctx, encoded(subject, owner{Nonce: h.nonce, Owner: l.Owner, TTL: l.TTL}, h.last, 0))
-		h.last = last // 0 after an error: what is known of it may be wrong
+		h.last = last // 0 after an error: what we know may be wrong
 		s.mu.Lock()
 		h.touched = s.held[l.Fence].touched
 		s.held[l.Fence] = h
 		s.mu.Unlock()
 		if err == nil {
-			// Afterwards: an owner that was replaced must not hold up its
-			// successor in the other store.
+			// The other store comes second: an owner that was replaced must not
+			// extend its lease there and hold up its successor.
 			return s.partner.renew(ctx, l, h.other)
 		}
 		if !errors.Is(err, errMoved) {
@@ -227,8 +233,8 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 	}
 }
 
-// Release implements [store.Leaser]. The lease in the other store ends first, then
-// the epoch, so that both tokens are void when the lease is free.
+// Release implements [store.Leaser]. The lease in the other store ends first,
+// then the epoch, so that both tokens are void by the time the lease is free.
 func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err := cmp.Or(store.CheckLease(l.Project, l.Name), ctx.Err()); err != nil {
 		return err
@@ -251,7 +257,7 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	return errors.Join(s.free(ctx, l, h), otherErr)
 }
 
-// free ends the epoch of a lease, and the lease.
+// free ends the epoch of a lease, and then the lease itself.
 func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 	prefix := s.layout.lease(l.Project, l.Name)
 	unlock, err := s.writes.lock(ctx, prefix)
@@ -265,7 +271,7 @@ func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 	}
 	if err == nil {
 		free := encoded(prefix+".o", owner{Free: true}, h.last, freeTTL)
-		free.header = map[string]string{headerFree: "1"} // for those who listen
+		free.header = map[string]string{headerFree: "1"} // for workers that listen
 		_, err = s.write(ctx, free)
 		if errors.Is(err, errMoved) {
 			err = nil
@@ -274,21 +280,22 @@ func (s *Store) free(ctx context.Context, l store.Lease, h holding) error {
 	return fail(l.Name, err)
 }
 
-// fenced returns the fence of a write, and holds other writes under it back until
-// unlock is called.
+// fenced returns the subject that fences a write, and holds back other writes
+// under the same fence until unlock is called.
 func (s *Store) fenced(ctx context.Context, f store.Fence) (guard string, unlock func(), err error) {
 	if f.IsZero() {
 		return "", func() {}, nil
 	}
 	if f.Token < 1 {
-		return "", nil, store.ErrLeaseLost // the server takes 0 for none
+		return "", nil, store.ErrLeaseLost // to the server, 0 means no condition
 	}
 	prefix := s.layout.lease(f.Project, f.Name)
 	unlock, err = s.writes.lock(ctx, prefix)
 	return prefix + ".e", unlock, err
 }
 
-// lost reports whether a fence is void, when nothing else says so.
+// lost returns ErrLeaseLost if a fence is void. A refused write asks it, to see
+// whether the lease was the reason.
 func (s *Store) lost(ctx context.Context, f store.Fence) error {
 	if f.IsZero() {
 		return nil

@@ -30,7 +30,8 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 	return r, fail(k, err)
 }
 
-// record makes a record of its last message, with what is in others.
+// record makes a record from its last message, and from the messages with the
+// beginning of a large value.
 func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.Record, error) {
 	r := store.Record{Key: k, Value: m.data, Revision: int64(m.seq)}
 	more := m.header.Get(headerMore)
@@ -81,8 +82,8 @@ func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 		if revision != 0 {
 			return 0, fail(k, store.ErrConflict)
 		}
-		// It was dropped before, and the message that says so is still there, or
-		// was when this was tried.
+		// The record was dropped before, and the message that marks it as gone
+		// was still there when we tried.
 		was, err := s.last(ctx, m.subject)
 		switch {
 		case err != nil:
@@ -97,8 +98,8 @@ func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, 
 	}
 }
 
-// overflow puts the beginning of a value that is too large for one message into
-// others, and the end into the last.
+// overflow splits a value that is too large for one message: the beginning goes
+// into messages of its own, the end into last.
 func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
 	var first []outgoing
 	for size := s.part(); len(value) > size; value = value[size:] {
@@ -111,8 +112,8 @@ func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outg
 	return first
 }
 
-// change writes messages that are compared and set, under a fence. A message can
-// carry one condition only, so the fence is on a message of its own, in the same
+// change writes messages by compare-and-set, under a fence. A message can carry
+// only one condition, so the fence is on a message of its own, in the same
 // batch.
 func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing) (uint64, error) {
 	guard, unlock, err := s.fenced(ctx, f)
@@ -132,13 +133,15 @@ func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing)
 	return seq, err
 }
 
-// guardMessage is a message that the server takes only under a fence.
+// guardMessage is a message that the server accepts only while the fence holds.
+// It makes the whole batch depend on the fence.
 func (s *Store) guardMessage(guard string, f store.Fence) outgoing {
 	subject := strings.TrimSuffix(guard, ".e") + ".g"
 	return outgoing{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}
 }
 
-// DropRecord implements [store.Records]. The message that says so goes by itself.
+// DropRecord implements [store.Records]. The message that marks the record as
+// gone expires by itself.
 func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
 	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
 		return err

@@ -48,21 +48,24 @@ type outgoing struct {
 	subject string
 	header  map[string]string
 	data    []byte
-	// expect is the sequence that the last message of a subject must have, 0 for
-	// none: of this subject, or of the one that guards it.
+	// If expect is set, the last message of the subject, or of guard if that is
+	// set, must have the sequence last; 0 means that there must be none.
 	expect  bool
 	last    uint64
 	guard   string
-	replace bool          // those before it on its subject are removed
+	replace bool          // removes earlier messages on its subject
 	ttl     time.Duration // 0: it stays
 }
 
-// errMoved means that a subject has another last message than was expected.
+// errMoved means that the last message of a subject is not the one that was
+// expected.
 var errMoved = errors.New("another message was stored in the meantime")
 
 // write stores messages, all of them or none, and returns the sequence of the
-// last. A write whose fate is unknown is repeated; if it turns out to have landed
-// the first time, that counts. Otherwise a write that lands twice must not matter.
+// last. A write whose outcome is unknown is repeated. If the server then says
+// that the subject has moved, and its last message is ours, the first attempt
+// had succeeded. Writes without a condition may be stored twice, so callers
+// must tolerate that.
 func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, err error) {
 	if len(messages) > maxBatch {
 		return 0, fmt.Errorf("%w: %w: it has %d messages of %d bytes, and a batch has at most %d", ErrTooLarge, store.ErrInvalid, len(messages), s.part(), maxBatch)
@@ -138,7 +141,7 @@ func (m *outgoing) encode(stream, nonce string) *nats.Msg {
 	return msg
 }
 
-// apiError is what the server answers instead.
+// apiError is what the server answers if it refuses a request.
 type apiError struct {
 	Code        int    `json:"code"`
 	ErrCode     int    `json:"err_code"`
@@ -155,7 +158,7 @@ const (
 	codeNoSequence   = 10043
 	codeBatchCut     = 10176 // a leader saw only a part of the batch
 	codeManyBatches  = 10210
-	codeNotStored    = 10077 // among others, because the stream has as many bytes as it may have
+	codeNotStored    = 10077 // for several reasons, one of them that the stream is full
 	codeAccountFull  = 10002
 	codeServerFull   = 10023
 	codeOverlap      = 10065 // another stream has the subjects
@@ -188,8 +191,9 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 	return 0, ack.Error
 }
 
-// full reports whether the stream has no room. The server does not name a number for a
-// stream that is full, only for whatever keeps it from storing a message.
+// full reports whether the stream has no room left. The server has no code for
+// a full stream, only one for every reason not to store a message, so the text
+// decides.
 func (e *apiError) full() bool {
 	switch e.ErrCode {
 	case codeAccountFull, codeServerFull:
@@ -198,14 +202,15 @@ func (e *apiError) full() bool {
 	return e.ErrCode == codeNotStored && strings.HasPrefix(e.Description, "maximum ")
 }
 
-// refused reports whether the server has answered, and stored nothing.
+// refused reports whether the server has answered that it stored nothing.
 func refused(err error) bool {
 	_, answered := errors.AsType[*apiError](err)
 	return answered || errors.Is(err, errMoved) || errors.Is(err, nats.ErrNoResponders)
 }
 
 // passes reports whether an error may go away by itself: the server cannot be
-// reached, elects a leader, or is busy with a write of the same kind.
+// reached, is electing a leader, or is busy with a write that has the same
+// condition.
 func passes(err error) bool {
 	if e, ok := errors.AsType[*apiError](err); ok {
 		return !e.full() && (e.ErrCode == codeInFlight || e.ErrCode == codeBatchCut || e.ErrCode == codeManyBatches || e.Code == 503)
@@ -232,8 +237,8 @@ func boundFor(size int) time.Duration {
 	return attemptBound + time.Duration(size>>20)*time.Second
 }
 
-// withRetry repeats what fails for a reason that may pass, for a while. Each attempt
-// is bounded.
+// withRetry repeats do while it fails for a reason that may pass, until
+// patience runs out. Each attempt has its own bound.
 func (s *Store) withRetry(ctx context.Context, bound time.Duration, do func(context.Context) error) error {
 	begin := time.Now()
 	for attempt := 0; ; attempt++ {
@@ -258,8 +263,8 @@ func (s *Store) withRetry(ctx context.Context, bound time.Duration, do func(cont
 	}
 }
 
-// elsewhere tries another node: this one takes requests and does not answer, so it
-// may be cut off from the others. At most once in a while.
+// elsewhere switches to another node, at most once in a while. This one accepts
+// requests but does not answer them, so it may be cut off from the others.
 func (s *Store) elsewhere() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +275,7 @@ func (s *Store) elsewhere() {
 	_ = s.nc.ForceReconnect() // it reconnects anyway
 }
 
-// serial lets one write of a lease happen at a time: the server refuses a fenced
+// serial allows one write under a lease at a time: the server refuses a fenced
 // write while another with the same fence is in flight.
 type serial struct {
 	seed  maphash.Seed
