@@ -37,11 +37,11 @@ func (qs *Questions) Callback(conversation string, o Options) permission.Func {
 // [control.Elicitation].
 const ElicitationTool = "Elicitation"
 
-// Elicitations returns the inbox as the callback for questions of MCP servers. To
-// allow such a question with an input, [permission.AllowWith], answers the
-// server with that content; to deny it declines, and
-// [permission.DenyAndStop] cancels. The CLI cannot defer these questions: the
-// process waits, and what nobody answers within Patience is declined.
+// Elicitations returns the inbox as the callback for questions of MCP servers.
+// Allowing such a question with an input ([permission.AllowWith]) answers the
+// server with that content; denying it declines, and [permission.DenyAndStop]
+// cancels. The CLI cannot defer these questions: the process waits, and what
+// nobody answers within Patience is declined.
 func (qs *Questions) Elicitations(conversation string, o Options) control.ElicitationFunc {
 	return NewGate(qs, conversation, store.Fence{}, o).elicit
 }

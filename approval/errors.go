@@ -12,8 +12,8 @@ var (
 	// ErrGone means that the question can no longer be decided. The error is a
 	// [*GoneError].
 	ErrGone = errors.New("can no longer be decided")
-	// ErrChanged means that the person decided about another input than the
-	// question has.
+	// ErrChanged means that the person decided about a different input from the
+	// question's.
 	ErrChanged = errors.New("is about a different input from the one that was shown")
 	// ErrForbidden means that this person may not decide.
 	ErrForbidden = errors.New("may not be decided by this person")
@@ -52,7 +52,7 @@ func (e *GoneError) Error() string {
 // Is reports whether target is [ErrGone].
 func (e *GoneError) Is(target error) bool { return target == ErrGone }
 
-// StateError means that a question is in another state than the call needs.
+// StateError means that a question is not in the state that the call needs.
 type StateError struct {
 	ID    string
 	State State // the state it is in

@@ -25,7 +25,7 @@ type Options struct {
 	// deferred: the turn ends, and the session can be closed until somebody
 	// decides. Zero means two minutes.
 	Patience time.Duration
-	// Lifetime is how long a question can be decided. 0 means without end.
+	// Lifetime is how long a question can be decided. 0 means forever.
 	Lifetime time.Duration
 	// Deciders are the people who may decide. Empty means everyone.
 	Deciders []string

@@ -223,8 +223,8 @@ func (a *Answer) check() error {
 }
 
 // Forget removes questions that were settled or gone before a time of the
-// store's clock, and returns how many. Those that needed reports are kept; nil
-// keeps none.
+// store's clock, and returns how many. It keeps those for which needed returns
+// true; nil keeps none.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx) {

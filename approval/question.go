@@ -35,8 +35,8 @@ type Question struct {
 	Agent string `json:"agent,omitzero"`
 	// HoldsProcess reports that the call cannot be deferred: a process waits
 	// for the decision, and the question ends when it has waited for long
-	// enough. So it is with calls of subagents, with questions of MCP servers
-	// and with calls that only the CLI's own rules put before a person. All
+	// enough. This applies to calls of subagents, to questions of MCP servers,
+	// and to calls that only the CLI's own rules put before a person. All
 	// others, even AskUserQuestion and ExitPlanMode, need no process.
 	HoldsProcess bool `json:"holdsProcess,omitzero"`
 	// Repeatable allows the call to run again if it is not known whether it
@@ -57,9 +57,9 @@ type Question struct {
 
 	// Deciders are the people who may decide. Empty means everyone.
 	Deciders []string `json:"deciders,omitempty"`
-	// Lifetime is how long the question can be decided, counted by the clock
-	// of the store from when it is asked. 0 means without end. It is not
-	// stored; Deadline is.
+	// Lifetime is how long the question can be decided, counted by the clock of
+	// the store from when it is asked. 0 means forever. It is not stored;
+	// Deadline is.
 	Lifetime time.Duration `json:"-"`
 
 	// The rest is set by the inbox.

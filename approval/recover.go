@@ -17,9 +17,9 @@ import (
 // cannot be deferred.
 var ErrNotWaiting = errors.New("is not what the transcript waits for")
 
-// Recover makes a deferral of a question whose process was killed while it
-// waited. The transcript of such a session ends with the call; Recover adds the
-// line by which the CLI knows a deferred call, so that the session, resumed
+// Recover turns a question whose process was killed while it waited into a
+// deferral. The transcript of such a session ends with the call; Recover adds
+// the line by which the CLI knows a deferred call, so that the session, resumed
 // behind a gate, asks about the same call again. It needs a CLI that can defer,
 // and is checked with 2.1.325.
 //

@@ -81,9 +81,8 @@ func (q *Question) refusal() permission.Decision {
 }
 
 // Settle notes how a released call ended: [Ran], [Failed], [Unknown] or, if
-// nobody can tell because nobody watches, [Allowed]. The same
-// outcome again is not an error; otherwise a question that is not released is a
-// [*StateError].
+// nobody was watching, [Allowed]. The same outcome again is not an error;
+// otherwise a question that is not released is a [*StateError].
 func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.Fence) error {
 	if o != Ran && o != Failed && o != Unknown && o != Allowed {
 		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
@@ -103,9 +102,10 @@ func (qs *Questions) Settle(ctx context.Context, id string, o Outcome, f store.F
 	return err
 }
 
-// Withdraw ends a question that is asked no longer: [Withdrawn], [Superseded] by
-// a successor, or [Deleted]. A question that is over stays as it is; one that
-// was released is a [*StateError], because its call may be running.
+// Withdraw ends a question that no longer needs an answer: [Withdrawn],
+// [Superseded] by a successor, or [Deleted]. A question that is over stays as
+// it is; one that was released is a [*StateError], because its call may be
+// running.
 func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, successor string, f store.Fence) error {
 	if o != Withdrawn && o != Superseded && o != Deleted {
 		return about(id, fmt.Errorf("%w: %q is not a reason to withdraw a question", ErrInvalid, o))

@@ -30,7 +30,7 @@ const (
 	Stuck    State = "stuck"   // needs somebody to look at it
 )
 
-// ConversationInfo is what a list shows of a conversation.
+// ConversationInfo is what a list shows about a conversation.
 type ConversationInfo struct {
 	Key      string
 	State    State
@@ -45,8 +45,8 @@ type ConversationInfo struct {
 	// Unprompted is the part of Cost that no prompt bears: turns that the CLI
 	// began by itself, because an agent in the background had ended.
 	Unprompted Ledger
-	// Usage is what its CLI uses at this moment, zero if none runs in this
-	// process or nobody can say.
+	// Usage is what its CLI uses at the moment; zero if none runs in this
+	// process, or if it cannot be measured.
 	Usage ProcessUsage
 }
 
@@ -111,7 +111,7 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 	return info, nil
 }
 
-// Prompt returns how a prompt stands, or [ErrUnknown].
+// Prompt returns the ticket of a prompt, or [ErrUnknown].
 func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
 	t, _, err := f.ticket(ctx, key, id)
 	return t, err
@@ -174,8 +174,9 @@ func (f *Fleet) waits(ctx context.Context, question string) bool {
 	return err != nil || q.State != approval.Decided
 }
 
-// Cancel removes a prompt that has not begun, or one at which its conversation
-// is stuck. A prompt that has begun is [ErrBegun]; interrupt it instead.
+// Cancel removes a prompt that has not begun, or one that its conversation is
+// stuck on. For any other prompt that has begun it returns [ErrBegun];
+// interrupt that one instead.
 func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
 	rec, _, err := f.loadRecord(ctx, key)
 	if err != nil {

@@ -17,8 +17,9 @@ type Instruction struct {
 	Delete    bool            `json:"delete,omitzero"`
 }
 
-// Perform does something to a conversation if this process runs it, and reports
-// whether it does. It is what Options.Elsewhere calls in the other process.
+// Perform carries out an instruction if this process runs the conversation, and
+// reports whether it does. It is what Options.Elsewhere calls in the other
+// process.
 func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here bool, err error) {
 	s, awake := f.liveSession(key)
 	if op.Delete && awake {

@@ -13,8 +13,8 @@ import (
 )
 
 // Live carries what is being said from the process that runs a conversation to
-// those that show it. It may lose something: then the whole is asked for. Its
-// methods may be called from any goroutine.
+// those that show it. Frames may be lost: the reader then asks for everything.
+// Its methods may be called from any goroutine.
 type Live interface {
 	// Publish sends a frame to those who listen to a conversation. It must not
 	// block.

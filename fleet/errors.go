@@ -13,9 +13,9 @@ var (
 	ErrUnknown = errors.New("unknown")
 	// ErrForeign means that the key belongs to another tenant.
 	ErrForeign = errors.New("belongs to another tenant")
-	// ErrOverloaded means that too many prompts wait. The error is an
+	// ErrOverloaded means that too many prompts are waiting. The error is an
 	// [*OverloadedError].
-	ErrOverloaded = errors.New("too many prompts wait")
+	ErrOverloaded = errors.New("too many prompts are waiting")
 	// ErrBudget means that the conversation has cost as much as it may. The
 	// error is a [*BudgetError].
 	ErrBudget = errors.New("budget is spent")
@@ -26,12 +26,12 @@ var (
 	ErrClosed = errors.New("claude: fleet: closed")
 	// ErrElsewhere means that another process runs the conversation.
 	ErrElsewhere = errors.New("is run by another process")
-	// ErrLagging means that one who watches a prompt read too slowly to see
-	// everything. The prompt itself is not affected.
+	// ErrLagging means that a loop over Run or RunPrompt read too slowly to see
+	// every message. The prompt itself is not affected.
 	ErrLagging = errors.New("claude: fleet: messages were not read in time")
 	// ErrDeleted means that the conversation is being deleted.
-	ErrDeleted = errors.New("is deleted")
-	// ErrExists means that there already is a conversation under the key.
+	ErrDeleted = errors.New("is being deleted")
+	// ErrExists means that the key already belongs to a conversation.
 	ErrExists = errors.New("exists already")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
@@ -52,18 +52,18 @@ func (e *ConversationError) Error() string {
 // Unwrap returns the reason.
 func (e *ConversationError) Unwrap() error { return e.Reason }
 
-// OverloadedError means that a prompt was not accepted because too many wait.
-// It matches [ErrOverloaded].
+// OverloadedError means that a prompt was not accepted because too many are
+// waiting. It matches [ErrOverloaded].
 type OverloadedError struct {
 	Key    string // the conversation whose queue is full, empty if the fleet is
 	Tenant string // the tenant that has sent too many, if it was not one conversation
 	Queued int    // prompts that wait; 0 if they came too fast
-	// Wait is how long it takes until there may be room, as far as the turns so
-	// far tell.
+	// Wait is an estimate, from the turns so far, of how long it takes until
+	// there is room.
 	Wait time.Duration
 }
 
-// Error says how many wait, and for how long to stay away.
+// Error says how many are waiting, and when to try again.
 func (e *OverloadedError) Error() string {
 	where := "the fleet"
 	switch {
@@ -124,8 +124,11 @@ type DeferredError struct {
 	Question string
 }
 
-// Error names the question.
+// Error names the question, if there is one.
 func (e *DeferredError) Error() string {
+	if e.Question == "" {
+		return fmt.Sprintf("claude: fleet: prompt %s of conversation %q waits for a decision", e.Prompt, e.Key)
+	}
 	return fmt.Sprintf("claude: fleet: prompt %s of conversation %q waits for the answer to question %s", e.Prompt, e.Key, e.Question)
 }
 

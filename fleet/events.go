@@ -35,9 +35,9 @@ type ConversationEvent struct {
 	Session string
 	Entry   store.Entry
 
-	// Live says that the event is not from the store. What it says comes again
-	// as a stored event, unless the answer is cut short: a result, or another
-	// answer, ends what is not stored by then.
+	// Live says that the event is not from the store. The same text comes again
+	// as a stored event, unless the answer is cut short: what is not stored
+	// when a result or another answer arrives will never be.
 	Live bool
 	// Block is the first content block of an answer that the event is about. A
 	// stored event takes the place of the live ones with the same block and

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ConversationLimits are what a conversation may use. A field that is zero is what the field
-// of [Options] with the same name says.
+// ConversationLimits are what a conversation may use. A zero field means the
+// value of the field with the same name in [Options].
 type ConversationLimits struct {
 	BudgetUSD    float64
 	Rate         Rate

@@ -40,18 +40,18 @@ type Options struct {
 	// and must answer at once. A conversation that it refuses is looked at again
 	// after Poll, or when there is more to do for it.
 	Runs func(key string) bool
-	// Elsewhere does something to a conversation that another process runs, and
-	// returns [ErrElsewhere] if it reaches nobody who runs it. Nil: nobody is
-	// reached.
+	// Elsewhere passes an instruction on to the process that runs a
+	// conversation, and returns [ErrElsewhere] if it reaches none. Nil:
+	// instructions reach only the conversations of this process.
 	Elsewhere func(ctx context.Context, key string, op Instruction) error
-	// Live carries live text between the processes that share the store. Nil: it is
-	// seen in the process that runs the conversation.
+	// Live carries live text between the processes that share the store. Nil:
+	// only the process that runs a conversation sees its live text.
 	Live Live
 	// IdleAfter is how long a conversation without work keeps its CLI: a
 	// minute. If another one needs the place, it sleeps at once.
 	IdleAfter time.Duration
-	// ShellGrace is how long shell commands in the background keep a
-	// conversation awake that has nothing else to do: 10 minutes.
+	// ShellGrace is how long background shell commands keep a conversation
+	// awake when it has nothing else to do: 10 minutes.
 	ShellGrace time.Duration
 	// Grace is how long Close lets turns run: 30 s.
 	Grace time.Duration
@@ -60,40 +60,41 @@ type Options struct {
 	Queue int
 	// QueueAll is how many prompts of all conversations may wait: 10,000.
 	QueueAll int
-	// BudgetUSD is what a conversation may cost. One that has cost as much is
-	// held: its turn ends, but no prompt begins, and new ones are refused with
-	// a [*BudgetError]. Those that wait are kept for a fleet with a larger
-	// budget. 0 means without limit.
+	// BudgetUSD is what a conversation may cost. A conversation that has spent
+	// its budget is held: the running turn finishes, but no other prompt
+	// begins, and new ones are refused with a [*BudgetError]. Waiting prompts
+	// are kept for a fleet with a larger budget. 0 means no limit.
 	BudgetUSD float64
 	// Rate limits the prompts of each conversation, and TenantRate those of
-	// each tenant. One too many is refused with an [*OverloadedError]. The zero
-	// Rate means without limit.
+	// each tenant. Prompts that come too fast are refused with an
+	// [*OverloadedError]. The zero Rate means no limit.
 	Rate, TenantRate Rate
-	// MaxMemory is how many bytes the CLI of a conversation and all that it has
-	// started may occupy together, and MaxProcesses how many processes that may
-	// be. A CLI that has more is ended after its turn, with what it runs in the
-	// background, and the conversation continues with a fresh one when there is
-	// something to do. A turn is not cut off: limits that must hold at every
-	// moment are those of a container. 0 means without limit.
+	// MaxMemory is how many bytes the CLI of a conversation and everything it
+	// has started may use together, and MaxProcesses how many processes they
+	// may be. A CLI that exceeds a limit is ended after its turn, with whatever
+	// it runs in the background; the conversation continues with a fresh CLI
+	// when there is something to do. A turn is never cut off: if a limit must
+	// hold at every moment, use a container. 0 means no limit.
 	MaxMemory    int64
 	MaxProcesses int
-	// Measure returns what the CLI of a session uses. Nil measures its processes
-	// on Linux: the memory of each with its share of what it has in common with
-	// others. Other systems do not say, so there Open refuses limits without
-	// Measure. It is also needed if the CLI is not a child of this process; as
-	// long as nothing is measured, nothing is limited, and the log says so.
+	// Measure returns what the CLI of a session uses. Nil measures its
+	// processes on Linux, where memory that processes share counts in
+	// proportion. Other systems do not report this, so Open refuses these
+	// limits there unless Measure is set. You also need Measure if the CLI is
+	// not a child of this process: what cannot be measured is not limited, and
+	// the log says so.
 	Measure func(s *claude.Session) (ProcessUsage, error)
-	// LimitsOf returns the limits of a conversation that has its own. Nil: all
-	// have those above. It is called often, and must answer at once.
+	// LimitsOf returns the limits of a single conversation. Nil: the limits
+	// above apply to all. It is called often, and must answer at once.
 	LimitsOf func(key string) ConversationLimits
 	// Attempts is how often a prompt is begun before the conversation counts
 	// as stuck: 3.
 	Attempts int
 
-	// Keep is how long the outcome of a prompt is kept, and a question that was
-	// settled: 30 days. For as long as its outcome is kept, [Fleet.Prompt] finds
-	// a prompt, and the same prompt sent again does not run again. What was said
-	// is in the transcript and stays. [KeepForever] removes nothing.
+	// Keep is how long the outcomes of prompts, and settled questions, are
+	// kept: 30 days. Until then, [Fleet.Prompt] finds the prompt, and sending
+	// it again does not run it again. What was said is in the transcript and
+	// stays. [KeepForever] removes nothing.
 	Keep time.Duration
 
 	// Owner names this fleet to the others that use the store. Empty: the name
@@ -103,15 +104,15 @@ type Options struct {
 	// 30 s.
 	TTL time.Duration
 	// Poll is how often the fleet looks for prompts that other processes have
-	// accepted, and for conversations that they have let go: 2 s, and 15 s if the
-	// store is a [store.Notifier], which says so by itself.
+	// accepted, and for conversations that they have let go: 2 s, or 15 s if
+	// the store is a [store.Notifier], which announces them.
 	Poll time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].
 	Journal string
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
-	// Trace follows prompts. Nil: nobody does.
+	// Trace follows prompts. Nil: they are not traced.
 	Trace *PromptTrace
 }
 

@@ -26,8 +26,8 @@ type Prompt struct {
 	Content message.Content
 	// Steer gives the prompt to the turn that runs: the model reads it with the
 	// results of its next tool calls, and one result answers both. If no turn
-	// takes it in, because none runs or because it calls no more tools, the
-	// prompt is the next turn, before those that wait.
+	// takes it in, because none is running or it calls no more tools, the
+	// prompt becomes the next turn, ahead of those that are waiting.
 	Steer bool
 
 	rewind *RewindTo // what is asked for instead
@@ -77,7 +77,7 @@ const (
 // final reports whether nothing more happens to the prompt.
 func (s PromptStatus) final() bool { return s == Answered || s == Failed || s == Cancelled }
 
-// Ticket is how a prompt stands.
+// Ticket says how far a prompt has come, and how it ended.
 type Ticket struct {
 	Prompt string       `json:"prompt"`
 	Status PromptStatus `json:"status"`
@@ -89,14 +89,14 @@ type Ticket struct {
 	Result *message.Result `json:"result,omitzero"`
 	// Rewind is what [Fleet.Rewind] has done.
 	Rewind *control.Rewind `json:"rewind,omitzero"`
-	// Error says why nobody answered: what ended its turn, who cancelled it,
-	// or why its conversation is stuck. A prompt that is queued behind the one at
-	// which its conversation is stuck also has that reason.
+	// Error says why nobody answered: what ended its turn, who cancelled it, or
+	// why its conversation is stuck. A prompt queued behind the one that its
+	// conversation is stuck on has that reason as well.
 	Error string `json:"error,omitzero"`
 	// Cost is what the prompt has cost so far, as the CLI reports it: all that
-	// its turn took, even if the turn was deferred, or broke off and was resumed
-	// by other processes. What a CLI spent that was killed before it could say so
-	// is not known.
+	// its turn took, even if the turn was deferred, or broke off and was
+	// resumed by other processes. What a CLI spent before it was killed, and
+	// could not report, is not known.
 	Cost Ledger `json:"cost,omitzero"`
 	// PartOf is the prompt whose turn took this one in, because it steers. One
 	// result answers both, and the other prompt bears the cost.

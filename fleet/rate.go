@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Rate is how many prompts are accepted in a time. The zero Rate means without
+// Rate is how many prompts are accepted in a time. The zero Rate means no
 // limit. A process counts what it accepts itself.
 type Rate struct {
 	Prompts int

@@ -18,8 +18,8 @@ import (
 // the prompt gets no further by itself, the last thing is a [*DeferredError], because
 // it waits for a person, a [*StuckError] or a [*BudgetError].
 //
-// Leaving the loop only ends the watching: the prompt was accepted and is
-// answered. That is different from [claude.Session.Run].
+// If you leave the loop, you only stop watching: the prompt was accepted and
+// will be answered. This differs from [claude.Session.Run].
 func (f *Fleet) Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error] {
 	return f.RunPrompt(ctx, key, Prompt{Text: prompt})
 }

@@ -64,9 +64,9 @@ const (
 // ended.
 const closeWait = 2 * time.Second
 
-// Instrument returns a copy of opts whose sessions are observed. A Trace in opts
-// is kept and still called. The copy may start any number of sessions, even at
-// once, and instrumenting it again observes them twice.
+// Instrument returns a copy of opts whose sessions are observed. A Trace in
+// opts is kept and still called. The copy may start any number of sessions,
+// even at once. Don't instrument it again, or everything is recorded twice.
 //
 // Each CLI gets TRACEPARENT and TRACESTATE in its environment, so that what it
 // starts can join the trace. Those that opts.Env has stay, unless they are

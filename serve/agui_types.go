@@ -11,7 +11,7 @@ import (
 const aguiVersion = "1.0"
 
 // RunInput is the body of POST /ag-ui/{preset}: what AG-UI calls RunAgentInput.
-// Members that it does not have are ignored, because the protocol wants that.
+// Unknown members are ignored, as the protocol requires.
 type RunInput struct {
 	// ThreadID is the id of a conversation, or any other text, which then names
 	// a conversation of the user.
@@ -141,8 +141,9 @@ type RunOutcome struct {
 }
 
 // Interrupt is an approval in AG-UI. A run ends with the interrupts that wait,
-// and the next run answers them. The conversation itself waits as for every
-// approval, and anybody who may can decide it elsewhere meanwhile.
+// and the next run answers them. The conversation itself waits, as it does for
+// every approval, and in the meantime anybody with the right role can decide
+// elsewhere.
 type Interrupt struct {
 	// ID names the approval, the input that is shown, and the place in the log
 	// at which the run has ended.

@@ -168,7 +168,7 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 
 // faulty is the problem of a body.
 func faulty(pointer, detail string) *Problem {
-	p := badRequest.because("the body is not what it should be; GET /openapi.json describes it")
+	p := badRequest.because("the body has the wrong form; GET /openapi.json describes it")
 	p.Errors = []Fault{{pointer, detail}}
 	return p
 }

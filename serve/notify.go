@@ -26,8 +26,9 @@ const (
 	NotifyNtfy NotifyForm = "ntfy"
 )
 
-// Notifier tells people outside of the page that an approval waits. What it says
-// has no input of the tool, and its link has no secret: who opens it logs in.
+// Notifier tells people outside the page that an approval is waiting. The
+// notice does not contain the tool's input, and its link holds no secret:
+// anyone who opens it must log in.
 type Notifier struct {
 	URL  string
 	Form NotifyForm

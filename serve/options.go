@@ -22,8 +22,8 @@ type Options struct {
 
 	// Page makes the page for people. Nil: there is only the API.
 	Page func(*Service) (Page, error)
-	// Home is a directory of the server that people know as ~: the page shows
-	// paths below it so. Empty: it shows them whole.
+	// Home is the directory that the page shows as ~ in paths. Empty: it shows
+	// whole paths.
 	Home string
 
 	// Authenticate finds the user of a request by other means than the server's
@@ -37,19 +37,19 @@ type Options struct {
 	ProxyFrom   []netip.Prefix
 	ProxyRole   Role // empty: Operator
 
-	// Hosts are the host names under which the server is reached, besides
-	// localhost and addresses of the loopback. Ports do not matter. A request
-	// for any other is refused.
+	// Hosts are the names by which the server is reached, besides localhost and
+	// loopback addresses. Ports do not matter. A request for any other host is
+	// refused.
 	Hosts []string
 	// Origins are other sites whose pages may use AG-UI, such as
 	// https://app.example. They need a bearer token: cookies and the header of
 	// a proxy do not count for them. The rest of the server stays closed.
 	Origins []string
-	// Secure says that browsers reach the server by https, even if a proxy ends
-	// it. Cookies are then sent by https only.
+	// Secure says that browsers reach the server over https, even if a proxy
+	// terminates it. Cookies are then sent only over https.
 	Secure bool
-	// Port distinguishes the cookies of several servers on one host, because
-	// cookies do not know ports. 0: there is only one.
+	// Port keeps the cookies of several servers on one host apart, because
+	// browsers ignore the port. 0: there is only one server.
 	Port int
 
 	// History finds sessions of the CLI on the server's disk. Nil: none.
@@ -65,7 +65,7 @@ type Options struct {
 
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
-	// Trace follows requests. Nil: nobody does.
+	// Trace follows requests. Nil: they are not traced.
 	Trace RequestTrace
 }
 

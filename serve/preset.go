@@ -33,9 +33,9 @@ type Preset struct {
 	Mode  permission.Mode
 	Modes []permission.Mode
 	// DailyUSD is what its conversations may cost on a day in UTC, all
-	// together. Once that is spent, prompts are refused until the next day; those
-	// accepted before still run, so that it can be exceeded by what they cost.
-	// 0: without bound.
+	// together. Once that is spent, prompts are refused until the next day.
+	// Those accepted earlier still run, so the total may exceed it by what they
+	// cost. 0: no limit.
 	DailyUSD float64
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.

@@ -88,7 +88,7 @@ func serverRoutes() []route {
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
 		},
 		{
-			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown this once.",
+			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown only once.",
 			least: Admin, status: http.StatusCreated, body: reflect.TypeFor[NewToken](), reply: reflect.TypeFor[CreatedToken](),
 			handle: func(c *call) error { return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*NewToken))) },
 		},
@@ -155,7 +155,7 @@ func conversationRoutes() []route {
 			},
 		},
 		{
-			method: "DELETE", path: one, about: "Deletes a conversation with all that was said in it.",
+			method: "DELETE", path: one, about: "Deletes a conversation and everything that was said in it.",
 			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
@@ -260,7 +260,7 @@ func approvalRoutes() []route {
 			handle: func(c *call) error { return c.answer(c.service().Approval(c.ctx(), c.user, c.id())) },
 		},
 		{
-			method: "POST", path: "/v1/approvals/{id}/decision", about: "Decides an approval. The same decision again changes nothing.", once: true,
+			method: "POST", path: "/v1/approvals/{id}/decision", about: "Decides an approval. Repeating the same decision changes nothing.", once: true,
 			least: Approver, status: http.StatusOK, body: reflect.TypeFor[Decision](), reply: reflect.TypeFor[Approval](),
 			problems: []problemKind{alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
@@ -316,7 +316,7 @@ func (s *Server) unrouted(table []route) http.Handler {
 			notAllowed.because("use %s", strings.Join(allowed, " or ")).write(w, r)
 			return
 		}
-		notFound.because("GET /openapi.json describes what there is").write(w, r)
+		notFound.because("GET /openapi.json lists all endpoints").write(w, r)
 	})
 }
 

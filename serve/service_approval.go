@@ -83,8 +83,9 @@ func (s *Service) question(ctx context.Context, u User, id string, least Role) (
 	return q, err
 }
 
-// Decide decides an approval. The same decision again changes nothing; another
-// one than somebody took before is a [*Problem] with the approval as it stands.
+// Decide decides an approval. Repeating the same decision changes nothing. If
+// somebody has already decided otherwise, the error is a [*Problem] with the
+// approval as it now is.
 func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Approval, error) {
 	q, err := s.question(ctx, u, id, Approver)
 	if err != nil {

@@ -126,10 +126,10 @@ type NewPrompt struct {
 	ID string `json:"id,omitzero"`
 	// Content is a text, or a list of blocks as in the Messages API.
 	Content json.RawMessage `json:"content"`
-	// Delivery is "queue" unless it is said: the prompts of a conversation run
-	// one after another. "steer" gives the prompt to the turn that runs, which
-	// takes it in with the results of its next tool calls. If no turn does, it is
-	// the next turn, before those that wait.
+	// Delivery is "queue" by default: the prompts of a conversation run one
+	// after another. "steer" gives the prompt to the running turn, which takes
+	// it in with the results of its next tool calls. If no turn does, it
+	// becomes the next turn, ahead of the prompts that are waiting.
 	Delivery string `json:"delivery,omitzero" enum:"queue,steer"`
 }
 
@@ -166,8 +166,9 @@ type Turn struct {
 	CostUSD float64                       `json:"cost_usd"`
 	Millis  int64                         `json:"duration_ms,omitzero"`
 	Models  map[string]message.ModelUsage `json:"models,omitempty"`
-	// PartOf is the prompt whose turn took this one in, because it was to steer
-	// it. It is not a turn of its own, and costs nothing: the other bears it.
+	// PartOf is the prompt whose turn took this one in, because it was sent to
+	// steer that turn. It is not a turn of its own and has no cost: the other
+	// prompt bears it.
 	PartOf string    `json:"part_of,omitzero"`
 	Ended  time.Time `json:"ended"`
 }
@@ -210,8 +211,7 @@ type PresetInfo struct {
 	Mode        permission.Mode   `json:"mode,omitzero"`
 	Modes       []permission.Mode `json:"modes"`
 	Roots       []string          `json:"roots"`
-	// DailyUSD is what its conversations may cost on a day; missing: without
-	// bound.
+	// DailyUSD is what its conversations may cost on a day; missing: no limit.
 	DailyUSD float64 `json:"daily_usd,omitzero"`
 	// Rewind says that files of its conversations can be restored.
 	Rewind bool `json:"rewind"`
@@ -280,11 +280,11 @@ type NewToken struct {
 	// User is who it acts as. Empty: who asks.
 	User string `json:"user,omitzero"`
 	Role Role   `json:"role" enum:"viewer,approver,operator,admin"`
-	// Expires is when it stops to work. Missing: never.
+	// Expires is when it stops working. Missing: never.
 	Expires *time.Time `json:"expires,omitempty"`
 }
 
-// CreatedToken is a new token. Its secret is shown this once.
+// CreatedToken is a new token. Its secret is shown only once.
 type CreatedToken struct {
 	TokenInfo
 	Secret string `json:"secret"`

@@ -108,8 +108,8 @@ type Change struct {
 type Notifier interface {
 	// Notify calls do soon after each change of a project, one call at a time,
 	// until stop is called. While the store cannot be reached, changes are not
-	// reported: look for them now and then. A zero Change says that some may have
-	// been missed. ctx bounds Notify itself.
+	// reported, so also look for them from time to time. A zero Change means
+	// that some may have been missed. ctx bounds Notify itself.
 	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
 }
 

@@ -8,10 +8,10 @@ import (
 // Tailer is a [Store] that can read on in a transcript where a reader stopped,
 // without reading what comes before.
 type Tailer interface {
-	// LoadAfter is like Load, without the entries up to a place: that of an
-	// entry which was read before, or 0. It yields nothing if there is nothing
-	// behind the place. Places grow with the transcript, and mean something to
-	// the store that they come from only.
+	// LoadAfter is like Load, but starts after a place: that of an entry that
+	// was read before, or 0 for the beginning. It yields nothing if no entry
+	// follows. Places grow with the transcript, and are valid only for the
+	// store that they come from.
 	LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2[PlacedEntry, error]
 }
 

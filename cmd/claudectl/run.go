@@ -36,8 +36,8 @@ type runCommand struct {
 
 	Otel string `placeholder:"URL" help:"Where the CLI sends its own spans, metrics and logs: an OTLP endpoint."`
 
-	MaxTurns  int     `placeholder:"N" help:"The most model calls for the prompt."`
-	MaxBudget float64 `placeholder:"USD" help:"The most it may cost."`
+	MaxTurns  int     `placeholder:"N" help:"The maximum number of model calls for the prompt."`
+	MaxBudget float64 `placeholder:"USD" help:"The maximum cost, in US dollars."`
 
 	Resume   string `placeholder:"ID" complete:"session-here" xor:"resume" help:"Continue a session."`
 	Continue bool   `xor:"resume" help:"Continue the newest session of the working directory, or of the project in the store."`

@@ -56,25 +56,25 @@ func (p *servePlace) dir(c *console) (string, error) {
 // serveStart is "claudectl serve start", which is what "claudectl serve" means.
 type serveStart struct {
 	servePlace
-	Presets string        `placeholder:"FILE" complete:"file" help:"The presets that users may begin, in JSON. Default: one for the current directory."`
+	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
 	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one."`
 	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
-	Hold    time.Duration `default:"2m" placeholder:"TIME" help:"How long a process waits for a person before it is let go."`
+	Hold    time.Duration `default:"2m" placeholder:"TIME" help:"How long a process waits for a person to decide before it ends."`
 	CLI     string        `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to run. Default: claude, as the SDK finds it."`
 
 	TLSCert string `name:"tls-cert" placeholder:"FILE" complete:"file" help:"The certificate for https."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" complete:"file" help:"The key of the certificate."`
 
-	BehindProxy     bool     `help:"A proxy on another machine ends https in front of this server."`
+	BehindProxy     bool     `help:"A proxy on another machine terminates https for this server."`
 	ProxyUserHeader string   `placeholder:"NAME" help:"The header in which the proxy names the user, such as Remote-User."`
-	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy, whose header is believed."`
-	ProxyRole       string   `default:"operator" enum:"viewer,approver,operator,admin" help:"The role of such users: viewer, approver, operator or admin."`
-	Host            []string `placeholder:"NAME" help:"A host name under which the server is reached, besides localhost."`
+	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy. The header counts only from there."`
+	ProxyRole       string   `default:"operator" enum:"viewer,approver,operator,admin" help:"The role of users that the proxy names: viewer, approver, operator or admin."`
+	Host            []string `placeholder:"NAME" help:"A host name by which the server is reached, besides localhost."`
 	Origin          []string `placeholder:"URL" help:"Another site whose pages may use AG-UI, with a bearer token."`
-	URL             string   `name:"url" placeholder:"URL" help:"The address of the server in links, if a proxy has another."`
+	URL             string   `name:"url" placeholder:"URL" help:"The address of the server in links, if it differs from the one it listens on."`
 
 	Webhook string `placeholder:"URL" help:"Where to POST a notice when a person is asked."`
-	Ntfy    string `placeholder:"URL" help:"A topic of an ntfy server, for the same."`
+	Ntfy    string `placeholder:"URL" help:"A topic of an ntfy server to notify when a person is asked."`
 
 	User string `placeholder:"NAME" help:"Your name in the server. Default: USER."`
 	Demo bool   `help:"Show it with a simulated agent: no account, no cost, nothing is kept."`

@@ -16,7 +16,7 @@ import (
 
 // storePlace is where sessions are in a store, for commands that need one.
 type storePlace struct {
-	Store   string `required:"" placeholder:"DIR" complete:"dir" help:"The directory of the store, as of store.Files."`
+	Store   string `required:"" placeholder:"DIR" complete:"dir" help:"The directory of the store, in the format of store.Files."`
 	Project string `default:"default" placeholder:"NAME" help:"The project in the store: a tenant, a repository, an environment."`
 }
 

@@ -16,7 +16,7 @@ import (
 type sessionsList struct {
 	Here   bool   `help:"Only sessions of this directory and of the worktrees of its repository."`
 	All    bool   `help:"All sessions, including archived ones, not just the newest."`
-	Limit  int    `default:"20" placeholder:"N" help:"The most sessions to list."`
+	Limit  int    `default:"20" placeholder:"N" help:"How many sessions to list at most."`
 	Tag    string `placeholder:"TAG" help:"Only sessions with this tag."`
 	Search string `placeholder:"TEXT" help:"Only sessions whose title, first prompt, directory or branch has this text."`
 }

@@ -84,12 +84,12 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 // who wants to wake the conversation just then waits for it.
 const usualArchiveTTL = 5 * time.Second
 
-// Archive moves the transcripts that nobody has appended to since a time from the
-// stream to Options.Archive, and returns how many sessions it has moved. Sessions that
-// somebody runs, and those that were written without a lease, stay. An archived
-// session is read from both, by every process with the same Options.Archive. Several
-// processes may call Archive at once, at any time, and one of them may die: what is
-// half archived is read from the stream.
+// Archive moves transcripts that have not been appended to since the given time
+// from the stream to Options.Archive, and returns how many sessions it has
+// moved. Sessions that are running, and those that were written without a
+// lease, stay. An archived session is read from both, by every process with the
+// same Options.Archive. Several processes may call Archive at once, at any
+// time, and one of them may die: what is half archived is read from the stream.
 func (s *Store) Archive(ctx context.Context, project string, before time.Time) (moved int, err error) {
 	if err := cmp.Or(store.CheckProject(project), ctx.Err()); err != nil {
 		return 0, err

@@ -37,7 +37,7 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 	}
 	err = s.request(ctx, "STREAM.MSG.DELETE."+s.stream, map[string]any{"seq": m.seq, "no_erase": true}, &answer)
 	if err == nil && answer.Success {
-		s.log.Warn("removed a message that is not of this fleet", "stream", s.stream, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
+		s.log.Warn("removed a message that does not belong to this fleet", "stream", s.stream, "subject", m.subject, "sequence", m.seq, "bytes", len(m.data))
 		return nil
 	}
 	if e, ok := errors.AsType[*apiError](err); ok && e.ErrCode == codeNoSequence {
@@ -46,7 +46,7 @@ func (s *Store) removeForeign(ctx context.Context, m *stored) error {
 	if passes(err) {
 		return err
 	}
-	return fmt.Errorf("%w: message %d on %s is not of this fleet, and cannot be removed: %w", store.ErrDamaged, m.seq, m.subject, err)
+	return fmt.Errorf("%w: message %d on %s does not belong to this fleet, and cannot be removed: %w", store.ErrDamaged, m.seq, m.subject, err)
 }
 
 // onlyOurs returns the messages that are ours, and removes the others.

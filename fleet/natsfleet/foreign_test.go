@@ -150,7 +150,7 @@ func TestForeignMessagesInAStore(t *testing.T) {
 	if err := s.Release(t.Context(), l); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(logged.String(), `removed a message that is not of this fleet" stream=claude subject=claude.r.p.k.a.b sequence=`) {
+	if !strings.Contains(logged.String(), `removed a message that does not belong to this fleet" stream=claude subject=claude.r.p.k.a.b sequence=`) {
 		t.Errorf("the log does not name them: %.1000s", logged.String())
 	}
 }

@@ -26,8 +26,7 @@ type Options struct {
 	// NATS are further options of the connection: credentials, certificates.
 	NATS []nats.Option
 	// Name is the name of the fleet: of its stream, and what its subjects begin
-	// with. Fleets with different names know nothing of each other. Empty:
-	// "claude".
+	// with. Fleets with different names are separate. Empty: "claude".
 	Name string
 	// Project is the project of all keys in the store.
 	Project string
@@ -35,8 +34,8 @@ type Options struct {
 	// Replicas is how many servers keep each message when the stream is made: 3
 	// in a cluster, 1 if there is only one server.
 	Replicas int
-	// MaxBytes bounds the stream when it is made. A full stream refuses what is
-	// new, it never drops what is old. Zero: as much as the server has.
+	// MaxBytes bounds the stream when it is made. A full stream refuses new
+	// messages and never drops old ones. Zero: as much as the server has.
 	MaxBytes int64
 
 	// Transcripts keeps the transcripts instead of the stream: a database, an object
@@ -47,10 +46,11 @@ type Options struct {
 	Transcripts store.Store
 
 	// Archive takes the transcripts of conversations that nobody has used for
-	// ArchiveAfter, which is a week if it is zero, so that the stream does not grow
-	// with every conversation that ever was. It needs what Transcripts needs; set one
-	// of them. Workers move them there. They continue as before: what is in the
-	// archive is read there, what is new is in the stream.
+	// ArchiveAfter, which is a week if it is zero, so that the stream does not
+	// keep growing. It must be a store that Transcripts would accept; set only
+	// one of the two. Workers move the transcripts there. Such conversations
+	// continue as before: what was archived is read from the archive, and what
+	// is new goes to the stream.
 	Archive      store.Store
 	ArchiveAfter time.Duration
 
@@ -100,8 +100,8 @@ const (
 var (
 	// ErrOldServer means that the server lacks what a fleet needs.
 	ErrOldServer = errors.New("the server is too old")
-	// ErrForeignStream means that the server has a stream of that name which is
-	// not this version's, or not of a fleet.
+	// ErrForeignStream means that the server has a stream of that name that
+	// another version made, or that does not belong to a fleet.
 	ErrForeignStream = errors.New("the stream was not made by this version")
 	// ErrOtherTranscripts means that the transcripts of the fleet are not where
 	// Options.Transcripts says.
@@ -140,7 +140,7 @@ func (o *Options) check() error {
 	case o.URL == "":
 		return errors.New("claude: natsfleet: Options.URL is missing")
 	case !nameForm.MatchString(o.Name):
-		return fmt.Errorf("claude: natsfleet: Options.Name: %q is not 1 to 40 letters, digits, underscores and hyphens", o.Name)
+		return fmt.Errorf("claude: natsfleet: Options.Name: %q does not consist of 1 to 40 letters, digits, underscores and hyphens", o.Name)
 	case o.Replicas < 0 || o.Replicas > 5 || o.Replicas%2 == 0 && o.Replicas != 0:
 		return fmt.Errorf("claude: natsfleet: Options.Replicas: %d is not 1, 3 or 5", o.Replicas)
 	case o.MaxBytes < 0:

@@ -6,11 +6,11 @@
 // One goroutine at a time is the reader. It classifies lines and routes them: a
 // reply goes to its waiter, a message is handed to the [Handler], which must
 // not block. When it has read a request it makes another goroutine the reader,
-// and only then handles the request. So the reader never waits for a consumer or
-// for a write. There is one exception, because to wake up another goroutine takes
-// longer than most handlers do: while handlers return at once, the reader handles
-// a request itself and then reads on. A handler that does not return loses the
-// role within milliseconds, and the next ones do not get it.
+// and only then handles the request. So the reader never waits for a consumer
+// or for a write. There is one exception, because waking up another goroutine
+// takes longer than most handlers do: while handlers return at once, the reader
+// handles a request itself and then reads on. A handler that does not return
+// loses the role within milliseconds, and the next ones do not get it.
 //
 // Each incoming request is handled in a goroutine that does nothing else, with
 // a context that ends when the request is cancelled by the other side or the

@@ -55,7 +55,7 @@ func migrations() [][]string {
 }
 
 // ErrNewer means that a newer version of this package made the tables.
-var ErrNewer = errors.New("the tables are of a newer version")
+var ErrNewer = errors.New("the tables were made by a newer version")
 
 // migrate makes the tables or brings them up to date. Many may do it at once.
 func (s *Store) migrate(ctx context.Context) error {
@@ -79,7 +79,7 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 		steps := migrations()
 		if version > len(steps) {
-			return fmt.Errorf("%w: %d, this one knows %d", ErrNewer, version, len(steps))
+			return fmt.Errorf("%w: they are at %d, and this one knows %d", ErrNewer, version, len(steps))
 		}
 		for i, step := range steps[version:] {
 			for _, text := range step {
