@@ -54,15 +54,15 @@ type liveBlock struct {
 
 // speak takes note of what the CLI says, and passes it on to other processes.
 func (f *Fleet) speak(c *conversation, m message.Message) {
-	run, number := c.spoken.add(m)
+	run, number := c.liveText.add(m)
 	if number > 0 && f.opts.Live != nil {
 		f.broadcast(c.key, liveFrame{run, number, m.Head().Raw})
 	}
 }
 
-// endSpoken forgets what a CLI that has ended was saying.
-func (f *Fleet) endSpoken(c *conversation) {
-	run, number := c.spoken.end()
+// endLiveText forgets what a CLI was saying when it ended.
+func (f *Fleet) endLiveText(c *conversation) {
+	run, number := c.liveText.end()
 	if f.opts.Live != nil {
 		f.broadcast(c.key, liveFrame{Run: run, Number: number})
 	}
@@ -87,38 +87,38 @@ func (f *Fleet) LiveState(key string) (state []byte, here bool) {
 	if !here {
 		return nil, false
 	}
-	state, err := jsonx.Marshal(c.spoken.state())
+	state, err := jsonx.Marshal(c.liveText.state())
 	return state, err == nil
 }
 
-// state is what is spoken now.
-func (s *spoken) state() liveState {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := liveState{Run: s.named(), Number: s.number, Answer: s.answer, Results: s.results}
-	if s.result != nil {
-		out.Result = s.result.Raw
+// state is the live text at this moment, in the form that other processes are sent.
+func (t *liveText) state() liveState {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := liveState{Run: t.named(), Number: t.number, Answer: t.answer, Results: t.results}
+	if t.result != nil {
+		out.Result = t.result.Raw
 	}
-	for _, b := range s.blocks {
+	for _, b := range t.blocks {
 		out.Blocks = append(out.Blocks, liveBlock{b.start.Raw, b.delta, b.text.String(), b.full})
 	}
 	return out
 }
 
 // named is the name of the run, which is made when it is first needed.
-func (s *spoken) named() string {
-	if s.run == "" {
-		s.run = uuid.New()
+func (t *liveText) named() string {
+	if t.run == "" {
+		t.run = uuid.New()
 	}
-	return s.run
+	return t.run
 }
 
-// load makes what is spoken what another process has said, with a result if there
+// load replaces the live text with that of another process, with a result if there
 // was one.
-func (s *spoken) load(in liveState, result *message.Result) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answer, s.blocks = in.Answer, nil
+func (t *liveText) load(in liveState, result *message.Result) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answer, t.blocks = in.Answer, nil
 	for _, b := range in.Blocks {
 		m, _ := message.Decode(b.Start) // what fits is enough
 		start, ok := m.(*message.StreamEvent)
@@ -128,16 +128,16 @@ func (s *spoken) load(in liveState, result *message.Result) {
 		start.MessageID = in.Answer
 		text := new(strings.Builder)
 		text.WriteString(b.Text)
-		s.blocks = append(s.blocks, spokenBlock{start, b.Delta, text, b.Full})
+		t.blocks = append(t.blocks, growingBlock{start, b.Delta, text, b.Full})
 	}
 	if result != nil {
-		s.result = result
-		s.results++
+		t.result = result
+		t.results++
 	}
-	s.wake()
+	t.wake()
 }
 
-// follower keeps what is spoken of a conversation in another process.
+// follower keeps the live text of a conversation that another process runs.
 type follower struct {
 	f      *Fleet
 	c      *conversation
@@ -222,7 +222,7 @@ func (l *follower) take(frame liveFrame) {
 		l.number++
 	case frame.Number == 1:
 		l.run, l.number, l.results = frame.Run, 1, 0
-		l.show(func() { l.c.spoken.end() })
+		l.show(func() { l.c.liveText.end() })
 	default:
 		if len(l.late) < maxLate {
 			l.late = append(l.late, frame)
@@ -231,7 +231,7 @@ func (l *follower) take(frame liveFrame) {
 		return
 	}
 	if frame.Message == nil {
-		l.show(func() { l.c.spoken.end() })
+		l.show(func() { l.c.liveText.end() })
 		return
 	}
 	m, _ := message.Decode(frame.Message) // what fits is enough
@@ -243,10 +243,10 @@ func (l *follower) take(frame liveFrame) {
 		// The store has what was said before it. Readers look there first.
 		l.f.store.announce(place(l.c.key))
 	}
-	l.show(func() { l.c.spoken.add(m) })
+	l.show(func() { l.c.liveText.add(m) })
 }
 
-// show changes what is spoken, unless this process runs the conversation itself.
+// show changes the live text, unless this process runs the conversation itself.
 func (l *follower) show(change func()) {
 	if s, _ := l.f.liveSession(l.c.key); s == nil {
 		change()
@@ -287,7 +287,7 @@ func (l *follower) ask(after time.Duration) {
 	})
 }
 
-// adopt makes the whole of what is being said elsewhere what is spoken here.
+// adopt takes over the whole live text of the process that runs the conversation.
 func (l *follower) adopt(state liveState) {
 	if state.Run == l.run && state.Number <= l.number {
 		return
@@ -299,5 +299,5 @@ func (l *follower) adopt(state liveState) {
 		l.f.store.announce(place(l.c.key))
 	}
 	l.run, l.number, l.results = state.Run, state.Number, state.Results
-	l.show(func() { l.c.spoken.load(state, result) })
+	l.show(func() { l.c.liveText.load(state, result) })
 }

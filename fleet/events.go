@@ -88,10 +88,10 @@ func (f *Fleet) Events(ctx context.Context, key string, after Cursor) iter.Seq2[
 func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 	t, end := r.f.store.listen(r.key)
 	defer end()
-	u, more := c.spoken.now()
+	u, more := c.liveText.now()
 	r.yielded.results = u.results
 	for seen, last := uint64(0), (time.Time{}); ; {
-		// What was spoken is looked at before the store, which then has all that
+		// The live text is looked at before the store, which then has all that
 		// was said before a result.
 		version, changed := r.f.store.now(t)
 		if version != seen || time.Since(last) >= r.f.opts.Poll {
@@ -106,7 +106,7 @@ func (r *eventReader) follow(ctx context.Context, c *conversation) error {
 		if !waitFor(ctx, changed, more, r.f.opts.Poll) {
 			return context.Cause(ctx)
 		}
-		u, more = c.spoken.now()
+		u, more = c.liveText.now()
 	}
 }
 

@@ -34,7 +34,7 @@ type conversation struct {
 	session     *claude.Session // while a CLI runs
 	watchers    map[string][]*watcher
 	watching    int // those who need it to stay in memory
-	spoken      spoken
+	liveText    liveText
 	liveReaders int       // those who read it
 	follower    *follower // while somebody does, if it may run elsewhere
 

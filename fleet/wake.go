@@ -555,7 +555,7 @@ func (w *waking) close() error {
 	}
 	err := s.Close()
 	close(w.closed)
-	w.f.endSpoken(w.c)
+	w.f.endLiveText(w.c)
 	return err
 }
 

@@ -1,0 +1,160 @@
+package fleet
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/message"
+)
+
+// liveText is what is being said in a conversation and may not be stored yet: the
+// blocks of the current answer, and the result of the last turn. Readers keep
+// their own places in it, so a slow reader holds up nobody and gets more at a
+// time.
+type liveText struct {
+	mu      sync.Mutex
+	answer  string // the id of the API message
+	blocks  []growingBlock
+	result  *message.Result
+	results int           // how many there were
+	changed chan struct{} // closed at the next change; nil: nobody waits
+
+	// What other processes are sent has the name of this run, and a number.
+	run    string
+	number uint64
+}
+
+// growingBlock is a content block of the answer, as far as it has come.
+type growingBlock struct {
+	start *message.StreamEvent
+	delta string // the type of its deltas
+	text  *strings.Builder
+	full  bool // nothing more is added
+}
+
+// maxLiveText is how much of a block is shown before it is stored.
+const maxLiveText = 1 << 20
+
+// add takes note of what the CLI says in the main conversation, and returns its
+// number, 0 if it shows nothing.
+func (t *liveText) add(m message.Message) (run string, number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch m := m.(type) {
+	case *message.Result:
+		t.answer, t.blocks = "", nil
+		t.result = m
+		t.results++
+		t.wake()
+	case *message.StreamEvent:
+		if m.ParentToolUseID != "" {
+			return "", 0
+		}
+		if t.grow(m) {
+			t.wake()
+		}
+	default:
+		return "", 0
+	}
+	t.number++
+	return t.named(), t.number
+}
+
+// grow takes up an event, and reports whether there is more to show now.
+func (t *liveText) grow(m *message.StreamEvent) bool {
+	switch m.EventType {
+	case message.EventMessageStart:
+		t.answer, t.blocks = m.MessageID, nil
+		return false
+	case message.EventBlockStart:
+		if t.answer == "" {
+			return false // which answer it belongs to is not known
+		}
+		m.MessageID = t.answer
+		t.blocks = append(t.blocks, growingBlock{start: m, text: new(strings.Builder)})
+		return true
+	case message.EventBlockDelta:
+		return t.growBlock(m)
+	}
+	return false
+}
+
+// growBlock adds a delta to its block.
+func (t *liveText) growBlock(m *message.StreamEvent) bool {
+	piece := deltaText(m.Delta)
+	for i := range t.blocks {
+		b := &t.blocks[i]
+		if b.start.Index != m.Index || b.full || piece == "" {
+			continue
+		}
+		if b.text.Len()+len(piece) > maxLiveText {
+			b.full = true
+			return false
+		}
+		b.delta = m.Delta.Type
+		b.text.WriteString(piece)
+		return true
+	}
+	return false
+}
+
+// deltaText is what a delta adds to what people see of a block.
+func deltaText(d *message.Delta) string {
+	if d == nil {
+		return ""
+	}
+	switch d.Type {
+	case message.DeltaText:
+		return d.Text
+	case message.DeltaThinking:
+		return d.Thinking
+	case message.DeltaInputJSON:
+		return d.PartialJSON
+	}
+	return ""
+}
+
+// end forgets the answer of a CLI that has ended. What was not stored is lost.
+func (t *liveText) end() (run string, number uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answer, t.blocks = "", nil
+	t.wake()
+	t.number++
+	return t.named(), t.number
+}
+
+func (t *liveText) wake() {
+	if t.changed != nil {
+		close(t.changed)
+		t.changed = nil
+	}
+}
+
+// liveAnswer is what had been said at a moment.
+type liveAnswer struct {
+	answer  string
+	blocks  []liveTextBlock
+	result  *message.Result
+	results int
+}
+
+type liveTextBlock struct {
+	start *message.StreamEvent
+	delta string
+	text  string
+}
+
+// now returns what there is, and a channel that is closed when there is more.
+func (t *liveText) now() (u liveAnswer, changed <-chan struct{}) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.changed == nil {
+		t.changed = make(chan struct{})
+	}
+	u = liveAnswer{answer: t.answer, result: t.result, results: t.results}
+	for _, b := range t.blocks {
+		u.blocks = append(u.blocks, liveTextBlock{b.start, b.delta, b.text.String()})
+	}
+	return u, t.changed
+}
