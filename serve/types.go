@@ -248,7 +248,7 @@ type UsageRow struct {
 
 // UsageQuery selects and groups turns.
 type UsageQuery struct {
-	From, To time.Time // zero: without bound
+	From, To time.Time // zero: no limit
 	By       []string  // day, user, preset, model
 }
 

@@ -13,11 +13,12 @@ const (
 // decoded, and the collector has to look at all of it meanwhile.
 const leadFrames = 128
 
-// Throttle holds the reader back, for a moment, if it is ahead of a consumer that
-// is at work, and for longer if it is so far ahead that it would pass the bound
-// although the loop never stops to read: partial messages would be dropped, or
-// the session would end. A consumer that takes nothing is not waited for again as
-// long until it does: control continues whatever the program does.
+// Throttle holds the reader back, for a moment, if it is ahead of a consumer
+// that is at work, and for longer if it is so far ahead that it would pass the
+// bound although the loop never stops reading: partial messages would be
+// dropped, or the session would end. If the consumer takes nothing during such
+// a wait, the reader does not wait that long again until it does, so control
+// continues whatever the program does.
 func (b *Inbox) Throttle() {
 	wait, before := b.lead()
 	if wait == 0 {

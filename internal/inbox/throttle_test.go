@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/inbox"
 )
 
-// A loop that never stops to read loses nothing, however fast the wire is; one
+// A loop that never stops reading loses nothing, however fast the wire is; one
 // that stops holds nobody up.
 func TestThrottle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

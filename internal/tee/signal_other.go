@@ -7,7 +7,7 @@ import (
 	"os/signal"
 )
 
-// Signals returns the signals to pass on, and what stops to listen for them.
+// Signals returns the signals to pass on, and a function that stops listening for them.
 func Signals() (signals <-chan os.Signal, stop func()) {
 	all := make(chan os.Signal, 16)
 	signal.Notify(all, os.Interrupt)

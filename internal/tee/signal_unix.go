@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Signals returns the signals to pass on, and what stops to listen for them.
+// Signals returns the signals to pass on, and a function that stops listening for them.
 // SIGPIPE is caught too, but not passed on: without that, a write to a pipe that
 // nobody reads would end this process before the recording is complete.
 func Signals() (signals <-chan os.Signal, stop func()) {
