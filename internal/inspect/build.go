@@ -29,6 +29,7 @@ type builder struct {
 	models   models
 	retries  []*Frame          // failed calls of the API
 	prompt   string            // the first one
+	title    string            // the last one that the session was given
 	agents   map[string]string // names of subagents by the call that started them
 }
 
@@ -272,7 +273,7 @@ func (b *builder) finish() {
 	if b.turn != nil { // without a result
 		b.turn.Model = b.clock.spans
 	}
-	rep.Title = cmp.Or(rep.Title, b.prompt)
+	rep.Title = cmp.Or(rep.Title, b.title, b.prompt)
 	s.Turns, s.CostUSD, s.ModelCalls = len(rep.Turns), b.spending.TotalUSD, b.spending.ModelCalls
 	s.Tokens = tokensOf(b.spending.Usage)
 	if len(b.spending.Models) > 0 {

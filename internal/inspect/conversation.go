@@ -227,7 +227,7 @@ func (b *builder) notice(f *Frame, m message.Message) {
 	case *message.PermissionDenied:
 		f.Error = joined("denied", m.ToolName)
 	case *message.SessionTitle:
-		b.rep.Title = cmp.Or(b.rep.Title, m.Title)
+		b.title = cmp.Or(m.Title, b.title)
 	case *message.Unknown:
 		b.note(f, []string{cmp.Or(m.Type, "a line without a type")})
 	case *message.System:

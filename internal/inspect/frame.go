@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
 )
@@ -64,6 +65,12 @@ type Frame struct {
 	Text string `json:"text,omitzero"`
 
 	entries int // of a transcript, in a frame of the mirror
+}
+
+// withoutError is the summary, without the error if it ends with that: the error is
+// shown behind it.
+func (f *Frame) withoutError() string {
+	return strings.TrimSpace(strings.TrimSuffix(f.Summary, f.Error))
 }
 
 // Problem is something about the recording that deserves a look.

@@ -42,7 +42,7 @@ func mirrored(frames, entries int) string {
 func runSummary(run []*Frame) string {
 	switch {
 	case len(run) == 1:
-		return run[0].Summary
+		return run[0].withoutError()
 	case run[0].Kind == KindStream:
 		return fmt.Sprintf("%d pieces of an answer", len(run))
 	}

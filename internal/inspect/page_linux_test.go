@@ -48,6 +48,10 @@ func TestPage(t *testing.T) {
 	t.Run("looks", func(t *testing.T) { testLooks(t, b, address) })
 	t.Run("names", func(t *testing.T) { testNames(t, b, address) })
 	t.Run("forms", func(t *testing.T) { testForms(t, b) })
+	t.Run("phone", func(t *testing.T) { testPhone(t, b) })
+	t.Run("lanes", func(t *testing.T) { testLanes(t, b) })
+	t.Run("folded", func(t *testing.T) { testFolded(t, b) })
+	t.Run("findings", func(t *testing.T) { testFindings(t, b) })
 	t.Run("hostile", func(t *testing.T) { testHostilePage(t, b) })
 	t.Run("large", func(t *testing.T) { testLargePage(t, b) })
 }
@@ -217,9 +221,36 @@ const paleBars = `(() => {
 	}).filter(Boolean).join(", ");
 })()`
 
+// On a phone the rows of a list begin at the same place, whatever is behind them, and
+// a word of a table is not broken: the table can be moved instead.
+func testPhone(t *testing.T, b *browser.Browser) {
+	b.Resize(390, 1400, "light")
+	b.Load(t, writePage(t, []byte(troubled), inspect.Limits{}))
+	b.Want(t, `new Set([...document.querySelectorAll(".frame .line")].map(e => Math.round(e.getBoundingClientRect().left))).size`, 1)
+	b.Want(t, `(() => {
+		const range = document.createRange(), broken = [];
+		for (const cell of document.querySelectorAll("#requests td:nth-child(3), #requests td:nth-child(5)")) {
+			const text = cell.lastChild;
+			for (const word of text.data.matchAll(/\S+/g)) {
+				range.setStart(text, word.index); range.setEnd(text, word.index + word[0].length);
+				if (range.getClientRects().length > 1) broken.push(word[0]);
+			}
+		}
+		return broken.join(", ");
+	})()`, "")
+	b.Want(t, `[...document.querySelectorAll(".bar svg")].filter(s => s.checkVisibility() && s.querySelector("text").getBBox().width > s.getBoundingClientRect().width).length`, 0)
+	b.Resize(1280, 1180, "light")
+	b.NoComplaints(t)
+}
+
 // What has a form of its own is as good to look at and to use as the rest.
 func testForms(t *testing.T, b *browser.Browser) {
 	address := writePage(t, []byte(rich), inspect.Limits{})
+	b.Load(t, address)
+	b.Want(t, `[...document.querySelectorAll(".question")].map(q => q.checkVisibility()).join()`, "true,true") // without a click
+	b.Want(t, `document.querySelector(".markdown").textContent.includes("**")`, false)
+	b.Want(t, `document.querySelectorAll(".markdown :is(ul, ol, table, blockquote, pre, strong, em)").length`, 7)
+	b.Want(t, `[...document.querySelectorAll(".call .add, .call .del")].map(e => e.textContent[0]).join("")`, "-++")
 	for _, colours := range []string{"light", "dark"} {
 		for name, width := range map[string]int{"wide": 1280, "narrow": 390} {
 			b.Resize(width, 1600, colours)
@@ -235,6 +266,81 @@ func testForms(t *testing.T, b *browser.Browser) {
 		}
 	}
 	b.Resize(1280, 1180, "light")
+	b.NoComplaints(t)
+}
+
+// lanes lists what is drawn beside each name of a lane: the first class of its bars.
+const lanes = `(() => {
+	const top = document.querySelector(".chart").getBoundingClientRect().top;
+	return [...document.querySelectorAll(".lane-names span")].map(name => {
+		const from = name.getBoundingClientRect(), kinds = new Set();
+		for (const bar of document.querySelectorAll(".chart .bar")) {
+			const y = bar.querySelector("rect").getBoundingClientRect().top;
+			if (y >= from.top - 3 && y < from.bottom) kinds.add(bar.classList[1]);
+		}
+		return name.textContent + ": " + [...kinds].sort().join(" ");
+	}).join(", ");
+})()`
+
+// overlaps counts the tools that seem to run while they wait for permission.
+const overlaps = `(() => {
+	const all = kind => [...document.querySelectorAll(".chart .bar." + kind + " > rect")].map(r => r.getBoundingClientRect());
+	return all("tool").filter(t => all("permission").some(p => t.left < p.right - 1 && p.left < t.right - 1)).length;
+})()`
+
+// alike lists keys of the legend whose colours are hard to distinguish.
+const alike = `(() => {
+	const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+	const rgb = e => { canvas.fillStyle = getComputedStyle(e, "::before").backgroundColor; canvas.fillRect(0, 0, 1, 1); return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+	const keys = [...document.querySelectorAll(".key")], found = [];
+	keys.forEach((a, i) => keys.slice(i + 1).forEach(b => {
+		const [x, y] = [rgb(a), rgb(b)];
+		if (Math.hypot(...x.map((v, n) => v - y[n])) < 40) found.push(a.textContent + " and " + b.textContent);
+	}));
+	return found.join(", ");
+})()`
+
+// The model's own time has a lane, and so has the wait for permission, which is not
+// drawn as if the tool ran.
+func testLanes(t *testing.T, b *browser.Browser) {
+	b.Load(t, writePage(t, []byte(rich), inspect.Limits{}))
+	b.Want(t, lanes, "turns: turn, model: model, tools run: tool, permission: permission, hooks, MCP: hook")
+	b.Want(t, overlaps, 0)
+	// Each kind has its own colour, which the legend explains. No two look alike.
+	b.Want(t, `(() => {
+		const of = kind => getComputedStyle(document.querySelector(".bar." + kind + " > rect")).fill;
+		const key = kind => getComputedStyle(document.querySelector(".key." + kind), "::before").backgroundColor;
+		const kinds = ["turn", "model", "permission", "hook"];
+		return kinds.every(k => of(k) === key(k));
+	})()`, true)
+	for _, colours := range []string{"light", "dark"} {
+		b.Resize(1280, 1180, colours)
+		b.Want(t, alike, "")
+	}
+	b.Resize(1280, 1180, "light")
+	b.NoComplaints(t)
+}
+
+// Hooks without an opinion are one line until somebody wants to see them.
+func testFolded(t *testing.T, b *browser.Browser) {
+	b.Load(t, writePage(t, []byte(rich), inspect.Limits{}))
+	const shown = `[...document.querySelectorAll("#conversation .hooks .exchange")].filter(e => e.checkVisibility()).length`
+	b.Want(t, `document.querySelectorAll("#conversation .hooks").length`, 1)
+	b.Want(t, shown, 0)
+	b.Eval(t, `document.querySelector("#conversation .hooks summary").click()`)
+	b.Want(t, shown, 2)
+	b.NoComplaints(t)
+}
+
+// What is worth a look is in order, says at a glance what it is, and leads there.
+func testFindings(t *testing.T, b *browser.Browser) {
+	b.Load(t, writePage(t, []byte(troubled), inspect.Limits{}))
+	b.Want(t, `document.title + ", " + document.querySelector("h1").textContent`, "Ship the release, Ship the release")
+	b.Want(t, `[...document.querySelectorAll("#findings .badge, #findings details summary")].map(e => e.textContent.trim()).join(", ")`,
+		"denied, failed, interrupted, retried, line 4, 1 name that this build does not know (the JSON is kept)")
+	b.Want(t, `[...document.querySelectorAll("#findings li a")].every(a => document.getElementById(a.hash.slice(1)))`, true)
+	b.Eval(t, `document.querySelector("#findings li a").click()`)
+	b.Want(t, `new Promise(done => setTimeout(() => done(document.querySelector(".here b").textContent + " " + document.querySelector(".here code").textContent), 50))`, "Bash git push")
 	b.NoComplaints(t)
 }
 

@@ -29,6 +29,7 @@ type bar struct {
 	X, W        string
 	Y, H        int
 	Tone, Text  string
+	Short       bool // on a phone there is no room for the text
 	Title       string
 	Target      string
 	from, to    float64
@@ -95,6 +96,7 @@ func (v *viewer) timeline() *timeline {
 		if width < 4 {
 			b.Text = ""
 		}
+		b.Short = width < 15
 	}
 	s.Bars = bars
 	s.Marks = v.marks(scale)

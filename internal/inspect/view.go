@@ -298,7 +298,7 @@ func (v *viewer) frame(run []*Frame) frameView {
 	v.lines[f.Line] = true
 	view := frameView{
 		Line: f.Line, Turn: f.Turn, Clock: clock(f.AtMS), Arrow: arrow(f.Dir), Dir: f.Dir, Kind: f.Kind, Way: "about the process",
-		Summary: f.Summary, Error: f.Error,
+		Summary: f.withoutError(), Error: f.Error,
 	}
 	switch f.Dir {
 	case claudetest.DirIn:

@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,6 +28,27 @@ const rich = `{"dir":"in","t_ms":0,"msg":{"type":"user","message":{"role":"user"
 {"dir":"in","t_ms":6210,"msg":{"type":"control_response","response":{"subtype":"success","request_id":"p2","response":{"behavior":"allow","updatedInput":{"answers":{"Which way?":"Right","Why?":"because"}}}}}}
 {"dir":"out","t_ms":6220,"msg":{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"answered"}]}}}
 {"dir":"out","t_ms":7220,"msg":{"type":"result","subtype":"success","terminal_reason":"completed","result":"ok","session_id":"s","num_turns":2,"total_cost_usd":0.5,"modelUsage":{"model-a":{"costUSD":0.3},"model-c":{"costUSD":0.2}},"brand_new":1}}
+`
+
+// troubled is a recording in which everything goes wrong that is worth a look, in
+// another order than it is listed in: a call of the API is tried again, a tool
+// fails, another is denied, the turn is interrupted, a request is never answered,
+// and the result has a name that nobody knows.
+const troubled = `{"dir":"in","t_ms":0,"msg":{"type":"user","message":{"role":"user","content":"Ship it."}}}
+{"dir":"out","t_ms":10,"msg":{"type":"system","subtype":"init","model":"model-a","cwd":"/repo","session_id":"s"}}
+{"dir":"out","t_ms":20,"msg":{"type":"system","subtype":"session_title_changed","title":"Ship"}}
+{"dir":"in","t_ms":30,"msg":{"type":"control_request","request_id":"m1","request":{"subtype":"set_model","model":"model-b"}}}
+{"dir":"out","t_ms":500,"msg":{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"error":"overloaded","error_status":529}}
+{"dir":"out","t_ms":1000,"msg":{"type":"assistant","message":{"id":"m1","model":"model-a","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"go test"}}]}}}
+{"dir":"out","t_ms":1500,"msg":{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"FAIL","is_error":true}]}}}
+{"dir":"out","t_ms":2000,"msg":{"type":"assistant","message":{"id":"m2","model":"model-a","content":[{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"git push"}}]}}}
+{"dir":"out","t_ms":2010,"msg":{"type":"control_request","request_id":"p1","request":{"subtype":"can_use_tool","tool_name":"Bash","tool_use_id":"t2","input":{"command":"git push"}}}}
+{"dir":"in","t_ms":3010,"msg":{"type":"control_response","response":{"subtype":"success","request_id":"p1","response":{"behavior":"deny","message":"not today"}}}}
+{"dir":"out","t_ms":3020,"msg":{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t2","content":"not today","is_error":true}]}}}
+{"dir":"out","t_ms":3030,"msg":{"type":"system","subtype":"session_title_changed","title":"Ship the release"}}
+{"dir":"in","t_ms":3500,"msg":{"type":"control_request","request_id":"i1","request":{"subtype":"interrupt"}}}
+{"dir":"out","t_ms":3510,"msg":{"type":"control_response","response":{"subtype":"success","request_id":"i1"}}}
+{"dir":"out","t_ms":3520,"msg":{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","session_id":"s","num_turns":2,"brand_new":1}}
 `
 
 func richPage(t *testing.T, title string) (*inspect.Report, string) {
@@ -99,6 +121,49 @@ func TestFindings(t *testing.T) {
 	}
 	if len(kinds) != 2 || kinds[0] != inspect.FindingDenied || kinds[1] != inspect.FindingInterrupted {
 		t.Errorf("%v, want the denial and the interrupt", kinds)
+	}
+}
+
+// What went wrong is listed by what it is, not by when it was: what a person decided
+// and what failed first, names that nobody knows last.
+func TestOrderOfFindings(t *testing.T) {
+	rep := parse(t, strings.Split(strings.TrimSpace(troubled), "\n")...)
+	var kinds []inspect.FindingKind
+	for _, f := range rep.Findings {
+		kinds = append(kinds, f.Kind)
+	}
+	want := []inspect.FindingKind{inspect.FindingDenied, inspect.FindingFailed, inspect.FindingInterrupted, inspect.FindingRetried}
+	if !slices.Equal(kinds, want) {
+		t.Errorf("%v, want %v", kinds, want)
+	}
+	if len(rep.Problems) != 1 || len(rep.Unknown) != 1 {
+		t.Errorf("problems %v and unknown names %v, want one of each", rep.Problems, rep.Unknown)
+	}
+}
+
+// The title is that of the session: the last one that it was given, unless the
+// caller knows better.
+func TestTitle(t *testing.T) {
+	for given, want := range map[string]string{"": "Ship the release", "From the list": "From the list"} {
+		rep, err := inspect.Read(strings.NewReader(troubled), &inspect.Options{Title: given})
+		if err != nil || rep.Title != want {
+			t.Errorf("%q, %v, want %q", rep.Title, err, want)
+		}
+	}
+}
+
+// What went wrong is said once, in the list of frames and in the text.
+func TestErrorsAreSaidOnce(t *testing.T) {
+	rep := parse(t, `{"dir":"in","t_ms":0,"msg":{"type":"control_request","request_id":"a","request":{"subtype":"set_model","model":"m"}}}`,
+		`{"dir":"out","t_ms":1,"msg":{"type":"control_response","response":{"subtype":"error","request_id":"a","error":"no such model"}}}`)
+	text, page := checkOutputs(t, rep)
+	text = text[strings.Index(text, "frames"):]
+	page = page[strings.Index(page, `id="f2"`):]
+	page = page[:strings.Index(page, "<pre")]
+	for name, out := range map[string]string{"text": text, "page": page} {
+		if n := strings.Count(out, "no such model"); n != 1 {
+			t.Errorf("the %s says it %d times:\n%s", name, n, out)
+		}
 	}
 }
 
