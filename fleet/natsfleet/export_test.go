@@ -58,3 +58,6 @@ func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredM
 	}
 	return out, err
 }
+
+// Received is how many messages the connection has received.
+func (s *Store) Received() uint64 { return s.nc.Stats().InMsgs }

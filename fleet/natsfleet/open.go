@@ -71,6 +71,7 @@ type Store struct {
 	stream string
 	id     string // of this process
 	writes *serial
+	floors floors
 
 	refusals    refusals
 	transcripts transcripts

@@ -103,18 +103,24 @@ var errStale = errors.New("the server that answered is behind the others")
 // also one that was cut off: so a barrier is stored first, and an answer counts only
 // if it has the barrier in it.
 func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
-	barrier, err := s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
-	if err != nil {
-		return nil, err
+	all, _, err := s.collectFrom(ctx, prefix, 1)
+	return all, err
+}
+
+// collectFrom is collect without what has a lower sequence. It also returns that of
+// the barrier.
+func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64) (all []stored, barrier uint64, err error) {
+	barrier, err = s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
+	if err != nil || barrier < from {
+		return nil, barrier, err
 	}
-	var all []stored
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
-		if all, err = s.upTo(ctx, prefix, barrier); err == nil {
+		if all, err = s.upTo(ctx, prefix, from, barrier); err == nil {
 			all, err = s.onlyOurs(ctx, all)
 		}
 		return err
 	})
-	return all, err
+	return all, barrier, err
 }
 
 // loadBound is how long one attempt to read a transcript may take.
@@ -123,13 +129,13 @@ const loadBound = 2 * time.Minute
 // markTTL is how long messages stay that mean something only for a moment.
 const markTTL = time.Minute
 
-// upTo reads the messages below a prefix, at least up to a barrier or a later one.
-// What comes behind it counts too: it may replace something that was removed before
-// it could be read.
-func (s *Store) upTo(ctx context.Context, prefix string, barrier uint64) ([]stored, error) {
+// upTo reads the messages below a prefix from a sequence on, at least up to a barrier
+// or a later one. What comes behind it counts too: it may replace something that was
+// removed before it could be read.
+func (s *Store) upTo(ctx context.Context, prefix string, from, barrier uint64) ([]stored, error) {
 	var all []stored
 	passed := false
-	for next := uint64(1); ; {
+	for next := from; ; {
 		page, more, err := s.page(ctx, prefix+".>", next)
 		if err != nil {
 			return nil, err

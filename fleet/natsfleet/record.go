@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,65 +163,4 @@ func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 		err = store.ErrConflict
 	}
 	return fail(k, err)
-}
-
-// ScanRecords implements [store.Records]. It reads all records of the kind before
-// it yields the first.
-func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		s.scan(ctx, project, kind, "", func(name string) bool { return name > after }, yield)
-	}
-}
-
-// ScanBelow implements [store.FolderScanner]. Records of other folders are not
-// read.
-func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
-	return func(yield func(store.Record, error) bool) {
-		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
-			yield(store.Record{}, err)
-			return
-		}
-		s.scan(ctx, project, kind, folder, func(string) bool { return true }, yield)
-	}
-}
-
-// scan yields the records of a kind, or of a folder in it, in the order of their
-// names.
-func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
-	base := s.layout.kind(project, kind)
-	prefix := base
-	if folder != "" {
-		prefix += "." + tokens(folder)
-	}
-	all, err := s.collect(ctx, prefix)
-	if err != nil {
-		yield(store.Record{}, fail(project+"/"+kind, err))
-		return
-	}
-	found := make(map[string]stored)
-	for _, m := range all {
-		name := untokens(strings.TrimPrefix(m.subject, base+"."))
-		delete(found, name)
-		if m.header.Get(headerGone) == "" && wanted(name) {
-			found[name] = m
-		}
-	}
-	names := make([]string, 0, len(found))
-	for name := range found {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: name}, found[name])
-		if errors.Is(err, store.ErrNotFound) {
-			continue // dropped in the meantime
-		}
-		if err = fail(name, cmp.Or(err, ctx.Err())); !yield(r, err) || err != nil {
-			return
-		}
-	}
 }

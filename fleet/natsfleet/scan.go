@@ -1,0 +1,154 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// ScanRecords implements [store.Records]. It reads all records of the kind before
+// it yields the first.
+func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		s.scan(ctx, project, kind, "", func(name string) bool { return name > after }, yield)
+	}
+}
+
+// ScanBelow implements [store.FolderScanner]. Records of other folders are not
+// read.
+func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		s.scan(ctx, project, kind, folder, func(string) bool { return true }, yield)
+	}
+}
+
+// scan yields the records of a kind, or of a folder in it, in the order of their
+// names.
+func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {
+	base := s.layout.kind(project, kind)
+	prefix := base
+	if folder != "" {
+		prefix += "." + tokens(folder)
+	}
+	found, err := s.present(ctx, prefix)
+	if err != nil {
+		yield(store.Record{}, fail(project+"/"+kind, err))
+		return
+	}
+	last := make(map[string]stored, len(found)) // by the name of the record
+	for subject, m := range found {
+		if name := untokens(strings.TrimPrefix(subject, base+".")); wanted(name) {
+			last[name] = m
+		}
+	}
+	names := make([]string, 0, len(last))
+	for name := range last {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: name}, last[name])
+		if errors.Is(err, store.ErrNotFound) {
+			continue // dropped in the meantime
+		}
+		if err = fail(name, cmp.Or(err, ctx.Err())); !yield(r, err) || err != nil {
+			return
+		}
+	}
+}
+
+// present returns the last message of each record below a prefix that was not
+// dropped, by its subject.
+func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, error) {
+	from, seen := s.floors.of(prefix)
+	all, barrier, err := s.collectFrom(ctx, prefix, from)
+	if err == nil && barrier < from {
+		// The stream was made anew, and counts from the beginning.
+		from, seen = 1, time.Now()
+		all, barrier, err = s.collectFrom(ctx, prefix, from)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]stored)
+	for _, m := range all {
+		delete(found, m.subject)
+		if m.header.Get(headerGone) == "" {
+			found[m.subject] = m
+		}
+	}
+	lowest := barrier
+	for _, m := range found {
+		lowest = min(lowest, m.seq)
+	}
+	s.floors.set(prefix, lowest, seen)
+	return found, nil
+}
+
+// floors remembers below which sequence a folder of records has nothing. What was
+// dropped leaves a message behind that stays for a minute, and a folder such as the
+// queue of a conversation drops all that it ever had: read from the beginning, it
+// would cost more with every prompt of that minute. A record that changes gets a
+// higher sequence, so a floor, once true, stays true. Only the numbers are kept, so
+// a scan never returns something that the server does not have.
+//
+// Nothing but an operator who restores a stream can put a record below its floor.
+// So now and then everything is read.
+type floors struct {
+	mu  sync.Mutex
+	all map[string]floor
+}
+
+type floor struct {
+	seq  uint64
+	seen time.Time // when all was read
+}
+
+// floorAge is how long a floor is trusted: as long as the messages stay of which it
+// saves the reading.
+const floorAge = markTTL
+
+// maxFloors is of how many folders floors are remembered.
+const maxFloors = 10_000
+
+// of returns where to begin to read a folder, and since when all below is known.
+func (f *floors) of(prefix string) (from uint64, seen time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known, ok := f.all[prefix]
+	if !ok || time.Since(known.seen) > floorAge {
+		return 1, time.Now()
+	}
+	return known.seq, known.seen
+}
+
+// set takes note of what was read.
+func (f *floors) set(prefix string, seq uint64, seen time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = make(map[string]floor)
+	}
+	if _, ok := f.all[prefix]; !ok && len(f.all) >= maxFloors {
+		for other := range f.all { // any: without one, a folder is read from the beginning
+			delete(f.all, other)
+			break
+		}
+	}
+	f.all[prefix] = floor{seq, seen}
+}
