@@ -26,6 +26,7 @@ type Conversations interface {
 	Get(ctx context.Context, key string) (ConversationInfo, error)
 	List(ctx context.Context) iter.Seq2[ConversationInfo, error]
 	Fork(ctx context.Context, key, newKey, upTo string) error
+	Resume(ctx context.Context, key string, from ResumeFrom) error
 	Delete(ctx context.Context, key string) error
 	Approvals() approval.Inbox
 }

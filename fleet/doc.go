@@ -31,8 +31,9 @@
 //
 // [Fleet.Events] yields what was said in a conversation, from the store, and then
 // what is being said, while it is written. It is made for pages.
-// [Fleet.Fork] continues a conversation in another one, and [Fleet.Delete]
-// removes it with everything that belongs to it.
+// [Fleet.Fork] continues a conversation in another one, [Fleet.Resume] one that
+// somebody had with the CLI alone, and [Fleet.Delete] removes a conversation with
+// everything that belongs to it.
 //
 // # Seats
 //

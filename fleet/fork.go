@@ -21,10 +21,7 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
 	if err != nil {
 		return err
 	}
-	switch _, _, err := f.loadRecord(ctx, newKey); {
-	case err == nil:
-		return &ConversationError{newKey, ErrExists}
-	case !errors.Is(err, ErrUnknown):
+	if err := f.checkNew(ctx, newKey); err != nil {
 		return err
 	}
 	now, err := f.store.Now(ctx)
@@ -35,15 +32,32 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
 	if err != nil {
 		return &ConversationError{key, err}
 	}
-	copied := record{Key: newKey, Session: session, Created: now, Mode: rec.Mode, Model: rec.Model}
-	_, err = f.put(ctx, kindConversation, place(newKey), &copied, 0, store.Fence{})
+	return f.beginCopy(ctx, &record{Key: newKey, Session: session, Created: now, Mode: rec.Mode, Model: rec.Model})
+}
+
+// beginCopy makes a conversation of a session that was copied for it. If there is
+// one under its key, the copy is removed again.
+func (f *Fleet) beginCopy(ctx context.Context, rec *record) error {
+	_, err := f.put(ctx, kindConversation, place(rec.Key), rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
-		err = errors.Join(ErrExists, f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, store.Fence{}))
+		err = errors.Join(ErrExists, f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: rec.Session}, store.Fence{}))
 	}
 	if err != nil {
-		return &ConversationError{newKey, err}
+		return &ConversationError{rec.Key, err}
 	}
 	return nil
+}
+
+// checkNew refuses the key of a conversation that exists.
+func (f *Fleet) checkNew(ctx context.Context, key string) error {
+	_, _, err := f.loadRecord(ctx, key)
+	if err == nil {
+		return &ConversationError{key, ErrExists}
+	}
+	if errors.Is(err, ErrUnknown) {
+		return nil
+	}
+	return err
 }
 
 // forkSession copies the session of a conversation, or the one before it that has

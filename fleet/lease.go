@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// owned is the lease of a conversation that is awake here. It is renewed until
-// it is released.
+// owned is a lease that this process has, such as that of a conversation that is
+// awake here. It is renewed until it is released.
 type owned struct {
 	*lease.Held
 	lost  chan struct{} // closed when another process may own the conversation
@@ -25,7 +25,12 @@ type owned struct {
 // own takes the lease of a conversation. If another process has it, the error is
 // a [*store.HeldError].
 func (f *Fleet) own(ctx context.Context, key string) (*owned, error) {
-	l, err := lease.Acquire(ctx, f.store, f.opts.Project, leaseName(place(key)), f.opts.Owner, f.opts.TTL)
+	return f.ownNamed(ctx, leaseName(place(key)))
+}
+
+// ownNamed takes a lease by its name.
+func (f *Fleet) ownNamed(ctx context.Context, name string) (*owned, error) {
+	l, err := lease.Acquire(ctx, f.store, f.opts.Project, name, f.opts.Owner, f.opts.TTL)
 	if err != nil {
 		return nil, err
 	}

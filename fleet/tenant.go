@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -112,6 +113,17 @@ func (t tenant) Fork(ctx context.Context, key, newKey, upTo string) error {
 		}
 	}
 	return t.f.Fork(ctx, key, newKey, upTo)
+}
+
+func (t tenant) Resume(ctx context.Context, key string, from ResumeFrom) error {
+	if err := t.check(key); err != nil {
+		return err
+	}
+	err := t.f.Resume(ctx, key, from)
+	if held, ok := errors.AsType[*ResumedError](err); ok && TenantOf(held.Key) != t.name {
+		return &ConversationError{key, &ResumedError{Session: held.Session}}
+	}
+	return err
 }
 
 func (t tenant) Delete(ctx context.Context, key string) error {

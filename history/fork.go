@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -27,18 +28,28 @@ type ForkOptions struct {
 	// to come after it. Both sessions then ask for the same call, and both can
 	// run it. Without it, the copy ends before the call.
 	KeepDeferred bool
+	// Into is where the copy goes: the history of a project in a store, see
+	// [In]. Nil: it goes beside the original.
+	Into *History
 }
 
 // Fork copies a conversation into a new session, which can be resumed, and
 // returns its id. The original is unchanged. The transcripts of subagents and
 // the copies of files for rewinding are not copied.
 func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork string, err error) {
+	if o.Into != nil && o.Into.in == nil {
+		return "", forkError(id, o, fmt.Errorf("ForkOptions.Into is not in a store: %w", errors.ErrUnsupported))
+	}
 	if h.in != nil {
 		fork, err = h.in.fork(ctx, id, o)
 		return fork, forkError(id, o, err)
 	}
 	err = h.with(id, func(r *os.Root, found []place) error {
-		fork, err = h.fork(ctx, r, found[0], o)
+		if o.Into != nil {
+			fork, err = h.forkInto(ctx, r, found[0], o)
+		} else {
+			fork, err = h.fork(ctx, r, found[0], o)
+		}
 		return forkError(id, o, err)
 	})
 	return fork, err
@@ -63,29 +74,17 @@ const defaultForkTitle = "Forked session (fork)"
 // fork writes the copy beside the original, under a name that nobody reads, and
 // gives it its name when it is whole.
 func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
-	t, err := h.read(ctx, r, p.file())
-	if err != nil {
-		return "", err
-	}
-	kept, err := t.index.Cut(o.UpTo, o.KeepDeferred)
-	if err != nil {
-		return "", err
-	}
-	if o.Title == "" {
-		var e edges
-		o.Title = defaultForkTitle
-		if info, err := e.read(r, p); err == nil {
-			o.Title = info.Title + " (fork)"
-		}
-	}
 	to := place{id: uuid.New(), project: p.project}
+	plan, err := h.planFork(ctx, r, p, to.id, o)
+	if err != nil {
+		return "", err
+	}
 	next := path.Join("projects", p.project, "."+to.id+".next")
-	c := t.index.NewCopy(p.id, to.id, kept, uuid.New)
 	err = h.copy(ctx, r, p, next, func(out *bufio.Writer, lines *os.File) error {
-		return writeCopy(ctx, func(line []byte) {
+		return plan.write(ctx, func(line []byte) {
 			out.Write(line)
 			out.WriteByte('\n')
-		}, lines, c, kept, o.Title)
+		}, lines)
 	})
 	if err == nil {
 		err = r.Rename(next, to.file())
@@ -95,6 +94,62 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 		return "", err
 	}
 	return to.id, nil
+}
+
+// forkInto writes the copy into a store, in one batch.
+func (h *History) forkInto(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
+	to := uuid.New()
+	plan, err := h.planFork(ctx, r, p, to, o)
+	if err != nil {
+		return "", err
+	}
+	in, _, err := open(r, p.file())
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	lines, err := plan.lines(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	return to, o.Into.in.put(ctx, to, lines)
+}
+
+// planFork reads a session on disk and decides what is copied of it.
+func (h *History) planFork(ctx context.Context, r *os.Root, p place, to string, o ForkOptions) (*forkPlan, error) {
+	t, err := h.read(ctx, r, p.file())
+	if err != nil {
+		return nil, err
+	}
+	if o.Title == "" {
+		var e edges
+		o.Title = defaultForkTitle
+		if info, err := e.read(r, p); err == nil {
+			o.Title = info.Title + " (fork)"
+		}
+	}
+	return newForkPlan(t.index, p.id, to, o)
+}
+
+// forkPlan is what is copied of a session.
+type forkPlan struct {
+	copy  *transcript.Copy
+	kept  []*transcript.Entry
+	title string
+}
+
+func newForkPlan(index *transcript.Index, from, to string, o ForkOptions) (*forkPlan, error) {
+	kept, err := index.Cut(o.UpTo, o.KeepDeferred)
+	if err != nil {
+		return nil, err
+	}
+	return &forkPlan{index.NewCopy(from, to, kept, uuid.New), kept, o.Title}, nil
+}
+
+// lines returns the lines of the copy.
+func (p *forkPlan) lines(ctx context.Context, in io.ReaderAt) (all [][]byte, err error) {
+	err = p.write(ctx, func(line []byte) { all = append(all, bytes.Clone(line)) }, in)
+	return all, err
 }
 
 // copy opens the two files and makes sure that the new one is on disk.
@@ -112,23 +167,22 @@ func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do
 	return errors.Join(do(out, in), out.Flush(), f.Sync(), f.Close())
 }
 
-// writeCopy writes the entries, then the notes that the CLI needs to resume, then
-// the title.
-func writeCopy(ctx context.Context, put func(line []byte), in io.ReaderAt, c *transcript.Copy, kept []*transcript.Entry, title string) error {
-	for i := range kept {
+// write writes the entries, then the notes that the CLI needs to resume, then the
+// title.
+func (p *forkPlan) write(ctx context.Context, put func(line []byte), in io.ReaderAt) error {
+	for i, e := range p.kept {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		e := kept[i]
 		text := make([]byte, e.Len)
 		if _, err := in.ReadAt(text, e.Pos); err != nil {
 			return errors.Join(ErrChanged, err)
 		}
 		now := ""
-		if i == len(kept)-1 {
+		if i == len(p.kept)-1 {
 			now = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 		}
-		line, err := c.Entry(text, e, now)
+		line, err := p.copy.Entry(text, e, now)
 		if err != nil {
 			return errors.Join(ErrChanged, err)
 		}
@@ -140,10 +194,10 @@ func writeCopy(ctx context.Context, put func(line []byte), in io.ReaderAt, c *tr
 		if err != nil {
 			return err
 		}
-		if note := c.Note(line.Text); note != nil {
+		if note := p.copy.Note(line.Text); note != nil {
 			put(note)
 		}
 	}
-	put(transcript.Title(c.To, title))
+	put(transcript.Title(p.copy.To, p.title))
 	return nil
 }

@@ -43,6 +43,10 @@ func Disk(dir string) *History {
 	return &History{config: dir}
 }
 
+// ConfigDir returns the configuration directory that the sessions are in, "" if
+// they are in a store.
+func (h *History) ConfigDir() string { return h.config }
+
 // place is where a session is: its transcript, relative to the configuration
 // directory, with forward slashes.
 type place struct {

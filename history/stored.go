@@ -280,13 +280,9 @@ func (s *stored) delete(ctx context.Context, id string) (removed Removed, err er
 	return removed, nil
 }
 
-// fork copies a conversation into a new session of the store, in one batch.
+// fork copies a conversation into a new session, in one batch.
 func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, error) {
 	t, err := s.read(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	kept, err := t.index.Cut(o.UpTo, o.KeepDeferred)
 	if err != nil {
 		return "", err
 	}
@@ -296,19 +292,25 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 			o.Title = info.Title + " (fork)"
 		}
 	}
+	to := uuid.New()
+	plan, err := newForkPlan(t.index, id, to, o)
+	if err != nil {
+		return "", err
+	}
 	in, closeIn, err := t.open()
 	if err != nil {
 		return "", err
 	}
 	defer closeIn()
-	to := uuid.New()
-	var lines [][]byte
-	c := t.index.NewCopy(id, to, kept, uuid.New)
-	err = writeCopy(ctx, func(line []byte) { lines = append(lines, bytes.Clone(line)) }, in, c, kept, o.Title)
+	lines, err := plan.lines(ctx, in)
 	if err != nil {
 		return "", err
 	}
-	return to, s.put(ctx, to, lines)
+	into := s
+	if o.Into != nil {
+		into = o.Into.in
+	}
+	return to, into.put(ctx, to, lines)
 }
 
 // agentPrefix is what the name of a subagent's transcript begins with.

@@ -63,8 +63,7 @@ func Find(root *os.Root, session string) (folder string, err error) {
 // The main transcript comes last, so a session that is there is there as a whole,
 // and a copy that was cut off can be repeated.
 func (s Source) Save(ctx context.Context, root *os.Root, folder, session, owner string) (all Saved, err error) {
-	key := store.Key{Project: s.Project, Session: session}
-	if err := key.Check(); err != nil {
+	if err := (store.Key{Project: s.Project, Session: session}).Check(); err != nil {
 		return all, err
 	}
 	c := &saver{Source: s, root: root}
@@ -75,10 +74,24 @@ func (s Source) Save(ctx context.Context, root *os.Root, folder, session, owner 
 		c.leaser = leaser
 		defer func() { err = errors.Join(err, leaser.Release(context.WithoutCancel(ctx), c.lease)) }()
 	}
+	return c.session(ctx, folder, session)
+}
+
+// SaveUnder is Save under a lease that the caller has, and renews.
+func (s Source) SaveUnder(ctx context.Context, root *os.Root, folder, session string, f store.Fence) (Saved, error) {
+	return (&saver{Source: s, root: root, lease: store.Lease{Fence: f}}).session(ctx, folder, session)
+}
+
+// session copies a session, the main transcript last.
+func (c *saver) session(ctx context.Context, folder, session string) (Saved, error) {
+	key := store.Key{Project: c.Project, Session: session}
+	if err := key.Check(); err != nil {
+		return Saved{}, err
+	}
 	base := path.Join("projects", folder, session)
-	subs, err := subsBelow(root, base)
+	subs, err := subsBelow(c.root, base)
 	if err != nil {
-		return all, err
+		return Saved{}, err
 	}
 	for _, sub := range subs {
 		k := key
@@ -108,7 +121,7 @@ func subsBelow(root *os.Root, base string) (subs []string, err error) {
 type saver struct {
 	Source
 	root   *os.Root
-	leaser store.Leaser // nil: the store has none
+	leaser store.Leaser // nil: the store has none, or somebody else renews the lease
 	lease  store.Lease
 	saved  Saved
 	batch  store.Batch
@@ -125,21 +138,9 @@ func (c *saver) transcript(ctx context.Context, key store.Key, name string) erro
 	have, stop := iter.Pull2(entries(ctx, c.Store, key))
 	defer stop()
 	reading := true // of what the store has
-	seen := make(map[string]bool)
-	for line, err := range transcript.Lines(file) {
+	for e, err := range entriesOf(file, func() { c.saved.Skipped++ }) {
 		if err != nil {
 			return err
-		}
-		e := store.Entry(bytes.Clone(line.Text))
-		if line.Long || e.Check() != nil {
-			c.saved.Skipped++
-			continue
-		}
-		if id := e.ID(); id != "" {
-			if seen[id] {
-				continue // the store has an entry once
-			}
-			seen[id] = true
 		}
 		if reading {
 			old, err, more := have()
@@ -167,6 +168,33 @@ func (c *saver) transcript(ctx context.Context, key store.Key, name string) erro
 		}
 	}
 	return c.flush(ctx, key)
+}
+
+// entriesOf yields the entries of a file, each once, as a store has them. It calls
+// skipped for a line that is not an entry.
+func entriesOf(file *os.File, skipped func()) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		seen := make(map[string]bool)
+		for line, err := range transcript.Lines(file) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			e := store.Entry(bytes.Clone(line.Text))
+			if line.Long || e.Check() != nil {
+				skipped()
+				continue
+			}
+			id := e.ID()
+			if id != "" && seen[id] {
+				continue
+			}
+			seen[id] = true
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}
 }
 
 // entries are those that the store has of a transcript, without what it knows of
