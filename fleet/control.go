@@ -85,7 +85,7 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted,
 	}
-	for p, err := range f.pending(ctx, rec.Key) {
+	for p, err := range f.waiting(ctx, rec.Key) {
 		if err != nil {
 			return info, &ConversationError{rec.Key, err}
 		}
@@ -152,6 +152,8 @@ func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, err
 func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
 	o := Ticket{Prompt: p.ID, Status: Queued, Cost: rec.Spent[p.ID]}
 	switch at := rec.Stuck; {
+	case !p.Cancelled.IsZero():
+		return p.cancelled(rec)
 	case at != nil && at.Prompt == p.ID:
 		o.Status, o.Error = PromptStuck, at.Reason
 	case at != nil:
@@ -174,61 +176,9 @@ func (f *Fleet) waits(ctx context.Context, question string) bool {
 	return err != nil || q.State != approval.Decided
 }
 
-// Cancel removes a prompt that has not begun, or one that its conversation is
-// stuck on. For any other prompt that has begun it returns [ErrBegun];
-// interrupt that one instead.
-func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
-	rec, _, err := f.loadRecord(ctx, key)
-	if err != nil {
-		return err
-	}
-	for p, err := range f.pending(ctx, key) {
-		if err != nil {
-			return &ConversationError{key, err}
-		}
-		if p.ID != id {
-			continue
-		}
-		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
-		if p.Sent && !stuckHere {
-			return &ConversationError{key, ErrBegun}
-		}
-		return f.cancelPrompt(ctx, &rec, p, stuckHere)
-	}
-	return &ConversationError{key, ErrUnknown}
-}
-
-// cancelPrompt takes a prompt out of the queue. The one who would run it changes
-// the record first, so only one of both succeeds.
-func (f *Fleet) cancelPrompt(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
-	key := rec.Key
-	now, err := f.store.Now(ctx)
-	if err != nil {
-		return &ConversationError{key, err}
-	}
-	err = f.store.DropRecord(ctx, f.recordKey(kindPrompt, p.name), p.revision, store.Fence{})
-	if errors.Is(err, store.ErrConflict) {
-		return &ConversationError{key, ErrBegun}
-	}
-	if err != nil {
-		return &ConversationError{key, err}
-	}
-	o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: now}
-	_, err = f.put(ctx, kindOutcome, place(key)+"/"+p.ID, &o, 0, store.Fence{})
-	f.mu.Lock()
-	c := f.conversation(key)
-	f.remove(c, p.name)
-	f.mu.Unlock()
-	f.finished(c, o)
-	if err == nil && stuckHere {
-		err = f.Retry(ctx, key)
-	}
-	return err
-}
-
 // Retry lets a conversation that is stuck try again.
 func (f *Fleet) Retry(ctx context.Context, key string) error {
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
 			return &ConversationError{key, err}
 		}
@@ -299,7 +249,7 @@ func (f *Fleet) here(ctx context.Context, key string, info ConversationInfo) err
 	if info.Queued == 0 {
 		return nil
 	}
-	for p, err := range f.pending(ctx, key) {
+	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
 			return &ConversationError{key, err}
 		}

@@ -48,6 +48,8 @@ type queued struct {
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.
 	Failure string `json:"failure,omitzero"`
+	// Cancelled is when it was taken back. It never runs then.
+	Cancelled time.Time `json:"cancelled,omitzero"`
 	// Rewind says that it is a request to restore files, which takes its turn
 	// among the prompts.
 	Rewind *RewindTo `json:"rewind,omitzero"`
@@ -145,6 +147,20 @@ func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, erro
 	}
 }
 
+// waiting yields the prompts of a conversation that are to run.
+func (f *Fleet) waiting(ctx context.Context, key string) iter.Seq2[*queued, error] {
+	return func(yield func(*queued, error) bool) {
+		for p, err := range f.pending(ctx, key) {
+			if err == nil && !p.Cancelled.IsZero() {
+				continue
+			}
+			if !yield(p, err) {
+				return
+			}
+		}
+	}
+}
+
 // outcome returns how a prompt ended; false if it has not.
 func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
 	r, err := f.store.GetRecord(ctx, f.recordKey(kindOutcome, place(key)+"/"+id))
@@ -226,8 +242,8 @@ func (f *Fleet) revisionOf(ctx context.Context, p *queued) (int64, error) {
 	return r.Revision, nil
 }
 
-// update writes a prompt that has changed. Only the owner of the conversation
-// does so.
+// update writes a prompt that has changed, unless somebody else has changed it
+// since it was read: then it returns [store.ErrConflict].
 func (f *Fleet) update(ctx context.Context, p *queued, fence store.Fence) error {
 	next, err := f.put(ctx, kindPrompt, p.name, p, p.revision, fence)
 	if err == nil {

@@ -35,21 +35,36 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	if errors.Is(err, ErrUnknown) {
 		rec, err = w.again(ctx)
 	}
-	if err != nil || rec.Stuck != nil {
+	if err != nil {
 		return sleep, nil, err
 	}
-	w.rec = rec
 	before := w.f.waitingNames(w.c)
-	var all []*queued
+	var all, cancelled []*queued
 	w.queue = make(map[string]bool)
 	for p, err := range w.f.pending(ctx, w.c.key) {
-		if err != nil {
+		switch {
+		case err != nil:
 			return sleep, nil, err
+		case !p.Cancelled.IsZero():
+			cancelled = append(cancelled, p)
+		default:
+			all = append(all, p)
+			w.queue[p.ID] = true
 		}
-		all = append(all, p)
-		w.queue[p.ID] = true
+	}
+	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {
+		return sleep, nil, err
 	}
 	w.f.reset(w.c, before, all)
+	if rec.Stuck != nil && w.queue[rec.Stuck.Prompt] {
+		return sleep, nil, nil
+	}
+	if rec.Stuck != nil { // at a prompt that is gone
+		if rec, err = w.f.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
+			return sleep, nil, err
+		}
+	}
+	w.rec = rec
 	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
 	s, p, err := w.choose(ctx, all)
 	if err == nil && s != sleep && s != await && p.Begun >= w.f.opts.Attempts {

@@ -59,13 +59,17 @@ func (f *Fleet) forget(c *conversation) {
 	}
 }
 
-// learn takes note of a prompt in the store.
+// learn takes note of a prompt in the store. One that is cancelled and still there
+// has to be tidied up.
 func (f *Fleet) learn(c *conversation, p *queued) {
-	if slices.Contains(c.waiting, p.name) {
+	known := slices.Contains(c.waiting, p.name)
+	if known && p.Cancelled.IsZero() {
 		return
 	}
-	c.waiting = append(c.waiting, p.name)
-	f.tally(1, 0)
+	if !known {
+		c.waiting = append(c.waiting, p.name)
+		f.tally(1, 0)
+	}
 	f.mark(c)
 	c.signalMore()
 }

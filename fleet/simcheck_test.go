@@ -14,10 +14,14 @@ import (
 // check compares the outcome of the prompts with what was promised.
 func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	borne := make(map[string]float64)
-	for _, p := range w.sent {
+	for i := range w.sent {
+		p := &w.sent[i]
 		o, err := f.Prompt(ctx, p.key, p.id)
 		borne[p.key] += o.Cost.USD
+		p.ended = o.Status
 		switch {
+		case p.cancelled || o.Status == fleet.Cancelled && p.unsure:
+			w.checkCancelled(p, err)
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
 		case err != nil:
 			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
@@ -25,11 +29,25 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
 		}
 	}
+	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+		w.fault("prompt %s is left: %s, %v", r.Key.Name, r.Value, err)
+	}
 	for _, key := range keys {
 		w.checkTranscript(ctx, f, key)
 		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]-info.Cost.USD) > 1e-9 {
 			w.fault("the prompts of %s bear $%v of $%v", key, borne[key], info.Cost.USD)
 		}
+	}
+}
+
+// checkCancelled checks that a prompt that was cancelled has that outcome, and that
+// it never ran afterwards: not at all, unless its conversation was stuck at it.
+func (w *world) checkCancelled(p *sentPrompt, err error) {
+	if err != nil || p.ended != fleet.Cancelled {
+		w.fault("prompt %s of %s was cancelled, and is %s, %v", p.id, p.key, p.ended, err)
+	}
+	if n := w.asked[p.text]; n > p.asked || n > 0 && !p.stuck {
+		w.fault("the model was asked %d times about prompt %s of %s, %d times before it was cancelled, stuck %t", n, p.id, p.key, p.asked, p.stuck)
 	}
 }
 
@@ -55,8 +73,12 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 	}
 	var want, all []string
 	for _, p := range w.sent {
-		if p.key != key || !p.accepted && !slices.Contains(order, p.id) {
+		there := slices.Contains(order, p.id)
+		if p.key != key || !there && (!p.accepted || p.ended == fleet.Cancelled) {
 			continue
+		}
+		if p.ended == fleet.Cancelled && !p.stuck {
+			w.fault("%s has prompt %s, which was cancelled", key, p.id)
 		}
 		if all = append(all, p.id); !p.steers {
 			want = append(want, p.id)

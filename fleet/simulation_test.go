@@ -67,17 +67,19 @@ func TestSimulation(t *testing.T) {
 type tally struct {
 	mu                                                                 sync.Mutex
 	prompts, crashes, outages, faults, questions, tools, starts, stuck int
+	cancelled, freed, begun, unsure                                    int // what Cancel has said
 }
 
 func (s *tally) String() string {
-	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck)
+	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int)}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int)}
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -102,6 +104,10 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.questions += w.questions
 	sum.starts += w.starts
 	sum.stuck += w.stuck
+	sum.cancelled += w.cancelled
+	sum.freed += w.freed
+	sum.begun += w.begun
+	sum.unsure += w.unsure
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -118,12 +124,14 @@ type world struct {
 
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
+	cancelled, freed, begun, unsure            int
 
 	mu      sync.Mutex // guards what fleets and their CLIs touch
 	begin   time.Time
 	history []string
 	wrong   []string
 	ran     map[string]int // runs of a tool by the id of its call
+	asked   map[string]int // how often the model was asked, by the text of the prompt
 	ids     int            // of calls
 	starts  int
 
@@ -133,8 +141,14 @@ type world struct {
 // sentPrompt is a prompt whose Send has returned.
 type sentPrompt struct {
 	key, id  string
+	text     string
 	accepted bool // surely
 	steers   bool
+
+	cancelled, unsure bool // Cancel has said so, or has failed
+	stuck             bool // its conversation was stuck at it then
+	asked             int  // how often the model had been asked about it by then
+	ended             fleet.PromptStatus
 }
 
 func (w *world) log(format string, args ...any) {
@@ -276,6 +290,9 @@ func (m *machine) isDead() bool {
 
 // reply is the model: a prompt with a tool in it calls it first.
 func (w *world) reply(c *claudetest.ModelCall) claudetest.Reply {
+	w.mu.Lock()
+	w.asked[c.Prompt]++
+	w.mu.Unlock()
 	if len(c.ToolResults) > 0 || !strings.Contains(c.Prompt, "tool") {
 		return claudetest.Say("answer to " + c.Prompt).After(time.Duration(len(c.Prompt)) * time.Second)
 	}
@@ -330,7 +347,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	}
 	o := fleet.Options{
 		Store: storetest.Faulty(w.db, m.choose), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
-		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 6,
+		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		Gate: &approval.Options{Patience: 30 * time.Second},
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/nowhere"}, Logger: slog.New(slog.DiscardHandler)}, nil
@@ -401,8 +418,10 @@ func (w *world) step(ctx context.Context, keys []string) {
 		return
 	}
 	m := w.fleets[w.rng.IntN(len(w.fleets))]
-	switch n := w.rng.IntN(20); {
-	case n < 9:
+	switch n := w.rng.IntN(22); {
+	case n >= 20 && len(w.sent) > 0:
+		w.cancel(ctx, m.fleet, w.anyPrompt(ctx))
+	case n < 9, n >= 20:
 		w.send(ctx, m, keys[w.rng.IntN(len(keys))])
 	case n < 15:
 		w.decide(ctx, 1)
@@ -436,7 +455,10 @@ func (w *world) send(ctx context.Context, m *machine, key string) {
 	if errors.Is(err, fleet.ErrStuck) {
 		return
 	}
-	w.sent = append(w.sent, sentPrompt{key, p.ID, err == nil, p.Steer})
+	w.sent = append(w.sent, sentPrompt{key: key, id: p.ID, text: text, accepted: err == nil, steers: p.Steer})
+	if w.rng.IntN(6) == 0 { // before it has begun, or while it does
+		w.cancel(ctx, w.fleets[w.rng.IntN(len(w.fleets))].fleet, &w.sent[len(w.sent)-1])
+	}
 }
 
 // decide decides so many open questions, in whatever order they come.
@@ -500,11 +522,20 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 		if info.State == fleet.Stuck {
 			w.stuck++
 			w.log("%s is stuck: %s", info.Key, info.Stuck)
-			if err := f.Retry(ctx, info.Key); err != nil {
+			i := slices.IndexFunc(w.sent, func(p sentPrompt) bool { return w.isStuckAt(ctx, p.id) })
+			if i >= 0 && w.rng.IntN(2) == 0 {
+				w.cancel(ctx, f, &w.sent[i])
+			} else if err := f.Retry(ctx, info.Key); err != nil {
 				w.log("retry: %v", err)
 			}
 		}
 		done = done && info.Queued == 0
+	}
+	for _, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+		if err != nil {
+			w.fault("prompts: %v", err)
+		}
+		return false // one has not ended, or is not tidied up
 	}
 	return done
 }

@@ -131,7 +131,7 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 		return context.Cause(ctx)
 	}
 	defer s.leave()
-	for p, err := range w.f.pending(ctx, w.c.key) {
+	for p, err := range w.f.waiting(ctx, w.c.key) {
 		if err != nil {
 			return err
 		}

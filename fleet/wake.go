@@ -175,7 +175,11 @@ func (w *waking) do(s step, p *queued) (err error) {
 		p.Begun++
 		p.Sent = true
 		p.Question = "" // it was decided, or nobody will ask it again
-		if err := w.f.update(w.f.ctx, p, w.lease.Fence); err != nil {
+		err := w.f.update(w.f.ctx, p, w.lease.Fence)
+		if errors.Is(err, store.ErrConflict) {
+			return nil // it was cancelled, or is to be tried again: look at it again
+		}
+		if err != nil {
 			return err
 		}
 	}

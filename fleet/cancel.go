@@ -1,0 +1,150 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Cancel removes a prompt that has not begun, or one that its conversation is
+// stuck on. When it returns nil, the prompt never reaches a CLI again; that
+// includes one that was cancelled before. For any other prompt that has begun it
+// returns [ErrBegun]; interrupt that one instead. After any other error the prompt
+// may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
+func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
+	for {
+		rec, _, err := f.loadRecord(ctx, key)
+		if err != nil {
+			return err
+		}
+		p, err := f.find(ctx, key, id)
+		if err != nil {
+			return &ConversationError{key, err}
+		}
+		if p == nil {
+			return f.cancelledBefore(ctx, key, id)
+		}
+		stuckHere := rec.Stuck != nil && rec.Stuck.Prompt == id
+		if p.Cancelled.IsZero() {
+			if p.Sent && !stuckHere {
+				return &ConversationError{key, ErrBegun}
+			}
+			err := f.markCancelled(ctx, p)
+			if errors.Is(err, store.ErrConflict) {
+				continue // it may have begun
+			}
+			if err != nil {
+				return &ConversationError{key, err}
+			}
+		}
+		return f.finishCancel(ctx, &rec, p, stuckHere)
+	}
+}
+
+// find returns a prompt that is in the queue, nil if it is not.
+func (f *Fleet) find(ctx context.Context, key, id string) (*queued, error) {
+	for p, err := range f.pending(ctx, key) {
+		if err != nil || p.ID == id {
+			return p, err
+		}
+	}
+	return nil, nil
+}
+
+// cancelledBefore returns nil if a prompt that is not in the queue was cancelled.
+func (f *Fleet) cancelledBefore(ctx context.Context, key, id string) error {
+	if !uuid.Valid(id) {
+		return &ConversationError{key, ErrUnknown}
+	}
+	o, ended, err := f.outcome(ctx, key, id)
+	switch {
+	case err != nil:
+		return &ConversationError{key, err}
+	case !ended:
+		return &ConversationError{key, ErrUnknown}
+	case o.Status != Cancelled:
+		return &ConversationError{key, ErrBegun}
+	}
+	return nil
+}
+
+// markCancelled decides that a prompt is not run. One who wants to run it also
+// writes it first, so only one of both succeeds. What follows only tidies up, and
+// anybody who finds the mark can do it.
+func (f *Fleet) markCancelled(ctx context.Context, p *queued) (err error) {
+	if p.Cancelled, err = f.store.Now(ctx); err != nil {
+		return err
+	}
+	return f.update(ctx, p, store.Fence{})
+}
+
+// finishCancel tidies up after a prompt that is marked. If it cannot, the next one
+// who has the lease does.
+func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
+	o, err := f.endCancelled(ctx, rec, p, store.Fence{})
+	if err != nil || stuckHere {
+		defer f.want(rec.Key)
+	}
+	c := f.hold(rec.Key)
+	defer f.unhold(c)
+	if err != nil {
+		f.finished(c, p.cancelled(rec))
+		return &ConversationError{rec.Key, err}
+	}
+	f.ended(c, p)
+	f.finished(c, o)
+	if o.Status != Cancelled {
+		return &ConversationError{rec.Key, ErrBegun} // its answer was found meanwhile
+	}
+	return nil
+}
+
+// cancelled is the outcome of a prompt that is marked.
+func (p *queued) cancelled(rec *record) Ticket {
+	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: p.Cancelled}
+}
+
+// endCancelled gives a prompt that is marked its outcome, frees a conversation that
+// is stuck at it, and removes it from the queue: in this order, because after a crash
+// it is the prompt that says what is left to do. An outcome that it already has
+// counts.
+func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
+	o := p.cancelled(rec)
+	_, err := f.put(ctx, kindOutcome, place(rec.Key)+"/"+p.ID, &o, 0, fence)
+	if errors.Is(err, store.ErrConflict) {
+		o, _, err = f.outcome(ctx, rec.Key, p.ID)
+	}
+	if err == nil {
+		_, err = f.free(ctx, rec.Key, p.ID, fence)
+	}
+	if err == nil {
+		err = f.drop(ctx, p, fence)
+	}
+	return o, err
+}
+
+// free lets a conversation continue that is stuck at a prompt.
+func (f *Fleet) free(ctx context.Context, key, prompt string, fence store.Fence) (record, error) {
+	return f.changeRecord(ctx, key, fence, func(r *record) error {
+		if r.Stuck == nil || r.Stuck.Prompt != prompt {
+			return errUnchanged
+		}
+		r.Stuck = nil
+		return nil
+	})
+}
+
+// endCancelled tidies up what is left of prompts that were cancelled.
+func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queued) error {
+	for _, p := range prompts {
+		o, err := w.f.endCancelled(ctx, rec, p, w.lease.Fence)
+		if err != nil {
+			return err
+		}
+		w.f.ended(w.c, p)
+		w.f.finished(w.c, o)
+	}
+	return nil
+}
