@@ -123,9 +123,9 @@ func (f *Fleet) schedule() {
 		}
 		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
 		f.seated[c] = true
-		f.waitlist.put(c, now)
 		f.order++
 		f.waitlist.seat(c, 1, f.order)
+		f.waitlist.put(c, now)
 		f.tally(0, 1)
 		f.awake.Go(func() { f.run(c) })
 	}
@@ -188,7 +188,6 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	close(c.left)
 	c.awake, c.left, c.session = false, nil, nil
 	delete(f.seated, c)
-	f.waitlist.seat(c, -1, 0)
 	f.tally(0, -1)
 	if again >= 0 {
 		c.wanted = false // behind the waiting ones
@@ -196,6 +195,7 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 		f.mark(c)
 	}
 	f.waitlist.put(c, time.Now())
+	f.waitlist.seat(c, -1, 0) // last: a tenant that has nothing more is forgotten
 	f.forget(c)
 	f.schedule()
 }

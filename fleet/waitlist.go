@@ -9,8 +9,9 @@ import (
 // waitlist has the conversations that need a seat, in the order in which they get
 // one. A step costs as little with ten thousand of them as with ten.
 type waitlist struct {
-	lines map[string]*line   // by tenant
-	order indexedHeap[*line] // those in which somebody waits
+	lines  map[string]*line   // by tenant, those that have a seat or need one
+	order  indexedHeap[*line] // those in which somebody waits
+	served uint64             // when a seat was last given, by the fleet's count
 	// later are those that are not to be woken before their time, and leased those
 	// whose leases are not to be asked for before. Another process has them.
 	later, leased indexedHeap[*conversation]
@@ -20,6 +21,7 @@ type waitlist struct {
 
 // line is a tenant.
 type line struct {
+	tenant string
 	seats  int    // that it has
 	served uint64 // when it last got one, by the fleet's count
 	ready  indexedHeap[*conversation]
@@ -41,12 +43,15 @@ func newWaitlist() *waitlist {
 
 func (c *conversation) place() *int { return &c.at }
 
-// line returns the line of a conversation's tenant.
+// line returns the line of a conversation's tenant, which is made if there is none.
+// Nobody remembers when a tenant that comes, or comes back, last got a seat. It counts
+// as served just before the one that got the last seat: it need not wait for that one
+// again, and passes nobody else by.
 func (w *waitlist) line(c *conversation) *line {
 	tenant := TenantOf(c.key)
 	l := w.lines[tenant]
 	if l == nil {
-		l = &line{at: -1}
+		l = &line{tenant: tenant, served: max(w.served, 1) - 1, at: -1}
 		l.ready.init(func(a, b *conversation) bool { return a.since < b.since }, (*conversation).place)
 		w.lines[tenant] = l
 	}
@@ -80,13 +85,14 @@ func (w *waitlist) remove(c *conversation) {
 		return
 	}
 	c.in.remove(c.at)
-	if l := w.line(c); c.in == &l.ready {
+	if l := w.lines[TenantOf(c.key)]; l != nil && c.in == &l.ready {
 		w.sort(l)
 	}
 	c.in = nil
 }
 
-// sort finds the place of a line that has changed.
+// sort finds the place of a line that has changed. One that has no seat and needs none
+// is forgotten.
 func (w *waitlist) sort(l *line) {
 	switch waits := l.ready.Len() > 0; {
 	case waits && l.at < 0:
@@ -96,6 +102,9 @@ func (w *waitlist) sort(l *line) {
 	case l.at >= 0:
 		w.order.remove(l.at)
 		l.at = -1
+	}
+	if l.seats == 0 && l.at < 0 {
+		delete(w.lines, l.tenant)
 	}
 }
 
@@ -149,7 +158,7 @@ func (w *waitlist) due(leases bool) (at time.Time, ok bool) {
 func (w *waitlist) seat(c *conversation, change int, served uint64) {
 	l := w.line(c)
 	l.seats += change
-	l.served = max(l.served, served)
+	l.served, w.served = max(l.served, served), max(w.served, served)
 	w.sort(l)
 }
 

@@ -146,3 +146,80 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%+v is next", c)
 	}
 }
+
+// Tenants come and go, and nothing is kept of those that are gone.
+func TestTenantsForgotten(t *testing.T) {
+	w, now, order := newWaitlist(), time.Now(), uint64(0)
+	for n := range 10_000 {
+		order++
+		c := &conversation{key: fmt.Sprintf("t%d/c", n), wanted: true, since: order}
+		switch n % 4 {
+		case 0: // is never woken
+			w.put(c, now)
+			c.wanted = false
+		case 1: // has to wait for its time
+			c.after = now.Add(time.Second)
+			w.put(c, now)
+			c.wanted = false
+		case 2: // another process has it
+			c.held = true
+			w.put(c, now)
+			c.wanted = false
+		default:
+			w.put(c, now)
+			if next := w.next(now, always); next != c {
+				t.Fatalf("%+v is next", next)
+			}
+			order++
+			w.seat(c, 1, order)
+			c.awake = true
+			w.put(c, now)
+			c.awake, c.wanted = false, false
+			w.put(c, now)
+			w.seat(c, -1, 0)
+		}
+		w.put(c, now)
+	}
+	if len(w.lines) != 0 || w.order.Len() != 0 || w.later.Len() != 0 || w.leased.Len() != 0 {
+		t.Errorf("%d tenants are left, of which %d wait", len(w.lines), w.order.Len())
+	}
+}
+
+// A tenant that leaves after each seat and comes back gets no more of them than
+// those that stay, and no fewer.
+func TestTenantComesBack(t *testing.T) {
+	w, now, order := newWaitlist(), time.Now(), uint64(0)
+	arrive := func(key string) {
+		order++
+		w.put(&conversation{key: key, wanted: true, since: order}, now)
+	}
+	const rounds = 300
+	for n := range rounds {
+		arrive(fmt.Sprintf("a/%d", n))
+		arrive(fmt.Sprintf("b/%d", n))
+	}
+	arrive("guest/0")
+	got := make(map[string]int)
+	for n := range rounds {
+		c := w.next(now, always)
+		got[TenantOf(c.key)]++
+		order++
+		w.seat(c, 1, order)
+		c.awake = true
+		w.put(c, now)
+		c.awake, c.wanted = false, false
+		w.put(c, now)
+		w.seat(c, -1, 0)
+		if TenantOf(c.key) == "guest" {
+			if w.lines["guest"] != nil {
+				t.Fatal("the guest did not leave")
+			}
+			arrive(fmt.Sprintf("guest/%d", n+1))
+		}
+	}
+	for _, tenant := range []string{"a", "b", "guest"} {
+		if n := got[tenant]; n < rounds/3-1 || n > rounds/3+1 {
+			t.Errorf("%s got %d seats of %d: %v", tenant, n, rounds, got)
+		}
+	}
+}
