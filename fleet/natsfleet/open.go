@@ -232,6 +232,7 @@ func (s *Store) Close() error {
 func dial(ctx context.Context, o *Options) (*nats.Conn, error) {
 	opts := []nats.Option{
 		nats.Name("claude fleet " + o.Name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond), nats.ReconnectJitter(100*time.Millisecond, time.Second),
+		nats.SyncQueueLen(2 * pageCount), // its default is half a megabyte for every read
 		nats.ReconnectBufSize(-1), nats.PingInterval(3 * time.Second), nats.MaxPingsOutstanding(2), nats.IgnoreAuthErrorAbort(), nats.Timeout(5 * time.Second),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Logger.Warn("NATS", "error", err) }),
 	}
