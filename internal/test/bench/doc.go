@@ -26,7 +26,9 @@
 // and its peak memory.
 //
 // A fleet is measured by a program of the module that links SQLite, in
-// store/sqlstore/internal/fleetbench, with a scripted CLI.
+// store/sqlstore/internal/fleetbench, with a scripted CLI. One on NATS is measured by
+// a program of the module that links it, in fleet/natsfleet/internal/natsbench, with
+// three servers in processes of their own.
 //
 // The page of "claudectl serve" is loaded from a process that has just started,
 // and its streams are read by a process of many readers.

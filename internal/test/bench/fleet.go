@@ -1,52 +1,30 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"os"
-	"os/exec"
+	"errors"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
 
-// The sizes of the fleet that is measured.
-const (
-	fleetConversations = 10_000
-	fleetRounds        = 3
-	fleetLive          = 8
-	fleetWakes         = 101
-)
+// fleetWakes is how often waking is measured.
+const fleetWakes = 101
 
-// The names of the rows.
+// onSQLite is the fleet whose store is SQLite, in the names of rows.
+const onSQLite = "a fleet"
+
+// The names of its other rows.
 const (
-	rowAnswered = "prompts of a fleet, answered"
-	rowAsked    = "prompts of a fleet, accepted"
-	rowLive     = "CLIs of a fleet, most at once"
-	rowTurn     = "prompt of a fleet with many, ns"
-	rowAsleep   = "idle conversation of a fleet, bytes"
-	rowFirst    = "heap of a fleet after the first round, bytes"
-	rowLast     = "heap of a fleet after the last round, bytes"
-	rowWake     = "prompt to a conversation that sleeps, median, ns"
-	rowAwake    = "prompt to a conversation that is awake, median, ns"
-	rowCost     = "waking a conversation, median of the differences, ns"
+	rowWake  = "prompt to a conversation that sleeps, median, ns"
+	rowAwake = "prompt to a conversation that is awake, median, ns"
+	rowCost  = "waking a conversation, median of the differences, ns"
 )
 
 // fleetReport is what fleetbench prints.
 type fleetReport struct {
-	Conversations, Rounds, Answered, MostLive int
-	Heap                                      []float64
-	TurnNS, WakeNS, AwakeNS                   []float64
-}
-
-// wakeCosts are how much longer a prompt takes if its conversation sleeps.
-func (r *fleetReport) wakeCosts() []float64 {
-	costs := make([]float64, len(r.WakeNS))
-	for i := range costs {
-		costs[i] = r.WakeNS[i] - r.AwakeNS[i]
-	}
-	return costs
+	manyReport
+	WakeNS, AwakeNS []float64
 }
 
 // fleetGroups measure a fleet. The program that does so is in the module that
@@ -57,77 +35,40 @@ func fleetGroups() []group {
 		if err != nil {
 			return nil, err
 		}
-		last := len(r.Heap) - 1
-		return []row{
-			{Case: rowAsked, Ours: new(float64(r.Conversations * r.Rounds))},
-			{Case: rowAnswered, Ours: new(float64(r.Answered))},
-			{Case: rowLive, Ours: new(float64(r.MostLive))},
-			{Case: rowTurn, Ours: medianOf(r.TurnNS)},
-			{Case: rowAsleep, Ours: new((r.Heap[last] - r.Heap[0]) / float64(r.Conversations))},
-			{Case: rowFirst, Ours: new(r.Heap[1])},
-			{Case: rowLast, Ours: new(r.Heap[last])},
-			{Case: rowWake, Ours: medianOf(r.WakeNS)},
-			{Case: rowAwake, Ours: medianOf(r.AwakeNS)},
-			{Case: rowCost, Ours: medianOf(r.wakeCosts())},
-		}, nil
+		return append(r.rows(onSQLite),
+			row{Case: rowWake, Ours: medianOf(slices.Clone(r.WakeNS))},
+			row{Case: rowAwake, Ours: medianOf(slices.Clone(r.AwakeNS))},
+			row{Case: rowCost, Ours: medianOf(differences(r.WakeNS, r.AwakeNS))},
+		), nil
 	}}}
+}
+
+// differences are those of two measurements that were made one after the other.
+func differences(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range d {
+		d[i] = a[i] - b[i]
+	}
+	return d
 }
 
 // runFleet builds the program and runs it.
 func runFleet(ctx context.Context, b *bench) (*fleetReport, error) {
-	dir, err := os.MkdirTemp("", "bench-fleet-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "fleetbench")
-	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./internal/fleetbench")
-	build.Dir = filepath.Join(b.root, "store", "sqlstore")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("%w\n%s", err, out)
-	}
-	cmd := exec.CommandContext(ctx, program, "-conversations", strconv.Itoa(b.scale(fleetConversations)),
-		"-rounds", strconv.Itoa(fleetRounds), "-live", strconv.Itoa(fleetLive), "-wakes", strconv.Itoa(b.scale(fleetWakes)))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, err
-	}
 	r := new(fleetReport)
-	if err := json.NewDecoder(bytes.NewReader(out)).Decode(r); err != nil {
+	err := runProgram(ctx, filepath.Join(b.root, "store", "sqlstore"), "./internal/fleetbench", r,
+		"-conversations", strconv.Itoa(b.scale(fleetConversations)), "-rounds", strconv.Itoa(fleetRounds), "-live", strconv.Itoa(fleetLive), "-wakes", strconv.Itoa(b.scale(fleetWakes)))
+	if err != nil {
 		return nil, err
 	}
-	if len(r.Heap) != r.Rounds+1 || len(r.WakeNS) == 0 || len(r.WakeNS) != len(r.AwakeNS) {
-		return nil, fmt.Errorf("fleetbench printed %s", out)
+	if len(r.WakeNS) == 0 || len(r.WakeNS) != len(r.AwakeNS) {
+		return nil, errors.New("fleetbench has not measured what waking costs")
 	}
-	return r, nil
+	return r, r.check()
 }
-
-// maxFleetGrowth is by how much the memory of a fleet may seem to grow from the
-// first round to the last, when all conversations sleep.
-const maxFleetGrowth = 1.1
 
 // fleetGoals are about conversations that share processes.
 func fleetGoals() []goal {
-	value := func(r row) *float64 { return r.Ours }
-	return []goal{
-		{text: fmt.Sprintf("%d conversations on %d CLIs, %d prompts each, all answered", fleetConversations, fleetLive, fleetRounds), met: func(find func(string) row) (string, bool) {
-			asked, answered, live := find(rowAsked).Ours, find(rowAnswered).Ours, find(rowLive).Ours
-			if asked == nil || answered == nil || live == nil {
-				return "", false
-			}
-			return fmt.Sprintf("%.0f of %.0f on %.0f", *answered, *asked, *live), *answered == *asked && *live <= fleetLive
-		}},
-		below("a sleeping conversation under 2 KiB", rowAsleep, "bytes", value, 2<<10),
-		{text: "and memory flat over the rounds", met: func(find func(string) row) (string, bool) {
-			r := ratio(find(rowLast).Ours, find(rowFirst).Ours)
-			if r == nil {
-				return "", false
-			}
-			return times(r), *r <= maxFleetGrowth
-		}},
-		below("waking on SQLite costs under 20 ms, median", rowCost, "ns", value, 20e6),
-	}
+	return append(manyGoals(onSQLite), below("waking on SQLite costs under 20 ms, median", rowCost, "ns", func(r row) *float64 { return r.Ours }, 20e6))
 }
 
 // fleetMethod says how a fleet is measured.

@@ -31,6 +31,7 @@ func parts() []part {
 		{"history", "Sessions on disk", "sessions on disk", false, historyGroups(), historyGoals(), historyMethod},
 		{"stores", "Sessions in a store", "sessions in a store", true, storeGroups(), storeGoals(), storeMethod},
 		{"fleet", "Fleets", "fleets", false, fleetGroups(), fleetGoals(), fleetMethod},
+		{"nats", "Fleets on NATS", "fleets on NATS", false, natsGroups(), natsGoals(), natsMethod},
 		{"serve", "Serving", "the page and its streams", false, serveGroups(), serveGoals(), serveMethod},
 		{"telemetry", "Telemetry", "sessions that are observed", false, telemetryGroups(), telemetryGoals(), telemetryMethod},
 	}

@@ -39,6 +39,7 @@ func separateLayers() map[string][]string {
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
 		"internal/test/e2e":             nil,
+		"internal/test/fleetload":       {".", "claudetest", "fleet"},
 		"internal/test/gate":            nil,
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
 		"internal/test/leak":            nil,

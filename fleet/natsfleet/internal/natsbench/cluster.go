@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/claude-agent-go/claude/internal/proc"
+)
+
+// nodeVariable holds the nodeRole of a process that is a server.
+const nodeVariable = "NATSBENCH_NODE"
+
+// nodeRole is what a server in another process is told.
+type nodeRole struct {
+	Name, Dir string
+	Clustered bool
+	Seed      string // where it reaches the first one; empty: it is that
+}
+
+// nodeAddress is what it says when it takes connections.
+type nodeAddress struct{ Clients, Route string }
+
+func isNode() bool { return os.Getenv(nodeVariable) != "" }
+
+// serveNode is the program of a server. The end of stdin ends it, so it does not
+// outlive the process that started it.
+func serveNode() int {
+	var r nodeRole
+	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &r)
+	if err == nil {
+		err = r.serve()
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// readyBound is how long a server may take to accept connections.
+const readyBound = 30 * time.Second
+
+func (r nodeRole) serve() error {
+	o := &server.Options{
+		ServerName: r.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT,
+		JetStream: true, StoreDir: r.Dir, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 8 << 30, NoSigs: true, NoLog: true,
+	}
+	if r.Clustered {
+		o.Cluster = server.ClusterOpts{Name: "natsbench", Host: "127.0.0.1", Port: server.RANDOM_PORT}
+		o.Routes = server.RoutesFromStr(r.Seed)
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return err
+	}
+	s.Start()
+	if !s.ReadyForConnections(readyBound) {
+		return errors.New("it takes no connections")
+	}
+	address := nodeAddress{Clients: s.ClientURL()}
+	if r.Clustered {
+		address.Route = "nats://" + s.ClusterAddr().String()
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(address); err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin) // however it ends
+	s.Shutdown()
+	s.WaitForShutdown()
+	return nil
+}
+
+// cluster is one server, or several that replicate, each in a process of its own.
+type cluster struct{ nodes []*node }
+
+type node struct {
+	cmd     *exec.Cmd
+	stdin   io.Closer
+	address nodeAddress
+}
+
+// startCluster starts servers. Their streams can be made when they have elected a
+// leader, for which those who connect wait.
+func startCluster(ctx context.Context, dir string, nodes int) (_ *cluster, err error) {
+	c := new(cluster)
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.stop())
+		}
+	}()
+	for i := range nodes {
+		r := nodeRole{Name: fmt.Sprint("node-", i), Clustered: nodes > 1}
+		r.Dir = filepath.Join(dir, r.Name)
+		if i > 0 {
+			r.Seed = c.nodes[0].address.Route
+		}
+		n, err := startNode(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r.Name, err)
+		}
+		c.nodes = append(c.nodes, n)
+	}
+	return c, nil
+}
+
+func startNode(ctx context.Context, r nodeRole) (*node, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	role, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Env, cmd.Stderr = append(os.Environ(), nodeVariable+"="+string(role)), os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	n := &node{cmd: cmd, stdin: stdin}
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &n.address)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("the server did not start: %w", err), n.stop())
+	}
+	return n, nil
+}
+
+func (n *node) stop() error {
+	return errors.Join(n.stdin.Close(), n.cmd.Wait())
+}
+
+func (c *cluster) stop() error {
+	var errs []error
+	for _, n := range c.nodes {
+		errs = append(errs, n.stop())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *cluster) url() string {
+	var all []string
+	for _, n := range c.nodes {
+		all = append(all, n.address.Clients)
+	}
+	return strings.Join(all, ",")
+}
+
+// memory is that of the server that has most, where the system says it.
+func (c *cluster) memory() (most int64, err error) {
+	for _, n := range c.nodes {
+		u, err := proc.Measure(n.cmd.Process.Pid)
+		if err != nil && !errors.Is(err, proc.ErrNoUsage) {
+			return 0, err
+		}
+		most = max(most, u.Memory)
+	}
+	return most, nil
+}

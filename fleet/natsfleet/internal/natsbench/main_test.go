@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// TestMain lets the test binary be the servers.
+func TestMain(m *testing.M) {
+	if isNode() {
+		os.Exit(serveNode())
+	}
+	os.Exit(m.Run())
+}
+
+// A conversation that sleeps is in the stream and hardly in memory, and what a prompt
+// needs is gone when it is answered.
+func TestMany(t *testing.T) {
+	n := sizes{nodes: 1, conversations: 120, rounds: 3, live: 8}
+	m, err := measureMany(t.Context(), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := n.conversations * n.rounds; m.Answered != want || m.MostLive > n.live {
+		t.Errorf("%d of %d answered, on %d CLIs", m.Answered, want, m.MostLive)
+	}
+	before, first, last := int(m.Heap[0]), int(m.Heap[1]), int(m.Heap[n.rounds])
+	if each := (last - before) / n.conversations; each > 2<<10 {
+		t.Errorf("%d bytes for each conversation that sleeps; want at most 2 KiB", each)
+	}
+	if each := (last - first) / (n.conversations * (n.rounds - 1)); each > 256 {
+		t.Errorf("%d bytes stay of each prompt; want none, within 256", each)
+	}
+	if m.StreamBytes == 0 {
+		t.Error("the stream is empty")
+	}
+}
+
+// A turn is measured in all fleets, and takes longer on a server than in memory.
+func TestTurns(t *testing.T) {
+	const rounds = 2
+	r, err := measureTurns(t.Context(), sizes{nodes: 1, turnRounds: rounds, turns: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Memory) != rounds || len(r.Replicas) != rounds || len(r.Client) != rounds {
+		t.Fatalf("%+v", r)
+	}
+	for i := range rounds {
+		if r.Memory[i] <= 0 || r.Replicas[i] <= r.Memory[i] {
+			t.Errorf("round %d: %+v", i, r)
+		}
+	}
+}
