@@ -38,6 +38,7 @@ type Scanner struct {
 	depth  int
 	names  [scanNames]span // those of the open objects, one after the other
 	count  int
+	codes  bool // Skip has passed an escape such as \u2028
 }
 
 // span is a place in the data.
@@ -53,7 +54,7 @@ type Object struct {
 // Start sets a Scanner to the beginning of data.
 func (s *Scanner) Start(data []byte) {
 	s.data, s.pos, s.depth, s.count = data, 0, 0, 0
-	s.failed = len(data) > scanSize
+	s.failed, s.codes = len(data) > scanSize, false
 }
 
 // Fail gives up.
@@ -61,6 +62,10 @@ func (s *Scanner) Fail() { s.failed = true }
 
 // OK reports whether everything went well so far.
 func (s *Scanner) OK() bool { return !s.failed }
+
+// SkippedCodes reports whether Skip has passed a character that is written as its
+// number, as \u2028 is.
+func (s *Scanner) SkippedCodes() bool { return s.codes }
 
 // End reports whether everything went well and nothing is left.
 func (s *Scanner) End() bool {

@@ -173,6 +173,7 @@ func (s *Scanner) skipText() {
 				s.failed = true
 				return
 			}
+			s.codes = true
 			i += n
 		}
 	}

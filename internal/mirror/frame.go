@@ -16,9 +16,10 @@ import (
 // readFrame returns what a frame says: lines that were added to a transcript. An
 // error about one of the lines comes with the others.
 func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
-	path, lines, err := usualFrame(line)
+	path, lines, codes, err := usualFrame(line)
 	if err != nil {
 		path, lines, err = anyFrame(line)
+		codes = true
 	}
 	if err != nil {
 		return store.Key{}, nil, err
@@ -34,15 +35,20 @@ func readFrame(line []byte, project string) (store.Key, []store.Entry, error) {
 			err = fmt.Errorf("a mirror frame has an entry that no store takes, of %d bytes: %.40q", len(e), e)
 			continue
 		}
-		entries = append(entries, asInFile(e))
+		if codes {
+			e = asInFile(e)
+		}
+		entries = append(entries, e)
 	}
 	return key, entries, err
 }
 
 // usualFrame reads a frame in one pass, and fails where anything about it is
 // unusual. A long answer is a tenth as many bytes in its frames as in its deltas,
-// so with a pass for each question storing it would cost as much as reading it.
-func usualFrame(line []byte) (path string, lines [][]byte, err error) {
+// so with a pass for each question storing it would cost as much as reading it. It
+// reports whether characters are written as their numbers in it: text and code are
+// full of escapes, and few of them are such.
+func usualFrame(line []byte) (path string, lines [][]byte, codes bool, err error) {
 	var s jsonx.Scanner
 	s.Start(line)
 	o := s.Object()
@@ -64,9 +70,9 @@ func usualFrame(line []byte) (path string, lines [][]byte, err error) {
 		}
 	}
 	if !s.End() {
-		return "", nil, errors.ErrUnsupported
+		return "", nil, false, errors.ErrUnsupported
 	}
-	return path, lines, nil
+	return path, lines, s.SkippedCodes(), nil
 }
 
 // anyFrame reads every frame that can be read.

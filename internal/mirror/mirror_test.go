@@ -325,15 +325,31 @@ func FuzzFrame(f *testing.F) {
 	f.Add([]byte(`{"entries":[{"a":1,"a":2}],"filePath":"\ud83d"}`))
 	f.Add([]byte(`{"entries":[{}],"\u0065ntries":[1]}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		path, lines, err := usualFrame(line)
+		path, lines, codes, err := usualFrame(line)
 		if err != nil {
 			return
+		}
+		for _, e := range lines {
+			if !codes && !bytes.Equal(asInFile(e), e) {
+				t.Errorf("%q: it is said that %q has no characters written as numbers", line, e)
+			}
 		}
 		wantPath, want, err := anyFrame(line)
 		if err != nil || path != wantPath || !slices.EqualFunc(lines, want, bytes.Equal) {
 			t.Errorf("%q: %q and %q, want %q and %q, %v", line, path, lines, wantPath, want, err)
 		}
 	})
+}
+
+// Entries come out of a frame as they are in the file, whichever reader reads it.
+func TestFrameAsInFile(t *testing.T) {
+	for _, more := range []string{"", `,"\u0061":1`} { // the quick reader leaves such names to the other one
+		line := []byte(`{"type":"transcript_mirror","filePath":"/c/projects/-repo/` + session + `.jsonl","entries":[{"a":"\"b\""},{"a":"\u2028"}]` + more + `}`)
+		_, entries, err := readFrame(line, "p")
+		if err != nil || len(entries) != 2 || string(entries[0]) != `{"a":"\"b\""}` || string(entries[1]) != "{\"a\":\"\u2028\"}" {
+			t.Errorf("%s: %q, %v", line, entries, err)
+		}
+	}
 }
 
 func TestAsInFile(t *testing.T) {
@@ -469,7 +485,9 @@ func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error
 	m.Start()
 	for i := range 3 {
 		m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
-		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_ = m.Wait(ctx, m.Count()) // what is waited for is tried at once
+		cancel()
 	}
 	files, _ := os.ReadDir(dir)
 	if len(files) != 1 {
@@ -497,6 +515,47 @@ func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error
 	if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
 		t.Errorf("Close = %v", err)
 	}
+}
+
+// Frames that come soon after each other are stored together, but nobody waits for
+// that.
+func TestFramesGather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var appended []time.Duration
+		begin := time.Now()
+		s := &faulty{MemoryStore: store.Memory(), fault: func(op string) kind {
+			if op == "append" {
+				appended = append(appended, time.Since(begin))
+			}
+			return none
+		}}
+		m := New(config(s, t.TempDir()))
+		m.Start()
+		if err := m.Acquire(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until it looks for frames
+		for i := range 3 {
+			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
+			synctest.Wait()
+		}
+		<-time.After(gatherFor)
+		synctest.Wait()
+		if want := []time.Duration{gatherFor}; !slices.Equal(appended, want) {
+			t.Errorf("stored after %v, want %v", appended, want)
+		}
+		m.Put(frame("", `{"type":"user","uuid":"3"}`))
+		if err := m.Wait(t.Context(), m.Count()); err != nil || time.Since(begin) != gatherFor {
+			t.Errorf("waited until %v, %v", time.Since(begin), err)
+		}
+		m.Put(frame("", `{"type":"user","uuid":"4"}`))
+		if err := m.Close(t.Context()); err != nil || time.Since(begin) != gatherFor {
+			t.Errorf("closed at %v, %v", time.Since(begin), err)
+		}
+		if got := load(t, s, ""); len(got) != 5 || len(appended) != 3 {
+			t.Errorf("%d entries with %d calls: %q", len(got), len(appended), got)
+		}
+	})
 }
 
 // A wait for the store that has no bound ends when the mirror is closed and the store has not taken everything.
