@@ -104,21 +104,19 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 		accepted["ada"] = append(accepted["ada"], sent{id, text})
 	}
 	last := accepted["ada"][len(texts)-1].id
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
 	// A client that follows the prompt from the beginning learns about its outcome, whichever worker stored it.
-	followed := make(chan error, 1)
-	go func() { followed <- followToEnd(ctx, client, "ada", last) }()
-	select {
-	case <-victim.end:
-	case <-time.After(time.Minute):
-		t.Fatal("it does not come to this point")
-	}
+	followed := make(chan struct{})
+	var lost error
+	go func() {
+		defer close(followed)
+		lost = followToEnd(t.Context(), client, "ada", last)
+	}()
+	victim.dies(followed)
 	ran := victim.drain("the tool runs")
 	rescuer, ranAgain := startRescuer(t, url, name, b)
 	defer shut(t, rescuer)
-	if err := <-followed; err != nil {
-		t.Fatal(err)
+	if <-followed; lost != nil {
+		t.Fatal(lost)
 	}
 	if b.Archive != "" { // it is woken once more
 		id, err := persist(t.Context(), client, "ada", "three")
@@ -138,6 +136,22 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 		return
 	}
 	judge(t, url, name, b, accepted)
+}
+
+// dies waits until a worker has died at its point: while its prompts run, however long
+// they take, or when they have ended and it gives the conversation up.
+func (p *process) dies(ended <-chan struct{}) {
+	p.t.Helper()
+	select {
+	case <-p.end:
+		return
+	case <-ended:
+	}
+	select {
+	case <-p.end:
+	case <-time.After(bound):
+		p.t.Fatal("it does not come to this point")
+	}
 }
 
 // drain counts a line in what a process that has ended has said.

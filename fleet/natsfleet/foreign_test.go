@@ -33,7 +33,7 @@ func newStranger(t *testing.T, url string) *stranger {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	js, err := jetstream.New(nc)
+	js, err := jetstream.New(nc, jetstream.WithDefaultTimeout(bound))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,7 +77,7 @@ func (p *process) kill() {
 // says waits for a line that begins so, and returns the rest of it.
 func (p *process) says(want string) (rest string) {
 	p.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(bound)
 	for {
 		select {
 		case line, ok := <-p.out:

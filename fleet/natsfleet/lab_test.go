@@ -138,7 +138,7 @@ func (l *lab) current(stream string) (leader int) {
 		l.t.Fatal(err)
 	}
 	var last any
-	for limit := time.Now().Add(2 * time.Minute); time.Now().Before(limit); <-time.After(50 * time.Millisecond) {
+	for limit := time.Now().Add(bound); time.Now().Before(limit); <-time.After(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(l.t.Context(), 2*time.Second)
 		s, err := js.Stream(ctx, stream)
 		cancel()

@@ -71,7 +71,7 @@ func (s *screen) show(e fleet.ConversationEvent) {
 // until waits until the screen shows something.
 func (s *screen) until(t *testing.T, what string, shows func() bool) {
 	t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(bound)
 	for {
 		s.mu.Lock()
 		ok := shows()

@@ -107,7 +107,7 @@ func (p *party) try(who string) (store.Lease, error) {
 // own takes the lease, as soon as those who have it say that it ends.
 func (p *party) own(who string) store.Lease {
 	p.t.Helper()
-	for limit := time.Now().Add(time.Minute); ; {
+	for limit := time.Now().Add(bound); ; {
 		l, err := p.try(who)
 		held, ok := errors.AsType[*store.HeldError](err)
 		switch {

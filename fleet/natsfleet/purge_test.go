@@ -112,7 +112,7 @@ func stranded(t *testing.T, js jetstream.JetStream, how string, replicas int) in
 	t.Helper()
 	s, cons := bells(t, js, how, replicas)
 	var first []jetstream.Msg
-	for limit := time.Now().Add(time.Minute); len(first) < 10; { // a consumer that was just made may have no leader
+	for limit := time.Now().Add(bound); len(first) < 10; { // a consumer that was just made may have no leader
 		if first = append(first, fetch(t, cons, 10-len(first), time.Second)...); time.Now().After(limit) {
 			t.Fatalf("%d messages were delivered", len(first))
 		}

@@ -73,7 +73,7 @@ func noteModel(t *testing.T) (url string) {
 // deferred sends a prompt, and returns what it waits for.
 func deferred(t *testing.T, f *natsfleet.Client, key, prompt string) (id string, q approval.Question) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	_, err := answer(ctx, f, key, prompt)
 	waits, ok := errors.AsType[*fleet.DeferredError](err)
