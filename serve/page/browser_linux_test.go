@@ -231,20 +231,12 @@ func TestAccessible(t *testing.T) {
 	b := chromium.Open(t)
 	r.open(b)
 	screens := r.screens()
+	edited := r.edited()
 	check := func(name string) {
 		t.Helper()
 		for _, width := range []int{1200, 390} {
 			for _, colours := range []string{"light", "dark"} {
-				b.Resize(width, 900, colours)
-				b.Eval(t, `document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true }); scrollTo(0, document.documentElement.scrollHeight)`)
-				violations := b.Violations(t)
-				for _, v := range violations {
-					t.Errorf("%s, %s, %d: %s", name, colours, width, v)
-				}
-				t.Logf("axe-core %v: %-12s %5s %4d px: %d violations", b.Eval(t, `axe.version`), name, colours, width, len(violations))
-				if wide := b.Eval(t, `document.documentElement.scrollWidth - innerWidth`).(float64); wide > 0 {
-					t.Errorf("%s, %s: %v pixels wider than the window of %d", name, colours, wide, width)
-				}
+				accessible(t, b, name, width, colours)
 			}
 		}
 	}
@@ -252,12 +244,50 @@ func TestAccessible(t *testing.T) {
 		b.Load(t, r.http.URL+screens[name])
 		check(name)
 	}
-	b.Load(t, r.http.URL+r.edited())
+	b.Load(t, r.http.URL+edited)
 	check("conversation with edits")
 	b.Eval(t, `document.querySelector(".item .rewind button").click()`)
 	b.Wait(t, `document.documentElement.dataset.screen === "rewind"`)
 	check("rewind")
 	complaints(t, r, b, "404 (Not Found)")
+}
+
+// accessible checks the screen that is shown, at a width and in colours, with all its
+// parts open and scrolled to its end.
+func accessible(t *testing.T, b *browser.Browser, name string, width int, colours string) {
+	t.Helper()
+	b.Resize(width, 900, colours)
+	b.Eval(t, `document.querySelectorAll("details:not(.me)").forEach(d => { d.open = true }); scrollTo(0, document.documentElement.scrollHeight)`)
+	violations := b.Violations(t)
+	for _, v := range violations {
+		t.Errorf("%s, %s, %d: %s", name, colours, width, v)
+	}
+	t.Logf("axe-core %v: %-12s %5s %4d px: %d violations", b.Eval(t, `axe.version`), name, colours, width, len(violations))
+	if wide := b.Eval(t, `document.documentElement.scrollWidth - innerWidth`).(float64); wide > 0 {
+		t.Errorf("%s, %s: %v pixels wider than the window of %d", name, colours, wide, width)
+	}
+}
+
+// However many decisions wait, and wherever the inbox is scrolled to, it is fit for
+// everybody.
+func TestAccessibleInbox(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	rows := 0
+	for _, n := range []int{1, 2, 3, 5} {
+		for ; rows < n; rows++ {
+			r.settled(r.begin("shop-api", "Summarise the open issues"))
+			r.begin("docs", "Clean the build directory")
+			r.pending(rows + 1)
+		}
+		b.Load(t, r.http.URL+"/")
+		b.Wait(t, fmt.Sprintf(`document.querySelectorAll(".card").length === %d`, n))
+		for _, width := range []int{1200, 390} {
+			accessible(t, b, fmt.Sprintf("inbox of %d", n), width, "light")
+		}
+	}
+	complaints(t, r, b)
 }
 
 // atHome makes the folders of a test look like those of a server.
