@@ -22,12 +22,13 @@ type State string
 
 // The states of a conversation.
 const (
-	Asleep   State = "asleep"  // nothing to do
-	Pending  State = "pending" // has prompts, and waits for a place
-	Awake    State = "awake"   // has a CLI here
-	OnPerson State = "waiting" // waits for a person, without a CLI
-	Held     State = "held"    // has prompts, but its budget is spent
-	Stuck    State = "stuck"   // needs somebody to look at it
+	Asleep   State = "asleep"   // nothing to do
+	Pending  State = "pending"  // has prompts, and waits for a place
+	Starting State = "starting" // its CLI is being started here
+	Awake    State = "awake"    // has a CLI here
+	OnPerson State = "waiting"  // waits for a person, without a CLI
+	Held     State = "held"     // has prompts, but its budget is spent
+	Stuck    State = "stuck"    // needs somebody to look at it
 )
 
 // ConversationInfo is what a list shows about a conversation.
@@ -39,6 +40,7 @@ type ConversationInfo struct {
 	Queued   int    // prompts without an outcome
 	Question string // what it waits for
 	Stuck    string // why it is stuck
+	Cause    Cause  // what kind of reason that is
 	Model    string // if it was chosen
 	Mode     permission.Mode
 	Cost     Ledger // of all its turns
@@ -98,9 +100,11 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 	}
 	switch {
 	case rec.Stuck != nil:
-		info.State, info.Stuck = Stuck, rec.Stuck.Reason
+		info.State, info.Stuck, info.Cause = Stuck, rec.Stuck.Reason, rec.Stuck.Cause
 	case live != nil:
 		info.State = Awake
+	case f.starts(rec.Key):
+		info.State = Starting
 	case info.Question != "":
 		info.State = OnPerson
 	case info.Queued > 0 && f.budget(rec) != nil:
@@ -155,8 +159,9 @@ func (f *Fleet) standing(ctx context.Context, p *queued, rec *record) Ticket {
 	case !p.Cancelled.IsZero():
 		return p.cancelled(rec)
 	case at != nil && at.Prompt == p.ID:
-		o.Status, o.Error = PromptStuck, at.Reason
+		o.Status, o.Error, o.Cause = PromptStuck, at.Reason, at.Cause
 	case at != nil:
+		o.Cause = at.Cause
 		o.Error = fmt.Sprintf("its conversation is stuck at prompt %s: %s", at.Prompt, at.Reason)
 	case f.waits(ctx, p.Question):
 		o.Status, o.Question = Waiting, p.Question
@@ -183,7 +188,7 @@ func (f *Fleet) Retry(ctx context.Context, key string) error {
 			return &ConversationError{key, err}
 		}
 		if p.Begun > 0 {
-			p.Begun, p.Failure = 0, ""
+			p.Begun, p.Failure, p.Cause = 0, "", ""
 			if err := f.update(ctx, p, store.Fence{}); err != nil {
 				return err
 			}
@@ -212,6 +217,14 @@ func (f *Fleet) liveSession(key string) (*claude.Session, bool) {
 		return nil, false
 	}
 	return c.session, c.awake
+}
+
+// starts reports whether the CLI of a conversation is being started here.
+func (f *Fleet) starts(key string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.active[key]
+	return c != nil && c.starting
 }
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it

@@ -104,6 +104,7 @@ type StuckError struct {
 	Key    string
 	Prompt string // the id of the prompt
 	Reason string
+	Cause  Cause // what kind of reason, if a program can know
 }
 
 // Error says why.

@@ -119,7 +119,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 		return "", err
 	}
 	if rec.Stuck != nil {
-		return "", &StuckError{key, rec.Stuck.Prompt, rec.Stuck.Reason}
+		return "", rec.stuckError()
 	}
 	if p.ID != "" {
 		if known, err := f.known(ctx, key, p.ID); known || err != nil {

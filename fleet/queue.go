@@ -48,6 +48,7 @@ type queued struct {
 	Question string `json:"question,omitzero"`
 	// Failure is what ended the last attempt.
 	Failure string `json:"failure,omitzero"`
+	Cause   Cause  `json:"cause,omitzero"`
 	// Cancelled is when it was taken back. It never runs then.
 	Cancelled time.Time `json:"cancelled,omitzero"`
 	// Rewind says that it is a request to restore files, which takes its turn
@@ -95,6 +96,8 @@ type Ticket struct {
 	// why its conversation is stuck. A prompt queued behind the one that its
 	// conversation is stuck on has that reason as well.
 	Error string `json:"error,omitzero"`
+	// Cause is what kind of reason that is, if its conversation is stuck.
+	Cause Cause `json:"cause,omitzero"`
 	// Cost is what the prompt has cost so far, as the CLI reports it: all that
 	// its turn took, even if the turn was deferred, or broke off and was
 	// resumed by other processes. What a CLI spent before it was killed, and

@@ -50,7 +50,13 @@ func (r *record) sessions() []string {
 type stuck struct {
 	Prompt string    `json:"prompt"`
 	Reason string    `json:"reason"`
+	Cause  Cause     `json:"cause,omitzero"`
 	At     time.Time `json:"at"`
+}
+
+// stuckError is the error of a conversation that is stuck.
+func (r *record) stuckError() *StuckError {
+	return &StuckError{r.Key, r.Stuck.Prompt, r.Stuck.Reason, r.Stuck.Cause}
 }
 
 // loadRecord reads a conversation. One that does not exist is [ErrUnknown], one

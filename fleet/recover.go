@@ -339,11 +339,11 @@ func (w *waking) stuck(ctx context.Context, p *queued) error {
 		return err
 	}
 	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-		r.Stuck = &stuck{p.ID, reason, now}
+		r.Stuck = &stuck{p.ID, reason, p.Cause, now}
 		return nil
 	})
 	if err == nil {
-		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason}) // prompts behind it do not begin either
+		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 		case o.Status.final():
 			return control.Rewind{}, &FailedError{key, o}
 		case rec.Stuck != nil:
-			return control.Rewind{}, errors.Join(&StuckError{key, rec.Stuck.Prompt, rec.Stuck.Reason}, f.takeBackRewind(ctx, key, r.ID))
+			return control.Rewind{}, errors.Join(rec.stuckError(), f.takeBackRewind(ctx, key, r.ID))
 		}
 	}
 }

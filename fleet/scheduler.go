@@ -32,6 +32,7 @@ type conversation struct {
 	more    chan struct{} // one slot: a prompt has come, which may steer the turn
 
 	session     *claude.Session // while a CLI runs
+	starting    bool            // a CLI is being started
 	watchers    map[string][]*watcher
 	watching    int // those who need it to stay in memory
 	liveText    liveText

@@ -379,7 +379,7 @@ func (w *waking) failed(p *queued, err error) error {
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Running, Err: err})
-	p.Failure = cutFailure(err)
+	p.Failure, p.Cause = cutFailure(err), causeOf(err)
 	return errors.Join(err, w.f.update(w.f.ctx, p, w.lease.Fence))
 }
 
@@ -410,8 +410,10 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	if err != nil {
 		return err
 	}
+	w.starting(true)
 	session, err := claude.Connect(ctx, o)
 	if err != nil {
+		w.starting(false)
 		return fmt.Errorf("claude: fleet: conversation %q: %w", w.c.key, err)
 	}
 	given := newSteered()
@@ -423,10 +425,17 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	w.mode, w.moved = "", false
 	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
 	w.f.mu.Lock()
-	w.c.session = session
+	w.c.session, w.c.starting = session, false
 	w.f.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
 	return w.catchUp(ctx, had.Mode, had.Model)
+}
+
+// starting lets people see that the CLI is being started. Only this process knows.
+func (w *waking) starting(now bool) {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.c.starting = now
 }
 
 // catchUp changes the mode and the model of a CLI that was started with others than

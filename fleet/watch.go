@@ -96,7 +96,7 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 func (f *Fleet) halted(rec *record, o Ticket) error {
 	switch {
 	case rec.Stuck != nil:
-		return &StuckError{rec.Key, rec.Stuck.Prompt, rec.Stuck.Reason}
+		return rec.stuckError()
 	case o.Status == Waiting:
 		return &DeferredError{rec.Key, o.Prompt, o.Question}
 	case o.Status == Queued:

@@ -120,7 +120,7 @@ func (l *eventLog) add(e Event) {
 	case EventTurn:
 		l.unended = slices.DeleteFunc(l.unended, func(id string) bool { return id == e.Turn.Prompt })
 		p := l.prompts[e.Turn.Prompt]
-		p.ID, p.State, p.Error = e.Turn.Prompt, e.Turn.State, e.Turn.Error
+		p.ID, p.State, p.Error, p.Problem = e.Turn.Prompt, e.Turn.State, e.Turn.Error, ""
 		l.prompts[p.ID] = p
 	case EventApproval:
 		l.approvals[e.Approval.ID] = *e.Approval

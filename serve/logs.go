@@ -311,6 +311,7 @@ func (s *logs) watch(key string) (again bool) {
 		return false
 	}
 	defer release()
+	start := startWatch{logs: s, key: key}
 	for attempt := 0; s.ctx.Err() == nil; {
 		next := l.nextChange()
 		moved, err := s.checkPrompts(l)
@@ -320,6 +321,7 @@ func (s *logs) watch(key string) (again bool) {
 		if len(l.open()) == 0 {
 			return false
 		}
+		start.look(l.open())
 		if attempt++; moved {
 			attempt = 0
 			continue
@@ -329,6 +331,30 @@ func (s *logs) watch(key string) (again bool) {
 		}
 	}
 	return false
+}
+
+// startWatch lets the feed say when the process of a conversation is being started,
+// and when it runs. Neither is written down anywhere.
+type startWatch struct {
+	logs  *logs
+	key   string
+	state fleet.State
+}
+
+// look asks the fleet only while a prompt may wait for its process.
+func (w *startWatch) look(open []Prompt) {
+	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == PromptState(fleet.Running) }) {
+		w.state = ""
+		return
+	}
+	if w.state == fleet.Awake {
+		return
+	}
+	info, err := w.logs.fleet.Get(w.logs.ctx, w.key)
+	if err == nil && info.State != w.state {
+		w.state = info.State
+		w.logs.feed.touch(w.key)
+	}
 }
 
 // checkPrompts writes down how the prompts of a conversation stand.
@@ -368,9 +394,17 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 	return moved, err
 }
 
+// take makes the prompt stand as a ticket says.
+func (p *Prompt) take(t *fleet.Ticket) {
+	p.State, p.Approval = PromptState(t.Status), t.Question
+	p.Problem, p.Error = failureOf(t.Cause, t.Error)
+}
+
 // stands reports whether the prompt is as far as a ticket says.
 func (p *Prompt) stands(t *fleet.Ticket) bool {
-	return p.State == PromptState(t.Status) && p.Approval == t.Question && p.Error == t.Error
+	now := *p
+	now.take(t)
+	return now == *p
 }
 
 // advance makes the event of a prompt that has come further, unless the log has
@@ -383,7 +417,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 		return nil
 	}
 	if !state.final() {
-		p.State, p.Approval, p.Error = state, t.Question, t.Error
+		p.take(t)
 		return []Event{{Type: EventPrompt, Prompt: &p}}
 	}
 	turn := &Turn{

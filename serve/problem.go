@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
@@ -76,6 +77,7 @@ var (
 	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
 	busy           = problemKind{"busy", http.StatusConflict, "The conversation is at work"}
 	noCheckpoint   = problemKind{"no-checkpoint", http.StatusConflict, "The files cannot be restored to that point"}
+	ended          = problemKind{"ended", http.StatusConflict, "The conversation has ended"}
 	takenBack      = problemKind{"taken-back", http.StatusConflict, "It was taken back before it began"}
 	alreadyDecided = problemKind{"already-decided", http.StatusConflict, "Somebody else has decided"}
 	inputChanged   = problemKind{"changed", http.StatusConflict, "The decision is about a different input from the one that the call has now"}
@@ -93,6 +95,7 @@ var (
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
 	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
+	cliMissing     = problemKind{"cli-missing", http.StatusBadGateway, "The Claude Code CLI is not installed on the server"}
 	cliFailed      = problemKind{"cli-failed", http.StatusBadGateway, "The CLI could not be started, or failed"}
 	unsupported    = problemKind{"unsupported", http.StatusNotImplemented, "This server cannot do that"}
 	closing        = problemKind{"closing", http.StatusServiceUnavailable, "The server is stopping"}
@@ -102,9 +105,9 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, takenBack, alreadyDecided, inputChanged, busyKey,
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
-		full, budget, limited, cliFailed, unsupported, closing, internal,
+		full, budget, limited, cliMissing, cliFailed, unsupported, closing, internal,
 	}
 }
 
@@ -148,6 +151,16 @@ func describe(err error) *Problem {
 			return takenBack.because("nothing has changed; try again")
 		}
 		return cliFailed.because("%s. Mend what it names, and try again", ended.Ticket.Error)
+	}
+	if stuck, ok := errors.AsType[*fleet.StuckError](err); ok && stuck.Cause != "" {
+		_, advice := failureOf(stuck.Cause, stuck.Reason)
+		return stuckHere.because("%s", advice)
+	}
+	if start, ok := errors.AsType[*claude.StartError](err); ok {
+		if start.Reason == claude.ErrNotFound {
+			return cliMissing.because("%s", missingAdvice)
+		}
+		return cliFailed.because("%s. Mend what it names, and try again", start)
 	}
 	switch {
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):

@@ -128,7 +128,7 @@ func conversationRoutes() []route {
 			method: "GET", path: "/v1/conversations", about: "Lists conversations, the newest first.",
 			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[Conversation]](),
 			query: []parameter{
-				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "running", "waiting", "deferred", "failed"}},
+				{name: "state", about: "only those in this state", enum: []string{"idle", "queued", "starting", "running", "waiting", "deferred", "failed", "ended"}},
 				{name: "preset", about: "only those of a preset"}, {name: "owner", about: "only those of a user"},
 				{name: "label", about: "only those with a label"}, {name: "q", about: "only those with a text in the title"},
 				{name: "archived", about: "1: also archived ones"}, limitQuery, cursorQuery,
@@ -138,7 +138,7 @@ func conversationRoutes() []route {
 		{
 			method: "POST", path: "/v1/conversations", about: "Begins a conversation.", once: true,
 			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, unsupported},
+			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
@@ -207,7 +207,7 @@ func promptRoutes() []route {
 		{
 			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
 			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
-			problems: []problemKind{full, budget, stuckHere, tooLarge}, handle: (*call).send,
+			problems: []problemKind{full, budget, stuckHere, ended, tooLarge, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",

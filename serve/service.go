@@ -177,14 +177,14 @@ func (q *ConversationQuery) note(n *note) bool {
 	return (q.Preset == "" || q.Preset == n.Preset) &&
 		(q.Owner == "" || q.Owner == n.Owner) &&
 		(q.Label == "" || slices.Contains(n.Labels, q.Label)) &&
-		(q.Archived || !n.Archived) &&
+		(q.Archived || q.State == Ended || !n.Archived) &&
 		(text == "" || strings.Contains(strings.ToLower(n.Title), text) || strings.Contains(idOf(n.Key), text))
 }
 
 // conversation is what is known without the fleet.
 func (n *note) conversation() Conversation {
 	return Conversation{
-		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: Idle,
+		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
 		Model: n.Model, Mode: permission.Mode(n.Mode), Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
 		Created: n.Created, ForkOf: n.ForkOf,
 	}
@@ -192,7 +192,8 @@ func (n *note) conversation() Conversation {
 
 // join adds what the fleet knows.
 func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
-	c.Pending, c.Queued, c.Session, c.Reason = pending, info.Queued, info.Session, info.Stuck
+	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
+	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)
 	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
 	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(info.Mode, c.Mode)
 	if c.Created.IsZero() {
@@ -203,6 +204,8 @@ func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
 		c.State = Failed
 	case info.State == fleet.OnPerson:
 		c.State = Deferred
+	case info.State == fleet.Starting:
+		c.State = Starting
 	case info.State == fleet.Awake && pending > 0:
 		c.State = Waiting
 	case info.State == fleet.Awake && info.Queued > 0:
@@ -210,6 +213,14 @@ func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
 	case info.State == fleet.Pending, info.State == fleet.Held:
 		c.State = Queued
 	}
+}
+
+// idleState is the state of a conversation that has nothing to do.
+func (n *note) idleState() State {
+	if n.Archived {
+		return Ended
+	}
+	return Idle
 }
 
 // pendingByConversation counts the approvals that wait, by the keys of their
@@ -375,7 +386,7 @@ func (s *Service) undo(ctx context.Context, n *note, refusal error) {
 // other one it may have been, or may still be: a write that was given up can land
 // late.
 func refused(err error) bool {
-	for _, definite := range []error{fleet.ErrOverloaded, fleet.ErrBudget, fleet.ErrStuck, store.ErrInvalid} {
+	for _, definite := range []error{fleet.ErrOverloaded, fleet.ErrBudget, fleet.ErrStuck, store.ErrInvalid, claude.ErrUnsupportedVersion} {
 		if errors.Is(err, definite) {
 			return true
 		}
@@ -520,10 +531,13 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	defer l.accepting.RUnlock()
 	l.mu.Lock()
 	_, again := l.prompts[p.ID]
-	ended := l.closed
+	over := l.closed
 	l.mu.Unlock()
-	if ended != "" {
-		return Prompt{}, closing.because("%s; try again in a moment", ended)
+	if over != "" {
+		return Prompt{}, closing.because("%s; try again in a moment", over)
+	}
+	if n.Archived && !again {
+		return Prompt{}, ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
 	}
 	if !again {
 		if err := s.checkBudget(ctx, n); err != nil {
@@ -585,7 +599,8 @@ func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt
 	if err != nil {
 		return Prompt{}, problemOf(err)
 	}
-	out := Prompt{ID: t.Prompt, State: PromptState(t.Status), Approval: t.Question, Error: t.Error}
+	out := Prompt{ID: t.Prompt}
+	out.take(&t)
 	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
 		l.mu.Lock()
 		out.By, out.Text = l.prompts[prompt].By, l.prompts[prompt].Text

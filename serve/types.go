@@ -23,10 +23,12 @@ type State string
 const (
 	Idle     State = "idle"     // nothing to do
 	Queued   State = "queued"   // has prompts, and waits for a free process
+	Starting State = "starting" // its process is being started
 	Running  State = "running"  // a turn runs
 	Waiting  State = "waiting"  // a process waits for a person
 	Deferred State = "deferred" // waits for a person without a process
 	Failed   State = "failed"   // stuck: Reason says why, and retry tries again
+	Ended    State = "ended"    // archived: it takes no prompts until it is taken out of the archive
 )
 
 // Conversation is a conversation as its users see it.
@@ -38,19 +40,22 @@ type Conversation struct {
 	// Shared conversations are seen by all users.
 	Shared bool  `json:"shared"`
 	State  State `json:"state"`
-	// Reason says why a conversation has failed.
+	// Reason says why a conversation has failed, and what to do.
 	Reason string `json:"reason,omitzero"`
+	// Problem is what kind of reason that is, if people can mend it on the server.
+	Problem FailureKind `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 	// Pending is how many approvals wait for a person.
 	Pending int `json:"pending"`
 	// Queued is how many prompts have no answer yet.
-	Queued   int             `json:"queued"`
-	Model    string          `json:"model,omitzero"`
-	Mode     permission.Mode `json:"mode,omitzero"`
-	Dir      string          `json:"dir,omitzero"`
-	Labels   []string        `json:"labels"`
-	Archived bool            `json:"archived"`
-	CostUSD  float64         `json:"cost_usd"`
-	Turns    int             `json:"turns"`
+	Queued int             `json:"queued"`
+	Model  string          `json:"model,omitzero"`
+	Mode   permission.Mode `json:"mode,omitzero"`
+	Dir    string          `json:"dir,omitzero"`
+	Labels []string        `json:"labels"`
+	// Archived conversations are left out of lists, and take no prompts.
+	Archived bool    `json:"archived"`
+	CostUSD  float64 `json:"cost_usd"`
+	Turns    int     `json:"turns"`
 	// LastSeq is the number of the last event; follow the stream after it.
 	LastSeq int64 `json:"last_seq"`
 	// Unread says that something has happened since you read it; see ReadMark.
@@ -154,6 +159,8 @@ type Prompt struct {
 	Approval string `json:"approval,omitzero"`
 	// Error says why nobody answered, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
+	// Problem is why the conversation is stuck, if people can mend it on the server.
+	Problem FailureKind `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 }
 
 // Turn is how a prompt ended, with what it cost.

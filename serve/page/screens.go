@@ -136,7 +136,7 @@ func (p *page) inbox(q *request) error {
 	slices.Reverse(view.Cards) // the oldest first
 	for _, c := range titles {
 		switch {
-		case c.State == serve.Running || c.State == serve.Queued || c.State == serve.Failed:
+		case c.State == serve.Running || c.State == serve.Starting || c.State == serve.Queued || c.State == serve.Failed:
 			view.Live = append(view.Live, c)
 		case c.Unread && c.Pending == 0 && !c.Archived:
 			view.Fresh = append(view.Fresh, c)
@@ -193,11 +193,15 @@ type conversationView struct {
 	Models  []string
 	Modes   []permission.Mode
 	Busy    bool
-	Steer   bool // a turn runs that may take a prompt in
-	May     bool // the user may prompt
-	Fork    bool
-	Seq     int64
-	NewID   string // of the next prompt
+	// Interrupt says that there is something to interrupt, and Steer that a turn
+	// runs that may take a prompt in.
+	Interrupt, Steer bool
+
+	May   bool // the user may prompt
+	Fork  bool
+	End   bool // it can be ended
+	Seq   int64
+	NewID string // of the next prompt
 }
 
 func (p *page) conversation(q *request) error {
@@ -225,9 +229,11 @@ func (p *page) conversation(q *request) error {
 	c.Title = line(c.Title)
 	c.Reason, _ = show.Text(c.Reason, maxReason)
 	view := conversationView{Conversation: c, Queue: queue(prompts), Seq: seq, NewID: uuid.New(), May: q.user.Role.Covers(serve.Operator)}
-	view.Busy = c.State == serve.Running || c.State == serve.Waiting || c.State == serve.Deferred
 	view.Steer = c.State == serve.Running || c.State == serve.Waiting
+	view.Interrupt = view.Steer || c.State == serve.Deferred
+	view.Busy = view.Interrupt || c.State == serve.Starting
 	view.Fork = view.May && !view.Busy && c.Turns > 0
+	view.End = view.May && c.State == serve.Idle && c.Owner != ""
 	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
 		if preset.Name == c.Preset {
@@ -284,7 +290,7 @@ func (p *page) history(q *request) error {
 	form := q.URL.Query()
 	view := historyView{
 		Query:  serve.ConversationQuery{Text: form.Get("q"), State: serve.State(form.Get("state")), Archived: form.Get("archived") != "", Cursor: form.Get("cursor")},
-		States: []serve.State{serve.Idle, serve.Queued, serve.Running, serve.Waiting, serve.Deferred, serve.Failed},
+		States: []serve.State{serve.Idle, serve.Queued, serve.Starting, serve.Running, serve.Waiting, serve.Deferred, serve.Failed, serve.Ended},
 	}
 	list, err := p.service.Conversations(q.Context(), q.user, view.Query)
 	if err != nil {

@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"errors"
+
+	"github.com/claude-agent-go/claude"
+)
+
+// Cause says what kind of thing keeps a prompt from ending, as far as a program can
+// do something about it. It is empty for anything else, such as a store that does not
+// answer or options that cannot be made.
+type Cause string
+
+// The causes. Both are about the machine that runs the conversation.
+const (
+	CLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
+	CLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+)
+
+// causeOf finds the cause in what ended an attempt.
+func causeOf(err error) Cause {
+	if start, ok := errors.AsType[*claude.StartError](err); ok {
+		switch start.Reason {
+		case claude.ErrNotFound:
+			return CLIMissing
+		case claude.ErrStore, claude.ErrNoSession: // the CLI is not to blame
+			return ""
+		}
+		return CLIFailed
+	}
+	if _, ended := errors.AsType[*claude.ProcessError](err); ended {
+		return CLIFailed
+	}
+	return ""
+}

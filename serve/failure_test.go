@@ -1,0 +1,156 @@
+package serve_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// transport is a CLI that does something before it starts.
+type transport struct {
+	claude.Transport
+	before func(ctx context.Context) error
+}
+
+func (t transport) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	if err := t.before(ctx); err != nil {
+		return nil, err
+	}
+	return t.Transport.Start(ctx, l)
+}
+
+// A server without a CLI says so, and what to do, in the conversation, in the stream
+// and in the answer to the next prompt. When it is mended, a retry answers.
+func TestCLIMissing(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "claude")
+	var mended atomic.Bool
+	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
+		usual := o.Session
+		o.Attempts = 1
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			o, err := usual(ctx, key)
+			if err == nil && !mended.Load() {
+				o.Transport, o.CLIPath = nil, nowhere
+			}
+			return o, err
+		}
+	}, nil)
+	ada := r.as("ada", serve.Operator)
+	at := "/v1/conversations/" + ada.begin("hello").ID
+	ada.follow(at+"/events?after=0", func(e sse) bool {
+		var event serve.Event
+		if json.Unmarshal([]byte(e.data), &event) != nil || event.Prompt == nil || event.Prompt.State != "stuck" {
+			return false
+		}
+		if p := event.Prompt; p.Problem != serve.FailureCLIMissing || !strings.Contains(p.Error, "install it") {
+			t.Errorf("the stream has %+v", p)
+		}
+		return true
+	})
+	c := get[serve.Conversation](ada, at)
+	if c.State != serve.Failed || c.Problem != serve.FailureCLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
+		t.Errorf("%+v", c)
+	}
+	p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)
+	if p.Type != "/problems/stuck" || !strings.Contains(p.Detail, "install it") {
+		t.Errorf("%+v", p)
+	}
+	mended.Store(true)
+	if got := ada.do("POST", at+"/retry", nil); got.status != http.StatusAccepted {
+		t.Fatalf("retry: %d %s", got.status, got.body)
+	}
+	ada.follow(at+"/events?after=0", untilTurns(1))
+	if c := get[serve.Conversation](ada, at); c.State != serve.Idle || c.Problem != "" || c.Reason != "" {
+		t.Errorf("after the retry: %+v", c)
+	}
+}
+
+// The feed says when the process of a conversation is being started, and when it
+// runs.
+func TestStartingInFeed(t *testing.T) {
+	begin, hold := make(chan struct{}), make(chan struct{})
+	goOn := sync.OnceFunc(func() { close(begin) })
+	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
+		usual := o.Session
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			o, err := usual(ctx, key)
+			if err == nil {
+				o.Transport = transport{o.Transport, func(context.Context) error { <-begin; return nil }}
+			}
+			return o, err
+		}
+	}, nil)
+	r.agent.hold = hold
+	defer close(hold)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("hello")
+	var states []serve.State
+	ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0&feed=1", func(e sse) bool {
+		var event serve.Event
+		if json.Unmarshal([]byte(e.data), &event) != nil || event.Hint == nil {
+			return false
+		}
+		states = append(states, event.Hint.State)
+		if event.Hint.State == serve.Starting {
+			goOn()
+		}
+		return event.Hint.State == serve.Running
+	})
+	if len(states) < 2 || states[len(states)-2] != serve.Starting {
+		t.Errorf("the hints say %q", states)
+	}
+}
+
+// An archived conversation has ended: it says so, takes no prompts until it is
+// reopened, and finishes what it was told before.
+func TestEnded(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("tool 1")
+	at := "/v1/conversations/" + conversation.ID
+	asked := ada.pending(1)[0]
+	archive := func(yes string) serve.Conversation {
+		return want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":`+yes+`}`), http.StatusOK)
+	}
+	if c := archive("true"); c.State != serve.Waiting {
+		t.Errorf("at work and archived, it is %q", c.State)
+	}
+	const id = "11111111-1111-4111-8111-111111111111"
+	more := serve.NewPrompt{ID: id, Content: json.RawMessage(`"more"`)}
+	refused := func(body any) {
+		t.Helper()
+		p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", body), http.StatusConflict)
+		if p.Type != "/problems/ended" || !strings.Contains(p.Detail, `"archived": false`) {
+			t.Errorf("%+v", p)
+		}
+	}
+	refused(more)
+	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
+	ada.follow(at+"/events?after=0", untilTurns(1))
+	if c := get[serve.Conversation](ada, at); c.State != serve.Ended {
+		t.Errorf("done and archived, it is %q", c.State)
+	}
+	refused(serve.NewPrompt{Content: json.RawMessage(`"more"`), Delivery: serve.DeliverySteer})
+	for query, n := range map[string]int{"": 0, "?state=ended": 1, "?state=idle&archived=1": 0, "?archived=1": 1} {
+		if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"+query); len(list.Items) != n {
+			t.Errorf("%q lists %+v", query, list.Items)
+		}
+	}
+	if c := archive("false"); c.State != serve.Idle {
+		t.Errorf("reopened, it is %q", c.State)
+	}
+	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted)
+	archive("true")
+	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted) // it was accepted before
+	ada.follow(at+"/events?after=0", untilTurns(2))
+}
