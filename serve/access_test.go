@@ -93,6 +93,7 @@ func TestPrivate(t *testing.T) {
 		{"POST", "/v1/conversations/" + own.ID + "/prompts", "/v1/conversations/" + never + "/prompts", `{"content":"hi"}`},
 		{"DELETE", "/v1/conversations/" + own.ID + "/prompts/1", "/v1/conversations/" + never + "/prompts/1", ""},
 		{"POST", "/v1/conversations/" + own.ID + "/interrupt", "/v1/conversations/" + never + "/interrupt", ""},
+		{"POST", "/v1/conversations/" + own.ID + "/release", "/v1/conversations/" + never + "/release", ""},
 		{"POST", "/v1/conversations/" + own.ID + "/retry", "/v1/conversations/" + never + "/retry", ""},
 		{"GET", "/v1/approvals/" + asked.ID, "/v1/approvals/00000000000000000000000000000000", ""},
 		{"POST", "/v1/approvals/" + asked.ID + "/decision", "/v1/approvals/00000000000000000000000000000000/decision", `{"decision":"allow","digest":"` + asked.Digest + `"}`},

@@ -229,6 +229,11 @@ func promptRoutes() []route {
 			handle: func(c *call) error { return c.service().Interrupt(c.ctx(), c.user, c.id()) },
 		},
 		{
+			method: "POST", path: one + "/release", about: "Declines the questions that hold a process, so that it is free for others when the turn is over.", once: true,
+			least: Operator, status: http.StatusAccepted, problems: []problemKind{idle},
+			handle: func(c *call) error { return c.service().Release(c.ctx(), c.user, c.id()) },
+		},
+		{
 			method: "POST", path: one + "/rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
 			least: Operator, status: http.StatusOK, body: reflect.TypeFor[RewindRequest](), reply: reflect.TypeFor[Rewound](),
 			problems: []problemKind{busy, noCheckpoint, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,

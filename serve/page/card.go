@@ -50,6 +50,8 @@ type card struct {
 	Rules   []string // the suggestions
 	Cut     bool     // not everything is shown that the decision is about
 	Alone   bool     // on a screen of its own
+	// MayRelease says that it holds a process, which the user may release.
+	MayRelease bool
 }
 
 // brief is one line of what a decision is about.
@@ -66,9 +68,10 @@ func (c *card) part(s string, most int) (shown, rest string) {
 	return shown, rest
 }
 
-// newCard shows an approval. where is the title of its conversation.
-func newCard(a *serve.Approval, where, back string) card {
+// newCard shows an approval to a user. where is the title of its conversation.
+func newCard(a *serve.Approval, u serve.User, where, back string) card {
 	c := card{Approval: *a, Where: line(where), Back: back}
+	c.MayRelease = a.HoldsProcess && a.MayDecide && u.Role.Covers(serve.Operator)
 	c.Title, c.Tool, c.Dir = line(a.Title), c.brief(a.Tool), c.brief(a.Dir)
 	c.Reason, _ = c.part(a.Reason, maxReason)
 	for _, rule := range a.Suggestions {

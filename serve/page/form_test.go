@@ -94,3 +94,35 @@ func TestFillInForms(t *testing.T) {
 		t.Error("an address that runs a script is a link")
 	}
 }
+
+// The card of a question that holds a process has a button that declines it and lets
+// the process go, for those who may prompt. Other cards have none.
+func TestReleaseWithForms(t *testing.T) {
+	r := newRig(t)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	r.begin("shop-api", "Clean up")
+	r.pending(1)
+	const button = `/release"><input`
+	c := r.client(ada)
+	if _, inbox := get(t, c, r.http.URL+"/"); strings.Contains(inbox, button) {
+		t.Error("a question that can be deferred can be released")
+	}
+	a := r.elicit(path, `{"mcp_server_name":"crm","message":"Log in there","mode":"url","url":"https://crm.example/login"}`)
+	if _, inbox := get(t, r.client(serve.User{Name: "eve", Role: serve.Approver}), r.http.URL+"/"); strings.Contains(inbox, button) || !strings.Contains(inbox, "holds a process") {
+		t.Error("an approver is offered to release a process")
+	}
+	if _, inbox := get(t, c, r.http.URL+"/"); strings.Count(inbox, button) != 1 {
+		t.Error("the inbox does not offer to release the process")
+	}
+	status, body := post(t, c, r.http.URL+path+"/release", url.Values{"back": {"/"}})
+	if status != http.StatusOK || !strings.Contains(body, "The process is free when the turn is over.") || strings.Contains(body, a.ID) {
+		t.Errorf("status %d, %s", status, body)
+	}
+	if _, card := get(t, c, r.http.URL+"/a/"+a.ID); !strings.Contains(card, "denied") || !strings.Contains(card, "by <b>ada</b>") {
+		t.Errorf("the card is\n%s", card)
+	}
+	if status, _ := post(t, c, r.http.URL+path+"/release", nil); status != http.StatusConflict {
+		t.Errorf("a second release ends with %d", status)
+	}
+}

@@ -178,6 +178,14 @@ func (p *page) interrupt(q *request) error {
 	return p.done(q, q.to(), "interrupt")
 }
 
+// release declines what holds the process of a conversation.
+func (p *page) release(q *request) error {
+	if err := p.service.Release(q.Context(), q.user, q.PathValue("id")); err != nil {
+		return err
+	}
+	return p.done(q, local(q.PostFormValue("back"), q.to()), "release")
+}
+
 func (p *page) retry(q *request) error {
 	if err := p.service.Retry(q.Context(), q.user, q.PathValue("id")); err != nil {
 		return err

@@ -78,8 +78,8 @@ func everywhere(t testing.TB, p *page, text string) string {
 		for _, state := range []serve.ApprovalState{serve.ApprovalPending, serve.ApprovalDenied} {
 			c := newCard(&serve.Approval{
 				ID: "a", Conversation: "ada~1", Kind: kind.kind, Tool: kind.tool, Title: text, Reason: text, Input: str(kind.input), Digest: "d", Dir: "/srv/" + text, Plan: text,
-				Diff: "", Suggestions: []string{text, text}, AgentID: text, State: state, DecidedBy: text, DecidedAt: at, Rule: text, Message: text, MayDecide: true,
-			}, text, "/")
+				Diff: "", Suggestions: []string{text, text}, AgentID: text, State: state, DecidedBy: text, DecidedAt: at, Rule: text, Message: text, MayDecide: true, HoldsProcess: true,
+			}, serve.User{Name: text, Role: serve.Admin}, text, "/")
 			show("card", &c)
 		}
 	}
@@ -238,7 +238,7 @@ func TestLongTexts(t *testing.T) {
 		"value":       {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": long}), Form: &serve.Form{Fields: []serve.FormField{{Title: "t", Kind: "choice", Options: []serve.FormOption{{Value: long, Title: "a"}}}}}},
 	} {
 		a.ID, a.State, a.MayDecide = "1", serve.ApprovalPending, true
-		c := newCard(&a, "where", "/")
+		c := newCard(&a, serve.User{}, "where", "/")
 		var html strings.Builder
 		if err := p.templates.ExecuteTemplate(&html, "card", &c); err != nil {
 			t.Fatal(err)
@@ -250,7 +250,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%s: the full text is not full", name)
 		}
 	}
-	c := newCard(&serve.Approval{Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: "/srv", Reason: "because", Suggestions: []string{"Bash(ls)"}}, "where", "/")
+	c := newCard(&serve.Approval{Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: "/srv", Reason: "because", Suggestions: []string{"Bash(ls)"}}, serve.User{}, "where", "/")
 	if c.Cut {
 		t.Error("a card that shows everything says that it does not")
 	}

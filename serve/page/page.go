@@ -61,6 +61,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"POST /c/{id}/prompt":    p.prompt,
 		"POST /c/{id}/take-back": p.takeBack,
 		"POST /c/{id}/interrupt": p.interrupt,
+		"POST /c/{id}/release":   p.release,
 		"POST /c/{id}/retry":     p.retry,
 		"POST /c/{id}/rewind":    p.rewind,
 		"POST /c/{id}/fork":      p.fork,
@@ -155,6 +156,7 @@ var notices = map[string]string{
 	"steers":    "Sent to the running turn.",
 	"back":      "The prompt was taken back.",
 	"interrupt": "Interrupted.",
+	"release":   "Declined. The process is free when the turn is over.",
 	"retry":     "It tries again.",
 	"rewind":    "The files are restored.",
 	"chosen":    "Changed.",
@@ -182,7 +184,7 @@ func (p *page) problem(q *request, err error) {
 	view := problemView{Title: line(problem.Title), Successor: problem.Successor}
 	view.Detail, _ = show.Text(problem.Detail, maxReason)
 	if problem.Approval != nil {
-		card := newCard(problem.Approval, "", q.URL.Path)
+		card := newCard(problem.Approval, q.user, "", q.URL.Path)
 		view.Card = &card
 	}
 	f := frame{Title: view.Title, Screen: "problem", User: q.user, Now: time.Now().UTC(), Body: view}

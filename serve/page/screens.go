@@ -131,7 +131,7 @@ func (p *page) inbox(q *request) error {
 	view := inboxView{More: pending.Next != "", Begin: len(titles) == 0}
 	for i := range pending.Items {
 		a := &pending.Items[i]
-		view.Cards = append(view.Cards, newCard(a, titles[a.Conversation].Title, "/"))
+		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation].Title, "/"))
 	}
 	slices.Reverse(view.Cards) // the oldest first
 	for _, c := range titles {
@@ -165,7 +165,7 @@ func (p *page) approval(q *request) error {
 	if err != nil {
 		return err
 	}
-	view := newCard(&a, c.Title, "/a/"+a.ID)
+	view := newCard(&a, q.user, c.Title, "/a/"+a.ID)
 	view.Alone = true
 	return p.render(q, http.StatusOK, frame{Title: view.Tool + " in " + line(c.Title), Screen: "approval", Stream: "/v1/feed", Body: &view})
 }
@@ -248,7 +248,7 @@ func (p *page) conversation(q *request) error {
 		view.Items, view.Earlier = view.Items[n:], n
 	}
 	for i := range slices.Backward(pending.Items) {
-		view.Cards = append(view.Cards, newCard(&pending.Items[i], "", "/c/"+id))
+		view.Cards = append(view.Cards, newCard(&pending.Items[i], q.user, "", "/c/"+id))
 	}
 	return p.render(q, http.StatusOK, frame{Title: c.Title, Screen: "conversation", Stream: "/v1/conversations/" + id + "/events", Body: view})
 }
