@@ -13,7 +13,7 @@ import (
 )
 
 // Changes are the edits of a conversation, as the CLI reports them. What commands
-// and subagents change is not among them.
+// and subagents change is not among them, nor what a rewind took back.
 type Changes struct {
 	// Files are the files that were edited, in the order of their first edit.
 	Files   []ChangedFile `json:"files"`
@@ -142,7 +142,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileE
 		return nil, err
 	}
 	var all []FileEdit
-	now, calls := "", make(map[string]bool)
+	now, calls, lost := "", make(map[string]bool), TakenBack(events)
 	known := prompt == ""
 	for i := range events {
 		e := &events[i]
@@ -161,7 +161,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileE
 				now = m.UUID
 			}
 			for _, r := range m.ToolResults() {
-				if edit, ok := editOf(e, m, r, n.Dir); ok && calls[r.ToolUseID] && (prompt == "" || prompt == now) {
+				if edit, ok := editOf(e, m, r, n.Dir); ok && calls[r.ToolUseID] && !lost[r.ToolUseID] && (prompt == "" || prompt == now) {
 					edit.Prompt = now
 					all = append(all, edit)
 				}

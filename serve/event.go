@@ -121,6 +121,15 @@ type Notice struct {
 	Text    string `json:"text"`
 	User    string `json:"user,omitzero"`
 	Address string `json:"address,omitzero"`
+	// Rewind says to which prompt files were asked for, or restored.
+	Rewind *RewindNote `json:"rewind,omitzero"`
+}
+
+// RewindNote is a step of a rewind. Each has two: it was asked for, and it is done.
+type RewindNote struct {
+	ID      string `json:"id"`      // of the rewind
+	Message string `json:"message"` // the prompt before which the files were so
+	Done    bool   `json:"done"`
 }
 
 // Block is a block of a message that is being written.

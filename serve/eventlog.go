@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -35,7 +36,7 @@ type eventLog struct {
 	changed  chan struct{} // closed at the next change
 	closed   string        // why nothing more comes
 
-	prompts   map[string]Prompt       // the last event about each
+	prompts   map[string]Prompt       // the last event about each that is kept, or has not ended
 	unended   []string                // of them, those that have not ended, the oldest first
 	approvals map[string]ApprovalNote // likewise
 	cursors   map[string]int64        // the events of messages, by their cursors
@@ -93,6 +94,10 @@ func (l *eventLog) load(ctx context.Context) error {
 	} else {
 		l.first = h.First
 	}
+	for _, id := range h.Open { // their events may be older than what is kept
+		l.prompts[id] = Prompt{ID: id, State: PromptState(fleet.Queued)}
+		l.unended = append(l.unended, id)
+	}
 	for i := range stored {
 		l.add(stored[i].event())
 	}
@@ -127,12 +132,28 @@ func (l *eventLog) add(e Event) {
 	}
 	l.bytes += e.size()
 	for len(l.events) > keepEvents || l.bytes > keepBytes && len(l.events) > 1 {
-		if l.events[0].Type == EventMessage && l.events[0].Message == nil {
-			l.unloaded--
-		}
+		l.forget(&l.events[0])
 		l.bytes -= l.events[0].size()
 		l.events[0] = Event{}
 		l.events, l.first = l.events[1:], l.first+1
+	}
+}
+
+// forget drops what is known of an event that is no longer kept: of a prompt when it
+// has ended, of an approval when it is settled and nothing newer says so. The caller
+// has the lock.
+func (l *eventLog) forget(e *Event) {
+	switch e.Type {
+	case EventMessage:
+		if e.Message == nil {
+			l.unloaded--
+		}
+	case EventTurn:
+		delete(l.prompts, e.Turn.Prompt)
+	case EventApproval:
+		if last := l.approvals[e.Approval.ID]; last.Outcome != "" && last == *e.Approval {
+			delete(l.approvals, e.Approval.ID)
+		}
 	}
 }
 

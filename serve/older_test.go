@@ -65,3 +65,36 @@ func TestOldMessages(t *testing.T) {
 	}
 	same("forward", on, all)
 }
+
+// A prompt that is sent again after its events are too old to be kept in memory is
+// known: it is not another turn, and costs nothing more.
+func TestOldPromptSentAgain(t *testing.T) {
+	db, root := store.Memory(), t.TempDir()
+	r := newRigIn(t, db, root, nil)
+	ada := r.as("ada", serve.Operator)
+	conversation := ada.begin("one")
+	path := "/v1/conversations/" + conversation.ID
+	const id = "11111111-1111-4111-8111-111111111111"
+	send := func(id string) serve.Prompt {
+		return want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"id":"`+id+`","content":"two"}`), http.StatusAccepted)
+	}
+	send(id)
+	ada.follow(path+"/events?after=0", untilTurns(2))
+	r.close()
+	makeSegments(t, db, conversation.ID, 100)
+
+	r = newRigIn(t, db, root, nil)
+	ada = r.as("ada", serve.Operator)
+	last := get[serve.Conversation](ada, path).LastSeq
+	if p := send(id); p.ID != id || p.State != "answered" || p.Text != "two" {
+		t.Errorf("%+v", p)
+	}
+	if seq := get[serve.Conversation](ada, path).LastSeq; seq != last {
+		t.Errorf("the log has grown from %d to %d", last, seq)
+	}
+	send("22222222-2222-4222-8222-222222222222")
+	ada.follow(path+"/events?after="+strconv.FormatInt(last, 10), untilTurns(1))
+	if usage := get[serve.Usage](ada, "/v1/usage"); usage.Total.Turns != 3 {
+		t.Errorf("%d turns were counted", usage.Total.Turns)
+	}
+}

@@ -54,7 +54,7 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 	defer cancel()
 	if r.id, err = s.freshRewind(bounded, n.Key, r.id); err == nil && !r.DryRun {
 		// Before it, so that it is known although the client or this process ends.
-		err = s.noticeLasting(ctx, u, n.Key, "asked for files as they were before a prompt")
+		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", RewindNote{ID: r.id, Message: r.Message})
 	}
 	if err != nil {
 		return Rewound{}, problemOf(err)
@@ -78,25 +78,28 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 		if len(out.Files) == 1 {
 			what = "restored a file to what it was before a prompt"
 		}
-		if err := s.noticeLasting(ctx, u, n.Key, what); err != nil { // it is done anyway
+		if err := s.noticeRewind(ctx, u, n.Key, what, RewindNote{ID: r.id, Message: r.Message, Done: true}); err != nil { // it is done anyway
 			s.opts.Logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}
 	return out, nil
 }
 
-// noticeLasting writes down who did what, even if the client has left.
-func (s *Service) noticeLasting(ctx context.Context, u User, key, what string) error {
+// noticeRewind writes a step of a rewind down, even if the client has left.
+func (s *Service) noticeRewind(ctx context.Context, u User, key, what string, step RewindNote) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	return s.notice(ctx, u, key, what)
+	return s.writeNotice(ctx, u, key, Notice{Text: what, Rewind: &step})
 }
 
-// freshRewind is the id for a rewind with an Idempotency-Key: that of the key, or
-// the next one if the attempt before has failed or was taken back, as an id ends
-// once. One that was done, or may be, keeps its id.
+// freshRewind is the id for a rewind: a new one, or with an Idempotency-Key that of
+// the key, or the next one if the attempt before has failed or was taken back, as an
+// id ends once. One that was done, or may be, keeps its id.
 func (s *Service) freshRewind(ctx context.Context, key, id string) (string, error) {
-	for id != "" {
+	if id == "" {
+		return uuid.New(), nil
+	}
+	for {
 		t, err := s.fleet.Prompt(ctx, key, id)
 		switch {
 		case errors.Is(err, fleet.ErrUnknown):
@@ -108,7 +111,6 @@ func (s *Service) freshRewind(ctx context.Context, key, id string) (string, erro
 		}
 		id = uuidFrom("rewind again", id)
 	}
-	return "", nil
 }
 
 // checkRewind refuses what cannot be rewound now.

@@ -93,6 +93,63 @@ func TestRewind(t *testing.T) {
 	}
 }
 
+// What a rewind took back is not among the changes, and not in the patch.
+func TestChangesAfterRewind(t *testing.T) {
+	r, root := newRewindRig(t)
+	root, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.agent.edit = func(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+		var in struct {
+			Path string `json:"file_path"`
+		}
+		if err := json.Unmarshal(input, &in); err != nil {
+			return host.ToolOutput{}, err
+		}
+		out := host.TextOutput("done")
+		out.Result, err = json.Marshal(report{FilePath: in.Path, Patch: []any{hunk(1, 1, "-one", "+two")}})
+		return out, err
+	}
+	ada := r.as("ada", serve.Operator)
+	at := "/v1/conversations/" + ada.begin("write "+filepath.Join(root, "a.go")).ID
+	ada.follow(at+"/events?after=0", untilTurns(1))
+	turns, prompts := 1, []string{}
+	write := func(name string) {
+		t.Helper()
+		p := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"write `+filepath.Join(root, name)+`"}`), http.StatusAccepted)
+		prompts, turns = append(prompts, p.ID), turns+1
+		ada.follow(at+"/events?after=0", untilTurns(turns))
+	}
+	changed := func(names ...string) {
+		t.Helper()
+		var got []string
+		all := get[serve.Changes](ada, at+"/changes")
+		for _, f := range all.Files {
+			got = append(got, f.Path)
+		}
+		patch := string(ada.do("GET", at+"/changes.patch", nil).body)
+		if !slices.Equal(got, names) || strings.Count(patch, "diff --git") != len(names) || all.Added != len(names) {
+			t.Errorf("changed are %q, want %q; the patch is\n%s", got, names, patch)
+		}
+	}
+	rewind := func(prompt string, dry bool) {
+		t.Helper()
+		want[serve.Rewound](ada, ada.do("POST", at+"/rewind", serve.RewindRequest{Message: prompt, DryRun: dry}), http.StatusOK)
+	}
+	write("b.go")
+	write("c.go")
+	changed("a.go", "b.go", "c.go")
+	rewind(prompts[0], true)
+	changed("a.go", "b.go", "c.go")
+	rewind(prompts[1], false)
+	changed("a.go", "b.go")
+	rewind(prompts[0], false)
+	changed("a.go")
+	write("d.go")
+	changed("a.go", "d.go")
+}
+
 // What cannot be rewound says why, and changes nothing.
 func TestRewindRefused(t *testing.T) {
 	r, root := newRewindRig(t)

@@ -145,6 +145,15 @@ func newRigGated(t *testing.T, db store.Fleet, root string, gate *approval.Optio
 // newRigFleet starts a server on a fleet with options of its own.
 func newRigFleet(t *testing.T, db store.Fleet, root string, changeFleet func(*fleet.Options), change func(*serve.Options)) *rig {
 	t.Helper()
+	r := newService(t, db, root, changeFleet, change)
+	r.http = httptest.NewServer(r.server)
+	return r
+}
+
+// newService is newRigFleet without the network, for tests whose clock is not that of
+// the machine.
+func newService(t *testing.T, db store.Fleet, root string, changeFleet func(*fleet.Options), change func(*serve.Options)) *rig {
+	t.Helper()
 	r := &rig{t: t, db: db, agent: newAgent(), tokens: make(map[string]string)}
 	presets := []serve.Preset{{
 		Name: "shop", Roots: []string{root}, Models: []string{"sonnet"}, Modes: []permission.Mode{permission.ModePlan},
@@ -170,7 +179,6 @@ func newRigFleet(t *testing.T, db store.Fleet, root string, changeFleet func(*fl
 	if r.server, err = serve.New(r.fleet, o); err != nil {
 		t.Fatal(err)
 	}
-	r.http = httptest.NewServer(r.server)
 	t.Cleanup(r.close)
 	return r
 }
@@ -178,7 +186,9 @@ func newRigFleet(t *testing.T, db store.Fleet, root string, changeFleet func(*fl
 // close ends everything. It may be called again.
 func (r *rig) close() {
 	_ = r.server.Close()
-	r.http.Close()
+	if r.http != nil {
+		r.http.Close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = r.fleet.Close(ctx)

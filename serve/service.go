@@ -110,7 +110,7 @@ func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery
 	if err := u.need(Viewer); err != nil {
 		return none, err
 	}
-	all, err := s.visible(ctx, u, q)
+	all, err := s.visible(ctx, u, q, func(*logHead) {})
 	if err != nil {
 		return none, problemOf(err)
 	}
@@ -120,8 +120,37 @@ func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery
 // cursorTime sorts as the time does.
 const cursorTime = "2006-01-02T15:04:05.000000000"
 
-// visible returns all conversations that the user may see and the query selects.
-func (s *Service) visible(ctx context.Context, u User, q ConversationQuery) ([]Conversation, error) {
+// Overview is what the conversations of a user are and have cost.
+type Overview struct {
+	Conversations []Conversation // all, the newest first, archived ones too
+	SpentUSD      float64
+}
+
+// Overview returns all conversations that the user may see, with what they have
+// cost since a day. It reads each of them once.
+func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overview, error) {
+	var out Overview
+	if err := u.need(Viewer); err != nil {
+		return out, err
+	}
+	q := UsageQuery{From: since}
+	all, err := s.visible(ctx, u, ConversationQuery{Archived: true}, func(h *logHead) {
+		for day, sum := range h.Days {
+			if q.selects(day) {
+				out.SpentUSD += sum.CostUSD
+			}
+		}
+	})
+	if err != nil {
+		return Overview{}, problemOf(err)
+	}
+	out.Conversations = all
+	return out, nil
+}
+
+// visible returns all conversations that the user may see and the query selects,
+// and passes on the head of the log of each.
+func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read func(*logHead)) ([]Conversation, error) {
 	pending, err := s.pendingByConversation(ctx)
 	if err != nil {
 		return nil, err
@@ -146,6 +175,7 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery) ([]C
 			return nil
 		}
 		head, _, err := s.book.head(ctx, n.Key)
+		read(&head)
 		c.LastSeq = head.last()
 		c.Unread = n.unread(u, c.LastSeq)
 		all = append(all, c)
@@ -405,7 +435,7 @@ func (s *Service) eraseUnused(ctx context.Context, n *note) error {
 	l.accepting.Lock()
 	defer l.accepting.Unlock()
 	l.mu.Lock()
-	used := len(l.prompts) > 0
+	used := len(l.prompts) > 0 || l.first > 1
 	l.mu.Unlock()
 	info, err := s.fleet.Get(ctx, n.Key)
 	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
@@ -531,10 +561,21 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	defer l.accepting.RUnlock()
 	l.mu.Lock()
 	_, again := l.prompts[p.ID]
-	over := l.closed
+	over, older := l.closed, l.first > 1
 	l.mu.Unlock()
 	if over != "" {
 		return Prompt{}, closing.because("%s; try again in a moment", over)
+	}
+	if older && !again {
+		// One that has ended may be older than what the log keeps in memory. Taken up
+		// again, it would be a turn twice.
+		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && PromptState(t.Status).final() {
+			out := Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
+			out.take(&t)
+			return out, nil
+		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return Prompt{}, err
+		}
 	}
 	if n.Archived && !again {
 		return Prompt{}, ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
@@ -663,15 +704,18 @@ func (s *Service) command(ctx context.Context, u User, id, what string, do func(
 
 // notice writes down who did what to a conversation.
 func (s *Service) notice(ctx context.Context, u User, key, what string) error {
+	return s.writeNotice(ctx, u, key, Notice{Text: what})
+}
+
+func (s *Service) writeNotice(ctx context.Context, u User, key string, n Notice) error {
 	l, release, err := s.logs.use(ctx, key)
 	if err != nil {
 		return err
 	}
 	defer release()
-	s.opts.Logger.Info("serve: "+what, "conversation", key, "user", u.Name, "address", u.Address)
-	return l.append(ctx, func(*logHead) []Event {
-		return []Event{{Type: EventNotice, Notice: &Notice{Text: what, User: u.Name, Address: u.Address}}}
-	})
+	s.opts.Logger.Info("serve: "+n.Text, "conversation", key, "user", u.Name, "address", u.Address)
+	n.User, n.Address = u.Name, u.Address
+	return l.append(ctx, func(*logHead) []Event { return []Event{{Type: EventNotice, Notice: &n}} })
 }
 
 // cut returns one page of a list that is sorted so that keys descend.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -142,5 +144,56 @@ func TestDailyBudget(t *testing.T) {
 	want[serve.Conversation](bob, bob.do("POST", "/v1/conversations", serve.NewConversation{Preset: "rich"}), http.StatusCreated)
 	if _, err := serve.New(r.fleet, serve.Options{Records: r.db, Project: "p", Presets: []serve.Preset{{Name: "x", Roots: []string{"/"}, DailyUSD: -1}}}); err == nil {
 		t.Error("a negative budget was taken")
+	}
+}
+
+// watchedStore counts the heads of logs that are read for a request.
+type watchedStore struct {
+	store.Fleet
+	heads atomic.Int64
+}
+
+// ofRequest marks the context of the request.
+type ofRequest struct{}
+
+func (w *watchedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if k.Kind == "serve-log" && strings.HasSuffix(k.Name, "/head") && ctx.Value(ofRequest{}) != nil {
+		w.heads.Add(1)
+	}
+	return w.Fleet.GetRecord(ctx, k)
+}
+
+// The overview has what the lists and the sums have, and reads each conversation once.
+func TestOverview(t *testing.T) {
+	db := &watchedStore{Fleet: store.Memory()}
+	r := newRig(t, db, nil)
+	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
+	for i, c := range []*client{ada, ada, ada, eve} {
+		at := "/v1/conversations/" + c.begin(fmt.Sprint("hello ", i)).ID
+		c.follow(at+"/events?after=0", untilTurns(1))
+		if i == 0 {
+			want[serve.Conversation](c, c.do("PATCH", at, `{"archived":true}`), http.StatusOK)
+		}
+	}
+	ctx := context.WithValue(t.Context(), ofRequest{}, true)
+	for _, day := range []time.Duration{0, 48 * time.Hour} {
+		db.heads.Store(0)
+		since := time.Now().Add(day)
+		got, err := r.server.Service().Overview(ctx, operator, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := db.heads.Load(); n != 3 {
+			t.Errorf("%d heads were read", n)
+		}
+		list := get[serve.List[serve.Conversation]](ada, "/v1/conversations?archived=1")
+		if len(got.Conversations) != 3 || !slices.EqualFunc(got.Conversations, list.Items, func(a, b serve.Conversation) bool {
+			return a.ID == b.ID && a.LastSeq == b.LastSeq && a.State == b.State
+		}) {
+			t.Errorf("%+v\nand the list %+v", got.Conversations, list.Items)
+		}
+		if sum := get[serve.Usage](ada, "/v1/usage?from="+since.UTC().Format(time.DateOnly)).Total.CostUSD; got.SpentUSD != sum || (sum > 0) != (day == 0) {
+			t.Errorf("%v was spent, and the sum is %v", got.SpentUSD, sum)
+		}
 	}
 }

@@ -91,24 +91,6 @@ func initial(name string) string {
 	return ""
 }
 
-// titles returns the titles of conversations by their ids.
-func (p *page) titles(q *request) (map[string]serve.Conversation, error) {
-	all := make(map[string]serve.Conversation)
-	query := serve.ConversationQuery{Archived: true, Limit: maxCards}
-	for {
-		list, err := p.service.Conversations(q.Context(), q.user, query)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range list.Items {
-			all[c.ID] = c
-		}
-		if query.Cursor = list.Next; query.Cursor == "" {
-			return all, nil
-		}
-	}
-}
-
 type inboxView struct {
 	Cards []card
 	More  bool
@@ -124,17 +106,21 @@ func (p *page) inbox(q *request) error {
 	if err != nil {
 		return err
 	}
-	titles, err := p.titles(q)
+	all, err := p.service.Overview(q.Context(), q.user, time.Now())
 	if err != nil {
 		return err
 	}
-	view := inboxView{More: pending.Next != "", Begin: len(titles) == 0}
+	view := inboxView{More: pending.Next != "", Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD)}
+	titles := make(map[string]string)
+	for i := range all.Conversations {
+		titles[all.Conversations[i].ID] = all.Conversations[i].Title
+	}
 	for i := range pending.Items {
 		a := &pending.Items[i]
-		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation].Title, "/"))
+		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation], "/"))
 	}
 	slices.Reverse(view.Cards) // the oldest first
-	for _, c := range titles {
+	for _, c := range all.Conversations {
 		switch {
 		case c.State == serve.Running || c.State == serve.Starting || c.State == serve.Queued || c.State == serve.Failed:
 			view.Live = append(view.Live, c)
@@ -142,15 +128,8 @@ func (p *page) inbox(q *request) error {
 			view.Fresh = append(view.Fresh, c)
 		}
 	}
-	for _, list := range [][]serve.Conversation{view.Live, view.Fresh} {
-		slices.SortFunc(list, func(a, b serve.Conversation) int { return b.Created.Compare(a.Created) })
-	}
 	if n := len(view.Fresh) - maxFresh; n > 0 {
 		view.Fresh, view.Older = view.Fresh[:maxFresh], n
-	}
-	now := time.Now().UTC()
-	if usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: now.Truncate(24 * time.Hour)}); err == nil {
-		view.Today = show.Money(usage.Total.CostUSD)
 	}
 	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: len(view.Cards), Stream: "/v1/feed", Body: view})
 }
@@ -270,7 +249,7 @@ func (p *page) changes(q *request) error {
 	if err != nil {
 		return err
 	}
-	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes()}
+	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes(serve.TakenBack(events))}
 	view.Title = line(c.Title)
 	for _, f := range view.Files {
 		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed

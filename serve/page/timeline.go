@@ -296,12 +296,12 @@ type changedFile struct {
 }
 
 // changes returns the files that the conversation has changed, in the order in
-// which it did.
-func (t *timeline) changes() []*changedFile {
+// which it did, without the calls whose edits are gone.
+func (t *timeline) changes(gone map[string]bool) []*changedFile {
 	byPath := make(map[string]*changedFile)
 	var all []*changedFile
 	for _, it := range t.items {
-		if it.Tool == nil || it.Tool.Diff == nil || it.Tool.State != "ok" {
+		if it.Tool == nil || it.Tool.Diff == nil || it.Tool.State != "ok" || gone[it.Tool.ID] {
 			continue
 		}
 		f := byPath[it.Tool.Path]

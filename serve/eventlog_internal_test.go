@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// However long a conversation is, its log keeps in memory only what it has events of,
+// and what has not ended.
+func TestLogForgets(t *testing.T) {
+	l := newEventLog("ada/1", logStore{}, func(string) {})
+	open := Prompt{ID: "open", State: PromptState(fleet.Running), Text: "still at it"}
+	l.add(Event{Type: EventPrompt, Prompt: &open})
+	l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}})
+	for i := range keepEvents {
+		id := fmt.Sprint(i)
+		l.add(Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptState(fleet.Queued)}})
+		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalPending}})
+		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalAllowed, Outcome: "ran"}})
+		l.add(Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: PromptState(fleet.Answered)}})
+	}
+	// Each has four events, of which some of the oldest may be gone.
+	if most := keepEvents/4 + 2; len(l.prompts) > most || len(l.approvals) > most {
+		t.Errorf("%d prompts and %d approvals are known", len(l.prompts), len(l.approvals))
+	}
+	if got := l.open(); !slices.Equal(got, []Prompt{open}) {
+		t.Errorf("open are %+v", got)
+	}
+	if got := l.unsettled(); !slices.Equal(got, []string{"open"}) {
+		t.Errorf("unsettled are %q", got)
+	}
+	last := fmt.Sprint(keepEvents - 1)
+	if l.prompts[last].State != PromptState(fleet.Answered) || l.approvals[last].Outcome != "ran" {
+		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
+	}
+}
+
+// A prompt that has not ended is known after a restart, although its events are older
+// than what is kept, and so is its end.
+func TestOpenInOldSegment(t *testing.T) {
+	db := store.Memory()
+	l := openLog(t, db)
+	for _, id := range []string{"first", "second"} {
+		noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptState(fleet.Queued)}})
+	}
+	batch := make([]Event, segmentSize)
+	for i := range batch {
+		batch[i] = Event{Type: EventNotice, Notice: &Notice{Text: "n"}}
+	}
+	for range keepEvents/segmentSize + 2 {
+		if err := l.append(t.Context(), func(*logHead) []Event { return slices.Clone(batch) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ids := func() (ids []string) {
+		l = openLog(t, db)
+		if l.first == 1 {
+			t.Fatal("everything is kept")
+		}
+		for _, p := range l.open() {
+			ids = append(ids, p.ID)
+		}
+		return ids
+	}
+	if got := ids(); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("open are %q", got)
+	}
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptState(fleet.Answered)}})
+	if got := ids(); !slices.Equal(got, []string{"second"}) {
+		t.Errorf("open are %q", got)
+	}
+}

@@ -1,0 +1,69 @@
+package serve
+
+import "github.com/claude-agent-go/claude/message"
+
+// TakenBack returns the ids of the tool calls whose edits are gone because files
+// were restored to what they were before them. The events are those of a
+// conversation, the oldest first. Files that are restored to a later prompt again
+// have the edits of the time before it.
+func TakenBack(events []Event) map[string]bool {
+	t := rewound{before: make(map[string][]string), asked: make(map[string]int)}
+	for i := range events {
+		t.take(&events[i])
+	}
+	lost := make(map[string]bool)
+	for _, call := range t.calls {
+		lost[call] = true
+	}
+	for _, call := range t.standing {
+		delete(lost, call)
+	}
+	return lost
+}
+
+// rewound follows which calls have left their mark.
+type rewound struct {
+	calls    []string            // all of them
+	standing []string            // those that were not taken back
+	before   map[string][]string // what stood when a prompt was sent, by its id
+	asked    map[string]int      // how many calls there were when a rewind was asked for, by its id
+}
+
+func (t *rewound) take(e *Event) {
+	if e.Type == EventNotice && e.Notice.Rewind != nil {
+		t.rewind(e.Notice.Rewind)
+	}
+	if e.Type != EventMessage {
+		return
+	}
+	m, _ := message.Decode(e.Message) // what cannot be read changes nothing
+	user, ok := m.(*message.User)
+	if !ok {
+		return
+	}
+	for _, r := range user.ToolResults() {
+		t.calls = append(t.calls, r.ToolUseID)
+		t.standing = append(t.standing, r.ToolUseID)
+	}
+	if _, known := t.before[user.UUID]; !known && user.Text() != "" {
+		t.before[user.UUID] = t.standing[:len(t.standing):len(t.standing)]
+	}
+}
+
+// rewind takes back what stood since a prompt. The notice that it is done may come
+// late, after the process that did it has died: what was done since it was asked for
+// stands.
+func (t *rewound) rewind(n *RewindNote) {
+	since, known := t.asked[n.ID]
+	if !known {
+		since = len(t.calls)
+		t.asked[n.ID] = since
+	}
+	if n.Done && since != over {
+		t.standing = append(t.before[n.Message], t.calls[since:]...)
+		t.asked[n.ID] = over
+	}
+}
+
+// over marks a rewind that was done: said again, it changes nothing.
+const over = -1
