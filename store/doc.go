@@ -33,12 +33,14 @@
 // # Records
 //
 // [Records] are small values that change by compare-and-set, for everything
-// besides transcripts: queues, questions, states of conversations.
+// besides transcripts: queues, questions, states of conversations. A
+// [RecordBatcher] changes several of them at once; others are changed one by one,
+// in an order in which every state in between makes sense.
 //
 // # Your own store
 //
 // Only Append and Load are required; use type assertions to find what else a
-// store can do. Package storetest has the contract as tests:
+// store can do, and [Batcher] for changes at once. Package storetest has the contract as tests:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Target{Open: func(t *testing.T) store.Store { return open(t) }})

@@ -314,22 +314,66 @@ func (r *Record) clone() Record { return Record{r.Key, bytes.Clone(r.Value), r.R
 
 // PutRecord implements [Records].
 func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, revision int64, f Fence) (int64, error) {
-	if err := cmp.Or(CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+	next, err := m.ChangeRecords(ctx, []RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	if err != nil {
 		return 0, err
+	}
+	return next[0], nil
+}
+
+// DropRecord implements [Records].
+func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
+	_, err := m.ChangeRecords(ctx, []RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	return err
+}
+
+// Batches implements [RecordBatcher].
+func (m *MemoryStore) Batches(s Records) bool { return s == Records(m) }
+
+// ChangeRecords implements [RecordBatcher].
+func (m *MemoryStore) ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) ([]int64, error) {
+	if err := cmp.Or(CheckChanges(changes, f), ctx.Err()); err != nil {
+		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.allowed(f); err != nil {
-		return 0, err
+		return nil, err
 	}
-	r := m.records[k]
-	var current int64
+	for _, c := range changes {
+		if err := m.fits(c); err != nil {
+			return nil, err
+		}
+	}
+	next := make([]int64, len(changes))
+	for i, c := range changes {
+		if c.Drop {
+			m.drop(c.Key)
+		} else {
+			next[i] = m.put(c.Key, c.Value)
+		}
+	}
+	return next, nil
+}
+
+// fits returns an error if a change is not based on what there is. The lock is held.
+func (m *MemoryStore) fits(c RecordChange) error {
+	r, current := m.records[c.Key], int64(0)
 	if r != nil {
 		current = r.Revision
 	}
-	if current != revision {
-		return 0, fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
+	switch {
+	case c.Drop && r == nil:
+		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrNotFound)
+	case current != c.Revision:
+		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrConflict)
 	}
+	return nil
+}
+
+// put changes or makes a record. The lock is held.
+func (m *MemoryStore) put(k RecordKey, value []byte) (revision int64) {
+	r := m.records[k]
 	if r == nil {
 		r = &Record{Key: k}
 		if m.records == nil {
@@ -343,32 +387,16 @@ func (m *MemoryStore) PutRecord(ctx context.Context, k RecordKey, value []byte, 
 	r.Value = bytes.Clone(value)
 	m.revision++
 	r.Revision = m.revision
-	return r.Revision, nil
+	return r.Revision
 }
 
-// DropRecord implements [Records].
-func (m *MemoryStore) DropRecord(ctx context.Context, k RecordKey, revision int64, f Fence) error {
-	if err := cmp.Or(CheckDrop(k, revision, f), ctx.Err()); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if err := m.allowed(f); err != nil {
-		return err
-	}
-	r := m.records[k]
-	if r == nil {
-		return fmt.Errorf("claude: store: record %v: %w", k, ErrNotFound)
-	}
-	if r.Revision != revision {
-		return fmt.Errorf("claude: store: record %v: %w", k, ErrConflict)
-	}
+// drop removes a record. The lock is held.
+func (m *MemoryStore) drop(k RecordKey) {
 	delete(m.records, k)
 	all := RecordKey{Project: k.Project, Kind: k.Kind}
 	if at, ok := slices.BinarySearch(m.names[all], k.Name); ok {
 		m.names[all] = slices.Delete(m.names[all], at, at+1)
 	}
-	return nil
 }
 
 // ScanRecords implements [Records].

@@ -98,9 +98,11 @@ type Change struct {
 	Record     RecordKey // zero if it was a transcript
 	Dropped    bool      // the record was removed
 	Transcript Key       // zero if it was a record
-	// Lease is the name of the lease under which a transcript was written, if any, or
-	// that was given back: then Released is true, and there is nothing else.
+	// Lease is the name of the lease under which it was written, if any, or that was
+	// given back: then Released is true, and there is nothing else. A store that does
+	// not know the lease of a record leaves it empty.
 	Lease    string
+	Token    int64 // of the lease under which a record was written
 	Released bool
 }
 

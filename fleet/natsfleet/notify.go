@@ -3,6 +3,7 @@ package natsfleet
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -14,6 +15,7 @@ import (
 var _ interface {
 	store.FolderScanner
 	store.Notifier
+	store.RecordBatcher
 } = (*Store)(nil)
 
 // Notify implements [store.Notifier]. The server itself announces what it has
@@ -80,7 +82,8 @@ func (l layout) change(project string, m *nats.Msg) (store.Change, bool) {
 	switch parts[0] {
 	case "r":
 		k := store.RecordKey{Project: project, Kind: untoken(parts[2]), Name: untokens(strings.Join(parts[3:], "."))}
-		return store.Change{Record: k, Dropped: m.Header.Get(headerGone) != ""}, true
+		by, _ := strconv.ParseInt(m.Header.Get(headerToken), 10, 64) // 0 without one
+		return store.Change{Record: k, Dropped: m.Header.Get(headerGone) != "", Lease: m.Header.Get(headerLease), Token: by}, true
 	case "t":
 		if m.Header.Get(headerRewritten) != "" {
 			return store.Change{}, false // it says what it said before

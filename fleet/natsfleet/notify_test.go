@@ -52,7 +52,7 @@ func TestNotify(t *testing.T) {
 	if err := cmp.Or(mine.Renew(t.Context(), lease), mine.Release(t.Context(), lease)); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []store.Change{{Record: k}, {Record: k, Dropped: true}, {Transcript: sub.Main()}, {Transcript: sub}, {Lease: "c/x", Released: true}} {
+	for _, want := range []store.Change{{Record: k}, {Record: k, Dropped: true, Lease: "c/x", Token: lease.Token}, {Transcript: sub.Main()}, {Transcript: sub}, {Lease: "c/x", Released: true}} {
 		if got := <-changes; got != want {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

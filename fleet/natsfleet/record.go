@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -68,33 +67,113 @@ func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.
 
 // PutRecord implements [store.Records].
 func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	if err != nil {
 		return 0, err
 	}
-	m := outgoing{subject: s.layout.record(k.Project, k.Kind, k.Name), header: map[string]string{}, expect: true, last: uint64(revision), replace: true}
-	first := s.overflow(k, &m, value)
-	for {
-		seq, err := s.change(ctx, f, append(slices.Clone(first), m)...)
-		if !errors.Is(err, errMoved) {
-			return int64(seq), fail(k, err)
+	return next[0], nil
+}
+
+// DropRecord implements [store.Records]. The message that marks the record as
+// gone expires by itself.
+func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	return err
+}
+
+// Batches implements [store.RecordBatcher].
+func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
+
+// ChangeRecords implements [store.RecordBatcher], as one atomic batch.
+func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
+		return nil, err
+	}
+	what := any(changes[0].Key)
+	if len(changes) > 1 {
+		what = fmt.Sprintf("%v and %d more", what, len(changes)-1)
+	}
+	last := make([]uint64, len(changes)) // that the server must have of each
+	for i, c := range changes {
+		last[i] = uint64(c.Revision)
+	}
+	var next []int64
+	err := s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
+		if next, err = s.tryChanges(ctx, changes, last, f); errors.Is(err, errMoved) {
+			err = s.unexpected(ctx, changes, last)
 		}
-		if revision != 0 {
-			return 0, fail(k, store.ErrConflict)
+		return err
+	})
+	return next, fail(what, err)
+}
+
+// tryChanges makes changes if the last messages of the records are the given ones.
+func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
+	var messages []outgoing
+	ends := make([]int, len(changes)) // how many messages there are up to each record's
+	for i, c := range changes {
+		if c.Drop && c.Revision == 0 {
+			return nil, errMoved // the server would take it for a record that is not there
 		}
-		// The record was dropped before, and the message that marks it as gone
-		// was still there when we tried.
-		was, err := s.last(ctx, m.subject)
-		switch {
-		case err != nil:
-			return 0, fail(k, err)
-		case was == nil:
-			m.last = 0
-		case was.header.Get(headerGone) == "":
-			return 0, fail(k, store.ErrConflict)
-		default:
-			m.last = was.seq
+		messages = append(messages, s.changeMessages(c, last[i], f)...)
+		ends[i] = len(messages)
+	}
+	seq, err := s.change(ctx, f, messages...)
+	if err != nil {
+		return nil, err
+	}
+	next := make([]int64, len(changes))
+	for i, c := range changes {
+		if !c.Drop { // the messages of a batch are one behind the other
+			next[i] = int64(seq) - int64(len(messages)-ends[i])
 		}
 	}
+	return next, nil
+}
+
+// changeMessages are the messages of a change: the last says what the record is, those
+// before it have the beginning of a large value.
+func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
+	m := outgoing{subject: s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name), header: map[string]string{}, expect: true, last: last, replace: true}
+	if !f.IsZero() {
+		m.header[headerLease], m.header[headerToken] = f.Name, strconv.FormatInt(f.Token, 10)
+	}
+	if c.Drop {
+		m.header[headerGone], m.ttl = "1", markTTL
+		return []outgoing{m}
+	}
+	first := s.overflow(c.Key, &m, c.Value)
+	return append(first, m)
+}
+
+// unexpected says why changes were refused. It returns errStale if they may be tried
+// again: because a record was dropped before, whose message is still there and is
+// expected from now on, or because the server knows something that it does not show
+// yet.
+func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, last []uint64) error {
+	if c := changes[0]; len(changes) == 1 && !c.Drop && c.Revision != 0 {
+		return store.ErrConflict
+	}
+	for i, c := range changes {
+		m, err := s.last(ctx, s.layout.record(c.Key.Project, c.Key.Kind, c.Key.Name))
+		if err != nil {
+			return err
+		}
+		var is uint64
+		if m != nil {
+			is = m.seq
+		}
+		gone := m == nil || m.header.Get(headerGone) != ""
+		switch {
+		case gone && c.Drop:
+			return store.ErrNotFound
+		case gone && c.Revision == 0:
+			last[i] = is
+		case gone, is != uint64(c.Revision), len(changes) == 1:
+			return store.ErrConflict
+		}
+	}
+	return errStale
 }
 
 // overflow splits a value that is too large for one message: the beginning goes
@@ -137,30 +216,4 @@ func (s *Store) change(ctx context.Context, f store.Fence, messages ...outgoing)
 func (s *Store) guardMessage(guard string, f store.Fence) outgoing {
 	subject := strings.TrimSuffix(guard, ".e") + ".g"
 	return outgoing{subject: subject, expect: true, last: uint64(f.Token), guard: guard, replace: true, ttl: markTTL}
-}
-
-// DropRecord implements [store.Records]. The message that marks the record as
-// gone expires by itself.
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
-		return err
-	}
-	subject := s.layout.record(k.Project, k.Kind, k.Name)
-	err := errMoved
-	if revision != 0 {
-		gone := map[string]string{headerGone: "1"}
-		_, err = s.change(ctx, f, outgoing{subject: subject, header: gone, expect: true, last: uint64(revision), replace: true, ttl: markTTL})
-	}
-	if !errors.Is(err, errMoved) {
-		return fail(k, err)
-	}
-	m, err := s.last(ctx, subject)
-	switch {
-	case err != nil:
-	case m == nil || m.header.Get(headerGone) != "":
-		err = store.ErrNotFound
-	default:
-		err = store.ErrConflict
-	}
-	return fail(k, err)
 }

@@ -31,13 +31,13 @@ const (
 	headerID    = "Id"    // of a batch of entries
 	headerPart  = "Part"  // number and count of the parts of a batch of entries
 	headerMore  = "More"  // how many messages the beginning of a record has
-	headerLease = "Lease" // the name of the lease under which a batch was written
+	headerLease = "Lease" // the name of the lease under which a batch or a record was written
+	headerToken = "Token" // of that lease; of entries it is in the condition, unless they were written anew
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 	headerFree  = "Free"  // the lease was given back
 
 	// Of a transcript that was written anew, see rewrite.
 	headerRewritten = "Rewritten" // number and count of its messages
-	headerToken     = "Token"     // of the lease under which that was done
 	headerModified  = "Modified"  // when it was last appended to
 	headerArchived  = "Archived"  // how many entries come before, in the archive
 	headerEmpty     = "Empty"     // all entries are there

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -29,36 +30,101 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 
 // PutRecord implements [store.Records].
 func (s *Store) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
-	if err := cmp.Or(store.CheckPut(k, value, revision, f), ctx.Err()); err != nil {
+	next, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Value: value, Revision: revision}}, f)
+	if err != nil {
 		return 0, err
 	}
-	if value == nil {
-		value = []byte{} // not null
+	return next[0], nil
+}
+
+// DropRecord implements [store.Records].
+func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	_, err := s.ChangeRecords(ctx, []store.RecordChange{{Key: k, Drop: true, Revision: revision}}, f)
+	return err
+}
+
+// Batches implements [store.RecordBatcher].
+func (s *Store) Batches(r store.Records) bool { return r == store.Records(s) }
+
+// ChangeRecords implements [store.RecordBatcher], in one transaction.
+func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	if err := cmp.Or(store.CheckChanges(changes, f), ctx.Err()); err != nil {
+		return nil, err
 	}
-	var next int64
+	next, at := make([]int64, len(changes)), changes[0].Key
 	err := s.within(ctx, func(tx *sql.Tx) error {
 		if err := s.fenced(ctx, tx, f); err != nil {
 			return err
 		}
-		var err error
-		if next, err = s.revision(ctx, tx); err != nil {
-			return err
+		for _, i := range inOrder(changes) {
+			c := changes[i]
+			var err error
+			if at = c.Key; c.Drop {
+				err = s.drop(ctx, tx, c)
+			} else {
+				next[i], err = s.put(ctx, tx, c)
+			}
+			if err != nil {
+				return err
+			}
 		}
-		var n int64
-		if revision == 0 {
-			n, err = s.change(ctx, tx, "insert into claude_records (project, kind, name, revision, value) values (?, ?, ?, ?, ?) on conflict do nothing", k.Project, k.Kind, k.Name, next, value)
-		} else {
-			n, err = s.change(ctx, tx, "update claude_records set revision = ?, value = ? where project = ? and kind = ? and name = ? and revision = ?", next, value, k.Project, k.Kind, k.Name, revision)
-		}
-		if err == nil && n == 0 {
-			err = store.ErrConflict
-		}
-		return err
+		return nil
 	})
 	if err != nil {
-		return 0, fail(k, err)
+		return nil, fail(at, err)
 	}
 	return next, nil
+}
+
+// inOrder returns the places of changes in the order of their records, so that two
+// transactions never wait for each other's.
+func inOrder(changes []store.RecordChange) []int {
+	order := make([]int, len(changes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(changes[a].Key.Kind, changes[b].Key.Kind), cmp.Compare(changes[a].Key.Name, changes[b].Key.Name))
+	})
+	return order
+}
+
+// put changes or makes a record, and returns its revision.
+func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next int64, err error) {
+	if next, err = s.revision(ctx, tx); err != nil {
+		return 0, err
+	}
+	value := c.Value
+	if value == nil {
+		value = []byte{} // not null
+	}
+	var n int64
+	if c.Revision == 0 {
+		n, err = s.change(ctx, tx, "insert into claude_records (project, kind, name, revision, value) values (?, ?, ?, ?, ?) on conflict do nothing", c.Key.Project, c.Key.Kind, c.Key.Name, next, value)
+	} else {
+		n, err = s.change(ctx, tx, "update claude_records set revision = ?, value = ? where project = ? and kind = ? and name = ? and revision = ?", next, value, c.Key.Project, c.Key.Kind, c.Key.Name, c.Revision)
+	}
+	if err == nil && n == 0 {
+		err = store.ErrConflict
+	}
+	return next, err
+}
+
+// drop removes a record.
+func (s *Store) drop(ctx context.Context, tx *sql.Tx, c store.RecordChange) error {
+	k := c.Key
+	n, err := s.change(ctx, tx, "delete from claude_records where project = ? and kind = ? and name = ? and revision = ?", k.Project, k.Kind, k.Name, c.Revision)
+	if err != nil || n > 0 {
+		return err
+	}
+	var there bool
+	if err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name = ?)", k.Project, k.Kind, k.Name).Scan(&there); err != nil {
+		return err
+	}
+	if there {
+		return store.ErrConflict
+	}
+	return store.ErrNotFound
 }
 
 // revision returns a number that was never used before.
@@ -69,30 +135,6 @@ func (s *Store) revision(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	}
 	err = s.row(ctx, tx, "update claude_revisions set n = n + 1 returning n").Scan(&n)
 	return n, err
-}
-
-// DropRecord implements [store.Records].
-func (s *Store) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
-	if err := cmp.Or(store.CheckDrop(k, revision, f), ctx.Err()); err != nil {
-		return err
-	}
-	return fail(k, s.within(ctx, func(tx *sql.Tx) error {
-		if err := s.fenced(ctx, tx, f); err != nil {
-			return err
-		}
-		n, err := s.change(ctx, tx, "delete from claude_records where project = ? and kind = ? and name = ? and revision = ?", k.Project, k.Kind, k.Name, revision)
-		if err != nil || n > 0 {
-			return err
-		}
-		var there bool
-		if err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name = ?)", k.Project, k.Kind, k.Name).Scan(&there); err != nil {
-			return err
-		}
-		if there {
-			return store.ErrConflict
-		}
-		return store.ErrNotFound
-	}))
 }
 
 // ScanRecords implements [store.Records].

@@ -98,6 +98,7 @@ var _ interface {
 	store.Fleet
 	store.Summarizer
 	store.Tailer
+	store.RecordBatcher
 } = (*FaultyStore)(nil)
 
 // Calls returns how many calls there were.
@@ -330,6 +331,28 @@ func (f *FaultyStore) DropRecord(ctx context.Context, k store.RecordKey, revisio
 		return unsupported(f.s)
 	}
 	return f.run(ctx, "DropRecord", func(ctx context.Context) error { return s.DropRecord(ctx, k, revision, fence) })
+}
+
+// Batches implements [store.RecordBatcher]: if the store that goes wrong is one.
+func (f *FaultyStore) Batches(s store.Records) bool {
+	return s == store.Records(f) && f.batcher() != nil
+}
+
+// batcher is the store as one that makes several changes at once, nil if it does not.
+func (f *FaultyStore) batcher() store.RecordBatcher {
+	if s, ok := f.s.(store.Records); ok {
+		return store.Batcher(s)
+	}
+	return nil
+}
+
+// ChangeRecords implements [store.RecordBatcher].
+func (f *FaultyStore) ChangeRecords(ctx context.Context, changes []store.RecordChange, fence store.Fence) ([]int64, error) {
+	b := f.batcher()
+	if b == nil {
+		return nil, unsupported(f.s)
+	}
+	return do(ctx, f, "ChangeRecords", func(ctx context.Context) ([]int64, error) { return b.ChangeRecords(ctx, changes, fence) })
 }
 
 // ScanRecords implements [store.Records].

@@ -64,6 +64,9 @@ func Run(t *testing.T, target Target) {
 	if _, ok := s.(store.Records); ok {
 		group("Records", records())
 	}
+	if r, ok := s.(store.Records); ok && store.Batcher(r) != nil {
+		group("RecordBatcher", batches())
+	}
 	group("Input", inputs())
 	group("Races", races())
 	if _, ok := s.(store.Leaser); ok && target.Process != nil {

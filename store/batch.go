@@ -1,0 +1,70 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// RecordChange is one of several changes that are made at once.
+type RecordChange struct {
+	Key RecordKey
+	// Value is what the record becomes, as with PutRecord. If Drop is true, the
+	// record is removed instead, as with DropRecord.
+	Value []byte
+	Drop  bool
+	// Revision is the one that the change is based on; 0 creates the record.
+	Revision int64
+}
+
+// RecordBatcher is a [Records] that makes several changes at once. Use [Batcher] to
+// find out whether a store is one.
+type RecordBatcher interface {
+	// ChangeRecords makes all changes or none, and returns the new revisions in
+	// their order, 0 for a record that was dropped. The records are of one
+	// project, each is named once, and there are at most [MaxChanges]. Errors are
+	// those of PutRecord and DropRecord; which change was refused is not said.
+	// After any other error it is not known whether the changes were made.
+	ChangeRecords(ctx context.Context, changes []RecordChange, f Fence) (revisions []int64, err error)
+
+	// Batches reports whether ChangeRecords does what PutRecord and DropRecord of
+	// s do. A store that embeds another one has this method too. If it does
+	// something of its own in PutRecord, ChangeRecords would go past that, so the
+	// other must say no: it says yes only to itself.
+	Batches(s Records) bool
+}
+
+// MaxChanges is how many changes can be made at once.
+const MaxChanges = 100
+
+// Batcher returns a store as a [RecordBatcher], nil if it is not one, or only embeds
+// one.
+func Batcher(s Records) RecordBatcher {
+	if b, ok := s.(RecordBatcher); ok && b.Batches(s) {
+		return b
+	}
+	return nil
+}
+
+// CheckChanges checks the arguments of ChangeRecords. Every store calls it before it
+// changes anything.
+func CheckChanges(changes []RecordChange, f Fence) error {
+	if len(changes) == 0 || len(changes) > MaxChanges {
+		return fmt.Errorf("claude: store: %w: %d changes at once are not 1 to %d", ErrInvalid, len(changes), MaxChanges)
+	}
+	seen := make(map[RecordKey]bool, len(changes))
+	for _, c := range changes {
+		err := CheckPut(c.Key, c.Value, c.Revision, f)
+		switch {
+		case err != nil:
+			return err
+		case seen[c.Key]:
+			return fmt.Errorf("claude: store: %w: record %v is to change twice at once", ErrInvalid, c.Key)
+		case c.Key.Project != changes[0].Key.Project:
+			return fmt.Errorf("claude: store: %w: records of the projects %s and %s are to change at once", ErrInvalid, changes[0].Key.Project, c.Key.Project)
+		case c.Drop && len(c.Value) > 0:
+			return fmt.Errorf("claude: store: %w: record %v is to be dropped, and to have a value", ErrInvalid, c.Key)
+		}
+		seen[c.Key] = true
+	}
+	return nil
+}

@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+func batches() []contract {
+	return []contract{
+		{"changes are made at once", changesMade},
+		{"one that is refused refuses all", changesRefused},
+		{"what was dropped can be made again at once", changesAgain},
+		{"a fence is looked at", changesFenced},
+		{"a large value among others", changesLarge},
+		{"many change two records, both or none", changesContended},
+		{"bad changes and ended contexts", changesBad},
+		{"one that is embedded is not used", changesEmbedded},
+	}
+}
+
+// batcher is the store as one that makes several changes at once.
+func (s *subject) batcher() (store.RecordBatcher, store.Records) {
+	s.t.Helper()
+	r := s.Store.(store.Records)
+	b := store.Batcher(r)
+	if b == nil {
+		s.t.Fatal("it makes no changes at once")
+	}
+	return b, r
+}
+
+func (s *subject) recordKey(name string) store.RecordKey {
+	return store.RecordKey{Project: s.project, Kind: "state", Name: name}
+}
+
+// wantsRecord wants a record to have a value; none if its revision is 0.
+func (s *subject) wantsRecord(name, value string, revision int64) {
+	s.t.Helper()
+	got, err := s.again().(store.Records).GetRecord(s.t.Context(), s.recordKey(name))
+	if revision == 0 {
+		s.wantsError(name, err, store.ErrNotFound)
+	} else if err != nil || string(got.Value) != value || got.Revision != revision {
+		s.t.Errorf("%s is %.20q of revision %d, %v; want %.20q of revision %d", name, got.Value, got.Revision, err, value, revision)
+	}
+}
+
+func changesMade(s *subject) {
+	b, r := s.batcher()
+	changed, dropped := s.put(r, s.recordKey("changed"), "1", 0), s.put(r, s.recordKey("dropped"), "1", 0)
+	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+		{Key: s.recordKey("changed"), Value: []byte("2"), Revision: changed},
+		{Key: s.recordKey("made/here"), Value: []byte("new")},
+		{Key: s.recordKey("dropped"), Drop: true, Revision: dropped},
+		{Key: s.recordKey("empty")},
+	}, store.Fence{})
+	if err != nil || len(got) != 4 || got[0] == changed || got[0] == 0 || got[1] == 0 || got[2] != 0 || got[3] == 0 {
+		s.t.Fatalf("ChangeRecords = %v, %v", got, err)
+	}
+	s.wantsRecord("changed", "2", got[0])
+	s.wantsRecord("made/here", "new", got[1])
+	s.wantsRecord("dropped", "", 0)
+	s.wantsRecord("empty", "", got[3])
+	if next, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("changed"), Value: []byte("3"), Revision: got[0]}}, store.Fence{}); err != nil {
+		s.t.Errorf("one change: %v", err)
+	} else {
+		s.wantsRecord("changed", "3", next[0])
+	}
+}
+
+func changesRefused(s *subject) {
+	b, r := s.batcher()
+	rev := s.put(r, s.recordKey("there"), "1", 0)
+	fine := []store.RecordChange{{Key: s.recordKey("new"), Value: []byte("x")}, {Key: s.recordKey("there"), Value: []byte("2"), Revision: rev}}
+	for name, c := range map[string]struct {
+		change store.RecordChange
+		want   error
+	}{
+		"a change of what is not there": {store.RecordChange{Key: s.recordKey("none"), Revision: 7}, store.ErrConflict},
+		"an old revision":               {store.RecordChange{Key: s.recordKey("other"), Revision: 1 << 40}, store.ErrConflict},
+		"making what is there":          {store.RecordChange{Key: s.recordKey("other")}, store.ErrConflict},
+		"dropping what is not there":    {store.RecordChange{Key: s.recordKey("none"), Drop: true, Revision: 7}, store.ErrNotFound},
+		"dropping another revision":     {store.RecordChange{Key: s.recordKey("other"), Drop: true, Revision: 1 << 40}, store.ErrConflict},
+	} {
+		other, err := r.GetRecord(s.t.Context(), s.recordKey("other"))
+		if errors.Is(err, store.ErrNotFound) {
+			other.Revision = s.put(r, s.recordKey("other"), "1", 0)
+		}
+		for at := range len(fine) + 1 { // wherever it stands
+			changes := slices.Insert(slices.Clone(fine), at, c.change)
+			_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+			s.wantsError(fmt.Sprint(name, " at ", at), err, c.want)
+		}
+		s.wantsRecord("there", "1", rev)
+		s.wantsRecord("new", "", 0)
+		s.wantsRecord("other", "1", other.Revision)
+		s.wantsRecord("none", "", 0)
+	}
+}
+
+func changesAgain(s *subject) {
+	b, r := s.batcher()
+	seen := make(map[int64]bool)
+	other := s.put(r, s.recordKey("other"), "", 0)
+	for i := range 4 {
+		value := strconv.Itoa(i)
+		got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("other"), Revision: other}, {Key: s.recordKey("a"), Value: []byte(value)}}, store.Fence{})
+		if err != nil || seen[got[1]] {
+			s.t.Fatalf("%d: %v, %v", i, got, err)
+		}
+		other, seen[got[1]] = got[0], true
+		s.wantsRecord("a", value, got[1])
+		if err := r.DropRecord(s.t.Context(), s.recordKey("a"), got[1], store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func changesFenced(s *subject) {
+	l, ok := s.Store.(store.Leaser)
+	if !ok {
+		return
+	}
+	b, r := s.batcher()
+	one, two := s.put(r, s.recordKey("1"), "x", 0), s.put(r, s.recordKey("2"), "x", 0)
+	changes := []store.RecordChange{{Key: s.recordKey("1"), Value: []byte("y"), Revision: one}, {Key: s.recordKey("2"), Drop: true, Revision: two}}
+	lease := s.acquire(l, "me", time.Minute)
+	old := lease.Fence
+	old.Token--
+	_, err := b.ChangeRecords(s.t.Context(), changes, old)
+	s.wantsError("an old token", err, store.ErrLeaseLost)
+	s.wantsRecord("1", "x", one)
+	got, err := b.ChangeRecords(s.t.Context(), changes, lease.Fence)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wantsRecord("1", "y", got[0])
+	s.wantsRecord("2", "", 0)
+	if err := l.Release(s.t.Context(), lease); err != nil {
+		s.t.Fatal(err)
+	}
+	_, err = b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("1"), Revision: got[0]}, {Key: s.recordKey("3")}}, lease.Fence)
+	s.wantsError("a lease that was given back", err, store.ErrLeaseLost)
+	s.wantsRecord("1", "y", got[0])
+}
+
+func changesLarge(s *subject) {
+	b, _ := s.batcher()
+	big := bytes.Repeat([]byte("x"), store.MaxRecord)
+	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("small"), Value: []byte("1")}, {Key: s.recordKey("big"), Value: big}, {Key: s.recordKey("last"), Value: []byte("3")}}, store.Fence{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.wantsRecord("small", "1", got[0])
+	s.wantsRecord("big", string(big), got[1])
+	s.wantsRecord("last", "3", got[2])
+}
+
+func changesContended(s *subject) {
+	const workers, times = 4, 5
+	names := [2]string{"a", "b"}
+	for _, name := range names {
+		s.put(s.Store.(store.Records), s.recordKey(name), "0", 0)
+	}
+	var wg sync.WaitGroup
+	for i := range workers {
+		r := s.again().(store.Records)
+		wg.Go(func() {
+			for n := 0; n < times; {
+				changes := make([]store.RecordChange, len(names))
+				for at := range names {
+					name := names[(at+i)%len(names)] // in either order
+					rec, err := r.GetRecord(s.t.Context(), s.recordKey(name))
+					if err != nil {
+						s.t.Error(err)
+						return
+					}
+					count, _ := strconv.Atoi(string(rec.Value)) // 0 fails the count
+					changes[at] = store.RecordChange{Key: s.recordKey(name), Value: []byte(strconv.Itoa(count + 1)), Revision: rec.Revision}
+				}
+				switch _, err := store.Batcher(r).ChangeRecords(s.t.Context(), changes, store.Fence{}); {
+				case err == nil:
+					n++
+				case !errors.Is(err, store.ErrConflict):
+					s.t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, name := range names {
+		got, err := s.Store.(store.Records).GetRecord(s.t.Context(), s.recordKey(name))
+		if err != nil || string(got.Value) != strconv.Itoa(workers*times) {
+			s.t.Errorf("%s counted %q, %v; want %d", name, got.Value, err, workers*times)
+		}
+	}
+}
+
+func changesBad(s *subject) {
+	b, _ := s.batcher()
+	a := store.RecordChange{Key: s.recordKey("a")}
+	other := a
+	other.Key.Project += "-b"
+	var many []store.RecordChange
+	for i := range store.MaxChanges + 1 {
+		many = append(many, store.RecordChange{Key: s.recordKey(fmt.Sprint(i))})
+	}
+	for name, changes := range map[string][]store.RecordChange{
+		"none": nil, "too many": many, "the same twice": {a, a}, "two projects": {a, other},
+		"a value that is too large": {a, {Key: s.recordKey("b"), Value: make([]byte, store.MaxRecord+1)}},
+		"a drop with a value":       {a, {Key: s.recordKey("b"), Value: []byte("x"), Drop: true, Revision: 1}},
+		"a revision that cannot be": {a, {Key: s.recordKey("b"), Revision: -1}},
+	} {
+		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+		s.wantsError(name, err, store.ErrInvalid)
+	}
+	_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{a, {Key: store.RecordKey{Project: s.project, Kind: "k", Name: "../n"}}}, store.Fence{})
+	if _, ok := errors.AsType[*store.KeyError](err); !ok {
+		s.t.Errorf("a bad key: %v, want a *KeyError", err)
+	}
+	if _, err := b.ChangeRecords(ended(s.t), []store.RecordChange{a}, store.Fence{}); err == nil {
+		s.t.Error("ChangeRecords works with a context that has ended")
+	}
+	s.wantsRecord("a", "", 0)
+	if _, err := b.ChangeRecords(s.t.Context(), many[1:], store.Fence{}); err != nil {
+		s.t.Errorf("as many as can be: %v", err)
+	}
+}
+
+// changesEmbedded: a store that embeds this one has its methods. What it does in its
+// own PutRecord must not be passed by.
+func changesEmbedded(s *subject) {
+	_, r := s.batcher()
+	if store.Batcher(struct {
+		store.Records
+		store.RecordBatcher
+	}{r, r.(store.RecordBatcher)}) != nil {
+		s.t.Error("a store that embeds it makes changes at once")
+	}
+}
