@@ -133,6 +133,22 @@ func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision 
 	return a.report(f, err)
 }
 
+// ChangeRecords makes changes at once. In a store that cannot, it changes nothing and
+// returns [errors.ErrUnsupported].
+func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	b := store.Batcher(a.Fleet)
+	if b == nil {
+		return nil, errors.ErrUnsupported
+	}
+	next, err := b.ChangeRecords(ctx, changes, f)
+	for _, c := range changes {
+		if err == nil && c.Key.Kind == kindConversation {
+			a.announce(c.Key.Name)
+		}
+	}
+	return next, a.report(f, err)
+}
+
 // LoadAfter implements [store.Tailer].
 func (a *announcer) LoadAfter(ctx context.Context, k store.Key, place int64) entries {
 	return store.LoadAfter(ctx, a.Fleet, k, place)

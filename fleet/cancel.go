@@ -15,7 +15,7 @@ import (
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
 	for {
-		rec, _, err := f.loadRecord(ctx, key)
+		rec, err := f.loadRecord(ctx, key)
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (p *queued) cancelled(rec *record) Ticket {
 // counts.
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
-	_, err := f.put(ctx, kindOutcome, place(rec.Key)+"/"+p.ID, &o, 0, fence)
+	_, err := f.put(ctx, kindOutcome, outcomeName(rec.Key, p.ID), &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
 		o, _, err = f.outcome(ctx, rec.Key, p.ID)
 	}

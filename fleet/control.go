@@ -54,7 +54,7 @@ type ConversationInfo struct {
 
 // Get returns a conversation, or [ErrUnknown].
 func (f *Fleet) Get(ctx context.Context, key string) (ConversationInfo, error) {
-	rec, _, err := f.loadRecord(ctx, key)
+	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
 		return ConversationInfo{}, err
 	}
@@ -123,7 +123,7 @@ func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
 
 // ticket is Prompt, with the record of the conversation.
 func (f *Fleet) ticket(ctx context.Context, key, id string) (Ticket, record, error) {
-	rec, _, err := f.loadRecord(ctx, key)
+	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
 		return Ticket{}, rec, err
 	}

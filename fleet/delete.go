@@ -24,7 +24,7 @@ type deletion struct {
 // Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
 // call Delete again, or leave it to the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error {
-	if _, _, err := f.loadRecord(ctx, key); err != nil && !errors.Is(err, ErrDeleted) {
+	if _, err := f.loadRecord(ctx, key); err != nil && !errors.Is(err, ErrDeleted) {
 		return err
 	}
 	c, err := f.stop(ctx, key)
@@ -206,7 +206,7 @@ func (f *Fleet) finishDeletions(ctx context.Context) error {
 // lease may have to expire first.
 func (f *Fleet) finishDeletion(key string) {
 	for attempt := 0; f.ctx.Err() == nil; attempt++ {
-		rec, _, err := f.readRecord(f.ctx, key)
+		rec, err := f.readRecord(f.ctx, key)
 		if err == nil && rec.Deleted.IsZero() || errors.Is(err, ErrUnknown) {
 			// It was not begun, or is done.
 			err = f.dropRecord(f.ctx, kindDeletion, place(key), store.Fence{})

@@ -152,7 +152,7 @@ type eventReader struct {
 
 // read yields what is new; false if the loop was left.
 func (r *eventReader) read(ctx context.Context) (more bool, err error) {
-	rec, _, err := r.f.loadRecord(ctx, r.key)
+	rec, err := r.f.loadRecord(ctx, r.key)
 	if err != nil {
 		return false, err
 	}

@@ -18,6 +18,7 @@ type Fleet struct {
 	opts  Options
 	store *announcer
 	inbox *approval.Questions
+	clock clock
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -27,6 +28,8 @@ type Fleet struct {
 	awake   sync.WaitGroup // conversations that have a seat
 
 	checked atomic.Bool // the CLI is new enough
+
+	notified bool // the store says what changes
 
 	mu     sync.Mutex
 	closed bool
@@ -121,7 +124,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if rec.Stuck != nil {
 		return "", rec.stuckError()
 	}
-	if p.ID != "" {
+	if p.ID != "" && !p.fresh {
 		if known, err := f.known(ctx, key, p.ID); known || err != nil {
 			return p.ID, err
 		}
@@ -202,8 +205,11 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 	defer f.mu.Unlock()
 	c.reserved--
 	f.tally(-1, 0)
-	if err == nil {
-		f.learn(c, q)
+	if err == nil && f.learn(c, q) && f.notified {
+		if c.accepted == nil {
+			c.accepted = make(map[string]bool)
+		}
+		c.accepted[q.name] = true
 	}
 	f.forget(c)
 	f.schedule()

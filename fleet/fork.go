@@ -17,7 +17,7 @@ import (
 // Errors: [ErrUnknown], [ErrExists] for the new key, [history.ErrNotFound] if
 // the message does not exist, [history.ErrEmpty] if nothing was said yet.
 func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
-	rec, _, err := f.loadRecord(ctx, key)
+	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (f *Fleet) beginCopy(ctx context.Context, rec *record) error {
 
 // checkNew refuses the key of a conversation that exists.
 func (f *Fleet) checkNew(ctx context.Context, key string) error {
-	_, _, err := f.loadRecord(ctx, key)
+	_, err := f.loadRecord(ctx, key)
 	if err == nil {
 		return &ConversationError{key, ErrExists}
 	}

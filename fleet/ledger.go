@@ -55,33 +55,43 @@ func (w *waking) turnOf(r *message.Result) Ledger {
 }
 
 // count adds what a result says to the ledgers of the conversation and of the
-// prompt whose turn it ends, if there is one: once, and both in one write. It also
-// takes note of a session and a mode that were changed by the CLI.
+// prompt whose turn it ends, if there is one: once, and both in one write.
 func (w *waking) count(ctx context.Context, r *message.Result, prompt string) error {
+	add := w.counting(r, prompt)
+	return w.persist(func() error { return w.countNow(ctx, add) })
+}
+
+// countNow is count with what counting returned.
+func (w *waking) countNow(ctx context.Context, add func(*record) error) error {
+	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, add)
+	if err == nil {
+		w.rec = rec
+	}
+	return err
+}
+
+// counting returns what a result changes in the record of the conversation, to be
+// done as often as it takes until it is written. It also takes note of a session and
+// a mode that were changed by the CLI. It is asked once for each result.
+func (w *waking) counting(r *message.Result, prompt string) func(*record) error {
 	turn, id := w.turnOf(r), w.session.ID()
-	return w.persist(func() error {
-		rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(rec *record) error {
-			moved := w.moved && rec.Mode != w.mode
-			if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
-				return errUnchanged
-			}
-			if moved {
-				rec.Mode = w.mode
-			}
-			if id != "" && id != rec.Session {
-				rec.moveTo(id)
-			}
-			if rec.Counted != r.UUID {
-				rec.Counted = r.UUID
-				w.book(rec, turn, prompt)
-			}
-			return nil
-		})
-		if err == nil {
-			w.rec = rec
+	return func(rec *record) error {
+		moved := w.moved && rec.Mode != w.mode
+		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
+			return errUnchanged
 		}
-		return err
-	})
+		if moved {
+			rec.Mode = w.mode
+		}
+		if id != "" && id != rec.Session {
+			rec.moveTo(id)
+		}
+		if rec.Counted != r.UUID {
+			rec.Counted = r.UUID
+			w.book(rec, turn, prompt)
+		}
+		return nil
+	}
 }
 
 // book adds a turn to the ledgers of a record, and forgets those of prompts that

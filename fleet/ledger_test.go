@@ -183,7 +183,7 @@ func TestCostWhileStoreFails(t *testing.T) {
 		defer func() { closeFleet(t, m.fleet) }()
 		id := send(t, m.fleet, "ada", "hello")
 		m.mu.Lock()
-		m.failing = func(method string) bool { return method == "PutRecord" }
+		m.failing = func(method string) bool { return method == "PutRecord" || method == "ChangeRecords" }
 		m.mu.Unlock()
 		close(cli.hold)
 		<-time.After(5 * time.Second)

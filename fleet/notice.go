@@ -14,6 +14,7 @@ func (f *Fleet) listen(ctx context.Context) (stop func(), err error) {
 	if !ok {
 		return func() {}, nil
 	}
+	f.notified = true
 	return n.Notify(ctx, f.opts.Project, f.notice)
 }
 
@@ -24,9 +25,9 @@ func (f *Fleet) notice(c store.Change) {
 	case c == store.Change{}:
 		f.noticeMissed()
 	case c.Record.Kind == kindPrompt:
-		f.noticePrompt(c.Record.Name, c.Dropped)
+		f.noticePrompt(c)
 	case c.Record.Kind == kindOutcome:
-		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 {
+		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 && !f.ours(c) {
 			f.recheck(keyAt(c.Record.Name), c.Record.Name[i+1:])
 		}
 	case c.Record.Kind == kindConversation:
@@ -76,10 +77,24 @@ func (f *Fleet) noticeConversation(at string) {
 	}
 }
 
+// ours reports whether this process has made a change, as the owner of a conversation.
+// Those who watch it here are told directly, and need not look at the store.
+func (f *Fleet) ours(ch store.Change) bool {
+	at, ok := strings.CutPrefix(ch.Lease, leasePrefix)
+	if !ok || ch.Token == 0 {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.active[keyAt(at)]
+	return c != nil && c.token == ch.Token
+}
+
 // noticePrompt takes a prompt into the queue that is known here, or out of it.
-func (f *Fleet) noticePrompt(name string, dropped bool) {
+func (f *Fleet) noticePrompt(ch store.Change) {
+	name := ch.Record.Name
 	key := keyAt(name)
-	if key == "" {
+	if key == "" || f.ours(ch) {
 		return
 	}
 	f.mu.Lock()
@@ -87,14 +102,20 @@ func (f *Fleet) noticePrompt(name string, dropped bool) {
 	if f.closed {
 		return
 	}
-	if dropped {
+	if ch.Dropped {
 		f.done(key, name)
 		return
 	}
 	c := f.conversation(key)
-	f.learn(c, &queued{name: name})
+	if c.accepted[name] && ch.Lease == "" {
+		delete(c.accepted, name)
+		return // it was accepted here, and has not changed since
+	}
+	isNew := f.learn(c, &queued{name: name})
 	f.schedule()
-	c.recheckAll() // it may wait for a person now
+	if !isNew {
+		c.recheckAll() // it may wait for a person now
+	}
 }
 
 // recheck lets those who watch a prompt look at the store.

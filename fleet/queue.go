@@ -31,6 +31,7 @@ type Prompt struct {
 	Steer bool
 
 	rewind *RewindTo // what is asked for instead
+	fresh  bool      // its id was made here, and nobody else has it
 }
 
 // queued is a prompt in the store. It exists until the prompt has its outcome.
@@ -166,7 +167,7 @@ func (f *Fleet) waiting(ctx context.Context, key string) iter.Seq2[*queued, erro
 
 // outcome returns how a prompt ended; false if it has not.
 func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bool, err error) {
-	r, err := f.store.GetRecord(ctx, f.recordKey(kindOutcome, place(key)+"/"+id))
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindOutcome, outcomeName(key, id)))
 	if errors.Is(err, store.ErrNotFound) {
 		return o, false, nil
 	}
@@ -207,18 +208,6 @@ func (f *Fleet) known(ctx context.Context, key, id string) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// end gives a prompt its outcome and removes it from the queue. If the outcome
-// is written and the prompt is still there, the outcome counts.
-func (f *Fleet) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
-	o.Prompt = p.ID
-	o.shorten()
-	_, err := f.put(ctx, kindOutcome, place(key)+"/"+p.ID, &o, 0, fence)
-	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
-		return err
-	}
-	return f.drop(ctx, p, fence)
 }
 
 // drop removes a prompt that has its outcome from the queue.

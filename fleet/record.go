@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -36,6 +37,14 @@ type record struct {
 	Unprompted Ledger `json:"unprompted,omitzero"`
 	// Deleted is when its deletion began.
 	Deleted time.Time `json:"deleted,omitzero"`
+
+	revision int64 // 0 if the store does not have it
+}
+
+// clone returns a copy that can be changed.
+func (r record) clone() record {
+	r.Spent = maps.Clone(r.Spent)
+	return r
 }
 
 // sessions returns the ids of its sessions, the oldest first.
@@ -61,34 +70,34 @@ func (r *record) stuckError() *StuckError {
 
 // loadRecord reads a conversation. One that does not exist is [ErrUnknown], one
 // that is being deleted [ErrDeleted].
-func (f *Fleet) loadRecord(ctx context.Context, key string) (record, int64, error) {
-	rec, revision, err := f.readRecord(ctx, key)
+func (f *Fleet) loadRecord(ctx context.Context, key string) (record, error) {
+	rec, err := f.readRecord(ctx, key)
 	if err == nil && !rec.Deleted.IsZero() {
 		err = &ConversationError{key, ErrDeleted}
 	}
-	return rec, revision, err
+	return rec, err
 }
 
 // readRecord is loadRecord with those that are being deleted.
-func (f *Fleet) readRecord(ctx context.Context, key string) (record, int64, error) {
+func (f *Fleet) readRecord(ctx context.Context, key string) (record, error) {
 	if err := checkKey(f.opts.Project, key); err != nil {
-		return record{}, 0, err
+		return record{}, err
 	}
 	r, err := f.store.GetRecord(ctx, f.recordKey(kindConversation, place(key)))
 	if errors.Is(err, store.ErrNotFound) {
-		return record{}, 0, &ConversationError{key, ErrUnknown}
+		return record{}, &ConversationError{key, ErrUnknown}
 	}
 	if err != nil {
-		return record{}, 0, &ConversationError{key, err}
+		return record{}, &ConversationError{key, err}
 	}
-	var rec record
+	rec := record{revision: r.Revision}
 	err = decode(r, &rec)
-	return rec, r.Revision, err
+	return rec, err
 }
 
 // createRecord makes a conversation unless it exists.
 func (f *Fleet) createRecord(ctx context.Context, key string) (record, error) {
-	rec, _, err := f.loadRecord(ctx, key)
+	rec, err := f.loadRecord(ctx, key)
 	if !errors.Is(err, ErrUnknown) {
 		return rec, err
 	}
@@ -97,9 +106,9 @@ func (f *Fleet) createRecord(ctx context.Context, key string) (record, error) {
 		return record{}, err
 	}
 	rec = record{Key: key, Created: now}
-	_, err = f.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
+	rec.revision, err = f.put(ctx, kindConversation, place(key), &rec, 0, store.Fence{})
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
-		rec, _, err = f.loadRecord(ctx, key)
+		rec, err = f.loadRecord(ctx, key)
 	}
 	return rec, err
 }
@@ -121,7 +130,7 @@ func (f *Fleet) changeRecord(ctx context.Context, key string, fence store.Fence,
 // changeAnyRecord is changeRecord with those that are being deleted.
 func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fence, do func(*record) error) (record, error) {
 	for {
-		rec, revision, err := f.readRecord(ctx, key)
+		rec, err := f.readRecord(ctx, key)
 		if err != nil {
 			return rec, err
 		}
@@ -130,7 +139,7 @@ func (f *Fleet) changeAnyRecord(ctx context.Context, key string, fence store.Fen
 		} else if err != nil {
 			return rec, err
 		}
-		_, err = f.put(ctx, kindConversation, place(key), &rec, revision, fence)
+		rec.revision, err = f.put(ctx, kindConversation, place(key), &rec, rec.revision, fence)
 		if !errors.Is(err, store.ErrConflict) {
 			return rec, err
 		}
@@ -145,13 +154,22 @@ func (r *record) moveTo(session string) {
 	r.Session = session
 }
 
-// put writes a record.
-func (f *Fleet) put(ctx context.Context, kind, name string, v any, revision int64, fence store.Fence) (int64, error) {
+// changeTo is the change of a record to a value.
+func (f *Fleet) changeTo(kind, name string, v any, revision int64) (store.RecordChange, error) {
 	value, err := jsonx.Marshal(v)
 	if err != nil {
-		return 0, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
+		return store.RecordChange{}, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
 	}
-	next, err := f.store.PutRecord(ctx, f.recordKey(kind, name), value, revision, fence)
+	return store.RecordChange{Key: f.recordKey(kind, name), Value: value, Revision: revision}, nil
+}
+
+// put writes a record.
+func (f *Fleet) put(ctx context.Context, kind, name string, v any, revision int64, fence store.Fence) (int64, error) {
+	c, err := f.changeTo(kind, name, v, revision)
+	if err != nil {
+		return 0, err
+	}
+	next, err := f.store.PutRecord(ctx, c.Key, c.Value, revision, fence)
 	if err != nil {
 		return 0, fmt.Errorf("claude: fleet: write %s %s: %w", kind, name, err)
 	}

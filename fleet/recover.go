@@ -28,7 +28,7 @@ const (
 // next finds out what is to be done, from what the store has: first from the
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	rec, _, err := w.f.loadRecord(ctx, w.c.key)
+	rec, err := w.f.loadRecord(ctx, w.c.key)
 	if errors.Is(err, ErrDeleted) {
 		return sleep, nil, nil
 	}
@@ -39,11 +39,13 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		return sleep, nil, err
 	}
 	before := w.f.waitingNames(w.c)
+	signalled := w.c.takeMore()
 	var all, cancelled []*queued
 	w.queue = make(map[string]bool)
 	for p, err := range w.f.pending(ctx, w.c.key) {
 		switch {
 		case err != nil:
+			w.c.signalMore() // nobody has seen what it was about
 			return sleep, nil, err
 		case !p.Cancelled.IsZero():
 			cancelled = append(cancelled, p)
@@ -51,6 +53,9 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 			all = append(all, p)
 			w.queue[p.ID] = true
 		}
+	}
+	if signalled && len(all) > 1 {
+		w.c.signalMore() // one of the others may steer the turn
 	}
 	if err := w.endCancelled(ctx, &rec, cancelled); err != nil {
 		return sleep, nil, err

@@ -36,15 +36,16 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	if !uuid.Valid(r.Prompt) {
 		return control.Rewind{}, fmt.Errorf("claude: fleet: %w: prompt id %q is not a UUID", store.ErrInvalid, r.Prompt)
 	}
-	if _, _, err := f.loadRecord(ctx, key); err != nil {
+	if _, err := f.loadRecord(ctx, key); err != nil {
 		return control.Rewind{}, err
 	}
-	if r.ID == "" {
+	fresh := r.ID == ""
+	if fresh {
 		r.ID = newID()
 	}
 	w := f.watch(key, r.ID)
 	defer f.unwatch(key, r.ID, w)
-	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r}); err != nil {
+	if _, err := f.Send(ctx, key, Prompt{ID: r.ID, rewind: &r, fresh: fresh}); err != nil {
 		// It may have been accepted, and nobody waits for it.
 		return control.Rewind{}, errors.Join(err, f.takeBackRewind(ctx, key, r.ID))
 	}

@@ -14,6 +14,9 @@ type conversation struct {
 	key      string
 	waiting  []string // the names of its prompts that have no outcome, in order
 	reserved int      // prompts that are about to be accepted
+	// accepted are those of waiting that were accepted here, and that the store has
+	// not announced yet.
+	accepted map[string]bool
 	// wanted says that there may be something to do that the one who runs the
 	// conversation has not seen.
 	wanted bool
@@ -28,6 +31,7 @@ type conversation struct {
 	stop   chan struct{}               // closed when its work must end
 	// stopped says that nothing may begin, because it is being deleted.
 	stopped bool
+	token   int64         // of its lease, 0 if this process does not have it
 	wakeup  chan struct{} // one slot: there may be something to do
 	more    chan struct{} // one slot: a prompt has come, which may steer the turn
 
@@ -60,12 +64,12 @@ func (f *Fleet) forget(c *conversation) {
 	}
 }
 
-// learn takes note of a prompt in the store. One that is cancelled and still there
-// has to be tidied up.
-func (f *Fleet) learn(c *conversation, p *queued) {
+// learn takes note of a prompt in the store, and reports whether it is new. One that is
+// cancelled and still there has to be tidied up.
+func (f *Fleet) learn(c *conversation, p *queued) bool {
 	known := slices.Contains(c.waiting, p.name)
 	if known && p.Cancelled.IsZero() {
-		return
+		return false
 	}
 	if !known {
 		c.waiting = append(c.waiting, p.name)
@@ -73,6 +77,15 @@ func (f *Fleet) learn(c *conversation, p *queued) {
 	}
 	f.mark(c)
 	c.signalMore()
+	return !known
+}
+
+// nothingNew reports whether all prompts have ended that are known, and none has come.
+// It is only known in time if the store says what changes.
+func (f *Fleet) nothingNew(c *conversation) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.notified && !c.wanted && len(c.waiting) == 0
 }
 
 // signalMore lets the turn that runs look for prompts that steer it.
@@ -80,6 +93,16 @@ func (c *conversation) signalMore() {
 	select {
 	case c.more <- struct{}{}:
 	default:
+	}
+}
+
+// takeMore takes a signal back that was not read, and reports whether there was one.
+func (c *conversation) takeMore() bool {
+	select {
+	case <-c.more:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -187,7 +210,7 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	close(c.left)
-	c.awake, c.left, c.session = false, nil, nil
+	c.awake, c.left, c.session, c.token = false, nil, nil, 0
 	delete(f.seated, c)
 	f.tally(0, -1)
 	if again >= 0 {
@@ -237,6 +260,7 @@ func (f *Fleet) ended(c *conversation, p *queued) {
 }
 
 func (f *Fleet) remove(c *conversation, name string) {
+	delete(c.accepted, name)
 	if i := slices.Index(c.waiting, name); i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
 		f.tally(-1, 0)

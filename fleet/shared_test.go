@@ -53,7 +53,7 @@ func (n *notifying) tell(c store.Change) {
 func (n *notifying) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	next, err := n.MemoryStore.PutRecord(ctx, k, value, revision, f)
 	if err == nil {
-		n.tell(store.Change{Record: k})
+		n.tell(store.Change{Record: k, Lease: f.Name, Token: f.Token})
 	}
 	return next, err
 }
@@ -61,7 +61,7 @@ func (n *notifying) PutRecord(ctx context.Context, k store.RecordKey, value []by
 func (n *notifying) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
 	err := n.MemoryStore.DropRecord(ctx, k, revision, f)
 	if err == nil {
-		n.tell(store.Change{Record: k, Dropped: true})
+		n.tell(store.Change{Record: k, Dropped: true, Lease: f.Name, Token: f.Token})
 	}
 	return err
 }

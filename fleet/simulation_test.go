@@ -203,8 +203,12 @@ func (m *machine) hasArg(value string) bool {
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// faulty is the store as a machine sees it.
+// faulty is the store as a machine sees it. Every other one sees a store that makes
+// no changes at once.
 func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
+	if m.w != nil && m.w.opened%2 == 1 {
+		return storetest.Faulty(struct{ store.Fleet }{db}, m.choose)
+	}
 	return storetest.Faulty(db, m.choose)
 }
 
@@ -346,7 +350,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 		quiet = slog.New(slog.NewTextHandler(logWriter{w, m.name}, nil))
 	}
 	o := fleet.Options{
-		Store: storetest.Faulty(w.db, m.choose), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
+		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
 		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		Gate: &approval.Options{Patience: 30 * time.Second},
 		Session: func(context.Context, string) (*claude.Options, error) {

@@ -91,6 +91,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	}
 	f.mu.Lock()
 	w := &waking{f: f, c: c, lease: lease, stop: c.stop}
+	c.token = lease.Token
 	f.mu.Unlock()
 	again = w.work()
 	if err := w.close(); err != nil {
@@ -120,13 +121,13 @@ func (w *waking) work() time.Duration {
 		if w.over() {
 			return never
 		}
-		w.f.mu.Lock()
-		w.c.wanted = false
-		w.f.mu.Unlock()
-		s, p, err := w.next(w.f.ctx)
+		s, p, err := w.look()
 		if err == nil && s != sleep {
 			err = w.do(s, p)
 			w.turns++
+		}
+		if err != nil {
+			w.recheckAll()
 		}
 		switch {
 		case err != nil && w.over():
@@ -144,6 +145,26 @@ func (w *waking) work() time.Duration {
 			w.keepLimits()
 		}
 	}
+}
+
+// look is next, unless it is known that there is nothing to do: after a turn whose
+// prompt was the last.
+func (w *waking) look() (step, *queued, error) {
+	if w.turns > 0 && w.f.nothingNew(w.c) {
+		return sleep, nil, nil
+	}
+	w.f.mu.Lock()
+	w.c.wanted = false
+	w.f.mu.Unlock()
+	return w.next(w.f.ctx)
+}
+
+// recheckAll lets those who watch prompts look at the store: the conversation failed,
+// and what was announced of it in the meantime was taken for its own.
+func (w *waking) recheckAll() {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.c.recheckAll()
 }
 
 // backoff is how long to wait after a failure.
@@ -288,6 +309,9 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
+	if r.DeferredToolUse == nil && !w.tookIn(r, p.ID) {
+		return w.answered(ctx, p, r)
+	}
 	if err := w.count(ctx, r, p.ID); err != nil {
 		return err
 	}
@@ -335,14 +359,19 @@ func (w *waking) ended(ctx context.Context, p *queued, o Ticket) error {
 	if err := w.conclude(ctx, p, &o); err != nil {
 		return err
 	}
+	w.told(p, o)
+	return nil
+}
+
+// told says how the prompt of a step has ended, to all who follow it.
+func (w *waking) told(p *queued, o Ticket) {
 	w.worked(p, TraceOutcome{Status: o.Status})
 	w.f.finished(w.c, o)
-	return nil
 }
 
 // conclude writes the outcome of a prompt down.
 func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
-	now, err := w.f.store.Now(ctx)
+	now, err := w.f.clock.about(ctx, w.f.store)
 	if err != nil {
 		return err
 	}
@@ -350,9 +379,14 @@ func (w *waking) conclude(ctx context.Context, p *queued, o *Ticket) error {
 	if err := w.f.end(ctx, w.c.key, p, *o, w.lease.Fence); err != nil {
 		return err
 	}
+	w.out(p)
+	return nil
+}
+
+// out forgets a prompt that has its outcome.
+func (w *waking) out(p *queued) {
 	w.f.ended(w.c, p)
 	w.steered.forget(p.ID)
-	return nil
 }
 
 // deferred lets a prompt wait for a person. The CLI must not be sent anything
@@ -443,7 +477,7 @@ func (w *waking) starting(now bool) {
 // the record has nothing new, and from then on they find it.
 func (w *waking) catchUp(ctx context.Context, mode permission.Mode, model string) error {
 	for {
-		rec, _, err := w.f.loadRecord(ctx, w.c.key)
+		rec, err := w.f.loadRecord(ctx, w.c.key)
 		if err != nil {
 			return err
 		}

@@ -33,7 +33,7 @@ func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[m
 		}
 		own := p
 		if own.ID == "" {
-			own.ID = newID()
+			own.ID, own.fresh = newID(), true
 		}
 		w := f.watch(key, own.ID)
 		defer f.unwatch(key, own.ID, w)

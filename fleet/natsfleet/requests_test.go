@@ -91,7 +91,7 @@ func (c *loggedConn) Write(b []byte) (int, error) {
 
 // maxRequests is how many requests a turn may take: of a conversation that is awake,
 // from Run to the result and back to rest.
-const maxRequests = 40
+const maxRequests = 15
 
 // The requests of a turn are what a turn costs on three replicas. They do not become
 // more by accident.

@@ -1,0 +1,40 @@
+package fleet
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// clock knows the time of the store, for people to read and for records that are kept
+// for days. It asks the store now and then only. In between the clock of this process
+// counts on, so two processes may differ by the time that a question takes: the order
+// of prompts is not made of it.
+type clock struct {
+	mu    sync.Mutex
+	at    time.Time // by the store
+	asked time.Time // by this process, at that time
+}
+
+// clockAge is how long an answer of the store is used.
+const clockAge = 10 * time.Second
+
+// about returns about what the clock of the store says.
+func (c *clock) about(ctx context.Context, s store.Records) (time.Time, error) {
+	c.mu.Lock()
+	at, since := c.at, time.Since(c.asked)
+	c.mu.Unlock()
+	if !at.IsZero() && since < clockAge {
+		return at.Add(since), nil
+	}
+	at, err := s.Now(ctx)
+	if err != nil {
+		return at, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at, c.asked = at, time.Now()
+	return at, nil
+}

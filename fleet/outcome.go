@@ -1,0 +1,109 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A prompt that has ended is three changes in the store: what it has cost, its outcome,
+// and that it is out of the queue. A store that can makes them at once. In any other,
+// and whenever something was changed in between, they are made one after another, in
+// this order: somebody who dies half way has then counted the cost once, and what has
+// an outcome is never run again.
+
+// errSeparately means that changes were not made at once, and must be made one by one.
+var errSeparately = errors.New("the changes are to be made one by one")
+
+// separately makes an error of changes at once errSeparately, if they were refused for
+// a reason that single changes deal with.
+func separately(err error) error {
+	for _, reason := range []error{store.ErrConflict, store.ErrNotFound, errors.ErrUnsupported} {
+		if errors.Is(err, reason) {
+			return errSeparately
+		}
+	}
+	return err
+}
+
+// tookIn reports whether a result also answers prompts that the turn of another took
+// in.
+func (w *waking) tookIn(r *message.Result, but string) bool {
+	return slices.ContainsFunc(r.Prompts, func(id string) bool { return id != but && w.given(id) })
+}
+
+// answered writes down that a result answers a prompt, and only this one.
+func (w *waking) answered(ctx context.Context, p *queued, r *message.Result) error {
+	add := w.counting(r, p.ID)
+	return w.persist(func() error {
+		if err := w.answeredAtOnce(ctx, p, r, add); !errors.Is(err, errSeparately) {
+			return err
+		}
+		if err := w.countNow(ctx, add); err != nil {
+			return err
+		}
+		return w.ended(ctx, p, w.ticket(r))
+	})
+}
+
+// answeredAtOnce is answered if nobody has changed the record of the conversation since
+// it was last read. Otherwise it returns errSeparately. That is also what follows an
+// attempt whose fate is not known: single changes find what it has done.
+func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Result, add func(*record) error) error {
+	rec := w.rec.clone()
+	if rec.revision == 0 || add(&rec) != nil {
+		return errSeparately
+	}
+	o := w.ticket(r)
+	o.Session, o.Prompt, o.Cost = rec.Session, p.ID, rec.Spent[p.ID]
+	var err error
+	if o.Ended, err = w.f.clock.about(ctx, w.f.store); err != nil {
+		return err
+	}
+	conversation, err := w.f.changeTo(kindConversation, place(w.c.key), &rec, rec.revision)
+	if err != nil {
+		return err
+	}
+	next, err := w.f.endAtOnce(ctx, w.c.key, p, o, w.lease.Fence, conversation)
+	if err != nil {
+		return err
+	}
+	rec.revision = next[0]
+	w.rec = rec
+	w.out(p)
+	w.told(p, o)
+	return nil
+}
+
+// end gives a prompt its outcome and removes it from the queue. If the outcome
+// is written and the prompt is still there, the outcome counts.
+func (f *Fleet) end(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence) error {
+	o.Prompt = p.ID
+	if _, err := f.endAtOnce(ctx, key, p, o, fence); !errors.Is(err, errSeparately) {
+		return err
+	}
+	o.shorten()
+	_, err := f.put(ctx, kindOutcome, outcomeName(key, p.ID), &o, 0, fence)
+	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
+		return err
+	}
+	return f.drop(ctx, p, fence)
+}
+
+// endAtOnce is end together with other changes, which come first.
+func (f *Fleet) endAtOnce(ctx context.Context, key string, p *queued, o Ticket, fence store.Fence, others ...store.RecordChange) ([]int64, error) {
+	o.shorten()
+	outcome, err := f.changeTo(kindOutcome, outcomeName(key, p.ID), &o, 0)
+	if err != nil {
+		return nil, err
+	}
+	drop := store.RecordChange{Key: f.recordKey(kindPrompt, p.name), Drop: true, Revision: p.revision}
+	next, err := f.store.ChangeRecords(ctx, append(others, outcome, drop), fence)
+	return next, separately(err)
+}
+
+// outcomeName is the name of the outcome of a prompt.
+func outcomeName(key, id string) string { return place(key) + "/" + id }
