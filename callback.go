@@ -218,8 +218,8 @@ func (s *Session) requestCallback(in *peer.Incoming) *callback {
 // deadlines ends callbacks that take too long. One timer serves all of a
 // session, and it is not stopped when a callback is done: most are done at once
 // and have the same limit, so that it fires about once in that time instead of
-// being set and stopped for each, which wakes up other threads. A
-// context.WithTimeoutCause for each takes a sixth of a permission request.
+// being set and stopped for each, which wakes up other threads. With a
+// context.WithTimeoutCause for each, a hook takes a quarter more time.
 type deadlines struct {
 	expire func(*callback) // called in a goroutine of its own
 

@@ -93,6 +93,7 @@ const (
 	costDelta      = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello there, this is text"}},"parent_tool_use_id":null,"session_id":"3f9845ee-3d15-49bc-9e60-a8210e7a1993","uuid":"5979d4cf-5d39-48a6-b225-510d7172692e"}` + "\n"
 	costInit       = `{"type":"system","subtype":"init","cwd":"/repo","session_id":"s","tools":[],"mcp_servers":[],"model":"opus","permissionMode":"default","uuid":"u"}` + "\n"
 	costAssistant  = `{"type":"assistant","message":{"id":"msg_1","type":"message","role":"assistant","model":"opus","content":[{"type":"text","text":"Hello there\n"}],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":10,"output_tokens":5}},"parent_tool_use_id":null,"session_id":"s","uuid":"u"}` + "\n"
+	costToolResult = `{"type":"user","message":{"role":"user","content":[{"tool_use_id":"toolu_1","type":"tool_result","content":"ok  \tgithub.com/x/y\t0.012s\n"}]},"parent_tool_use_id":null,"session_id":"s","uuid":"u","tool_use_result":{"stdout":"ok","stderr":"","interrupted":false}}` + "\n"
 	costResult     = `{"type":"result","subtype":"success","is_error":false,"result":"Hello","num_turns":1,"total_cost_usd":0.5,"usage":{"input_tokens":10,"output_tokens":5},"modelUsage":{"opus":{"inputTokens":1,"costUSD":0.5}},"permission_denials":[],"session_id":"s","uuid":"u"}` + "\n"
 	costPermission = `{"type":"control_request","request_id":"r-1","request":{"subtype":"can_use_tool","tool_name":"Write","input":{"file_path":"/repo/w.txt","content":"Hello there"},"permission_suggestions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}],"tool_use_id":"toolu_1"}}` + "\n"
 	costHook       = `{"type":"control_request","request_id":"r-1","request":{"subtype":"hook_callback","callback_id":"hook_0","input":{"session_id":"s","transcript_path":"/t.jsonl","cwd":"/repo","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"/repo/w.txt"},"tool_use_id":"toolu_1"},"tool_use_id":"toolu_1"}}` + "\n"
@@ -152,12 +153,13 @@ func costs(tb testing.TB) map[string]struct {
 		most float64
 		do   func()
 	}{
-		"delta":      {3, frames(costDelta)},
-		"assistant":  {6, frames(costAssistant)},
-		"turn":       {16, frames(costResult, costInit)},
-		"permission": {13, request(costPermission)},
-		"hook":       {13, request(costHook)},
-		"tool call":  {33, request(costToolCall)},
+		"delta":       {3, frames(costDelta)},
+		"assistant":   {6, frames(costAssistant)},
+		"tool result": {7, frames(costToolResult)},
+		"turn":        {16, frames(costResult, costInit)},
+		"permission":  {13, request(costPermission)},
+		"hook":        {13, request(costHook)},
+		"tool call":   {33, request(costToolCall)},
 		"control call": {28, func() {
 			if err := s.SetModel(tb.Context(), "opus"); err != nil {
 				tb.Fatal(err)

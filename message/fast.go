@@ -16,7 +16,6 @@ import (
 type fastReader struct {
 	jsonx.Scanner
 	lists int // of blocks that are open
-	room  room
 }
 
 // fastDecode reads a line of a frequent type, nil for any other line.

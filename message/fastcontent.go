@@ -19,7 +19,7 @@ func (r *fastReader) content() Content {
 		r.Fail()
 		return nil
 	}
-	out := r.room.list()
+	out := make(Content, 0, 1)
 	r.Array()
 	for r.More(len(out)) {
 		b := r.block()
@@ -81,53 +81,7 @@ func (r *fastReader) block() Block {
 	if !r.OK() {
 		return nil
 	}
-	if b := r.room.block(&w); b != nil {
-		return b
-	}
 	return w.block(r.lists)
-}
-
-// answer is an Assistant and what it most often holds, in one allocation: the
-// CLI writes one line per block, and other peers seldom more than two.
-type answer struct {
-	Assistant
-	blocks [2]Block
-	text   TextBlock
-	use    ToolUseBlock
-}
-
-// room is what is left of the places in an answer. The zero value has none.
-type room struct {
-	blocks Content
-	text   *TextBlock
-	use    *ToolUseBlock
-}
-
-// list returns an empty list.
-func (r *room) list() Content {
-	if r.blocks == nil {
-		return make(Content, 0, 1)
-	}
-	list := r.blocks
-	r.blocks = nil
-	return list
-}
-
-// block returns the block that w describes, nil if there is no place for it.
-func (r *room) block(w *blockWire) Block {
-	switch {
-	case w.Type == blockText && r.text != nil && w.Citations == nil:
-		b := r.text
-		r.text = nil
-		b.Text = w.Text
-		return b
-	case w.Type == blockToolUse && r.use != nil:
-		b := r.use
-		r.use = nil
-		*b = ToolUseBlock{ID: w.ID, Name: w.Name, Input: w.Input}
-		return b
-	}
-	return nil
 }
 
 func (r *fastReader) source(s *Source) {
@@ -157,9 +111,7 @@ func (r *fastReader) source(s *Source) {
 func fastAssistant(raw []byte) *Assistant {
 	var r fastReader
 	r.Start(raw)
-	a := new(answer)
-	r.room = room{a.blocks[:0], &a.text, &a.use}
-	m := &a.Assistant
+	m := new(Assistant)
 	prompt := ""
 	o := r.Object()
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {

@@ -9,6 +9,7 @@
 //	go run ./internal/test/bench -json                        # one object for each case
 //	go run ./internal/test/bench -quick                       # rough, for a look while working
 //	go run ./internal/test/bench -write docs/performance.md   # everything, as a page
+//	go run ./internal/test/bench -shortcuts                   # what each shortcut saves; -run chooses some
 //
 // # How it measures
 //

@@ -39,6 +39,7 @@ func run(ctx context.Context) (err error) {
 	quick := flag.Bool("quick", false, "measure less, and do not judge")
 	write := flag.String("write", "", "write the page to this file; with -only, only that part of it")
 	times := flag.Int("times", 1, "measure this many times in a row, and show the median and the worst")
+	alone := flag.Bool("shortcuts", false, "measure what each shortcut in the code saves, and nothing else")
 	profile := flag.String("cpuprofile", "", "write a CPU profile of this process to this file")
 	flag.Parse()
 	match, err := regexp.Compile(*cases)
@@ -63,6 +64,9 @@ func run(ctx context.Context) (err error) {
 			return err
 		}
 		defer pprof.StopCPUProfile()
+	}
+	if *alone {
+		return measureShortcuts(ctx, b, match.MatchString)
 	}
 	bad := false
 	for _, p := range chosen {
