@@ -246,7 +246,11 @@
         if (reply.status === 409 || reply.status === 410) { flash(unsent?.textContent ?? ""); await refresh(); }
         return;
       }
-      if (form.matches("form.prompt")) { form.reset(); form.elements.id.value = crypto.randomUUID?.() ?? ""; toBottom(); }
+      if (form.matches("form.prompt")) { // ready for the next one at once
+        form.reset(); form.elements.id.value = crypto.randomUUID?.() ?? "";
+        form.ariaBusy = null; button.disabled = false;
+        toBottom();
+      }
       const done = doc.querySelector(".flash")?.textContent;
       if (done) say("polite", done);
       await refresh();
