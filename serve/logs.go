@@ -361,21 +361,20 @@ func (w *startWatch) look(open []Prompt) {
 func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 	ctx, cancel := context.WithTimeout(s.ctx, answerBound) // for all answers together
 	defer cancel()
-	for _, p := range l.open() {
-		ticket, err := s.fleet.Prompt(s.ctx, l.key, p.ID)
-		if errors.Is(err, fleet.ErrUnknown) {
-			ticket = fleet.Ticket{Prompt: p.ID, Status: fleet.Cancelled, Error: "the conversation was deleted"}
-		} else if err != nil {
-			return moved, err
-		}
-		if p.stands(&ticket) {
+	open := l.open()
+	tickets, err := s.tickets(l.key, open)
+	if err != nil {
+		return false, err
+	}
+	for _, ticket := range tickets {
+		if slices.ContainsFunc(open, func(p Prompt) bool { return p.ID == ticket.Prompt && p.stands(&ticket) }) {
 			continue
 		}
 		if ticket.Result != nil {
 			s.awaitAnswer(ctx, l, ticket.Result)
 		}
 		if PromptState(ticket.Status).final() {
-			if err := s.noteQuestions(s.ctx, l, p.ID); err != nil {
+			if err := s.noteQuestions(s.ctx, l, ticket.Prompt); err != nil {
 				return moved, err
 			}
 		}
@@ -392,6 +391,42 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		err = s.lookAgain(s.ctx, l)
 	}
 	return moved, err
+}
+
+// tickets returns how prompts stand: first those that have ended, in the order in
+// which they did. One that has not ended is looked at again after them, so it is sure
+// to end later.
+func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
+	var done, others []fleet.Ticket
+	for more := true; more; {
+		var left []Prompt
+		more, others = false, nil
+		for _, p := range open {
+			t, err := s.fleet.Prompt(s.ctx, key, p.ID)
+			if errors.Is(err, fleet.ErrUnknown) {
+				t = fleet.Ticket{Prompt: p.ID, Status: fleet.Cancelled, Error: "the conversation was deleted"}
+			} else if err != nil {
+				return nil, err
+			}
+			if PromptState(t.Status).final() {
+				done, more = append(done, t), true
+			} else {
+				others, left = append(others, t), append(left, p)
+			}
+		}
+		open = left
+	}
+	at := make(map[string]time.Time)
+	for _, t := range done {
+		at[t.Prompt] = t.Ended
+	}
+	for _, t := range done {
+		if of, ok := at[t.PartOf]; ok { // it ends with that turn
+			at[t.Prompt] = of
+		}
+	}
+	slices.SortStableFunc(done, func(a, b fleet.Ticket) int { return at[a.Prompt].Compare(at[b.Prompt]) })
+	return append(done, others...), nil
 }
 
 // take makes the prompt stand as a ticket says.

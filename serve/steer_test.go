@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -65,4 +66,50 @@ func (a *agent) was(prompt string) bool {
 		}
 	}
 	return false
+}
+
+// unhurried is a fleet that says how prompts stand when it is let go.
+type unhurried struct {
+	*fleet.Fleet
+	goOn chan struct{}
+}
+
+func (l unhurried) Prompt(ctx context.Context, key, id string) (fleet.Ticket, error) {
+	select {
+	case <-l.goOn:
+		return l.Fleet.Prompt(ctx, key, id)
+	case <-ctx.Done():
+		return fleet.Ticket{}, context.Cause(ctx)
+	}
+}
+
+// Turns are in the log in the order in which they ended, although the log learns of
+// all of them at once, and although the last to be sent was the second to end.
+func TestTurnsInOrder(t *testing.T) {
+	goOn := make(chan struct{})
+	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unhurried{f, goOn} })
+	ada := r.as("ada", serve.Operator)
+	own := ada.begin("tool 1")
+	at, key := "/v1/conversations/"+own.ID, strings.Replace(own.ID, "~", "/", 1)
+	asked := ada.pending(1)[0]
+	waits := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"waits"}`), http.StatusAccepted)
+	steers := want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"steers","delivery":"steer"}`), http.StatusAccepted)
+	ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest})
+	for _, err := range r.fleet.RunPrompt(t.Context(), key, fleet.Prompt{ID: waits.ID, Text: "waits"}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(goOn)
+	var order []string
+	ada.follow(at+"/events?after=0", func(e sse) bool {
+		var event serve.Event
+		if err := json.Unmarshal([]byte(e.data), &event); err == nil && event.Turn != nil {
+			order = append(order, event.Turn.Prompt)
+		}
+		return len(order) == 3
+	})
+	if order[1] != steers.ID || order[2] != waits.ID {
+		t.Errorf("the turns ended as %q, the one that waits is %s", order, waits.ID)
+	}
 }
