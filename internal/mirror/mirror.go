@@ -37,11 +37,6 @@ type Config struct {
 // callBound is how long a call of the store may take.
 const callBound = 20 * time.Second
 
-// gatherFor is how long a frame waits for others, if nobody waits for it: to wake
-// the goroutine that stores costs as much as reading fifty deltas, and a store would
-// rather have few large batches than many small ones.
-const gatherFor = 5 * time.Millisecond
-
 // Pauses between attempts.
 const (
 	firstPause = 100 * time.Millisecond
@@ -57,11 +52,9 @@ type Mirror struct {
 	wake   chan struct{} // one slot: something has come, or the end
 	done   chan struct{} // closed when run has returned
 	timer  *time.Timer   // fires when GiveUp is over
-	gather *time.Timer   // fires when frames have waited for others long enough
 
 	mu       sync.Mutex
 	arrived  [][]byte      // frames that were not yet read
-	waiting  int           // callers that wait for something to be stored
 	put      uint64        // how many frames have come
 	stored   uint64        // how many of them are stored, without a gap
 	changed  chan struct{} // closed at the next change of what Wait looks at
@@ -86,8 +79,6 @@ func New(cfg Config) *Mirror {
 	}
 	m.timer = time.AfterFunc(time.Hour, m.giveUp)
 	m.timer.Stop()
-	m.gather = time.AfterFunc(time.Hour, func() { signal(m.wake) })
-	m.gather.Stop()
 	return m
 }
 
@@ -130,14 +121,8 @@ func (m *Mirror) Put(line []byte) {
 	m.mu.Lock()
 	m.arrived = append(m.arrived, line)
 	m.put++
-	first, awaited := len(m.arrived) == 1, m.waiting > 0
 	m.mu.Unlock()
-	switch {
-	case awaited:
-		signal(m.wake)
-	case first:
-		m.gather.Reset(gatherFor)
-	}
+	signal(m.wake)
 }
 
 // Lose says that a frame has come that could not be read. What was in it is
@@ -182,19 +167,11 @@ func (m *Mirror) await(ctx context.Context, ready func() (bool, error)) error {
 			m.changed = make(chan struct{})
 		}
 		changed := m.changed
-		m.waiting++
 		m.mu.Unlock()
-		signal(m.wake)
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			err = context.Cause(ctx)
-		}
-		m.mu.Lock()
-		m.waiting--
-		m.mu.Unlock()
-		if err != nil {
-			return err
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -453,7 +430,6 @@ func (m *Mirror) Close(ctx context.Context) error {
 	}
 	m.cancel()
 	m.timer.Stop()
-	m.gather.Stop()
 	select {
 	case <-m.done:
 	case <-time.After(endBound): // a store that does not heed its context

@@ -485,9 +485,7 @@ func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error
 	m.Start()
 	for i := range 3 {
 		m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_ = m.Wait(ctx, m.Count()) // what is waited for is tried at once
-		cancel()
+		synctest.Wait()
 	}
 	files, _ := os.ReadDir(dir)
 	if len(files) != 1 {
@@ -515,47 +513,6 @@ func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error
 	if err := m.Close(ctx); !errors.Is(err, store.ErrNotStored) {
 		t.Errorf("Close = %v", err)
 	}
-}
-
-// Frames that come soon after each other are stored together, but nobody waits for
-// that.
-func TestFramesGather(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var appended []time.Duration
-		begin := time.Now()
-		s := &faulty{MemoryStore: store.Memory(), fault: func(op string) kind {
-			if op == "append" {
-				appended = append(appended, time.Since(begin))
-			}
-			return none
-		}}
-		m := New(config(s, t.TempDir()))
-		m.Start()
-		if err := m.Acquire(t.Context(), session); err != nil {
-			t.Fatal(err)
-		}
-		synctest.Wait() // until it looks for frames
-		for i := range 3 {
-			m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
-			synctest.Wait()
-		}
-		<-time.After(gatherFor)
-		synctest.Wait()
-		if want := []time.Duration{gatherFor}; !slices.Equal(appended, want) {
-			t.Errorf("stored after %v, want %v", appended, want)
-		}
-		m.Put(frame("", `{"type":"user","uuid":"3"}`))
-		if err := m.Wait(t.Context(), m.Count()); err != nil || time.Since(begin) != gatherFor {
-			t.Errorf("waited until %v, %v", time.Since(begin), err)
-		}
-		m.Put(frame("", `{"type":"user","uuid":"4"}`))
-		if err := m.Close(t.Context()); err != nil || time.Since(begin) != gatherFor {
-			t.Errorf("closed at %v, %v", time.Since(begin), err)
-		}
-		if got := load(t, s, ""); len(got) != 5 || len(appended) != 3 {
-			t.Errorf("%d entries with %d calls: %q", len(got), len(appended), got)
-		}
-	})
 }
 
 // A wait for the store that has no bound ends when the mirror is closed and the store has not taken everything.
