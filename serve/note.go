@@ -13,16 +13,20 @@ import (
 
 // note is what the server knows about a conversation besides what the fleet does.
 type note struct {
-	Key      string    `json:"key"`
-	Owner    string    `json:"owner"`
-	Preset   string    `json:"preset"`
-	Title    string    `json:"title"`
-	Dir      string    `json:"dir"`
-	Shared   bool      `json:"shared,omitzero"`
-	Archived bool      `json:"archived,omitzero"`
-	Labels   []string  `json:"labels,omitempty"`
-	ForkOf   string    `json:"forkOf,omitzero"`
-	Created  time.Time `json:"created"`
+	Key      string   `json:"key"`
+	Owner    string   `json:"owner"`
+	Preset   string   `json:"preset"`
+	Title    string   `json:"title"`
+	Dir      string   `json:"dir"`
+	Shared   bool     `json:"shared,omitzero"`
+	Archived bool     `json:"archived,omitzero"`
+	Labels   []string `json:"labels,omitempty"`
+	ForkOf   string   `json:"forkOf,omitzero"`
+	// Resumed is the session on disk that it continues, and Request names the
+	// request that asked for that, if it has a name.
+	Resumed string    `json:"resumed,omitzero"`
+	Request string    `json:"request,omitzero"`
+	Created time.Time `json:"created"`
 	// Model and Mode were chosen through a server, and hold from the first prompt
 	// on: [Sessions] reads them here.
 	Model string `json:"model,omitzero"`

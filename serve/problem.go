@@ -32,6 +32,8 @@ type Problem struct {
 	Approval *Approval `json:"approval,omitzero"`
 	// Successor is the approval to decide instead.
 	Successor string `json:"successor,omitzero"`
+	// Conversation is the conversation that has what was asked for.
+	Conversation string `json:"conversation,omitzero"`
 	// RetryAfter is after how many seconds to try again.
 	RetryAfter int `json:"retry_after,omitzero"`
 
@@ -80,6 +82,9 @@ var (
 	ended          = problemKind{"ended", http.StatusConflict, "The conversation has ended"}
 	takenBack      = problemKind{"taken-back", http.StatusConflict, "It was taken back before it began"}
 	alreadyDecided = problemKind{"already-decided", http.StatusConflict, "Somebody else has decided"}
+	resumed        = problemKind{"resumed", http.StatusConflict, "The session is already a conversation"}
+	sessionOpen    = problemKind{"session-open", http.StatusConflict, "A CLI has the session open"}
+	sessionDeleted = problemKind{"session-deleted", http.StatusConflict, "The conversation of the session was deleted"}
 	inputChanged   = problemKind{"changed", http.StatusConflict, "The decision is about a different input from the one that the call has now"}
 	busyKey        = problemKind{"in-progress", http.StatusConflict, "A request with this Idempotency-Key is being worked on"}
 	gone           = problemKind{"gone", http.StatusGone, "The approval can no longer be decided"}
@@ -91,6 +96,7 @@ var (
 	outside        = problemKind{"outside", http.StatusUnprocessableEntity, "The directory is outside the preset's roots"}
 	modeRefused    = problemKind{"mode-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this permission mode"}
 	modelRefused   = problemKind{"model-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this model"}
+	unusable       = problemKind{"session-unusable", http.StatusUnprocessableEntity, "The session cannot be continued here"}
 	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
 	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
 	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
@@ -105,8 +111,8 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, busyKey,
-		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, keyReused,
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
+		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, unusable, keyReused,
 		full, budget, limited, cliMissing, cliFailed, unsupported, closing, internal,
 	}
 }

@@ -108,7 +108,7 @@ func serverRoutes() []route {
 		{
 			method: "GET", path: "/v1/sessions", about: "Lists sessions of the CLI on the server's disk.",
 			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[SessionInfo]](), problems: []problemKind{unknownPreset, unsupported},
-			query:  []parameter{{name: "preset", about: "below the roots of this preset"}},
+			query:  []parameter{{name: "preset", about: "below the roots of this preset; missing: of any"}},
 			handle: func(c *call) error { return c.answer(c.service().Sessions(c.ctx(), c.user, c.query("preset"))) },
 		},
 		{
@@ -136,9 +136,9 @@ func conversationRoutes() []route {
 			handle: (*call).conversations,
 		},
 		{
-			method: "POST", path: "/v1/conversations", about: "Begins a conversation.", once: true,
+			method: "POST", path: "/v1/conversations", about: "Begins a conversation, or continues or copies what is there.", once: true,
 			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, unsupported, cliMissing, cliFailed},
+			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{

@@ -216,7 +216,7 @@ func (n *note) conversation() Conversation {
 	return Conversation{
 		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
 		Model: n.Model, Mode: permission.Mode(n.Mode), Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
-		Created: n.Created, ForkOf: n.ForkOf,
+		Created: n.Created, ForkOf: n.ForkOf, Resumed: n.Resumed,
 	}
 }
 
@@ -347,6 +347,9 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if err := u.need(Operator); err != nil {
 		return Conversation{}, err
 	}
+	if err := s.prepareSession(ctx, u, &c); err != nil {
+		return Conversation{}, problemOf(err)
+	}
 	n, err := s.newNote(ctx, u, &c)
 	if err != nil {
 		return Conversation{}, problemOf(err)
@@ -357,10 +360,13 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 			return Conversation{}, problemOf(err)
 		}
 	}
-	if c.Fork != nil {
-		if err := s.fork(ctx, u, &n, c.Fork); err != nil {
-			return Conversation{}, problemOf(err)
-		}
+	if c.session() != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = lasting(ctx)
+		defer cancel()
+	}
+	if err := s.takeOver(ctx, u, &n, &c); err != nil {
+		return Conversation{}, problemOf(err)
 	}
 	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
 		err = s.notes.create(ctx, &n)
@@ -369,8 +375,14 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if err != nil && !again {
 		return Conversation{}, problemOf(err)
 	}
+	if c.session() != "" {
+		s.awaitSaid(ctx, &n, &c)
+	}
 	if first != nil {
 		if _, err := s.send(ctx, u, &n, *first); err != nil {
+			if c.Resume != "" {
+				return Conversation{}, resumedWithout(&n, err)
+			}
 			if !again {
 				s.undo(ctx, &n, err)
 			}
@@ -379,6 +391,18 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	}
 	s.feed.touch(n.Key)
 	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// takeOver gives a new conversation what was said before, if it is to continue or
+// to copy something.
+func (s *Service) takeOver(ctx context.Context, u User, n *note, c *NewConversation) error {
+	switch {
+	case c.session() != "":
+		return s.fromDisk(ctx, n, c)
+	case c.Fork != nil:
+		return s.fork(ctx, u, n, c.Fork)
+	}
+	return nil
 }
 
 // firstPrompt is the prompt that a conversation begins with, nil if there is none.

@@ -197,28 +197,34 @@ func (s *Service) hint(ctx context.Context, u User, key string, shown map[string
 }
 
 // Sessions lists the newest sessions of the CLI on the server's disk, below the
-// roots of a preset. They are for admins: they belong to the person whose disk it
-// is.
+// roots of a preset, or of all presets if it is empty. They are for admins: they
+// belong to the person whose disk it is.
 func (s *Service) Sessions(ctx context.Context, u User, preset string) (List[SessionInfo], error) {
 	out := List[SessionInfo]{Items: []SessionInfo{}}
 	if err := u.need(Admin); err != nil {
 		return out, err
 	}
-	p := find(s.opts.Presets, preset)
 	switch {
 	case s.opts.History == nil:
-		return out, unsupported.because("this server does not look at the sessions on its disk")
-	case p == nil:
-		return out, unknownPreset.because("name one with ?preset=")
+		return out, noSessions()
+	case preset != "" && find(s.opts.Presets, preset) == nil:
+		return out, unknownPreset.because("leave ?preset= out to see the sessions of all presets")
+	}
+	have, err := s.sessionsInUse(ctx)
+	if err != nil {
+		return out, problemOf(err)
 	}
 	for info, err := range s.opts.History.List(ctx, history.Query{Limit: maxList * 5}) {
 		if err != nil {
 			return out, problemOf(err)
 		}
-		if _, err := p.dir(info.Dir); err != nil || info.Dir == "" {
+		presets := s.presetsIn(info.Dir)
+		if len(presets) == 0 || preset != "" && !slices.Contains(presets, preset) {
 			continue
 		}
-		out.Items = append(out.Items, SessionInfo{ID: info.ID, Title: info.Title, Dir: info.Dir, Modified: info.Modified})
+		out.Items = append(out.Items, SessionInfo{
+			ID: info.ID, Title: info.Title, Dir: info.Dir, Modified: info.Modified, Presets: presets, Conversation: have[info.ID],
+		})
 		if len(out.Items) == maxList {
 			break
 		}

@@ -65,6 +65,8 @@ type Conversation struct {
 	Session string `json:"session,omitzero"`
 	// ForkOf is the conversation that this one began as a copy of.
 	ForkOf string `json:"fork_of,omitzero"`
+	// Resumed is the session on the server's disk that this one continues.
+	Resumed string `json:"resumed,omitzero"`
 }
 
 // ReadMark says how far somebody has read a conversation.
@@ -100,16 +102,24 @@ type NewConversation struct {
 	Dir    string   `json:"dir,omitzero"`
 	Labels []string `json:"labels,omitempty"`
 	Shared bool     `json:"shared,omitzero"`
-	// Fork makes it a copy of another conversation.
+	// Resume continues a session that the CLI has kept on the server's disk, by its
+	// id, in the session's directory. What is said from then on is not on that disk.
+	// It needs the role admin, as the list of these sessions does.
+	Resume string `json:"resume,omitzero"`
+	// Fork makes it a copy of another conversation, or of a session on the disk.
 	Fork *ForkFrom `json:"fork,omitzero"`
 
-	id    string        // chosen by an Idempotency-Key
-	first *fleet.Prompt // instead of Prompt
+	id      string        // chosen by an Idempotency-Key
+	request string        // what id was, if a session decides about that
+	first   *fleet.Prompt // instead of Prompt
 }
 
-// ForkFrom says what to copy.
+// ForkFrom says what to copy: a conversation or a session.
 type ForkFrom struct {
-	Conversation string `json:"conversation"`
+	Conversation string `json:"conversation,omitzero"`
+	// Session is the id of a session on the server's disk. It needs the role
+	// admin.
+	Session string `json:"session,omitzero"`
 	// Message is the UUID of the last message to copy. Empty: all of them.
 	Message string `json:"message,omitzero"`
 }
@@ -265,6 +275,9 @@ type SessionInfo struct {
 	Title    string    `json:"title"`
 	Dir      string    `json:"dir,omitzero"`
 	Modified time.Time `json:"modified"`
+	// Presets are those in whose roots the directory is: it can be resumed with
+	// one of them.
+	Presets []string `json:"presets"`
 	// Conversation is the conversation that has it, if there is one.
 	Conversation string `json:"conversation,omitzero"`
 }

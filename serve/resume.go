@@ -1,0 +1,237 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// session is the session on disk that a conversation begins with, empty if it begins
+// with none.
+func (c *NewConversation) session() string {
+	if c.Fork != nil && c.Fork.Session != "" {
+		return c.Fork.Session
+	}
+	return c.Resume
+}
+
+// noSessions is the problem of a server that knows no sessions on disk.
+func noSessions() *Problem {
+	return unsupported.because("this server does not look at the sessions on its disk")
+}
+
+// prepareSession checks that the user may begin a conversation with a session on
+// disk, and lets the session say what the request leaves open. A session belongs to
+// the person whose disk it is, so who may not list it may not read it in this way
+// either.
+func (s *Service) prepareSession(ctx context.Context, u User, c *NewConversation) error {
+	switch {
+	case c.Resume != "" && c.Fork != nil:
+		return badRequest.because("a conversation continues something or is a copy of it: leave out resume or fork")
+	case c.Fork != nil && (c.Fork.Conversation == "") == (c.Fork.Session == ""):
+		return badRequest.because("fork names either a conversation or a session")
+	case c.session() == "":
+		return nil
+	case c.Dir != "":
+		return badRequest.because("the session has its directory: leave out dir")
+	}
+	if err := u.need(Admin); err != nil {
+		return err
+	}
+	if s.opts.History == nil {
+		return noSessions()
+	}
+	info, err := s.opts.History.Info(ctx, c.session())
+	if err != nil {
+		return sessionProblem(err)
+	}
+	if p := find(s.opts.Presets, c.Preset); p != nil && !p.Contains(info.Dir) {
+		return outside.because("the session works in %q; GET /v1/sessions says which presets may continue it", info.Dir)
+	}
+	title := info.Title
+	if c.Fork != nil {
+		title = "Copy of " + title
+	}
+	c.Dir, c.Title = info.Dir, cmp.Or(c.Title, firstLine(title))
+	if c.Resume != "" {
+		// Always the same for a session: what was cut off between the fleet and
+		// the note is found again.
+		c.request, c.id = c.id, uuidFrom("resumed session", c.Resume)
+	}
+	return nil
+}
+
+// fromDisk makes a conversation of a session on disk, unless the same request has
+// done so before.
+func (s *Service) fromDisk(ctx context.Context, n *note, c *NewConversation) error {
+	n.Resumed, n.Request = c.Resume, c.request
+	old, _, err := s.notes.load(ctx, n.Key)
+	if err == nil && c.Resume != "" && (c.request == "" || old.Request != c.request) {
+		return sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	from := fleet.ResumeFrom{Disk: s.opts.History, Session: c.session(), Fork: c.Fork != nil}
+	if c.Fork != nil {
+		from.UpTo = c.Fork.Message
+	}
+	err = s.fleet.Resume(ctx, n.Key, from)
+	if errors.Is(err, fleet.ErrExists) && c.Fork != nil && c.id != "" {
+		return nil // the same request was cut off before it wrote its note
+	}
+	if err != nil {
+		return sessionProblem(err)
+	}
+	s.opts.Logger.Info("serve: made a conversation of a session on disk", "conversation", n.Key, "session", c.session(), "fork", from.Fork)
+	return nil
+}
+
+// saidBound is how long a new conversation may take to show what was said on disk.
+const saidBound = 3 * time.Second
+
+// awaitSaid waits until the log of a conversation has the last of what was said in
+// its session on disk, or for a while: who looks next should see it, even without a
+// script.
+func (s *Service) awaitSaid(ctx context.Context, n *note, c *NewConversation) {
+	ctx, cancel := context.WithTimeout(ctx, saidBound)
+	defer cancel()
+	last, err := s.lastSaid(ctx, c)
+	if err != nil {
+		return // the log is filled anyway
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return
+	}
+	defer release()
+	for ctx.Err() == nil {
+		next := l.nextChange()
+		if l.mentions(last) {
+			return
+		}
+		select {
+		case <-next:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// lastSaid returns the id of the last message that a conversation takes over from
+// disk. A copy has another id, and names this one.
+func (s *Service) lastSaid(ctx context.Context, c *NewConversation) (id string, err error) {
+	if c.Fork != nil && c.Fork.Message != "" {
+		return c.Fork.Message, nil
+	}
+	t, err := s.opts.History.Read(ctx, c.session())
+	if err != nil {
+		return "", err
+	}
+	for m, err := range t.Messages(ctx, history.Page{Offset: max(0, t.Len()-1)}) {
+		if err != nil {
+			return "", err
+		}
+		id = m.UUID
+	}
+	return id, nil
+}
+
+// mentions reports whether a message in memory names an id. The newest are looked at
+// first.
+func (l *eventLog) mentions(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range slices.Backward(l.events) {
+		if e.Type == EventMessage && bytes.Contains(e.Message, []byte(id)) {
+			return true
+		}
+	}
+	return false
+}
+
+// sessionProblem says what to do about a session that is not continued.
+func sessionProblem(err error) *Problem {
+	p := describeSession(err)
+	p.cause = err
+	return p
+}
+
+func describeSession(err error) *Problem {
+	if held, ok := errors.AsType[*fleet.ResumedError](err); ok {
+		p := resumed.because("continue the conversation; for another one, begin a copy with fork")
+		if held.Key != "" {
+			p.Conversation = idOf(held.Key)
+		}
+		return p
+	}
+	if open, ok := errors.AsType[*fleet.SessionOpenError](err); ok {
+		who := "it was written to while it was copied"
+		if open.PID != 0 {
+			who = fmt.Sprintf("process %d has it", open.PID)
+		}
+		return sessionOpen.because("%s: end that CLI and try again, or begin a copy with fork", who)
+	}
+	switch {
+	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrInvalidID):
+		return notFound.because("check the id; GET /v1/sessions lists the sessions on the server's disk")
+	case errors.Is(err, store.ErrDeleted):
+		return sessionDeleted.because("begin a copy with fork")
+	case errors.Is(err, history.ErrEmpty):
+		return unusable.because("nothing was said in it: begin a new conversation")
+	case errors.Is(err, store.ErrConflict):
+		return unusable.because("the server has another session with this id: begin a copy with fork")
+	case errors.Is(err, store.ErrDamaged):
+		return unusable.because("something is missing in the middle of it; the CLI on the server's machine may still continue it, or begin a copy with fork")
+	case errors.Is(err, store.ErrLeased):
+		return leased.because("another process is working on this session: try again in a moment")
+	}
+	return problemOf(err)
+}
+
+// resumedWithout is the problem of a session that was resumed, but whose first
+// prompt was not accepted. The conversation stays: a store takes a session once.
+func resumedWithout(n *note, err error) *Problem {
+	p := *problemOf(err)
+	p.Conversation = idOf(n.Key)
+	p.Detail = "the session is a conversation now, but its prompt was not accepted: send it there again. " + p.Detail
+	return &p
+}
+
+// sessionsInUse returns the conversations that have sessions, by the sessions' ids.
+func (s *Service) sessionsInUse(ctx context.Context) (map[string]string, error) {
+	have := make(map[string]string)
+	for info, err := range s.fleet.List(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		have[info.Session] = idOf(info.Key)
+	}
+	for n, err := range s.notes.all(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if n.Resumed != "" {
+			have[n.Resumed] = idOf(n.Key)
+		}
+	}
+	return have, nil
+}
+
+// presetsIn returns the names of the presets that may work in a directory.
+func (s *Service) presetsIn(dir string) []string {
+	var names []string
+	for i := range s.opts.Presets {
+		if p := &s.opts.Presets[i]; p.Contains(dir) {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
