@@ -218,6 +218,8 @@ func (r *rig) screens() map[string]string {
 	r.pending(3)
 	done := r.begin("shop-api", "Summarise the open issues")
 	r.settled(done)
+	r.session("00000000-0000-4000-8000-000000000001", r.dir, "Why is 0.29 off by a cent?", "A cast truncates.")
+	r.session("00000000-0000-4000-8000-000000000002", filepath.Dir(r.dir), "Write the handbook's first chapter", "It begins well.")
 	return map[string]string{
 		"inbox": "/", "conversation": conversation, "approval": "/a/" + edit.ID, "history": "/h", "new": "/new", "cost": "/cost", "login": "/login",
 		"problem": "/nothing", "changes": conversation + "/changes",
@@ -337,5 +339,12 @@ func TestPictures(t *testing.T) {
 	r.atHome(b)
 	if *update {
 		b.Screenshot(t, "../../docs/serve-conversation.png")
+	}
+	b.Resize(1100, 690, "light")
+	b.Load(t, r.http.URL+"/h")
+	b.Wait(t, `document.querySelectorAll("form.session").length === 2`)
+	r.atHome(b)
+	if *update {
+		b.Screenshot(t, "../../docs/serve-sessions.png")
 	}
 }

@@ -56,6 +56,7 @@ func (p *page) routes() map[string]func(*request) error {
 		"GET /new":               p.newConversation,
 		"POST /new":              p.create,
 		"GET /cost":              p.cost,
+		"POST /s/{id}":           p.session,
 		"GET /c/{id}":            p.conversation,
 		"GET /c/{id}/changes":    p.changes,
 		"POST /c/{id}/prompt":    p.prompt,
@@ -152,6 +153,9 @@ var notices = map[string]string{
 	"allow":     "Allowed.",
 	"deny":      "Denied.",
 	"answer":    "Answered.",
+	"resumed":   "The session is now a conversation. Its own files stay as they are.",
+	"copied":    "The copy is a conversation of its own.",
+	"had":       "The session was a conversation already: this one.",
 	"sent":      "Sent.",
 	"steers":    "Sent to the running turn.",
 	"back":      "The prompt was taken back.",
@@ -181,7 +185,7 @@ func (p *page) problem(q *request, err error) {
 			problem = &serve.Problem{Title: "The form is too large", Status: http.StatusRequestEntityTooLarge, Detail: "Send less at a time."}
 		}
 	}
-	view := problemView{Title: line(problem.Title), Successor: problem.Successor}
+	view := problemView{Title: line(problem.Title), Successor: problem.Successor, Conversation: problem.Conversation}
 	view.Detail, _ = show.Text(problem.Detail, maxReason)
 	if problem.Approval != nil {
 		card := newCard(problem.Approval, q.user, "", q.URL.Path)
@@ -194,8 +198,8 @@ func (p *page) problem(q *request, err error) {
 }
 
 type problemView struct {
-	Title, Detail, Successor string
-	Card                     *card
+	Title, Detail, Successor, Conversation string
+	Card                                   *card
 }
 
 func (p *page) nothing(q *request) error {

@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
@@ -30,6 +31,7 @@ type rig struct {
 	db     store.Fleet
 	t      *testing.T
 	dir    string
+	config string // the CLI's configuration directory
 	fleet  *fleet.Fleet
 	server *serve.Server
 	http   *httptest.Server
@@ -62,7 +64,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(home) })
-	r := &rig{t: t, dir: filepath.Join(home, "shop-api"), hold: make(chan struct{})}
+	r := &rig{t: t, dir: filepath.Join(home, "shop-api"), config: t.TempDir(), hold: make(chan struct{})}
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +104,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	if r.fleet, err = fleet.Open(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+	if r.server, err = serve.New(r.fleet, serve.Options{Records: db, Project: "p", Presets: presets, Page: page.New, History: history.Disk(r.config), Logger: slog.New(slog.DiscardHandler)}); err != nil {
 		t.Fatal(err)
 	}
 	r.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

@@ -23,6 +23,8 @@ const (
 	maxCards = 200
 	maxItems = 200
 	maxFresh = 10 // conversations in the inbox that have something new
+
+	maxSessions = 20 // on the server's disk
 )
 
 // functions are what the templates call.
@@ -211,7 +213,7 @@ func (p *page) conversation(q *request) error {
 	view.Steer = c.State == serve.Running || c.State == serve.Waiting
 	view.Interrupt = view.Steer || c.State == serve.Deferred
 	view.Busy = view.Interrupt || c.State == serve.Starting
-	view.Fork = view.May && !view.Busy && c.Turns > 0
+	view.Fork = view.May && !view.Busy && (c.Turns > 0 || c.Resumed != "")
 	view.End = view.May && c.State == serve.Idle && c.Owner != ""
 	t := newTimeline(c.Dir, events)
 	for _, preset := range info.Presets {
@@ -291,18 +293,13 @@ func (p *page) sessions(q *request) []serve.SessionInfo {
 	if err != nil || !slices.Contains(info.Features, "sessions") {
 		return nil
 	}
-	var all []serve.SessionInfo
-	for _, preset := range info.Presets {
-		list, err := p.service.Sessions(q.Context(), q.user, preset.Name)
-		if err != nil {
-			continue
-		}
-		for _, s := range list.Items {
-			if !slices.ContainsFunc(all, func(o serve.SessionInfo) bool { return o.ID == s.ID }) && len(all) < 20 {
-				s.Title, s.Dir = line(s.Title), line(s.Dir)
-				all = append(all, s)
-			}
-		}
+	list, err := p.service.Sessions(q.Context(), q.user, "")
+	if err != nil {
+		return nil
+	}
+	all := list.Items[:min(len(list.Items), maxSessions)]
+	for i := range all {
+		all[i].Title, all[i].Dir = line(all[i].Title), line(all[i].Dir)
 	}
 	return all
 }

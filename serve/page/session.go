@@ -1,0 +1,33 @@
+package page
+
+import (
+	"net/url"
+
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// session makes a conversation of a session on the server's disk. The button says
+// how. One that a conversation has already leads there: a second tap does no harm.
+func (p *page) session(q *request) error {
+	if err := q.ParseForm(); err != nil {
+		return err
+	}
+	id := q.PathValue("id")
+	ask, did := serve.NewConversation{Preset: q.PostForm.Get("preset")}, "resumed"
+	switch q.PostForm.Get("do") {
+	case "resume":
+		ask.Resume = id
+	case "fork":
+		ask.Fork, did = &serve.ForkFrom{Session: id}, "copied"
+	default:
+		return bad("The form does not say whether to resume the session or to fork it. Load the page again.")
+	}
+	c, err := p.service.Create(q.Context(), q.user, ask)
+	if problem, ok := asProblem(err); ok && problem.Type == "/problems/resumed" && problem.Conversation != "" {
+		return p.done(q, "/c/"+url.PathEscape(problem.Conversation), "had")
+	}
+	if err != nil {
+		return err
+	}
+	return p.done(q, "/c/"+url.PathEscape(c.ID), did)
+}
