@@ -1,6 +1,7 @@
 package natsfleet
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -98,6 +99,9 @@ func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) 
 // stored.
 var errStale = errors.New("the server that answered is behind the others")
 
+// errGap means that a part of an answer did not arrive.
+var errGap = errors.New("a part of the server's answer was lost")
+
 // collect returns all messages below a prefix, in the order in which they were
 // stored, and everything that was stored before the call. Any replica may answer,
 // also one that was cut off: so a barrier is stored first, and an answer counts only
@@ -169,7 +173,8 @@ func (s *Store) page(ctx context.Context, filter string, from uint64) (page []st
 	return s.direct(ctx, map[string]any{"seq": from, "next_by_subj": filter, "batch": pageCount, "max_bytes": pageBytes})
 }
 
-// direct asks any replica for messages.
+// direct asks any replica for messages. It returns all that the replica has sent, or
+// errGap.
 func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
@@ -189,7 +194,7 @@ func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, 
 	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, inbox, body); err != nil {
 		return nil, false, err
 	}
-	for {
+	for last := uint64(0); ; {
 		msg, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
 			return nil, false, err
@@ -200,21 +205,40 @@ func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, 
 		}
 		switch status {
 		case "":
+			err = follows(msg, last)
 		case statusEnd:
-			return page, msg.Header.Get("Nats-Num-Pending") != "0", nil
+			return page, msg.Header.Get("Nats-Num-Pending") != "0", follows(msg, last)
 		case statusNotFound:
-			return nil, false, nil
+			if len(page) > 0 {
+				err = errGap // of another answer
+			}
+			return nil, false, err
 		case statusNoResponse:
 			return nil, false, nats.ErrNoResponders
 		default:
 			return nil, false, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
 		}
-		m, err := fromDirect(msg)
-		if err != nil {
+		m, decodeErr := fromDirect(msg)
+		if err := cmp.Or(err, decodeErr); err != nil {
 			return nil, false, err
 		}
-		page = append(page, m)
+		page, last = append(page, m), m.seq
 	}
+}
+
+// follows checks that a message of an answer comes right after the one with the given
+// sequence. A connection that breaks in the middle of an answer and is made again continues
+// with what the server sends then. So the server says with each message, and at the
+// end, which one it has sent before; 0 with the first.
+func follows(msg *nats.Msg, last uint64) error {
+	before, err := strconv.ParseUint(serverHeader(msg, "Nats-Last-Sequence"), 10, 64)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: the server does not say what comes before a message", store.ErrDamaged)
+	case before != last:
+		return errGap
+	}
+	return nil
 }
 
 // fromDirect reads a message as a replica sends it.

@@ -104,8 +104,9 @@ func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, 
 // dropped leaves a message behind that stays for a minute, and a folder such as the
 // queue of a conversation drops all that it ever had: read from the beginning, it
 // would cost more with every prompt of that minute. A record that changes gets a
-// higher sequence, so a floor, once true, stays true. Only the numbers are kept, so
-// a scan never returns something that the server does not have.
+// higher sequence, so a floor, once true, stays true. It is noted only after a read
+// in which nothing was lost, see follows. Only the numbers are kept, so a scan never
+// returns something that the server does not have.
 //
 // Nothing but an operator who restores a stream can put a record below its floor.
 // So now and then everything is read.

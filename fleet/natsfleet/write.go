@@ -217,7 +217,7 @@ func passes(err error) bool {
 	}
 	for _, other := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,
-		nats.ErrStaleConnection, context.DeadlineExceeded, errStale,
+		nats.ErrStaleConnection, context.DeadlineExceeded, errStale, errGap,
 	} {
 		if errors.Is(err, other) {
 			return true
