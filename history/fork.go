@@ -12,6 +12,7 @@ import (
 	"path"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -103,7 +104,7 @@ func (h *History) forkInto(ctx context.Context, r *os.Root, p place, o ForkOptio
 	if err != nil {
 		return "", err
 	}
-	in, _, err := open(r, p.file())
+	in, _, err := regular.Open(r, p.file())
 	if err != nil {
 		return "", err
 	}
@@ -154,7 +155,7 @@ func (p *forkPlan) lines(ctx context.Context, in io.ReaderAt) (all [][]byte, err
 
 // copy opens the two files and makes sure that the new one is on disk.
 func (h *History) copy(ctx context.Context, r *os.Root, p place, next string, do func(*bufio.Writer, *os.File) error) error {
-	in, _, err := open(r, p.file())
+	in, _, err := regular.Open(r, p.file())
 	if err != nil {
 		return err
 	}

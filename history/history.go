@@ -80,23 +80,6 @@ func (h *History) root() (*os.Root, error) {
 	return r, nil
 }
 
-// open opens a file for reading. What is not a file is an error: a pipe would
-// be waited for, and a device may have no end.
-func open(r *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	f, err := r.OpenFile(name, os.O_RDONLY|noWait, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("is not a regular file")}
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
-}
-
 // projects lists the folders of sessions.
 func projects(r *os.Root) ([]string, error) {
 	entries, err := fs.ReadDir(r.FS(), "projects")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -77,7 +78,7 @@ func readRunning(r *os.Root, name string) (pid int, session string) {
 		PID     int    `json:"pid"`
 		Session string `json:"sessionId"`
 	}
-	f, info, err := open(r, name)
+	f, info, err := regular.Open(r, name)
 	if err != nil {
 		return 0, ""
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -83,7 +84,7 @@ func (h *History) Read(ctx context.Context, id string) (t *Transcript, err error
 
 // read indexes a file.
 func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcript, error) {
-	f, _, err := open(r, file)
+	f, _, err := regular.Open(r, file)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (h *History) reopen(file string) (io.ReaderAt, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	f, _, err := open(r, file)
+	f, _, err := regular.Open(r, file)
 	if err != nil {
 		return nil, nil, errors.Join(err, r.Close())
 	}

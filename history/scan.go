@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -71,7 +72,7 @@ type edges struct{ head, tail [transcript.Edge]byte }
 // read returns what a listing says about a session, or [ErrEmpty] for one that is not
 // to be listed.
 func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
-	f, _, err := open(r, p.file())
+	f, _, err := regular.Open(r, p.file())
 	if err != nil {
 		return SessionInfo{}, err
 	}
@@ -117,7 +118,7 @@ const maxNote = 64 << 10
 
 // readNote decodes a small file beside a transcript.
 func readNote(r *os.Root, name string, v any) bool {
-	f, _, err := open(r, name)
+	f, _, err := regular.Open(r, name)
 	if err != nil {
 		return false
 	}

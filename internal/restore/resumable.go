@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,7 +33,7 @@ func Resumable(ctx context.Context, root *os.Root, folder, session string) error
 
 // resumable checks one transcript of a session on disk.
 func (w *writer) resumable(ctx context.Context, root *os.Root, name string) error {
-	file, err := root.Open(name + ".jsonl")
+	file, _, err := regular.OpenNoFollow(root, name+".jsonl")
 	if err != nil {
 		return err
 	}

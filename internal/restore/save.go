@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/regular"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -103,8 +105,12 @@ func (c *saver) session(ctx context.Context, folder, session string) (Saved, err
 	return c.saved, c.transcript(ctx, key, base)
 }
 
-// subsBelow lists the transcripts in the folder of a session.
+// subsBelow lists the transcripts in the folder of a session. A link in its place is
+// not followed: it could lead to other sessions.
 func subsBelow(root *os.Root, base string) (subs []string, err error) {
+	if info, err := root.Lstat(base); err == nil && !info.IsDir() {
+		return nil, nil
+	}
 	err = fs.WalkDir(root.FS(), base, func(name string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) && name == base {
 			return fs.SkipAll
@@ -130,7 +136,7 @@ type saver struct {
 
 // transcript copies a transcript.
 func (c *saver) transcript(ctx context.Context, key store.Key, name string) error {
-	file, err := c.root.Open(name + ".jsonl")
+	file, _, err := regular.OpenNoFollow(c.root, name+".jsonl")
 	if err != nil {
 		return err
 	}
@@ -212,14 +218,25 @@ func entries(ctx context.Context, s store.Store, key store.Key) iter.Seq2[store.
 	}
 }
 
+// maxMetadata is how large the file beside a subagent's transcript may be.
+const maxMetadata = 64 << 10
+
+var errTooLarge = fmt.Errorf("more than %d bytes", maxMetadata)
+
 // metadata copies what the CLI keeps beside the transcript of a subagent, as the
 // entry that it is in the mirror, unless the store has it.
 func (c *saver) metadata(ctx context.Context, key store.Key, name string) error {
-	text, err := c.root.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) || key.Sub == "" {
+	if key.Sub == "" {
 		return nil
 	}
-	if err != nil {
+	text, err := readMetadata(c.root, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case errors.Is(err, regular.ErrNotRegular), errors.Is(err, errTooLarge): // not the work of a CLI
+		c.saved.Skipped++
+		return nil
+	case err != nil:
 		return err
 	}
 	line, err := jsonx.Line(bytes.TrimSpace(text))
@@ -238,6 +255,21 @@ func (c *saver) metadata(ctx context.Context, key store.Key, name string) error 
 		}
 	}
 	return c.add(ctx, key, note)
+}
+
+// readMetadata reads a file beside a transcript. It must be a file itself: behind a link
+// could be anything that the directory has, such as credentials, and a store is shared.
+func readMetadata(root *os.Root, name string) ([]byte, error) {
+	file, _, err := regular.OpenNoFollow(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxMetadata+1))
+	if err == nil && len(text) > maxMetadata {
+		err = errTooLarge
+	}
+	return text, err
 }
 
 // agentNote is how the entry about a subagent begins.

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package history
+package regular
 
 // noWait is not needed where a folder holds no pipes.
 const noWait = 0
