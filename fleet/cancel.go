@@ -14,14 +14,19 @@ import (
 // returns [ErrBegun]; interrupt that one instead. After any other error the prompt
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
+	if err := checkKey(f.opts.Project, key); err != nil {
+		return err
+	}
 	for {
-		rec, err := f.loadRecord(ctx, key)
-		if err != nil {
-			return err
-		}
+		// The prompt first: if somebody lets it try again after the record was read,
+		// it has changed, and the mark is refused.
 		p, err := f.find(ctx, key, id)
 		if err != nil {
 			return &ConversationError{key, err}
+		}
+		rec, err := f.loadRecord(ctx, key)
+		if err != nil {
+			return err
 		}
 		if p == nil {
 			return f.cancelledBefore(ctx, key, id)

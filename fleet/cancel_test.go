@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -324,6 +325,54 @@ func TestCancelRace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// readHook is a store that calls do once, after the next read of a conversation.
+type readHook struct {
+	store.Fleet
+	do atomic.Pointer[func()]
+}
+
+func (h *readHook) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	r, err := h.Fleet.GetRecord(ctx, k)
+	if k.Kind == "conversation" {
+		if do := h.do.Swap(nil); do != nil {
+			(*do)()
+		}
+	}
+	return r, err
+}
+
+// A prompt that somebody lets try again while it is being cancelled has begun.
+func TestCancelDuringRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli, broken := newScripted(), true
+		db := &readHook{Fleet: store.Memory()}
+		f := open(t, db, cli, breakable(&broken))
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "wanted")
+		<-time.After(5*time.Minute + time.Millisecond)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptStuck {
+			t.Fatalf("not stuck: %+v", o)
+		}
+		broken = false
+		release := cli.pause()
+		retry := func() {
+			if err := f.Retry(t.Context(), "ada"); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait() // and it runs
+		}
+		db.do.Store(&retry)
+		if err := f.Cancel(t.Context(), "ada", id); !errors.Is(err, fleet.ErrBegun) {
+			t.Errorf("cancelled while it runs: %v", err)
+		}
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("at the end: %+v", o)
+		}
+	})
 }
 
 // A prompt that is marked does not steer the turn that runs, even if nobody has

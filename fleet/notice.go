@@ -31,7 +31,7 @@ func (f *Fleet) notice(c store.Change) {
 			f.recheck(keyAt(c.Record.Name), c.Record.Name[i+1:])
 		}
 	case c.Record.Kind == kindConversation:
-		f.noticeConversation(c.Record.Name)
+		f.noticeConversation(c)
 	case c.Record.Kind == approval.Kind:
 		f.inbox.Announce()
 	case c.Released:
@@ -60,17 +60,22 @@ func (f *Fleet) noticeMissed() {
 	}
 }
 
-// noticeConversation lets a conversation with prompts that nobody runs here be looked
-// at again: somebody may have made it try again.
-func (f *Fleet) noticeConversation(at string) {
+// noticeConversation lets a conversation with prompts be looked at again: somebody may
+// have made it try again. One that is awake here may just be giving up its seat because
+// it was stuck, so only what this process has changed as its owner is left out.
+func (f *Fleet) noticeConversation(ch store.Change) {
+	at := ch.Record.Name
 	f.store.announce(at)
+	ours := f.ours(ch)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.active[keyAt(at)]
-	if c == nil || c.awake {
+	if c == nil || ours {
 		return
 	}
-	c.recheckAll() // it may be stuck now
+	if !c.awake {
+		c.recheckAll() // it may be stuck now
+	}
 	if len(c.waiting) > 0 {
 		f.mark(c)
 		f.schedule()

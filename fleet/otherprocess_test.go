@@ -1,0 +1,127 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// announcements are what several processes with one store tell each other.
+type announcements struct {
+	mu      sync.Mutex
+	readers []func(store.Change)
+}
+
+func (a *announcements) tell(c store.Change) {
+	a.mu.Lock()
+	readers := append([]func(store.Change){}, a.readers...)
+	a.mu.Unlock()
+	for _, read := range readers {
+		read(c)
+	}
+}
+
+// announcing is a store that says at once what changes.
+type announcing struct {
+	store.Fleet
+	all       *announcements
+	releasing func() // called before the lease of a conversation is given back; nil: nothing
+}
+
+func (s *announcing) Notify(_ context.Context, _ string, read func(store.Change)) (func(), error) {
+	s.all.mu.Lock()
+	defer s.all.mu.Unlock()
+	s.all.readers = append(s.all.readers, read)
+	return func() {}, nil
+}
+
+func (s *announcing) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
+	if err == nil {
+		s.all.tell(store.Change{Record: k, Lease: f.Name, Token: f.Token})
+	}
+	return next, err
+}
+
+func (s *announcing) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	err := s.Fleet.DropRecord(ctx, k, revision, f)
+	if err == nil {
+		s.all.tell(store.Change{Record: k, Dropped: true, Lease: f.Name, Token: f.Token})
+	}
+	return err
+}
+
+func (s *announcing) Release(ctx context.Context, l store.Lease) error {
+	if s.releasing != nil && strings.HasPrefix(l.Name, "fleet/") {
+		s.releasing()
+	}
+	err := s.Fleet.Release(ctx, l)
+	if err == nil {
+		s.all.tell(store.Change{Lease: l.Name, Released: true})
+	}
+	return err
+}
+
+// breakable lets the CLIs of a fleet fail to start while broken is true.
+func breakable(broken *bool) func(*fleet.Options) {
+	return func(o *fleet.Options) {
+		usual := o.Session
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			if *broken {
+				return nil, errors.New("no such repository")
+			}
+			return usual(ctx, key)
+		}
+	}
+}
+
+// withoutSeats makes a fleet one that runs no conversations.
+func withoutSeats(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil }
+
+// unblock lets a conversation that is stuck at a prompt continue.
+var unblock = map[string]func(ctx context.Context, f *fleet.Fleet, prompt string) error{
+	"cancel": func(ctx context.Context, f *fleet.Fleet, prompt string) error { return f.Cancel(ctx, "ada", prompt) },
+	"retry":  func(ctx context.Context, f *fleet.Fleet, _ string) error { return f.Retry(ctx, "ada") },
+}
+
+// A conversation that another process unblocks continues, even in the moment in which
+// the worker gives up its seat because the conversation is stuck.
+func TestUnblockedWhileLeaving(t *testing.T) {
+	for how, act := range unblock {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, all, cli, broken := store.Memory(), new(announcements), newScripted(), true
+				at := &announcing{Fleet: db, all: all}
+				worker := open(t, at, cli, breakable(&broken))
+				defer closeFleet(t, worker)
+				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutSeats)
+				defer closeFleet(t, client)
+				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
+				at.releasing = func() {
+					if info, err := client.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck || !broken {
+						return
+					}
+					broken = false
+					if err := act(t.Context(), client, first); err != nil {
+						t.Error(err)
+					}
+				}
+				<-time.After(6 * time.Minute)
+				if broken {
+					t.Fatal("the conversation did not get stuck")
+				}
+				if o := outcome(t, client, "ada", second); o.Status != fleet.Answered {
+					t.Errorf("the prompt behind it: %+v", o)
+				}
+			})
+		})
+	}
+}
