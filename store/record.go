@@ -72,12 +72,17 @@ type FolderScanner interface {
 	// ScanBelow yields the records of a kind whose names begin with the folder
 	// and a slash, in the order of their names, as ScanRecords does.
 	ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[Record, error]
+
+	// ScansBelow reports whether ScanBelow yields what ScanRecords of s does. As
+	// with Batches of a [RecordBatcher], a store says yes only to itself: one that
+	// embeds it may have a ScanRecords of its own.
+	ScansBelow(s Records) bool
 }
 
 // ScanBelow yields the records below a folder, from a [FolderScanner] or from any
-// other store.
+// other store, also one that only embeds a FolderScanner.
 func ScanBelow(ctx context.Context, s Records, project, kind, folder string) iter.Seq2[Record, error] {
-	if f, ok := s.(FolderScanner); ok {
+	if f, ok := s.(FolderScanner); ok && f.ScansBelow(s) {
 		return f.ScanBelow(ctx, project, kind, folder)
 	}
 	return func(yield func(Record, error) bool) {
@@ -108,10 +113,11 @@ type Change struct {
 
 // Notifier is a [Store] that says what was changed, by any process.
 type Notifier interface {
-	// Notify calls do soon after each change of a project, one call at a time,
-	// until stop is called. While the store cannot be reached, changes are not
+	// Notify calls do soon after each change of a project, once for each and one
+	// call at a time, until stop is called. Those of the caller are among them.
+	// While the store cannot be reached, changes are not
 	// reported, so also look for them from time to time. A zero Change means
-	// that some may have been missed. ctx bounds Notify itself.
+	// that some may have been missed, and will not be reported. ctx bounds Notify itself.
 	Notify(ctx context.Context, project string, do func(Change)) (stop func(), err error)
 }
 

@@ -60,7 +60,8 @@ type Deleter interface {
 }
 
 // Summarizer is a [Store] that keeps what a list shows for each session, so
-// that listing a thousand sessions does not load them.
+// that listing a thousand sessions does not load them. A store that embeds a Summarizer
+// and changes what Load or List yield needs a Summaries of its own too.
 type Summarizer interface {
 	// Summaries yields the summaries of the sessions of a project, the last
 	// modified first.

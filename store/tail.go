@@ -6,7 +6,8 @@ import (
 )
 
 // Tailer is a [Store] that can read on in a transcript where a reader stopped,
-// without reading what comes before.
+// without reading what comes before. A store that embeds a Tailer and has a Load of its
+// own needs a LoadAfter of its own too.
 type Tailer interface {
 	// LoadAfter is like Load, but starts after a place: that of an entry that
 	// was read before, or 0 for the beginning. It yields nothing if no entry

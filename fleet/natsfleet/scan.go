@@ -37,6 +37,9 @@ func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) ite
 	}
 }
 
+// ScansBelow implements [store.FolderScanner].
+func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
+
 // scan yields the records of a kind, or of a folder in it, in the order of their
 // names.
 func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted func(name string) bool, yield func(store.Record, error) bool) {

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -159,10 +160,26 @@ func recordBelow(s *subject) {
 			s.t.Errorf("below %q: %q, want %q", folder, got, want)
 		}
 	}
+	embeds := &hidesRecords{Records: r}
+	embeds.FolderScanner, _ = r.(store.FolderScanner)
+	if embeds.FolderScanner != nil && len(collect(s.t, store.ScanBelow(s.t.Context(), embeds, s.project, "queue", "a"))) != 0 {
+		s.t.Error("the ScanRecords of a store that embeds it is passed by")
+	}
 	err := lastError(store.ScanBelow(s.t.Context(), r, s.project, "queue", "../a"))
 	if _, ok := errors.AsType[*store.KeyError](err); !ok {
 		s.t.Errorf("a bad folder: %v, want a *KeyError", err)
 	}
+}
+
+// hidesRecords is a store that embeds another one.
+type hidesRecords struct {
+	store.Records
+	store.FolderScanner
+}
+
+// ScanRecords yields nothing.
+func (*hidesRecords) ScanRecords(context.Context, string, string, string) iter.Seq2[store.Record, error] {
+	return func(func(store.Record, error) bool) {}
 }
 
 func recordContended(s *subject) {
