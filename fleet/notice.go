@@ -56,6 +56,7 @@ func (f *Fleet) noticeMissed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, c := range f.active {
+		clear(c.accepted) // the store may announce them no more
 		c.recheckAll()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -137,6 +138,52 @@ func TestMissedAnnouncements(t *testing.T) {
 		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
 			t.Errorf("%+v", o)
 		}
+	})
+}
+
+// reading counts how often records are read.
+type reading struct {
+	*notifying
+	reads atomic.Int64
+}
+
+func (r *reading) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	r.reads.Add(1)
+	return r.notifying.GetRecord(ctx, k)
+}
+
+// The announcement of a prompt that was accepted here may be among those that were
+// lost. So the next one is not taken for it.
+func TestMissedAnnouncementOfOurOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &reading{notifying: &notifying{MemoryStore: store.Memory()}}
+		client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Poll = nil, fleet.NoSeats, time.Hour })
+		defer closeFleet(t, client)
+		db.silence(true)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for range client.Run(ctx, "ada", "hello") {
+			}
+		}()
+		synctest.Wait()
+		db.silence(false)
+		db.tell(store.Change{})
+		synctest.Wait()
+		before := db.reads.Load()
+		for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+			if err != nil {
+				t.Fatal(err)
+			}
+			db.tell(store.Change{Record: r.Key})
+		}
+		synctest.Wait()
+		if db.reads.Load() == before {
+			t.Error("the prompt has changed, and the one who watches it does not look")
+		}
+		cancel()
+		<-done
 	})
 }
 
