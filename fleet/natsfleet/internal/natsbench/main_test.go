@@ -36,7 +36,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// A turn is measured in all fleets, and takes longer on a server than in memory.
+// A turn is measured in all fleets.
 func TestTurns(t *testing.T) {
 	const rounds = 2
 	r, err := measureTurns(t.Context(), sizes{nodes: 1, turnRounds: rounds, turns: 5})
@@ -47,7 +47,7 @@ func TestTurns(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for i := range rounds {
-		if r.Memory[i] <= 0 || r.Replicas[i] <= r.Memory[i] {
+		if r.Memory[i] <= 0 || r.Replicas[i] <= 0 || r.Client[i] <= 0 {
 			t.Errorf("round %d: %+v", i, r)
 		}
 	}
