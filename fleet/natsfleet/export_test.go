@@ -2,6 +2,8 @@ package natsfleet
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -58,6 +60,59 @@ func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredM
 	}
 	return out, err
 }
+
+// Reconnects is how often the connection was made again.
+func (s *Store) Reconnects() uint64 { return s.nc.Stats().Reconnects }
+
+// Moves reports whether the store has asked for another server.
+func (s *Store) Moves() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.moved.IsZero()
+}
+
+// Reconnect makes the connection again.
+func (s *Store) Reconnect() error { return s.nc.ForceReconnect() }
+
+// WithRetry repeats do while it fails for a reason that may pass.
+func (s *Store) WithRetry(ctx context.Context, do func(context.Context) error) error {
+	return s.withRetry(ctx, attemptBound, do)
+}
+
+// Replica has messages: those whose sequences are the keys.
+type Replica map[uint64]string
+
+// BarrierSubject is the subject of barriers in ReadPages.
+const BarrierSubject = "p." + barrierToken
+
+// ReadPages reads all subjects, by page, from replicas that may differ.
+func ReadPages(ctx context.Context, page int, store func() uint64, replica func() Replica) (subjects []string, err error) {
+	r := pageReader{
+		subject: BarrierSubject,
+		store:   func(context.Context) (uint64, error) { return store(), nil },
+		page: func(_ context.Context, from uint64) (all []stored, more bool, err error) {
+			messages := replica()
+			for _, seq := range slices.Sorted(maps.Keys(messages)) {
+				switch {
+				case seq < from:
+				case len(all) == page:
+					return all, true, nil
+				default:
+					all = append(all, stored{subject: messages[seq], seq: seq})
+				}
+			}
+			return all, false, nil
+		},
+	}
+	all, err := r.read(ctx, 1, store())
+	for _, m := range all {
+		subjects = append(subjects, m.subject)
+	}
+	return subjects, err
+}
+
+// Stale is the error of a replica that does not have what is known to be stored.
+var Stale = errStale
 
 // Received is how many messages the connection has received.
 func (s *Store) Received() uint64 { return s.nc.Stats().InMsgs }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -25,11 +26,15 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 		return nil, err
 	}
 	var one sync.Mutex // call at a time
+	var full overflows
 	sub, err := s.nc.Subscribe(s.layout.name+".stored.*."+token(project)+".>", func(m *nats.Msg) {
+		one.Lock()
+		defer one.Unlock()
 		if c, ok := s.layout.change(project, m); ok {
-			one.Lock()
-			defer one.Unlock()
 			do(c)
+		}
+		if full.dropped(m.Sub) {
+			do(store.Change{})
 		}
 	})
 	if err != nil {
@@ -54,6 +59,26 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 			<-done
 		}
 	}, nil
+}
+
+// overflows finds out whether announcements were dropped because do is slower than
+// they come. That happens only while many wait for do, so it is enough to look
+// whenever one was handled.
+type overflows struct {
+	known int
+	told  time.Time
+}
+
+// dropped reports whether some were dropped since it last said so. As long as many
+// wait, it says so now and then.
+func (o *overflows) dropped(sub *nats.Subscription) bool {
+	n, err := sub.Dropped()
+	waiting, _, err2 := sub.Pending()
+	if err != nil || err2 != nil || n == o.known || waiting > 0 && time.Since(o.told) < time.Second {
+		return false // or it was stopped
+	}
+	o.known, o.told = n, time.Now()
+	return true
 }
 
 // missed calls do whenever the connection was made again: announcements may have

@@ -99,3 +99,48 @@ func TestNotifyMissed(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 }
+
+// If changes come faster than they are handled and some are dropped, that is said.
+func TestNotifySlow(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s := openStore(t, c.URL())
+	free, changes := make(chan struct{}), make(chan store.Change, 1000)
+	stop, err := s.Notify(t.Context(), "p", func(ch store.Change) {
+		<-free
+		changes <- ch
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	// The client keeps 64 MB.
+	const sent = 80
+	stranger, large := newStranger(t, c.URL()), make([]byte, 1<<20-1000)
+	for range sent {
+		if err := stranger.nc.Publish("claude.stored.r.p.k.name", large); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stranger.nc.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Now(t.Context()); err != nil { // its answer comes behind them
+		t.Fatal(err)
+	}
+	close(free)
+	for handled := 0; ; handled++ {
+		select {
+		case ch := <-changes:
+			if ch != (store.Change{}) {
+				continue
+			}
+			if handled >= sent {
+				t.Fatalf("%d of %d were handled; this test shows nothing", handled, sent)
+			}
+			return
+		case <-time.After(bound):
+			t.Fatalf("%d of %d were handled, and nothing was said", handled, sent)
+		}
+	}
+}

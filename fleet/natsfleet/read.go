@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -114,12 +113,20 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 // collectFrom is collect without what has a lower sequence. It also returns that of
 // the barrier.
 func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64) (all []stored, barrier uint64, err error) {
-	barrier, err = s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
+	subject := prefix + "." + barrierToken
+	r := pageReader{
+		subject: subject,
+		store: func(ctx context.Context) (uint64, error) {
+			return s.write(ctx, outgoing{subject: subject, replace: true, ttl: markTTL})
+		},
+		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, prefix+".>", from) },
+	}
+	barrier, err = r.store(ctx)
 	if err != nil || barrier < from {
 		return nil, barrier, err
 	}
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
-		if all, err = s.upTo(ctx, prefix, from, barrier); err == nil {
+		if all, err = r.read(ctx, from, barrier); err == nil {
 			all, err = s.onlyOurs(ctx, all)
 		}
 		return err
@@ -132,35 +139,6 @@ const loadBound = 2 * time.Minute
 
 // markTTL is how long messages stay that mean something only for a moment.
 const markTTL = time.Minute
-
-// upTo reads the messages below a prefix from a sequence on, at least up to a barrier
-// or a later one. What comes behind it counts too: it may replace something that was
-// removed before it could be read.
-func (s *Store) upTo(ctx context.Context, prefix string, from, barrier uint64) ([]stored, error) {
-	var all []stored
-	passed := false
-	for next := from; ; {
-		page, more, err := s.page(ctx, prefix+".>", next)
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page {
-			if !strings.HasSuffix(m.subject, "."+barrierToken) {
-				all = append(all, m)
-			} else if m.seq >= barrier && m.subject == prefix+"."+barrierToken {
-				passed = true
-			}
-			next = m.seq + 1
-		}
-		switch {
-		case more:
-		case passed:
-			return all, nil
-		default:
-			return nil, errStale
-		}
-	}
-}
 
 // What is read at once.
 const (

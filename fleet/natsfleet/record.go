@@ -45,8 +45,9 @@ func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.
 		return r, err
 	}
 	var value []byte
-	for _, part := range all {
-		if part.header.Get(headerNonce) == m.header.Get(headerNonce) && want > 0 {
+	subject := s.layout.part(k.Project, k.Kind, k.Name)
+	for _, part := range all { // also of records below this one, perhaps of the same write
+		if part.subject == subject && part.header.Get(headerNonce) == m.header.Get(headerNonce) && want > 0 {
 			value = append(value, part.data...)
 			want--
 		}
@@ -181,7 +182,7 @@ func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, la
 func (s *Store) overflow(k store.RecordKey, last *outgoing, value []byte) []outgoing {
 	var first []outgoing
 	for size := s.part(); len(value) > size; value = value[size:] {
-		first = append(first, outgoing{subject: s.layout.overflow(k.Project, k.Kind, k.Name) + ".v", data: bytes.Clone(value[:size]), replace: len(first) == 0})
+		first = append(first, outgoing{subject: s.layout.part(k.Project, k.Kind, k.Name), data: bytes.Clone(value[:size]), replace: len(first) == 0})
 	}
 	if len(first) > 0 {
 		last.header[headerMore] = strconv.Itoa(len(first))

@@ -69,6 +69,11 @@ func (l layout) overflow(project, kind, name string) string {
 	return strings.Join([]string{l.name, "v", token(project), token(kind), tokens(name)}, ".")
 }
 
+// part is the subject of the messages below overflow.
+func (l layout) part(project, kind, name string) string {
+	return l.overflow(project, kind, name) + ".v"
+}
+
 func (l layout) lease(project, name string) string {
 	return strings.Join([]string{l.name, "l", token(project), token(name)}, ".")
 }

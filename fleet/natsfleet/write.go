@@ -245,13 +245,15 @@ func (s *Store) withRetry(ctx context.Context, bound time.Duration, do func(cont
 		if err := ctx.Err(); err != nil {
 			return s.refusals.why(err, begin)
 		}
+		connection := s.nc.Stats().Reconnects
 		bounded, cancel := context.WithTimeout(ctx, bound)
 		err := do(bounded)
 		cancel()
 		if err == nil || ctx.Err() != nil || !passes(err) || time.Since(begin) > patience {
 			return s.refusals.why(err, begin)
 		}
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) {
+		timeout := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)
+		if timeout && s.nc.Stats().Reconnects == connection { // otherwise the answer was lost with the one before
 			s.elsewhere()
 		}
 		t := time.NewTimer(min(time.Millisecond<<min(attempt, 8), 100*time.Millisecond))

@@ -1,11 +1,11 @@
 package storetest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -152,14 +152,22 @@ func changesFenced(s *subject) {
 
 func changesLarge(s *subject) {
 	b, _ := s.batcher()
-	big := bytes.Repeat([]byte("x"), store.MaxRecord)
-	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{{Key: s.recordKey("small"), Value: []byte("1")}, {Key: s.recordKey("big"), Value: big}, {Key: s.recordKey("last"), Value: []byte("3")}}, store.Fence{})
+	values := map[string]string{"small": "1", "last": "3"}
+	// Some names are folders of others.
+	for i, name := range []string{"big/below/it", "big/below", "big", "big/v", "other"} {
+		values[name] = strings.Repeat(string(rune('a'+i)), store.MaxRecord)
+	}
+	var changes []store.RecordChange
+	for _, name := range []string{"small", "big/below/it", "big/below", "big", "big/v", "other", "last"} {
+		changes = append(changes, store.RecordChange{Key: s.recordKey(name), Value: []byte(values[name])})
+	}
+	got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.wantsRecord("small", "1", got[0])
-	s.wantsRecord("big", string(big), got[1])
-	s.wantsRecord("last", "3", got[2])
+	for i, c := range changes {
+		s.wantsRecord(c.Key.Name, values[c.Key.Name], got[i])
+	}
 }
 
 func changesContended(s *subject) {

@@ -1,0 +1,67 @@
+package natsfleet
+
+import (
+	"context"
+	"strings"
+)
+
+// pageReader reads messages page by page. Any replica may answer with a page, and each
+// with another one: a page has all that its replica had at that moment, and some
+// replicas have more than others.
+type pageReader struct {
+	subject string                                                                       // of the barriers
+	store   func(context.Context) (seq uint64, err error)                                // stores a barrier
+	page    func(ctx context.Context, from uint64) (page []stored, more bool, err error) // reads from a sequence on
+}
+
+// maxRounds is how often more may have come than a page holds.
+const maxRounds = 10
+
+// read reads from a sequence on, everything that was there when the barrier was stored.
+//
+// A message that is replaced meanwhile must not be missed: the page where it was may
+// come from a replica that has replaced it, and the page where its replacement is from
+// one that has not. So after several pages another barrier is stored, and what came up
+// to it is read too, until that is a single page. The replica that sends it has all
+// that the others had.
+func (r *pageReader) read(ctx context.Context, from, barrier uint64) (all []stored, err error) {
+	for range maxRounds {
+		pages := 0
+		if all, from, pages, err = r.upTo(ctx, all, from, barrier); err != nil || pages == 1 {
+			return all, err
+		}
+		if barrier, err = r.store(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errStale // it grows faster than it is read
+}
+
+// upTo adds the messages from a sequence on, at least up to a barrier or a later one.
+// What comes behind it counts too: it may replace something that was removed before it
+// could be read.
+func (r *pageReader) upTo(ctx context.Context, all []stored, from, barrier uint64) (more []stored, next uint64, pages int, err error) {
+	passed := false
+	for next = from; ; {
+		page, further, err := r.page(ctx, next)
+		if err != nil {
+			return nil, 0, 0, err
+		}
+		pages++
+		for _, m := range page {
+			if !strings.HasSuffix(m.subject, "."+barrierToken) {
+				all = append(all, m)
+			} else if m.seq >= barrier && m.subject == r.subject {
+				passed = true
+			}
+			next = m.seq + 1
+		}
+		switch {
+		case further:
+		case passed:
+			return all, next, pages, nil
+		default:
+			return nil, 0, 0, errStale
+		}
+	}
+}
