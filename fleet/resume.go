@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
-	"path"
 	"slices"
-	"time"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/restore"
@@ -165,19 +164,27 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if err := f.checkNew(ctx, rec.Key); err != nil {
 		return err
 	}
-	pids, err := from.Disk.Processes(ctx, from.Session)
-	if err != nil {
+	if err := checkClosed(ctx, from); err != nil {
 		return err
 	}
-	if len(pids) > 0 {
-		return &SessionOpenError{from.Session, pids[0]}
-	}
 	if err := f.copySession(ctx, from, lease.Fence); err != nil {
+		return err
+	}
+	if err := checkClosed(ctx, from); err != nil { // a CLI may have come during the copy
 		return err
 	}
 	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		return ErrExists
+	}
+	return err
+}
+
+// checkClosed refuses a session that a CLI has open.
+func checkClosed(ctx context.Context, from *ResumeFrom) error {
+	pids, err := from.Disk.Processes(ctx, from.Session)
+	if err == nil && len(pids) > 0 {
+		err = &SessionOpenError{from.Session, pids[0]}
 	}
 	return err
 }
@@ -204,7 +211,8 @@ func (f *Fleet) holderOf(ctx context.Context, session string) (key string, err e
 }
 
 // copySession copies a session from disk into the store. One that is written to
-// meanwhile is open somewhere, and the copy may lack the end.
+// meanwhile, be it by a subagent, is open somewhere, and the copy may lack something.
+// The next attempt adds it.
 func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.Fence) error {
 	root, err := os.OpenRoot(from.Disk.ConfigDir())
 	if err != nil {
@@ -218,8 +226,7 @@ func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.F
 	if err != nil {
 		return err
 	}
-	name := path.Join("projects", folder, from.Session+".jsonl")
-	size, modified, err := fileVersion(root, name)
+	before, err := restore.VersionOf(root, folder, from.Session)
 	if err != nil {
 		return err
 	}
@@ -237,21 +244,12 @@ func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.F
 	if saved.Skipped > 0 {
 		f.opts.Logger.Warn("lines of a session cannot be read and are left out", "session", from.Session, "lines", saved.Skipped)
 	}
-	newSize, newModified, err := fileVersion(root, name)
+	after, err := restore.VersionOf(root, folder, from.Session)
 	if err != nil {
 		return err
 	}
-	if newSize != size || !newModified.Equal(modified) {
+	if !maps.Equal(before, after) {
 		return &SessionOpenError{Session: from.Session}
 	}
 	return nil
-}
-
-// fileVersion is what changes when a file does.
-func fileVersion(root *os.Root, name string) (size int64, modified time.Time, err error) {
-	info, err := root.Lstat(name)
-	if err != nil {
-		return 0, time.Time{}, err
-	}
-	return info.Size(), info.ModTime(), nil
 }

@@ -371,6 +371,89 @@ func TestResumeWhileWritten(t *testing.T) {
 	})
 }
 
+// What subagents write while their session is copied is not lost: not what one adds,
+// not one that begins, and not what is noted about one.
+func TestResumeWhileSubagentsWrite(t *testing.T) {
+	const line = `{"type":"assistant","uuid":"s2","parentUuid":"s","isSidechain":true,"agentId":"a","message":{"role":"assistant","content":[{"type":"text","text":"found"}]}}` + "\n"
+	for name, c := range map[string]struct {
+		write func(t *testing.T, d *disk)
+		sub   string
+		want  int // entries of the subagent
+	}{
+		"more of one": {func(t *testing.T, d *disk) {
+			d.write(t, d.session+"/subagents/agent-a.jsonl", d.all(t)[d.path(d.session+"/subagents/agent-a.jsonl")]+line)
+		}, "agent-a", 3},
+		"another": {func(t *testing.T, d *disk) {
+			d.write(t, d.session+"/subagents/agent-b.jsonl", `{"type":"user","uuid":"t","isSidechain":true,"agentId":"b","message":{"role":"user","content":"look"}}`+"\n")
+		}, "agent-b", 1},
+		"a note": {func(t *testing.T, d *disk) {
+			d.write(t, d.session+"/subagents/agent-a.meta.json", `{"agentType":"explorer","finished":true}`)
+		}, "agent-a", 3}, // the last note counts
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDisk(t, "one", "two")
+				db := &afterAppend{MemoryStore: store.Memory(), do: func() { c.write(t, d) }}
+				f := open(t, db, newScripted(), nil)
+				defer closeFleet(t, f)
+				err := f.Resume(t.Context(), "ada", d.from())
+				if open, ok := errors.AsType[*fleet.SessionOpenError](err); !ok || open.PID != 0 {
+					t.Errorf("while it is written: %v", err)
+				}
+				if _, err := f.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
+					t.Errorf("there is a conversation: %v", err)
+				}
+				if err := f.Resume(t.Context(), "ada", d.from()); err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for _, err := range db.Load(t.Context(), store.Key{Project: "p", Session: d.session, Sub: "subagents/" + c.sub}) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					n++
+				}
+				if n != c.want {
+					t.Errorf("%d entries of the subagent, want %d", n, c.want)
+				}
+			})
+		})
+	}
+}
+
+// afterAppend is a store after whose first write to the transcript of a subagent
+// something happens.
+type afterAppend struct {
+	*store.MemoryStore
+	do func()
+}
+
+func (a *afterAppend) Append(ctx context.Context, k store.Key, batch store.Batch) error {
+	err := a.MemoryStore.Append(ctx, k, batch)
+	if do := a.do; do != nil && k.Sub != "" {
+		a.do = nil
+		do()
+	}
+	return err
+}
+
+// A CLI that opens the session while it is copied is seen, even if it writes nothing.
+func TestResumeOpenedMeanwhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDisk(t, "one", "two")
+		db := &busyDisk{MemoryStore: store.Memory(), meanwhile: func() { d.running(t, os.Getpid()) }}
+		f := open(t, db, newScripted(), nil)
+		defer closeFleet(t, f)
+		err := f.Resume(t.Context(), "ada", d.from())
+		if open, ok := errors.AsType[*fleet.SessionOpenError](err); !ok || open.PID != os.Getpid() {
+			t.Errorf("resumed while a CLI has it open: %v", err)
+		}
+		if _, err := f.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("there is a conversation: %v", err)
+		}
+	})
+}
+
 // Of several who resume a session at once, one gets it, and the others are told.
 func TestResumeAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -105,20 +105,13 @@ func (c *saver) session(ctx context.Context, folder, session string) (Saved, err
 	return c.saved, c.transcript(ctx, key, base)
 }
 
-// subsBelow lists the transcripts in the folder of a session. A link in its place is
-// not followed: it could lead to other sessions.
+// subsBelow lists the transcripts in the folder of a session.
 func subsBelow(root *os.Root, base string) (subs []string, err error) {
-	if info, err := root.Lstat(base); err == nil && !info.IsDir() {
-		return nil, nil
-	}
-	err = fs.WalkDir(root.FS(), base, func(name string, d fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) && name == base {
-			return fs.SkipAll
-		}
-		if sub, ok := strings.CutSuffix(name, ".jsonl"); ok && err == nil && d.Type().IsRegular() {
+	err = walk(root, base, func(name string, d fs.DirEntry) error {
+		if sub, ok := strings.CutSuffix(name, ".jsonl"); ok && d.Type().IsRegular() {
 			subs = append(subs, strings.TrimPrefix(sub, base+"/"))
 		}
-		return err
+		return nil
 	})
 	return subs, err
 }
@@ -171,6 +164,9 @@ func (c *saver) transcript(ctx context.Context, key store.Key, name string) erro
 	if reading {
 		if _, err, more := have(); more {
 			return errors.Join(err, fmt.Errorf("%s: %w", key, ErrDiffers))
+		}
+		if err := c.metadata(ctx, key, name+".meta.json"); err != nil { // it may have come later
+			return err
 		}
 	}
 	return c.flush(ctx, key)
