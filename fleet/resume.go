@@ -11,6 +11,7 @@ import (
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/restore"
+	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -81,15 +82,18 @@ func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOp
 // disk. Its transcript is copied into the store, with those of its subagents, and
 // the conversation continues it there; the files on disk stay as they are, and do
 // not learn what is said from then on. The conversation exists when everything is
-// copied. If that breaks off, for whatever reason, there is no conversation, and
-// Resume can be called again: it continues the copy.
+// copied. If that breaks off, for whatever reason, it does not exist, and Resume can
+// be called again: it continues the copy, or, with Fork, makes another one. Of a fork
+// that a crash cut off, the store may keep a copy that belongs to no conversation.
 //
 // The disk is that of the process which calls Resume, even if others run the
 // conversation. They must have the directory that its options name.
 //
-// A session can be one conversation only. Resume with the same key and session
-// again changes nothing. Once the conversation is deleted, a store does not take the
-// session again; Fork is still possible.
+// In a project of a store, a session can be one conversation only; other stores and
+// projects know nothing of it, and two conversations of one session in them grow
+// apart. Resume with the same key and session again changes nothing, but with Fork the
+// key exists and the error is [ErrExists]. Once the conversation is deleted, the
+// project does not take the session again; Fork is still possible.
 //
 // Errors: a [*ResumedError]; a [*SessionOpenError], as far as that can be seen, see
 // [history.History.Processes]; [ErrExists] for the key; [history.ErrInvalidID],
@@ -97,7 +101,8 @@ func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOp
 // [store.ErrDeleted] if its conversation was deleted; [store.ErrLeased] if another
 // process works on it in the store; [store.ErrConflict] if the store has another
 // session with its id; [store.ErrDamaged] if something is missing in the middle of
-// it.
+// it, or if it is too large to be restored from a store, with 10,000 subagents or
+// 2 GiB at most.
 func (f *Fleet) Resume(ctx context.Context, key string, from ResumeFrom) error {
 	if err := f.resume(ctx, key, &from); err != nil {
 		if _, named := errors.AsType[*ConversationError](err); named {
@@ -230,7 +235,11 @@ func (f *Fleet) copySession(ctx context.Context, from *ResumeFrom, fence store.F
 	if err != nil {
 		return err
 	}
-	if err := restore.Resumable(ctx, root, folder, from.Session); err != nil {
+	err = restore.Resumable(ctx, root, folder, from.Session)
+	if errors.Is(err, transcript.ErrEmpty) {
+		return fmt.Errorf("session %s: %w", from.Session, history.ErrEmpty)
+	}
+	if err != nil {
 		return err
 	}
 	source := restore.Source{Store: f.store, Project: f.opts.Project}

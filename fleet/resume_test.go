@@ -261,6 +261,9 @@ func TestResumeRefused(t *testing.T) {
 		"not a key":     {key: "a/b/c", want: store.ErrInvalid},
 		"key exists":    {key: "bob", prepare: func(t *testing.T, _ *disk, f *fleet.Fleet, _ store.Fleet) { ask(t, f, "bob", "hello") }, want: fleet.ErrExists},
 		"empty":         {prepare: func(t *testing.T, d *disk, _ *fleet.Fleet, _ store.Fleet) { d.write(t, d.session+".jsonl", "\n") }, want: history.ErrEmpty},
+		"only a title": {prepare: func(t *testing.T, d *disk, _ *fleet.Fleet, _ store.Fleet) {
+			d.write(t, d.session+".jsonl", fmt.Sprintf(`{"type":"custom-title","customTitle":"Late","sessionId":%q}`+"\n", d.session))
+		}, want: history.ErrEmpty},
 		"with a gap": {prepare: func(t *testing.T, d *disk, _ *fleet.Fleet, _ store.Fleet) {
 			lines := strings.SplitAfter(d.all(t)[d.file()], "\n")
 			gap := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, `"role":"assistant"`) })

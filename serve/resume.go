@@ -189,7 +189,7 @@ func describeSession(err error) *Problem {
 	case errors.Is(err, store.ErrConflict):
 		return unusable.because("the server has another session with this id: begin a copy with fork")
 	case errors.Is(err, store.ErrDamaged):
-		return unusable.because("something is missing in the middle of it; the CLI on the server's machine may still continue it, or begin a copy with fork")
+		return unusable.because("something is missing in the middle of it, or it is too large; the CLI on the server's machine may still continue it, or begin a copy with fork")
 	case errors.Is(err, store.ErrLeased):
 		return leased.because("another process is working on this session: try again in a moment")
 	}

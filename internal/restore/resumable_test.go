@@ -2,11 +2,13 @@ package restore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -65,5 +67,42 @@ func TestResumable(t *testing.T) {
 				t.Errorf("elsewhere: %v", err)
 			}
 		})
+	}
+}
+
+// A session with more subagents than can be restored is refused before it is copied,
+// and one in which nothing was said too.
+func TestResumableBounds(t *testing.T) {
+	const id = "00000000-0000-4000-8000-000000000001"
+	const line, title = `{"type":"user","uuid":"a","parentUuid":null}` + "\n", `{"type":"custom-title","customTitle":"Late"}` + "\n"
+	dir := t.TempDir()
+	base := filepath.Join(dir, "projects", "-work", id)
+	if err := errors.Join(os.MkdirAll(base, 0o700), os.WriteFile(base+".jsonl", []byte(title), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := Resumable(t.Context(), root, "-work", id); !errors.Is(err, transcript.ErrEmpty) {
+		t.Errorf("with only a title: %v", err)
+	}
+	if err := os.WriteFile(base+".jsonl", []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for n := range maxSubs {
+		if err := os.WriteFile(fmt.Sprintf("%s/agent-%d.jsonl", base, n), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Resumable(t.Context(), root, "-work", id); err != nil {
+		t.Errorf("with %d subagents: %v", maxSubs, err)
+	}
+	if err := os.WriteFile(base+"/agent-more.jsonl", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Resumable(t.Context(), root, "-work", id); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("with one more: %v", err)
 	}
 }
