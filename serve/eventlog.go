@@ -86,6 +86,10 @@ func (l *eventLog) load(ctx context.Context) error {
 		stored = append(stored, events...)
 	}
 	stored = append(stored, h.Events...)
+	old, err := l.book.oldPrompts(ctx, l.key, h.openBefore(stored), kept)
+	if err != nil {
+		return err
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.head, l.revision, l.begin = h, revision, begin
@@ -95,7 +99,11 @@ func (l *eventLog) load(ctx context.Context) error {
 		l.first = h.First
 	}
 	for _, id := range h.Open { // their events may be older than what is kept
-		l.prompts[id] = Prompt{ID: id, State: PromptState(fleet.Queued)}
+		p, ok := old[id]
+		if !ok {
+			p = Prompt{ID: id, State: PromptState(fleet.Queued)}
+		}
+		l.prompts[id] = p
 		l.unended = append(l.unended, id)
 	}
 	for i := range stored {

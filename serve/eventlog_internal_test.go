@@ -33,6 +33,19 @@ func TestLogForgets(t *testing.T) {
 	if got := l.unsettled(); !slices.Equal(got, []string{"open"}) {
 		t.Errorf("unsettled are %q", got)
 	}
+	if _, known := l.prompts["0"]; known {
+		t.Fatal("the first prompt is not forgotten")
+	}
+	for _, id := range []string{"0", fmt.Sprint(keepEvents - 1)} { // forgotten, and not
+		var h logHead
+		late := fleet.Ticket{Prompt: id, Status: fleet.Answered, Cost: fleet.Ledger{USD: 1, Turns: 1}}
+		if got := l.advance(&h, &late, fleet.Ledger{}); got != nil || h.Days != nil {
+			t.Errorf("the turn of prompt %s is written again: %+v, costs %+v", id, got, h.Days)
+		}
+	}
+	if got := l.advance(&logHead{}, &fleet.Ticket{Prompt: "open", Status: fleet.Answered}, fleet.Ledger{}); len(got) != 1 {
+		t.Errorf("the turn of the open prompt: %+v", got)
+	}
 	last := fmt.Sprint(keepEvents - 1)
 	if l.prompts[last].State != PromptState(fleet.Answered) || l.approvals[last].Outcome != "ran" {
 		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
@@ -40,13 +53,17 @@ func TestLogForgets(t *testing.T) {
 }
 
 // A prompt that has not ended is known after a restart, although its events are older
-// than what is kept, and so is its end.
+// than what is kept: with who gave it, what it says and how far it has come. So is its
+// end.
 func TestOpenInOldSegment(t *testing.T) {
 	db := store.Memory()
 	l := openLog(t, db)
-	for _, id := range []string{"first", "second"} {
-		noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptState(fleet.Queued)}})
-	}
+	first := Prompt{ID: "first", State: PromptState(fleet.Queued), By: "ada", Text: "one"}
+	second := Prompt{ID: "second", State: PromptState(fleet.Queued), By: "bob", Text: "two"}
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &second})
+	first.State = PromptState(fleet.Running)
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
 	batch := make([]Event, segmentSize)
 	for i := range batch {
 		batch[i] = Event{Type: EventNotice, Notice: &Notice{Text: "n"}}
@@ -56,21 +73,18 @@ func TestOpenInOldSegment(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ids := func() (ids []string) {
+	open := func() []Prompt {
 		l = openLog(t, db)
 		if l.first == 1 {
 			t.Fatal("everything is kept")
 		}
-		for _, p := range l.open() {
-			ids = append(ids, p.ID)
-		}
-		return ids
+		return l.open()
 	}
-	if got := ids(); !slices.Equal(got, []string{"first", "second"}) {
-		t.Errorf("open are %q", got)
+	if got, want := open(), []Prompt{first, second}; !slices.Equal(got, want) {
+		t.Errorf("open are %+v, want %+v", got, want)
 	}
 	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptState(fleet.Answered)}})
-	if got := ids(); !slices.Equal(got, []string{"second"}) {
-		t.Errorf("open are %q", got)
+	if got, want := open(), []Prompt{second}; !slices.Equal(got, want) {
+		t.Errorf("open are %+v, want %+v", got, want)
 	}
 }

@@ -122,6 +122,35 @@ func (h *logHead) openAfter(events []storedEvent) []string {
 	return open
 }
 
+// openBefore returns the open prompts that some events, which include those of the
+// head, say nothing about.
+func (h *logHead) openBefore(events []storedEvent) []string {
+	return slices.DeleteFunc(slices.Clone(h.Open), func(id string) bool {
+		return slices.ContainsFunc(events, func(e storedEvent) bool { return e.Type == EventPrompt && e.Prompt.ID == id })
+	})
+}
+
+// oldPrompts returns how prompts stood when the segments before one were written. It
+// reads as few of them as it can, the newest first.
+func (b logStore) oldPrompts(ctx context.Context, key string, ids []string, before int) (map[string]Prompt, error) {
+	found := make(map[string]Prompt)
+	for i := before - 1; i >= 0 && len(found) < len(ids); i-- {
+		events, err := b.segment(ctx, key, i)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range slices.Backward(events) {
+			if e.Type != EventPrompt || !slices.Contains(ids, e.Prompt.ID) {
+				continue
+			}
+			if _, newer := found[e.Prompt.ID]; !newer {
+				found[e.Prompt.ID] = *e.Prompt
+			}
+		}
+	}
+	return found, nil
+}
+
 // size is about how many bytes the events of a head have.
 func (h *logHead) size() int {
 	n := 0
