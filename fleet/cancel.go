@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // Cancel removes a prompt that has not begun, or one that its conversation is
 // stuck on. When it returns nil, the prompt never reaches a CLI again; that
-// includes one that was cancelled before. For any other prompt that has begun it
+// includes one that was cancelled before. Prompts that its turn has taken in are
+// cancelled with it. For any other prompt that has begun it
 // returns [ErrBegun]; interrupt that one instead. After any other error the prompt
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
@@ -152,4 +155,42 @@ func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queue
 		w.f.finished(w.c, o)
 	}
 	return nil
+}
+
+// endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled:
+// to continue with it would be to continue that turn. It returns errEnded then.
+func (w *waking) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
+	turn, err := turnOfPrompt(ctx, t, p.ID)
+	if err != nil || turn == p.ID {
+		return err
+	}
+	of, ended, err := w.f.outcome(ctx, w.c.key, turn)
+	if err != nil || !ended || of.Status != Cancelled {
+		return err
+	}
+	o := Ticket{Status: Cancelled, Error: "the turn that took it in was cancelled", PartOf: turn, Session: w.rec.Session}
+	if err := w.ended(ctx, p, o); err != nil {
+		return err
+	}
+	return errEnded
+}
+
+// turnOfPrompt returns the prompt that began the turn of a prompt: itself, or the one
+// whose turn took it in.
+func turnOfPrompt(ctx context.Context, t *history.Transcript, id string) (turn string, err error) {
+	for m, err := range t.Messages(ctx, history.Page{}) {
+		if err != nil {
+			return "", err
+		}
+		if user, ok := m.Message.(*message.User); !ok || len(user.ToolResults()) > 0 {
+			continue
+		}
+		if !m.MidTurn {
+			turn = m.UUID
+		}
+		if m.UUID == id {
+			return turn, nil
+		}
+	}
+	return id, nil
 }

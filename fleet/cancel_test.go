@@ -15,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -418,6 +419,48 @@ func TestCancelSteering(t *testing.T) {
 		}
 		if slices.Contains(c.cli.calls, "unwanted") || c.records(t, "prompt") != 0 {
 			t.Errorf("the model was asked %q, and %d prompts are left", c.cli.calls, c.records(t, "prompt"))
+		}
+	})
+}
+
+// A prompt that a turn has taken in is cancelled with the turn: to continue with it
+// would be to continue the turn.
+func TestCancelTakenIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cancelling{db: store.Memory(), cli: newScripted()}
+		c.start(t)
+		c.prompt = send(t, c.m.fleet, "ada", "tool 1")
+		part, err := c.m.fleet.Send(t.Context(), "ada", fleet.Prompt{Text: "unwanted", Steer: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		release := c.cli.pause()
+		decide(t, c.m.fleet, question(t, c.m.fleet), permission.Allow())
+		<-time.After(time.Second) // the model is asked with the result and the prompt
+		crash(t, c.m)
+		release()
+		c.broken = true
+		c.start(t)
+		defer func() { closeFleet(t, c.m.fleet) }()
+		behind := send(t, c.m.fleet, "ada", "behind")
+		<-time.After(5*time.Minute + time.Millisecond)
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptStuck {
+			t.Fatalf("not stuck: %+v", o)
+		}
+		c.broken = false
+		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, c.m.fleet, "ada", part); o.Status != fleet.Cancelled || o.PartOf != c.prompt {
+			t.Errorf("the prompt that the turn took in: %+v", o)
+		}
+		if o := outcome(t, c.m.fleet, "ada", behind); o.Status != fleet.Answered {
+			t.Errorf("the prompt behind it: %+v", o)
+		}
+		if want := []string{"tool 1", "behind"}; !slices.Equal(c.cli.calls, want) || c.records(t, "prompt") != 0 {
+			t.Errorf("the model was asked %q, want %q", c.cli.calls, want)
 		}
 	})
 }

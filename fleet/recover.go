@@ -149,6 +149,11 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return send, err
 	}
 	state, open := t.PromptState(p.ID)
+	if state == history.Cut || state == history.Deferred {
+		if err := w.endWithTurn(ctx, t, p); err != nil {
+			return sleep, err
+		}
+	}
 	if err := w.settle(ctx, t, state == history.Deferred); err != nil {
 		return sleep, err
 	}

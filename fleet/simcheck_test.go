@@ -18,8 +18,10 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		p := &w.sent[i]
 		o, err := f.Prompt(ctx, p.key, p.id)
 		borne[p.key] += o.Cost.USD
-		p.ended = o.Status
+		p.ended, p.partOf = o.Status, o.PartOf
 		switch {
+		case o.Status == fleet.Cancelled && o.PartOf != "":
+			w.checkPartOfCancelled(p)
 		case p.cancelled || o.Status == fleet.Cancelled && p.unsure:
 			w.checkCancelled(p, err)
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
@@ -51,6 +53,17 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 	}
 }
 
+// checkPartOfCancelled checks that a prompt which nobody has cancelled was taken in by
+// a turn that somebody has.
+func (w *world) checkPartOfCancelled(p *sentPrompt) {
+	for _, turn := range w.sent {
+		if turn.id == p.partOf && p.steers && turn.stuck && (turn.cancelled || turn.unsure) {
+			return
+		}
+	}
+	w.fault("prompt %s of %s was cancelled with prompt %s, which was not", p.id, p.key, p.partOf)
+}
+
 // checkTranscript checks that a conversation has each prompt once, and those that
 // steer no turn in order. Each has one answer, unless a turn took the next one in.
 func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string) {
@@ -77,7 +90,7 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 		if p.key != key || !there && (!p.accepted || p.ended == fleet.Cancelled) {
 			continue
 		}
-		if p.ended == fleet.Cancelled && !p.stuck {
+		if p.ended == fleet.Cancelled && !p.stuck && p.partOf == "" {
 			w.fault("%s has prompt %s, which was cancelled", key, p.id)
 		}
 		if all = append(all, p.id); !p.steers {

@@ -36,7 +36,7 @@ var (
 )
 
 // failed are seeds that have found something once.
-var failed = [...]uint64{}
+var failed = [...]uint64{258}
 
 // TestSimulation lets fleets that share a store work, crash, and lose the store
 // and their leases, and checks that they keep their promises.
@@ -149,6 +149,7 @@ type sentPrompt struct {
 	stuck             bool // its conversation was stuck at it then
 	asked             int  // how often the model had been asked about it by then
 	ended             fleet.PromptStatus
+	partOf            string
 }
 
 func (w *world) log(format string, args ...any) {
