@@ -11,10 +11,11 @@ import (
 )
 
 // Cancel removes a prompt that has not begun, or one that its conversation is
-// stuck on. When it returns nil, the prompt never reaches a CLI again; that
-// includes one that was cancelled before. Prompts that its turn has taken in are
-// cancelled with it. For any other prompt that has begun it
-// returns [ErrBegun]; interrupt that one instead. After any other error the prompt
+// stuck on. When it returns nil, no CLI gets the prompt again; that includes one that
+// was cancelled before. If its turn waits at a deferred call, the call is refused, and
+// the model reads so when the conversation wakes next. Prompts that its turn has taken
+// in are cancelled with it. For any other prompt that has begun it returns
+// [ErrBegun]; interrupt that one instead. After any other error the prompt
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
 func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
 	if err := checkKey(f.opts.Project, key); err != nil {
@@ -114,8 +115,8 @@ func (p *queued) cancelled(rec *record) Ticket {
 	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: p.Cancelled}
 }
 
-// endCancelled gives a prompt that is marked its outcome, frees a conversation that
-// is stuck at it, and removes it from the queue: in this order, because after a crash
+// endCancelled gives a prompt that is marked its outcome, withdraws the questions of
+// its turn, frees a conversation that is stuck at it, and removes it from the queue: in this order, because after a crash
 // it is the prompt that says what is left to do. An outcome that it already has
 // counts.
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
@@ -123,6 +124,9 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 	_, err := f.put(ctx, kindOutcome, outcomeName(rec.Key, p.ID), &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
 		o, _, err = f.outcome(ctx, rec.Key, p.ID)
+	}
+	if err == nil && p.Sent {
+		err = f.withdraw(ctx, rec.Key, fence) // or its deferred call is made when the session is resumed
 	}
 	if err == nil {
 		_, err = f.free(ctx, rec.Key, p.ID, fence)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -461,6 +462,36 @@ func TestCancelTakenIn(t *testing.T) {
 		}
 		if want := []string{"tool 1", "behind"}; !slices.Equal(c.cli.calls, want) || c.records(t, "prompt") != 0 {
 			t.Errorf("the model was asked %q, want %q", c.cli.calls, want)
+		}
+	})
+}
+
+// A call that was deferred and allowed is not made if its prompt is cancelled before,
+// because the conversation was stuck on it: not even when the session is resumed for
+// the next prompt.
+func TestCancelAllowedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cancelling{db: store.Memory(), cli: newScripted()}
+		c.start(t)
+		defer func() { closeFleet(t, c.m.fleet) }()
+		c.prompt = send(t, c.m.fleet, "ada", "tool 1")
+		<-time.After(5*time.Minute + time.Millisecond) // until the call is deferred
+		c.broken = true
+		q := question(t, c.m.fleet)
+		decide(t, c.m.fleet, q, permission.Allow())
+		<-time.After(5 * time.Minute)
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptStuck {
+			t.Fatalf("not stuck: %+v", o)
+		}
+		c.broken = false
+		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
+			t.Fatal(err)
+		}
+		if got := ask(t, c.m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") {
+			t.Errorf("answer %q", got)
+		}
+		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || len(c.cli.tools) != 0 {
+			t.Errorf("the question is %s, %v; the tool ran with %q", q.State, err, c.cli.tools)
 		}
 	})
 }

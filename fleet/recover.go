@@ -316,16 +316,16 @@ func (w *waking) cut(ctx context.Context, p *queued, open []string) (step, error
 			return sleep, err
 		}
 	}
-	return resume, w.withdraw(ctx)
+	return resume, w.f.withdraw(ctx, w.c.key, w.lease.Fence)
 }
 
 // withdraw ends the questions that nobody will ask again.
-func (w *waking) withdraw(ctx context.Context) error {
-	for q, err := range w.f.inbox.List(ctx, approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Open, approval.Decided}}) {
+func (f *Fleet) withdraw(ctx context.Context, key string, fence store.Fence) error {
+	for q, err := range f.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
 		if err != nil {
 			return err
 		}
-		if err := w.f.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", w.lease.Fence); err != nil {
+		if err := f.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence); err != nil {
 			return err
 		}
 	}

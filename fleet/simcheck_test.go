@@ -36,21 +36,31 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	}
 	for _, key := range keys {
 		w.checkTranscript(ctx, f, key)
-		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]-info.Cost.USD) > 1e-9 {
+		if info, err := f.Get(ctx, key); err == nil && math.Abs(borne[key]+w.refusals(&info)-info.Cost.USD) > 1e-9 {
 			w.fault("the prompts of %s bear $%v of $%v", key, borne[key], info.Cost.USD)
 		}
 	}
 }
 
 // checkCancelled checks that a prompt that was cancelled has that outcome, and that
-// it never ran afterwards: not at all, unless its conversation was stuck at it.
+// it never ran afterwards: not at all, unless its conversation was stuck on it. Then
+// the model may have read that a deferred call was refused.
 func (w *world) checkCancelled(p *sentPrompt, err error) {
 	if err != nil || p.ended != fleet.Cancelled {
 		w.fault("prompt %s of %s was cancelled, and is %s, %v", p.id, p.key, p.ended, err)
 	}
-	if n := w.asked[p.text]; n > p.asked || n > 0 && !p.stuck {
+	if n := w.asked[p.text]; n > p.asked+1 || n > 0 && !p.stuck {
 		w.fault("the model was asked %d times about prompt %s of %s, %d times before it was cancelled, stuck %t", n, p.id, p.key, p.asked, p.stuck)
 	}
+}
+
+// refusals is what it has cost that the model read of calls which were refused because
+// their prompts were cancelled. No prompt bears it.
+func (w *world) refusals(info *fleet.ConversationInfo) float64 {
+	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool { return p.key == info.Key && p.ended == fleet.Cancelled && p.stuck }) {
+		return info.Unprompted.USD
+	}
+	return 0
 }
 
 // checkPartOfCancelled checks that a prompt which nobody has cancelled was taken in by
