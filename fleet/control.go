@@ -228,13 +228,17 @@ func (f *Fleet) starts(key string) bool {
 }
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it
-// waits for: the model then reads that the call was not made. Prompts behind it
-// stay. A conversation that does nothing is left alone. If another process runs
+// waits for: the model then reads that the call was not made. A turn that is about
+// to begin, because the CLI still starts, is stopped as soon as it has begun. Prompts
+// behind it stay. A conversation that does nothing is left alone. If another process runs
 // it and Options.Elsewhere does not reach it, Interrupt returns [ErrElsewhere].
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	info, err := f.Get(ctx, key)
 	if err != nil {
 		return err
+	}
+	if f.interruptNext(key) {
+		return nil
 	}
 	if s, _ := f.liveSession(key); s != nil {
 		_, err := s.Interrupt(ctx)
@@ -287,7 +291,8 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 }
 
 // SetPermissionMode chooses the permission mode of a conversation. It stays
-// chosen when the conversation sleeps, although the CLI forgets it.
+// chosen when the conversation sleeps, although the CLI forgets it. Empty is what
+// its options say.
 func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
 	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
 		r.Mode = mode
@@ -296,5 +301,5 @@ func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permissi
 	if err != nil {
 		return err
 	}
-	return f.perform(ctx, key, Instruction{Mode: mode})
+	return f.perform(ctx, key, Instruction{Mode: &mode})
 }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -11,10 +12,23 @@ import (
 // Instruction is something to be done to a conversation that runs. It can be sent to
 // the process that runs it as JSON.
 type Instruction struct {
-	Interrupt bool            `json:"interrupt,omitzero"`
-	Model     *string         `json:"model,omitzero"`
-	Mode      permission.Mode `json:"mode,omitzero"`
-	Delete    bool            `json:"delete,omitzero"`
+	Interrupt bool `json:"interrupt,omitzero"`
+	// Model and Mode are what is chosen from now on, nil if it stays. Empty is
+	// what the options of the conversation say.
+	Model  *string          `json:"model,omitzero"`
+	Mode   *permission.Mode `json:"mode,omitzero"`
+	Delete bool             `json:"delete,omitzero"`
+}
+
+// choices are the permission mode and the model of a session.
+type choices struct {
+	mode  permission.Mode
+	model string
+}
+
+// modeOf is the mode in force if a mode is chosen. Empty is that of the options.
+func (own choices) modeOf(chosen permission.Mode) permission.Mode {
+	return cmp.Or(chosen, own.mode, permission.ModeDefault)
 }
 
 // Perform carries out an instruction if this process runs the conversation, and
@@ -25,24 +39,39 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
 	}
-	if s == nil {
-		return false, nil
+	if op.Interrupt && f.interruptNext(key) {
+		here, op.Interrupt = true, false
 	}
-	return true, op.apply(ctx, s)
+	if s == nil {
+		return here, nil
+	}
+	return true, op.apply(ctx, s, f.ownChoices(key))
 }
 
-// apply does to a session what it can do to one.
-func (op *Instruction) apply(ctx context.Context, s *claude.Session) error {
+// ownChoices are those of the options with which the CLI of a conversation was
+// started.
+func (f *Fleet) ownChoices(key string) choices {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.active[key]; c != nil {
+		return c.own
+	}
+	return choices{}
+}
+
+// apply does to a session what it can do to one whose options have choices of their
+// own.
+func (op *Instruction) apply(ctx context.Context, s *claude.Session, own choices) error {
 	var errs []error
 	if op.Interrupt {
 		_, err := s.Interrupt(ctx)
 		errs = append(errs, err)
 	}
 	if op.Model != nil {
-		errs = append(errs, s.SetModel(ctx, *op.Model))
+		errs = append(errs, s.SetModel(ctx, cmp.Or(*op.Model, own.model)))
 	}
-	if op.Mode != "" {
-		errs = append(errs, s.SetPermissionMode(ctx, op.Mode))
+	if op.Mode != nil {
+		errs = append(errs, s.SetPermissionMode(ctx, own.modeOf(*op.Mode)))
 	}
 	return errors.Join(errs...)
 }

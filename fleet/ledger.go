@@ -76,7 +76,7 @@ func (w *waking) countNow(ctx context.Context, add func(*record) error) error {
 func (w *waking) counting(r *message.Result, prompt string) func(*record) error {
 	turn, id := w.turnOf(r), w.session.ID()
 	return func(rec *record) error {
-		moved := w.moved && rec.Mode != w.mode
+		moved := w.moved && w.own.modeOf(rec.Mode) != w.mode
 		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
 			return errUnchanged
 		}

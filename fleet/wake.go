@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +39,7 @@ type waking struct {
 	// changed it, as it does when a plan is approved.
 	mode  permission.Mode
 	moved bool
-	own   Instruction // the mode and the model of the user's options
+	own   choices // of the user's options
 
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
@@ -192,6 +191,10 @@ func (w *waking) over() bool {
 
 // do takes a step. A prompt is counted as begun before a CLI can see it.
 func (w *waking) do(s step, p *queued) (err error) {
+	if s != rewind {
+		done := w.begins(p)
+		defer func() { done(err != nil) }()
+	}
 	if s != await { // which the CLI was given with this
 		p.Begun++
 		p.Sent = true
@@ -261,6 +264,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		switch m := m.(type) {
 		case *message.Init:
 			began()
+			w.begun(ctx, w.session, p)
 		case *message.Result:
 			if s == finish || s == resume || slices.Contains(m.Prompts, p.ID) {
 				r = m
@@ -459,7 +463,7 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	w.mode, w.moved = "", false
 	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
 	w.f.mu.Lock()
-	w.c.session, w.c.starting = session, false
+	w.c.session, w.c.own, w.c.starting = session, w.own, false
 	w.f.mu.Unlock()
 	go w.watch(session, w.gate, w.closed)
 	return w.catchUp(ctx, had.Mode, had.Model)
@@ -484,15 +488,15 @@ func (w *waking) catchUp(ctx context.Context, mode permission.Mode, model string
 		w.rec = rec
 		var op Instruction
 		if rec.Mode != mode {
-			op.Mode = cmp.Or(rec.Mode, w.own.Mode, permission.ModeDefault)
+			op.Mode = &rec.Mode
 		}
 		if rec.Model != model {
-			op.Model = new(cmp.Or(rec.Model, *w.own.Model))
+			op.Model = &rec.Model
 		}
 		if op == (Instruction{}) {
 			return nil
 		}
-		if err := op.apply(ctx, w.session); err != nil {
+		if err := op.apply(ctx, w.session, w.own); err != nil {
 			return fmt.Errorf("claude: fleet: conversation %q: what was chosen while its CLI started: %w", w.c.key, err)
 		}
 		mode, model = rec.Mode, rec.Model
@@ -514,7 +518,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp: claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 	}
-	w.own = Instruction{Mode: o.PermissionMode, Model: new(o.Model)}
+	w.own = choices{o.PermissionMode, o.Model}
 	if w.rec.Mode != "" {
 		o.PermissionMode = w.rec.Mode
 	}

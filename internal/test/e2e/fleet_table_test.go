@@ -6,14 +6,17 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -89,6 +92,42 @@ func TestRealFleetChosen(t *testing.T) {
 	if mode != permission.ModePlan {
 		t.Errorf("it woke in the mode %q", mode)
 	}
+}
+
+// A conversation that is interrupted while its CLI starts ends its turn as soon as
+// that begins: the model, which never stops by itself, is not waited for. The next
+// prompt is answered.
+func TestRealFleetInterruptedAtStart(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "sessions in a store")
+	r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
+		if strings.Contains(c.Prompt, "more") {
+			return claudetest.Say("more")
+		}
+		return claudetest.Say("on and on").Hold(nil)
+	}))
+	var f *fleet.Fleet
+	var once sync.Once
+	f, err := fleet.Open(t.Context(), fleet.Options{
+		Store: store.Files(t.TempDir()), Project: "p", Journal: t.TempDir(), Logger: harness.Logger(t),
+		Session: func(ctx context.Context, key string) (*claude.Options, error) {
+			var err error
+			if info, unknown := f.Get(ctx, key); unknown == nil && info.Queued > 0 { // it is not only asked which CLI it is
+				once.Do(func() { err = f.Interrupt(ctx, key) })
+			}
+			opts := *r.opts
+			return &opts, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeFleet(t, f)
+	_, err = lastText(f.Run(t.Context(), "ada", "go on"))
+	if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Result == nil || !failed.Ticket.Result.Interrupted() {
+		t.Errorf("the turn ended with %v", err)
+	}
+	says(t, f, "ada", "more", "more")
 }
 
 // What a CLI uses is seen while it runs. One that uses more than it may is ended
