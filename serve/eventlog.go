@@ -38,6 +38,7 @@ type eventLog struct {
 
 	prompts   map[string]Prompt       // the last event about each that is kept, or has not ended
 	unended   []string                // of them, those that have not ended, the oldest first
+	refused   map[string]bool         // prompts that the fleet has not accepted
 	approvals map[string]ApprovalNote // likewise
 	cursors   map[string]int64        // the events of messages, by their cursors
 	begin     string                  // the cursor of the last message that is older than what is kept
@@ -62,7 +63,7 @@ func newEventLog(key string, book logStore, touched func(string)) *eventLog {
 	return &eventLog{
 		key: key, book: book, touched: touched, first: 1,
 		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
-		prompts: make(map[string]Prompt), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
+		prompts: make(map[string]Prompt), refused: make(map[string]bool), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
 	}
 }
 
@@ -184,6 +185,15 @@ func (l *eventLog) wake() {
 // called with the lock held, and again if another process has written in
 // between. The events are stored before anybody sees them.
 func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) error {
+	return l.write(ctx, func(h *logHead) ([]Event, bool) {
+		events := fresh(h)
+		return events, len(events) > 0
+	})
+}
+
+// write is append for those who may change the head without an event. Nothing is
+// written if change reports that nothing has changed.
+func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []Event, changed bool)) error {
 	select {
 	case l.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -195,8 +205,8 @@ func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) e
 		if err != nil {
 			return err
 		}
-		next, revision, events := l.prepare(now, fresh)
-		if len(events) == 0 {
+		next, revision, events, changed := l.prepare(now, change)
+		if !changed {
 			return nil
 		}
 		next, revision, err = l.book.put(ctx, l.key, next, revision)
@@ -214,17 +224,20 @@ func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) e
 }
 
 // prepare makes the next head.
-func (l *eventLog) prepare(now time.Time, fresh func(*logHead) []Event) (next logHead, revision int64, events []Event) {
+func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]Event, bool)) (next logHead, revision int64, events []Event, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next = l.head
-	events = fresh(&next)
+	if events, changed = change(&next); !changed {
+		return next, l.revision, nil, false
+	}
+	l.settle(&next, events)
 	next.Events = slices.Clone(next.Events)
 	for i := range events {
 		events[i].Seq, events[i].At = next.last()+1, now.UTC()
 		next.Events = append(next.Events, storable(events[i]))
 	}
-	return next, l.revision, events
+	return next, l.revision, events, true
 }
 
 // commit shows events that are stored.

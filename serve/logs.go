@@ -120,7 +120,10 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		s.mu.Unlock()
 		return
 	}
-	if len(l.open()) > 0 {
+	if err := s.finishAccepting(ctx, l, 0); err != nil && ctx.Err() == nil {
+		s.logger.Warn("prompts may be missing in the log of their conversation", "conversation", l.key, "error", err)
+	}
+	if len(l.open()) > 0 || len(l.undecided()) > 0 {
 		s.keepWatch(l.key)
 	}
 	if err := s.lookAgain(ctx, l); err != nil && ctx.Err() == nil {
@@ -157,7 +160,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 			}
 			continue
 		}
-		if l.lastSeq() > before && len(l.open()) > 0 {
+		if l.lastSeq() > before && len(l.open()) > 0 || len(l.undecided()) > 0 {
 			s.keepWatch(l.key)
 		}
 	}
@@ -315,10 +318,11 @@ func (s *logs) watch(key string) (again bool) {
 	for attempt := 0; s.ctx.Err() == nil; {
 		next := l.nextChange()
 		moved, err := s.checkPrompts(l)
+		err = errors.Join(err, s.finishAccepting(s.ctx, l, lastingBound))
 		if err != nil && s.ctx.Err() == nil {
 			s.logger.Warn("the prompts of a conversation cannot be read", "conversation", key, "error", err)
 		}
-		if len(l.open()) == 0 {
+		if len(l.open()) == 0 && len(l.undecided()) == 0 {
 			return false
 		}
 		start.look(l.open())

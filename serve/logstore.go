@@ -21,6 +21,9 @@ type logHead struct {
 	Events   []storedEvent `json:"events"`
 	// Open are the prompts of segments that have not ended there.
 	Open []string `json:"open,omitempty"`
+	// Accepting are prompts that the fleet may have accepted, and that are not
+	// among the events yet.
+	Accepting []acceptance `json:"accepting,omitempty"`
 	// Days is what the turns have cost on each day, and Unprompted what is in it
 	// of turns that answer no prompt.
 	Days       map[string]daySum `json:"days,omitempty"`
@@ -99,7 +102,7 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	}
 	short := logHead{
 		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events),
-		Days: h.Days, Unprompted: h.Unprompted,
+		Accepting: h.Accepting, Days: h.Days, Unprompted: h.Unprompted,
 	}
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
@@ -109,4 +111,49 @@ func TestTwoWriters(t *testing.T) {
 			}
 		}
 	}
+}
+
+// unknowing is a fleet that has no prompts.
+type unknowing struct{ fleet.Conversations }
+
+func (unknowing) Prompt(_ context.Context, key, _ string) (fleet.Ticket, error) {
+	return fleet.Ticket{}, &fleet.ConversationError{Key: key, Reason: fleet.ErrUnknown}
+}
+
+// A prompt that somebody was about to give to the fleet stays in the head when its
+// events become a segment, and until it is sure that the fleet never got it.
+func TestAcceptingEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		l, s := openLog(t, db), &logs{fleet: unknowing{}}
+		for _, id := range []string{"one", "two", "three"} {
+			if err := l.intend(t.Context(), Prompt{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.refuse("two")
+		noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "three"}})
+		for range segmentSize {
+			noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "hello"}})
+		}
+		check := func(want ...string) {
+			t.Helper()
+			l := openLog(t, db)
+			var got []string
+			for _, a := range l.head.Accepting {
+				got = append(got, a.Prompt.ID)
+			}
+			if !slices.Equal(got, want) || l.head.Segments != 1 {
+				t.Errorf("%q are about to be accepted, want %q; %d segments", got, want, l.head.Segments)
+			}
+		}
+		for _, want := range [][]string{{"one"}, {"one"}, nil} {
+			if err := s.finishAccepting(t.Context(), l, 0); err != nil {
+				t.Fatal(err)
+			}
+			check(want...)
+			<-time.After(lastingBound)
+		}
+		dense(t, l, segmentSize+1)
+	})
 }

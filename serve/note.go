@@ -24,8 +24,10 @@ type note struct {
 	ForkOf   string   `json:"forkOf,omitzero"`
 	// Resumed is the session on disk that it continues, and Request names the
 	// request that asked for that, if it has a name.
-	Resumed string    `json:"resumed,omitzero"`
-	Request string    `json:"request,omitzero"`
+	Resumed string `json:"resumed,omitzero"`
+	Request string `json:"request,omitzero"`
+	// First is the id of the prompt that it was made with.
+	First   string    `json:"first,omitzero"`
 	Created time.Time `json:"created"`
 	// Model and Mode were chosen through a server, and hold from the first prompt
 	// on: [Sessions] reads them here.

@@ -123,24 +123,6 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// takeUp watches over what was begun before the server started: prompts that are
-// not answered, and those whose end nobody has written down.
-func (s *Service) takeUp(ctx context.Context) {
-	s.forgetOld(ctx)
-	for n, err := range s.notes.all(ctx) {
-		if err != nil {
-			if ctx.Err() == nil {
-				s.opts.Logger.Warn("conversations cannot be read", "error", err)
-			}
-			return
-		}
-		head, _, err := s.book.head(ctx, n.Key)
-		if err == nil && len(head.openAfter(head.Events)) > 0 {
-			s.logs.keepWatch(n.Key)
-		}
-	}
-}
-
 // ServeHTTP implements [http.Handler].
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.service.opts.Trace != nil {

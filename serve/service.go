@@ -356,6 +356,7 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	}
 	first := c.firstPrompt(n.Key)
 	if first != nil {
+		n.First = first.ID
 		if err := s.checkBudget(ctx, &n); err != nil {
 			return Conversation{}, problemOf(err)
 		}
@@ -604,15 +605,23 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	if n.Archived && !again {
 		return Prompt{}, ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
 	}
+	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
 	if !again {
 		if err := s.checkBudget(ctx, n); err != nil {
 			return Prompt{}, err
 		}
+		if err := l.intend(ctx, out); err != nil {
+			return Prompt{}, err
+		}
 	}
 	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
+		if refused(err) {
+			l.refuse(p.ID)
+		} else {
+			s.logs.keepWatch(n.Key) // it may have been accepted
+		}
 		return Prompt{}, err
 	}
-	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
 	err = l.append(ctx, func(*logHead) []Event {
 		if known, ok := l.prompts[p.ID]; ok {
 			out = known

@@ -182,7 +182,11 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
 		return err // the same request again
 	}
-	if err := s.fleet.Fork(ctx, old.Key, n.Key, from.Message); err != nil {
+	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
+	if errors.Is(err, fleet.ErrExists) {
+		err = s.takeUpFork(ctx, n, err)
+	}
+	if err != nil {
 		return err
 	}
 	if err := s.choose(ctx, n); err != nil {
@@ -191,6 +195,20 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 		return errors.Join(err, s.fleet.Delete(last, n.Key)) // else it cannot be tried again
 	}
 	n.Model, n.Mode = cmp.Or(n.Model, old.Model), cmp.Or(n.Mode, old.Mode)
+	return nil
+}
+
+// takeUpFork takes a copy that an earlier attempt has made, and that has no note
+// because the attempt was cut off: the key of a copy comes from that of the request.
+// One that somebody has used is another one.
+func (s *Service) takeUpFork(ctx context.Context, n *note, exists error) error {
+	info, err := s.fleet.Get(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	if info.Queued > 0 || info.Cost.Turns > 0 {
+		return exists
+	}
 	return nil
 }
 

@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// takeUp takes up what was begun before the server started: prompts that are not
+// answered, those whose end nobody has written down, and conversations that never
+// got the prompt that they were made with.
+func (s *Service) takeUp(ctx context.Context) {
+	s.forgetOld(ctx)
+	var young []string // somebody may be about to send it
+	for n, err := range s.notes.all(ctx) {
+		if err != nil {
+			s.warn(ctx, "conversations cannot be read", "", err)
+			break
+		}
+		if s.takeUpOne(ctx, &n) {
+			young = append(young, n.Key)
+		}
+	}
+	if len(young) == 0 {
+		return
+	}
+	waitTurn(ctx, nil, settledAfter)
+	for _, key := range young {
+		n, _, err := s.notes.load(ctx, key)
+		if err == nil {
+			s.takeUpOne(ctx, &n)
+		} else if !errors.Is(err, store.ErrNotFound) {
+			s.warn(ctx, "a conversation cannot be read", key, err)
+		}
+	}
+}
+
+// takeUpOne takes one conversation up. It reports whether that has to wait.
+func (s *Service) takeUpOne(ctx context.Context, n *note) (wait bool) {
+	wait, err := s.takeUpNote(ctx, n)
+	if err != nil {
+		s.warn(ctx, "a conversation cannot be taken up", n.Key, err)
+	}
+	return wait
+}
+
+// warn logs what went wrong, unless the server closes.
+func (s *Service) warn(ctx context.Context, what, key string, err error) {
+	if ctx.Err() == nil {
+		s.opts.Logger.Warn(what, "conversation", key, "error", err)
+	}
+}
+
+func (s *Service) takeUpNote(ctx context.Context, n *note) (wait bool, err error) {
+	head, _, err := s.book.head(ctx, n.Key)
+	if err != nil {
+		return false, err
+	}
+	if len(head.openAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
+		s.logs.keepWatch(n.Key)
+	}
+	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || head.last() > 0 {
+		return false, nil // it may be empty, or has something in it
+	}
+	now, err := s.opts.Records.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	if now.Sub(n.Created) < settledAfter {
+		return true, nil
+	}
+	return false, s.eraseUnused(ctx, n)
+}
