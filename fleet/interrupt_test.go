@@ -76,7 +76,7 @@ func TestInterruptStartingElsewhere(t *testing.T) {
 	})
 }
 
-// An empty mode or model is that of the options, at once, also while the CLI runs
+// An empty mode or model is that of the options, at once, even when the CLI runs
 // and wherever it does. It is not taken for one that the CLI has chosen.
 func TestChosenNoMore(t *testing.T) {
 	for _, where := range []string{"here", "elsewhere"} {

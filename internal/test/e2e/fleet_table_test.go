@@ -123,7 +123,7 @@ func TestRealFleetInterruptedAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closeFleet(t, f)
-	_, err = lastText(f.Run(t.Context(), "ada", "go on"))
+	_, err = lastText(f.Run(t.Context(), "ada", "count"))
 	if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Result == nil || !failed.Ticket.Result.Interrupted() {
 		t.Errorf("the turn ended with %v", err)
 	}
