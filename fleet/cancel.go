@@ -118,10 +118,11 @@ func (p *queued) cancelled(rec *record) Ticket {
 // endCancelled gives a prompt that is marked its outcome, withdraws the questions of
 // its turn, frees a conversation that is stuck at it, and removes it from the queue: in this order, because after a crash
 // it is the prompt that says what is left to do. An outcome that it already has
-// counts.
+// counts. If the conversation was deleted meanwhile, so is the outcome.
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
-	_, err := f.put(ctx, kindOutcome, outcomeName(rec.Key, p.ID), &o, 0, fence)
+	name := outcomeName(rec.Key, p.ID)
+	revision, err := f.put(ctx, kindOutcome, name, &o, 0, fence)
 	if errors.Is(err, store.ErrConflict) {
 		o, _, err = f.outcome(ctx, rec.Key, p.ID)
 	}
@@ -130,6 +131,11 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 	}
 	if err == nil {
 		_, err = f.free(ctx, rec.Key, p.ID, fence)
+	}
+	if revision != 0 && (errors.Is(err, ErrUnknown) || errors.Is(err, ErrDeleted)) {
+		if gone := f.store.DropRecord(ctx, f.recordKey(kindOutcome, name), revision, fence); !errors.Is(gone, store.ErrNotFound) {
+			err = errors.Join(err, gone)
+		}
 	}
 	if err == nil {
 		err = f.drop(ctx, p, fence)

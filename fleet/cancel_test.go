@@ -377,6 +377,40 @@ func TestCancelDuringRetry(t *testing.T) {
 	})
 }
 
+// A prompt of a conversation that is deleted while it is being cancelled leaves nothing
+// behind, and can be sent again.
+func TestCancelDuringDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCancelling(t, false)
+		defer func() { closeFleet(t, c.m.fleet) }()
+		var once sync.Once
+		c.store.set(func(k store.RecordKey, _ []byte) error {
+			if k.Kind == "outcome" {
+				once.Do(func() {
+					if err := c.m.fleet.Delete(t.Context(), "ada"); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			return nil
+		}, nil)
+		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); !errors.Is(err, fleet.ErrUnknown) {
+			t.Errorf("cancelled: %v", err)
+		}
+		if n := c.records(t, "outcome"); n != 0 {
+			t.Errorf("%d outcomes are left", n)
+		}
+		close(c.hold)
+		if _, err := c.m.fleet.Send(t.Context(), "ada", fleet.Prompt{ID: c.prompt, Text: "again"}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Answered {
+			t.Errorf("sent again: %+v", o)
+		}
+	})
+}
+
 // A prompt that is marked does not steer the turn that runs, even if nobody has
 // tidied it up.
 func TestCancelSteering(t *testing.T) {

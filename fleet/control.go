@@ -181,30 +181,54 @@ func (f *Fleet) waits(ctx context.Context, question string) bool {
 	return err != nil || q.State != approval.Decided
 }
 
-// Retry lets a conversation that is stuck try again.
+// Retry lets a conversation that is stuck try again. One that is not stuck is left
+// alone.
 func (f *Fleet) Retry(ctx context.Context, key string) error {
+	if err := checkKey(f.opts.Project, key); err != nil {
+		return err
+	}
+	err := f.resetAttempts(ctx, key)
+	for errors.Is(err, store.ErrConflict) { // somebody else does the same, or cancels it
+		err = f.resetAttempts(ctx, key)
+	}
+	if err == nil {
+		_, err = f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+			if r.Stuck == nil {
+				return errUnchanged
+			}
+			r.Stuck = nil
+			return nil
+		})
+	}
+	if err == nil {
+		f.want(key)
+	}
+	return err
+}
+
+// resetAttempts makes the prompts of a conversation that is stuck count as not begun.
+// They are read before the record, so that none is changed that has begun again.
+func (f *Fleet) resetAttempts(ctx context.Context, key string) error {
+	var begun []*queued
 	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
 			return &ConversationError{key, err}
 		}
 		if p.Begun > 0 {
-			p.Begun, p.Failure, p.Cause = 0, "", ""
-			if err := f.update(ctx, p, store.Fence{}); err != nil {
-				return err
-			}
+			begun = append(begun, p)
 		}
 	}
-	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
-		if r.Stuck == nil {
-			return errUnchanged
-		}
-		r.Stuck = nil
-		return nil
-	})
-	if err == nil {
-		f.want(key)
+	rec, err := f.loadRecord(ctx, key)
+	if err != nil || rec.Stuck == nil {
+		return err
 	}
-	return err
+	for _, p := range begun {
+		p.Begun, p.Failure, p.Cause = 0, "", ""
+		if err := f.update(ctx, p, store.Fence{}); err != nil {
+			return &ConversationError{key, err}
+		}
+	}
+	return nil
 }
 
 // liveSession returns the session of a conversation that is awake here, nil if

@@ -246,14 +246,51 @@ func (f *Fleet) look(ctx context.Context) error {
 		f.mu.Unlock()
 		delete(known, p.name)
 	}
+	freed, err := f.freed(ctx)
+	if err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name := range known {
 		f.done(keyAt(name), name)
 	}
+	for _, key := range freed {
+		if c := f.active[key]; c != nil && c.stuck {
+			f.mark(c)
+		}
+	}
 	f.waitlist.reconsider(time.Now())
 	f.schedule()
 	return nil
+}
+
+// freed returns the conversations that were stuck here and are not anymore: another
+// process may have cancelled the prompt, or let it try again. Only records of those that
+// are stuck are read.
+func (f *Fleet) freed(ctx context.Context) (keys []string, err error) {
+	for _, key := range f.stuckHere() {
+		rec, err := f.loadRecord(ctx, key)
+		switch {
+		case errors.Is(err, ErrUnknown), err == nil && rec.Stuck == nil:
+			keys = append(keys, key)
+		case err != nil && !errors.Is(err, ErrDeleted):
+			return nil, err
+		}
+	}
+	return keys, nil
+}
+
+// stuckHere returns the conversations with prompts that sleep because they are stuck.
+func (f *Fleet) stuckHere() (keys []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, c := range f.active {
+		if c.stuck && !c.wanted && len(c.waiting) > 0 {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // knownPrompts are the names of the prompts that are known to wait.
@@ -284,17 +321,21 @@ func (f *Fleet) done(key, name string) {
 	f.forget(c)
 }
 
-// watchDecisions wakes conversations whose questions are decided. A question
+// watchDecisions wakes conversations whose questions are decided, and those with
+// prompts whose questions were withdrawn, as Interrupt does in any process. A question
 // that has expired wakes nobody.
 func (f *Fleet) watchDecisions() {
 	for attempt := 0; f.ctx.Err() == nil; attempt++ {
-		for q, err := range f.inbox.Watch(f.ctx, approval.Filter{States: []approval.State{approval.Decided}}) {
+		for q, err := range f.inbox.Watch(f.ctx, approval.Filter{States: []approval.State{approval.Decided, approval.Gone}}) {
 			if err != nil {
 				break
 			}
 			attempt = 0
-			if q.State == approval.Decided {
+			switch {
+			case q.State == approval.Decided:
 				f.want(q.Conversation)
+			case q.Outcome == approval.Withdrawn:
+				f.wantWaiting(q.Conversation)
 			}
 		}
 		pause(f.ctx, retryDelay(attempt))

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/store"
@@ -39,7 +40,14 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
 // one under its key, the copy is removed again.
 func (f *Fleet) beginCopy(ctx context.Context, rec *record) error {
 	_, err := f.put(ctx, kindConversation, place(rec.Key), rec, 0, store.Fence{})
-	if errors.Is(err, store.ErrConflict) { // somebody was faster
+	if errors.Is(err, store.ErrConflict) {
+		there, readErr := f.readRecord(ctx, rec.Key)
+		switch {
+		case readErr == nil && slices.Contains(there.sessions(), rec.Session):
+			return nil // the conflict is with this write itself, whose reply was lost
+		case readErr != nil && !errors.Is(readErr, ErrUnknown):
+			return readErr // it may be this one, which needs its session
+		}
 		err = errors.Join(ErrExists, f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: rec.Session}, store.Fence{}))
 	}
 	if err != nil {

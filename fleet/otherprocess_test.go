@@ -125,3 +125,56 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 		})
 	}
 }
+
+// A conversation that another process unblocks continues, even if the store does not say
+// what changes.
+func TestUnblockedElsewhere(t *testing.T) {
+	for how, act := range unblock {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, cli, broken := store.Memory(), newScripted(), true
+				worker := open(t, db, cli, breakable(&broken))
+				defer closeFleet(t, worker)
+				client := open(t, db, nil, withoutSeats)
+				defer closeFleet(t, client)
+				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
+				<-time.After(6 * time.Minute)
+				if o := outcome(t, client, "ada", first); o.Status != fleet.PromptStuck {
+					t.Fatalf("not stuck: %+v", o)
+				}
+				broken = false
+				if err := act(t.Context(), client, first); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(time.Minute)
+				if o := outcome(t, client, "ada", second); o.Status != fleet.Answered {
+					t.Errorf("the prompt behind it: %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// A conversation that waits for a person can be interrupted by a process that does not
+// run it.
+func TestInterruptedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		worker := start(t, db, cli, nil)
+		defer closeFleet(t, worker.fleet)
+		client := open(t, db, nil, withoutSeats)
+		defer closeFleet(t, client)
+		id := send(t, client, "ada", "tool 1")
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Waiting {
+			t.Fatalf("it does not wait: %+v", o)
+		}
+		if err := client.Interrupt(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("after the interrupt: %+v", o)
+		}
+	})
+}

@@ -62,6 +62,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	}
 	w.f.reset(w.c, before, all)
 	if rec.Stuck != nil && w.queue[rec.Stuck.Prompt] {
+		w.isStuck()
 		return sleep, nil, nil
 	}
 	if rec.Stuck != nil { // at a prompt that is gone
@@ -353,7 +354,15 @@ func (w *waking) stuck(ctx context.Context, p *queued) error {
 		return nil
 	})
 	if err == nil {
+		w.isStuck()
 		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
 	}
 	return err
+}
+
+// isStuck notes that the conversation sleeps until somebody frees it.
+func (w *waking) isStuck() {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.c.stuck = true
 }

@@ -23,6 +23,7 @@ type conversation struct {
 	since  uint64    // its place among those that are wanted
 	after  time.Time // it is not to be woken before
 	held   bool      // another process had its lease when it was last tried
+	stuck  bool      // it was when its record was last read; somebody may free it anywhere
 	asking bool      // the store is being asked for its lease
 	awake  bool
 	in     *indexedHeap[*conversation] // where it waits for a seat; nil: nowhere
@@ -113,16 +114,29 @@ func (c *conversation) takeMore() bool {
 func (f *Fleet) want(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.closed || f.opts.MaxLive == NoSeats {
 		return
 	}
 	f.mark(f.conversation(key))
 	f.schedule()
 }
 
+// wantWaiting is want for a conversation that has prompts, as far as is known here.
+func (f *Fleet) wantWaiting(key string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.active[key]; c != nil && len(c.waiting) > 0 && !f.closed {
+		f.mark(c)
+		f.schedule()
+	}
+}
+
 // mark notes that there may be something to do, behind those that are noted
-// already.
+// already. A process without seats never does it.
 func (f *Fleet) mark(c *conversation) {
+	if f.opts.MaxLive == NoSeats {
+		return
+	}
 	if !c.wanted {
 		f.order++
 		c.wanted, c.since = true, f.order

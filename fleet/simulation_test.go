@@ -68,12 +68,13 @@ type tally struct {
 	mu                                                                 sync.Mutex
 	prompts, crashes, outages, faults, questions, tools, starts, stuck int
 	cancelled, freed, begun, unsure                                    int // what Cancel has said
+	interrupted                                                        int // questions that were withdrawn
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupted while they waited for a person",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
@@ -108,6 +109,7 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.freed += w.freed
 	sum.begun += w.begun
 	sum.unsure += w.unsure
+	sum.interrupted += w.interrupted
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -119,12 +121,14 @@ type world struct {
 	db      *store.MemoryStore
 	dir     string
 	fleets  []*machine
+	client  *fleet.Fleet // a process without seats, which never fails
 	closing sync.WaitGroup
 	faults  atomic.Int64
 
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
 	cancelled, freed, begun, unsure            int
+	interrupted                                int
 
 	mu      sync.Mutex // guards what fleets and their CLIs touch
 	begin   time.Time
@@ -405,6 +409,10 @@ func (w *world) bury(dead func(*machine) bool) {
 // live is the life of the world, in a bubble.
 func (w *world) live(ctx context.Context) {
 	w.begin = time.Now()
+	if err := w.openClient(ctx); err != nil {
+		w.fault("the client: %v", err)
+		return
+	}
 	keys := []string{"a", "b", "acme/a", "acme/b", "other/a"}[:1+w.rng.IntN(5)]
 	for range 10 + w.rng.IntN(30) {
 		w.bury((*machine).isDead)
@@ -423,9 +431,11 @@ func (w *world) step(ctx context.Context, keys []string) {
 		return
 	}
 	m := w.fleets[w.rng.IntN(len(w.fleets))]
-	switch n := w.rng.IntN(22); {
+	switch n := w.rng.IntN(23); {
+	case n == 22:
+		w.interrupt(ctx, keys[w.rng.IntN(len(keys))])
 	case n >= 20 && len(w.sent) > 0:
-		w.cancel(ctx, m.fleet, w.anyPrompt(ctx))
+		w.cancel(ctx, w.either(m.fleet), w.anyPrompt(ctx))
 	case n < 9, n >= 20:
 		w.send(ctx, m, keys[w.rng.IntN(len(keys))])
 	case n < 15:
@@ -502,6 +512,10 @@ func (w *world) finale(ctx context.Context, keys []string) {
 	f := w.fleets[len(w.fleets)-1].fleet
 	for range 200 {
 		<-time.After(time.Minute)
+		if w.rng.IntN(8) == 0 {
+			w.interrupt(ctx, keys[w.rng.IntN(len(keys))])
+			continue
+		}
 		w.decide(ctx, 100)
 		if w.settled(ctx, f) {
 			break
@@ -509,6 +523,7 @@ func (w *world) finale(ctx context.Context, keys []string) {
 	}
 	w.check(ctx, f, keys)
 	w.bury(func(*machine) bool { return true })
+	w.closing.Go(func() { _ = w.client.Close(context.Background()) })
 	w.closing.Wait()
 	synctest.Wait()
 	if left := w.followed.left(); left != "" {
@@ -529,8 +544,8 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 			w.log("%s is stuck: %s", info.Key, info.Stuck)
 			i := slices.IndexFunc(w.sent, func(p sentPrompt) bool { return w.isStuckAt(ctx, p.id) })
 			if i >= 0 && w.rng.IntN(2) == 0 {
-				w.cancel(ctx, f, &w.sent[i])
-			} else if err := f.Retry(ctx, info.Key); err != nil {
+				w.cancel(ctx, w.either(f), &w.sent[i])
+			} else if err := w.either(f).Retry(ctx, info.Key); err != nil {
 				w.log("retry: %v", err)
 			}
 		}

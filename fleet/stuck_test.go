@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +58,63 @@ func TestStuck(t *testing.T) {
 		<-time.After(time.Minute)
 		if o := outcome(t, f, "ada", stuck.Prompt); o.Status != fleet.Answered || o.Error != "" {
 			t.Errorf("after the retry: %+v", o)
+		}
+	})
+}
+
+// Retry leaves a conversation alone that is not stuck.
+func TestRetryRunning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		f := open(t, db, cli, nil)
+		defer closeFleet(t, f)
+		release := cli.pause()
+		id := send(t, f, "ada", "hello")
+		synctest.Wait()
+		before := allRecords(t, db, "prompt")
+		if err := f.Retry(t.Context(), "ada"); err != nil {
+			t.Error(err)
+		}
+		if after := allRecords(t, db, "prompt"); len(before) != 1 || !slices.Equal(before, after) {
+			t.Errorf("the prompt was %q, and is %q", before, after)
+		}
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("at the end: %+v", o)
+		}
+	})
+}
+
+// allRecords returns the records of a kind.
+func allRecords(t *testing.T, db store.Fleet, kind string) (all []string) {
+	t.Helper()
+	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r.Key.Name+" "+string(r.Value))
+	}
+	return all
+}
+
+// Two who let a conversation try again at the same time both succeed.
+func TestRetryTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCancelling(t, true)
+		defer func() { closeFleet(t, c.m.fleet) }()
+		c.broken = false
+		close(c.hold)
+		c.store.set(func(k store.RecordKey, _ []byte) error {
+			c.store.set(nil, nil)
+			return c.m.fleet.Retry(t.Context(), "ada")
+		}, nil)
+		if err := c.m.fleet.Retry(t.Context(), "ada"); err != nil {
+			t.Error(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.Answered {
+			t.Errorf("at the end: %+v", o)
 		}
 	})
 }

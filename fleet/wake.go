@@ -153,7 +153,7 @@ func (w *waking) look() (step, *queued, error) {
 		return sleep, nil, nil
 	}
 	w.f.mu.Lock()
-	w.c.wanted = false
+	w.c.wanted, w.c.stuck = false, false
 	w.f.mu.Unlock()
 	return w.next(w.f.ctx)
 }

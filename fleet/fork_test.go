@@ -1,0 +1,44 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// lostReply is a store that makes a conversation and then reports a conflict, as one
+// does that repeats a write whose reply was lost, after somebody has changed the record.
+type lostReply struct {
+	store.Fleet
+	on bool
+}
+
+func (s *lostReply) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
+	if s.on && err == nil && k.Kind == "conversation" && revision == 0 {
+		s.on = false
+		return 0, fmt.Errorf("the record is there: %w", store.ErrConflict)
+	}
+	return next, err
+}
+
+// A copy whose conversation was made, although the store reports a conflict, keeps its
+// session.
+func TestForkLostReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := &lostReply{Fleet: store.Memory()}, newScripted()
+		f := open(t, db, cli, nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "one")
+		db.on = true
+		if err := f.Fork(t.Context(), "ada", "bob", ""); err != nil {
+			t.Error(err)
+		}
+		if got := spokenIn(t, f, "bob"); len(got) != 2 {
+			t.Errorf("the copy has %q", got)
+		}
+	})
+}
