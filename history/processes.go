@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -30,8 +31,9 @@ const maxRunning = 64 << 10
 // Not every CLI is seen: an old one says nothing, one on another machine or in
 // another container that shares the directory seems dead here, and one that
 // continues in another session after /clear may still name the first. The id of a
-// process that was killed can have been given to another program, which is then
-// taken for the CLI. About sessions in a store nothing is known here: they have
+// process that was killed can have been given to another program: on Linux that is
+// noticed by the time at which it was started, if the CLI says its own; elsewhere the
+// program is taken for the CLI. About sessions in a store nothing is known here: they have
 // leases.
 func (h *History) Processes(ctx context.Context, id string) (pids []int, err error) {
 	if !uuid.Valid(id) {
@@ -62,44 +64,60 @@ func (h *History) Processes(ctx context.Context, id string) (pids []int, err err
 		if !strings.HasSuffix(e.Name(), ".json") {
 			continue
 		}
-		pid, session := readRunning(r, path.Join(runningDir, e.Name()))
-		if pid > 0 && strings.EqualFold(session, id) && alive(pid) && !slices.Contains(pids, pid) {
-			pids = append(pids, pid)
+		cli, ok := readRunning(r, path.Join(runningDir, e.Name()))
+		if ok && strings.EqualFold(cli.Session, id) && cli.alive() && !slices.Contains(pids, cli.PID) {
+			pids = append(pids, cli.PID)
 		}
 	}
 	slices.Sort(pids)
 	return pids, nil
 }
 
-// readRunning reads what a CLI says about itself. A file that is gone or cannot be
-// read says nothing.
-func readRunning(r *os.Root, name string) (pid int, session string) {
-	var said struct {
-		PID     int    `json:"pid"`
-		Session string `json:"sessionId"`
-	}
+// running is what a CLI says about itself.
+type running struct {
+	PID     int             `json:"pid"`
+	Session string          `json:"sessionId"`
+	Start   json.RawMessage `json:"procStart"` // of the process, in words of the system
+}
+
+// readRunning reads what a CLI says. A file that is gone or cannot be read says
+// nothing.
+func readRunning(r *os.Root, name string) (said running, ok bool) {
 	f, info, err := regular.Open(r, name)
 	if err != nil {
-		return 0, ""
+		return said, false
 	}
 	defer f.Close()
 	if info.Size() > maxRunning {
-		return 0, ""
+		return said, false
 	}
 	text := make([]byte, info.Size())
 	if _, err := f.ReadAt(text, 0); err != nil || json.Unmarshal(text, &said) != nil {
-		return 0, ""
+		return said, false
 	}
-	return said.PID, said.Session
+	return said, said.PID > 0
 }
 
-// alive reports whether there is a process with this id. One that belongs to
-// somebody else counts.
-func alive(pid int) bool {
-	p, err := os.FindProcess(pid)
+// alive reports whether the process lives. One that belongs to somebody else counts.
+func (c *running) alive() bool {
+	p, err := os.FindProcess(c.PID)
 	if err != nil {
 		return false
 	}
 	defer p.Release()
-	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	return !errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone) && !c.replaced()
+}
+
+// replaced reports whether the id now belongs to another process. Only two numbers
+// that differ show that: a form that is not known rules out nothing.
+func (c *running) replaced() bool {
+	var said string
+	if json.Unmarshal(c.Start, &said) != nil {
+		return false
+	}
+	if _, err := strconv.ParseUint(said, 10, 64); err != nil {
+		return false
+	}
+	now := startOf(c.PID)
+	return now != "" && now != said
 }
