@@ -134,7 +134,7 @@ func (w *waking) work() time.Duration {
 		case err != nil:
 			w.f.opts.Logger.Warn("a turn failed", "conversation", w.c.key, "error", err)
 			return w.backoff(p)
-		case s == sleep && !w.rest():
+		case s == sleep && !w.idle():
 			return never
 		case s != sleep && w.given(""):
 			// The CLI begins with it by itself.

@@ -31,7 +31,7 @@ type owner struct {
 type epoch struct {
 	Nonce string `json:"nonce"`
 	Free  bool   `json:"free,omitzero"`
-	Other int64  `json:"other,omitzero"` // the token of the lease in the other store, see partner
+	Other int64  `json:"other,omitzero"` // the token of the lease in the other store, see sideStore
 }
 
 // holding is what this process knows of a lease that it has.
@@ -142,7 +142,7 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 	prefix := s.layout.lease(l.Project, l.Name)
 	defer func() {
 		if err != nil {
-			_ = s.partner.release(context.WithoutCancel(ctx), l, e.Other) // the first error says more
+			_ = s.side.release(context.WithoutCancel(ctx), l, e.Other) // the first error says more
 		}
 	}()
 	for {
@@ -150,8 +150,8 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 		if was != nil {
 			last = was.seq
 		}
-		if e.Other == 0 && s.partner.needed(was, both) {
-			if e.Other, err = s.partner.acquire(ctx, l); err != nil {
+		if e.Other == 0 && s.side.needed(was, both) {
+			if e.Other, err = s.side.acquire(ctx, l); err != nil {
 				return 0, err
 			}
 		}
@@ -225,7 +225,7 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		if err == nil {
 			// The other store comes second: an owner that was replaced must not
 			// extend its lease there and hold up its successor.
-			return s.partner.renew(ctx, l, h.other)
+			return s.side.renew(ctx, l, h.other)
 		}
 		if !errors.Is(err, errMoved) {
 			return fail(l.Name, err)
@@ -247,7 +247,7 @@ func (s *Store) Release(ctx context.Context, l store.Lease) error {
 	if err == nil {
 		s.compact(ctx, l.Fence, touched)
 	}
-	otherErr := s.partner.release(ctx, l, h.other)
+	otherErr := s.side.release(ctx, l, h.other)
 	if errors.Is(err, store.ErrLeaseLost) {
 		return otherErr
 	}

@@ -75,7 +75,7 @@ type Store struct {
 
 	refusals    refusals
 	transcripts transcripts
-	partner     *partner
+	side        *sideStore
 	archive     leased // nil if there is none
 	compactAt   int
 	archiveTTL  time.Duration
@@ -213,10 +213,10 @@ func (s *Store) place(o *Options) {
 	s.compactAt = cmp.Or(o.compactAt, usualCompactAt)
 	s.archiveTTL = cmp.Or(o.archiveTTL, usualArchiveTTL)
 	if other, err := asLeased(o.Transcripts); err == nil {
-		s.transcripts, s.partner = outside{other, s}, &partner{other, true}
+		s.transcripts, s.side = sideTranscripts{other, s}, &sideStore{other, true}
 	}
 	if other, err := asLeased(o.Archive); err == nil {
-		s.archive, s.partner = other, &partner{other, false}
+		s.archive, s.side = other, &sideStore{other, false}
 	}
 }
 

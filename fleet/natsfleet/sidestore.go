@@ -40,55 +40,55 @@ func asLeased(s store.Store) (leased, error) {
 	return nil, fmt.Errorf("a %T cannot be used: it is not a %s", s, strings.Join(lacks, ", "))
 }
 
-// partner is a store beside the stream that is written under the same leases. A
+// sideStore is a store beside the stream that is written under the same leases. A
 // lease is taken in both: first in the stream, which decides who may try, then in
-// the partner, and the epoch that begins last names the partner's token. So the
-// owner of the epoch has the partner's lease too, and one that was replaced can write
+// the side store, and the epoch that begins last names the side store's token. So the
+// owner of the epoch has the side store's lease too, and one that was replaced can write
 // to neither. An owner that dies between the steps leaves leases that expire.
 //
-// The methods of a nil partner do nothing.
+// The methods of a nil sideStore do nothing.
 //
 // Transcripts are always there. An archive is written now and then only, so its lease
 // is taken when it is, and by the successor of somebody who had it and may still write.
-type partner struct {
+type sideStore struct {
 	leased
 	always bool
 }
 
-// needed reports whether the lease must be taken in the partner, after an epoch.
-func (p *partner) needed(was *stored, both bool) bool {
+// needed reports whether the lease must be taken in the side store, after an epoch.
+func (p *sideStore) needed(was *stored, both bool) bool {
 	return p != nil && (p.always || both || was != nil && epochOf(was).Other != 0)
 }
 
-// acquire takes the lease in the partner, and returns its token.
-func (p *partner) acquire(ctx context.Context, l store.Lease) (token int64, err error) {
+// acquire takes the lease in the side store, and returns its token.
+func (p *sideStore) acquire(ctx context.Context, l store.Lease) (token int64, err error) {
 	other, err := p.leased.Acquire(ctx, l.Project, l.Name, l.Owner, l.TTL)
 	return other.Token, err
 }
 
-// of is a lease as the partner knows it.
-func (p *partner) of(l store.Lease, token int64) store.Lease {
+// of is a lease as the side store knows it.
+func (p *sideStore) of(l store.Lease, token int64) store.Lease {
 	l.Token = token
 	return l
 }
 
-// renew renews the lease in the partner, if there is one.
-func (p *partner) renew(ctx context.Context, l store.Lease, token int64) error {
+// renew renews the lease in the side store, if there is one.
+func (p *sideStore) renew(ctx context.Context, l store.Lease, token int64) error {
 	if p == nil || token == 0 {
 		return nil
 	}
 	return p.leased.Renew(ctx, p.of(l, token))
 }
 
-// release gives the lease in the partner back, if there is one.
-func (p *partner) release(ctx context.Context, l store.Lease, token int64) error {
+// release gives the lease in the side store back, if there is one.
+func (p *sideStore) release(ctx context.Context, l store.Lease, token int64) error {
 	if p == nil || token == 0 {
 		return nil
 	}
 	return p.leased.Release(ctx, p.of(l, token))
 }
 
-// other returns the fence in the partner that belongs to one in the stream.
+// other returns the fence in the side store that belongs to one in the stream.
 func (s *Store) other(ctx context.Context, f store.Fence) (store.Fence, error) {
 	if f.IsZero() {
 		return f, nil

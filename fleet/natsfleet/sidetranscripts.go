@@ -19,8 +19,8 @@ type transcripts interface {
 	store.Deleter
 }
 
-// outside keeps transcripts in the partner, under its leases.
-type outside struct {
+// sideTranscripts keeps transcripts in the side store, under its leases.
+type sideTranscripts struct {
 	leased
 	s *Store
 }
@@ -28,7 +28,7 @@ type outside struct {
 // Append implements [store.Store]. Nobody announces what is stored there, so this
 // does; a process that dies before is one whose lease will expire, and everybody
 // looks at the store now and then.
-func (o outside) Append(ctx context.Context, k store.Key, b store.Batch) error {
+func (o sideTranscripts) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
@@ -47,12 +47,12 @@ func (o outside) Append(ctx context.Context, k store.Key, b store.Batch) error {
 }
 
 // LoadAfter implements [store.Tailer].
-func (o outside) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
+func (o sideTranscripts) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
 	return store.LoadAfter(ctx, o.leased, k, place)
 }
 
 // Delete implements [store.Deleter].
-func (o outside) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+func (o sideTranscripts) Delete(ctx context.Context, k store.Key, f store.Fence) error {
 	if err := cmp.Or(store.Batch{Fence: f}.Check(k), ctx.Err()); err != nil {
 		return err
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// rest waits, with the CLI running, until there is something to do. It returns
+// idle waits, with the CLI running, until there is something to do. It returns
 // false when the conversation shall sleep. What the CLI says meanwhile, because
 // an agent in the background has ended, is read and counted.
-func (w *waking) rest() (more bool) {
+func (w *waking) idle() (more bool) {
 	w.f.mu.Lock()
 	wanted := w.c.wanted
 	w.f.mu.Unlock()
@@ -22,7 +22,7 @@ func (w *waking) rest() (more bool) {
 	defer cancel()
 	woken := make(chan bool, 1)
 	go func() {
-		woken <- w.restless(ctx, w.session)
+		woken <- w.awaitWork(ctx, w.session)
 		cancel()
 	}()
 	w.listen(ctx)
@@ -79,8 +79,8 @@ func (w *waking) quiet(ctx context.Context) bool {
 // lookAgain is how often a CLI that works in the background is looked at.
 const lookAgain = time.Second
 
-// restless waits until there is something to do (true), or it is time to sleep.
-func (w *waking) restless(ctx context.Context, s *claude.Session) bool {
+// awaitWork waits until there is something to do (true), or it is time to sleep.
+func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 	begin := time.Now()
 	measured := begin
 	for {
