@@ -256,12 +256,14 @@ func TestOverloaded(t *testing.T) {
 func TestFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
+		cli.hold = make(chan struct{}) // until every prompt waits
 		f := open(t, store.Memory(), cli, func(o *fleet.Options) { o.MaxLive = 1 })
 		defer closeFleet(t, f)
 		for n := range 20 {
 			send2(t, f, "greedy/"+string(rune('a'+n%2)), "much")
 		}
 		send2(t, f, "modest/a", "little")
+		close(cli.hold)
 		<-time.After(time.Minute)
 		at := slices.Index(cli.calls, "little")
 		if len(cli.calls) != 21 || at < 0 || at > 8 {

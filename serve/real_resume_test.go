@@ -73,10 +73,6 @@ func TestRealResume(t *testing.T) {
 		t.Fatalf("the CLI continues %s as %s", session, got)
 	}
 	file := only(t, filepath.Join(config, "projects", "*", session+".jsonl"))
-	before, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
 
 	quiet := slog.New(slog.DiscardHandler)
 	db := store.Files(t.TempDir())
@@ -138,7 +134,8 @@ func TestRealResume(t *testing.T) {
 	if err := open.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if before, err = os.ReadFile(file); err != nil { // a CLI notes when it ends
+	before, err := os.ReadFile(file) // a CLI notes when it ends
+	if err != nil {
 		t.Fatal(err)
 	}
 
