@@ -261,7 +261,7 @@ func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	if f.interruptNext(key) {
+	if left, works := f.interruptNext(key); left && !works {
 		return nil
 	}
 	if s, _ := f.liveSession(key); s != nil {

@@ -246,10 +246,7 @@ func (f *Fleet) look(ctx context.Context) error {
 		f.mu.Unlock()
 		delete(known, p.name)
 	}
-	freed, err := f.freed(ctx)
-	if err != nil {
-		return err
-	}
+	freed := f.freed(ctx)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for name := range known {
@@ -268,17 +265,17 @@ func (f *Fleet) look(ctx context.Context) error {
 // freed returns the conversations that were stuck here and are not anymore: another
 // process may have cancelled the prompt, or let it try again. Only records of those that
 // are stuck are read.
-func (f *Fleet) freed(ctx context.Context) (keys []string, err error) {
+func (f *Fleet) freed(ctx context.Context) (keys []string) {
 	for _, key := range f.stuckHere() {
 		rec, err := f.loadRecord(ctx, key)
 		switch {
 		case errors.Is(err, ErrUnknown), err == nil && rec.Stuck == nil:
 			keys = append(keys, key)
-		case err != nil && !errors.Is(err, ErrDeleted):
-			return nil, err
+		case err != nil && !errors.Is(err, ErrDeleted) && ctx.Err() == nil:
+			f.opts.Logger.Warn("a conversation that is stuck cannot be read", "conversation", key, "error", err)
 		}
 	}
-	return keys, nil
+	return keys
 }
 
 // stuckHere returns the conversations with prompts that sleep because they are stuck.

@@ -39,8 +39,9 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
 	}
-	if op.Interrupt && f.interruptNext(key) {
-		here, op.Interrupt = true, false
+	if op.Interrupt {
+		left, works := f.interruptNext(key)
+		here, op.Interrupt = left, !left || works
 	}
 	if s == nil {
 		return here, nil

@@ -11,16 +11,25 @@ import (
 // leaves a word, and the turn is interrupted as soon as it begins.
 
 // interruptNext leaves word that the turn which is about to begin here is to be
-// interrupted. It returns false if none is.
-func (f *Fleet) interruptNext(key string) bool {
+// interrupted. It reports whether one is, and whether its CLI has work to do before
+// that and must be interrupted too: it makes a deferred call before the turn begins.
+func (f *Fleet) interruptNext(key string) (left, works bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.active[key]
 	if c == nil || c.begins == "" {
-		return false
+		return false, false
 	}
 	c.interrupted = c.begins
-	return true
+	return true, c.continues
+}
+
+// continues notes that the CLI works on a turn that it continues, even before it says
+// that the turn has begun.
+func (w *waking) continues() {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.c.continues = true
 }
 
 // begins notes that the turn of a prompt is about to begin, until it has or done is
@@ -32,7 +41,7 @@ func (w *waking) begins(p *queued) (done func(failed bool)) {
 	return func(failed bool) {
 		w.f.mu.Lock()
 		defer w.f.mu.Unlock()
-		w.c.begins = ""
+		w.c.begins, w.c.continues = "", false
 		if !failed && w.c.interrupted == p.ID {
 			w.c.interrupted = ""
 		}

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
@@ -126,4 +129,74 @@ func TestChosenNoMore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Word that was left for an attempt does not outlive the attempts: who lets a stuck
+// prompt try again wants its answer.
+func TestInterruptNotKeptWhenStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := newScripted()
+		release := model.pause() // else the turn ends before it is interrupted
+		cli := &slowStart{Transport: model}
+		f := open(t, store.Memory(), cli, nil)
+		defer closeFleet(t, f)
+		cli.meanwhile = func() error {
+			if err := f.Interrupt(t.Context(), "ada"); err != nil {
+				t.Errorf("interrupted: %v", err)
+			}
+			return errors.New("it does not start")
+		}
+		id := send(t, f, "ada", "hello")
+		<-time.After(time.Hour)
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck {
+			t.Fatalf("%+v, %v", info, err)
+		}
+		cli.meanwhile = func() error { return nil }
+		if err := f.Retry(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("the prompt that was tried again: %+v", o)
+		}
+	})
+}
+
+// Interrupting a conversation ends its deferred call, which the CLI makes when it
+// continues.
+func TestInterruptDeferredCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ran, stopped bool
+		cli := new(scripted)
+		cli.CLI = claudetest.NewCLI(&claudetest.Script{
+			Model: cli.reply,
+			Tools: map[string]host.RunFunc{"Bash": func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
+				ran = true
+				<-ctx.Done()
+				stopped = true
+				return host.ToolOutput{}, ctx.Err()
+			}},
+		})
+		f := gated(t, store.Memory(), cli)
+		defer closeFleet(t, f)
+		_, err := result(f.Run(t.Context(), "ada", "tool 1"))
+		if _, ok := errors.AsType[*fleet.DeferredError](err); !ok {
+			t.Fatalf("not deferred: %v", err)
+		}
+		<-time.After(5 * time.Minute)
+		decide(t, f, question(t, f), permission.Allow())
+		<-time.After(time.Minute)
+		if !ran || stopped {
+			t.Fatalf("the call ran: %v, and has ended: %v", ran, stopped)
+		}
+		if err := f.Interrupt(t.Context(), "ada"); err != nil {
+			t.Errorf("interrupted: %v", err)
+		}
+		<-time.After(time.Second)
+		if !stopped {
+			t.Error("the call still runs")
+		}
+	})
 }

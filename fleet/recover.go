@@ -365,4 +365,5 @@ func (w *waking) isStuck() {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	w.c.stuck = true
+	w.c.interrupted = "" // it was meant for an attempt, and not for one that somebody asks for later
 }

@@ -40,6 +40,7 @@ type conversation struct {
 	starting    bool            // a CLI is being started
 	own         choices         // of the options with which it was started
 	begins      string          // the prompt whose turn is about to begin
+	continues   bool            // the CLI works before that turn begins
 	interrupted string          // the prompt whose turn is to be interrupted once it has begun
 	watchers    map[string][]*watcher
 	watching    int // those who need it to stay in memory

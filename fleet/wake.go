@@ -237,6 +237,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
+		w.continues()
 		go mustBegin(ctx, cancel, w.session)
 		stream = w.session.Messages(ctx)
 	} else {

@@ -348,6 +348,13 @@ func (l *eventLog) end(reason string) {
 	}
 }
 
+// ended reports whether nothing more comes.
+func (l *eventLog) ended() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed != ""
+}
+
 // lastSeq is the number of the last event.
 func (l *eventLog) lastSeq() int64 {
 	l.mu.Lock()

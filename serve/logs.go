@@ -315,7 +315,7 @@ func (s *logs) watch(key string) (again bool) {
 	}
 	defer release()
 	start := startWatch{logs: s, key: key}
-	for attempt := 0; s.ctx.Err() == nil; {
+	for attempt := 0; s.ctx.Err() == nil && !l.ended(); {
 		next := l.nextChange()
 		moved, err := s.checkPrompts(l)
 		err = errors.Join(err, s.finishAccepting(s.ctx, l, lastingBound))

@@ -26,6 +26,8 @@ type note struct {
 	// request that asked for that, if it has a name.
 	Resumed string `json:"resumed,omitzero"`
 	Request string `json:"request,omitzero"`
+	// Copied is the session on disk that it began as a copy of.
+	Copied string `json:"copied,omitzero"`
 	// First is the id of the prompt that it was made with.
 	First   string    `json:"first,omitzero"`
 	Created time.Time `json:"created"`

@@ -73,6 +73,9 @@ func (s *Service) prepareSession(ctx context.Context, u User, c *NewConversation
 // done so before.
 func (s *Service) fromDisk(ctx context.Context, n *note, c *NewConversation) error {
 	n.Resumed, n.Request = c.Resume, c.request
+	if c.Fork != nil {
+		n.Copied = c.Fork.Session
+	}
 	old, _, err := s.notes.load(ctx, n.Key)
 	if err == nil && c.Resume != "" && (c.request == "" || old.Request != c.request) {
 		return sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})

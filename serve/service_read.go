@@ -2,11 +2,13 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 )
 
@@ -274,5 +276,10 @@ func (s *Service) noteApproval(ctx context.Context, q *approval.Question, by tim
 	}
 	defer release()
 	l.awaitCall(ctx, q, by)
+	// What is asked in a conversation that was deleted meanwhile has no log any more:
+	// writing would begin another.
+	if _, err := s.fleet.Get(ctx, q.Conversation); l.ended() || errors.Is(err, fleet.ErrUnknown) || errors.Is(err, fleet.ErrDeleted) {
+		return nil
+	}
 	return l.noteApproval(ctx, q)
 }

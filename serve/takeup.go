@@ -60,7 +60,7 @@ func (s *Service) takeUpNote(ctx context.Context, n *note) (wait bool, err error
 	if len(head.openAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
 		s.logs.keepWatch(n.Key)
 	}
-	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || head.last() > 0 {
+	if n.First == "" || n.ForkOf != "" || n.Resumed != "" || n.Copied != "" || head.last() > 0 {
 		return false, nil // it may be empty, or has something in it
 	}
 	now, err := s.opts.Records.Now(ctx)
