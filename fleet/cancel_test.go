@@ -72,7 +72,7 @@ type cancelling struct {
 	store  *interceptor
 	first  string // the prompt that was sent first, "" if it is the one to cancel
 	prompt string
-	broken bool
+	broken atomic.Bool
 	hold   chan struct{}
 }
 
@@ -83,7 +83,7 @@ func (c *cancelling) start(t *testing.T) {
 		o.Store = c.store
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-			if c.broken {
+			if c.broken.Load() {
 				return nil, errors.New("no such repository")
 			}
 			return usual(ctx, key)
@@ -93,7 +93,8 @@ func (c *cancelling) start(t *testing.T) {
 
 func newCancelling(t *testing.T, stuck bool) *cancelling {
 	t.Helper()
-	c := &cancelling{db: store.Memory(), cli: newScripted(), broken: stuck, hold: make(chan struct{})}
+	c := &cancelling{db: store.Memory(), cli: newScripted(), hold: make(chan struct{})}
+	c.broken.Store(stuck)
 	c.cli.hold = c.hold
 	c.start(t)
 	if !stuck {
@@ -189,7 +190,7 @@ func TestCancelCutOff(t *testing.T) {
 					t.Errorf("Cancel wrote %d times", seen)
 				}
 				c.store.set(nil, nil)
-				c.broken = false
+				c.broken.Store(false)
 				close(c.hold)
 				<-time.After(time.Minute)
 				c.check(t)
@@ -228,7 +229,7 @@ func cancelCutOff(t *testing.T, stuck, crashes bool, n int, done bool) {
 	if o := outcome(t, c.m.fleet, "ada", c.prompt); (o.Status == fleet.Cancelled) != marked {
 		t.Errorf("before anybody has tidied up: %+v", o)
 	}
-	c.broken = false
+	c.broken.Store(false)
 	if !marked { // nothing has happened, and it can be cancelled yet
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
@@ -258,7 +259,7 @@ func TestCancelElsewhere(t *testing.T) {
 			t.Fatalf("cancelled: %v", err)
 		}
 		crash(t, m)
-		c.broken = false
+		c.broken.Store(false)
 		close(c.hold)
 		<-time.After(time.Minute)
 		c.check(t)
@@ -348,7 +349,9 @@ func (h *readHook) GetRecord(ctx context.Context, k store.RecordKey) (store.Reco
 // A prompt that somebody lets try again while it is being cancelled has begun.
 func TestCancelDuringRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cli, broken := newScripted(), true
+		cli := newScripted()
+		var broken atomic.Bool
+		broken.Store(true)
 		db := &readHook{Fleet: store.Memory()}
 		f := open(t, db, cli, breakable(&broken))
 		defer closeFleet(t, f)
@@ -357,7 +360,7 @@ func TestCancelDuringRetry(t *testing.T) {
 		if o := outcome(t, f, "ada", id); o.Status != fleet.PromptStuck {
 			t.Fatalf("not stuck: %+v", o)
 		}
-		broken = false
+		broken.Store(false)
 		release := cli.pause()
 		retry := func() {
 			if err := f.Retry(t.Context(), "ada"); err != nil {
@@ -475,7 +478,7 @@ func TestCancelTakenIn(t *testing.T) {
 		<-time.After(time.Second) // the model is asked with the result and the prompt
 		crash(t, c.m)
 		release()
-		c.broken = true
+		c.broken.Store(true)
 		c.start(t)
 		defer func() { closeFleet(t, c.m.fleet) }()
 		behind := send(t, c.m.fleet, "ada", "behind")
@@ -483,7 +486,7 @@ func TestCancelTakenIn(t *testing.T) {
 		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptStuck {
 			t.Fatalf("not stuck: %+v", o)
 		}
-		c.broken = false
+		c.broken.Store(false)
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
 		}
@@ -510,14 +513,14 @@ func TestCancelAllowedCall(t *testing.T) {
 		defer func() { closeFleet(t, c.m.fleet) }()
 		c.prompt = send(t, c.m.fleet, "ada", "tool 1")
 		<-time.After(5*time.Minute + time.Millisecond) // until the call is deferred
-		c.broken = true
+		c.broken.Store(true)
 		q := question(t, c.m.fleet)
 		decide(t, c.m.fleet, q, permission.Allow())
 		<-time.After(5 * time.Minute)
 		if o := outcome(t, c.m.fleet, "ada", c.prompt); o.Status != fleet.PromptStuck {
 			t.Fatalf("not stuck: %+v", o)
 		}
-		c.broken = false
+		c.broken.Store(false)
 		if err := c.m.fleet.Cancel(t.Context(), "ada", c.prompt); err != nil {
 			t.Fatal(err)
 		}

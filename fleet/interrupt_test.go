@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -168,14 +169,14 @@ func TestInterruptNotKeptWhenStuck(t *testing.T) {
 // continues.
 func TestInterruptDeferredCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var ran, stopped bool
+		var ran, stopped atomic.Bool
 		cli := new(scripted)
 		cli.CLI = claudetest.NewCLI(&claudetest.Script{
 			Model: cli.reply,
 			Tools: map[string]host.RunFunc{"Bash": func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
-				ran = true
+				ran.Store(true)
 				<-ctx.Done()
-				stopped = true
+				stopped.Store(true)
 				return host.ToolOutput{}, ctx.Err()
 			}},
 		})
@@ -188,14 +189,14 @@ func TestInterruptDeferredCall(t *testing.T) {
 		<-time.After(5 * time.Minute)
 		decide(t, f, question(t, f), permission.Allow())
 		<-time.After(time.Minute)
-		if !ran || stopped {
-			t.Fatalf("the call ran: %v, and has ended: %v", ran, stopped)
+		if !ran.Load() || stopped.Load() {
+			t.Fatalf("the call ran: %v, and has ended: %v", ran.Load(), stopped.Load())
 		}
 		if err := f.Interrupt(t.Context(), "ada"); err != nil {
 			t.Errorf("interrupted: %v", err)
 		}
 		<-time.After(time.Second)
-		if !stopped {
+		if !stopped.Load() {
 			t.Error("the call still runs")
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +34,7 @@ func (a *announcements) tell(c store.Change) {
 type announcing struct {
 	store.Fleet
 	all       *announcements
-	releasing func() // called before the lease of a conversation is given back; nil: nothing
+	releasing atomic.Pointer[func()] // called before the lease of a conversation is given back; nil: nothing
 }
 
 func (s *announcing) Notify(_ context.Context, _ string, read func(store.Change)) (func(), error) {
@@ -60,8 +61,8 @@ func (s *announcing) DropRecord(ctx context.Context, k store.RecordKey, revision
 }
 
 func (s *announcing) Release(ctx context.Context, l store.Lease) error {
-	if s.releasing != nil && strings.HasPrefix(l.Name, "fleet/") {
-		s.releasing()
+	if releasing := s.releasing.Load(); releasing != nil && strings.HasPrefix(l.Name, "fleet/") {
+		(*releasing)()
 	}
 	err := s.Fleet.Release(ctx, l)
 	if err == nil {
@@ -71,11 +72,11 @@ func (s *announcing) Release(ctx context.Context, l store.Lease) error {
 }
 
 // breakable lets the CLIs of a fleet fail to start while broken is true.
-func breakable(broken *bool) func(*fleet.Options) {
+func breakable(broken *atomic.Bool) func(*fleet.Options) {
 	return func(o *fleet.Options) {
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-			if *broken {
+			if broken.Load() {
 				return nil, errors.New("no such repository")
 			}
 			return usual(ctx, key)
@@ -98,24 +99,26 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, all, cli, broken := store.Memory(), new(announcements), newScripted(), true
+				db, all, cli, broken := store.Memory(), new(announcements), newScripted(), new(atomic.Bool)
+				broken.Store(true)
 				at := &announcing{Fleet: db, all: all}
-				worker := open(t, at, cli, breakable(&broken))
+				worker := open(t, at, cli, breakable(broken))
 				defer closeFleet(t, worker)
 				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutSeats)
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
-				at.releasing = func() {
-					if info, err := client.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck || !broken {
+				releasing := func() {
+					if info, err := client.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck || !broken.Load() {
 						return
 					}
-					broken = false
+					broken.Store(false)
 					if err := act(t.Context(), client, first); err != nil {
 						t.Error(err)
 					}
 				}
+				at.releasing.Store(&releasing)
 				<-time.After(6 * time.Minute)
-				if broken {
+				if broken.Load() {
 					t.Fatal("the conversation did not get stuck")
 				}
 				if o := outcome(t, client, "ada", second); o.Status != fleet.Answered {
@@ -132,8 +135,9 @@ func TestUnblockedElsewhere(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				db, cli, broken := store.Memory(), newScripted(), true
-				worker := open(t, db, cli, breakable(&broken))
+				db, cli, broken := store.Memory(), newScripted(), new(atomic.Bool)
+				broken.Store(true)
+				worker := open(t, db, cli, breakable(broken))
 				defer closeFleet(t, worker)
 				client := open(t, db, nil, withoutSeats)
 				defer closeFleet(t, client)
@@ -142,7 +146,7 @@ func TestUnblockedElsewhere(t *testing.T) {
 				if o := outcome(t, client, "ada", first); o.Status != fleet.PromptStuck {
 					t.Fatalf("not stuck: %+v", o)
 				}
-				broken = false
+				broken.Store(false)
 				if err := act(t.Context(), client, first); err != nil {
 					t.Fatal(err)
 				}

@@ -103,7 +103,7 @@ func TestRetryTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCancelling(t, true)
 		defer func() { closeFleet(t, c.m.fleet) }()
-		c.broken = false
+		c.broken.Store(false)
 		close(c.hold)
 		c.store.set(func(k store.RecordKey, _ []byte) error {
 			c.store.set(nil, nil)

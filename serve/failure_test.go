@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -78,11 +79,15 @@ func TestCLIMissing(t *testing.T) {
 // The feed says when the process of a conversation is being started, and when it
 // runs.
 func TestStartingInFeed(t *testing.T) {
-	begin, hold := make(chan struct{}), make(chan struct{})
+	open, begin, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(begin) })
+	var calls atomic.Int32
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			if calls.Add(1) > 1 { // Send has asked for the CLI's version
+				<-open // the feed says only what changes
+			}
 			o, err := usual(ctx, key)
 			if err == nil {
 				o.Transport = transport{o.Transport, func(context.Context) error { <-begin; return nil }}
@@ -95,7 +100,9 @@ func TestStartingInFeed(t *testing.T) {
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("hello")
 	var states []serve.State
+	isOpen := sync.OnceFunc(func() { close(open) })
 	ada.follow("/v1/conversations/"+conversation.ID+"/events?after=0&feed=1", func(e sse) bool {
+		isOpen()
 		var event serve.Event
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Hint == nil {
 			return false
@@ -104,9 +111,9 @@ func TestStartingInFeed(t *testing.T) {
 		if event.Hint.State == serve.Starting {
 			goOn()
 		}
-		return event.Hint.State == serve.Running
+		return event.Hint.State == serve.Running && slices.Contains(states, serve.Starting)
 	})
-	if len(states) < 2 || states[len(states)-2] != serve.Starting {
+	if states[len(states)-2] != serve.Starting {
 		t.Errorf("the hints say %q", states)
 	}
 }

@@ -69,7 +69,7 @@ func TestOptionsAreRefused(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]natsfleet.Options{
 		"URL is missing":        {},
-		"not 1 to 40 letters":   {URL: "nats://127.0.0.1:1", Name: "a.b"},
+		"of 1 to 40 letters":    {URL: "nats://127.0.0.1:1", Name: "a.b"},
 		"Name: \"a>":            {URL: "nats://127.0.0.1:1", Name: "a>"},
 		"is not 1, 3 or 5":      {URL: "nats://127.0.0.1:1", Replicas: 2},
 		"MaxBytes is negative":  {URL: "nats://127.0.0.1:1", MaxBytes: -1},

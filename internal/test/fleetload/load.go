@@ -37,7 +37,7 @@ type Load struct {
 // Run sends the prompts, and compares every answer with what it must be.
 func (l *Load) Run(ctx context.Context) (*Report, error) {
 	r := &Report{Conversations: l.Conversations, Rounds: l.Rounds}
-	if _, err := l.ask(ctx, warmUp, func(i int) string { return fmt.Sprint("warm-up/user-", i) }, "before"); err != nil {
+	if _, err := l.ask(ctx, WarmUp, func(i int) string { return fmt.Sprint("warm-up/user-", i) }, "before"); err != nil {
 		return nil, err
 	}
 	heap, err := l.asleep(ctx)
@@ -63,9 +63,9 @@ func (l *Load) Run(ctx context.Context) (*Report, error) {
 	return r, nil
 }
 
-// warmUp is how many other conversations come first, so that what is made once and
+// WarmUp is how many other conversations come first, so that what is made once and
 // stays does not count.
-const warmUp = 16
+const WarmUp = 16
 
 // ask sends a prompt to each of n conversations, and waits until all are answered. It
 // returns how many were.

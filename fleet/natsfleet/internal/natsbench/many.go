@@ -36,7 +36,7 @@ func measureMany(ctx context.Context, n sizes) (m *Many, err error) {
 func (c *cluster) many(ctx context.Context, dir string, n sizes) (_ *Many, err error) {
 	seats := new(fleetload.Seats)
 	worker, err := natsfleet.StartWorker(ctx, natsfleet.WorkerOptions{Options: c.options(), Fleet: fleet.Options{
-		MaxLive: n.live, IdleAfter: 100 * time.Millisecond, QueueAll: n.conversations, Logger: quiet(), Trace: seats.Trace(), Session: sessions(dir), Journal: filepath.Join(dir, "journal"),
+		MaxLive: n.live, IdleAfter: 100 * time.Millisecond, QueueAll: max(n.conversations, fleetload.WarmUp), Logger: quiet(), Trace: seats.Trace(), Session: sessions(dir), Journal: filepath.Join(dir, "journal"),
 	}})
 	if err != nil {
 		return nil, err

@@ -77,7 +77,7 @@ func run(ctx context.Context, r *Report, conversations, rounds, wakes int) (err 
 	defer func() { err = errors.Join(err, db.Close()) }()
 	seats, quiet := new(fleetload.Seats), slog.New(slog.NewTextHandler(io.Discard, nil))
 	f, err := fleet.Open(ctx, fleet.Options{
-		Store: db, Project: "bench", MaxLive: r.MaxLive, IdleAfter: 100 * time.Millisecond, QueueAll: conversations, Journal: filepath.Join(dir, "journal"), Logger: quiet, Trace: seats.Trace(),
+		Store: db, Project: "bench", MaxLive: r.MaxLive, IdleAfter: 100 * time.Millisecond, QueueAll: max(conversations, fleetload.WarmUp), Journal: filepath.Join(dir, "journal"), Logger: quiet, Trace: seats.Trace(),
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: fleetload.CLI{}, Cwd: dir, Env: []string{"HOME=" + dir}, Logger: quiet}, nil
 		},
