@@ -1,0 +1,202 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Create begins a conversation.
+func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conversation, error) {
+	if err := u.need(Operator); err != nil {
+		return Conversation{}, err
+	}
+	if err := s.prepareSession(ctx, u, &c); err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	n, err := s.newNote(ctx, u, &c)
+	if err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	first := c.firstPrompt(n.Key)
+	if first != nil {
+		n.First = first.ID
+		if err := s.checkBudget(ctx, &n); err != nil {
+			return Conversation{}, problemOf(err)
+		}
+	}
+	if c.session() != "" {
+		var cancel context.CancelFunc
+		ctx, cancel = lasting(ctx)
+		defer cancel()
+	}
+	if err := s.takeOver(ctx, u, &n, &c); err != nil {
+		return Conversation{}, problemOf(err)
+	}
+	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
+		err = s.notes.create(ctx, &n)
+	}
+	again := errors.Is(err, store.ErrConflict) // the same request
+	if err != nil && !again {
+		return Conversation{}, problemOf(err)
+	}
+	if c.session() != "" {
+		s.awaitSaid(ctx, &n, &c)
+	}
+	if first != nil {
+		if _, err := s.send(ctx, u, &n, *first); err != nil {
+			if c.Resume != "" {
+				return Conversation{}, resumedWithout(&n, err)
+			}
+			if !again {
+				s.undo(ctx, &n, err)
+			}
+			return Conversation{}, problemOf(err)
+		}
+	}
+	s.feed.touch(n.Key)
+	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// takeOver gives a new conversation what was said before, if it is to continue or
+// to copy something.
+func (s *Service) takeOver(ctx context.Context, u User, n *note, c *NewConversation) error {
+	switch {
+	case c.session() != "":
+		return s.fromDisk(ctx, n, c)
+	case c.Fork != nil:
+		return s.fork(ctx, u, n, c.Fork)
+	}
+	return nil
+}
+
+// firstPrompt is the prompt that a conversation begins with, nil if there is none.
+func (c *NewConversation) firstPrompt(key string) *fleet.Prompt {
+	if c.first == nil && c.Prompt != "" {
+		return &fleet.Prompt{ID: uuidFrom("first prompt", key), Text: c.Prompt}
+	}
+	return c.first
+}
+
+// lastingBound is how long something may take that must not end halfway because
+// its client has left.
+const lastingBound = 30 * time.Second
+
+// lasting is a context that does not end with the request.
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), lastingBound)
+}
+
+// undo removes a new conversation whose first prompt was refused, so that both
+// exist or neither. If nobody knows whether the prompt was accepted, or if another
+// one was, the conversation stays.
+func (s *Service) undo(ctx context.Context, n *note, refusal error) {
+	if !refused(refusal) {
+		return
+	}
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if err := s.eraseUnused(ctx, n); err != nil {
+		s.opts.Logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
+	}
+}
+
+// refused reports whether an error says that a prompt was not accepted. After any
+// other one it may have been, or may still be: a write that was given up can land
+// late.
+func refused(err error) bool {
+	for _, definite := range []error{fleet.ErrOverloaded, fleet.ErrBudget, fleet.ErrStuck, store.ErrInvalid, claude.ErrUnsupportedVersion} {
+		if errors.Is(err, definite) {
+			return true
+		}
+	}
+	return budget.is(err)
+}
+
+// eraseUnused removes a conversation unless a prompt was accepted for it, such as
+// that of another run of the same thread.
+func (s *Service) eraseUnused(ctx context.Context, n *note) error {
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	defer release()
+	l.accepting.Lock()
+	defer l.accepting.Unlock()
+	l.mu.Lock()
+	used := len(l.prompts) > 0 || l.first > 1
+	l.mu.Unlock()
+	info, err := s.fleet.Get(ctx, n.Key)
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return err
+	}
+	if used || info.Queued > 0 || info.Cost.Turns > 0 {
+		return nil
+	}
+	return s.erase(ctx, n)
+}
+
+// newNote checks what is asked for.
+func (s *Service) newNote(ctx context.Context, u User, c *NewConversation) (note, error) {
+	p := find(s.opts.Presets, c.Preset)
+	if p == nil {
+		var names []string
+		for i := range s.opts.Presets {
+			names = append(names, s.opts.Presets[i].Name)
+		}
+		return note{}, unknownPreset.because("this server has %s", strings.Join(names, ", "))
+	}
+	if err := p.choose(c.Model, c.Mode); err != nil {
+		return note{}, err
+	}
+	dir, err := p.dir(c.Dir)
+	if err != nil {
+		return note{}, err
+	}
+	if err := checkTexts(c.Title, c.Labels); err != nil {
+		return note{}, err
+	}
+	return note{
+		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.Prompt)),
+		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: string(c.Mode),
+	}, nil
+}
+
+// The sizes of titles and labels.
+const (
+	maxTitle  = 200
+	maxLabels = 20
+	maxLabel  = 60
+)
+
+func checkTexts(title string, labels []string) error {
+	if utf8.RuneCountInString(title) > maxTitle {
+		return badRequest.because("the title has more than %d characters", maxTitle)
+	}
+	if len(labels) > maxLabels {
+		return badRequest.because("there are more than %d labels", maxLabels)
+	}
+	for _, l := range labels {
+		if l == "" || utf8.RuneCountInString(l) > maxLabel {
+			return badRequest.because("a label has 1 to %d characters", maxLabel)
+		}
+	}
+	return nil
+}
+
+// firstLine is the beginning of a text in one line.
+func firstLine(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(line) <= 80 {
+		return line
+	}
+	return string([]rune(line)[:79]) + "…"
+}

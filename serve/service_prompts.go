@@ -1,0 +1,180 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/message"
+)
+
+// Send sends a prompt to a conversation.
+func (s *Service) Send(ctx context.Context, u User, id string, p NewPrompt) (Prompt, error) {
+	n, err := s.act(ctx, u, id, Operator)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	content, err := contentOf(p.Content)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if p.ID != "" && !uuid.Valid(p.ID) {
+		return Prompt{}, badRequest.because("the id %q of the prompt is not a UUID", p.ID)
+	}
+	out, err := s.send(ctx, u, &n, fleet.Prompt{ID: p.ID, Content: content, Steer: p.Delivery == DeliverySteer})
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	return out, nil
+}
+
+// contentOf reads what a prompt says.
+func contentOf(raw []byte) (message.Content, error) {
+	var content message.Content
+	if err := content.UnmarshalJSON(raw); err != nil || len(content) == 0 {
+		return nil, badRequest.because("content must be a text that is not empty, or a list of blocks as in the Messages API")
+	}
+	for _, block := range content {
+		switch b := block.(type) {
+		case *message.TextBlock:
+			if strings.TrimSpace(b.Text) == "" {
+				return nil, badRequest.because("a text of the content is empty")
+			}
+		case *message.ImageBlock, *message.DocumentBlock:
+		default:
+			return nil, badRequest.because("a block of the content is neither text nor an image nor a document")
+		}
+	}
+	return content, nil
+}
+
+// send gives a prompt to the fleet and writes it down. It does both even if the
+// client leaves: the log must know what was accepted, and what it costs.
+func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Prompt, error) {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if p.ID == "" {
+		p.ID = uuid.New()
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return Prompt{}, err
+	}
+	defer release()
+	l.accepting.RLock()
+	defer l.accepting.RUnlock()
+	l.mu.Lock()
+	_, again := l.prompts[p.ID]
+	over, older := l.closed, l.first > 1
+	l.mu.Unlock()
+	if over != "" {
+		return Prompt{}, closing.because("%s; try again in a moment", over)
+	}
+	if older && !again {
+		// One that has ended may be older than what the log keeps in memory. Taken up
+		// again, it would be a turn twice.
+		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && PromptState(t.Status).final() {
+			out := Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
+			out.take(&t)
+			return out, nil
+		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+			return Prompt{}, err
+		}
+	}
+	if n.Archived && !again {
+		return Prompt{}, ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
+	}
+	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
+	if !again {
+		if err := s.checkBudget(ctx, n); err != nil {
+			return Prompt{}, err
+		}
+		if err := l.intend(ctx, out); err != nil {
+			return Prompt{}, err
+		}
+	}
+	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
+		if refused(err) {
+			l.refuse(p.ID)
+		} else {
+			s.logs.keepWatch(n.Key) // it may have been accepted
+		}
+		return Prompt{}, err
+	}
+	err = l.append(ctx, func(*logHead) []Event {
+		if known, ok := l.prompts[p.ID]; ok {
+			out = known
+			return nil
+		}
+		return []Event{{Type: EventPrompt, Prompt: &out}}
+	})
+	s.logs.keepWatch(n.Key)
+	return out, err
+}
+
+// maxPromptText is how much of a prompt its event keeps.
+const maxPromptText = 4000
+
+// textOf is what a prompt says in text.
+func textOf(p *fleet.Prompt) string {
+	text := p.Text
+	for _, block := range p.Content {
+		if b, ok := block.(*message.TextBlock); ok {
+			text = strings.TrimPrefix(text+"\n"+b.Text, "\n")
+		}
+	}
+	if len(text) > maxPromptText {
+		text = strings.ToValidUTF8(text[:maxPromptText], "") + "…"
+	}
+	return text
+}
+
+// CancelPrompt removes a prompt that has not begun.
+func (s *Service) CancelPrompt(ctx context.Context, u User, id, prompt string) error {
+	n, err := s.act(ctx, u, id, Operator)
+	if err == nil {
+		err = s.fleet.Cancel(ctx, n.Key, prompt)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.logs.keepWatch(n.Key)
+	return nil
+}
+
+// Prompt returns how a prompt stands.
+func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	t, err := s.fleet.Prompt(ctx, n.Key, prompt)
+	if err != nil {
+		return Prompt{}, problemOf(err)
+	}
+	out := Prompt{ID: t.Prompt}
+	out.take(&t)
+	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
+		l.mu.Lock()
+		out.By, out.Text = l.prompts[prompt].By, l.prompts[prompt].Text
+		l.mu.Unlock()
+		release()
+	}
+	return out, nil
+}
+
+// Prompts returns the prompts of a conversation that have not ended.
+func (s *Service) Prompts(ctx context.Context, u User, id string) ([]Prompt, error) {
+	n, err := s.act(ctx, u, id, Viewer)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	l, release, err := s.logs.use(ctx, n.Key)
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	defer release()
+	return l.open(), nil
+}
