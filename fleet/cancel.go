@@ -89,8 +89,8 @@ func (f *Fleet) markCancelled(ctx context.Context, p *queued) (err error) {
 	return f.update(ctx, p, store.Fence{})
 }
 
-// finishCancel tidies up after a prompt that is marked. If it cannot, the next one
-// who has the lease does.
+// finishCancel tidies up after a prompt that is marked. If it cannot, the next owner of
+// the lease does.
 func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
 	o, err := f.endCancelled(ctx, rec, p, store.Fence{})
 	if err != nil || stuckHere {

@@ -355,16 +355,7 @@ func TestResumeWhileWritten(t *testing.T) {
 		}}
 		f := open(t, db, newScripted(), nil)
 		defer closeFleet(t, f)
-		err := f.Resume(t.Context(), "ada", d.from())
-		if open, ok := errors.AsType[*fleet.SessionOpenError](err); !ok || open.PID != 0 {
-			t.Errorf("while it is written: %v", err)
-		}
-		if _, err := f.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
-			t.Errorf("there is a conversation: %v", err)
-		}
-		if err := f.Resume(t.Context(), "ada", d.from()); err != nil {
-			t.Fatal(err)
-		}
+		resumeTwice(t, f, d)
 		if info, err := history.In(db, "p").Info(t.Context(), d.session); err != nil || info.Title != "Late" {
 			t.Errorf("%+v, %v", info, err)
 		}
@@ -372,6 +363,22 @@ func TestResumeWhileWritten(t *testing.T) {
 			t.Errorf("answer %q", got)
 		}
 	})
+}
+
+// resumeTwice resumes a session that is written to during the first copy: that is
+// refused, and leaves no conversation.
+func resumeTwice(t *testing.T, f *fleet.Fleet, d *disk) {
+	t.Helper()
+	err := f.Resume(t.Context(), "ada", d.from())
+	if open, ok := errors.AsType[*fleet.SessionOpenError](err); !ok || open.PID != 0 {
+		t.Errorf("while it is written: %v", err)
+	}
+	if _, err := f.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
+		t.Errorf("there is a conversation: %v", err)
+	}
+	if err := f.Resume(t.Context(), "ada", d.from()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // What subagents write while their session is copied is not lost: not what one adds,
@@ -399,16 +406,7 @@ func TestResumeWhileSubagentsWrite(t *testing.T) {
 				db := &afterAppend{MemoryStore: store.Memory(), do: func() { c.write(t, d) }}
 				f := open(t, db, newScripted(), nil)
 				defer closeFleet(t, f)
-				err := f.Resume(t.Context(), "ada", d.from())
-				if open, ok := errors.AsType[*fleet.SessionOpenError](err); !ok || open.PID != 0 {
-					t.Errorf("while it is written: %v", err)
-				}
-				if _, err := f.Get(t.Context(), "ada"); !errors.Is(err, fleet.ErrUnknown) {
-					t.Errorf("there is a conversation: %v", err)
-				}
-				if err := f.Resume(t.Context(), "ada", d.from()); err != nil {
-					t.Fatal(err)
-				}
+				resumeTwice(t, f, d)
 				n := 0
 				for _, err := range db.Load(t.Context(), store.Key{Project: "p", Session: d.session, Sub: "subagents/" + c.sub}) {
 					if err != nil {

@@ -148,7 +148,7 @@ func (l *eventLog) add(e Event) {
 	}
 }
 
-// forget drops what is known of an event that is no longer kept: of a prompt when it
+// forget drops what is known of an event that was dropped: of a prompt when it
 // has ended, of an approval when it is settled and nothing newer says so. The caller
 // has the lock.
 func (l *eventLog) forget(e *Event) {

@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A lease has two subjects. The message on one says who has the lease and until
+// A lease has two subjects. The message on one names the owner and says until
 // when; every renewal replaces it. The message on the other is the epoch, which
 // only the next owner replaces. Its sequence is the token: every write under
 // the lease carries it, so the server itself refuses an owner that was
@@ -164,7 +164,7 @@ func (s *Store) begin(ctx context.Context, l store.Lease, e *epoch, was *stored,
 			return 0, err
 		}
 		if m == nil || epochOf(m).Nonce != e.Nonce {
-			return 0, errMoved // the lease is no longer ours
+			return 0, errMoved // another owner has the lease now
 		}
 		if was, err = s.last(ctx, prefix+".e"); err != nil {
 			return 0, err

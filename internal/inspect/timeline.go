@@ -29,7 +29,7 @@ type bar struct {
 	X, W        string
 	Y, H        int
 	Tone, Text  string
-	Short       bool // on a phone there is no room for the text
+	Short       bool // a phone has no room for the text
 	Title       string
 	Target      string
 	from, to    float64
