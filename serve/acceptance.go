@@ -7,67 +7,91 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // acceptance is a prompt that somebody is about to give to the fleet. It is in the
 // head of the log before the fleet can accept the prompt, and until the log has the
 // prompt. So after a crash in between the log still learns of it, and what it costs
-// is counted.
+// is counted. And nobody deletes a conversation for good while it can still get one.
 type acceptance struct {
 	Prompt Prompt    `json:"prompt"`
 	At     time.Time `json:"at"`
+	// Sender names the attempt. If a prompt is sent twice at once, each attempt
+	// answers only for itself.
+	Sender string `json:"sender"`
 }
 
 // settledAfter is when the fleet has accepted a prompt that somebody was about to give
 // to it, or never will: all that they do is bounded by a shorter time.
 const settledAfter = 2 * lastingBound
 
-// intend notes that a prompt is about to be given to the fleet, unless the log has it.
-func (l *eventLog) intend(ctx context.Context, p Prompt) error {
+// intend notes that a prompt is about to be given to the fleet, and names the attempt.
+func (l *eventLog) intend(ctx context.Context, p Prompt) (sender string, err error) {
 	now, err := l.book.records.Now(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	return l.write(ctx, func(h *logHead) ([]Event, bool) {
-		delete(l.refused, p.ID)
-		if _, known := l.prompts[p.ID]; known || h.accepts(p.ID) {
-			return nil, false
-		}
-		h.Accepting = append(slices.Clone(h.Accepting), acceptance{p, now.UTC()})
+	sender = uuid.New()
+	return sender, l.write(ctx, func(h *logHead) ([]Event, bool) {
+		h.Accepting = append(slices.Clone(h.Accepting), acceptance{p, now.UTC(), sender})
 		return nil, true
 	})
 }
 
-// refuse notes that the fleet has not accepted a prompt. The next write takes that
-// over, so a refusal costs none.
-func (l *eventLog) refuse(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.refused[id] = true
+// confirm writes down that the fleet has accepted a prompt, and returns the prompt as
+// the log has it.
+func (l *eventLog) confirm(ctx context.Context, sender string, p Prompt) (Prompt, error) {
+	out := p
+	err := l.write(ctx, func(h *logHead) ([]Event, bool) {
+		left := h.leave(sender)
+		if known, ok := l.prompts[p.ID]; ok {
+			out = known
+			return nil, left
+		}
+		return []Event{{Type: EventPrompt, Prompt: &p}}, true
+	})
+	return out, err
 }
 
-// accepts reports whether somebody was about to give a prompt to the fleet.
-func (h *logHead) accepts(id string) bool {
-	return slices.ContainsFunc(h.Accepting, func(a acceptance) bool { return a.Prompt.ID == id })
+// refuse writes down that the fleet has not accepted what an attempt gave to it.
+func (l *eventLog) refuse(ctx context.Context, sender string) error {
+	return l.write(ctx, func(h *logHead) ([]Event, bool) { return nil, h.leave(sender) })
 }
 
-// settle takes the prompts out of a head about which the log now knows enough. The
-// caller has the lock.
-func (l *eventLog) settle(h *logHead, events []Event) {
+// leave takes an attempt out of the head, and reports whether it was there.
+func (h *logHead) leave(sender string) bool {
+	before := len(h.Accepting)
+	h.Accepting = slices.DeleteFunc(slices.Clone(h.Accepting), func(a acceptance) bool { return a.Sender == sender })
+	return len(h.Accepting) < before
+}
+
+// awaited reports whether the fleet may still get a prompt from an attempt.
+func (h *logHead) awaited(now time.Time) bool {
+	return slices.ContainsFunc(h.Accepting, func(a acceptance) bool { return now.Sub(a.At) < settledAfter })
+}
+
+// settle takes the attempts of others out of a head whose prompts the log has. They may
+// still be at it, so that waits until they cannot be. The caller has the lock.
+func (l *eventLog) settle(h *logHead, now time.Time) {
 	if len(h.Accepting) == 0 {
 		return
 	}
 	h.Accepting = slices.DeleteFunc(slices.Clone(h.Accepting), func(a acceptance) bool {
 		_, known := l.prompts[a.Prompt.ID]
-		return known || l.refused[a.Prompt.ID] || slices.ContainsFunc(events, func(e Event) bool { return e.Prompt != nil && e.Prompt.ID == a.Prompt.ID })
+		return known && now.Sub(a.At) >= settledAfter
 	})
 }
 
-// undecided returns the prompts that somebody was about to give to the fleet.
+// undecided returns the prompts that somebody was about to give to the fleet, and of
+// which the log does not know more.
 func (l *eventLog) undecided() []acceptance {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.head.Accepting), func(a acceptance) bool { return l.refused[a.Prompt.ID] })
+	return slices.DeleteFunc(slices.Clone(l.head.Accepting), func(a acceptance) bool {
+		_, known := l.prompts[a.Prompt.ID]
+		return known
+	})
 }
 
 // finishAccepting writes prompts down that the fleet has accepted, for those who
@@ -95,8 +119,7 @@ func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Durati
 				return []Event{{Type: EventPrompt, Prompt: &a.Prompt}}
 			})
 		case errors.Is(err, fleet.ErrUnknown) && now.Sub(a.At) >= settledAfter:
-			l.refuse(a.Prompt.ID)
-			err = l.write(ctx, func(h *logHead) ([]Event, bool) { return nil, h.accepts(a.Prompt.ID) })
+			err = l.refuse(ctx, a.Sender)
 		case errors.Is(err, fleet.ErrUnknown):
 			err = nil // it may come yet
 		}

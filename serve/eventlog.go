@@ -19,9 +19,8 @@ type eventLog struct {
 	// touched is called after each change.
 	touched func(key string)
 
-	// accepting is held by those who send a prompt and write it down, and alone by
-	// one who removes the conversation because it has none.
-	accepting sync.RWMutex
+	// exists reports whether the conversation does, for the first write to the log.
+	exists func(ctx context.Context, key string) (bool, error)
 
 	writing chan struct{} // one slot: the right to append
 	ready   chan struct{} // closed when what was stored is here
@@ -38,10 +37,9 @@ type eventLog struct {
 
 	prompts   map[string]Prompt       // the last event about each that is kept, or has not ended
 	unended   []string                // of them, those that have not ended, the oldest first
-	refused   map[string]bool         // prompts that the fleet has not accepted
 	approvals map[string]ApprovalNote // likewise
-	cursors   map[string]int64        // the events of messages, by their cursors
-	begin     string                  // the cursor of the last message that is older than what is kept
+	cursors   map[string]int64        // the events of messages, by their cursors, from begin on
+	begin     string                  // the cursor of the last message that is older than what is kept, and was read
 	unloaded  int                     // events whose messages are not read yet
 	writingOn liveText
 	results   []string // the ids of the last results that came, after what was said before them
@@ -59,17 +57,20 @@ const (
 	keepFrames = 64 // of the newest events, as they are sent
 )
 
-func newEventLog(key string, book logStore, touched func(string)) *eventLog {
+func newEventLog(key string, book logStore, exists func(context.Context, string) (bool, error), touched func(string)) *eventLog {
 	return &eventLog{
-		key: key, book: book, touched: touched, first: 1,
+		key: key, book: book, exists: exists, touched: touched, first: 1,
 		writing: make(chan struct{}, 1), ready: make(chan struct{}), changed: make(chan struct{}), done: make(chan struct{}),
-		prompts: make(map[string]Prompt), refused: make(map[string]bool), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
+		prompts: make(map[string]Prompt), approvals: make(map[string]ApprovalNote), cursors: make(map[string]int64),
 	}
 }
 
 // load reads what is stored.
 func (l *eventLog) load(ctx context.Context) error {
 	h, revision, err := l.book.head(ctx, l.key)
+	if err == nil {
+		err = h.writable()
+	}
 	if err != nil {
 		return err
 	}
@@ -154,8 +155,10 @@ func (l *eventLog) add(e Event) {
 func (l *eventLog) forget(e *Event) {
 	switch e.Type {
 	case EventMessage:
-		if e.Message == nil {
+		if e.Message == nil { // it is known until it was read, or it would be taken for a new one
 			l.unloaded--
+		} else {
+			l.passed(e.cursor)
 		}
 	case EventTurn:
 		delete(l.prompts, e.Turn.Prompt)
@@ -164,6 +167,20 @@ func (l *eventLog) forget(e *Event) {
 			delete(l.approvals, e.Approval.ID)
 		}
 	}
+}
+
+// passed notes that a message was read whose event is not kept. Messages are read in
+// their order, so from then on reading begins after it. The caller has the lock.
+func (l *eventLog) passed(cursor string) {
+	delete(l.cursors, cursor)
+	l.begin = cursor
+}
+
+// beginning is where to begin to read messages.
+func (l *eventLog) beginning() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.begin
 }
 
 // size is about how many bytes an event takes.
@@ -209,7 +226,11 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 		if !changed {
 			return nil
 		}
+		first := revision == 0
 		next, revision, err = l.book.put(ctx, l.key, next, revision)
+		if err == nil && first {
+			err = l.checkBegun(ctx)
+		}
 		switch {
 		case err == nil:
 			l.commit(next, revision, events)
@@ -223,6 +244,35 @@ func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []
 	}
 }
 
+// checkBegun is called after the first write to a log. Somebody who is late may have
+// begun the log of a conversation that was deleted: then it is removed again. A
+// deletion lets the conversation end before it removes the log, so either it removes
+// what was written, or this does.
+func (l *eventLog) checkBegun(ctx context.Context) error {
+	for {
+		exists, err := l.exists(ctx, l.key)
+		if err != nil || exists {
+			return err
+		}
+		_, revision, err := l.book.head(ctx, l.key)
+		if err == nil && revision != 0 {
+			// Not if another has written meanwhile: the conversation may be there again.
+			err = l.book.records.DropRecord(ctx, l.book.at(l.key, headName), revision, store.Fence{})
+		}
+		switch {
+		case errors.Is(err, store.ErrConflict):
+			continue
+		case err != nil && !errors.Is(err, store.ErrNotFound):
+			return err
+		}
+		l.end(wasDeleted)
+		return notFound.because(wasDeleted)
+	}
+}
+
+// wasDeleted is why the log of a deleted conversation has ended.
+const wasDeleted = "the conversation was deleted"
+
 // prepare makes the next head.
 func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]Event, bool)) (next logHead, revision int64, events []Event, changed bool) {
 	l.mu.Lock()
@@ -231,7 +281,7 @@ func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]Event, bool))
 	if events, changed = change(&next); !changed {
 		return next, l.revision, nil, false
 	}
-	l.settle(&next, events)
+	l.settle(&next, now)
 	next.Events = slices.Clone(next.Events)
 	for i := range events {
 		events[i].Seq, events[i].At = next.last()+1, now.UTC()
@@ -280,8 +330,11 @@ func (l *eventLog) catchUp(ctx context.Context) error {
 		return nil
 	}
 	if revision == 0 {
-		l.end("the conversation was deleted")
-		return notFound.because("the conversation was deleted")
+		l.end(wasDeleted)
+		return notFound.because(wasDeleted)
+	}
+	if err := h.writable(); err != nil {
+		return err
 	}
 	var stored []storedEvent
 	for i := segments; i < h.Segments; i++ {
@@ -314,7 +367,11 @@ func (l *eventLog) takeOver(h logHead, revision int64, stored []storedEvent, kno
 func (l *eventLog) fill(cursor string, message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := l.cursors[cursor] - l.first
+	seq, known := l.cursors[cursor]
+	i := seq - l.first
+	if known && i < 0 {
+		l.passed(cursor)
+	}
 	if i < 0 || i >= int64(len(l.events)) || l.events[i].Message != nil {
 		return
 	}

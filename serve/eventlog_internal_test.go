@@ -12,7 +12,7 @@ import (
 // However long a conversation is, its log keeps in memory only what it has events of,
 // and what has not ended.
 func TestLogForgets(t *testing.T) {
-	l := newEventLog("ada/1", logStore{}, func(string) {})
+	l := newEventLog("ada/1", logStore{}, always, func(string) {})
 	open := Prompt{ID: "open", State: PromptState(fleet.Running), Text: "still at it"}
 	l.add(Event{Type: EventPrompt, Prompt: &open})
 	l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}})
@@ -49,6 +49,44 @@ func TestLogForgets(t *testing.T) {
 	last := fmt.Sprint(keepEvents - 1)
 	if l.prompts[last].State != PromptState(fleet.Answered) || l.approvals[last].Outcome != "ran" {
 		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
+	}
+}
+
+// said is an event of a message, as another process has stored it or as it was read.
+func said(i int, text string) Event {
+	e := Event{Type: EventMessage, Seq: int64(i), cursor: fmt.Sprint("at ", i)}
+	if text != "" {
+		e.Message = []byte(text)
+	}
+	return e
+}
+
+// What is known of messages does not grow with a conversation. A message is forgotten
+// when its event is not kept and it was read, and reading begins after it: none is
+// taken for a new one.
+func TestLogForgetsMessages(t *testing.T) {
+	l := newEventLog("ada/1", logStore{}, always, func(string) {})
+	const more = 100
+	for i := 1; i <= keepEvents+more; i++ {
+		l.add(said(i, "hello"))
+	}
+	if len(l.cursors) != keepEvents || l.beginning() != fmt.Sprint("at ", more) {
+		t.Errorf("%d messages are known, reading begins at %q", len(l.cursors), l.beginning())
+	}
+
+	l = newEventLog("ada/1", logStore{}, always, func(string) {})
+	for i := 1; i <= keepEvents+more; i++ {
+		l.add(said(i, ""))
+	}
+	for i := 1; i <= keepEvents+more; i++ { // what was stored is read
+		cursor := fmt.Sprint("at ", i)
+		if _, known := l.cursors[cursor]; !known {
+			t.Fatalf("message %d is taken for a new one", i)
+		}
+		l.fill(cursor, []byte("hello"))
+	}
+	if len(l.cursors) != keepEvents || l.beginning() != fmt.Sprint("at ", more) || l.unloaded != 0 {
+		t.Errorf("%d messages are known, reading begins at %q, %d are not loaded", len(l.cursors), l.beginning(), l.unloaded)
 	}
 }
 

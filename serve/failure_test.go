@@ -118,8 +118,8 @@ func TestStartingInFeed(t *testing.T) {
 	}
 }
 
-// An archived conversation has ended: it says so, takes no prompts until it is
-// reopened, and finishes what it was told before.
+// An archived conversation has ended: it says so, and takes no prompts until it is
+// reopened. One that is at work cannot be archived.
 func TestEnded(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
@@ -129,9 +129,17 @@ func TestEnded(t *testing.T) {
 	archive := func(yes string) serve.Conversation {
 		return want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":`+yes+`}`), http.StatusOK)
 	}
-	if c := archive("true"); c.State != serve.Waiting {
-		t.Errorf("at work and archived, it is %q", c.State)
+	atWork := func() {
+		t.Helper()
+		p := want[serve.Problem](ada, ada.do("PATCH", at, `{"title":"new","archived":true}`), http.StatusConflict)
+		if p.Type != "/problems/busy" || !strings.Contains(p.Detail, "interrupt") {
+			t.Errorf("%+v", p)
+		}
+		if c := get[serve.Conversation](ada, at); c.State == serve.Ended || c.Archived || c.Title == "new" {
+			t.Errorf("%+v", c)
+		}
 	}
+	atWork()
 	const id = "11111111-1111-4111-8111-111111111111"
 	more := serve.NewPrompt{ID: id, Content: json.RawMessage(`"more"`)}
 	refused := func(body any) {
@@ -141,12 +149,14 @@ func TestEnded(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	refused(more)
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest}), http.StatusOK)
 	ada.follow(at+"/events?after=0", untilTurns(1))
-	if c := get[serve.Conversation](ada, at); c.State != serve.Ended {
-		t.Errorf("done and archived, it is %q", c.State)
+	for range 2 {
+		if c := archive("true"); c.State != serve.Ended {
+			t.Errorf("done and archived, it is %q", c.State)
+		}
 	}
+	refused(more)
 	refused(serve.NewPrompt{Content: json.RawMessage(`"more"`), Delivery: serve.DeliverySteer})
 	for query, n := range map[string]int{"": 0, "?state=ended": 1, "?state=idle&archived=1": 0, "?archived=1": 1} {
 		if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"+query); len(list.Items) != n {
@@ -157,7 +167,31 @@ func TestEnded(t *testing.T) {
 		t.Errorf("reopened, it is %q", c.State)
 	}
 	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted)
+	ada.follow(at+"/events?after=0", untilTurns(2))
 	archive("true")
 	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", more), http.StatusAccepted) // it was accepted before
-	ada.follow(at+"/events?after=0", untilTurns(2))
+}
+
+// A prompt that is sent while the conversation is archived: one of the two is refused,
+// however late the fleet gets the prompt.
+func TestSentWhileArchived(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	slow, begun, goOn := slowSend(r.fleet)
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
+	r.over(slow)
+	ada := r.as("ada", serve.Operator)
+	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+	at := "/v1/conversations/" + own.ID
+	sent := make(chan reply, 1)
+	go func() { sent <- ada.do("POST", at+"/prompts", `{"content":"one"}`) }()
+	<-begun
+	p := want[serve.Problem](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusConflict)
+	if p.Type != "/problems/busy" {
+		t.Errorf("%+v", p)
+	}
+	release()
+	want[serve.Prompt](ada, <-sent, http.StatusAccepted)
+	ada.turnsOf(own.ID, 1)
+	want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
 }

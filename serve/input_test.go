@@ -216,6 +216,7 @@ func TestETag(t *testing.T) {
 	if p.Type != "/problems/precondition" {
 		t.Errorf("%+v", p)
 	}
+	ada.turnsOf(own.ID, 1)
 	want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
 	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 0 {
 		t.Errorf("an archived conversation is listed")

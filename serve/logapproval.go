@@ -44,7 +44,7 @@ func (l *eventLog) awaitCall(ctx context.Context, q *approval.Question, by time.
 	defer cancel()
 	for ctx.Err() == nil {
 		next := l.nextChange()
-		if l.hasCall(q) {
+		if l.hasCall(q) || l.ended() {
 			return
 		}
 		select {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // logs are the logs of the conversations that somebody looks at or that do
@@ -33,6 +34,32 @@ func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *fee
 	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), doing: make(map[string]chan struct{})}
 }
 
+// exists reports whether there is a conversation: one that was begun here and is not
+// being deleted, or one that the fleet knows.
+func (s *logs) exists(ctx context.Context, key string) (bool, error) {
+	n, _, err := noteStore(s.book).loadAny(ctx, key)
+	if err == nil {
+		return n.Deleted.IsZero(), nil
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return false, err
+	}
+	_, err = s.fleet.Get(ctx, key)
+	if errors.Is(err, fleet.ErrUnknown) || errors.Is(err, fleet.ErrDeleted) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// inBackground does something that Close waits for, unless the server closes.
+func (s *logs) inBackground(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.work.Go(do)
+	}
+}
+
 // use returns the log of a conversation when it is ready, and what to call when
 // it is no longer needed.
 func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
@@ -43,7 +70,7 @@ func (s *logs) use(ctx context.Context, key string) (*eventLog, func(), error) {
 	}
 	l := s.open[key]
 	if l == nil {
-		l = newEventLog(key, s.book, s.feed.touch)
+		l = newEventLog(key, s.book, s.exists, s.feed.touch)
 		ctx, cancel := context.WithCancel(s.ctx)
 		l.stop = cancel
 		s.open[key] = l
@@ -91,7 +118,7 @@ func (s *logs) drop(key string) {
 	}
 	s.mu.Unlock()
 	if l != nil {
-		l.end("the conversation was deleted")
+		l.end(wasDeleted)
 		<-l.done
 	}
 }
@@ -135,7 +162,7 @@ func (s *logs) keep(ctx context.Context, l *eventLog) {
 		if ctx.Err() != nil {
 			return
 		}
-		if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
+		if overWith(err) { // nothing was said yet, or it is deleted
 			readied()
 		} else {
 			s.logger.Warn("the messages of a conversation cannot be read", "conversation", l.key, "error", err)
@@ -155,7 +182,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 		waitTurn(ctx, nil, elsewhereEvery)
 		before := l.lastSeq()
 		if err := l.refresh(ctx); err != nil {
-			if ctx.Err() == nil && !notFound.is(err) {
+			if ctx.Err() == nil && !overWith(err) {
 				s.logger.Warn("the log of a conversation cannot be read", "conversation", l.key, "error", err)
 			}
 			continue
@@ -169,7 +196,7 @@ func (s *logs) lookElsewhere(ctx context.Context, l *eventLog) {
 // read writes down what is said, until something fails.
 func (s *logs) read(ctx context.Context, l *eventLog, readied func()) error {
 	l.readyIfWhole(readied)
-	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.begin)) {
+	for e, err := range s.fleet.Events(ctx, l.key, fleet.Cursor(l.beginning())) {
 		if err != nil {
 			return err
 		}
@@ -308,7 +335,7 @@ func (s *logs) keepWatch(key string) {
 func (s *logs) watch(key string) (again bool) {
 	l, release, err := s.use(s.ctx, key)
 	if err != nil {
-		if s.ctx.Err() == nil && !closing.is(err) {
+		if s.ctx.Err() == nil && !closing.is(err) && !overWith(err) {
 			s.logger.Warn("the log of a conversation cannot be read", "conversation", key, "error", err)
 		}
 		return false
@@ -319,7 +346,7 @@ func (s *logs) watch(key string) (again bool) {
 		next := l.nextChange()
 		moved, err := s.checkPrompts(l)
 		err = errors.Join(err, s.finishAccepting(s.ctx, l, lastingBound))
-		if err != nil && s.ctx.Err() == nil {
+		if err != nil && s.ctx.Err() == nil && !overWith(err) {
 			s.logger.Warn("the prompts of a conversation cannot be read", "conversation", key, "error", err)
 		}
 		if len(l.open()) == 0 && len(l.undecided()) == 0 {

@@ -24,6 +24,8 @@ type logHead struct {
 	// Accepting are prompts that the fleet may have accepted, and that are not
 	// among the events yet.
 	Accepting []acceptance `json:"accepting,omitempty"`
+	// Erasing says that the conversation is being deleted.
+	Erasing *erasure `json:"erasing,omitempty"`
 	// Days is what the turns have cost on each day, and Unprompted what is in it
 	// of turns that answer no prompt.
 	Days       map[string]daySum `json:"days,omitempty"`
@@ -102,7 +104,7 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	}
 	short := logHead{
 		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events),
-		Accepting: h.Accepting, Days: h.Days, Unprompted: h.Unprompted,
+		Accepting: h.Accepting, Erasing: h.Erasing, Days: h.Days, Unprompted: h.Unprompted,
 	}
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil
@@ -187,18 +189,4 @@ func (b logStore) lastMessage(ctx context.Context, key string, before int) (stri
 		}
 	}
 	return "", nil
-}
-
-// drop removes the log of a conversation.
-func (b logStore) drop(ctx context.Context, key string) error {
-	h, _, err := b.head(ctx, key)
-	if err != nil {
-		return err
-	}
-	for i := range h.Segments + 1 { // one more may be half made
-		if err := dropRecord(ctx, b.records, b.at(key, segmentName(i))); err != nil {
-			return err
-		}
-	}
-	return dropRecord(ctx, b.records, b.at(key, headName))
 }

@@ -15,12 +15,15 @@ import (
 // openLog opens the log of a conversation as a process that has just started.
 func openLog(t *testing.T, db store.Records) *eventLog {
 	t.Helper()
-	l := newEventLog("ada/1", logStore{db, "p"}, func(string) {})
+	l := newEventLog("ada/1", logStore{db, "p"}, always, func(string) {})
 	if err := l.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return l
 }
+
+// always is for a log whose conversation exists.
+func always(context.Context, string) (bool, error) { return true, nil }
 
 // note appends an event.
 func noteEvent(t *testing.T, l *eventLog, e Event) {
@@ -126,13 +129,20 @@ func TestAcceptingEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
 		l, s := openLog(t, db), &logs{fleet: unknowing{}}
+		senders := make(map[string]string)
 		for _, id := range []string{"one", "two", "three"} {
-			if err := l.intend(t.Context(), Prompt{ID: id}); err != nil {
+			sender, err := l.intend(t.Context(), Prompt{ID: id})
+			if err != nil {
 				t.Fatal(err)
 			}
+			senders[id] = sender
 		}
-		l.refuse("two")
-		noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "three"}})
+		if err := l.refuse(t.Context(), senders["two"]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.confirm(t.Context(), senders["three"], Prompt{ID: "three"}); err != nil {
+			t.Fatal(err)
+		}
 		for range segmentSize {
 			noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "hello"}})
 		}
@@ -155,5 +165,52 @@ func TestAcceptingEnds(t *testing.T) {
 			<-time.After(lastingBound)
 		}
 		dense(t, l, segmentSize+1)
+	})
+}
+
+// If a prompt is sent twice at once, each attempt is noted until it has ended, however
+// the other one did.
+func TestAcceptingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		l := openLog(t, db)
+		var senders []string
+		for range 3 {
+			sender, err := l.intend(t.Context(), Prompt{ID: "one"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			senders = append(senders, sender)
+		}
+		check := func(want ...string) {
+			t.Helper()
+			var got []string
+			for _, a := range openLog(t, db).head.Accepting {
+				got = append(got, a.Sender)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%q are at it, want %q", got, want)
+			}
+		}
+		if err := l.refuse(t.Context(), senders[0]); err != nil {
+			t.Fatal(err)
+		}
+		check(senders[1:]...)
+		for i := 1; i < 3; i++ {
+			check(senders[i:]...)
+			if _, err := l.confirm(t.Context(), senders[i], Prompt{ID: "one"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		check()
+		dense(t, l, 1)
+
+		// One that died is forgotten when it cannot be alive.
+		if _, err := l.intend(t.Context(), Prompt{ID: "one"}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(settledAfter)
+		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "hello"}})
+		check()
 	})
 }

@@ -37,6 +37,9 @@ type note struct {
 	Mode  string `json:"mode,omitzero"`
 	// Read is the last event that each user has read.
 	Read map[string]int64 `json:"read,omitempty"`
+	// Deleted is since when the conversation is being deleted. Nobody sees it any
+	// more; the note is there until nothing else is.
+	Deleted time.Time `json:"deleted,omitzero"`
 }
 
 // The kinds of the server's records.
@@ -58,8 +61,17 @@ func (b noteStore) at(key string) store.RecordKey {
 	return store.RecordKey{Project: b.project, Kind: kindNote, Name: placeOf(key)}
 }
 
-// load returns a note, or [store.ErrNotFound].
+// load returns the note of a conversation, or [store.ErrNotFound].
 func (b noteStore) load(ctx context.Context, key string) (note, int64, error) {
+	n, revision, err := b.loadAny(ctx, key)
+	if err == nil && !n.Deleted.IsZero() {
+		return note{}, 0, fmt.Errorf("claude: serve: conversation %q is being deleted: %w", key, store.ErrNotFound)
+	}
+	return n, revision, err
+}
+
+// loadAny is load that also finds conversations that are being deleted.
+func (b noteStore) loadAny(ctx context.Context, key string) (note, int64, error) {
 	return getRecord[note](ctx, b.records, b.at(key))
 }
 
@@ -86,13 +98,80 @@ func (b noteStore) change(ctx context.Context, key string, do func(*note) error)
 	}
 }
 
-// drop removes a note.
-func (b noteStore) drop(ctx context.Context, key string) error {
-	return dropRecord(ctx, b.records, b.at(key))
+// markDeleted notes that a conversation is being deleted. One that was not begun here
+// gets a note for that. It reports whether that is new.
+func (b noteStore) markDeleted(ctx context.Context, key string, now time.Time) (first bool, err error) {
+	for {
+		n, revision, err := b.loadAny(ctx, key)
+		if errors.Is(err, store.ErrNotFound) {
+			n, err = note{Key: key}, nil
+		}
+		if err != nil || !n.Deleted.IsZero() {
+			return false, err
+		}
+		n.Deleted = now.UTC()
+		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return true, err
+		}
+	}
 }
 
-// all yields all notes.
+// unmarkDeleted notes that a conversation is not deleted after all.
+func (b noteStore) unmarkDeleted(ctx context.Context, key string) error {
+	for {
+		n, revision, err := b.loadAny(ctx, key)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return nil
+		case err != nil || n.Deleted.IsZero():
+			return err
+		case n.Owner == "":
+			return b.drop(ctx, key)
+		}
+		n.Deleted = time.Time{}
+		_, err = putRecord(ctx, b.records, b.at(key), &n, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// drop removes the note of a conversation that is being deleted.
+func (b noteStore) drop(ctx context.Context, key string) error {
+	for {
+		n, revision, err := b.loadAny(ctx, key)
+		if err == nil && n.Deleted.IsZero() {
+			return nil // a new conversation
+		}
+		if err == nil {
+			err = b.records.DropRecord(ctx, b.at(key), revision, store.Fence{})
+		}
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return nil
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		}
+	}
+}
+
+// all yields the notes of all conversations.
 func (b noteStore) all(ctx context.Context) iter.Seq2[note, error] {
+	return func(yield func(note, error) bool) {
+		for n, err := range b.each(ctx) {
+			if err == nil && !n.Deleted.IsZero() {
+				continue
+			}
+			if !yield(n, err) {
+				return
+			}
+		}
+	}
+}
+
+// each is all with the conversations that are being deleted.
+func (b noteStore) each(ctx context.Context) iter.Seq2[note, error] {
 	return func(yield func(note, error) bool) {
 		for r, err := range b.records.ScanRecords(ctx, b.project, kindNote, "") {
 			var n note

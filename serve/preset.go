@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -171,9 +172,12 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 	presets = slices.Clone(presets)
 	notes := noteStore{r, project}
 	return func(ctx context.Context, key string) (*claude.Options, error) {
-		n, _, err := notes.load(ctx, key)
+		n, _, err := notes.loadAny(ctx, key)
 		if errors.Is(err, store.ErrNotFound) && other != nil {
 			return other(ctx, key)
+		}
+		if err == nil && !n.Deleted.IsZero() {
+			err = fmt.Errorf("claude: serve: conversation %q: %w", key, fleet.ErrDeleted)
 		}
 		if err != nil {
 			return nil, err

@@ -78,6 +78,7 @@ var (
 	idle           = problemKind{"idle", http.StatusConflict, "The conversation does nothing"}
 	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
 	busy           = problemKind{"busy", http.StatusConflict, "The conversation is at work"}
+	deleting       = problemKind{"deleting", http.StatusConflict, "The conversation is being deleted"}
 	noCheckpoint   = problemKind{"no-checkpoint", http.StatusConflict, "The files cannot be restored to that point"}
 	ended          = problemKind{"ended", http.StatusConflict, "The conversation has ended"}
 	takenBack      = problemKind{"taken-back", http.StatusConflict, "It was taken back before it began"}
@@ -111,7 +112,7 @@ var (
 // problemKinds are all of them, for the documents.
 func problemKinds() []problemKind {
 	return []problemKind{
-		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
+		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, unusable, keyReused,
 		full, budget, limited, cliMissing, cliFailed, unsupported, closing, internal,
 	}
@@ -169,6 +170,8 @@ func describe(err error) *Problem {
 		return cliFailed.because("%s. Mend what it names, and try again", start)
 	}
 	switch {
+	case errors.Is(err, fleet.ErrDeleted):
+		return beingDeleted()
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):
 		return notFound.because("check the id; lists show what you may see")
 	case errors.Is(err, fleet.ErrStuck):

@@ -76,18 +76,14 @@ func (s *Service) fromDisk(ctx context.Context, n *note, c *NewConversation) err
 	if c.Fork != nil {
 		n.Copied = c.Fork.Session
 	}
-	old, _, err := s.notes.load(ctx, n.Key)
-	if err == nil && c.Resume != "" && (c.request == "" || old.Request != c.request) {
-		return sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
-	}
-	if !errors.Is(err, store.ErrNotFound) {
+	if made, err := s.madeBefore(ctx, n, c); made || err != nil {
 		return err
 	}
 	from := fleet.ResumeFrom{Disk: s.opts.History, Session: c.session(), Fork: c.Fork != nil}
 	if c.Fork != nil {
 		from.UpTo = c.Fork.Message
 	}
-	err = s.fleet.Resume(ctx, n.Key, from)
+	err := s.fleet.Resume(ctx, n.Key, from)
 	if errors.Is(err, fleet.ErrExists) && c.Fork != nil && c.id != "" {
 		return nil // the same request was cut off before it wrote its note
 	}
@@ -206,6 +202,16 @@ func resumedWithout(n *note, err error) *Problem {
 	p.Conversation = idOf(n.Key)
 	p.Detail = "the session is a conversation now, but its prompt was not accepted: send it there again. " + p.Detail
 	return &p
+}
+
+// alreadyResumed is the problem of a request for a session that another request has
+// made a conversation of, be it at the same time.
+func alreadyResumed(n *note, c *NewConversation) *Problem {
+	p := sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
+	if c.firstPrompt(n.Key) != nil {
+		p.Detail = "the prompt was not sent: send it to that conversation, or begin a copy with fork"
+	}
+	return p
 }
 
 // sessionsInUse returns the conversations that have sessions, by the sessions' ids.

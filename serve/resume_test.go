@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -314,5 +316,51 @@ func TestResumeOverloaded(t *testing.T) {
 	}
 	if got := ada.heard(p.Conversation, 2); !slices.Equal(got, []string{"one", "first"}) {
 		t.Errorf("its history is %q", got)
+	}
+}
+
+// together is a fleet that resumes sessions when two have asked for it.
+type together struct {
+	*fleet.Fleet
+	both *sync.WaitGroup
+	one  *sync.Mutex
+}
+
+func (f together) Resume(ctx context.Context, key string, from fleet.ResumeFrom) error {
+	f.both.Done()
+	f.both.Wait()
+	f.one.Lock()
+	defer f.one.Unlock()
+	return f.Fleet.Resume(ctx, key, from)
+}
+
+// Of two who resume a session at once, each with a prompt of their own, one begins the
+// conversation. The other learns where it is, and that nothing was sent.
+func TestResumeAtOnce(t *testing.T) {
+	r, _, _ := newDiskRig(t, store.Memory())
+	odd := together{r.fleet, new(sync.WaitGroup), new(sync.Mutex)}
+	odd.both.Add(2)
+	r.over(odd)
+	ada := r.as("ada", serve.Admin)
+	prompts := []string{"left", "right"}
+	var replies [2]reply
+	var asking sync.WaitGroup
+	for i, prompt := range prompts {
+		asking.Go(func() {
+			replies[i] = ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Resume: talk, Prompt: prompt})
+		})
+	}
+	asking.Wait()
+	if replies[0].status > replies[1].status {
+		slices.Reverse(replies[:])
+		slices.Reverse(prompts)
+	}
+	c := want[serve.Conversation](ada, replies[0], http.StatusCreated)
+	p := want[serve.Problem](ada, replies[1], http.StatusConflict)
+	if p.Type != "/problems/resumed" || p.Conversation != c.ID || !strings.Contains(p.Detail, "the prompt was not sent") {
+		t.Errorf("%+v", p)
+	}
+	if got := ada.heard(c.ID, 6); !slices.Equal(got[4:], []string{prompts[0], "You said: " + prompts[0]}) {
+		t.Errorf("it continues with %q", got)
 	}
 }

@@ -138,7 +138,7 @@ func conversationRoutes() []route {
 		{
 			method: "POST", path: "/v1/conversations", about: "Begins a conversation, or continues or copies what is there.", once: true,
 			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, unusable, unsupported, cliMissing, cliFailed},
+			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
@@ -149,14 +149,14 @@ func conversationRoutes() []route {
 		{
 			method: "PATCH", path: one, about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
 			least: Operator, status: http.StatusOK, body: reflect.TypeFor[Change](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{precondition, modeRefused, modelRefused, leased},
+			problems: []problemKind{precondition, modeRefused, modelRefused, leased, busy, deleting},
 			handle: func(c *call) error {
 				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*Change), c.r.Header.Get("If-Match")))
 			},
 		},
 		{
 			method: "DELETE", path: one, about: "Deletes a conversation and everything that was said in it.",
-			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
+			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, deleting, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
 		{
@@ -207,7 +207,7 @@ func promptRoutes() []route {
 		{
 			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
 			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
-			problems: []problemKind{full, budget, stuckHere, ended, tooLarge, cliMissing, cliFailed}, handle: (*call).send,
+			problems: []problemKind{full, budget, stuckHere, ended, deleting, tooLarge, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",

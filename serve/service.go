@@ -44,8 +44,17 @@ func (u User) need(least Role) error {
 
 // find returns the note of a conversation that the user may see.
 func (s *Service) find(ctx context.Context, u User, id string) (note, error) {
+	n, err := s.findAny(ctx, u, id)
+	if err == nil && !n.Deleted.IsZero() {
+		err = notFound.because("check the id; lists show what you may see")
+	}
+	return n, err
+}
+
+// findAny is find that also finds conversations that are being deleted.
+func (s *Service) findAny(ctx context.Context, u User, id string) (note, error) {
 	key := keyOf(id)
-	n, _, err := s.notes.load(ctx, key)
+	n, _, err := s.notes.loadAny(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
 		n = note{Key: key} // perhaps one that was not begun here
 		if _, err = s.fleet.Get(ctx, key); err != nil {
@@ -178,8 +187,8 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 		all = append(all, c)
 		return err
 	}
-	for n, err := range s.notes.all(ctx) {
-		if err == nil {
+	for n, err := range s.notes.each(ctx) {
+		if err == nil && n.Deleted.IsZero() {
 			err = add(&n)
 		}
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
-	"github.com/claude-agent-go/claude/store"
 )
 
 // ETag identifies what a [Change] can change of a conversation.
@@ -75,8 +74,43 @@ func (s *Service) checkChange(u User, n *note, ch *Change) error {
 	return p.choose(model, mode)
 }
 
+// checkIdle returns a problem if a conversation has something to do, or may be about to
+// get it.
+func (s *Service) checkIdle(ctx context.Context, key string) error {
+	// The log first: a prompt that nobody is about to send is in the fleet.
+	awaited, err := s.awaitsPrompts(ctx, key)
+	if err != nil {
+		return err
+	}
+	info, err := s.fleet.Get(ctx, key)
+	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		return err
+	}
+	if awaited || info.Queued > 0 {
+		return busy.because("a conversation ends between turns: wait for the end of this one, or interrupt it, and take back the prompts that wait")
+	}
+	return nil
+}
+
+// reopen lets a conversation continue that was archived a moment ago.
+func (s *Service) reopen(ctx context.Context, key string) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	_, err := s.notes.change(ctx, key, func(n *note) error {
+		n.Archived = false
+		return nil
+	})
+	return err
+}
+
 // change changes a conversation that may be changed so.
 func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMatch string) error {
+	ends := ch.Archived != nil && *ch.Archived && !n.Archived
+	if ends {
+		if err := s.checkIdle(ctx, n.Key); err != nil {
+			return err
+		}
+	}
 	changed, err := s.notes.change(ctx, n.Key, func(n *note) error {
 		if ifMatch != "" && ifMatch != "*" {
 			now, err := s.look(ctx, n)
@@ -92,6 +126,13 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 	})
 	if err != nil {
 		return err
+	}
+	if ends {
+		// Those who send a prompt look at the note when the log has their prompt, and
+		// this looks at the log when the note is written: one sees the other.
+		if err := s.checkIdle(ctx, n.Key); err != nil {
+			return errors.Join(err, s.reopen(ctx, n.Key))
+		}
 	}
 	if ch.Model != nil {
 		if err := s.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
@@ -137,37 +178,9 @@ func set[T any](to, from *T) {
 	}
 }
 
-// Delete deletes a conversation with its history, its questions and its log.
-func (s *Service) Delete(ctx context.Context, u User, id string) error {
-	n, err := s.act(ctx, u, id, Operator)
-	if err == nil && u.Name != n.Owner && u.Role != Admin {
-		err = forbidden.because("only the owner may delete the conversation")
-	}
-	if err == nil {
-		err = s.erase(ctx, &n)
-	}
-	if err != nil {
-		return problemOf(err)
-	}
-	s.opts.Logger.Info("serve: deleted a conversation", "conversation", n.Key, "user", u.Name, "address", u.Address)
-	s.feed.touch(n.Key)
-	return nil
-}
-
-// erase removes everything. The note is last: until then it can be tried again.
-func (s *Service) erase(ctx context.Context, n *note) error {
-	if err := s.fleet.Delete(ctx, n.Key); err != nil && !errors.Is(err, fleet.ErrUnknown) {
-		return err
-	}
-	s.logs.drop(n.Key)
-	if err := s.book.drop(ctx, n.Key); err != nil {
-		return err
-	}
-	return s.notes.drop(ctx, n.Key)
-}
-
 // fork makes a conversation a copy of another one that the user may see.
-func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) error {
+func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation) error {
+	from := c.Fork
 	old, err := s.find(ctx, u, from.Conversation)
 	if err != nil {
 		return err
@@ -179,8 +192,8 @@ func (s *Service) fork(ctx context.Context, u User, n *note, from *ForkFrom) err
 	if n.Title == "" {
 		n.Title = firstLine("Copy of " + old.Title)
 	}
-	if _, _, err := s.notes.load(ctx, n.Key); !errors.Is(err, store.ErrNotFound) {
-		return err // the same request again
+	if made, err := s.madeBefore(ctx, n, c); made || err != nil {
+		return err
 	}
 	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
 	if errors.Is(err, fleet.ErrExists) {

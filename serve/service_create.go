@@ -44,8 +44,13 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
 		err = s.notes.create(ctx, &n)
 	}
-	again := errors.Is(err, store.ErrConflict) // the same request
-	if err != nil && !again {
+	if errors.Is(err, store.ErrConflict) {
+		var made bool
+		if made, err = s.madeBefore(ctx, &n, &c); err == nil && !made {
+			err = beingDeleted() // it was there a moment ago
+		}
+	}
+	if err != nil {
 		return Conversation{}, problemOf(err)
 	}
 	if c.session() != "" {
@@ -56,14 +61,29 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 			if c.Resume != "" {
 				return Conversation{}, resumedWithout(&n, err)
 			}
-			if !again {
-				s.undo(ctx, &n, err)
-			}
+			s.undo(ctx, &n, err)
 			return Conversation{}, problemOf(err)
 		}
 	}
 	s.feed.touch(n.Key)
 	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// madeBefore reports whether the request has made its conversation in an earlier
+// attempt. What another request has made is not for this one.
+func (s *Service) madeBefore(ctx context.Context, n *note, c *NewConversation) (bool, error) {
+	old, _, err := s.notes.loadAny(ctx, n.Key)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !old.Deleted.IsZero():
+		return false, beingDeleted()
+	case c.Resume != "" && (c.request == "" || old.Request != c.request):
+		return false, alreadyResumed(n, c)
+	}
+	return true, nil
 }
 
 // takeOver gives a new conversation what was said before, if it is to continue or
@@ -73,7 +93,7 @@ func (s *Service) takeOver(ctx context.Context, u User, n *note, c *NewConversat
 	case c.session() != "":
 		return s.fromDisk(ctx, n, c)
 	case c.Fork != nil:
-		return s.fork(ctx, u, n, c.Fork)
+		return s.fork(ctx, u, n, c)
 	}
 	return nil
 }
@@ -119,29 +139,6 @@ func refused(err error) bool {
 		}
 	}
 	return budget.is(err)
-}
-
-// eraseUnused removes a conversation unless a prompt was accepted for it, such as
-// that of another run of the same thread.
-func (s *Service) eraseUnused(ctx context.Context, n *note) error {
-	l, release, err := s.logs.use(ctx, n.Key)
-	if err != nil {
-		return err
-	}
-	defer release()
-	l.accepting.Lock()
-	defer l.accepting.Unlock()
-	l.mu.Lock()
-	used := len(l.prompts) > 0 || l.first > 1
-	l.mu.Unlock()
-	info, err := s.fleet.Get(ctx, n.Key)
-	if err != nil && !errors.Is(err, fleet.ErrUnknown) {
-		return err
-	}
-	if used || info.Queued > 0 || info.Cost.Turns > 0 {
-		return nil
-	}
-	return s.erase(ctx, n)
 }
 
 // newNote checks what is asked for.

@@ -63,16 +63,19 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 		return Prompt{}, err
 	}
 	defer release()
-	l.accepting.RLock()
-	defer l.accepting.RUnlock()
 	l.mu.Lock()
-	_, again := l.prompts[p.ID]
+	known, again := l.prompts[p.ID]
 	over, older := l.closed, l.first > 1
 	l.mu.Unlock()
-	if over != "" {
+	switch {
+	case over == wasDeleted:
+		return Prompt{}, beingDeleted()
+	case over != "":
 		return Prompt{}, closing.because("%s; try again in a moment", over)
+	case again:
+		return known, nil
 	}
-	if older && !again {
+	if older {
 		// One that has ended may be older than what the log keeps in memory. Taken up
 		// again, it would be a turn twice.
 		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && PromptState(t.Status).final() {
@@ -83,35 +86,40 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 			return Prompt{}, err
 		}
 	}
-	if n.Archived && !again {
-		return Prompt{}, ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
+	if n.Archived {
+		return Prompt{}, hasEnded()
 	}
 	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
-	if !again {
-		if err := s.checkBudget(ctx, n); err != nil {
-			return Prompt{}, err
-		}
-		if err := l.intend(ctx, out); err != nil {
-			return Prompt{}, err
-		}
-	}
-	if _, err := s.fleet.Send(ctx, n.Key, p); err != nil {
-		if refused(err) {
-			l.refuse(p.ID)
-		} else {
-			s.logs.keepWatch(n.Key) // it may have been accepted
-		}
+	if err := s.checkBudget(ctx, n); err != nil {
 		return Prompt{}, err
 	}
-	err = l.append(ctx, func(*logHead) []Event {
-		if known, ok := l.prompts[p.ID]; ok {
-			out = known
-			return nil
-		}
-		return []Event{{Type: EventPrompt, Prompt: &out}}
-	})
+	sender, err := l.intend(ctx, out)
+	if err != nil {
+		return Prompt{}, err
+	}
+	if now, _, err := s.notes.load(ctx, n.Key); err == nil && now.Archived { // a moment ago
+		return Prompt{}, errors.Join(hasEnded(), l.refuse(ctx, sender))
+	}
+	if _, err := s.fleet.Send(ctx, n.Key, p); refused(err) {
+		return Prompt{}, errors.Join(err, l.refuse(ctx, sender))
+	} else if err != nil {
+		s.logs.keepWatch(n.Key) // it may have been accepted
+		return Prompt{}, err
+	}
+	out, err = l.confirm(ctx, sender, out)
+	if overWith(err) {
+		// The fleet has begun the conversation again. The one who deletes it waits
+		// until this has left, and removes that too.
+		_ = s.fleet.Cancel(ctx, n.Key, p.ID)
+		return Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
+	}
 	s.logs.keepWatch(n.Key)
 	return out, err
+}
+
+// hasEnded is the problem of a prompt for an archived conversation.
+func hasEnded() *Problem {
+	return ended.because("it is archived and takes no prompts: PATCH it with \"archived\": false first, or fork it")
 }
 
 // maxPromptText is how much of a prompt its event keeps.

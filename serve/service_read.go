@@ -2,13 +2,11 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 )
 
@@ -263,7 +261,7 @@ func (s *Service) watchApprovals(ctx context.Context) {
 // logApproval writes down how an approval stands, when its call is in the log or
 // at the latest by a time. If that fails, the approval is still in the inbox.
 func (s *Service) logApproval(ctx context.Context, q *approval.Question, by time.Time) {
-	if err := s.noteApproval(ctx, q, by); err != nil && ctx.Err() == nil {
+	if err := s.noteApproval(ctx, q, by); err != nil && ctx.Err() == nil && !overWith(err) {
 		s.opts.Logger.Warn("an approval is not in the log of its conversation", "approval", q.ID, "error", err)
 	}
 }
@@ -276,10 +274,5 @@ func (s *Service) noteApproval(ctx context.Context, q *approval.Question, by tim
 	}
 	defer release()
 	l.awaitCall(ctx, q, by)
-	// What is asked in a conversation that was deleted meanwhile has no log any more:
-	// writing would begin another.
-	if _, err := s.fleet.Get(ctx, q.Conversation); l.ended() || errors.Is(err, fleet.ErrUnknown) || errors.Is(err, fleet.ErrDeleted) {
-		return nil
-	}
 	return l.noteApproval(ctx, q)
 }

@@ -4,16 +4,17 @@ import (
 	"context"
 	"errors"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
 // takeUp takes up what was begun before the server started: prompts that are not
-// answered, those whose end nobody has written down, and conversations that never
-// got the prompt that they were made with.
+// answered, those whose end nobody has written down, conversations that never got the
+// prompt that they were made with, and those that are deleted by half.
 func (s *Service) takeUp(ctx context.Context) {
 	s.forgetOld(ctx)
 	var young []string // somebody may be about to send it
-	for n, err := range s.notes.all(ctx) {
+	for n, err := range s.notes.each(ctx) {
 		if err != nil {
 			s.warn(ctx, "conversations cannot be read", "", err)
 			break
@@ -56,6 +57,10 @@ func (s *Service) takeUpNote(ctx context.Context, n *note) (wait bool, err error
 	head, _, err := s.book.head(ctx, n.Key)
 	if err != nil {
 		return false, err
+	}
+	if head.Erasing != nil || !n.Deleted.IsZero() {
+		s.logs.inBackground(func() { s.eraseWhenSent(n.Key, uuid.New()) })
+		return false, nil
 	}
 	if len(head.openAfter(head.Events)) > 0 || len(head.Accepting) > 0 {
 		s.logs.keepWatch(n.Key)

@@ -66,6 +66,25 @@ func TestEndWithForms(t *testing.T) {
 	shows(body, reopen, false)
 }
 
+// A conversation that asks a person is not ended: the page does not offer it, and
+// a form from before says why.
+func TestEndWhileAtWork(t *testing.T) {
+	r := newRig(t)
+	c := r.client(ada)
+	path := r.begin("shop-api", "Which database?")
+	r.pending(1)
+	if _, body := get(t, c, r.http.URL+path); strings.Contains(body, `name="archived" value="yes"`) {
+		t.Error("the page offers to end it")
+	}
+	status, body := post(t, c, r.http.URL+path+"/choose", url.Values{"archived": {"yes"}})
+	if status != http.StatusConflict || !strings.Contains(body, "The conversation is at work") || !strings.Contains(body, "interrupt it") {
+		t.Errorf("status %d: %s", status, body)
+	}
+	if _, body := get(t, c, r.http.URL+path); strings.Contains(body, `class="state ended"`) {
+		t.Error("it has ended")
+	}
+}
+
 // Without a CLI the page says what to do, and offers to try again.
 func TestCLIMissingOnPage(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "claude")

@@ -1,0 +1,319 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// erasure is in the head of a log whose conversation is being deleted. All who add
+// something to a log change its head, and all who send a prompt do so before the fleet
+// gets it. So once this is stored, nothing comes into the log, and of those who may
+// still give the fleet a prompt, the head has the names.
+type erasure struct {
+	// By names who deletes the conversation, and Until is how long the others leave
+	// that to them.
+	By    string    `json:"by"`
+	Until time.Time `json:"until"`
+}
+
+// writable returns a problem if the conversation is being deleted.
+func (h *logHead) writable() error {
+	if h.Erasing == nil {
+		return nil
+	}
+	return beingDeleted()
+}
+
+// beingDeleted is the problem of somebody who wants something of a conversation that
+// is being deleted.
+func beingDeleted() *Problem {
+	p := deleting.because("nothing more is accepted for it: begin another conversation, or try again in a moment")
+	p.RetryAfter = 1
+	return p
+}
+
+// overWith reports whether an error says that a conversation is deleted, or about to
+// be.
+func overWith(err error) bool {
+	return deleting.is(err) || notFound.is(err) || errors.Is(err, fleet.ErrDeleted) || errors.Is(err, fleet.ErrUnknown)
+}
+
+// Delete deletes a conversation with its history, its questions and its log. What
+// somebody sends at the same time is deleted with it, or refused.
+func (s *Service) Delete(ctx context.Context, u User, id string) error {
+	if err := u.need(Operator); err != nil {
+		return problemOf(err)
+	}
+	n, err := s.findAny(ctx, u, id) // also what was deleted halfway
+	if err == nil && u.Name != n.Owner && u.Role != Admin {
+		err = forbidden.because("only the owner may delete the conversation")
+	}
+	if err == nil {
+		err = s.erase(ctx, n.Key)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: deleted a conversation", "conversation", n.Key, "user", u.Name, "address", u.Address)
+	s.feed.touch(n.Key)
+	return nil
+}
+
+// erase removes everything of a conversation, even if the client leaves.
+func (s *Service) erase(ctx context.Context, key string) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	by := uuid.New()
+	if err := s.book.beginErasing(ctx, key, by, nil); err != nil {
+		return err
+	}
+	return s.eraseBegun(ctx, key, by)
+}
+
+// errUsed means that a conversation has a prompt.
+var errUsed = errors.New("the conversation has a prompt")
+
+// eraseUnused removes a conversation unless a prompt was accepted for it, or may be,
+// such as that of another run of the same thread.
+func (s *Service) eraseUnused(ctx context.Context, n *note) error {
+	by := uuid.New()
+	err := s.book.beginErasing(ctx, n.Key, by, func(h *logHead, now time.Time) error { return s.book.checkUnused(ctx, n.Key, h, now) })
+	if errors.Is(err, errUsed) || deleting.is(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := s.fleet.Get(ctx, n.Key)
+	if errors.Is(err, fleet.ErrUnknown) {
+		err = nil
+	}
+	if err != nil || info.Queued > 0 || info.Cost.Turns > 0 {
+		return errors.Join(err, s.book.endErasing(ctx, n.Key, by))
+	}
+	return s.eraseBegun(ctx, n.Key, by)
+}
+
+// eraseBegun removes a conversation whose log is closed. The note stays until nothing
+// else is left, so it can be tried again, and the next server to start does.
+func (s *Service) eraseBegun(ctx context.Context, key, by string) error {
+	first, awaited := false, false
+	now, err := s.opts.Records.Now(ctx)
+	if err == nil {
+		first, err = s.notes.markDeleted(ctx, key, now)
+	}
+	if err == nil { // before the fleet deletes: what is sent until then, it deletes
+		awaited, err = s.awaitsPrompts(ctx, key)
+	}
+	if err == nil {
+		err = s.deleteInFleet(ctx, key)
+	}
+	if err != nil {
+		return errors.Join(err, s.stopErasing(ctx, key, by, first))
+	}
+	s.logs.drop(key)
+	if awaited {
+		s.logs.inBackground(func() { s.eraseWhenSent(key, by) })
+		return nil
+	}
+	return s.eraseRest(ctx, key, by)
+}
+
+// deleteInFleet removes what the fleet has of a conversation.
+func (s *Service) deleteInFleet(ctx context.Context, key string) error {
+	err := s.fleet.Delete(ctx, key)
+	if errors.Is(err, fleet.ErrUnknown) {
+		return nil
+	}
+	return err
+}
+
+// stopErasing lets a conversation be used again that could not be deleted, for example
+// because another process is running it. One that may be deleted by half is left for
+// the next attempt, which can be made at once.
+func (s *Service) stopErasing(ctx context.Context, key, by string, first bool) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if first {
+		if _, err := s.fleet.Get(ctx, key); err == nil {
+			return errors.Join(s.notes.unmarkDeleted(ctx, key), s.book.endErasing(ctx, key, by))
+		}
+	}
+	return s.book.changeErasing(ctx, key, by, &erasure{By: by})
+}
+
+// eraseWhenSent removes the rest of a conversation when nobody can give the fleet a
+// prompt for it any more: the fleet would begin it again.
+func (s *Service) eraseWhenSent(key, by string) {
+	ctx, warned := s.logs.ctx, false
+	for attempt := 0; ctx.Err() == nil; attempt++ {
+		waitTurn(ctx, nil, backoff(attempt))
+		awaited, err := s.awaitsPrompts(ctx, key)
+		if err == nil && !awaited {
+			err = s.finishErasing(ctx, key, by)
+		}
+		switch {
+		case err == nil && !awaited:
+			return
+		case err != nil && !deleting.is(err) && !warned:
+			warned = true
+			s.warn(ctx, "a conversation is not deleted completely yet", key, err)
+		}
+	}
+}
+
+// awaitsPrompts reports whether the fleet may still get a prompt for a conversation.
+func (s *Service) awaitsPrompts(ctx context.Context, key string) (bool, error) {
+	now, err := s.opts.Records.Now(ctx)
+	if err != nil {
+		return false, err
+	}
+	head, _, err := s.book.head(ctx, key)
+	return head.awaited(now), err
+}
+
+// finishErasing removes what is left of a conversation that somebody has begun to
+// delete. If others may still be at it, the problem says so.
+func (s *Service) finishErasing(ctx context.Context, key, by string) error {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	err := s.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+		if h.Erasing == nil {
+			return errErased
+		}
+		return nil
+	})
+	if errors.Is(err, errErased) {
+		return s.notes.drop(ctx, key)
+	}
+	if err != nil {
+		return err
+	}
+	return s.eraseBegun(ctx, key, by)
+}
+
+// errErased means that a log is not being deleted: it is gone, or a new one.
+var errErased = errors.New("the log is not being deleted")
+
+// eraseRest removes the log and then the note.
+func (s *Service) eraseRest(ctx context.Context, key, by string) error {
+	if err := s.book.drop(ctx, key, by); err != nil {
+		return err
+	}
+	return s.notes.drop(ctx, key)
+}
+
+// beginErasing closes a log for good, if check, which may be nil, has nothing against
+// it.
+func (b logStore) beginErasing(ctx context.Context, key, by string, check func(h *logHead, now time.Time) error) error {
+	for {
+		now, err := b.records.Now(ctx)
+		if err != nil {
+			return err
+		}
+		h, revision, err := b.head(ctx, key)
+		if err == nil && h.Erasing != nil && h.Erasing.By != by && now.Before(h.Erasing.Until) {
+			err = beingDeleted()
+		}
+		if err == nil && check != nil {
+			err = check(&h, now)
+		}
+		if err != nil {
+			return err
+		}
+		h.Erasing = &erasure{by, now.Add(settledAfter).UTC()}
+		_, err = putRecord(ctx, b.records, b.at(key, headName), &h, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// endErasing opens a log again.
+func (b logStore) endErasing(ctx context.Context, key, by string) error {
+	return b.changeErasing(ctx, key, by, nil)
+}
+
+// changeErasing changes what one has noted who deletes a conversation.
+func (b logStore) changeErasing(ctx context.Context, key, by string, e *erasure) error {
+	return b.changeHead(ctx, key, func(h *logHead) bool {
+		mine := h.Erasing != nil && h.Erasing.By == by
+		if mine {
+			h.Erasing = e
+		}
+		return mine
+	})
+}
+
+// leave takes an attempt to send a prompt out of a log that is closed, so that nobody
+// waits for it.
+func (b logStore) leave(ctx context.Context, key, sender string) error {
+	return b.changeHead(ctx, key, func(h *logHead) bool { return h.leave(sender) })
+}
+
+// changeHead changes the head of a log, if it has one, again and again until nobody
+// else has in between.
+func (b logStore) changeHead(ctx context.Context, key string, change func(h *logHead) (changed bool)) error {
+	for {
+		h, revision, err := b.head(ctx, key)
+		if err != nil || revision == 0 || !change(&h) {
+			return err
+		}
+		_, err = putRecord(ctx, b.records, b.at(key, headName), &h, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// checkUnused returns errUsed if the log has a prompt, or may get one.
+func (b logStore) checkUnused(ctx context.Context, key string, h *logHead, now time.Time) error {
+	if h.awaited(now) {
+		return errUsed
+	}
+	all := [][]storedEvent{h.Events}
+	for i := range h.Segments {
+		events, err := b.segment(ctx, key, i)
+		if err != nil {
+			return err
+		}
+		all = append(all, events)
+	}
+	for _, events := range all {
+		for i := range events {
+			if events[i].Type == EventPrompt {
+				return errUsed
+			}
+		}
+	}
+	return nil
+}
+
+// drop removes the log of a conversation that is being deleted. The head is last: it
+// keeps others from writing.
+func (b logStore) drop(ctx context.Context, key, by string) error {
+	for {
+		h, revision, err := b.head(ctx, key)
+		if err != nil || revision == 0 {
+			return err
+		}
+		if h.Erasing == nil || h.Erasing.By != by {
+			return fmt.Errorf("claude: serve: another process deletes conversation %q", key)
+		}
+		for i := range h.Segments + 1 { // one more may be half made
+			if err := dropRecord(ctx, b.records, b.at(key, segmentName(i))); err != nil {
+				return err
+			}
+		}
+		err = b.records.DropRecord(ctx, b.at(key, headName), revision, store.Fence{})
+		if !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+}

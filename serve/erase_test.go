@@ -1,0 +1,333 @@
+package serve_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// recordsOf returns the names of the records of a kind.
+func recordsOf(t *testing.T, db store.Records, kind string) (names []string) {
+	t.Helper()
+	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, r.Key.Name)
+	}
+	return names
+}
+
+// nothingLeft wants neither the server nor the fleet to have anything of a
+// conversation.
+func (r *rig) nothingLeft() {
+	r.t.Helper()
+	for _, kind := range []string{"serve-log", "serve-conversation"} {
+		if left := recordsOf(r.t, r.db, kind); len(left) > 0 {
+			r.t.Errorf("%s has %q", kind, left)
+		}
+	}
+	for info, err := range r.fleet.List(r.t.Context()) {
+		r.t.Errorf("the fleet has %+v, %v", info, err)
+	}
+}
+
+// Nothing is left of conversations that are deleted while they ask, although several
+// parts of the server are about to write down what happens in them.
+func TestDeletedWhileAsking(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	var asking []serve.Conversation
+	for range 4 {
+		asking = append(asking, ada.begin("tool 1"))
+	}
+	ada.pending(len(asking))
+	for _, c := range asking {
+		if got := ada.do("DELETE", "/v1/conversations/"+c.ID, nil); got.status != http.StatusNoContent {
+			t.Fatalf("status %d: %s", got.status, got.body)
+		}
+	}
+	last := ada.begin("hello")
+	ada.turnsOf(last.ID, 1)
+	for _, name := range recordsOf(t, r.db, "serve-log") {
+		if !strings.HasPrefix(name, "t/"+strings.Replace(last.ID, "~", "/", 1)+"/") {
+			t.Errorf("there is a record %s", name)
+		}
+	}
+}
+
+// heldStore is a store that keeps the first write of some kind waiting, as if the
+// process were suspended just before it.
+type heldStore struct {
+	store.Fleet
+	when       func(k store.RecordKey, value []byte, revision int64) bool
+	once       sync.Once
+	held, goOn chan struct{}
+}
+
+func (h *heldStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	if h.when(k, value, revision) {
+		h.once.Do(func() {
+			close(h.held)
+			<-h.goOn
+		})
+	}
+	return h.Fleet.PutRecord(ctx, k, value, revision, f)
+}
+
+// silent is a fleet in which nobody hears what is said.
+type silent struct{ *fleet.Fleet }
+
+func (silent) Events(ctx context.Context, _ string, _ fleet.Cursor) iter.Seq2[fleet.ConversationEvent, error] {
+	return func(yield func(fleet.ConversationEvent, error) bool) {
+		<-ctx.Done()
+		yield(fleet.ConversationEvent{}, ctx.Err())
+	}
+}
+
+// The first write to the log of a conversation that was deleted a moment before leaves
+// nothing.
+func TestLateFirstWrite(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := &heldStore{Fleet: store.Memory(), held: make(chan struct{}), goOn: make(chan struct{})}
+		db.when = func(k store.RecordKey, value []byte, revision int64) bool {
+			return k.Kind == "serve-log" && revision == 0 && strings.Contains(string(value), `"type":"approval"`)
+		}
+		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Hour} }, nil)
+		r.onto(silent{r.fleet})
+		own, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.fleet.Send(t.Context(), strings.Replace(own.ID, "~", "/", 1), fleet.Prompt{Text: "tool 1"}); err != nil {
+			t.Fatal(err)
+		}
+		<-db.held
+		if err := r.server.Service().Delete(t.Context(), operator, own.ID); err != nil {
+			t.Fatal(err)
+		}
+		close(db.goOn)
+		synctest.Wait()
+		r.nothingLeft()
+	})
+}
+
+// onto lets a server without a network run on another fleet.
+func (r *rig) onto(odd fleet.Conversations) {
+	r.t.Helper()
+	if err := r.server.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+	var err error
+	if r.server, err = serve.New(odd, r.options); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// slowSend is a fleet that gets a prompt late: begun is closed when somebody is about to
+// give it one, and it takes it when goOn is closed.
+func slowSend(f *fleet.Fleet) (slow sending, begun, goOn chan struct{}) {
+	begun, goOn = make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(begun) })
+	return sending{f, func(ctx context.Context, key string, p fleet.Prompt) (string, error) {
+		once()
+		<-goOn
+		return f.Send(ctx, key, p)
+	}}, begun, goOn
+}
+
+// problemIs reports whether an error is a problem of a type.
+func problemIs(err error, kind string) bool {
+	var p *serve.Problem
+	return errors.As(err, &p) && p.Type == "/problems/"+kind
+}
+
+// A prompt that one server sends while another one deletes the conversation is refused,
+// and does not bring the conversation back.
+func TestSentWhileDeleted(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		own := func(o *fleet.Options) { o.Gate = &approval.Options{} }
+		a, b := newService(t, db, root, own, nil), newService(t, db, root, own, nil)
+		slow, begun, goOn := slowSend(b.fleet)
+		b.onto(slow)
+		c, err := a.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan error, 1)
+		go func() {
+			_, err := b.server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"hello"`)})
+			sent <- err
+		}()
+		<-begun
+		if err := a.server.Service().Delete(t.Context(), operator, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*rig{a, b} {
+			if _, err := s.server.Service().Conversation(t.Context(), operator, c.ID); !problemIs(err, "not-found") {
+				t.Errorf("it is there: %v", err)
+			}
+		}
+		close(goOn)
+		if err := <-sent; !problemIs(err, "deleting") {
+			t.Errorf("sent: %v", err)
+		}
+		<-time.After(30 * time.Second) // less than what a sender is given who may have died
+		a.nothingLeft()
+	})
+}
+
+// If a sender dies while the conversation is deleted, what it may have given the fleet
+// is removed as soon as nothing more can come: by the server that deletes, or, if that
+// ends, by the next one.
+func TestDeletedAndSenderDied(t *testing.T) {
+	for name, restart := range map[string]bool{"same server": false, "next server": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+				whole := r.fleet
+				died := errors.New("the program is dead")
+				var key string
+				r.onto(sending{whole, func(_ context.Context, k string, _ fleet.Prompt) (string, error) {
+					key = k
+					return "", died
+				}})
+				c, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := r.server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"hello"`)}); err == nil {
+					t.Fatal("no error")
+				}
+				if err := r.server.Service().Delete(t.Context(), operator, c.ID); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := whole.Send(t.Context(), key, fleet.Prompt{Text: "late"}); err != nil {
+					t.Fatal(err)
+				}
+				if restart {
+					r.onto(whole)
+				}
+				<-time.After(3 * time.Minute)
+				r.nothingLeft()
+			})
+		})
+	}
+}
+
+// A new conversation whose first prompt is refused stays if another server is about to
+// send a prompt to it, and takes that prompt.
+func TestUnusedButSentTo(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		own := func(o *fleet.Options) { o.Gate = &approval.Options{} }
+		a, b := newService(t, db, root, own, nil), newService(t, db, root, own, nil)
+		slow, begun, goOn := slowSend(b.fleet)
+		b.onto(slow)
+		sent := make(chan error, 1)
+		a.onto(sending{a.fleet, func(_ context.Context, key string, _ fleet.Prompt) (string, error) {
+			go func() {
+				_, err := b.server.Service().Send(t.Context(), operator, strings.Replace(key, "/", "~", 1), serve.NewPrompt{Content: []byte(`"two"`)})
+				sent <- err
+			}()
+			<-begun
+			return "", &fleet.OverloadedError{Key: key, Queued: 1}
+		}})
+		if _, err := a.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+			t.Fatalf("created: %v", err)
+		}
+		close(goOn)
+		if err := <-sent; err != nil {
+			t.Errorf("sent: %v", err)
+		}
+		<-time.After(5 * time.Second)
+		list, err := b.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].Turns != 1 {
+			t.Errorf("there are %+v (%v)", list.Items, err)
+		}
+	})
+}
+
+// A conversation that cannot be deleted, because the fleet refuses, works as before.
+func TestNotDeleted(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	own := ada.begin("one")
+	ada.turnsOf(own.ID, 1)
+	r.over(undeletable{r.fleet})
+	path := "/v1/conversations/" + own.ID
+	for range 2 {
+		if p := want[serve.Problem](ada, ada.do("DELETE", path, nil), http.StatusConflict); p.Type != "/problems/leased" {
+			t.Errorf("%+v", p)
+		}
+	}
+	want[serve.Prompt](ada, ada.do("POST", path+"/prompts", `{"content":"two"}`), http.StatusAccepted)
+	ada.turnsOf(own.ID, 2)
+	r.over(r.fleet)
+	if got := ada.do("DELETE", path, nil); got.status != http.StatusNoContent {
+		t.Errorf("status %d: %s", got.status, got.body)
+	}
+	r.nothingLeft()
+}
+
+// undeletable is a fleet whose conversations another process is running.
+type undeletable struct{ *fleet.Fleet }
+
+func (undeletable) Delete(_ context.Context, key string) error {
+	return &fleet.ConversationError{Key: key, Reason: fleet.ErrElsewhere}
+}
+
+// A prompt that may have been accepted is in the log when it was, even if it is sent
+// again meanwhile and that attempt is refused.
+func TestRefusedAgain(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+		whole := r.fleet
+		n := 0
+		var key string
+		r.onto(sending{whole, func(_ context.Context, k string, _ fleet.Prompt) (string, error) {
+			key = k
+			if n++; n == 1 {
+				return "", errors.New("the store does not answer") // what was written lands later
+			}
+			return "", &fleet.OverloadedError{Key: k, Queued: 1}
+		}})
+		s := r.server.Service()
+		c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const id = "00000000-0000-4000-8000-000000000002"
+		for range 2 {
+			if _, err := s.Send(t.Context(), operator, c.ID, serve.NewPrompt{ID: id, Content: []byte(`"two"`)}); err == nil {
+				t.Fatal("no error")
+			}
+			<-time.After(10 * time.Second)
+		}
+		if _, err := whole.Send(t.Context(), key, fleet.Prompt{ID: id, Text: "two"}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		usage, err := s.Usage(t.Context(), operator, serve.UsageQuery{})
+		if err != nil || usage.Total.Turns != 1 {
+			t.Errorf("%+v, %v", usage.Total, err)
+		}
+	})
+}
