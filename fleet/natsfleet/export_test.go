@@ -91,17 +91,7 @@ func ReadPages(ctx context.Context, page int, store func() uint64, replica func(
 		subject: BarrierSubject,
 		store:   func(context.Context) (uint64, error) { return store(), nil },
 		page: func(_ context.Context, from uint64) (all []stored, more bool, err error) {
-			messages := replica()
-			for _, seq := range slices.Sorted(maps.Keys(messages)) {
-				switch {
-				case seq < from:
-				case len(all) == page:
-					return all, true, nil
-				default:
-					all = append(all, stored{subject: messages[seq], seq: seq})
-				}
-			}
-			return all, false, nil
+			return replica().page(page, from)
 		},
 	}
 	all, err := r.read(ctx, 1, store())
@@ -116,3 +106,38 @@ var Stale = errStale
 
 // Received is how many messages the connection has received.
 func (s *Store) Received() uint64 { return s.nc.Stats().InMsgs }
+
+// ReadSubject reads the messages of a subject, by page, from replicas that may differ. A
+// replica maps sequences to messages.
+func ReadSubject(ctx context.Context, page int, last func() uint64, replica func() Replica) (seqs []uint64, err error) {
+	r := subjectReader{
+		page: func(_ context.Context, from uint64) (all []stored, more bool, err error) {
+			return replica().page(page, from)
+		},
+		barrier: func(_ context.Context, expected uint64) error {
+			if expected != last() {
+				return errMoved
+			}
+			return nil
+		},
+	}
+	all, err := r.read(ctx)
+	for _, m := range all {
+		seqs = append(seqs, m.seq)
+	}
+	return seqs, err
+}
+
+// page is what a replica answers.
+func (r Replica) page(size int, from uint64) (all []stored, more bool, err error) {
+	for _, seq := range slices.Sorted(maps.Keys(r)) {
+		switch {
+		case seq < from:
+		case len(all) == size:
+			return all, true, nil
+		default:
+			all = append(all, stored{subject: r[seq], seq: seq})
+		}
+	}
+	return all, false, nil
+}

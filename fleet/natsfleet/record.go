@@ -40,14 +40,13 @@ func (s *Store) record(ctx context.Context, k store.RecordKey, m stored) (store.
 	if err != nil {
 		return r, fmt.Errorf("%w: it has %q parts", store.ErrDamaged, more)
 	}
-	all, err := s.collect(ctx, s.layout.overflow(k.Project, k.Kind, k.Name))
+	all, err := s.readSubject(ctx, s.layout.part(k.Project, k.Kind, k.Name))
 	if err != nil {
 		return r, err
 	}
 	var value []byte
-	subject := s.layout.part(k.Project, k.Kind, k.Name)
-	for _, part := range all { // also of records below this one, perhaps of the same write
-		if part.subject == subject && part.header.Get(headerNonce) == m.header.Get(headerNonce) && want > 0 {
+	for _, part := range all { // perhaps also of another write
+		if part.header.Get(headerNonce) == m.header.Get(headerNonce) && want > 0 {
 			value = append(value, part.data...)
 			want--
 		}

@@ -134,7 +134,7 @@ func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) 
 // whole reads all that the stream has of a transcript.
 func (s streamed) whole(ctx context.Context, k store.Key) (w whole, err error) {
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
-		all, err := s.collect(ctx, s.layout.transcript(k.Project, k.Session, k.Sub))
+		all, err := s.readSubject(ctx, s.layout.transcript(k.Project, k.Session, k.Sub)+".e")
 		if err == nil {
 			w, err = assemble(all)
 		}
