@@ -126,8 +126,9 @@ type AgentDefinition struct {
 	Background bool `json:"background,omitzero"`
 	// OmitClaudeMD leaves out the project's instruction files.
 	OmitClaudeMD bool `json:"omitClaudeMd,omitzero"`
-	// Memory is "user", "project" or "local".
-	Memory string `json:"memory,omitzero"`
+	// Memory is where the agent keeps what it learns, for later sessions. Empty:
+	// it keeps nothing.
+	Memory MemoryScope `json:"memory,omitzero"`
 	// Effort is how hard the agent works: a level such as "high", or a number
 	// in digits.
 	Effort Effort `json:"effort,omitzero"`
@@ -137,6 +138,16 @@ type AgentDefinition struct {
 	// experimental.
 	CriticalSystemReminder string `json:"criticalSystemReminder_EXPERIMENTAL,omitzero"`
 }
+
+// MemoryScope says for whom an agent keeps its memory.
+type MemoryScope string
+
+// The scopes of an agent's memory.
+const (
+	MemoryUser    MemoryScope = "user"    // the user, in every project
+	MemoryProject MemoryScope = "project" // everybody in the project
+	MemoryLocal   MemoryScope = "local"   // the user, in this project
+)
 
 // MarshalJSON encodes a request. A system prompt of one piece is encoded as a
 // string: older CLIs cannot read a list, and newer ones accept both.

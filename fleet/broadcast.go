@@ -46,10 +46,10 @@ type liveState struct {
 }
 
 type liveBlock struct {
-	Start json.RawMessage `json:"start"`
-	Delta string          `json:"delta,omitzero"`
-	Text  string          `json:"text,omitzero"`
-	Full  bool            `json:"full,omitzero"`
+	Start json.RawMessage   `json:"start"`
+	Delta message.DeltaType `json:"delta,omitzero"`
+	Text  string            `json:"text,omitzero"`
+	Full  bool              `json:"full,omitzero"`
 }
 
 // speak takes note of what the CLI says, and passes it on to other processes.

@@ -57,7 +57,7 @@ func (r *eventReader) yieldBlock(b liveTextBlock) bool {
 }
 
 // newDelta is a delta of a type with a text.
-func newDelta(kind, text string) *message.Delta {
+func newDelta(kind message.DeltaType, text string) *message.Delta {
 	d := &message.Delta{Type: kind}
 	switch kind {
 	case message.DeltaText:

@@ -27,7 +27,7 @@ type liveText struct {
 // growingBlock is a content block of the answer, as far as it has come.
 type growingBlock struct {
 	start *message.StreamEvent
-	delta string // the type of its deltas
+	delta message.DeltaType
 	text  *strings.Builder
 	full  bool // nothing more is added
 }
@@ -141,7 +141,7 @@ type liveAnswer struct {
 
 type liveTextBlock struct {
 	start *message.StreamEvent
-	delta string
+	delta message.DeltaType
 	text  string
 }
 

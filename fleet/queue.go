@@ -78,8 +78,8 @@ const (
 	Cancelled   PromptStatus = "cancelled"
 )
 
-// final reports whether nothing more happens to the prompt.
-func (s PromptStatus) final() bool { return s == Answered || s == Failed || s == Cancelled }
+// Done reports whether the prompt has ended: nothing more happens to it.
+func (s PromptStatus) Done() bool { return s == Answered || s == Failed || s == Cancelled }
 
 // Ticket says how far a prompt has come, and how it ended.
 type Ticket struct {

@@ -63,7 +63,7 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 		case err != nil: // the store may come back
 		case o.Rewind != nil:
 			return *o.Rewind, nil
-		case o.Status.final():
+		case o.Status.Done():
 			return control.Rewind{}, &FailedError{key, o}
 		case rec.Stuck != nil:
 			return control.Rewind{}, errors.Join(rec.stuckError(), f.takeBackRewind(ctx, key, r.ID))

@@ -79,7 +79,7 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 			if err != nil || !w.empty() {
 				continue
 			}
-			if o.Status.final() {
+			if o.Status.Done() {
 				f.conclude(key, o, shown, yield)
 				return
 			}

@@ -214,7 +214,7 @@ func (m Assistant) MarshalJSON() ([]byte, error) {
 		Timestamp:      wireTime{m.Timestamp},
 	}
 	if m.Delta != nil {
-		w.Delta = &deltaLine{Delta: Delta{Type: string(EventBlockDelta)}, Inner: m.Delta}
+		w.Delta = &deltaLine{Delta: Delta{Type: DeltaType(EventBlockDelta)}, Inner: m.Delta}
 	} else {
 		w.Message = &assistantBody{
 			ID: m.ID, Type: "message", Role: typeAssistant, Model: m.Model, Content: m.Content,

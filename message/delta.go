@@ -116,7 +116,7 @@ func (r *fastReader) delta(d *Delta) {
 	for name := r.Next(&o); name != nil; name = r.Next(&o) {
 		switch string(name) {
 		case "type":
-			d.Type = r.KnownText(DeltaText, DeltaThinking, DeltaInputJSON)
+			d.Type = DeltaType(r.KnownText(string(DeltaText), string(DeltaThinking), string(DeltaInputJSON)))
 		case "text":
 			d.Text = r.Text()
 		case "thinking":

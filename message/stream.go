@@ -74,11 +74,10 @@ const (
 // Delta is what a stream event adds: to a content block, or to the message as a
 // whole (StopReason).
 type Delta struct {
-	// Type is "text_delta", "thinking_delta", "signature_delta" or
-	// "input_json_delta", and empty for a delta of the message.
-	Type     string `json:"type,omitzero"`
-	Text     string `json:"text,omitzero"`
-	Thinking string `json:"thinking,omitzero"`
+	// Type is empty for a delta of the message as a whole.
+	Type     DeltaType `json:"type,omitzero"`
+	Text     string    `json:"text,omitzero"`
+	Thinking string    `json:"thinking,omitzero"`
 	// PartialJSON is a piece of the input of a tool call; the pieces are
 	// JSON only when joined.
 	PartialJSON  string `json:"partial_json,omitzero"`
@@ -87,12 +86,15 @@ type Delta struct {
 	StopSequence string `json:"stop_sequence,omitzero"`
 }
 
+// DeltaType is the type of a [Delta] of a content block.
+type DeltaType string
+
 // The types of block deltas. The set is open.
 const (
-	DeltaText      = "text_delta"
-	DeltaThinking  = "thinking_delta"
-	DeltaSignature = "signature_delta"
-	DeltaInputJSON = "input_json_delta"
+	DeltaText      DeltaType = "text_delta"
+	DeltaThinking  DeltaType = "thinking_delta"
+	DeltaSignature DeltaType = "signature_delta"
+	DeltaInputJSON DeltaType = "input_json_delta"
 )
 
 // Text returns the text that the event adds to the answer, or "" if it adds

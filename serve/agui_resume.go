@@ -88,7 +88,7 @@ func (r *aguiRun) answers() ([]resumeAnswer, error) {
 // decisionOf reads a payload. Nothing is allowed that does not say so.
 func decisionOf(entry *ResumeEntry) (Decision, error) {
 	if entry.Status == "cancelled" {
-		return Decision{Decision: "deny"}, nil
+		return Decision{Decision: DecideDeny}, nil
 	}
 	var p resumePayload
 	if err := jsonx.UnmarshalExact(entry.Payload, &p); len(entry.Payload) == 0 || err != nil {
@@ -96,13 +96,13 @@ func decisionOf(entry *ResumeEntry) (Decision, error) {
 	}
 	switch {
 	case p.Approved != nil && !*p.Approved:
-		return Decision{Decision: "deny", Message: p.Message}, nil
+		return Decision{Decision: DecideDeny, Message: p.Message}, nil
 	case len(p.Answers) > 0:
-		return Decision{Decision: "answer", Answers: p.Answers}, nil
+		return Decision{Decision: DecideAnswer, Answers: p.Answers}, nil
 	case p.Approved == nil:
 		return Decision{}, fmt.Errorf("approved is missing: true or false")
 	}
-	return Decision{Decision: "allow", Input: p.Input}, nil
+	return Decision{Decision: DecideAllow, Input: p.Input}, nil
 }
 
 // decide takes the decisions. It reports whether they were taken before, and
@@ -124,7 +124,7 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 		if a.cancel && a.approval.State != ApprovalPending {
 			continue // there is nothing to give up
 		}
-		if a.approval.Kind == KindElicitation && a.decision.Decision == "allow" {
+		if a.approval.Kind == KindElicitation && a.decision.Decision == DecideAllow {
 			a.decision.Decision = "answer"
 		}
 		if _, err := r.service().Decide(ctx, r.user, a.id, a.decision); err != nil {

@@ -31,7 +31,7 @@ type translator struct {
 
 // openText is a text that is being written.
 type openText struct {
-	kind string // text or thinking
+	kind BlockKind
 	sent string
 }
 
@@ -173,10 +173,10 @@ func (t *translator) block(block message.Block, id string) {
 	switch b := block.(type) {
 	case *message.TextBlock:
 		t.parent = id
-		t.write(id, "text", b.Text)
+		t.write(id, BlockText, b.Text)
 		t.end(id)
 	case *message.ThinkingBlock:
-		t.write(id, "thinking", b.Thinking)
+		t.write(id, BlockThinking, b.Thinking)
 		t.end(id)
 	case *message.ToolUseBlock:
 		t.call(b.ID, b.Name, string(b.Input))
@@ -196,7 +196,7 @@ func (t *translator) call(id, name, input string) {
 }
 
 // write sends what is new of a text.
-func (t *translator) write(id, kind, whole string) {
+func (t *translator) write(id string, kind BlockKind, whole string) {
 	if t.done[id] || whole == "" {
 		return
 	}
@@ -204,7 +204,7 @@ func (t *translator) write(id, kind, whole string) {
 	if text == nil {
 		text = &openText{kind: kind}
 		t.open[id] = text
-		if kind == "thinking" {
+		if kind == BlockThinking {
 			t.emit(RunEvent{Type: "REASONING_START", MessageID: id})
 			t.emit(RunEvent{Type: "REASONING_MESSAGE_START", MessageID: id, Role: "reasoning"})
 		} else {
@@ -217,7 +217,7 @@ func (t *translator) write(id, kind, whole string) {
 	}
 	text.sent = whole
 	kindOfEvent := "TEXT_MESSAGE_CONTENT"
-	if kind == "thinking" {
+	if kind == BlockThinking {
 		kindOfEvent = "REASONING_MESSAGE_CONTENT"
 	}
 	t.emit(RunEvent{Type: kindOfEvent, MessageID: id, Delta: more})
@@ -231,7 +231,7 @@ func (t *translator) end(id string) {
 	}
 	delete(t.open, id)
 	t.done[id] = true
-	if text.kind == "thinking" {
+	if text.kind == BlockThinking {
 		t.emit(RunEvent{Type: "REASONING_MESSAGE_END", MessageID: id})
 		t.emit(RunEvent{Type: "REASONING_END", MessageID: id})
 		return

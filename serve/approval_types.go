@@ -110,9 +110,19 @@ type ApprovalQuery struct {
 	Cursor       string
 }
 
+// DecisionKind is what a person decides.
+type DecisionKind string
+
+// The kinds of decisions.
+const (
+	DecideAllow  DecisionKind = "allow"
+	DecideDeny   DecisionKind = "deny"
+	DecideAnswer DecisionKind = "answer" // questions and elicitations
+)
+
 // Decision decides an approval.
 type Decision struct {
-	Decision string `json:"decision" enum:"allow,deny,answer"`
+	Decision DecisionKind `json:"decision" enum:"allow,deny,answer"`
 	// Digest is the digest of the input that the person saw.
 	Digest string `json:"digest"`
 	// Message is what the model reads when it is denied.

@@ -298,10 +298,10 @@ func (c *call) usage() error {
 		if by == "" {
 			continue
 		}
-		if !slices.Contains([]string{"day", "user", "preset", "model"}, by) {
+		if !slices.Contains(UsageGroups(), UsageGroup(by)) {
 			return badRequest.because("by is one or more of day, user, preset, model")
 		}
-		q.By = append(q.By, by)
+		q.By = append(q.By, UsageGroup(by))
 	}
 	return c.answer(c.service().Usage(c.ctx(), c.user, q))
 }

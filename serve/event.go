@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -105,15 +106,15 @@ type Changed struct {
 // ApprovalNote is how an approval stood when its event was made. The approval
 // itself has the rest.
 type ApprovalNote struct {
-	ID        string        `json:"id"`
-	Kind      ApprovalKind  `json:"kind"`
-	Tool      string        `json:"tool"`
-	ToolUseID string        `json:"tool_use_id"`
-	Title     string        `json:"title"`
-	State     ApprovalState `json:"state"`
-	Outcome   string        `json:"outcome,omitzero"`
-	DecidedBy string        `json:"decided_by,omitzero"`
-	DecidedAt time.Time     `json:"decided_at,omitzero"`
+	ID        string           `json:"id"`
+	Kind      ApprovalKind     `json:"kind"`
+	Tool      string           `json:"tool"`
+	ToolUseID string           `json:"tool_use_id"`
+	Title     string           `json:"title"`
+	State     ApprovalState    `json:"state"`
+	Outcome   approval.Outcome `json:"outcome,omitzero"`
+	DecidedBy string           `json:"decided_by,omitzero"`
+	DecidedAt time.Time        `json:"decided_at,omitzero"`
 }
 
 // Notice says who did what, and from where.
@@ -132,24 +133,33 @@ type RewindNote struct {
 	Done    bool   `json:"done"`
 }
 
+// BlockKind is what a block of a message is.
+type BlockKind string
+
+// The kinds of blocks that are streamed.
+const (
+	BlockText     BlockKind = "text"
+	BlockThinking BlockKind = "thinking"
+)
+
 // Block is a block of a message that is being written.
 type Block struct {
 	// Message is the id of the model's message, and Block the index in it.
-	Message string `json:"message"`
-	Block   int    `json:"block"`
-	Kind    string `json:"kind"` // text or thinking
-	Text    string `json:"text"`
+	Message string    `json:"message"`
+	Block   int       `json:"block"`
+	Kind    BlockKind `json:"kind"`
+	Text    string    `json:"text"`
 }
 
 // Delta is more text of a block. It is applied only if Offset is the length of
 // what is there already, as JavaScript counts it: in units of UTF-16. Otherwise
 // connect again.
 type Delta struct {
-	Message string `json:"message"`
-	Block   int    `json:"block"`
-	Kind    string `json:"kind"`
-	Offset  int    `json:"offset"`
-	Text    string `json:"text"`
+	Message string    `json:"message"`
+	Block   int       `json:"block"`
+	Kind    BlockKind `json:"kind"`
+	Offset  int       `json:"offset"`
+	Text    string    `json:"text"`
 }
 
 // Hint says that something has changed in a conversation: load it again. Only

@@ -103,7 +103,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	for _, id := range h.Open { // their events may be older than what is kept
 		p, ok := old[id]
 		if !ok {
-			p = Prompt{ID: id, State: PromptState(fleet.Queued)}
+			p = Prompt{ID: id, State: fleet.Queued}
 		}
 		l.prompts[id] = p
 		l.unended = append(l.unended, id)
@@ -391,9 +391,6 @@ func (l *eventLog) open() []Prompt {
 	}
 	return open
 }
-
-// final reports whether the prompt has ended.
-func (s PromptState) final() bool { return s == "answered" || s == "failed" || s == "cancelled" }
 
 // end lets readers know that nothing more comes.
 func (l *eventLog) end(reason string) {

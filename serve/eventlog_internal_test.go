@@ -13,15 +13,15 @@ import (
 // and what has not ended.
 func TestLogForgets(t *testing.T) {
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
-	open := Prompt{ID: "open", State: PromptState(fleet.Running), Text: "still at it"}
+	open := Prompt{ID: "open", State: fleet.Running, Text: "still at it"}
 	l.add(Event{Type: EventPrompt, Prompt: &open})
 	l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}})
 	for i := range keepEvents {
 		id := fmt.Sprint(i)
-		l.add(Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptState(fleet.Queued)}})
+		l.add(Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: fleet.Queued}})
 		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalPending}})
 		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalAllowed, Outcome: "ran"}})
-		l.add(Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: PromptState(fleet.Answered)}})
+		l.add(Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: fleet.Answered}})
 	}
 	// Each has four events, of which some of the oldest may be gone.
 	if most := keepEvents/4 + 2; len(l.prompts) > most || len(l.approvals) > most {
@@ -47,7 +47,7 @@ func TestLogForgets(t *testing.T) {
 		t.Errorf("the turn of the open prompt: %+v", got)
 	}
 	last := fmt.Sprint(keepEvents - 1)
-	if l.prompts[last].State != PromptState(fleet.Answered) || l.approvals[last].Outcome != "ran" {
+	if l.prompts[last].State != fleet.Answered || l.approvals[last].Outcome != "ran" {
 		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
 	}
 }
@@ -96,11 +96,11 @@ func TestLogForgetsMessages(t *testing.T) {
 func TestOpenInOldSegment(t *testing.T) {
 	db := store.Memory()
 	l := openLog(t, db)
-	first := Prompt{ID: "first", State: PromptState(fleet.Queued), By: "ada", Text: "one"}
-	second := Prompt{ID: "second", State: PromptState(fleet.Queued), By: "bob", Text: "two"}
+	first := Prompt{ID: "first", State: fleet.Queued, By: "ada", Text: "one"}
+	second := Prompt{ID: "second", State: fleet.Queued, By: "bob", Text: "two"}
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &second})
-	first.State = PromptState(fleet.Running)
+	first.State = fleet.Running
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
 	batch := make([]Event, segmentSize)
 	for i := range batch {
@@ -121,7 +121,7 @@ func TestOpenInOldSegment(t *testing.T) {
 	if got, want := open(), []Prompt{first, second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptState(fleet.Answered)}})
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: fleet.Answered}})
 	if got, want := open(), []Prompt{second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}

@@ -4,24 +4,14 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// FailureKind is the name of a type of problem, without /problems/, for what keeps
-// a conversation from going on.
-type FailureKind string
-
-// The kinds of failures that people can mend on the server.
-const (
-	FailureCLIMissing FailureKind = "cli-missing" // the CLI is not installed where the conversation runs
-	FailureCLIFailed  FailureKind = "cli-failed"  // it does not start, or ends before its turn does
-)
-
-// failureOf says which kind of failure it is, and what to do about it. For every other
-// kind the text of the fleet is all there is.
-func failureOf(c fleet.Cause, text string) (FailureKind, string) {
+// failureOf returns the causes that people can mend on the server, and what to do
+// about them. For any other, the text of the fleet is all that is known.
+func failureOf(c fleet.Cause, text string) (fleet.Cause, string) {
 	switch c {
 	case fleet.CLIMissing:
-		return FailureCLIMissing, missingAdvice
+		return c, missingAdvice
 	case fleet.CLIFailed:
-		return FailureCLIFailed, "The CLI does not start on the server, or ends too early: mend what it says, then retry. " + text
+		return c, "The CLI does not start on the server, or ends too early: mend what it says, then retry. " + text
 	}
 	return "", text
 }

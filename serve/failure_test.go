@@ -53,13 +53,13 @@ func TestCLIMissing(t *testing.T) {
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Prompt == nil || event.Prompt.State != "stuck" {
 			return false
 		}
-		if p := event.Prompt; p.Problem != serve.FailureCLIMissing || !strings.Contains(p.Error, "install it") {
+		if p := event.Prompt; p.Problem != fleet.CLIMissing || !strings.Contains(p.Error, "install it") {
 			t.Errorf("the stream has %+v", p)
 		}
 		return true
 	})
 	c := get[serve.Conversation](ada, at)
-	if c.State != serve.Failed || c.Problem != serve.FailureCLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
+	if c.State != serve.Failed || c.Problem != fleet.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
 		t.Errorf("%+v", c)
 	}
 	p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)

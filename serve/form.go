@@ -21,6 +21,19 @@ type Form struct {
 	Fields []FormField `json:"fields"`
 }
 
+// FieldKind is what is filled into a field of a form.
+type FieldKind string
+
+// The kinds of fields.
+const (
+	FieldText    FieldKind = "text"
+	FieldNumber  FieldKind = "number"
+	FieldInteger FieldKind = "integer"
+	FieldBoolean FieldKind = "boolean"
+	FieldChoice  FieldKind = "choice"  // one of the options
+	FieldChoices FieldKind = "choices" // a list of options
+)
+
 // FormField is a field of a form.
 type FormField struct {
 	Name        string `json:"name"`
@@ -28,7 +41,7 @@ type FormField struct {
 	Description string `json:"description,omitzero"`
 	// Kind says what is filled in: choice is one of the options, choices a list
 	// of them.
-	Kind string `json:"kind" enum:"text,number,integer,boolean,choice,choices"`
+	Kind FieldKind `json:"kind" enum:"text,number,integer,boolean,choice,choices"`
 	// Format says more about a text: email, uri, date or date-time.
 	Format   string          `json:"format,omitzero"`
 	Required bool            `json:"required"`
@@ -64,7 +77,7 @@ func formOf(q *approval.Question) *Form {
 }
 
 func fieldOf(f *form.Field) FormField {
-	out := FormField{Name: f.Name, Title: f.Title, Description: f.Description, Kind: "text", Format: f.Format, Required: f.Required, Default: f.Default}
+	out := FormField{Name: f.Name, Title: f.Title, Description: f.Description, Kind: FieldText, Format: f.Format, Required: f.Required, Default: f.Default}
 	if out.Title == "" {
 		out.Title = f.Name
 	}
@@ -73,11 +86,11 @@ func fieldOf(f *form.Field) FormField {
 	}
 	switch {
 	case len(out.Options) > 0 && f.Many():
-		out.Kind = "choices"
+		out.Kind = FieldChoices
 	case len(out.Options) > 0:
-		out.Kind = "choice"
+		out.Kind = FieldChoice
 	case f.Type == "number" || f.Type == "integer" || f.Type == "boolean":
-		out.Kind = f.Type
+		out.Kind = FieldKind(f.Type)
 	}
 	return out
 }

@@ -31,9 +31,9 @@ func (t *liveText) take(e *message.StreamEvent) bool {
 	if e.EventType != message.EventBlockDelta || e.Delta == nil || e.Index < t.done {
 		return false
 	}
-	kind, text := "text", e.Delta.Text
+	kind, text := BlockText, e.Delta.Text
 	if e.Delta.Thinking != "" {
-		kind, text = "thinking", e.Delta.Thinking
+		kind, text = BlockThinking, e.Delta.Thinking
 	}
 	if text == "" {
 		return false

@@ -15,7 +15,7 @@ import (
 // watcher may come with what it has read before a decision; the decision stands.
 func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error {
 	note := ApprovalNote{
-		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: string(q.Outcome),
+		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: q.Outcome,
 	}
 	if q.Answer != nil {
 		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()

@@ -374,7 +374,7 @@ type startWatch struct {
 
 // look asks the fleet only while a prompt may wait for its process.
 func (w *startWatch) look(open []Prompt) {
-	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == PromptState(fleet.Running) }) {
+	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == fleet.Running }) {
 		w.state = ""
 		return
 	}
@@ -404,7 +404,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		if ticket.Result != nil {
 			s.awaitAnswer(ctx, l, ticket.Result)
 		}
-		if PromptState(ticket.Status).final() {
+		if ticket.Status.Done() {
 			if err := s.noteQuestions(s.ctx, l, ticket.Prompt); err != nil {
 				return moved, err
 			}
@@ -439,7 +439,7 @@ func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
 			} else if err != nil {
 				return nil, err
 			}
-			if PromptState(t.Status).final() {
+			if t.Status.Done() {
 				done, more = append(done, t), true
 			} else {
 				others, left = append(others, t), append(left, p)
@@ -462,7 +462,7 @@ func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
 
 // take makes the prompt stand as a ticket says.
 func (p *Prompt) take(t *fleet.Ticket) {
-	p.State, p.Approval = PromptState(t.Status), t.Question
+	p.State, p.Approval = t.Status, t.Question
 	p.Problem, p.Error = failureOf(t.Cause, t.Error)
 }
 
@@ -479,11 +479,11 @@ func (p *Prompt) stands(t *fleet.Ticket) bool {
 // next prompt ends. The caller has the lock.
 func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []Event {
 	p := l.prompts[t.Prompt]
-	state := PromptState(t.Status)
+	state := t.Status
 	if !slices.Contains(l.unended, t.Prompt) || p.stands(t) {
 		return nil
 	}
-	if !state.final() {
+	if !state.Done() {
 		p.take(t)
 		return []Event{{Type: EventPrompt, Prompt: &p}}
 	}

@@ -67,7 +67,7 @@ func (m *unwritable) PutRecord(ctx context.Context, k store.RecordKey, value []b
 func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	db := &unwritable{Records: store.Memory()}
 	l := openLog(t, db)
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: PromptState(fleet.Queued)}})
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: fleet.Queued}})
 	for range segmentSize - 2 {
 		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "n"}})
 	}
@@ -86,7 +86,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	if err != nil || head.Segments != 1 || !slices.Equal(head.openAfter(head.Events), []string{"first"}) {
 		t.Fatalf("%+v, %v", head, err)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptState(fleet.Answered)}})
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: fleet.Answered}})
 	if head, _, err = l.book.head(t.Context(), "ada/1"); err != nil || len(head.openAfter(head.Events)) != 0 {
 		t.Errorf("%v is open, %v", head.openAfter(head.Events), err)
 	}

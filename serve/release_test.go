@@ -22,7 +22,7 @@ func onlyBash(_ context.Context, in *hook.PreToolUseInput) (string, bool) {
 }
 
 // decide decides an approval.
-func (c *client) decide(a *serve.Approval, decision string) {
+func (c *client) decide(a *serve.Approval, decision serve.DecisionKind) {
 	c.t.Helper()
 	want[serve.Approval](c, c.do("POST", "/v1/approvals/"+a.ID+"/decision", serve.Decision{Decision: decision, Digest: a.Digest}), http.StatusOK)
 }

@@ -144,17 +144,17 @@ func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error)
 	}
 	kind := kindOf(q.Tool)
 	switch {
-	case d.Decision == "deny" && d.Stop:
+	case d.Decision == DecideDeny && d.Stop:
 		a.Decision = permission.DenyAndStop(cmp.Or(d.Message, refusal(u)))
-	case d.Decision == "deny":
+	case d.Decision == DecideDeny:
 		a.Decision = permission.Deny(cmp.Or(d.Message, refusal(u)))
-	case d.Decision == "answer" && kind == KindQuestion && len(d.Input) == 0:
+	case d.Decision == DecideAnswer && kind == KindQuestion && len(d.Input) == 0:
 		decision, err := d.answers(q)
 		a.Decision = decision
 		return a, err
-	case d.Decision == "answer" && kind != KindElicitation && kind != KindQuestion:
+	case d.Decision == DecideAnswer && kind != KindElicitation && kind != KindQuestion:
 		return a, badRequest.because("only questions and elicitations can be answered; allow or deny this one")
-	case d.Decision == "allow" && kind == KindQuestion && len(d.Input) == 0:
+	case d.Decision == DecideAllow && kind == KindQuestion && len(d.Input) == 0:
 		return a, badRequest.because("a question needs answers: send decision \"answer\" with them, or deny it")
 	case kind == KindElicitation && checkContent(q, d.Input) != nil:
 		return a, checkContent(q, d.Input)

@@ -78,7 +78,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	if older {
 		// One that has ended may be older than what the log keeps in memory. Taken up
 		// again, it would be a turn twice.
-		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && PromptState(t.Status).final() {
+		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
 			out := Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
 			out.take(&t)
 			return out, nil
@@ -89,7 +89,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	if n.Archived {
 		return Prompt{}, hasEnded()
 	}
-	out := Prompt{ID: p.ID, State: PromptState(fleet.Queued), By: u.Name, Text: textOf(&p)}
+	out := Prompt{ID: p.ID, State: fleet.Queued, By: u.Name, Text: textOf(&p)}
 	if err := s.checkBudget(ctx, n); err != nil {
 		return Prompt{}, err
 	}

@@ -43,7 +43,7 @@ type Conversation struct {
 	// Reason says why a conversation has failed, and what to do.
 	Reason string `json:"reason,omitzero"`
 	// Problem is what kind of reason that is, if people can mend it on the server.
-	Problem FailureKind `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+	Problem fleet.Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 	// Pending is how many approvals wait for a person.
 	Pending int `json:"pending"`
 	// Queued is how many prompts have no answer yet.
@@ -145,22 +145,22 @@ type NewPrompt struct {
 	// after another. "steer" gives the prompt to the running turn, which takes
 	// it in with the results of its next tool calls. If no turn does, it
 	// becomes the next turn, ahead of the prompts that are waiting.
-	Delivery string `json:"delivery,omitzero" enum:"queue,steer"`
+	Delivery Delivery `json:"delivery,omitzero" enum:"queue,steer"`
 }
+
+// Delivery is how a prompt reaches a conversation.
+type Delivery string
 
 // The ways in which a prompt can reach a conversation.
 const (
-	DeliveryQueue = "queue"
-	DeliverySteer = "steer"
+	DeliveryQueue Delivery = "queue" // it waits for its turn
+	DeliverySteer Delivery = "steer" // the running turn takes it in
 )
-
-// PromptState says how far a prompt is, or how it ended.
-type PromptState string
 
 // Prompt is something that was said to a conversation.
 type Prompt struct {
-	ID    string      `json:"id"`
-	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled"`
+	ID    string             `json:"id"`
+	State fleet.PromptStatus `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled"`
 	// By is who sent it.
 	By string `json:"by,omitzero"`
 	// Text is what it says, cut if it is very long.
@@ -170,14 +170,14 @@ type Prompt struct {
 	// Error says why nobody answered, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
 	// Problem is why the conversation is stuck, if people can mend it on the server.
-	Problem FailureKind `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+	Problem fleet.Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 }
 
 // Turn is how a prompt ended, with what it cost.
 type Turn struct {
-	Prompt string      `json:"prompt"`
-	State  PromptState `json:"state" enum:"answered,failed,cancelled"`
-	Error  string      `json:"error,omitzero"`
+	Prompt string             `json:"prompt"`
+	State  fleet.PromptStatus `json:"state" enum:"answered,failed,cancelled"`
+	Error  string             `json:"error,omitzero"`
 	// CostUSD and Models are all that the prompt took, even if it waited for a
 	// person in between and ran in several processes.
 	CostUSD float64                       `json:"cost_usd"`
@@ -266,8 +266,22 @@ type UsageRow struct {
 // UsageQuery selects and groups turns.
 type UsageQuery struct {
 	From, To time.Time // zero: no limit
-	By       []string  // day, user, preset, model
+	By       []UsageGroup
 }
+
+// UsageGroup is what sums of turns can be grouped by.
+type UsageGroup string
+
+// The members of a [UsageRow] that turns can be grouped by.
+const (
+	ByDay    UsageGroup = "day"
+	ByUser   UsageGroup = "user"
+	ByPreset UsageGroup = "preset"
+	ByModel  UsageGroup = "model"
+)
+
+// UsageGroups returns all groups.
+func UsageGroups() []UsageGroup { return []UsageGroup{ByDay, ByUser, ByPreset, ByModel} }
 
 // SessionInfo is a session of the CLI on the server's disk.
 type SessionInfo struct {

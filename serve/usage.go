@@ -104,7 +104,7 @@ func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error
 		if !q.selects(day) {
 			return
 		}
-		for _, row := range d.rows(day, n, slices.Contains(q.By, "model")) {
+		for _, row := range d.rows(day, n, slices.Contains(q.By, ByModel)) {
 			name := q.name(&row)
 			if sums[name] == nil {
 				sum := name
@@ -170,13 +170,13 @@ func (q *UsageQuery) name(r *UsageRow) UsageRow {
 	var name UsageRow
 	for _, by := range q.By {
 		switch by {
-		case "day":
+		case ByDay:
 			name.Day = r.Day
-		case "user":
+		case ByUser:
 			name.User = r.User
-		case "preset":
+		case ByPreset:
 			name.Preset = r.Preset
-		case "model":
+		case ByModel:
 			name.Model = r.Model
 		}
 	}

@@ -206,7 +206,7 @@ func chosen(f serve.FormField, value string) bool {
 // entryType is the kind of input for a field.
 func entryType(f serve.FormField) string {
 	switch {
-	case f.Kind == "number" || f.Kind == "integer":
+	case f.Kind == serve.FieldNumber || f.Kind == serve.FieldInteger:
 		return "number"
 	case f.Format == "email" || f.Format == "date":
 		return f.Format
@@ -221,7 +221,7 @@ func presetText(f serve.FormField) string {
 	if text := jsonx.Text(f.Default); text != "" {
 		return text
 	}
-	if f.Kind == "number" || f.Kind == "integer" {
+	if f.Kind == serve.FieldNumber || f.Kind == serve.FieldInteger {
 		return string(f.Default)
 	}
 	return ""

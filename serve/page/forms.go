@@ -30,17 +30,17 @@ func (p *page) decide(q *request) error {
 	id, sent := q.PathValue("id"), q.PostForm
 	d := serve.Decision{Digest: sent.Get("digest")}
 	verb, which, _ := strings.Cut(sent.Get("decision"), " ")
-	switch d.Decision = verb; verb {
+	switch d.Decision = serve.DecisionKind(verb); verb {
 	case "allow":
 	case "deny":
 		d.Message, d.Stop = sent.Get("message"), sent.Get("stop") != ""
 	case "edit":
-		d.Decision, d.Input = "allow", json.RawMessage(sent.Get("input"))
+		d.Decision, d.Input = serve.DecideAllow, json.RawMessage(sent.Get("input"))
 		if !json.Valid(d.Input) {
 			return bad("The edited input is not JSON. Go back and mend it; nothing was decided.")
 		}
 	case "remember":
-		d.Decision = "allow"
+		d.Decision = serve.DecideAllow
 		n, err := strconv.Atoi(which)
 		if err != nil {
 			return bad("The rule to remember has no number. Load the page again.")
@@ -56,7 +56,7 @@ func (p *page) decide(q *request) error {
 	if _, err := p.service.Decide(q.Context(), q.user, id, d); err != nil {
 		return err
 	}
-	return p.done(q, local(sent.Get("back"), "/"), d.Decision)
+	return p.done(q, local(sent.Get("back"), "/"), string(d.Decision))
 }
 
 // answer reads the answers to questions: q0 holds labels, w0 own words. The
@@ -146,7 +146,7 @@ func (p *page) prompt(q *request) error {
 	if strings.TrimSpace(text) == "" {
 		return bad("The prompt is empty.")
 	}
-	delivery := q.PostForm.Get("delivery")
+	delivery := serve.Delivery(q.PostForm.Get("delivery"))
 	if delivery != "" && delivery != serve.DeliveryQueue && delivery != serve.DeliverySteer {
 		return bad("The form names no way to deliver the prompt. Load the page again.")
 	}

@@ -319,7 +319,7 @@ func (p *page) newConversation(q *request) error {
 }
 
 type costView struct {
-	By    string
+	By    serve.UsageGroup
 	Days  int
 	Rows  []costRow
 	Total serve.UsageRow
@@ -332,11 +332,11 @@ type costRow struct {
 }
 
 func (p *page) cost(q *request) error {
-	view := costView{By: q.URL.Query().Get("by"), Days: 30}
-	if !slices.Contains([]string{"day", "user", "preset", "model"}, view.By) {
-		view.By = "day"
+	view := costView{By: serve.UsageGroup(q.URL.Query().Get("by")), Days: 30}
+	if !slices.Contains(serve.UsageGroups(), view.By) {
+		view.By = serve.ByDay
 	}
-	usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: time.Now().UTC().AddDate(0, 0, -view.Days), By: []string{view.By}})
+	usage, err := p.service.Usage(q.Context(), q.user, serve.UsageQuery{From: time.Now().UTC().AddDate(0, 0, -view.Days), By: []serve.UsageGroup{view.By}})
 	if err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func (p *page) cost(q *request) error {
 		view.Rows = append(view.Rows, r)
 	}
 	slices.SortStableFunc(view.Rows, func(a, b costRow) int {
-		if view.By == "day" {
+		if view.By == serve.ByDay {
 			return strings.Compare(b.Name, a.Name)
 		}
 		return cmp.Compare(b.CostUSD, a.CostUSD)
