@@ -3,6 +3,7 @@ package claude_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/tool"
 )
 
@@ -237,5 +239,38 @@ func BenchmarkStream(b *testing.B) {
 		if n++; n%batch == 0 {
 			l.say(lines)
 		}
+	}
+}
+
+// appended is a store that counts what it is given.
+type appended struct {
+	store.Store
+	batches chan struct{}
+}
+
+func (a appended) Append(context.Context, store.Key, store.Batch) error {
+	a.batches <- struct{}{}
+	return nil
+}
+
+// BenchmarkMirror is a line of a transcript, 2 KB of code, on its way to a store.
+func BenchmarkMirror(b *testing.B) {
+	l, kept := new(loop), appended{batches: make(chan struct{}, 1)}
+	s, err := claude.Connect(b.Context(), &claude.Options{
+		Transport: l, Store: &claude.StoreOptions{Store: kept, Project: "bench", Journal: b.TempDir()},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	code := strings.Repeat(`\tif err := run(ctx, \"name\"); err != nil {\n\t\treturn err\n\t}\n`, 30)
+	frame := []byte(`{"type":"transcript_mirror","filePath":"/home/user/.claude/projects/-repo/3f9845ee-3d15-49bc-9e60-a8210e7a1993.jsonl","entries":[{"parentUuid":null,"type":"assistant","message":{"id":"msg_1","role":"assistant","content":[{"type":"text","text":"` + code + `"}]},"uuid":"5979d4cf-5d39-48a6-b225-000000000000"}]}` + "\n")
+	number := frame[bytes.LastIndex(frame, []byte(`"}]}`))-12:][:12] // no line comes twice
+	b.ReportAllocs()
+	b.SetBytes(int64(len(frame)))
+	for n := 0; b.Loop(); n++ {
+		copy(number, fmt.Sprintf("%012d", n))
+		l.say(frame)
+		<-kept.batches
 	}
 }

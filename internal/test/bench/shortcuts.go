@@ -30,7 +30,7 @@ const leastSaving = 0.10
 func shortcuts() []shortcut {
 	const never = `case "\x00":`
 	frame := func(name string) string { return "^BenchmarkFrames$/^" + name + "$" }
-	const stream = "^BenchmarkStream$"
+	const stream, mirror = "^BenchmarkStream$", "^BenchmarkMirror$"
 	return []shortcut{
 		{"deltas by hand", "message/fast.go", "case typeStream:", never, stream, 1_000_000},
 		{"usual deltas to the letter", "message/delta.go", "if !r.usualDelta(m) {", "if true {", stream, 1_000_000},
@@ -46,6 +46,8 @@ func shortcuts() []shortcut {
 			"var cancel context.CancelFunc\n\t\tctx, cancel = context.WithTimeoutCause(ctx, cb.timeout, ErrTimeout)\n\t\tdefer cancel()", frame("hook"), 150_000},
 		{"tool calls past the MCP SDK", "tool/conn.go", "c.direct(ctx, message); ok", "c.direct(ctx, nil); ok", frame("tool_call"), 60_000},
 		{"quick check of arguments", "internal/schema/schema.go", "if s.quick != nil && s.quick.fits(data) {", "if false {", frame("tool_call"), 60_000},
+		{"mirrored lines by hand", "internal/mirror/frame.go", "usualFrame(line)\n", "usualFrame(nil)\n", mirror, 100_000},
+		{"mirrored lines without codes as they are", "internal/mirror/frame.go", "if codes {", "if true {", mirror, 100_000},
 	}
 }
 
