@@ -111,7 +111,7 @@ func TestActivityOfReplay(t *testing.T) {
 				c.life("00000000-0000-4000-8000-00000000abcd", "completed")
 			}
 			if f, ok := c.hear(); ok {
-				c.t.Errorf("heard %s", f.Line)
+				c.t.Errorf("got %s", f.Line)
 			}
 		}
 		bubble(t, play, func(t *testing.T, o *claude.Options) {

@@ -123,7 +123,7 @@ func TestMCPServedDuringInitialize(t *testing.T) {
 		}
 		c.say("%s", mcpRequest("u-1", "x", `{"jsonrpc":"2.0","id":0,"method":"initialize"}`))
 		if f, _ := c.hear(); !strings.Contains(string(f.Line), `"mcp_response":{"jsonrpc":"2.0","id":0,"result":{}}`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		c.succeed(r, "{}")
 		c.idle()
@@ -144,7 +144,7 @@ func TestMCPOpenFails(t *testing.T) {
 		for i, want := range []string{`"error":{"code":-32603,"message":"the MCP server could not be opened: not yet"}`, `"result":{}`} {
 			c.say("%s", mcpRequest(fmt.Sprint("u-", i), "x", `{"jsonrpc":"2.0","id":0,"method":"initialize"}`))
 			if f, _ := c.hear(); !strings.Contains(string(f.Line), want) {
-				c.t.Errorf("heard %s, want %s", f.Line, want)
+				c.t.Errorf("got %s, want %s", f.Line, want)
 			}
 			c.succeed(c.request("next"), `{}`)
 		}
@@ -194,7 +194,7 @@ func TestMCPCancelledCall(t *testing.T) {
 				}
 				for range len(replies) {
 					if f, _ := c.hear(); !replies[string(f.Line)] {
-						c.t.Errorf("heard %s", f.Line)
+						c.t.Errorf("got %s", f.Line)
 					}
 				}
 				c.idle()
@@ -239,11 +239,11 @@ func TestMCPIDInFlight(t *testing.T) {
 		synctest.Wait()
 		c.say("%s", mcpRequest("u-2", "x", `{"jsonrpc":"2.0","id":2,"method":"b"}`))
 		if f, _ := c.hear(); !strings.Contains(string(f.Line), `"id":2,"error":{"code":-32603,"message":"a request with this id is already in flight"}`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		close(release)
 		if f, _ := c.hear(); string(f.Line) != reply("u-1", `{"mcp_response":{"jsonrpc":"2.0","id":2,"result":{}}}`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		c.idle()
 	}
@@ -314,13 +314,13 @@ func TestMCPCancelAtCapacity(t *testing.T) {
 			c.say("%s", mcpRequest(fmt.Sprint("u-", i), "x", fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call"}`, i)))
 		}
 		if f, _ := c.hear(); !strings.Contains(string(f.Line), `"id":2,"error":{"code":-32603,"message":"too many callbacks are running"}`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		c.say("%s", mcpRequest("u-3", "x", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`))
 		for range 2 {
 			f, _ := c.hear()
 			if line := string(f.Line); !strings.Contains(line, `"id":1,"error":{"code":-32800`) && !strings.Contains(line, `"request_id":"u-3","response":{"mcp_response"`) {
-				c.t.Errorf("heard %s", line)
+				c.t.Errorf("got %s", line)
 			}
 		}
 		c.idle()
@@ -458,7 +458,7 @@ func TestMCPIDIsFreeOnceAnswered(t *testing.T) {
 				}
 				c.say("%s", mcpRequest("u-3", "x", `{"jsonrpc":"2.0","id":1,"method":"ping"}`))
 				if f, _ := c.hear(); string(f.Line) != reply("u-3", `{"mcp_response":{"jsonrpc":"2.0","id":1,"result":{}}}`) {
-					c.t.Errorf("heard %s", f.Line)
+					c.t.Errorf("got %s", f.Line)
 				}
 				close(release)
 				c.idle()
@@ -497,7 +497,7 @@ func TestMCPWrapperIsStrict(t *testing.T) {
 				synctest.Wait()
 				finish(t, s)
 				if !strings.Contains(got, `"mcp_response":{"jsonrpc":"2.0","id":3,"error":{"code":-32600,`) {
-					t.Errorf("heard %s", got)
+					t.Errorf("got %s", got)
 				}
 			})
 		})

@@ -72,7 +72,7 @@ func TestCallbackCancelled(t *testing.T) {
 		synctest.Wait()
 		c.say(`{"type":"control_cancel_request","request_id":"u-1"}`)
 		if f, ok := c.hear(); ok {
-			c.t.Errorf("heard %s after the cancel", f.Line)
+			c.t.Errorf("got %s after the cancel", f.Line)
 		}
 	}
 	bubble(t, play, func(t *testing.T, o *claude.Options) {

@@ -126,7 +126,7 @@ func (c *cli) request(subtype string) wire.Request {
 	}
 	r, err := f.Request()
 	if err != nil || r.Subtype != subtype {
-		c.t.Errorf("heard %s, want a %s request", f.Line, subtype)
+		c.t.Errorf("got %s, want a %s request", f.Line, subtype)
 	}
 	return r
 }
@@ -137,7 +137,7 @@ func (c *cli) prompt() string {
 	if !ok {
 		c.t.Error("stdin ended, want a prompt")
 	} else if f.Type != "user" {
-		c.t.Errorf("heard %s, want a prompt", f.Line)
+		c.t.Errorf("got %s, want a prompt", f.Line)
 	}
 	return f.Text("uuid")
 }

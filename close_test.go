@@ -431,7 +431,7 @@ func TestCloseWhileAsked(t *testing.T) {
 			}
 			c.say("%s", bashRequest)
 			if f, ok := c.hear(); ok {
-				c.t.Errorf("heard %s", f.Line)
+				c.t.Errorf("got %s", f.Line)
 			}
 		}
 		bubble(t, play, func(t *testing.T, o *claude.Options) {
@@ -613,7 +613,7 @@ func TestQueryEndsWithItsLastRequest(t *testing.T) {
 					c.hear()
 				}
 				if f, ok := c.hear(); ok {
-					c.t.Errorf("heard %s, want the end of stdin", f.Line)
+					c.t.Errorf("got %s, want the end of stdin", f.Line)
 				}
 			}
 			bubble(t, play, func(t *testing.T, o *claude.Options) {

@@ -25,7 +25,7 @@ func TestTypesOfTheUser(t *testing.T) {
 		hear := func(subtype, rest, reply string) {
 			r := c.request(subtype)
 			if want := `{"subtype":"` + subtype + `",` + rest + `}`; string(r.Body) != want {
-				c.t.Errorf("heard %s, want %s", r.Body, want)
+				c.t.Errorf("got %s, want %s", r.Body, want)
 			}
 			c.succeed(r, reply)
 		}
@@ -37,7 +37,7 @@ func TestTypesOfTheUser(t *testing.T) {
 		last := c.request("nothing")
 		c.say(`{"type":"control_request","request_id":"u-1","request":{"subtype":"question"}}`)
 		if f, _ := c.hear(); !strings.Contains(string(f.Line), `"response":`+encoded) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		c.succeed(last, `null`)
 		c.idle()

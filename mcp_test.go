@@ -138,12 +138,12 @@ func TestSetMCPServers(t *testing.T) {
 		c.succeed(c.request("mcp_status"), `{"mcpServers":[{"name":"x","status":"connected","tools":[{"name":"a"}]}]}`)
 		r := c.request("mcp_toggle")
 		if want := `{"subtype":"mcp_toggle","serverName":"x","enabled":false}`; string(r.Body) != want {
-			c.t.Errorf("heard %s, want %s", r.Body, want)
+			c.t.Errorf("got %s, want %s", r.Body, want)
 		}
 		c.succeed(r, "null")
 		r = c.request("mcp_reconnect")
 		if want := `{"subtype":"mcp_reconnect","serverName":"docs"}`; string(r.Body) != want {
-			c.t.Errorf("heard %s, want %s", r.Body, want)
+			c.t.Errorf("got %s, want %s", r.Body, want)
 		}
 		c.refuse(r, "no such server", "")
 		c.idle()

@@ -21,18 +21,18 @@ func TestOperations(t *testing.T) {
 		for _, want := range []string{`{"subtype":"set_model","model":"opus"}`, `{"subtype":"set_model","model":null}`} {
 			r := c.request("set_model")
 			if string(r.Body) != want {
-				c.t.Errorf("heard %s, want %s", r.Body, want)
+				c.t.Errorf("got %s, want %s", r.Body, want)
 			}
 			c.succeed(r, "null")
 		}
 		r := c.request("set_permission_mode")
 		if string(r.Body) != `{"subtype":"set_permission_mode","mode":"plan"}` {
-			c.t.Errorf("heard %s", r.Body)
+			c.t.Errorf("got %s", r.Body)
 		}
 		c.say(`{"type":"control_response","response":{"subtype":"success","request_id":%s}}`, string(r.ID))
 		r = c.request("rewind_files")
 		if string(r.Body) != `{"subtype":"rewind_files","user_message_id":"m-1"}` {
-			c.t.Errorf("heard %s", r.Body)
+			c.t.Errorf("got %s", r.Body)
 		}
 		c.succeed(r, `{"canRewind":true,"filesChanged":["a.txt"]}`)
 		c.succeed(c.request("get_session_cost"), `{"text":"free"}`)
@@ -323,7 +323,7 @@ func TestOperationPayloads(t *testing.T) {
 			f, _ := c.hear()
 			r, err := f.Request()
 			if err != nil || string(r.Body) != op.sent {
-				c.t.Errorf("heard %s, want %s", f.Line, op.sent)
+				c.t.Errorf("got %s, want %s", f.Line, op.sent)
 			}
 			c.succeed(r, op.reply)
 		}

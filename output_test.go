@@ -90,7 +90,7 @@ func TestOutputSchemaTravels(t *testing.T) {
 			play := func(c *cli) {
 				if name == "long" {
 					if r := c.request("initialize"); strings.Count(string(r.Body), "x") < 9<<10 {
-						c.t.Errorf("heard %s", r.Body)
+						c.t.Errorf("got %s", r.Body)
 					} else {
 						c.succeed(r, "{}")
 					}

@@ -21,7 +21,7 @@ func TestQueryOneWay(t *testing.T) {
 	play := func(c *cli) {
 		id := c.prompt() // no handshake
 		if f, ok := c.hear(); ok {
-			c.t.Errorf("heard %s, want the end of stdin", f.Line)
+			c.t.Errorf("got %s, want the end of stdin", f.Line)
 		}
 		c.begin(id)
 		c.text("hi")
@@ -59,7 +59,7 @@ func TestQueryWithCallbacksKeepsStdinOpen(t *testing.T) {
 		synctest.Wait()
 		c.say("%s", bashRequest) // the background agent asks
 		if f, ok := c.hear(); !ok || !strings.Contains(string(f.Line), `"allow"`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		order = append(order, "answered")
 		c.say(`{"type":"system","subtype":"background_tasks_changed","tasks":[]}`)

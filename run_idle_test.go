@@ -295,7 +295,7 @@ func TestQueryKeepsStdinOpenUntilIdle(t *testing.T) {
 			idle = true
 		}()
 		if f, ok := c.hear(); ok {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		synctest.Wait()
 		if !idle {
@@ -380,7 +380,7 @@ func TestLeavingRunSparesAnotherPrompt(t *testing.T) {
 		c.text("both")
 		if f, ok := c.hear(); ok {
 			if r, err := f.Request(); err != nil || r.Subtype != "get_status" {
-				c.t.Errorf("heard %s, want nothing that hits the turn", f.Line)
+				c.t.Errorf("got %s, want nothing that hits the turn", f.Line)
 			} else {
 				c.succeed(r, "{}")
 			}

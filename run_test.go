@@ -285,7 +285,7 @@ func TestLeavingRunThatBeginsAllTheSame(t *testing.T) {
 			} else if r, _ := f.Request(); r.Subtype == "interrupt" {
 				c.succeed(r, "{}")
 			} else {
-				c.t.Errorf("heard %s", f.Line)
+				c.t.Errorf("got %s", f.Line)
 			}
 		}
 		c.result("interrupted", id)

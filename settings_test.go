@@ -55,7 +55,7 @@ func TestManagedSettingsMustApply(t *testing.T) {
 		bubble(t, func(c *cli) {
 			r := c.request("initialize")
 			if !strings.Contains(string(r.Body), `"managedSettings":{"disableAllHooks":true}`) {
-				c.t.Errorf("heard %s", r.Body)
+				c.t.Errorf("got %s", r.Body)
 			}
 			c.succeed(r, reply)
 			c.idle()
@@ -77,7 +77,7 @@ func TestVerbatimPrompts(t *testing.T) {
 		c.greet()
 		f, _ := c.hear()
 		if !strings.Contains(string(f.Line), `"client_composed":true`) {
-			c.t.Errorf("heard %s", f.Line)
+			c.t.Errorf("got %s", f.Line)
 		}
 		c.idle()
 	}, func(t *testing.T, o *claude.Options) {

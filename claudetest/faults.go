@@ -79,7 +79,7 @@ func (w *faultyWriter) begin() {
 		return
 	}
 	defer w.release()
-	_ = w.trouble(0)
+	_ = w.applyFaults(0)
 	if w.p.script.Grandchild && w.p.signal != nil {
 		holdPipes()
 	}
@@ -91,7 +91,7 @@ func (w *faultyWriter) Write(line []byte) (int, error) {
 	}
 	defer w.release()
 	w.lines++
-	if err := w.trouble(w.lines); err != nil {
+	if err := w.applyFaults(w.lines); err != nil {
 		return 0, err
 	}
 	if w.silent {
@@ -148,8 +148,8 @@ func (w *faultyWriter) put(b []byte) error {
 	return nil
 }
 
-// trouble lets the faults of a line happen.
-func (w *faultyWriter) trouble(line int) error {
+// applyFaults lets the faults of a line happen.
+func (w *faultyWriter) applyFaults(line int) error {
 	for i := range w.faults {
 		f := &w.faults[i]
 		if w.gone {

@@ -52,8 +52,8 @@ type liveBlock struct {
 	Full  bool              `json:"full,omitzero"`
 }
 
-// speak takes note of what the CLI says, and passes it on to other processes.
-func (f *Fleet) speak(c *conversation, m message.Message) {
+// addLiveText adds what the CLI says to the live text, here and in other processes.
+func (f *Fleet) addLiveText(c *conversation, m message.Message) {
 	run, number := c.liveText.add(m)
 	if number > 0 && f.opts.Live != nil {
 		f.broadcast(c.key, liveFrame{run, number, m.Head().Raw})

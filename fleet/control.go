@@ -22,13 +22,13 @@ type State string
 
 // The states of a conversation.
 const (
-	Asleep   State = "asleep"   // nothing to do
-	Pending  State = "pending"  // has prompts, and waits for a place
-	Starting State = "starting" // its CLI is being started here
-	Awake    State = "awake"    // has a CLI here
-	OnPerson State = "waiting"  // waits for a person, without a CLI
-	Held     State = "held"     // has prompts, but its budget is spent
-	Stuck    State = "stuck"    // needs somebody to look at it
+	Asleep         State = "asleep"   // nothing to do
+	Pending        State = "pending"  // has prompts, and waits for a place
+	Starting       State = "starting" // its CLI is being started here
+	Awake          State = "awake"    // has a CLI here
+	AwaitingPerson State = "waiting"  // waits for a person, without a CLI
+	Held           State = "held"     // has prompts, but its budget is spent
+	Stuck          State = "stuck"    // needs somebody to look at it
 )
 
 // ConversationInfo is what a list shows about a conversation.
@@ -106,7 +106,7 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 	case f.starts(rec.Key):
 		info.State = Starting
 	case info.Question != "":
-		info.State = OnPerson
+		info.State = AwaitingPerson
 	case info.Queued > 0 && f.budget(rec) != nil:
 		info.State = Held
 	case info.Queued > 0:

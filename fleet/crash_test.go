@@ -286,7 +286,7 @@ func TestRenewalHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		cli.hold = make(chan struct{})
-		silent := &deafLeases{MemoryStore: db}
+		silent := &silentLeases{MemoryStore: db}
 		m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", seats: 100, cli: cli.CLI}
 		first := open(t, silent, cli, func(o *fleet.Options) {
 			o.TTL = 30 * time.Second
@@ -304,10 +304,10 @@ func TestRenewalHangs(t *testing.T) {
 	})
 }
 
-// deafLeases never answers when a lease is renewed, for as long as it may.
-type deafLeases struct{ *store.MemoryStore }
+// silentLeases never answers when a lease is renewed, for as long as it may.
+type silentLeases struct{ *store.MemoryStore }
 
-func (d *deafLeases) Renew(ctx context.Context, _ store.Lease) error {
+func (d *silentLeases) Renew(ctx context.Context, _ store.Lease) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

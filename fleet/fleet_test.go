@@ -263,7 +263,7 @@ func TestDeferred(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-time.After(5 * time.Minute)
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.OnPerson || info.Queued != 2 || info.Question != q.ID {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.AwaitingPerson || info.Queued != 2 || info.Question != q.ID {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if live, _ := cli.counts(); live != 0 {

@@ -18,17 +18,17 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
-// deafTo is a CLI that never reads requests to restore files, except dry runs.
-type deafTo struct{ *scripted }
+// rewindIgnorer is a CLI that never reads requests to restore files, except dry runs.
+type rewindIgnorer struct{ *scripted }
 
-func (d deafTo) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+func (d rewindIgnorer) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
 	conn, err := d.scripted.Start(ctx, l)
-	return deafConn{conn}, err
+	return rewindIgnoringConn{conn}, err
 }
 
-type deafConn struct{ claude.Conn }
+type rewindIgnoringConn struct{ claude.Conn }
 
-func (c deafConn) Write(line []byte) (int, error) {
+func (c rewindIgnoringConn) Write(line []byte) (int, error) {
 	if bytes.Contains(line, []byte(`"rewind_files"`)) && !bytes.Contains(line, []byte(`"dry_run"`)) {
 		return len(line), nil
 	}
@@ -40,7 +40,7 @@ func (c deafConn) Write(line []byte) (int, error) {
 func TestRewindWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := &scripted{CLI: editing()}
-		f := checkpointed(t, store.Memory(), deafTo{cli}, nil)
+		f := checkpointed(t, store.Memory(), rewindIgnorer{cli}, nil)
 		defer closeFleet(t, f)
 		prompt := edit(t, f, "ada", "/repo/a")
 		_, err := f.Rewind(t.Context(), "ada", fleet.RewindTo{Prompt: prompt})

@@ -24,7 +24,7 @@ func (w *world) either(f *fleet.Fleet) *fleet.Fleet {
 // interrupt interrupts a conversation from the client, if it waits for a person.
 func (w *world) interrupt(ctx context.Context, key string) {
 	info, err := w.client.Get(ctx, key)
-	if err != nil || info.State != fleet.OnPerson {
+	if err != nil || info.State != fleet.AwaitingPerson {
 		return
 	}
 	err = w.client.Interrupt(ctx, key)

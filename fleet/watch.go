@@ -172,7 +172,7 @@ func (f *Fleet) unhold(c *conversation) {
 // watchers of a prompt. An error is the last thing they hear.
 func (f *Fleet) publish(c *conversation, prompt string, m message.Message, err error) {
 	if m != nil {
-		f.speak(c, m)
+		f.addLiveText(c, m)
 	}
 	f.notify(c, prompt, m, err)
 }

@@ -77,7 +77,7 @@ func (c *call) serve(shape *schema.Schema) (err error) {
 		return err
 	}
 	if key := c.r.Header.Get("Idempotency-Key"); key != "" && c.route.once {
-		return c.once(key, raw)
+		return c.runOnce(key, raw)
 	}
 	return c.run()
 }

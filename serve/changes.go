@@ -142,7 +142,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileE
 		return nil, err
 	}
 	var all []FileEdit
-	now, calls, lost := "", make(map[string]bool), TakenBack(events)
+	now, calls, lost := "", make(map[string]bool), RevertedCalls(events)
 	known := prompt == ""
 	for i := range events {
 		e := &events[i]

@@ -254,7 +254,7 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 // A reader that never reads holds up nobody, and costs no more than others: what
 // the others read does not wait, however much the stuck one has not taken.
 func TestOneStuckReader(t *testing.T) {
-	r, ada, path := crowd(t, 40)
+	r, ada, path := manyReaders(t, 40)
 	stuck, err := net.Dial("tcp", r.http.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -277,14 +277,14 @@ func TestThousandReaders(t *testing.T) {
 	if raceDetector {
 		readers = 100
 	}
-	_, ada, path := crowd(t, readers)
+	_, ada, path := manyReaders(t, readers)
 	if grown := follows(t, ada, path, readers, 2, " word"); grown > 96<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
 }
 
-// crowd starts a server for many readers of one conversation.
-func crowd(t *testing.T, readers int) (*rig, *client, string) {
+// manyReaders starts a server for many readers of one conversation.
+func manyReaders(t *testing.T, readers int) (*rig, *client, string) {
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser, o.Streams = readers+10, readers+10 })
 	ada := r.as("ada", serve.Operator)
 	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)

@@ -91,7 +91,7 @@ func (s *Server) start() error {
 		return err
 	}
 	s.work.Go(func() { s.service.watchApprovals(s.ctx) })
-	s.work.Go(func() { s.service.takeUp(s.ctx) })
+	s.work.Go(func() { s.service.recoverAll(s.ctx) })
 	return nil
 }
 

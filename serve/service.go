@@ -238,7 +238,7 @@ func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
 	switch {
 	case info.State == fleet.Stuck:
 		c.State = Failed
-	case info.State == fleet.OnPerson:
+	case info.State == fleet.AwaitingPerson:
 		c.State = Deferred
 	case info.State == fleet.Starting:
 		c.State = Starting

@@ -197,7 +197,7 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 	}
 	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
 	if errors.Is(err, fleet.ErrExists) {
-		err = s.takeUpFork(ctx, n, err)
+		err = s.recoverFork(ctx, n, err)
 	}
 	if err != nil {
 		return err
@@ -211,10 +211,10 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 	return nil
 }
 
-// takeUpFork takes a copy that an earlier attempt has made, and that has no note
+// recoverFork takes a copy that an earlier attempt has made, and that has no note
 // because the attempt was cut off: the key of a copy comes from that of the request.
 // One that somebody has used is another one.
-func (s *Service) takeUpFork(ctx context.Context, n *note, exists error) error {
+func (s *Service) recoverFork(ctx context.Context, n *note, exists error) error {
 	info, err := s.fleet.Get(ctx, n.Key)
 	if err != nil {
 		return err

@@ -283,8 +283,8 @@ func TestTerminalCtrlC(t *testing.T) {
 	t.Run("twice ends a CLI that does not listen", func(t *testing.T) {
 		t.Parallel()
 		// It falls silent in the middle, and answers nothing any more.
-		deaf := `{"replies": ["One. Two. Three."], "faults": [{"line": 6, "silent": true}]}`
-		w := open(t, nil, "run", "--cli", fakeCLI(t, deaf), "Count.")
+		silent := `{"replies": ["One. Two. Three."], "faults": [{"line": 6, "silent": true}]}`
+		w := open(t, nil, "run", "--cli", fakeCLI(t, silent), "Count.")
 		w.see("thinking")
 		w.enter("\x03")
 		w.see("interrupting")
@@ -344,8 +344,8 @@ func TestTerminalLiveLine(t *testing.T) {
 	}
 	t.Run("resize", func(t *testing.T) {
 		t.Parallel()
-		deaf := `{"replies": ` + script + `, "allow": ["mcp__a_server_with_a_long_name__and_a_tool_with_a_long_name"], "faults": [{"line": 13, "silent": true}]}`
-		w := open(t, nil, "run", "--cli", fakeCLI(t, deaf), "Go.")
+		silent := `{"replies": ` + script + `, "allow": ["mcp__a_server_with_a_long_name__and_a_tool_with_a_long_name"], "faults": [{"line": 13, "silent": true}]}`
+		w := open(t, nil, "run", "--cli", fakeCLI(t, silent), "Go.")
 		for live(w) == "" {
 		}
 		if line := live(w); !strings.Contains(line, "tokens  $") {

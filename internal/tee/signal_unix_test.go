@@ -20,9 +20,9 @@ func playSignals(word string) int {
 	case "die":
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
-	case "deaf": // closes its input and lives on until it cannot write
+	case "closes-input": // closes its input and lives on until it cannot write
 		os.Stdin.Close()
-		for _, err := fmt.Println("deaf"); err == nil; _, err = fmt.Println("still here") {
+		for _, err := fmt.Println("closes-input"); err == nil; _, err = fmt.Println("still here") {
 			<-time.After(10 * time.Millisecond)
 		}
 		return 4
@@ -95,9 +95,9 @@ func TestKilledTee(t *testing.T) {
 // A child that closes its input is passed on to the writer, and a reader
 // that goes away to the child.
 func TestEnds(t *testing.T) {
-	r := start(t, "deaf")
+	r := start(t, "closes-input")
 	out := bufio.NewReader(r.out)
-	if line, err := out.ReadString('\n'); err != nil || line != "deaf\n" {
+	if line, err := out.ReadString('\n'); err != nil || line != "closes-input\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	begun := time.Now()

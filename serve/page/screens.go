@@ -251,7 +251,7 @@ func (p *page) changes(q *request) error {
 	if err != nil {
 		return err
 	}
-	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes(serve.TakenBack(events))}
+	view := changesView{Conversation: c, Files: newTimeline(c.Dir, events).changes(serve.RevertedCalls(events))}
 	view.Title = line(c.Title)
 	for _, f := range view.Files {
 		view.Added, view.Removed = view.Added+f.Added, view.Removed+f.Removed

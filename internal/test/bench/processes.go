@@ -39,7 +39,7 @@ func manyProcesses(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil {
 		return nil, err
 	}
-	var alone, crowd []float64
+	var alone, together []float64
 	for i := range 3 { // the first warms up
 		var a, c float64
 		if a, err = one.stream(ctx, processMessages*100/b.divide); err != nil {
@@ -49,7 +49,7 @@ func manyProcesses(ctx context.Context, b *bench) ([]row, error) {
 			break
 		}
 		if i > 0 && a > 0 {
-			alone, crowd = append(alone, a), append(crowd, c)
+			alone, together = append(alone, a), append(together, c)
 		}
 	}
 	if closed := all.close(); err == nil {
@@ -61,7 +61,7 @@ func manyProcesses(ctx context.Context, b *bench) ([]row, error) {
 	if len(alone) == 0 {
 		return nil, errors.New("the processor time is not known here")
 	}
-	return []row{{Case: rowProcesses(processSessions), Ours: medianOf(crowd), Limit: medianOf(alone)}}, nil
+	return []row{{Case: rowProcesses(processSessions), Ours: medianOf(together), Limit: medianOf(alone)}}, nil
 }
 
 // openProcesses starts sessions, some at a time: to start a process takes longer

@@ -104,7 +104,7 @@ func (c *crashCLI) expect(subtype string) wire.ID {
 	c.receive()
 	r, err := c.last.Request()
 	if err != nil || r.Subtype != subtype {
-		panic(fmt.Sprintf("heard %s, want %s", c.last.Line, subtype))
+		panic(fmt.Sprintf("got %s, want %s", c.last.Line, subtype))
 	}
 	return r.ID
 }

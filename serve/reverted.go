@@ -2,11 +2,11 @@ package serve
 
 import "github.com/claude-agent-go/claude/message"
 
-// TakenBack returns the ids of the tool calls whose edits are gone because files
+// RevertedCalls returns the ids of the tool calls whose edits are gone because files
 // were restored to what they were before them. The events are those of a
 // conversation, the oldest first. Files that are restored to a later prompt again
 // have the edits of the time before it.
-func TakenBack(events []Event) map[string]bool {
+func RevertedCalls(events []Event) map[string]bool {
 	t := rewound{before: make(map[string][]string), asked: make(map[string]int)}
 	for i := range events {
 		t.take(&events[i])

@@ -8,10 +8,10 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// takeUp takes up what was begun before the server started: prompts that are not
-// answered, those whose end nobody has written down, conversations that never got the
-// prompt that they were made with, and those that are deleted by half.
-func (s *Service) takeUp(ctx context.Context) {
+// recoverAll continues what was begun before the server started: prompts without an
+// answer, those whose end was never written down, conversations that never got their
+// first prompt, and those that are only half deleted.
+func (s *Service) recoverAll(ctx context.Context) {
 	s.forgetOld(ctx)
 	var young []string // somebody may be about to send it
 	for n, err := range s.notes.each(ctx) {
@@ -19,7 +19,7 @@ func (s *Service) takeUp(ctx context.Context) {
 			s.warn(ctx, "conversations cannot be read", "", err)
 			break
 		}
-		if s.takeUpOne(ctx, &n) {
+		if s.recoverOne(ctx, &n) {
 			young = append(young, n.Key)
 		}
 	}
@@ -30,18 +30,18 @@ func (s *Service) takeUp(ctx context.Context) {
 	for _, key := range young {
 		n, _, err := s.notes.load(ctx, key)
 		if err == nil {
-			s.takeUpOne(ctx, &n)
+			s.recoverOne(ctx, &n)
 		} else if !errors.Is(err, store.ErrNotFound) {
 			s.warn(ctx, "a conversation cannot be read", key, err)
 		}
 	}
 }
 
-// takeUpOne takes one conversation up. It reports whether that has to wait.
-func (s *Service) takeUpOne(ctx context.Context, n *note) (wait bool) {
-	wait, err := s.takeUpNote(ctx, n)
+// recoverOne continues one conversation. It reports whether that has to wait.
+func (s *Service) recoverOne(ctx context.Context, n *note) (wait bool) {
+	wait, err := s.recoverConversation(ctx, n)
 	if err != nil {
-		s.warn(ctx, "a conversation cannot be taken up", n.Key, err)
+		s.warn(ctx, "a conversation cannot be recovered", n.Key, err)
 	}
 	return wait
 }
@@ -53,7 +53,7 @@ func (s *Service) warn(ctx context.Context, what, key string, err error) {
 	}
 }
 
-func (s *Service) takeUpNote(ctx context.Context, n *note) (wait bool, err error) {
+func (s *Service) recoverConversation(ctx context.Context, n *note) (wait bool, err error) {
 	head, _, err := s.book.head(ctx, n.Key)
 	if err != nil {
 		return false, err

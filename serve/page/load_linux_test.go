@@ -15,7 +15,7 @@ import (
 // Two hundred conversations at once, of which fifty wait for a person, with the
 // inbox open: the page shows all that wait, some are decided there and the others
 // elsewhere, everything is answered, and the process has not grown afterwards.
-func TestCrowd(t *testing.T) {
+func TestManyConversations(t *testing.T) {
 	const conversations, asking = 200, 50
 	r := newRig(t, func(o *fleet.Options) { o.MaxLive, o.IdleAfter, o.Poll = asking+20, 10*time.Millisecond, 0 })
 	b := chromium.Open(t)

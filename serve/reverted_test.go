@@ -30,7 +30,7 @@ func story(steps ...string) []serve.Event {
 	return events
 }
 
-func TestTakenBack(t *testing.T) {
+func TestRevertedCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		events []string
 		want   string
@@ -47,7 +47,7 @@ func TestTakenBack(t *testing.T) {
 		"a prompt that is too old":         {[]string{"c1", "p2", "c2", "ask r p1", "done r p1"}, "c1 c2"},
 		"asked for too long ago":           {[]string{"c1", "done r p1", "p2", "c2"}, "c1"},
 	} {
-		if got := strings.Join(slices.Sorted(maps.Keys(serve.TakenBack(story(c.events...)))), " "); got != c.want {
+		if got := strings.Join(slices.Sorted(maps.Keys(serve.RevertedCalls(story(c.events...)))), " "); got != c.want {
 			t.Errorf("%s: %q is taken back, want %q", name, got, c.want)
 		}
 	}

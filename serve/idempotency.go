@@ -14,15 +14,15 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// onceLife is how long an Idempotency-Key is remembered, and onceBusy how long a
+// idempotencyLife is how long an Idempotency-Key is remembered, and idempotencyBusy how long a
 // request may take before another with its key is worked on again.
 const (
-	onceLife = 24 * time.Hour
-	onceBusy = time.Minute
+	idempotencyLife = 24 * time.Hour
+	idempotencyBusy = time.Minute
 )
 
-// onceRecord is the answer to a request with an Idempotency-Key.
-type onceRecord struct {
+// idempotencyRecord is the answer to a request with an Idempotency-Key.
+type idempotencyRecord struct {
 	Request string            `json:"request"` // a digest of it
 	At      time.Time         `json:"at"`
 	Status  int               `json:"status,omitzero"` // 0: not answered yet
@@ -30,10 +30,10 @@ type onceRecord struct {
 	Body    []byte            `json:"body,omitempty"`
 }
 
-// once runs a request unless one with its key was run before: then it repeats
+// runOnce runs a request unless one with its key was run before: then it repeats
 // that one's answer. The ids of what the request makes come from the key, so even
 // a request that was cut off by a crash makes nothing twice.
-func (c *call) once(key string, body []byte) error {
+func (c *call) runOnce(key string, body []byte) error {
 	if len(key) > 255 {
 		return badRequest.because("an Idempotency-Key has at most 255 bytes")
 	}
@@ -44,18 +44,18 @@ func (c *call) once(key string, body []byte) error {
 	if err != nil {
 		return err
 	}
-	mine := onceRecord{Request: digest(c.r.Method, c.r.URL.Path, string(body)), At: now}
-	old, revision, err := getRecord[onceRecord](ctx, records, at)
+	mine := idempotencyRecord{Request: digest(c.r.Method, c.r.URL.Path, string(body)), At: now}
+	old, revision, err := getRecord[idempotencyRecord](ctx, records, at)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
 		return err
-	case now.Sub(old.At) > onceLife:
+	case now.Sub(old.At) > idempotencyLife:
 	case old.Request != mine.Request:
 		return keyReused.because("use a new key for a new request")
 	case old.Status != 0:
 		return c.repeat(&old)
-	case now.Sub(old.At) < onceBusy:
+	case now.Sub(old.At) < idempotencyBusy:
 		return c.busy()
 	}
 	revision, err = putRecord(ctx, records, at, &mine, revision)
@@ -76,7 +76,7 @@ func (c *call) busy() error {
 
 // runAndKeep runs a request and keeps its answer if it worked. An error is not
 // kept: the next attempt may do better.
-func (c *call) runAndKeep(at store.RecordKey, mine onceRecord, revision int64) error {
+func (c *call) runAndKeep(at store.RecordKey, mine idempotencyRecord, revision int64) error {
 	out := c.w
 	keep := &keeper{header: out.Header()}
 	c.w = keep
@@ -103,7 +103,7 @@ func (c *call) runAndKeep(at store.RecordKey, mine onceRecord, revision int64) e
 }
 
 // repeat sends the answer that was kept.
-func (c *call) repeat(old *onceRecord) error {
+func (c *call) repeat(old *idempotencyRecord) error {
 	for name, v := range old.Header {
 		c.w.Header().Set(name, v)
 	}
@@ -141,11 +141,11 @@ func (s *Service) forgetOld(ctx context.Context) {
 		return
 	}
 	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindOnce, "") {
-		var o onceRecord
+		var o idempotencyRecord
 		if err != nil {
 			return
 		}
-		if decodeRecord(r, &o) != nil || now.Sub(o.At) > onceLife {
+		if decodeRecord(r, &o) != nil || now.Sub(o.At) > idempotencyLife {
 			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
 		}
 	}
