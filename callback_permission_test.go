@@ -16,9 +16,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// A request that lacks what it cannot be without is refused with an error that
-// names the field, however its line was told, and no callback is asked that
-// would allow it.
+// A request that lacks a required field is refused with an error that names the
+// field, whichever way its line was read, and no callback that would allow it is
+// asked.
 func TestRequestsThatLackAField(t *testing.T) {
 	for body, field := range map[string]string{
 		`"subtype":"can_use_tool"`:                                                     "request.tool_name",

@@ -137,7 +137,8 @@ func (s *Session) shutdown(cause error) {
 // that was denied, and call the model with that.
 func (s *Session) runStopLadder(idle bool) {
 	// The CLI may have read an answer and ended its turn before we know that the
-	// answer is written. One that stays on its way is not read.
+	// answer is written. An answer that is still being written after that will not be
+	// read.
 	idle = idle && waited(s.peer.Written(), inputBound)
 	if !idle {
 		s.stop()

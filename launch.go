@@ -295,8 +295,8 @@ func (o *Options) failsClosed(h hook.Hook) bool {
 // undecided reports whether no policy says what the failure of a hook means.
 func (o *Options) undecided(h hook.Hook) bool { return h.OnFailure == 0 && o.HookFailure == 0 }
 
-// strictest stands for a hook that is called by an id that none has: it fails
-// as the strictest of the hooks does that it might have been.
+// strictest stands in for a hook with an unknown id: it fails as strictly as any of
+// the hooks that it might have been.
 func (o *Options) strictest(event hook.Event) hook.Hook {
 	found, most := hook.Hook{Event: event}, 0
 	for _, other := range o.Hooks {

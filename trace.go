@@ -258,15 +258,15 @@ func (tr *tracer) settleAtEnd() {
 	}
 }
 
-// settle waits until everything was told that has happened so far, but not
-// longer than a bound.
+// settle waits until everything that has happened so far was reported, but not longer
+// than a bound.
 func (tr *tracer) settle(bound time.Duration) {
 	told := make(chan struct{})
 	tr.add(0, func() { close(told) })
 	waited(told, bound)
 }
 
-// wait blocks until everything was told.
+// wait blocks until everything was reported.
 func (tr *tracer) wait() {
 	if tr == nil {
 		return

@@ -54,9 +54,8 @@ func outcome(u *ToolUse) string {
 	return strings.Join(parts, ", ")
 }
 
-// WantSent fails the test unless a control request with the subtype was sent
-// whose members include those of want. want encodes as a JSON object; nil is
-// an empty one.
+// WantSent fails the test unless a control request with the subtype was sent, and its
+// members include those of want. want encodes as a JSON object; nil is an empty one.
 func (t *Transcript) WantSent(tb TB, subtype string, want any) {
 	tb.Helper()
 	members := make(map[string]any)

@@ -103,8 +103,8 @@ type inProcess struct {
 // stopPatience is how long a CLI that ignores SIGTERM is let live.
 const stopPatience = 5 * time.Second
 
-// terminated is the end of a CLI that was told to end, killed of one that was
-// not asked.
+// terminated is how a CLI ends that was asked to; killed is how one ends that was
+// not.
 func terminated() *exit { return &exit{code: 143} }
 func killed() *exit     { return &exit{code: 137} }
 

@@ -12,8 +12,9 @@ import (
 // be given up before its lease ends. That takes no seat: otherwise those that are
 // idle would give up their CLIs for one that cannot run here.
 
-// askAgain is how long to wait before a lease is asked for again that another process
-// has: until it ends if it is not renewed, but not for longer than between two polls.
+// askAgain is how long to wait before asking again for a lease that another process
+// has: until it ends if it is not renewed, but not longer than the time between two
+// polls.
 func (f *Fleet) askAgain(held *store.HeldError) time.Duration {
 	return comeBack(min(held.For, f.opts.Poll), f.opts.TTL)
 }

@@ -103,7 +103,7 @@ func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, erro
 	return sleep, nil, nil
 }
 
-// again makes a conversation again that was deleted while a prompt for it was
+// again makes a conversation anew if it was deleted while a prompt for it was
 // accepted.
 func (w *waking) again(ctx context.Context) (record, error) {
 	for _, err := range w.f.pending(ctx, w.c.key) {

@@ -29,7 +29,7 @@ type disk struct {
 	session string
 }
 
-// newDisk puts a session on a disk in which the prompts were said.
+// newDisk puts a session with the prompts on a disk.
 func newDisk(t *testing.T, prompts ...string) *disk {
 	t.Helper()
 	db := store.Memory()

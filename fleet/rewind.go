@@ -71,8 +71,8 @@ func (f *Fleet) Rewind(ctx context.Context, key string, r RewindTo) (control.Rew
 	}
 }
 
-// takeBackRewind takes a rewind back for which nobody waits. One that has begun
-// is not an error: it is done.
+// takeBackRewind cancels a rewind that nobody waits for. If it has begun, it is done
+// anyway, which is not an error.
 func (f *Fleet) takeBackRewind(ctx context.Context, key, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
 	defer cancel()

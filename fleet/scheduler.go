@@ -101,7 +101,7 @@ func (c *conversation) signalMore() {
 	}
 }
 
-// takeMore takes a signal back that was not read, and reports whether there was one.
+// takeMore removes a signal that was not read, and reports whether there was one.
 func (c *conversation) takeMore() bool {
 	select {
 	case <-c.more:

@@ -76,7 +76,7 @@ func (w *waking) given(id string) bool {
 	return s.given[id] != nil || id == "" && len(s.given) > 0
 }
 
-// forget takes a prompt out that has its outcome.
+// forget removes a prompt that has its outcome.
 func (s *steered) forget(id string) {
 	if s == nil {
 		return
@@ -160,7 +160,7 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 	return nil
 }
 
-// takeBack takes prompts back that the CLI has not begun with, before a call is
+// takeBack withdraws the prompts that the CLI has not begun, before a call is
 // deferred. They steer the turn when it continues.
 func (w *waking) takeBack(ctx context.Context, session *claude.Session, s *steered) {
 	s.mu.Lock()

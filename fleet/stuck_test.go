@@ -62,7 +62,7 @@ func TestStuck(t *testing.T) {
 	})
 }
 
-// Retry leaves a conversation alone that is not stuck.
+// Retry leaves alone a conversation that is not stuck.
 func TestRetryRunning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()

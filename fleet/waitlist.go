@@ -12,8 +12,8 @@ type waitlist struct {
 	lines  map[string]*line   // by tenant, those that have a seat or need one
 	order  indexedHeap[*line] // those in which somebody waits
 	served uint64             // when a seat was last given, by the fleet's count
-	// later are those that are not to be woken before their time, and leased those
-	// whose leases are not to be asked for before. Another process has them.
+	// later must not be woken before their time. leased are conversations that
+	// another process has, and whose leases must not be asked for before their time.
 	later, leased indexedHeap[*conversation]
 	// refused are those that this process may not run, as far as it last said.
 	refused map[*conversation]bool

@@ -43,8 +43,7 @@ type StoredMessage struct {
 	// Summary says that a compaction wrote it, to replace what was said
 	// before.
 	Summary bool
-	// MidTurn says that it is a prompt that came while a turn ran, which took
-	// it in.
+	// MidTurn says that it is a prompt that a running turn took in.
 	MidTurn bool
 	// Entry is the line of the file, if [Page.Entries] asks for it.
 	Entry json.RawMessage
@@ -97,7 +96,7 @@ func (h *History) read(ctx context.Context, r *os.Root, file string) (*Transcrip
 	return t, nil
 }
 
-// reopen opens a file again that was indexed.
+// reopen opens an indexed file again.
 func (h *History) reopen(file string) (io.ReaderAt, func(), error) {
 	r, err := h.root()
 	if err != nil {

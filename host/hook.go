@@ -95,7 +95,7 @@ func matcher(pattern string) func(string) bool {
 	return re.MatchString
 }
 
-// matching returns the callbacks for an event. One without a subject, such as
+// matching returns the callbacks for an event. An event without a subject, such as
 // Stop, is for all of them, whatever their matchers say.
 func (s *session) matching(event hook.Event, subject string) []registered {
 	if info, known := event.Info(); known && info.Subject == "" {

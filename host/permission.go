@@ -90,8 +90,8 @@ func (t *Turn) local(ctx context.Context, c *Call, pre *HookOutcome) permission.
 // readTools are the tools that read a file or a folder.
 var readTools = []string{"Read", "Glob", "Grep", "LS"}
 
-// unasked is how a call is refused that nobody can be asked about, as the CLI
-// does it: the client and the model read the same words.
+// unasked refuses a call that nobody can be asked about, as the CLI does: the client
+// and the model read the same words.
 func unasked(req *permission.Request, mode permission.Mode) *message.PermissionDenied {
 	m := &message.PermissionDenied{
 		ToolName: req.ToolName, ToolUseID: req.ToolUseID, AgentID: req.AgentID,

@@ -39,8 +39,8 @@ const (
 	keyHTTPRoute     attribute.Key = "http.route"
 )
 
-// keyCLIPrompt is the CLI's own name for its own id of a prompt, so that a search
-// for the id finds its events and our turn.
+// keyCLIPrompt is what the CLI calls its own id of a prompt, so that a search for the
+// id finds both its events and our turn.
 const keyCLIPrompt attribute.Key = "prompt.id"
 
 // Attributes that the conventions have no name for.

@@ -58,8 +58,8 @@ func agree(t *testing.T, raw []byte) {
 	}
 }
 
-// TestScanKnowsEveryField holds the two ways together where one of them was
-// forgotten: a field that only the general way fills would be lost.
+// TestScanKnowsEveryField finds a field that only the general decoder fills: it would
+// be lost whenever the request is read by hand.
 func TestScanKnowsEveryField(t *testing.T) {
 	for format, of := range map[string]reflect.Type{
 		`{%s}`: reflect.TypeFor[Request](),

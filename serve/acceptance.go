@@ -94,8 +94,8 @@ func (l *eventLog) undecided() []acceptance {
 	})
 }
 
-// finishAccepting writes prompts down that the fleet has accepted, for those who
-// died before they could: of all that are older than a time.
+// finishAccepting writes down the prompts, older than an age, that the fleet has
+// accepted for a process that died before it could write them down itself.
 func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Duration) error {
 	all := l.undecided()
 	if len(all) == 0 {

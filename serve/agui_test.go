@@ -142,8 +142,8 @@ func TestAGUIClient(t *testing.T) {
 	checkAGUIDetails(t, r, runs)
 }
 
-// checkAGUISubagent checks how a subagent is shown that asks a person, over the
-// runs before and after the decision, and the list that the model keeps.
+// checkAGUISubagent checks how a subagent that asks a person is shown, in the runs
+// before and after the decision, and the list that the model keeps.
 func checkAGUISubagent(t *testing.T, runs []aguiSeen) {
 	t.Helper()
 	var told []string

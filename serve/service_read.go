@@ -121,8 +121,8 @@ func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, e
 }
 
 // Follow yields the events of a conversation after a number, then one of type
-// [EventSynced], and then what happens, until ctx ends or the loop is left. One
-// of type [EventReset] is the last: the place is not known. The error is for a
+// [EventSynced], and then what happens, until ctx ends or the loop is left. An
+// [EventReset] is the last one: the place is not known. The error is for a
 // conversation that the user may not see.
 func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (iter.Seq[Event], error) {
 	n, err := s.act(ctx, u, id, Viewer)

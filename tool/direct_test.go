@@ -192,8 +192,8 @@ func TestNoProgressToken(t *testing.T) {
 	}
 }
 
-// A call that was begun before a new handshake is not meant by a cancel of the
-// same id that comes after it.
+// A cancel that comes after a new handshake does not end a call with the same id from
+// before it.
 func TestDirectCancelAfterNewHandshake(t *testing.T) {
 	begun, ended := make(chan struct{}, 2), make(chan string, 2)
 	release := make(chan struct{})

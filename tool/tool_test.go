@@ -226,9 +226,9 @@ type loose struct {
 
 func (loose) JSONSchema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 
-// A tool gets what those who allowed the call have seen: no name in two
-// spellings, and none for that of a field that is written otherwise. It is the
-// same on the short way of a call and on the long one.
+// A tool gets what the one who allowed the call has seen: no name in two spellings,
+// and none that only resembles the name of a field. Calls that go past the MCP SDK
+// and calls through it agree.
 func TestArgumentsOfOneMeaning(t *testing.T) {
 	server := mcp.NewServer(&mcp.Implementation{Name: "foreign", Version: "1"}, nil)
 	var got []string

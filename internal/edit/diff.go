@@ -15,8 +15,8 @@ type Line struct {
 // maxWork bounds the work for one diff: lines before times lines after.
 const maxWork = 1 << 20
 
-// Diff compares two texts line by line, by their longest common subsequence. Of
-// texts that differ too much, it says that all of the one becomes the other.
+// Diff compares two texts line by line, by their longest common subsequence. If the
+// texts differ too much, all of the one is replaced by the other.
 func Diff(before, after string) []Line { return diff(lines(before), lines(after)) }
 
 func diff(a, b []string) []Line {

@@ -18,7 +18,7 @@ type Filter struct {
 	RequestID string
 	// Turn is the number of a turn.
 	Turn int
-	// Text stands somewhere in the frame; case does not count.
+	// Text occurs in the frame; case does not matter.
 	Text string
 	// Errors wants frames that are, or report, an error: among them requests
 	// that nobody answered.

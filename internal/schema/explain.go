@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// explain makes the message of a failed validation shorter: the way through
-// the schema is of no use to a model, the last part says what is wrong.
+// explain shortens the message of a failed validation: a model has no use for the
+// path through the schema, and the last part says what is wrong.
 func explain(err error) string {
 	text := err.Error()
 	text = strings.ReplaceAll(text, "validating root: ", "")

@@ -23,7 +23,7 @@ const (
 	// closeTimeout is how long the end waits for a disk that takes nothing.
 	closeTimeout = 5 * time.Second
 
-	// headSize is how much of a line is kept that is too long.
+	// headSize is how much is kept of a line that is too long.
 	headSize = 64 << 10
 
 	// dirStderr marks standard error, which the format knows as a note about

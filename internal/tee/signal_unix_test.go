@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// playSignals is a child that has to do with signals.
+// playSignals plays a child that gets, sends or ignores signals.
 func playSignals(word string) int {
 	switch word {
 	case "die":

@@ -55,9 +55,9 @@ func (e Exporter) Check() error {
 var signals = [...]string{"TRACES", "METRICS", "LOGS"}
 
 // Apply returns an environment in which the CLI exports to e and nowhere else.
-// In particular nothing is left that asks for its console exporter: that one
-// writes between the lines of the protocol. Variables of other kinds, such as
-// intervals, stay as they are.
+// In particular, nothing asks for the console exporter any more, which would write
+// between the lines of the protocol. Variables of other kinds, such as intervals,
+// stay as they are.
 func (e Exporter) Apply(env []string) []string {
 	protocol := e.Protocol
 	if protocol == "" {

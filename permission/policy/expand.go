@@ -188,8 +188,8 @@ func printsDirectory(c *syntax.CmdSubst) bool {
 	return ok && len(call.Args) > 0 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
 }
 
-// escaped is a text with escapes, which can spell anything. For the names of
-// files those are read that consist of digits.
+// escaped is a text with escapes, which can spell anything. For the names of files,
+// only escapes made of digits are read.
 func (e expander) escaped(text string) string {
 	decoded := numberEscape.ReplaceAllStringFunc(text, func(escape string) string {
 		number, radix := escape[1:], 8

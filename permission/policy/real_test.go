@@ -221,7 +221,7 @@ func readForms() [][2]string {
 	}
 }
 
-// What a rule such as Read(.env) holds is in the guide, as it was measured.
+// The guide says what a rule such as Read(.env) covers, as it is measured here.
 func TestRealReadRules(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Leaving the loop of a prompt leaves a turn alone that another prompt shares.
+// Leaving the loop of a prompt does not end a turn that another prompt shares.
 func TestRealLeavingRunSparesAnotherPrompt(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a prompt that joins a turn")

@@ -204,9 +204,9 @@ func (r run) String() string {
 	return fmt.Sprintf("go -C %s test %s %s", r.dir, strings.Join(r.flags, " "), what)
 }
 
-// environment is that of the tests. A binary with the race detector takes a second
-// to exit, so that reports can be written that are just being made; a tenth of it
-// is enough, and the binaries here, with those that tests start, are hundreds.
+// environment is that of the tests. A binary with the race detector takes a second to
+// exit, so that it can finish its reports. A tenth of that is enough, and hundreds of
+// binaries run here, with those that tests start.
 func environment(environ []string) []string {
 	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GORACE=") }) {
 		return environ
