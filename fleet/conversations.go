@@ -10,8 +10,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Conversations is what programs need of a fleet, wherever it runs. [Fleet] has
-// it, and [Fleet.Tenant] for the conversations of one tenant.
+// Conversations is what programs need of a fleet, wherever it runs. [Fleet] has it,
+// and [Fleet.Tenant] for the conversations of one tenant. Its methods may be called
+// from any goroutine.
 type Conversations interface {
 	Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error]
 	Send(ctx context.Context, key string, p Prompt) (id string, err error)

@@ -78,22 +78,23 @@ func (e *SessionOpenError) Error() string {
 // Is reports whether target is [ErrSessionOpen].
 func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOpen }
 
-// Resume makes a conversation under a new key of a session that a CLI keeps on
-// disk. Its transcript is copied into the store, with those of its subagents, and
-// the conversation continues it there; the files on disk stay as they are, and do
-// not learn what is said from then on. The conversation exists when everything is
-// copied. If that breaks off, for whatever reason, it does not exist, and Resume can
-// be called again: it continues the copy, or, with Fork, makes another one. Of a fork
-// that a crash cut off, the store may keep a copy that belongs to no conversation.
+// Resume turns a session that a CLI keeps on disk into a conversation, under a new
+// key. Its transcript is copied into the store, with those of its subagents, and
+// continued there; the files on disk stay as they are, and what is said from then on
+// is not in them. The conversation exists when everything is copied. If that breaks
+// off, for whatever reason, it does not exist, and Resume can be called again: it
+// continues the copy, or, with Fork, makes another one. If a crash cuts off a fork,
+// the store may keep a copy that belongs to no conversation.
 //
 // The disk is that of the process which calls Resume, even if others run the
 // conversation. They must have the directory that its options name.
 //
-// In a project of a store, a session can be one conversation only; other stores and
-// projects know nothing of it, and two conversations of one session in them grow
-// apart. Resume with the same key and session again changes nothing, but with Fork the
-// key exists and the error is [ErrExists]. Once the conversation is deleted, the
-// project does not take the session again; Fork is still possible.
+// Within a project of a store, a session belongs to one conversation only. Other
+// stores and projects do not know about it, and conversations of the same session
+// there grow apart. Calling Resume again with the same key and session changes
+// nothing, but with Fork the key exists and the error is [ErrExists]. Once the
+// conversation is deleted, the project does not take the session again; Fork is still
+// possible.
 //
 // Errors: a [*ResumedError]; a [*SessionOpenError], as far as that can be seen, see
 // [history.History.Processes]; [ErrExists] for the key; [history.ErrInvalidID],

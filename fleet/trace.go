@@ -5,10 +5,11 @@ import (
 	"time"
 )
 
-// PromptTrace is a set of functions that follow prompts through a fleet, in the manner
-// of [claude.Trace]. Module otelclaude makes spans and metrics of them. Any may
-// be nil. What calls them waits for them, so they must return at once and must
-// not use the fleet.
+// PromptTrace is a set of functions that follow prompts through a fleet, in the
+// manner of [claude.Trace]. Module otelclaude makes spans and metrics of them. Any
+// may be nil. They may be called from several goroutines at once, except that calls
+// of Load come one after another. What calls them waits for them, so they must return
+// at once and must not use the fleet.
 //
 // A prompt may be accepted by one process and run by another, days later. The
 // carrier, a few short texts, is what they have in common: it is stored with the
@@ -27,8 +28,8 @@ type PromptTrace struct {
 	Load func(TraceLoad)
 	// Fenced is called when the store has refused to let this process write to a
 	// conversation, or renew its lease, because another process now owns it. It
-	// happens to a process that was suspended, or cut off from the store, for
-	// longer than its lease. It may be called from several goroutines at once.
+	// happens to a process that was suspended, or cut off from the store, for longer
+	// than its lease.
 	Fenced func(key string)
 }
 

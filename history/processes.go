@@ -31,10 +31,10 @@ const maxRunning = 64 << 10
 // Not every CLI is seen: an old one says nothing, one on another machine or in
 // another container that shares the directory seems dead here, and one that
 // continues in another session after /clear may still name the first. The id of a
-// process that was killed can have been given to another program: on Linux that is
-// noticed by the time at which it was started, if the CLI says its own; elsewhere the
-// program is taken for the CLI. About sessions in a store nothing is known here: they have
-// leases.
+// process that was killed may belong to another program now: on Linux, the time at
+// which it was started shows that, if the CLI has said its own; elsewhere the program
+// is taken for the CLI. Sessions in a store have leases instead; Processes knows
+// nothing about them.
 func (h *History) Processes(ctx context.Context, id string) (pids []int, err error) {
 	if !uuid.Valid(id) {
 		return nil, fmt.Errorf("claude: history: %q %w", id, ErrInvalidID)

@@ -28,7 +28,7 @@ const (
 
 // Notifier tells people outside the page that an approval is waiting. The
 // notice does not contain the tool's input, and its link holds no secret:
-// anyone who opens it must log in.
+// anyone who opens it must log in. Set its fields before Start, and start it once.
 type Notifier struct {
 	URL  string
 	Form NotifyForm
@@ -43,8 +43,9 @@ type Notifier struct {
 // notifyQueue is how many notifications may wait to be sent.
 const notifyQueue = 1000
 
-// Start starts to send, until ctx ends, and returns the function for
-// Options.Notify.
+// Start starts a goroutine that sends, until ctx ends, and returns the function for
+// Options.Notify. That function may be called from any goroutine and never waits: if
+// too many notices are waiting, the log says that one is left out.
 func (n *Notifier) Start(ctx context.Context) func(Approval) {
 	n.queue = make(chan Approval, notifyQueue)
 	if n.Client == nil {

@@ -26,9 +26,10 @@ type Options struct {
 	// whole paths.
 	Home string
 
-	// Authenticate finds the user of a request by other means than the server's
-	// own logins, such as the session of the program that it is a part of. It is
-	// asked first. Nil: only the server's own logins count.
+	// Authenticate finds the user of a request by other means than the server's own
+	// logins, such as the session of the program that it is a part of. It is asked
+	// first, and may be called from several goroutines at once. Nil: only the
+	// server's own logins count.
 	Authenticate func(*http.Request) (User, bool)
 	// ProxyHeader is the header in which a proxy names the user, such as
 	// Remote-User. It counts only if the connection itself comes from ProxyFrom,

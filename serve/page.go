@@ -8,6 +8,8 @@ import "net/http"
 // shows its login. A POST has already passed the check of its origin, so a page
 // needs no tokens in its forms.
 //
+// Its methods are called from many goroutines at once.
+//
 // A page logs people in with [Service.Login] and out with [Service.Logout]. Its
 // content security policy is set by the server: styles and scripts come from the
 // page's own paths, nothing is inline.
@@ -18,8 +20,8 @@ type Page interface {
 	HTML(e *Event) string
 }
 
-// Router is a [Page] that knows the routes of its own paths, so that traces can
-// name them.
+// Router is a [Page] that knows the routes of its own paths, so that traces can name
+// them.
 type Router interface {
 	// Route returns the route that serves a request, such as "GET /c/{id}".
 	Route(r *http.Request) string

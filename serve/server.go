@@ -16,7 +16,8 @@ import (
 )
 
 // Server serves the conversations of a fleet. It is an [http.Handler] whose paths
-// begin at the root of its host. Close ends it.
+// begin at the root of its host. Its methods may be called from any goroutine. Close
+// ends it; close it before the fleet.
 type Server struct {
 	service *Service
 	mux     *http.ServeMux
