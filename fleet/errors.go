@@ -32,7 +32,7 @@ var (
 	// ErrDeleted means that the conversation is being deleted.
 	ErrDeleted = errors.New("is being deleted")
 	// ErrExists means that the key already belongs to a conversation.
-	ErrExists = errors.New("exists already")
+	ErrExists = errors.New("already exists")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
 )

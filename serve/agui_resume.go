@@ -92,7 +92,7 @@ func decisionOf(entry *ResumeEntry) (Decision, error) {
 	}
 	var p resumePayload
 	if err := jsonx.UnmarshalExact(entry.Payload, &p); len(entry.Payload) == 0 || err != nil {
-		return Decision{}, fmt.Errorf("it is an object with approved, message, input and answers")
+		return Decision{}, fmt.Errorf("it must be an object with approved, message, input and answers")
 	}
 	switch {
 	case p.Approved != nil && !*p.Approved:
@@ -114,7 +114,7 @@ func (r *aguiRun) decide(ctx context.Context, answers []resumeAnswer) (repeated 
 			return false, 0, err
 		}
 		if a.approval.Conversation != r.about.ID {
-			return false, 0, notFound.because("the interrupt is not one of this thread")
+			return false, 0, notFound.because("the interrupt does not belong to this thread")
 		}
 		from = max(from, a.place)
 		repeated = repeated || a.approval.State != ApprovalPending

@@ -125,7 +125,7 @@ func (c *call) checkQuery() error {
 			return badRequest.because("unknown parameter %q", name)
 		}
 		if enum := c.route.query[i].enum; len(enum) > 0 && values[0] != "" && !slices.Contains(enum, values[0]) {
-			return badRequest.because("%s is one of %s", name, strings.Join(enum, ", "))
+			return badRequest.because("%s must be one of %s", name, strings.Join(enum, ", "))
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (c *call) read(shape *schema.Schema) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, limit))
 	if over, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, tooLarge.because("at most %d bytes are taken here", over.Limit)
+		return nil, tooLarge.because("at most %d bytes are accepted here", over.Limit)
 	}
 	if err != nil {
 		return nil, badRequest.because("the body could not be read to its end")
@@ -289,7 +289,7 @@ func (c *call) usage() error {
 		if text := c.query(name); text != "" {
 			day, err := time.Parse(time.DateOnly, text)
 			if err != nil {
-				return badRequest.because("%s is a day such as 2006-01-02", name)
+				return badRequest.because("%s must be a day such as 2006-01-02", name)
 			}
 			*at = day
 		}
@@ -299,7 +299,7 @@ func (c *call) usage() error {
 			continue
 		}
 		if !slices.Contains(UsageGroups(), UsageGroup(by)) {
-			return badRequest.because("by is one or more of day, user, preset, model")
+			return badRequest.because("by must be one or more of day, user, preset, model")
 		}
 		q.By = append(q.By, UsageGroup(by))
 	}
@@ -315,9 +315,9 @@ func (c *call) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || name == "limit" && n > maxList {
 		if name == "limit" {
-			return 0, badRequest.because("limit is a number from 1 to %d", maxList)
+			return 0, badRequest.because("limit must be a number from 1 to %d", maxList)
 		}
-		return 0, badRequest.because("%s is a number that is not negative", name)
+		return 0, badRequest.because("%s must be a number, and not negative", name)
 	}
 	return n, nil
 }

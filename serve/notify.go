@@ -68,7 +68,7 @@ func (n *Notifier) Start(ctx context.Context) func(Approval) {
 		select {
 		case n.queue <- a:
 		default:
-			n.Logger.Warn("serve: too many notifications wait, one is left out", "approval", a.ID)
+			n.Logger.Warn("serve: too many notifications are waiting, so one is left out", "approval", a.ID)
 		}
 	}
 }

@@ -75,7 +75,7 @@ var (
 	notAllowed     = problemKind{"method-not-allowed", http.StatusMethodNotAllowed, "The path does not take this method"}
 	leased         = problemKind{"leased", http.StatusConflict, "Another process runs the conversation"}
 	begun          = problemKind{"begun", http.StatusConflict, "The prompt has begun"}
-	idle           = problemKind{"idle", http.StatusConflict, "The conversation does nothing"}
+	idle           = problemKind{"idle", http.StatusConflict, "The conversation is not doing anything"}
 	stuckHere      = problemKind{"stuck", http.StatusConflict, "The conversation is stuck"}
 	busy           = problemKind{"busy", http.StatusConflict, "The conversation is at work"}
 	deleting       = problemKind{"deleting", http.StatusConflict, "The conversation is being deleted"}
@@ -99,7 +99,7 @@ var (
 	modelRefused   = problemKind{"model-not-allowed", http.StatusUnprocessableEntity, "The preset does not allow this model"}
 	unusable       = problemKind{"session-unusable", http.StatusUnprocessableEntity, "The session cannot be continued here"}
 	keyReused      = problemKind{"key-reused", http.StatusUnprocessableEntity, "The Idempotency-Key was used for another request"}
-	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts wait"}
+	full           = problemKind{"full", http.StatusTooManyRequests, "Too many prompts are waiting"}
 	budget         = problemKind{"budget", http.StatusTooManyRequests, "The budget of the day is spent"}
 	limited        = problemKind{"limited", http.StatusTooManyRequests, "Too many attempts"}
 	cliMissing     = problemKind{"cli-missing", http.StatusBadGateway, "The Claude Code CLI is not installed on the server"}
@@ -157,7 +157,7 @@ func describe(err error) *Problem {
 		if ended.Ticket.Status == fleet.Cancelled {
 			return takenBack.because("nothing has changed; try again")
 		}
-		return cliFailed.because("%s. Mend what it names, and try again", ended.Ticket.Error)
+		return cliFailed.because("%s. Fix what it names, and try again", ended.Ticket.Error)
 	}
 	if stuck, ok := errors.AsType[*fleet.StuckError](err); ok && stuck.Cause != "" {
 		_, advice := failureOf(stuck.Cause, stuck.Reason)
@@ -167,7 +167,7 @@ func describe(err error) *Problem {
 		if start.Reason == claude.ErrNotFound {
 			return cliMissing.because("%s", missingAdvice)
 		}
-		return cliFailed.because("%s. Mend what it names, and try again", start)
+		return cliFailed.because("%s. Fix what it names, and try again", start)
 	}
 	switch {
 	case errors.Is(err, fleet.ErrDeleted):

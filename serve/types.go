@@ -42,7 +42,7 @@ type Conversation struct {
 	State  State `json:"state"`
 	// Reason says why a conversation has failed, and what to do.
 	Reason string `json:"reason,omitzero"`
-	// Problem is what kind of reason that is, if people can mend it on the server.
+	// Problem is what kind of reason that is, if people can fix it on the server.
 	Problem fleet.Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 	// Pending is how many approvals wait for a person.
 	Pending int `json:"pending"`
@@ -169,7 +169,7 @@ type Prompt struct {
 	Approval string `json:"approval,omitzero"`
 	// Error says why nobody answered, or why the conversation is stuck.
 	Error string `json:"error,omitzero"`
-	// Problem is why the conversation is stuck, if people can mend it on the server.
+	// Problem is why the conversation is stuck, if people can fix it on the server.
 	Problem fleet.Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
 }
 

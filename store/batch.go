@@ -49,7 +49,7 @@ func Batcher(s Records) RecordBatcher {
 // changes anything.
 func CheckChanges(changes []RecordChange, f Fence) error {
 	if len(changes) == 0 || len(changes) > MaxChanges {
-		return fmt.Errorf("claude: store: %w: %d changes at once are not 1 to %d", ErrInvalid, len(changes), MaxChanges)
+		return fmt.Errorf("claude: store: %w: %d changes in one batch, not 1 to %d", ErrInvalid, len(changes), MaxChanges)
 	}
 	seen := make(map[RecordKey]bool, len(changes))
 	for _, c := range changes {
@@ -58,11 +58,11 @@ func CheckChanges(changes []RecordChange, f Fence) error {
 		case err != nil:
 			return err
 		case seen[c.Key]:
-			return fmt.Errorf("claude: store: %w: record %v is to change twice at once", ErrInvalid, c.Key)
+			return fmt.Errorf("claude: store: %w: record %v is changed twice in one batch", ErrInvalid, c.Key)
 		case c.Key.Project != changes[0].Key.Project:
-			return fmt.Errorf("claude: store: %w: records of the projects %s and %s are to change at once", ErrInvalid, changes[0].Key.Project, c.Key.Project)
+			return fmt.Errorf("claude: store: %w: one batch changes records of two projects, %s and %s", ErrInvalid, changes[0].Key.Project, c.Key.Project)
 		case c.Drop && len(c.Value) > 0:
-			return fmt.Errorf("claude: store: %w: record %v is to be dropped, and to have a value", ErrInvalid, c.Key)
+			return fmt.Errorf("claude: store: %w: record %v is dropped, and has a value", ErrInvalid, c.Key)
 		}
 		seen[c.Key] = true
 	}

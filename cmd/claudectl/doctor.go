@@ -199,7 +199,7 @@ func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped b
 		}
 		f.Items = append(f.Items, item)
 		if s.Status == control.MCPFailed || s.Status == control.MCPNeedsAuth {
-			f.Grade, f.Advice = gradeWarn, "mend what the server says, or take it out of the settings: claude mcp list"
+			f.Grade, f.Advice = gradeWarn, "fix what the server reports, or take it out of the settings: claude mcp list"
 		}
 	}
 	return f, len(servers) < all

@@ -104,7 +104,7 @@ func demoReply(c *claudetest.ModelCall, readme string) claudetest.Reply {
 	}
 	switch {
 	case strings.Contains(c.Prompt, "typo"):
-		return claudetest.Say("The README says *tets* where it means *tests*. I mend it.").With(claudetest.UseTool("Edit", map[string]any{
+		return claudetest.Say("The README says *tets* where it means *tests*. I fix it.").With(claudetest.UseTool("Edit", map[string]any{
 			"file_path": readme, "old_string": "Run the tets with go test.", "new_string": "Run the tests with `go test ./...`.",
 		}))
 	case strings.Contains(c.Prompt, "database"):

@@ -37,7 +37,7 @@ func (p *page) decide(q *request) error {
 	case "edit":
 		d.Decision, d.Input = serve.DecideAllow, json.RawMessage(sent.Get("input"))
 		if !json.Valid(d.Input) {
-			return bad("The edited input is not JSON. Go back and mend it; nothing was decided.")
+			return bad("The edited input is not JSON. Go back and fix it; nothing was decided.")
 		}
 	case "remember":
 		d.Decision = serve.DecideAllow
@@ -73,7 +73,7 @@ func (p *page) answer(q *request, d *serve.Decision, sent url.Values) error {
 	}
 	if content := sent.Get("content"); content != "" {
 		if d.Input = json.RawMessage(content); !json.Valid(d.Input) {
-			return bad("The content is not JSON. Go back and mend it; nothing was decided.")
+			return bad("The content is not JSON. Go back and fix it; nothing was decided.")
 		}
 		return nil
 	}
@@ -113,7 +113,7 @@ func filled(a *serve.Approval, values url.Values) (json.RawMessage, error) {
 		}
 		value, err := f.Value(texts...)
 		if err != nil {
-			return nil, bad(cmp.Or(f.Title, f.Name) + ": " + err.Error() + ". Go back and mend it; nothing was decided.")
+			return nil, bad(cmp.Or(f.Title, f.Name) + ": " + err.Error() + ". Go back and fix it; nothing was decided.")
 		}
 		if value != nil {
 			content[f.Name] = value
