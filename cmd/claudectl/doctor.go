@@ -132,7 +132,7 @@ func adviceOf(code exitCode) string {
 	case exitVersion:
 		return "update the CLI: claude update"
 	case exitUsage:
-		return "mend the option"
+		return "correct the option"
 	}
 	return "run the CLI by itself (claude --version), and read what it says"
 }

@@ -63,7 +63,7 @@ func demoSetup(c *console) (*serveSetup, error) {
 
 // The prompts of the demo.
 const (
-	demoTypo  = "Mend the typo in the README."
+	demoTypo  = "Fix the typo in the README."
 	demoWhich = "Add a database for the stock."
 	demoTests = "Run the tests."
 	demoStock = "What does the shop sell? Answer with a table."
@@ -104,7 +104,7 @@ func demoReply(c *claudetest.ModelCall, readme string) claudetest.Reply {
 	}
 	switch {
 	case strings.Contains(c.Prompt, "typo"):
-		return claudetest.Say("The README says *tets* where it means *tests*. I fix it.").With(claudetest.UseTool("Edit", map[string]any{
+		return claudetest.Say("The README says *tets* where it means *tests*. I'll fix it.").With(claudetest.UseTool("Edit", map[string]any{
 			"file_path": readme, "old_string": "Run the tets with go test.", "new_string": "Run the tests with `go test ./...`.",
 		}))
 	case strings.Contains(c.Prompt, "database"):
@@ -116,11 +116,11 @@ func demoReply(c *claudetest.ModelCall, readme string) claudetest.Reply {
 			},
 		}}})
 	case strings.Contains(c.Prompt, "tests"):
-		return claudetest.Say("I run them all.").With(claudetest.UseTool("Bash", map[string]any{"command": "go test ./...", "description": "Run all tests"}))
+		return claudetest.Say("I'll run them all.").With(claudetest.UseTool("Bash", map[string]any{"command": "go test ./...", "description": "Run all tests"}))
 	case strings.Contains(c.Prompt, "table"):
 		return claudetest.Say("The shop sells three things:\n\n| part | in stock | price |\n|---|---:|---:|\n| bolt | 42 | 0.12 |\n| nut | 17 | 0.08 |\n| washer | 230 | 0.02 |\n\nEach has its page in `stock/`.")
 	}
-	return claudetest.Say("This agent is simulated and knows little. Ask it to *mend the typo*, to *run the tests*, or to *add a database*.")
+	return claudetest.Say("This agent is simulated and knows little. Ask it to *fix the typo*, to *run the tests*, or to *add a database*.")
 }
 
 // demoAfter is what it says after a tool.
@@ -129,11 +129,11 @@ func demoAfter(result string) claudetest.Reply {
 	case strings.HasPrefix(result, "ok"):
 		return claudetest.Say("All tests pass:\n\n```\n" + strings.TrimSpace(result) + "\n```")
 	case strings.Contains(result, "updated"):
-		return claudetest.Say("The typo is mended.")
+		return claudetest.Say("The typo is fixed.")
 	case strings.Contains(result, "SQLite") || strings.Contains(result, "Postgres"):
 		return claudetest.Say("Good choice. That would be the next step, if this were not a demo.")
 	}
-	return claudetest.Say("Then I leave it as it is.")
+	return claudetest.Say("Then I'll leave it as it is.")
 }
 
 // demoEdit makes the change that was allowed.
