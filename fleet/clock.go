@@ -9,9 +9,9 @@ import (
 )
 
 // clock knows the time of the store, for people to read and for records that are kept
-// for days. It asks the store now and then only. In between the clock of this process
-// counts on, so two processes may differ by the time that a question takes: the order
-// of prompts is not made of it.
+// for days. It asks the store only now and then. In between, the clock of this
+// process counts on, so two processes may differ by as long as asking takes: the
+// order of prompts does not depend on it.
 type clock struct {
 	mu    sync.Mutex
 	at    time.Time // by the store

@@ -207,7 +207,7 @@ func (f *Fleet) Retry(ctx context.Context, key string) error {
 }
 
 // resetAttempts makes the prompts of a conversation that is stuck count as not begun.
-// They are read before the record, so that none is changed that has begun again.
+// They are read before the record, so that one that has begun again is not changed.
 func (f *Fleet) resetAttempts(ctx context.Context, key string) error {
 	var begun []*queued
 	for p, err := range f.waiting(ctx, key) {

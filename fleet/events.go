@@ -225,8 +225,8 @@ const answerLines = 100
 // maxPast is how many answers are remembered that were read from the store.
 const maxPast = 64
 
-// count counts the blocks of an answer, which come one in a line, and returns
-// the number of the first in this one.
+// count counts the blocks of an answer, which come one per line, and returns the
+// number of the first in this line.
 func (r *eventReader) count(m message.Message) (block int) {
 	a, ok := m.(*message.Assistant)
 	if !ok {

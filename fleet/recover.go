@@ -213,10 +213,10 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 	return errEnded
 }
 
-// settle says how calls ended that were let go in a process which is gone. The
-// transcript knows it of those whose results it has, and of the others nobody
-// does: people who look at one must not wait for news. A call that is deferred is
-// made again, and the gate settles it.
+// settle says how the calls ended that were released by a process that is gone. If
+// the transcript has the result of a call, it knows; otherwise nobody does, and
+// people who look at the call must not wait for news. A call that is deferred is made
+// again, and the gate settles it.
 func (w *waking) settle(ctx context.Context, t *history.Transcript, deferred bool) error {
 	var results map[string]approval.Outcome
 	filter := approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Released}}

@@ -13,9 +13,9 @@ import (
 // [recovery]. operation.Newest has all of it. Between the two nobody knows.
 const lacking = "2.1.299"
 
-// checkCLI refuses a CLI that cannot run conversations, before a prompt is
-// accepted that would never run. It looks at the CLI of one conversation, once,
-// and starts nothing: what cannot be known this way is known at the first wake.
+// checkCLI refuses a CLI that cannot run conversations, before it accepts a prompt
+// that would never run. It looks at the CLI of one conversation, once, and starts
+// nothing: what cannot be known this way is known at the first wake.
 func (f *Fleet) checkCLI(key string) error {
 	if f.opts.MaxLive == NoSeats || f.checked.Load() || !f.runs(key) {
 		return nil

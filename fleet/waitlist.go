@@ -58,8 +58,8 @@ func (w *waitlist) line(c *conversation) *line {
 	return l
 }
 
-// put puts a conversation where it belongs now. It is called whenever something of it
-// has changed that matters here.
+// put puts a conversation where it belongs now. It is called whenever anything
+// changes that matters here.
 func (w *waitlist) put(c *conversation, now time.Time) {
 	w.remove(c)
 	switch {

@@ -98,9 +98,9 @@ func (s *Service) trusted(address string) bool {
 	return false
 }
 
-// allowedHost reports whether the server answers to a host name: a literal
-// address of the loopback, localhost, or one of the names of the options. The
-// page of another site that lets its name point here does not have one.
+// allowedHost reports whether the server answers to a host name: a literal address of
+// the loopback, localhost, or one of the names of the options. A page of another site
+// whose name was made to point here has none of these.
 func (s *Service) allowedHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -71,9 +71,9 @@ func (c *call) streaming() (context.Context, context.CancelFunc) {
 	return ctx, func() { stop(); cancel() }
 }
 
-// stream writes events until the reader, the server or a source ends. A browser
-// gives a stream up for good if it is answered with anything but 200, so a reader
-// too many is asked to come back later inside of one.
+// stream writes events until the reader, the server or a source ends. A browser gives
+// up a stream for good if the answer is anything but 200. So when there are too many
+// readers, the next one gets a stream that asks it to come back later.
 func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]) error {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")

@@ -117,7 +117,7 @@ func (a *appending) edit(ctx context.Context, h *head) (done bool, err error) {
 }
 
 // discard removes a part that no head names. If that fails, or the process dies
-// before, it is garbage until the session is deleted, but no entry.
+// before, it is garbage until the session is deleted, and no reader sees it.
 func (a *appending) discard(ctx context.Context) {
 	if a.written.Name != "" {
 		_ = a.s.remove(context.WithoutCancel(ctx), partsOf(a.k)+a.written.Name)
