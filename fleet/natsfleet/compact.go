@@ -33,8 +33,8 @@ func (s *Store) touch(f store.Fence, k store.Key) {
 	}
 }
 
-// compact writes the transcripts anew that were written to under a lease, in half of
-// the time that there is. What cannot be done now is done another time.
+// compact rewrites the transcripts that were written to under a lease, in half of the
+// time that there is. What cannot be done now is done another time.
 func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Key]bool) {
 	t, ok := s.transcripts.(streamed)
 	if !ok || len(touched) == 0 {

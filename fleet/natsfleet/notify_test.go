@@ -100,7 +100,8 @@ func TestNotifyMissed(t *testing.T) {
 	}
 }
 
-// If changes come faster than they are handled and some are dropped, that is said.
+// If changes come faster than they are handled and some are dropped, the store says
+// so.
 func TestNotifySlow(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})

@@ -227,8 +227,8 @@ func (c *Cluster) Stop(i int) {
 	}
 }
 
-// Start starts a node again that was stopped, with its data. It returns when the
-// cluster is ready.
+// Start restarts a node that was stopped, with its data. It returns when the cluster
+// is ready.
 func (c *Cluster) Start(i int) {
 	c.t.Helper()
 	if c.Node(i) != nil {

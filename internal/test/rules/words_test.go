@@ -48,6 +48,8 @@ func clumsyWordings() []wording {
 		{"hear of|hears of|heard of", `\b(?:hears?|heard) of\b`, ``, `"learns about"`},
 		{"without a word", `\bwithout a word\b`, ``, `"silently"`},
 		{"stop", `\bstop(?:s|ped)? to (?:read|listen|work|write|wait|watch|ask|look)\b`, ``, `"stops reading"`},
+		{"back |alone |twice |anew |again |down ", `\b(?:back|alone|twice|anew|again|down) (?:that|which|whose) (?:is|are|was|were|has|have|had|can|cannot|nobody|another)\b`, ``,
+			`the clause after its noun: "leaves alone a prompt that has begun"`},
 		{"stands in", `\bstands in(?: \w+)?`, `in for$`, `"is in"`},
 	}
 	var all []wording
@@ -93,7 +95,7 @@ func wordRules() []rule {
 				"var told = 1 // Tells limits from errors. It tells the model.",
 				"var b = `json:\"goes on\"`"),
 			"README.md":    source("A tool of yours, and so does this.", "`goes on` is code.", "```", "goes on", "```", "One a line, too."),
-			"z/a.txt":      source("It hears of what becomes of it without a word, and stops to listen."),
+			"z/a.txt":      source("It hears of what becomes of it without a word, and stops to listen. It leaves a prompt alone that has begun."),
 			"x/ledger.txt": source("F1 | whoever comes | TestX"),
 			"y/go.mod":     source("module example.com/y"),
 			"y/b.go":       source("package y", "// It goes on."),
@@ -103,7 +105,7 @@ func wordRules() []rule {
 			`a.go:7: "Tells limits": `, `a.go:8: "goes on"`,
 			`README.md:1: "of yours"`, `README.md:1: "so does this"`, `README.md:6: "One a line"`, `README.md:6: ", too."`,
 			`x/ledger.txt:1: "whoever"`, `y/b.go:2: "goes on"`,
-			`z/a.txt:1: "hears of"`, `z/a.txt:1: "becomes of"`, `z/a.txt:1: "without a word"`, `z/a.txt:1: "stops to listen"`,
+			`z/a.txt:1: "hears of"`, `z/a.txt:1: "becomes of"`, `z/a.txt:1: "without a word"`, `z/a.txt:1: "stops to listen"`, `z/a.txt:1: "alone that has"`,
 		},
 	}}
 }
