@@ -20,7 +20,7 @@ import (
 // its questions, and its transcripts.
 func left(t *testing.T, db store.Fleet) (names []string) {
 	t.Helper()
-	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "rules"} {
+	for _, kind := range []string{"conversation", "prompt", "outcome", "deletion", "copying", "rules"} {
 		for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
 			if err != nil {
 				t.Fatal(err)

@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		<-f.ctx.Done()
 		stop()
 	})
-	if err := errors.Join(f.finishDeletions(ctx), f.look(ctx)); err != nil {
+	if err := errors.Join(f.finishDeletions(ctx), f.finishCopies(ctx), f.look(ctx)); err != nil {
 		f.mu.Lock()
 		f.closed = true
 		f.mu.Unlock()

@@ -29,11 +29,13 @@ func (f *Fleet) Fork(ctx context.Context, key, newKey, upTo string) error {
 	if err != nil {
 		return &ConversationError{newKey, err}
 	}
-	session, err := f.forkSession(ctx, &rec, upTo)
-	if err != nil {
-		return &ConversationError{key, err}
-	}
-	return f.beginCopy(ctx, &record{Key: newKey, Session: session, Created: now, Mode: rec.Mode, Model: rec.Model})
+	fork := record{Key: newKey, Created: now, Mode: rec.Mode, Model: rec.Model}
+	return f.copyTo(ctx, &fork, func(ctx context.Context, session string) error {
+		if err := f.forkSession(ctx, &rec, upTo, session); err != nil {
+			return &ConversationError{key, err}
+		}
+		return nil
+	})
 }
 
 // beginCopy makes a conversation of a session that was copied for it. If there is
@@ -69,13 +71,13 @@ func (f *Fleet) checkNew(ctx context.Context, key string) error {
 }
 
 // forkSession copies the session of a conversation, or the one before it that has
-// the message.
-func (f *Fleet) forkSession(ctx context.Context, rec *record, upTo string) (session string, err error) {
+// the message, to a new one.
+func (f *Fleet) forkSession(ctx context.Context, rec *record, upTo, to string) (err error) {
 	h := history.In(f.store, f.opts.Project)
 	sessions := rec.sessions()
 	err = history.ErrEmpty
 	for i := len(sessions) - 1; i >= 0; i-- {
-		session, err = h.Fork(ctx, sessions[i], history.ForkOptions{UpTo: upTo})
+		_, err = h.Fork(ctx, sessions[i], history.ForkOptions{UpTo: upTo, ID: to})
 		if upTo == "" || !errors.Is(err, history.ErrNotFound) {
 			break
 		}
@@ -83,5 +85,5 @@ func (f *Fleet) forkSession(ctx context.Context, rec *record, upTo string) (sess
 	if upTo == "" && errors.Is(err, history.ErrNotFound) {
 		err = history.ErrEmpty // nothing of the session is stored
 	}
-	return session, err
+	return err
 }

@@ -13,6 +13,7 @@ const (
 	kindPrompt       = "prompt"
 	kindOutcome      = "outcome"
 	kindDeletion     = "deletion"
+	kindCopying      = "copying"
 )
 
 // TenantOf returns the tenant in a key: what is before the slash, or "".

@@ -83,8 +83,8 @@ func (e *SessionOpenError) Is(target error) bool { return target == ErrSessionOp
 // continued there; the files on disk stay as they are, and what is said from then on
 // is not in them. The conversation exists when everything is copied. If that breaks
 // off, for whatever reason, it does not exist, and Resume can be called again: it
-// continues the copy, or, with Fork, makes another one. If a crash cuts off a fork,
-// the store may keep a copy that belongs to no conversation.
+// continues the copy, or, with Fork, makes another one. What a crash leaves of a fork
+// is removed by the next fleet that opens, ten minutes later.
 //
 // The disk is that of the process which calls Resume, even if others run the
 // conversation. They must have the directory that its options name.
@@ -138,11 +138,10 @@ func (f *Fleet) resume(ctx context.Context, key string, from *ResumeFrom) error 
 	if err := f.checkNew(ctx, key); err != nil {
 		return err
 	}
-	rec.Session, err = from.Disk.Fork(ctx, from.Session, history.ForkOptions{UpTo: from.UpTo, Into: history.In(f.store, f.opts.Project)})
-	if err != nil {
+	return f.copyTo(ctx, &rec, func(ctx context.Context, session string) error {
+		_, err := from.Disk.Fork(ctx, from.Session, history.ForkOptions{UpTo: from.UpTo, ID: session, Into: history.In(f.store, f.opts.Project)})
 		return err
-	}
-	return f.beginCopy(ctx, &rec)
+	})
 }
 
 // resumeSame makes a conversation of the session itself. Its lease in the store

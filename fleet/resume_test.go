@@ -531,3 +531,80 @@ func TestResumeCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A copy that a crash cuts off, in whichever call of the store, leaves nothing or a
+// whole conversation, once a fleet has been open for a while. It can be made again.
+func TestForkCutOff(t *testing.T) {
+	for name, fork := range map[string]func(ctx context.Context, f *fleet.Fleet, d *disk) error{
+		"from disk":           func(ctx context.Context, f *fleet.Fleet, d *disk) error { return f.Resume(ctx, "copy", d.fork()) },
+		"of a conversation":   func(ctx context.Context, f *fleet.Fleet, _ *disk) error { return f.Fork(ctx, "ada", "copy", "") },
+		"of an earlier point": func(ctx context.Context, f *fleet.Fleet, d *disk) error { return forkFirst(ctx, f, d) },
+	} {
+		for n := 1; ; n++ {
+			done := false
+			synctest.Test(t, func(t *testing.T) {
+				d, db, cli := newDisk(t, "one", "two"), store.Memory(), newScripted()
+				m := start(t, db, cli, nil)
+				if err := m.fleet.Resume(t.Context(), "ada", d.from()); err != nil {
+					t.Fatal(err)
+				}
+				before := left(t, db)
+				calls := 0
+				m.mu.Lock()
+				m.failing = func(string) bool { calls++; return calls >= n }
+				m.mu.Unlock()
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				err := fork(ctx, m.fleet, d)
+				cancel()
+				m.mu.Lock() // others use the store too
+				done = err == nil && calls < n
+				m.mu.Unlock()
+				crash(t, m)
+				m = start(t, db, cli, nil)
+				defer closeFleet(t, m.fleet)
+				<-time.After(20 * time.Minute)
+				info, err := m.fleet.Get(t.Context(), "copy")
+				want := slices.Clone(before)
+				if err == nil {
+					want = append(want, "conversation c/copy", "session "+info.Session)
+				} else if !errors.Is(err, fleet.ErrUnknown) {
+					t.Errorf("%s, cut off at call %d: %v", name, n, err)
+				}
+				got := left(t, db)
+				slices.Sort(want)
+				slices.Sort(got)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, cut off at call %d: the store has %q, want %q", name, n, got, want)
+				}
+				if info.Key == "" {
+					if err := fork(t.Context(), m.fleet, d); err != nil {
+						t.Fatalf("%s, cut off at call %d, again: %v", name, n, err)
+					}
+				}
+				if got := ask(t, m.fleet, "copy", "three"); !strings.HasPrefix(got, "heard one, ") || !strings.HasSuffix(got, "three") {
+					t.Errorf("%s, cut off at call %d: answer %q", name, n, got)
+				}
+			})
+			if done || t.Failed() {
+				if n < 5 {
+					t.Errorf("%s: only %d calls were cut off", name, n)
+				}
+				break
+			}
+		}
+	}
+}
+
+// forkFirst copies a conversation up to the first answer.
+func forkFirst(ctx context.Context, f *fleet.Fleet, d *disk) error {
+	tr, err := history.Disk(d.dir).Read(ctx, d.session)
+	if err != nil {
+		return err
+	}
+	for m, err := range tr.Messages(ctx, history.Page{}) {
+		if _, ok := m.Message.(*message.Assistant); ok || err != nil {
+			return f.Fork(ctx, "ada", "copy", m.UUID)
+		}
+	}
+	return errors.New("nothing was answered")
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -247,6 +248,28 @@ func contractFork(t *testing.T, h *history.History) {
 		t.Errorf("a fork of nothing: %v", err)
 	}
 	if _, err := h.Delete(t.Context(), fork); err != nil {
+		t.Error(err)
+	}
+	chosen := history.ForkOptions{ID: sid(77)}
+	if fork, err := h.Fork(t.Context(), sid(1), chosen); err != nil || fork != sid(77) {
+		t.Errorf("a fork with an id: %q, %v", fork, err)
+	}
+	before, err := h.Read(t.Context(), sid(77))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{sid(77), sid(1)} {
+		if _, err := h.Fork(t.Context(), sid(1), history.ForkOptions{ID: id}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("a fork with the id of a session: %v", err)
+		}
+	}
+	if after, err := h.Read(t.Context(), sid(77)); err != nil || after.Len() != before.Len() {
+		t.Errorf("the first fork has %+v, %v", after, err)
+	}
+	if _, err := h.Fork(t.Context(), sid(1), history.ForkOptions{ID: "../x"}); !errors.Is(err, history.ErrInvalidID) {
+		t.Errorf("a fork with a bad id: %v", err)
+	}
+	if _, err := h.Delete(t.Context(), sid(77)); err != nil {
 		t.Error(err)
 	}
 }

@@ -3,10 +3,12 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path"
@@ -29,6 +31,10 @@ type ForkOptions struct {
 	// to come after it. Both sessions then ask for the same call, and both can
 	// run it. Without it, the copy ends before the call.
 	KeepDeferred bool
+	// ID is the id of the copy, a UUID; "" means a random one. That of a session
+	// that exists is refused with [fs.ErrExist]. If a program notes the id first,
+	// it finds the copy although it crashed.
+	ID string
 	// Into is where the copy goes: the history of a project in a store, see
 	// [In]. Nil: it goes beside the original.
 	Into *History
@@ -40,6 +46,11 @@ type ForkOptions struct {
 func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork string, err error) {
 	if o.Into != nil && o.Into.in == nil {
 		return "", forkError(id, o, fmt.Errorf("ForkOptions.Into is not in a store: %w", errors.ErrUnsupported))
+	}
+	if o.ID == "" {
+		o.ID = uuid.New()
+	} else if err := cmp.Or(o.Into, h).checkFree(ctx, o.ID); err != nil {
+		return "", forkError(id, o, fmt.Errorf("ForkOptions.ID: %w", err))
 	}
 	if h.in != nil {
 		fork, err = h.in.fork(ctx, id, o)
@@ -54,6 +65,22 @@ func (h *History) Fork(ctx context.Context, id string, o ForkOptions) (fork stri
 		return forkError(id, o, err)
 	})
 	return fork, err
+}
+
+// checkFree refuses the id of a session that exists.
+func (h *History) checkFree(ctx context.Context, id string) (err error) {
+	if h.in != nil {
+		err = h.in.exists(ctx, id)
+	} else {
+		_, err = h.Info(ctx, id)
+	}
+	if err == nil {
+		return fmt.Errorf("session %s: %w", id, fs.ErrExist)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 // forkError is an error of Fork, in the words of this package.
@@ -75,7 +102,7 @@ const defaultForkTitle = "Forked session (fork)"
 // fork writes the copy beside the original, under a name that nobody reads, and
 // gives it its name when it is whole.
 func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
-	to := place{id: uuid.New(), project: p.project}
+	to := place{id: o.ID, project: p.project}
 	plan, err := h.planFork(ctx, r, p, to.id, o)
 	if err != nil {
 		return "", err
@@ -99,7 +126,7 @@ func (h *History) fork(ctx context.Context, r *os.Root, p place, o ForkOptions) 
 
 // forkInto writes the copy into a store, in one batch.
 func (h *History) forkInto(ctx context.Context, r *os.Root, p place, o ForkOptions) (string, error) {
-	to := uuid.New()
+	to := o.ID
 	plan, err := h.planFork(ctx, r, p, to, o)
 	if err != nil {
 		return "", err

@@ -292,7 +292,7 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 			o.Title = info.Title + " (fork)"
 		}
 	}
-	to := uuid.New()
+	to := o.ID
 	plan, err := newForkPlan(t.index, id, to, o)
 	if err != nil {
 		return "", err

@@ -1,0 +1,147 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// copying is a session that is being copied for a new conversation. The record is
+// written before the copy, and removed when the conversation exists. So what a crash
+// leaves in between is found and removed.
+type copying struct {
+	Key     string    `json:"key"`
+	Session string    `json:"session"`
+	At      time.Time `json:"at"`
+	// Abandoned says that the copy is being removed: nobody may make a conversation
+	// of it any more.
+	Abandoned bool `json:"abandoned,omitzero"`
+
+	revision int64
+}
+
+// copyBound is how long a copy is left alone. The one who makes it takes less, or
+// gives up.
+const copyBound = 10 * time.Minute
+
+// copyTo makes a conversation of a session that copy makes for it, under an id that
+// nobody has. If that fails, the copy is removed, at the latest by a fleet that opens
+// later.
+func (f *Fleet) copyTo(ctx context.Context, rec *record, copy func(ctx context.Context, session string) error) error {
+	ctx, cancel := context.WithTimeout(ctx, copyBound/2)
+	defer cancel()
+	rec.Session = uuid.New()
+	c := &copying{Key: rec.Key, Session: rec.Session, At: rec.Created}
+	if err := f.putCopying(ctx, c); err != nil {
+		return err
+	}
+	err := copy(ctx, rec.Session)
+	if err == nil {
+		// It fails if the copy was given up for dead, and gives time for the rest.
+		c.At, err = f.store.Now(ctx)
+	}
+	if err == nil {
+		err = f.putCopying(ctx, c)
+	}
+	if err == nil {
+		err = f.beginCopy(ctx, rec)
+		if err != nil && !errors.Is(err, ErrExists) {
+			return err // the conversation may come yet, and needs its session
+		}
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer stop()
+	if left := f.finishCopy(ctx, c); left != nil {
+		f.opts.Logger.Warn("the next fleet to open looks whether the copy of a session is needed", "conversation", rec.Key, "session", rec.Session, "error", left)
+	}
+	return err
+}
+
+// putCopying writes what is known of a copy.
+func (f *Fleet) putCopying(ctx context.Context, c *copying) (err error) {
+	c.revision, err = f.put(ctx, kindCopying, c.Session, c, c.revision, store.Fence{})
+	return err
+}
+
+// finishCopy removes what is left of a copy that nobody makes any more: the session,
+// unless it belongs to a conversation, and then the record.
+func (f *Fleet) finishCopy(ctx context.Context, c *copying) error {
+	there, err := f.readRecord(ctx, c.Key)
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		return err
+	}
+	if err != nil || !slices.Contains(there.sessions(), c.Session) {
+		if !c.Abandoned {
+			c.Abandoned = true
+			if err := f.putCopying(ctx, c); err != nil {
+				return err
+			}
+		}
+		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: c.Session}, store.Fence{}); err != nil {
+			return err
+		}
+	}
+	return f.dropRecord(ctx, kindCopying, c.Session, store.Fence{})
+}
+
+// finishCopies removes what those have left who died while they copied.
+func (f *Fleet) finishCopies(ctx context.Context) error {
+	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindCopying, "") {
+		var c copying
+		if err == nil {
+			err = decode(r, &c)
+		}
+		if err != nil {
+			return err
+		}
+		f.running.Go(func() { f.finishCopyOf(c.Session) })
+	}
+	return nil
+}
+
+// finishCopyOf waits until nobody can be at work on a copy, and removes what is left.
+func (f *Fleet) finishCopyOf(session string) {
+	for attempt := 0; f.ctx.Err() == nil; attempt++ {
+		wait, err := f.finishCopyIfOld(f.ctx, session)
+		if err == nil && wait == 0 {
+			return
+		}
+		if err != nil {
+			f.opts.Logger.Warn("a copy of a session could not be removed yet", "session", session, "error", err)
+			wait = retryDelay(attempt)
+		}
+		pause(f.ctx, wait)
+	}
+}
+
+// finishCopyIfOld removes what is left of a copy, or says how long it is left alone.
+func (f *Fleet) finishCopyIfOld(ctx context.Context, session string) (wait time.Duration, err error) {
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindCopying, session))
+	if errors.Is(err, store.ErrNotFound) {
+		return 0, nil
+	}
+	var c copying
+	if err == nil {
+		err = decode(r, &c)
+	}
+	if err != nil {
+		return 0, err
+	}
+	c.revision = r.Revision
+	now, err := f.store.Now(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if wait := c.At.Add(copyBound).Sub(now); wait > 0 && !c.Abandoned {
+		return wait, nil
+	}
+	if err := f.finishCopy(ctx, &c); err != nil {
+		return 0, fmt.Errorf("session %s: %w", session, err)
+	}
+	return 0, nil
+}
