@@ -47,7 +47,7 @@ func shortcuts() []shortcut {
 		{"tool calls past the MCP SDK", "tool/conn.go", "c.direct(ctx, message); ok", "c.direct(ctx, nil); ok", frame("tool_call"), 60_000},
 		{"quick check of arguments", "internal/schema/schema.go", "if s.quick != nil && s.quick.fits(data) {", "if false {", frame("tool_call"), 60_000},
 		{"mirrored lines by hand", "internal/mirror/frame.go", "usualFrame(line)\n", "usualFrame(nil)\n", mirror, 100_000},
-		{"mirrored lines without codes as they are", "internal/mirror/frame.go", "if codes {", "if true {", mirror, 100_000},
+		{"mirrored lines without codes as they are", "internal/mirror/frame.go", "if codes {", "if codes || true {", mirror, 100_000},
 	}
 }
 
