@@ -249,7 +249,7 @@ func TestCancelElsewhere(t *testing.T) {
 		var other *interceptor
 		m := start(t, c.db, c.cli, func(o *fleet.Options) {
 			other = &interceptor{Fleet: o.Store}
-			o.Store, o.MaxLive = other, fleet.NoSeats
+			o.Store, o.MaxLive = other, fleet.NoCLIs
 		})
 		other.set(nil, func(store.RecordKey, []byte) error {
 			m.kill()

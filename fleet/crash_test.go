@@ -50,7 +50,7 @@ func crash(t *testing.T, m *machine) {
 // start starts a fleet that can crash.
 func start(t *testing.T, db *store.MemoryStore, cli *scripted, change func(*fleet.Options)) *machine {
 	t.Helper()
-	m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", seats: 100, cli: cli.CLI}
+	m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", slots: 100, cli: cli.CLI}
 	m.fleet = open(t, faulty(db, m), cli, func(o *fleet.Options) {
 		o.Gate = &approval.Options{Patience: time.Minute}
 		o.Session = func(context.Context, string) (*claude.Options, error) {
@@ -287,7 +287,7 @@ func TestRenewalHangs(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		cli.hold = make(chan struct{})
 		silent := &silentLeases{MemoryStore: db}
-		m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", seats: 100, cli: cli.CLI}
+		m := &machine{w: &world{db: db, ran: make(map[string]int)}, name: "machine", slots: 100, cli: cli.CLI}
 		first := open(t, silent, cli, func(o *fleet.Options) {
 			o.TTL = 30 * time.Second
 			o.Session = func(context.Context, string) (*claude.Options, error) {

@@ -35,7 +35,7 @@
 // somebody had with the CLI alone, and [Fleet.Delete] removes a conversation with
 // everything that belongs to it.
 //
-// # Seats
+// # How many run at once
 //
 // At most Options.MaxLive CLIs run at a time. A conversation with something to
 // do gets the next free one: the tenant with the fewest comes first, and in a

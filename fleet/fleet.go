@@ -25,7 +25,7 @@ type Fleet struct {
 	closing chan struct{}  // closed when Close begins
 	missed  chan struct{}  // one slot: prompts may have come unnoticed
 	running sync.WaitGroup // what looks at the store
-	awake   sync.WaitGroup // conversations that have a seat
+	awake   sync.WaitGroup // conversations that have a slot
 
 	checked atomic.Bool // the CLI is new enough
 
@@ -36,7 +36,7 @@ type Fleet struct {
 	// active are the conversations that are awake, or have prompts that wait.
 	active   map[string]*conversation
 	queued   int                    // prompts that wait, of all conversations
-	live     int                    // seats that are taken
+	live     int                    // slots that are taken
 	seated   map[*conversation]bool // those that have them
 	waitlist *waitlist              // those that need one
 	order    uint64                 // counts who was wanted or served
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		return nil, err
 	}
 	f.running.Go(f.poll)
-	if o.MaxLive != NoSeats {
+	if o.MaxLive != NoCLIs {
 		f.running.Go(f.watchDecisions)
 		if o.Keep != KeepForever {
 			f.running.Go(f.cleanUp)
@@ -217,8 +217,8 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 
 // wait is how long so many prompts take.
 func (f *Fleet) wait(prompts int) time.Duration {
-	seats := max(f.opts.MaxLive, 1)
-	n := time.Duration(max(prompts, 1)+seats-1) / time.Duration(seats)
+	slots := max(f.opts.MaxLive, 1)
+	n := time.Duration(max(prompts, 1)+slots-1) / time.Duration(slots)
 	return max(time.Second, (n * f.turn).Round(time.Second))
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A conversation that another process runs is asked for now and then, because it may
-// be given up before its lease ends. That takes no seat: otherwise those that are
+// be given up before its lease ends. That takes no slot: otherwise those that are
 // idle would give up their CLIs for one that cannot run here.
 
 // askAgain is how long to wait before asking again for a lease that another process

@@ -34,9 +34,9 @@ func TestTakenUpAfterRelease(t *testing.T) {
 	})
 }
 
-// Asking for the lease of a conversation that another process runs needs no seat: the
+// Asking for the lease of a conversation that another process runs needs no slot: the
 // one that has it keeps its CLI.
-func TestAskingTakesNoSeat(t *testing.T) {
+func TestAskingTakesNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, busy, cli := store.Memory(), newScripted(), newScripted()
 		busy.hold = make(chan struct{})

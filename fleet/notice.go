@@ -62,7 +62,7 @@ func (f *Fleet) noticeMissed() {
 }
 
 // noticeConversation lets a conversation with prompts be looked at again: somebody may
-// have made it try again. One that is awake here may just be giving up its seat because
+// have made it try again. One that is awake here may just be giving up its slot because
 // it was stuck, so only what this process has changed as its owner is left out.
 func (f *Fleet) noticeConversation(ch store.Change) {
 	at := ch.Record.Name

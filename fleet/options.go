@@ -31,7 +31,7 @@ type Options struct {
 	// Gate puts tool calls before people. Nil: nobody is asked.
 	Gate *approval.Options
 
-	// MaxLive is how many CLIs run at the same time: 8. With NoSeats, this
+	// MaxLive is how many CLIs run at the same time: 8. With NoCLIs, this
 	// process accepts prompts and shows what happens to them, and others that
 	// share the store run them. Session is not needed then.
 	MaxLive int
@@ -116,8 +116,8 @@ type Options struct {
 	Trace *PromptTrace
 }
 
-// NoSeats is the MaxLive of a process that runs no conversations.
-const NoSeats = -1
+// NoCLIs is the MaxLive of a process that runs no conversations.
+const NoCLIs = -1
 
 // KeepForever is the Keep of a fleet that removes no outcomes.
 const KeepForever = time.Duration(-1)
@@ -130,7 +130,7 @@ func (o *Options) check() error {
 	switch {
 	case o.Store == nil:
 		return errors.New("claude: fleet: Options.Store is missing")
-	case o.Session == nil && o.MaxLive != NoSeats:
+	case o.Session == nil && o.MaxLive != NoCLIs:
 		return errors.New("claude: fleet: Options.Session is missing")
 	case o.TTL != 0 && o.TTL < minTTL:
 		return fmt.Errorf("claude: fleet: Options.TTL: %v is less than %v", o.TTL, minTTL)
@@ -155,7 +155,7 @@ func (o *Options) check() error {
 		value   *int
 		without int
 	}{{"MaxLive", &o.MaxLive, 8}, {"Queue", &o.Queue, 100}, {"QueueAll", &o.QueueAll, 10_000}, {"Attempts", &o.Attempts, 3}} {
-		if *n.value < 0 && (n.name != "MaxLive" || *n.value != NoSeats) {
+		if *n.value < 0 && (n.name != "MaxLive" || *n.value != NoCLIs) {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", n.name)
 		}
 		if *n.value == 0 {

@@ -84,8 +84,8 @@ func breakable(broken *atomic.Bool) func(*fleet.Options) {
 	}
 }
 
-// withoutSeats makes a fleet one that runs no conversations.
-func withoutSeats(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil }
+// withoutCLIs makes a fleet one that runs no conversations.
+func withoutCLIs(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil }
 
 // unblock lets a conversation that is stuck at a prompt continue.
 var unblock = map[string]func(ctx context.Context, f *fleet.Fleet, prompt string) error{
@@ -94,7 +94,7 @@ var unblock = map[string]func(ctx context.Context, f *fleet.Fleet, prompt string
 }
 
 // A conversation that another process unblocks continues, even in the moment in which
-// the worker gives up its seat because the conversation is stuck.
+// the worker gives up its slot because the conversation is stuck.
 func TestUnblockedWhileLeaving(t *testing.T) {
 	for how, act := range unblock {
 		t.Run(how, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 				at := &announcing{Fleet: db, all: all}
 				worker := open(t, at, cli, breakable(broken))
 				defer closeFleet(t, worker)
-				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutSeats)
+				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
 				releasing := func() {
@@ -139,7 +139,7 @@ func TestUnblockedElsewhere(t *testing.T) {
 				broken.Store(true)
 				worker := open(t, db, cli, breakable(broken))
 				defer closeFleet(t, worker)
-				client := open(t, db, nil, withoutSeats)
+				client := open(t, db, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
 				<-time.After(6 * time.Minute)
@@ -166,7 +166,7 @@ func TestInterruptedElsewhere(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		worker := start(t, db, cli, nil)
 		defer closeFleet(t, worker.fleet)
-		client := open(t, db, nil, withoutSeats)
+		client := open(t, db, nil, withoutCLIs)
 		defer closeFleet(t, client)
 		id := send(t, client, "ada", "tool 1")
 		<-time.After(10 * time.Minute)

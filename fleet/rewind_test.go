@@ -148,7 +148,7 @@ func TestRewindElsewhere(t *testing.T) {
 		f := checkpointed(t, db, cli, nil)
 		prompt := edit(t, f, "ada", "/repo/a")
 		closeFleet(t, f)
-		client := open(t, db, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil })
+		client := open(t, db, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil })
 		defer closeFleet(t, client)
 		type outcome struct {
 			files []string

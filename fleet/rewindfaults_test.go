@@ -103,7 +103,7 @@ func TestRewindMaybeAccepted(t *testing.T) {
 		f := checkpointed(t, db, cli, nil)
 		prompt, id := edit(t, f, "ada", "/repo/a"), uuid.New()
 		closeFleet(t, f)
-		client := open(t, losing{db}, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoSeats, nil })
+		client := open(t, losing{db}, nil, func(o *fleet.Options) { o.MaxLive, o.Session = fleet.NoCLIs, nil })
 		defer closeFleet(t, client)
 		if _, err := client.Rewind(t.Context(), "ada", fleet.RewindTo{ID: id, Prompt: prompt}); !errors.Is(err, storetest.ErrFault) {
 			t.Errorf("accepted: %v", err)

@@ -26,9 +26,9 @@ type conversation struct {
 	stuck  bool      // it was when its record was last read; somebody may free it anywhere
 	asking bool      // the store is being asked for its lease
 	awake  bool
-	in     *indexedHeap[*conversation] // where it waits for a seat; nil: nowhere
+	in     *indexedHeap[*conversation] // where it waits for a slot; nil: nowhere
 	at     int                         // its place there
-	left   chan struct{}               // closed when it gives its seat or its lease back; nil if it has none
+	left   chan struct{}               // closed when it gives its slot or its lease back; nil if it has none
 	stop   chan struct{}               // closed when its work must end
 	// stopped says that nothing may begin, because it is being deleted.
 	stopped bool
@@ -115,7 +115,7 @@ func (c *conversation) takeMore() bool {
 func (f *Fleet) want(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed || f.opts.MaxLive == NoSeats {
+	if f.closed || f.opts.MaxLive == NoCLIs {
 		return
 	}
 	f.mark(f.conversation(key))
@@ -133,9 +133,9 @@ func (f *Fleet) wantWaiting(key string) {
 }
 
 // mark notes that there may be something to do, behind those that are noted
-// already. A process without seats never does it.
+// already. A process without CLIs never does it.
 func (f *Fleet) mark(c *conversation) {
-	if f.opts.MaxLive == NoSeats {
+	if f.opts.MaxLive == NoCLIs {
 		return
 	}
 	if !c.wanted {
@@ -149,8 +149,8 @@ func (f *Fleet) mark(c *conversation) {
 	}
 }
 
-// schedule wakes conversations as long as there are seats. The tenant with the
-// fewest seats comes first, of several the one that has not got any for longest,
+// schedule wakes conversations as long as there are slots. The tenant with the
+// fewest slots comes first, of several the one that has not got any for longest,
 // and in a tenant the conversation that has waited longest. Then it sets
 // the timer for those that have to wait for their time.
 func (f *Fleet) schedule() {
@@ -166,7 +166,7 @@ func (f *Fleet) schedule() {
 		c.awake, c.left, c.after = true, make(chan struct{}), time.Time{}
 		f.seated[c] = true
 		f.order++
-		f.waitlist.seat(c, 1, f.order)
+		f.waitlist.slot(c, 1, f.order)
 		f.waitlist.put(c, now)
 		f.tally(0, 1)
 		f.awake.Go(func() { f.run(c) })
@@ -175,20 +175,20 @@ func (f *Fleet) schedule() {
 	f.setTimer(now)
 }
 
-// next is the conversation that gets the next seat, nil if none needs one.
+// next is the conversation that gets the next slot, nil if none needs one.
 func (f *Fleet) next(now time.Time) *conversation { return f.waitlist.next(now, f.runs) }
 
 // runs reports whether this process may run a conversation.
 func (f *Fleet) runs(key string) bool { return f.opts.Runs == nil || f.opts.Runs(key) }
 
-// pressed reports whether a conversation without a seat needs one.
+// pressed reports whether a conversation without a slot needs one.
 func (f *Fleet) pressed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.live >= f.opts.MaxLive && f.next(time.Now()) != nil
 }
 
-// press makes those that are awake look whether they can give their seat up.
+// press makes those that are awake look whether they can give their slot up.
 func (f *Fleet) press(now time.Time) {
 	if f.live < f.opts.MaxLive || f.next(now) == nil {
 		return
@@ -204,7 +204,7 @@ func (f *Fleet) press(now time.Time) {
 // setTimer calls schedule when the next conversation may be woken, and asks for
 // leases that may be free by now.
 func (f *Fleet) setTimer(now time.Time) {
-	if f.opts.MaxLive == NoSeats {
+	if f.opts.MaxLive == NoCLIs {
 		return
 	}
 	f.askForLeases(now)
@@ -222,7 +222,7 @@ func (f *Fleet) setTimer(now time.Time) {
 	})
 }
 
-// leave gives the seat of a conversation back. If it was left for a reason that
+// leave gives the slot of a conversation back. If it was left for a reason that
 // may pass, it is woken again later.
 func (f *Fleet) leave(c *conversation, again time.Duration) {
 	f.mu.Lock()
@@ -237,7 +237,7 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 		f.mark(c)
 	}
 	f.waitlist.put(c, time.Now())
-	f.waitlist.seat(c, -1, 0) // last: a tenant that has nothing more is forgotten
+	f.waitlist.slot(c, -1, 0) // last: a tenant that has nothing more is forgotten
 	f.forget(c)
 	f.schedule()
 }

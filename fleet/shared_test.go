@@ -75,7 +75,7 @@ func apart(t *testing.T, db store.Fleet, cli claude.Transport, change func(*flee
 		if change != nil {
 			change(o)
 		}
-		o.Session, o.MaxLive = nil, fleet.NoSeats
+		o.Session, o.MaxLive = nil, fleet.NoCLIs
 		o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
 			here, err := worker.Perform(ctx, key, op)
 			if !here {
@@ -157,7 +157,7 @@ func (r *reading) GetRecord(ctx context.Context, k store.RecordKey) (store.Recor
 func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &reading{notifying: &notifying{MemoryStore: store.Memory()}}
-		client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Poll = nil, fleet.NoSeats, time.Hour })
+		client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Poll = nil, fleet.NoCLIs, time.Hour })
 		defer closeFleet(t, client)
 		db.silence(true)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -191,7 +191,7 @@ func TestMissedAnnouncementOfOurOwn(t *testing.T) {
 func TestQueueEmptiedElsewhere(t *testing.T) {
 	for _, db := range []store.Fleet{store.Memory(), &notifying{MemoryStore: store.Memory()}} {
 		synctest.Test(t, func(t *testing.T) {
-			client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Queue, o.QueueAll = nil, fleet.NoSeats, 2, 2 })
+			client := open(t, db, newScripted(), func(o *fleet.Options) { o.Session, o.MaxLive, o.Queue, o.QueueAll = nil, fleet.NoCLIs, 2, 2 })
 			defer closeFleet(t, client)
 			send(t, client, "ada", "one")
 			send(t, client, "ada", "two")

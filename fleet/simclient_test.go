@@ -9,7 +9,7 @@ import (
 // openClient starts a process that runs nothing. What it changes, the machines have to
 // find in the store.
 func (w *world) openClient(ctx context.Context) (err error) {
-	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoSeats})
+	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs})
 	return err
 }
 

@@ -121,7 +121,7 @@ type world struct {
 	db      *store.MemoryStore
 	dir     string
 	fleets  []*machine
-	client  *fleet.Fleet // a process without seats, which never fails
+	client  *fleet.Fleet // a process without CLIs, which never fails
 	closing sync.WaitGroup
 	faults  atomic.Int64
 
@@ -174,7 +174,7 @@ type machine struct {
 	w     *world
 	name  string
 	fleet *fleet.Fleet
-	seats int
+	slots int
 	cli   *claudetest.CLI
 
 	mu        sync.Mutex
@@ -199,7 +199,7 @@ func (m *machine) env() []string {
 func (m *machine) counts() (live, most int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.live, m.seats
+	return m.live, m.slots
 }
 
 func (m *machine) hasArg(value string) bool {
@@ -254,8 +254,8 @@ func (m *machine) Start(ctx context.Context, l *claude.Launch) (claude.Conn, err
 	}
 	m.conns = append(m.conns, conn)
 	m.args, m.vars = l.Args, l.Env
-	if m.live++; m.live > m.seats {
-		m.w.fault("%s has %d CLIs, may have %d", m.name, m.live, m.seats)
+	if m.live++; m.live > m.slots {
+		m.w.fault("%s has %d CLIs, may have %d", m.name, m.live, m.slots)
 	}
 	m.w.mu.Lock()
 	m.w.starts++
@@ -341,7 +341,7 @@ func (w *world) tool(_ context.Context, input json.RawMessage) (host.ToolOutput,
 func (w *world) open(ctx context.Context, calm bool) {
 	w.opened++
 	m := &machine{
-		w: w, name: fmt.Sprintf("machine %d", w.opened), seats: 1 + w.rng.IntN(3), rng: rand.New(rand.NewPCG(w.rng.Uint64(), 1)),
+		w: w, name: fmt.Sprintf("machine %d", w.opened), slots: 1 + w.rng.IntN(3), rng: rand.New(rand.NewPCG(w.rng.Uint64(), 1)),
 		cli: claudetest.NewCLI(&claudetest.Script{Model: w.reply, Tools: map[string]host.RunFunc{"Bash": w.tool}}),
 	}
 	if !calm {
@@ -356,7 +356,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	}
 	o := fleet.Options{
 		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
-		MaxLive: m.seats, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
+		MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		Gate: &approval.Options{Patience: 30 * time.Second},
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/nowhere"}, Logger: slog.New(slog.DiscardHandler)}, nil
@@ -364,7 +364,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	}
 	w.followed.install(&o)
 	f, err := fleet.Open(ctx, o)
-	w.log("%s opens with %d seats, %.2f faults: %v", m.name, m.seats, m.rate, err)
+	w.log("%s opens with %d slots, %.2f faults: %v", m.name, m.slots, m.rate, err)
 	if err == nil {
 		m.fleet = f
 		w.fleets = append(w.fleets, m)

@@ -124,7 +124,7 @@ func TestRetryTwice(t *testing.T) {
 func TestBehindStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
-		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoSeats })
+		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoCLIs })
 		defer closeFleet(t, elsewhere)
 		const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
 		for _, id := range []string{first, second} {
@@ -159,7 +159,7 @@ func TestHeldElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		poor := func(o *fleet.Options) { o.BudgetUSD = 1e-9 }
-		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoSeats; poor(o) })
+		elsewhere := open(t, db, cli, func(o *fleet.Options) { o.MaxLive = fleet.NoCLIs; poor(o) })
 		defer closeFleet(t, elsewhere)
 		send(t, elsewhere, "ada", "one")
 		held := make(chan error)

@@ -110,7 +110,7 @@ func (w *waking) worked(p *queued, o TraceOutcome) {
 	}
 }
 
-// tally changes how many prompts wait and how many seats are taken.
+// tally changes how many prompts wait and how many slots are taken.
 func (f *Fleet) tally(queued, live int) {
 	f.queued += queued
 	f.live += live

@@ -17,7 +17,7 @@ const lacking = "2.1.299"
 // that would never run. It looks at the CLI of one conversation, once, and starts
 // nothing: what cannot be known this way is known at the first wake.
 func (f *Fleet) checkCLI(key string) error {
-	if f.opts.MaxLive == NoSeats || f.checked.Load() || !f.runs(key) {
+	if f.opts.MaxLive == NoCLIs || f.checked.Load() || !f.runs(key) {
 		return nil
 	}
 	o, err := f.opts.Session(f.ctx, key)
@@ -40,7 +40,7 @@ func (f *Fleet) checkCLI(key string) error {
 
 // checkFirst is checkCLI for the first conversation that the store has, if any.
 func (f *Fleet) checkFirst(ctx context.Context) error {
-	if f.opts.MaxLive == NoSeats {
+	if f.opts.MaxLive == NoCLIs {
 		return nil
 	}
 	for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {

@@ -45,7 +45,7 @@ func TestTooOld(t *testing.T) {
 			t.Errorf("%s: Send: %v", version, err)
 		}
 		closeFleet(t, f)
-		client := open(t, db, nil, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoSeats })
+		client := open(t, db, nil, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoCLIs })
 		if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
 			t.Errorf("%s: a fleet that runs none: %v", version, err)
 		}

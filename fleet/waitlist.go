@@ -6,12 +6,14 @@ import (
 	"time"
 )
 
-// waitlist has the conversations that need a seat, in the order in which they get
+// A slot is the right to run one CLI. A fleet has as many as Options.MaxLive says.
+
+// waitlist has the conversations that need a slot, in the order in which they get
 // one. A step costs as little with ten thousand of them as with ten.
 type waitlist struct {
-	lines  map[string]*line   // by tenant, those that have a seat or need one
+	lines  map[string]*line   // by tenant, those that have a slot or need one
 	order  indexedHeap[*line] // those in which somebody waits
-	served uint64             // when a seat was last given, by the fleet's count
+	served uint64             // when a slot was last given, by the fleet's count
 	// later must not be woken before their time. leased are conversations that
 	// another process has, and whose leases must not be asked for before their time.
 	later, leased indexedHeap[*conversation]
@@ -22,7 +24,7 @@ type waitlist struct {
 // line is a tenant.
 type line struct {
 	tenant string
-	seats  int    // that it has
+	slots  int    // that it has
 	served uint64 // when it last got one, by the fleet's count
 	ready  indexedHeap[*conversation]
 	at     int // in the order of lines
@@ -30,10 +32,10 @@ type line struct {
 
 func newWaitlist() *waitlist {
 	w := &waitlist{lines: make(map[string]*line), refused: make(map[*conversation]bool)}
-	// The tenant with the fewest seats comes first, of several the one that has not
+	// The tenant with the fewest slots comes first, of several the one that has not
 	// got any for longest.
 	w.order.init(func(a, b *line) bool {
-		return cmp.Or(cmp.Compare(a.seats, b.seats), cmp.Compare(a.served, b.served), cmp.Compare(a.ready.items[0].since, b.ready.items[0].since)) < 0
+		return cmp.Or(cmp.Compare(a.slots, b.slots), cmp.Compare(a.served, b.served), cmp.Compare(a.ready.items[0].since, b.ready.items[0].since)) < 0
 	}, func(l *line) *int { return &l.at })
 	for _, l := range []*indexedHeap[*conversation]{&w.later, &w.leased} {
 		l.init(func(a, b *conversation) bool { return a.after.Before(b.after) }, (*conversation).place)
@@ -44,8 +46,8 @@ func newWaitlist() *waitlist {
 func (c *conversation) place() *int { return &c.at }
 
 // line returns the line of a conversation's tenant, which is made if there is none.
-// Nobody remembers when a tenant that comes, or comes back, last got a seat. It counts
-// as served just before the one that got the last seat: it need not wait for that one
+// Nobody remembers when a tenant that comes, or comes back, last got a slot. It counts
+// as served just before the one that got the last slot: it need not wait for that one
 // again, and passes nobody else by.
 func (w *waitlist) line(c *conversation) *line {
 	tenant := TenantOf(c.key)
@@ -91,7 +93,7 @@ func (w *waitlist) remove(c *conversation) {
 	c.in = nil
 }
 
-// sort finds the place of a line that has changed. One that has no seat and needs none
+// sort finds the place of a line that has changed. One that has no slot and needs none
 // is forgotten.
 func (w *waitlist) sort(l *line) {
 	switch waits := l.ready.Len() > 0; {
@@ -103,12 +105,12 @@ func (w *waitlist) sort(l *line) {
 		w.order.remove(l.at)
 		l.at = -1
 	}
-	if l.seats == 0 && l.at < 0 {
+	if l.slots == 0 && l.at < 0 {
 		delete(w.lines, l.tenant)
 	}
 }
 
-// next returns the conversation that gets the next seat, nil if none needs one. runs
+// next returns the conversation that gets the next slot, nil if none needs one. runs
 // says whether this process may run a conversation.
 func (w *waitlist) next(now time.Time, runs func(key string) bool) *conversation {
 	for w.later.Len() > 0 && !w.later.items[0].after.After(now) {
@@ -154,10 +156,10 @@ func (w *waitlist) due(leases bool) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// seat counts the seats of a conversation's tenant. With served, it just got one.
-func (w *waitlist) seat(c *conversation, change int, served uint64) {
+// slot counts the slots of a conversation's tenant. With served, it just got one.
+func (w *waitlist) slot(c *conversation, change int, served uint64) {
 	l := w.line(c)
-	l.seats += change
+	l.slots += change
 	l.served, w.served = max(l.served, served), max(w.served, served)
 	w.sort(l)
 }

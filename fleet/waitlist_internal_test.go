@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// people makes a waitlist of so many conversations that need a seat, in so many
+// people makes a waitlist of so many conversations that need a slot, in so many
 // tenants, and counts how often two are compared.
 func people(conversations, tenants int) (w *waitlist, all []*conversation, compared *int) {
 	w, compared = newWaitlist(), new(int)
@@ -40,14 +40,14 @@ func TestStepCost(t *testing.T) {
 		w, _, compared := people(waiting, tenants)
 		*compared = 0
 		now, order, asked := time.Now(), uint64(waiting), 0
-		for range steps { // it gets a seat, gives it back, and waits again behind the others
+		for range steps { // it gets a slot, gives it back, and waits again behind the others
 			order++
 			c := w.next(now, func(string) bool { asked++; return true })
 			c.awake = true
 			w.put(c, now)
-			w.seat(c, 1, order)
+			w.slot(c, 1, order)
 			c.awake, c.since = false, order+1
-			w.seat(c, -1, 0)
+			w.slot(c, -1, 0)
 			w.put(c, now)
 		}
 		if per := *compared / steps; per > 250 || asked != steps {
@@ -57,7 +57,7 @@ func TestStepCost(t *testing.T) {
 }
 
 // Whatever happens to the conversations, the next one is the one that a look at all of
-// them finds: of the tenant with the fewest seats, then of the one that has not got any
+// them finds: of the tenant with the fewest slots, then of the one that has not got any
 // for longest, then the one that has waited longest.
 func TestWaitlistOrder(t *testing.T) {
 	for seed := range uint64(50) {
@@ -82,7 +82,7 @@ func TestWaitlistOrder(t *testing.T) {
 			case 4:
 				now = now.Add(time.Second)
 			default:
-				c = changeSeat(w, c, now, runs, order)
+				c = changeSlot(w, c, now, runs, order)
 			}
 			w.put(c, now)
 			w.reconsider(now)
@@ -93,17 +93,17 @@ func TestWaitlistOrder(t *testing.T) {
 	}
 }
 
-// changeSeat takes a seat from a conversation, or gives one to the next.
-func changeSeat(w *waitlist, c *conversation, now time.Time, runs func(string) bool, order uint64) *conversation {
+// changeSlot takes a slot from a conversation, or gives one to the next.
+func changeSlot(w *waitlist, c *conversation, now time.Time, runs func(string) bool, order uint64) *conversation {
 	if c.awake {
 		c.awake = false
-		w.seat(c, -1, 0)
+		w.slot(c, -1, 0)
 		return c
 	}
 	if next := w.next(now, runs); next != nil {
 		next.awake = true
 		w.put(next, now)
-		w.seat(next, 1, order)
+		w.slot(next, 1, order)
 		return next
 	}
 	return c
@@ -120,7 +120,7 @@ func first(w *waitlist, all []*conversation, now time.Time, runs func(string) bo
 			continue
 		}
 		x, y := w.line(c), w.line(best)
-		if cmp.Or(cmp.Compare(x.seats, y.seats), cmp.Compare(x.served, y.served), cmp.Compare(c.since, best.since)) < 0 {
+		if cmp.Or(cmp.Compare(x.slots, y.slots), cmp.Compare(x.served, y.served), cmp.Compare(c.since, best.since)) < 0 {
 			best = c
 		}
 	}
@@ -171,12 +171,12 @@ func TestTenantsForgotten(t *testing.T) {
 				t.Fatalf("%+v is next", next)
 			}
 			order++
-			w.seat(c, 1, order)
+			w.slot(c, 1, order)
 			c.awake = true
 			w.put(c, now)
 			c.awake, c.wanted = false, false
 			w.put(c, now)
-			w.seat(c, -1, 0)
+			w.slot(c, -1, 0)
 		}
 		w.put(c, now)
 	}
@@ -185,7 +185,7 @@ func TestTenantsForgotten(t *testing.T) {
 	}
 }
 
-// A tenant that leaves after each seat and comes back gets no more of them than
+// A tenant that leaves after each slot and comes back gets no more of them than
 // those that stay, and no fewer.
 func TestTenantComesBack(t *testing.T) {
 	w, now, order := newWaitlist(), time.Now(), uint64(0)
@@ -204,12 +204,12 @@ func TestTenantComesBack(t *testing.T) {
 		c := w.next(now, always)
 		got[TenantOf(c.key)]++
 		order++
-		w.seat(c, 1, order)
+		w.slot(c, 1, order)
 		c.awake = true
 		w.put(c, now)
 		c.awake, c.wanted = false, false
 		w.put(c, now)
-		w.seat(c, -1, 0)
+		w.slot(c, -1, 0)
 		if TenantOf(c.key) == "guest" {
 			if w.lines["guest"] != nil {
 				t.Fatal("the guest did not leave")
@@ -219,7 +219,7 @@ func TestTenantComesBack(t *testing.T) {
 	}
 	for _, tenant := range []string{"a", "b", "guest"} {
 		if n := got[tenant]; n < rounds/3-1 || n > rounds/3+1 {
-			t.Errorf("%s got %d seats of %d: %v", tenant, n, rounds, got)
+			t.Errorf("%s got %d slots of %d: %v", tenant, n, rounds, got)
 		}
 	}
 }

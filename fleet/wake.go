@@ -20,7 +20,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// waking is a conversation that has a seat and its lease.
+// waking is a conversation that has a slot and its lease.
 type waking struct {
 	f     *Fleet
 	c     *conversation
@@ -64,17 +64,17 @@ func (w *waking) see(m message.Message) {
 const never = time.Duration(-1)
 
 // turnsInARow is how many prompts a conversation may run while others wait for
-// its seat.
+// its slot.
 const turnsInARow = 4
 
-// run lets a conversation use its seat until it sleeps.
+// run lets a conversation use its slot until it sleeps.
 func (f *Fleet) run(c *conversation) {
 	again := f.use(c)
 	f.leave(c, again)
 }
 
 // use takes the lease and works until there is nothing to do, others need the
-// seat, or something fails. It returns when to try again.
+// slot, or something fails. It returns when to try again.
 func (f *Fleet) use(c *conversation) (again time.Duration) {
 	lease, err := f.own(f.ctx, c.key)
 	if err != nil {

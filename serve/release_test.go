@@ -40,7 +40,7 @@ func (c *client) ofSubagent() serve.Approval {
 }
 
 // A process that waits for the answer to a subagent is released: the call does not
-// run, the turn ends, and the conversation that waited for the seat gets it. Who did
+// run, the turn ends, and the conversation that waited for the slot gets it. Who did
 // it is written down.
 func TestRelease(t *testing.T) {
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {

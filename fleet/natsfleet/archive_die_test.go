@@ -43,11 +43,11 @@ func TestWorkerDiesArchiving(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	seats := make(chan struct{}, 4)
+	slots := make(chan struct{}, 4)
 	for i, p := range archivePoints {
 		wg.Go(func() {
-			seats <- struct{}{}
-			defer func() { <-seats }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			t.Run(p.name, func(t *testing.T) {
 				dieAt(t, c.URL(), fmt.Sprint("archive-", i), beside{Archive: t.TempDir(), After: 100 * time.Millisecond}, p.at, false)
 			})

@@ -26,7 +26,7 @@ func Connect(ctx context.Context, o Options) (*Client, error) {
 		return nil, err
 	}
 	l := s.newLive(o.Project)
-	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoSeats, Elsewhere: s.elsewhereIn(o.Project), Live: l, Logger: o.Logger})
+	f, err := fleet.Open(ctx, fleet.Options{Store: s, Project: o.Project, MaxLive: fleet.NoCLIs, Elsewhere: s.elsewhereIn(o.Project), Live: l, Logger: o.Logger})
 	if err != nil {
 		l.close()
 		return nil, errors.Join(err, s.Close())

@@ -73,11 +73,11 @@ func TestWorkerDiesAnywhere(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	seats := make(chan struct{}, 4)
+	slots := make(chan struct{}, 4)
 	for i, p := range diePoints {
 		wg.Go(func() {
-			seats <- struct{}{}
-			defer func() { <-seats }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			t.Run(p.name, func(t *testing.T) { dieAt(t, c.URL(), fmt.Sprint("point-", i), beside{}, p.at, p.tool) })
 		})
 	}

@@ -286,12 +286,12 @@ func (s *Store) lasts(ctx context.Context, subjects []string) (map[string]stored
 		out  = make(map[string]stored, len(subjects))
 		errs []error
 		wg   sync.WaitGroup
-		seat = make(chan struct{}, atOnce)
+		slot = make(chan struct{}, atOnce)
 	)
 	for _, subject := range subjects {
-		seat <- struct{}{}
+		slot <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-seat }()
+			defer func() { <-slot }()
 			m, err := s.last(ctx, subject)
 			mu.Lock()
 			defer mu.Unlock()

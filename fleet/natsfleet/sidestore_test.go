@@ -304,11 +304,11 @@ func TestWorkerDiesOutside(t *testing.T) {
 	c := natstest.Start(t, natstest.Options{})
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	seats := make(chan struct{}, 4)
+	slots := make(chan struct{}, 4)
 	for i, p := range outsidePoints {
 		wg.Go(func() {
-			seats <- struct{}{}
-			defer func() { <-seats }()
+			slots <- struct{}{}
+			defer func() { <-slots }()
 			t.Run(p.name, func(t *testing.T) {
 				dieAt(t, c.URL(), fmt.Sprint("outside-", i), beside{Transcripts: t.TempDir()}, p.at, false)
 			})

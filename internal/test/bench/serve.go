@@ -147,7 +147,7 @@ func servedReaders(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	f, err := fleet.Open(ctx, fleet.Options{Store: db, Project: "p", MaxLive: fleet.NoSeats, Journal: dir, Logger: quiet})
+	f, err := fleet.Open(ctx, fleet.Options{Store: db, Project: "p", MaxLive: fleet.NoCLIs, Journal: dir, Logger: quiet})
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A seat that the question of an MCP server holds is released: the server is told
-// that nobody answers, the turn ends, and a conversation that waited gets the seat.
+// A slot that the question of an MCP server holds is released: the server is told
+// that nobody answers, the turn ends, and a conversation that waited gets the slot.
 func TestRealRelease(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "an elicitation")

@@ -29,7 +29,7 @@ type Report struct {
 // Load says what to do, and to which fleet.
 type Load struct {
 	Fleet                 fleet.Conversations
-	Seats                 *Seats // of the fleet that runs the conversations
+	Slots                 *Slots // of the fleet that runs the conversations
 	Conversations, Rounds int
 	Progress              io.Writer
 }
@@ -59,7 +59,7 @@ func (l *Load) Run(ctx context.Context) (*Report, error) {
 		r.Heap = append(r.Heap, heap)
 		fmt.Fprintf(l.Progress, "round %d: %.1f s, %d answered\n", round+1, time.Since(begin).Seconds(), r.Answered)
 	}
-	r.MostLive = l.Seats.Most()
+	r.MostLive = l.Slots.Most()
 	return r, nil
 }
 
@@ -92,7 +92,7 @@ func (l *Load) ask(ctx context.Context, n int, key func(int) string, when string
 
 // asleep waits until all conversations sleep, and returns the heap.
 func (l *Load) asleep(ctx context.Context) (heap uint64, err error) {
-	if err := l.Seats.AllAsleep(ctx); err != nil {
+	if err := l.Slots.AllAsleep(ctx); err != nil {
 		return 0, err
 	}
 	runtime.GC()

@@ -15,9 +15,9 @@ import (
 
 // Every prompt is answered, and the heap is measured when nothing is awake.
 func TestRun(t *testing.T) {
-	seats, quiet, dir := new(Seats), slog.New(slog.NewTextHandler(io.Discard, nil)), t.TempDir()
+	slots, quiet, dir := new(Slots), slog.New(slog.NewTextHandler(io.Discard, nil)), t.TempDir()
 	f, err := fleet.Open(t.Context(), fleet.Options{
-		Store: store.Memory(), Project: "p", MaxLive: 2, IdleAfter: time.Millisecond, Journal: dir, Logger: quiet, Trace: seats.Trace(),
+		Store: store.Memory(), Project: "p", MaxLive: 2, IdleAfter: time.Millisecond, Journal: dir, Logger: quiet, Trace: slots.Trace(),
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: CLI{}, Cwd: dir, Env: []string{"HOME=" + dir}, Logger: quiet}, nil
 		},
@@ -30,7 +30,7 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	load := &Load{Fleet: f, Seats: seats, Conversations: 5, Rounds: 2, Progress: io.Discard}
+	load := &Load{Fleet: f, Slots: slots, Conversations: 5, Rounds: 2, Progress: io.Discard}
 	r, err := load.Run(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestRun(t *testing.T) {
 // context.
 func TestAllAsleep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ctx := new(Seats), t.Context()
+		s, ctx := new(Slots), t.Context()
 		if err := s.AllAsleep(ctx); err != nil {
 			t.Fatal(err)
 		}

@@ -34,9 +34,9 @@ func measureMany(ctx context.Context, n sizes) (m *Many, err error) {
 }
 
 func (c *cluster) many(ctx context.Context, dir string, n sizes) (_ *Many, err error) {
-	seats := new(fleetload.Seats)
+	slots := new(fleetload.Slots)
 	worker, err := natsfleet.StartWorker(ctx, natsfleet.WorkerOptions{Options: c.options(), Fleet: fleet.Options{
-		MaxLive: n.live, IdleAfter: 100 * time.Millisecond, QueueAll: max(n.conversations, fleetload.WarmUp), Logger: quiet(), Trace: seats.Trace(), Session: sessions(dir), Journal: filepath.Join(dir, "journal"),
+		MaxLive: n.live, IdleAfter: 100 * time.Millisecond, QueueAll: max(n.conversations, fleetload.WarmUp), Logger: quiet(), Trace: slots.Trace(), Session: sessions(dir), Journal: filepath.Join(dir, "journal"),
 	}})
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (c *cluster) many(ctx context.Context, dir string, n sizes) (_ *Many, err e
 		return nil, err
 	}
 	defer closing(client, &err)
-	load := &fleetload.Load{Fleet: client, Seats: seats, Conversations: n.conversations, Rounds: n.rounds, Progress: os.Stderr}
+	load := &fleetload.Load{Fleet: client, Slots: slots, Conversations: n.conversations, Rounds: n.rounds, Progress: os.Stderr}
 	r, err := load.Run(ctx)
 	if err != nil {
 		return nil, err

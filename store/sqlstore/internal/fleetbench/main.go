@@ -75,9 +75,9 @@ func run(ctx context.Context, r *Report, conversations, rounds, wakes int) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	seats, quiet := new(fleetload.Seats), slog.New(slog.NewTextHandler(io.Discard, nil))
+	slots, quiet := new(fleetload.Slots), slog.New(slog.NewTextHandler(io.Discard, nil))
 	f, err := fleet.Open(ctx, fleet.Options{
-		Store: db, Project: "bench", MaxLive: r.MaxLive, IdleAfter: 100 * time.Millisecond, QueueAll: max(conversations, fleetload.WarmUp), Journal: filepath.Join(dir, "journal"), Logger: quiet, Trace: seats.Trace(),
+		Store: db, Project: "bench", MaxLive: r.MaxLive, IdleAfter: 100 * time.Millisecond, QueueAll: max(conversations, fleetload.WarmUp), Journal: filepath.Join(dir, "journal"), Logger: quiet, Trace: slots.Trace(),
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: fleetload.CLI{}, Cwd: dir, Env: []string{"HOME=" + dir}, Logger: quiet}, nil
 		},
@@ -86,20 +86,20 @@ func run(ctx context.Context, r *Report, conversations, rounds, wakes int) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close(ctx)) }()
-	load := &fleetload.Load{Fleet: f, Seats: seats, Conversations: conversations, Rounds: rounds, Progress: os.Stderr}
+	load := &fleetload.Load{Fleet: f, Slots: slots, Conversations: conversations, Rounds: rounds, Progress: os.Stderr}
 	many, err := load.Run(ctx)
 	if err != nil {
 		return err
 	}
 	r.Report = *many
-	return r.wake(ctx, f, seats, wakes)
+	return r.wake(ctx, f, slots, wakes)
 }
 
 // wake measures single prompts: to a conversation that sleeps, and then to the
 // same one, which is awake.
-func (r *Report) wake(ctx context.Context, f *fleet.Fleet, seats *fleetload.Seats, wakes int) error {
+func (r *Report) wake(ctx context.Context, f *fleet.Fleet, slots *fleetload.Slots, wakes int) error {
 	for i := range wakes {
-		if err := seats.AllAsleep(ctx); err != nil {
+		if err := slots.AllAsleep(ctx); err != nil {
 			return err
 		}
 		for _, times := range []*[]float64{&r.WakeNS, &r.AwakeNS} {

@@ -7,9 +7,9 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 )
 
-// Seats follows what a fleet has to do: its Trace belongs into the options of the
+// Slots follows what a fleet has to do: its Trace belongs in the options of the
 // fleet. Methods may be called from any goroutine. The zero value is ready.
-type Seats struct {
+type Slots struct {
 	mu      sync.Mutex
 	now     fleet.TraceLoad
 	most    int
@@ -17,9 +17,9 @@ type Seats struct {
 }
 
 // Trace is for the options of one fleet.
-func (s *Seats) Trace() *fleet.PromptTrace { return &fleet.PromptTrace{Load: s.see} }
+func (s *Slots) Trace() *fleet.PromptTrace { return &fleet.PromptTrace{Load: s.see} }
 
-func (s *Seats) see(l fleet.TraceLoad) {
+func (s *Slots) see(l fleet.TraceLoad) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.now, s.most = l, max(s.most, l.Live)
@@ -30,14 +30,14 @@ func (s *Seats) see(l fleet.TraceLoad) {
 }
 
 // Most is how many conversations were awake at once.
-func (s *Seats) Most() int {
+func (s *Slots) Most() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.most
 }
 
 // AllAsleep waits until no prompt waits and no conversation is awake.
-func (s *Seats) AllAsleep(ctx context.Context) error {
+func (s *Slots) AllAsleep(ctx context.Context) error {
 	for {
 		s.mu.Lock()
 		if s.now == (fleet.TraceLoad{}) {

@@ -8,11 +8,11 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A process without seats keeps nothing in memory of conversations that it has retried,
+// A process without CLIs keeps nothing in memory of conversations that it has retried,
 // or whose prompts it has cancelled.
-func TestNoSeatsForgets(t *testing.T) {
+func TestNoCLIsForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, err := Open(t.Context(), Options{Store: store.Memory(), Project: "p", MaxLive: NoSeats})
+		f, err := Open(t.Context(), Options{Store: store.Memory(), Project: "p", MaxLive: NoCLIs})
 		if err != nil {
 			t.Fatal(err)
 		}
