@@ -21,12 +21,11 @@ const playVariable = "CLAUDE_AGENT_GO_BENCH_CLI"
 // fake is the fake CLI. It does one thing at a time and waits for nothing but
 // the pipe.
 type fake struct {
-	in     *bufio.Reader
-	out    *os.File
-	hook   string // the callback id of the client's hook
-	next   int    // ids of requests
-	mcp    bool   // the MCP server was greeted
-	frames int    // of lines of a transcript
+	in   *bufio.Reader
+	out  *os.File
+	hook string // the callback id of the client's hook
+	next int    // ids of requests
+	mcp  bool   // the MCP server was greeted
 }
 
 // play is the main of the program when it is started again.
@@ -38,6 +37,8 @@ func play() error {
 		return readEvents(os.Args[1:])
 	case playModel:
 		return serveModel()
+	case playMirror:
+		return readSteps(os.Args[1:])
 	}
 	f := &fake{in: bufio.NewReaderSize(os.Stdin, 64<<10), out: os.Stdout}
 	for {
@@ -110,15 +111,8 @@ func (f *fake) turn(id, prompt string) error {
 	switch kind {
 	case "delta":
 		err = f.writeMany(deltaLine(), n)
-	case mirroredKind:
-		block := newMirroredBlock()
-		for ; n >= mirrorEvery && err == nil; n -= mirrorEvery {
-			f.frames++
-			err = f.write(block.number(f.frames))
-		}
-		if err == nil {
-			err = f.writeMany(deltaLine(), n)
-		}
+	case stepsKind, mirroredStepsKind, burstKind, mirroredBurstKind:
+		err = f.steps(kind, n)
 	case "assistant":
 		err = f.writeMany(assistantLine(), n)
 	case "100KB":
