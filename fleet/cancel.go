@@ -92,12 +92,23 @@ func (f *Fleet) markCancelled(ctx context.Context, p *queued) (err error) {
 // finishCancel tidies up after a prompt that is marked. If it cannot, the next owner of
 // the lease does.
 func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckHere bool) error {
-	o, err := f.endCancelled(ctx, rec, p, store.Fence{})
+	var o Ticket
+	var err error
+	if p.Sent {
+		o, err = f.endBegun(ctx, rec, p)
+	} else {
+		o, err = f.endCancelled(ctx, rec, p, store.Fence{})
+	}
 	if err != nil || stuckHere {
 		defer f.want(rec.Key)
 	}
 	c := f.hold(rec.Key)
 	defer f.unhold(c)
+	if errors.Is(err, store.ErrLeased) { // its owner tidies up, when it has learned that there is something to do
+		_, err = f.free(ctx, rec.Key, p.ID, store.Fence{})
+		f.finished(c, p.cancelled(rec))
+		return err
+	}
 	if err != nil {
 		f.finished(c, p.cancelled(rec))
 		return &ConversationError{rec.Key, err}
@@ -110,15 +121,50 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 	return nil
 }
 
+// endBegun is endCancelled for a prompt whose turn may have asked people. Only the owner
+// of a conversation knows whose its questions are, so it takes the lease. Under it, it
+// looks for the prompt once more: if somebody else has tidied up, the questions are
+// those of another turn.
+func (f *Fleet) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
+	lease, err := f.own(ctx, rec.Key)
+	if err != nil {
+		return o, err
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
+		defer cancel()
+		if err := lease.release(bounded); err != nil {
+			f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", rec.Key, "error", err)
+		}
+	}()
+	now, err := f.find(ctx, rec.Key, p.ID)
+	if err != nil {
+		return o, err
+	}
+	if now == nil {
+		o, ended, err := f.outcome(ctx, rec.Key, p.ID)
+		if err == nil && !ended {
+			err = ErrUnknown // it was deleted
+		}
+		return o, err
+	}
+	owned, err := f.loadRecord(ctx, rec.Key)
+	if err != nil {
+		return o, err
+	}
+	return f.endCancelled(ctx, &owned, now, lease.Fence)
+}
+
 // cancelled is the outcome of a prompt that is marked.
 func (p *queued) cancelled(rec *record) Ticket {
 	return Ticket{Prompt: p.ID, Status: Cancelled, Error: "it was cancelled", Cost: rec.Spent[p.ID], Ended: p.Cancelled}
 }
 
-// endCancelled gives a prompt that is marked its outcome, withdraws the questions of
-// its turn, frees a conversation that is stuck at it, and removes it from the queue: in this order, because after a crash
-// it is the prompt that says what is left to do. An outcome that it already has
-// counts. If the conversation was deleted meanwhile, so is the outcome.
+// endCancelled gives a prompt that is marked its outcome, ends the questions of its turn,
+// frees a conversation that is stuck at it, and removes it from the queue: in this order,
+// because after a crash it is the prompt that says what is left to do. An outcome that
+// it already has counts. If the conversation was deleted meanwhile, so is the outcome.
+// One who has no lease may only end a prompt that has not begun.
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
 	name := outcomeName(rec.Key, p.ID)
@@ -127,7 +173,7 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 		o, _, err = f.outcome(ctx, rec.Key, p.ID)
 	}
 	if err == nil && p.Sent {
-		err = f.withdraw(ctx, rec.Key, fence) // or its deferred call is made when the session is resumed
+		err = f.endQuestions(ctx, rec, fence) // or its deferred call is made when the session is resumed
 	}
 	if err == nil {
 		_, err = f.free(ctx, rec.Key, p.ID, fence)
@@ -141,6 +187,17 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 		err = f.drop(ctx, p, fence)
 	}
 	return o, err
+}
+
+// endQuestions ends the questions of a turn that nobody continues. That includes those
+// about calls that were let go: one that may be repeated would be made once more, and of
+// any other nobody would learn how it ended.
+func (f *Fleet) endQuestions(ctx context.Context, rec *record, fence store.Fence) error {
+	read := func() (*history.Transcript, error) { return f.transcript(ctx, rec.Session) }
+	if err := f.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
+		return err
+	}
+	return f.withdraw(ctx, rec.Key, fence)
 }
 
 // free lets a conversation continue that is stuck at a prompt.

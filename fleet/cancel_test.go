@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -74,6 +75,8 @@ type cancelling struct {
 	prompt string
 	broken atomic.Bool
 	hold   chan struct{}
+
+	repeatable func(*hook.PreToolUseInput) bool // calls that may run again; nil: none
 }
 
 func (c *cancelling) start(t *testing.T) {
@@ -81,6 +84,7 @@ func (c *cancelling) start(t *testing.T) {
 	c.m = start(t, c.db, c.cli, func(o *fleet.Options) {
 		c.store = &interceptor{Fleet: o.Store}
 		o.Store = c.store
+		o.Gate.Repeatable = c.repeatable
 		usual := o.Session
 		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
 			if c.broken.Load() {

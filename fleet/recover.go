@@ -145,7 +145,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if w.given(p.ID) {
 		return await, nil
 	}
-	t, err := w.transcript(ctx)
+	t, err := w.f.transcript(ctx, w.rec.Session)
 	if err != nil || t == nil {
 		return send, err
 	}
@@ -155,7 +155,8 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
-	if err := w.settle(ctx, t, state == history.Deferred); err != nil {
+	read := func() (*history.Transcript, error) { return t, nil }
+	if err := w.f.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}
 	switch state {
@@ -169,12 +170,12 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	return send, nil
 }
 
-// transcript reads the transcript of the current session, nil if there is none.
-func (w *waking) transcript(ctx context.Context) (*history.Transcript, error) {
-	if w.rec.Session == "" {
+// transcript reads the transcript of a session, nil if the store does not have it.
+func (f *Fleet) transcript(ctx context.Context, session string) (*history.Transcript, error) {
+	if session == "" {
 		return nil, nil
 	}
-	t, err := history.In(w.f.store, w.f.opts.Project).Read(ctx, w.rec.Session)
+	t, err := history.In(f.store, f.opts.Project).Read(ctx, session)
 	if errors.Is(err, history.ErrNotFound) || errors.Is(err, history.ErrEmpty) {
 		return nil, nil
 	}
@@ -213,16 +214,16 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 	return errEnded
 }
 
-// settle says how the calls ended that were released by a process that is gone. If
-// the transcript has the result of a call, it knows; otherwise nobody does, and
-// people who look at the call must not wait for news. A call that is deferred is made
-// again, and the gate settles it.
-func (w *waking) settle(ctx context.Context, t *history.Transcript, deferred bool) error {
+// settleCalls says how calls ended that were let go in a process which is gone. The
+// transcript knows it of those whose results it has, and of the others nobody
+// does: people who look at one must not wait for news. A call that is deferred is
+// made again, and the gate settles it.
+func (f *Fleet) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
 	var results map[string]approval.Outcome
-	filter := approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Released}}
-	for q, err := range w.f.inbox.List(ctx, filter) {
+	filter := approval.Filter{Conversation: key, States: []approval.State{approval.Released}}
+	for q, err := range f.inbox.List(ctx, filter) {
 		if err == nil && results == nil {
-			results, err = resultsIn(ctx, t)
+			results, err = resultsIn(ctx, read)
 		}
 		if err != nil {
 			return err
@@ -234,7 +235,7 @@ func (w *waking) settle(ctx context.Context, t *history.Transcript, deferred boo
 			}
 			outcome = approval.Unknown
 		}
-		if err := w.f.inbox.Settle(ctx, q.ID, outcome, w.lease.Fence); err != nil {
+		if err := f.inbox.Settle(ctx, q.ID, outcome, fence); err != nil {
 			return err
 		}
 	}
@@ -242,8 +243,12 @@ func (w *waking) settle(ctx context.Context, t *history.Transcript, deferred boo
 }
 
 // resultsIn returns how the calls of a transcript ended.
-func resultsIn(ctx context.Context, t *history.Transcript) (map[string]approval.Outcome, error) {
+func resultsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
 	results := make(map[string]approval.Outcome)
+	t, err := read()
+	if err != nil || t == nil {
+		return results, err
+	}
 	for m, err := range t.Messages(ctx, history.Page{}) {
 		if err != nil {
 			return nil, err

@@ -100,7 +100,7 @@ func (w *waking) rewindStep(ctx context.Context, p *queued) (step, error) {
 // not start, is the outcome: people decide whether to try again. If the store fails,
 // or the lease is in doubt, it is tried again.
 func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
-	t, err := w.transcript(ctx)
+	t, err := w.f.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return w.failed(p, err)
 	}

@@ -543,7 +543,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 // something of it. Otherwise it begins another: the CLI may have used the id for
 // something that was never stored.
 func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
-	t, err := w.transcript(ctx)
+	t, err := w.f.transcript(ctx, w.rec.Session)
 	if err != nil {
 		return err
 	}
