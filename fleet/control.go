@@ -251,56 +251,6 @@ func (f *Fleet) starts(key string) bool {
 	return c != nil && c.starting
 }
 
-// Interrupt stops the turn of a conversation, or withdraws the question that it
-// waits for: the model then reads that the call was not made. A turn that is about
-// to begin, because the CLI still starts, is stopped as soon as it has begun. Prompts
-// behind it stay. A conversation that does nothing is left alone. If another process runs
-// it and Options.Elsewhere does not reach it, Interrupt returns [ErrElsewhere].
-func (f *Fleet) Interrupt(ctx context.Context, key string) error {
-	info, err := f.Get(ctx, key)
-	if err != nil {
-		return err
-	}
-	if left, works := f.interruptNext(key); left && !works {
-		return nil
-	}
-	if s, _ := f.liveSession(key); s != nil {
-		_, err := s.Interrupt(ctx)
-		return err
-	}
-	if info.State == Stuck {
-		return nil // nobody runs it
-	}
-	if info.Question != "" {
-		err := f.inbox.Withdraw(ctx, info.Question, approval.Withdrawn, "", store.Fence{})
-		if err == nil {
-			f.want(key)
-		}
-		return err
-	}
-	err = f.here(ctx, key, info)
-	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		return f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true})
-	}
-	return err
-}
-
-// here returns an error if the prompt of a conversation runs elsewhere.
-func (f *Fleet) here(ctx context.Context, key string, info ConversationInfo) error {
-	if info.Queued == 0 {
-		return nil
-	}
-	for p, err := range f.waiting(ctx, key) {
-		if err != nil {
-			return &ConversationError{key, err}
-		}
-		if _, awake := f.liveSession(key); p.Sent && !awake {
-			return &ConversationError{key, ErrElsewhere}
-		}
-	}
-	return nil
-}
-
 // SetModel chooses the model of a conversation, from its next turn on. Empty is
 // what its options say.
 func (f *Fleet) SetModel(ctx context.Context, key, model string) error {

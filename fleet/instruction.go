@@ -13,6 +13,9 @@ import (
 // the process that runs it as JSON.
 type Instruction struct {
 	Interrupt bool `json:"interrupt,omitzero"`
+	// Prompt is the prompt whose turn is to be interrupted. If it is over, no other
+	// is. Empty: whichever turn runs when the instruction arrives.
+	Prompt string `json:"prompt,omitzero"`
 	// Model and Mode are what is chosen from now on, nil if it stays. Empty is
 	// what the options of the conversation say.
 	Model  *string          `json:"model,omitzero"`
@@ -39,14 +42,17 @@ func (f *Fleet) Perform(ctx context.Context, key string, op Instruction) (here b
 	if op.Delete && awake {
 		return true, f.Delete(ctx, key)
 	}
-	if op.Interrupt {
-		left, works := f.interruptNext(key)
-		here, op.Interrupt = left, !left || works
+	if op.Interrupt && f.turnOf(key) != nil {
+		if _, err = f.interrupt(ctx, key, op.Prompt); errors.Is(err, ErrElsewhere) {
+			err = nil
+		} else {
+			here = true
+		}
 	}
-	if s == nil {
-		return here, nil
+	if s == nil || op.Interrupt && !here {
+		return here, err
 	}
-	return true, op.apply(ctx, s, f.ownChoices(key))
+	return true, errors.Join(err, op.apply(ctx, s, f.ownChoices(key)))
 }
 
 // ownChoices are those of the options with which the CLI of a conversation was
@@ -60,14 +66,10 @@ func (f *Fleet) ownChoices(key string) choices {
 	return choices{}
 }
 
-// apply does to a session what it can do to one whose options have choices of their
+// apply changes the mode and the model of a session whose options have choices of their
 // own.
 func (op *Instruction) apply(ctx context.Context, s *claude.Session, own choices) error {
 	var errs []error
-	if op.Interrupt {
-		_, err := s.Interrupt(ctx)
-		errs = append(errs, err)
-	}
 	if op.Model != nil {
 		errs = append(errs, s.SetModel(ctx, cmp.Or(*op.Model, own.model)))
 	}

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/host"
@@ -198,6 +201,151 @@ func TestInterruptDeferredCall(t *testing.T) {
 		<-time.After(time.Second)
 		if !stopped.Load() {
 			t.Error("the call still runs")
+		}
+	})
+}
+
+// twoTurns starts a turn that waits for its model, with a prompt behind it. next ends the
+// first turn and returns when the model is asked about the second prompt; end lets that
+// one be answered.
+func twoTurns(t *testing.T, f *fleet.Fleet, model *scripted) (first, second string, next, end func()) {
+	t.Helper()
+	one, two := make(chan struct{}), make(chan struct{})
+	hold := func(c chan struct{}) {
+		model.mu.Lock()
+		defer model.mu.Unlock()
+		model.hold = c
+	}
+	hold(one)
+	first, second = send(t, f, "ada", "first"), send(t, f, "ada", "second")
+	next = func() {
+		hold(two)
+		close(one)
+		synctest.Wait()
+	}
+	return first, second, next, func() { close(two) }
+}
+
+// An interrupt is meant for the turn that runs when it is called. If the store takes so
+// long that the next turn has begun, that one is not interrupted.
+func TestInterruptTooLate(t *testing.T) {
+	for _, where := range []string{"here", "elsewhere"} {
+		t.Run(where, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model, db := newScripted(), &readHook{Fleet: store.Memory()}
+				worker := open(t, db, model, nil)
+				defer closeFleet(t, worker)
+				f := worker
+				var next func()
+				if where == "elsewhere" {
+					f = open(t, db, nil, func(o *fleet.Options) {
+						withoutSeats(o)
+						o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
+							next() // while the instruction is under way
+							_, err := worker.Perform(ctx, key, op)
+							return err
+						}
+					})
+					defer closeFleet(t, f)
+				}
+				first, second, ends, end := twoTurns(t, worker, model)
+				next = ends
+				if where == "here" {
+					db.do.Store(&next)
+				}
+				if err := f.Interrupt(t.Context(), "ada"); err != nil {
+					t.Errorf("interrupted: %v", err)
+				}
+				<-time.After(time.Minute)
+				end()
+				<-time.After(time.Minute)
+				for _, id := range []string{first, second} {
+					if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+						t.Errorf("%s: %+v", id, o)
+					}
+				}
+			})
+		})
+	}
+}
+
+// One who interrupts a conversation between two turns does not stop the next one, which
+// begins while the store is asked.
+func TestInterruptBetweenTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, db := newScripted(), &readHook{Fleet: store.Memory()}
+		f := open(t, db, model, nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "first")
+		synctest.Wait() // and its CLI is idle
+		release := model.pause()
+		var second string
+		begin := func() { second = send(t, f, "ada", "second") }
+		db.do.Store(&begin)
+		if err := f.Interrupt(t.Context(), "ada"); err != nil {
+			t.Errorf("interrupted: %v", err)
+		}
+		<-time.After(time.Minute)
+		release()
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", second); o.Status != fleet.Answered {
+			t.Errorf("the prompt that came meanwhile: %+v", o)
+		}
+	})
+}
+
+// A deferred call that was allowed is not made if its conversation is interrupted while
+// the CLI starts for it.
+func TestInterruptBeforeDeferredCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model := newScripted()
+		cli := &slowStart{Transport: model, meanwhile: func() error { return nil }}
+		f := gated(t, store.Memory(), cli)
+		defer closeFleet(t, f)
+		_, err := result(f.Run(t.Context(), "ada", "tool 1"))
+		waits, ok := errors.AsType[*fleet.DeferredError](err)
+		if !ok {
+			t.Fatalf("not deferred: %v", err)
+		}
+		<-time.After(5 * time.Minute)
+		cli.meanwhile = func() error { return f.Interrupt(t.Context(), "ada") }
+		q := question(t, f)
+		decide(t, f, q, permission.Allow())
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
+			t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
+		}
+		if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || q.Outcome != approval.Withdrawn {
+			t.Errorf("the question is %s %s, %v", q.State, q.Outcome, err)
+		}
+		cli.meanwhile = func() error { return nil }
+		if got := ask(t, f, "ada", "more"); !strings.HasSuffix(got, "more") {
+			t.Errorf("answer %q", got)
+		}
+	})
+}
+
+// A turn that is interrupted in the moment in which its call is deferred does not wait
+// for a person.
+func TestInterruptWhileDeferring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, db := newScripted(), &interceptor{Fleet: store.Memory()}
+		f := gated(t, db, model)
+		defer closeFleet(t, f)
+		var once sync.Once
+		db.set(func(k store.RecordKey, value []byte) error {
+			if k.Kind == "prompt" && strings.Contains(string(value), `"question":`) {
+				once.Do(func() {
+					if err := f.Interrupt(t.Context(), "ada"); err != nil {
+						t.Errorf("interrupted: %v", err)
+					}
+				})
+			}
+			return nil
+		}, nil)
+		text, err := result(f.Run(t.Context(), "ada", "tool 1"))
+		if err != nil || !strings.Contains(text, "withdrawn") || len(model.tools) != 0 {
+			t.Errorf("the turn ended with %q, %v, the tool ran with %q", text, err, model.tools)
 		}
 	})
 }

@@ -39,9 +39,8 @@ type conversation struct {
 	session     *claude.Session // while a CLI runs
 	starting    bool            // a CLI is being started
 	own         choices         // of the options with which it was started
-	begins      string          // the prompt whose turn is about to begin
-	continues   bool            // the CLI works before that turn begins
-	interrupted string          // the prompt whose turn is to be interrupted once it has begun
+	turn        *turn           // what it works on while it is awake
+	interrupted string          // the prompt whose turn is to be interrupted, now or once it has begun
 	watchers    map[string][]*watcher
 	watching    int // those who need it to stay in memory
 	liveText    liveText

@@ -22,6 +22,9 @@ func (w *world) cancel(ctx context.Context, f *fleet.Fleet, p *sentPrompt) {
 	switch {
 	case err == nil:
 		p.cancelled = true
+		w.mu.Lock()
+		w.dropped[p.text] = true
+		w.mu.Unlock()
 		w.cancelled++
 		if p.stuck {
 			w.freed++

@@ -27,6 +27,8 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
 		case err != nil:
 			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
+		case o.Result != nil && o.Result.Interrupted():
+			w.checkInterrupted(p)
 		case o.Status != fleet.Answered:
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
 		}
@@ -74,6 +76,18 @@ func (w *world) checkPartOfCancelled(p *sentPrompt) {
 	w.fault("prompt %s of %s was cancelled with prompt %s, which was not", p.id, p.key, p.partOf)
 }
 
+// checkInterrupted checks that somebody has interrupted the turn of a prompt, and not
+// another one.
+func (w *world) checkInterrupted(p *sentPrompt) {
+	w.stopped++
+	for _, turn := range w.sent {
+		if turn.interrupted && (turn.id == p.id || turn.id == p.partOf) {
+			return
+		}
+	}
+	w.fault("prompt %s of %s was interrupted, part of %q, and nobody meant it", p.id, p.key, p.partOf)
+}
+
 // checkTranscript checks that a conversation has each prompt once, and those that
 // steer no turn in order. Each has one answer, unless a turn took the next one in.
 func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string) {
@@ -85,7 +99,7 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 	for _, e := range w.events(ctx, f, key) {
 		switch m := e.Message.(type) {
 		case *message.User:
-			if len(m.ToolResults()) == 0 {
+			if len(m.ToolResults()) == 0 && w.isPrompt(m.UUID) { // and not what the CLI says about an interrupt
 				order = append(order, m.UUID)
 			}
 		case *message.Assistant:
@@ -119,6 +133,10 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 			w.fault("prompt %s of %s has %d answers", id, key, n)
 		}
 	}
+}
+
+func (w *world) isPrompt(id string) bool {
+	return slices.ContainsFunc(w.sent, func(p sentPrompt) bool { return p.id == id })
 }
 
 // events returns the events of a conversation, read in pieces.

@@ -2,6 +2,8 @@ package fleet_test
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
 )
@@ -9,7 +11,7 @@ import (
 // openClient starts a process that runs nothing. What it changes, the machines have to
 // find in the store.
 func (w *world) openClient(ctx context.Context) (err error) {
-	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs})
+	w.client, err = fleet.Open(ctx, fleet.Options{Store: w.db, Project: "p", Owner: "client", Journal: w.dir, Logger: quiet(), MaxLive: fleet.NoCLIs, Elsewhere: w.elsewhere})
 	return err
 }
 
@@ -21,15 +23,45 @@ func (w *world) either(f *fleet.Fleet) *fleet.Fleet {
 	return f
 }
 
-// interrupt interrupts a conversation from the client, if it waits for a person.
+// elsewhere reaches the machine that runs a conversation.
+func (w *world) elsewhere(ctx context.Context, key string, op fleet.Instruction) error {
+	for _, m := range w.fleets {
+		if here, err := m.fleet.Perform(ctx, key, op); here {
+			return err
+		}
+	}
+	return fleet.ErrElsewhere
+}
+
+// interrupt interrupts a conversation, whatever it does. Only a prompt that has begun by
+// then can be meant.
 func (w *world) interrupt(ctx context.Context, key string) {
+	ctx, done := context.WithTimeout(ctx, time.Minute)
+	defer done()
 	info, err := w.client.Get(ctx, key)
-	if err != nil || info.State != fleet.AwaitingPerson {
+	if err != nil || info.State == fleet.Asleep {
 		return
 	}
-	err = w.client.Interrupt(ctx, key)
-	w.log("%s is interrupted while it waits for a person: %v", key, err)
-	if err == nil {
+	f := w.client
+	if len(w.fleets) > 0 {
+		f = w.either(w.fleets[w.rng.IntN(len(w.fleets))].fleet)
+	}
+	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+		if err != nil || !strings.Contains(string(r.Value), `"sent":true`) {
+			continue
+		}
+		for i := range w.sent {
+			p := &w.sent[i]
+			p.interrupted = p.interrupted || p.key == key && strings.HasSuffix(r.Key.Name, p.id)
+		}
+	}
+	err = f.Interrupt(ctx, key)
+	w.log("%s is interrupted, it was %s: %v", key, info.State, err)
+	switch {
+	case err != nil:
+	case info.State == fleet.AwaitingPerson:
+		w.withdrawn++
+	default:
 		w.interrupted++
 	}
 }

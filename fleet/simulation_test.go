@@ -23,6 +23,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
@@ -68,19 +69,19 @@ type tally struct {
 	mu                                                                 sync.Mutex
 	prompts, crashes, outages, faults, questions, tools, starts, stuck int
 	cancelled, freed, begun, unsure                                    int // what Cancel has said
-	interrupted                                                        int // questions that were withdrawn
+	interrupted, withdrawn, stopped                                    int // by Interrupt: turns, questions, and the prompts that ended so
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupted while they waited for a person",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int)}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool)}
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -110,6 +111,8 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.begun += w.begun
 	sum.unsure += w.unsure
 	sum.interrupted += w.interrupted
+	sum.withdrawn += w.withdrawn
+	sum.stopped += w.stopped
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -128,15 +131,17 @@ type world struct {
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
 	cancelled, freed, begun, unsure            int
-	interrupted                                int
+	interrupted, withdrawn, stopped            int
 
 	mu      sync.Mutex // guards what fleets and their CLIs touch
 	begin   time.Time
 	history []string
 	wrong   []string
-	ran     map[string]int // runs of a tool by the id of its call
-	asked   map[string]int // how often the model was asked, by the text of the prompt
-	ids     int            // of calls
+	ran     map[string]int    // runs of a tool by the id of its call
+	asked   map[string]int    // how often the model was asked, by the text of the prompt
+	ids     int               // of calls
+	callOf  map[string]string // the text of the prompt that made a call, by its id
+	dropped map[string]bool   // texts of prompts that were cancelled
 	starts  int
 
 	followed follower
@@ -151,6 +156,7 @@ type sentPrompt struct {
 
 	cancelled, unsure bool // Cancel has said so, or has failed
 	stuck             bool // its conversation was stuck at it then
+	interrupted       bool // it had begun when somebody interrupted its conversation
 	asked             int  // how often the model had been asked about it by then
 	ended             fleet.PromptStatus
 	partOf            string
@@ -309,19 +315,26 @@ func (w *world) reply(c *claudetest.ModelCall) claudetest.Reply {
 	defer w.mu.Unlock()
 	w.ids++
 	id := fmt.Sprintf("toolu_%06d", w.ids)
+	w.callOf[id] = c.Prompt
 	return claudetest.UseTools(claudetest.ScriptedCall{ID: id, Name: "Bash", Input: json.RawMessage(`{"command":"` + id + `"}`)})
 }
 
+// repeatable reports whether a call may run again: about every third.
+func (w *world) repeatable(id string) bool { return strings.ContainsAny(id[len(id)-1:], "036") }
+
 // tool is the tool. It may run only if somebody has allowed this call with this
-// input, and not twice.
+// input, not for a prompt that was cancelled, and not twice unless it may be repeated.
 func (w *world) tool(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
 	id, _, _ := strings.Cut(jsonx.Text(jsonx.Member(input, "command")), " ")
 	w.mu.Lock()
 	w.ran[id]++
-	n := w.ran[id]
+	n, dropped := w.ran[id], w.dropped[w.callOf[id]]
 	w.mu.Unlock()
 	w.log("tool %s runs", id)
-	if n > 1 {
+	if dropped {
+		w.fault("tool %s runs for a prompt that was cancelled", id)
+	}
+	if n > 1 && !w.repeatable(id) {
 		w.fault("tool %s runs %d times", id, n)
 	}
 	allowed := false
@@ -357,7 +370,10 @@ func (w *world) open(ctx context.Context, calm bool) {
 	o := fleet.Options{
 		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
 		MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
-		Gate: &approval.Options{Patience: 30 * time.Second},
+		Gate: &approval.Options{
+			Patience:   30 * time.Second,
+			Repeatable: func(in *hook.PreToolUseInput) bool { return w.repeatable(in.ToolUseID) },
+		},
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: m, Cwd: "/work", Env: []string{"HOME=/nowhere"}, Logger: slog.New(slog.DiscardHandler)}, nil
 		},

@@ -81,6 +81,9 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		held, isHeld := errors.AsType[*store.HeldError](err)
 		f.mu.Lock()
 		c.wanted, c.held = true, isHeld
+		if isHeld {
+			c.interrupted = "" // another process runs its turns
+		}
 		f.mu.Unlock()
 		if isHeld {
 			return f.askAgain(held)
@@ -92,9 +95,16 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	w := &waking{f: f, c: c, lease: lease, stop: c.stop}
 	c.token = lease.Token
 	f.mu.Unlock()
+	w.nextTurn("", sleep)
 	again = w.work()
 	if err := w.close(); err != nil {
 		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
+	}
+	w.noTurn()
+	if lease.isLost() {
+		f.mu.Lock()
+		c.interrupted = "" // it was meant for what this process did
+		f.mu.Unlock()
 	}
 	if err := lease.release(f.ctx); err != nil {
 		f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", c.key, "error", err)
@@ -192,7 +202,7 @@ func (w *waking) over() bool {
 // do takes a step. A prompt is counted as begun before a CLI can see it.
 func (w *waking) do(s step, p *queued) (err error) {
 	if s != rewind {
-		done := w.begins(p)
+		done := w.begins(p, s)
 		defer func() { done(err != nil) }()
 	}
 	if s != await { // which the CLI was given with this
@@ -237,13 +247,15 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		var cancel context.CancelCauseFunc
 		ctx, cancel = context.WithCancelCause(ctx)
 		defer cancel(nil)
-		w.continues()
 		go mustBegin(ctx, cancel, w.session)
 		stream = w.session.Messages(ctx)
 	} else {
 		// A context that ends would interrupt the turn, which the transcript then
 		// reports as the user's. The session ends when it must.
 		stream = w.session.RunMessage(context.WithoutCancel(ctx), &message.User{Header: message.Header{UUID: p.ID}, Content: p.Content})
+	}
+	if s != send {
+		w.interruptIfWanted(w.session) // it works already
 	}
 	began, stop := w.steering()
 	defer stop()
@@ -265,7 +277,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		switch m := m.(type) {
 		case *message.Init:
 			began()
-			w.begun(ctx, w.session, p)
+			w.begun(w.session)
 		case *message.Result:
 			if s == finish || s == resume || slices.Contains(m.Prompts, p.ID) {
 				r = m
@@ -408,6 +420,9 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	err := w.close()
 	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
 	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
+	if w.wasInterrupted(p) { // in the moment in which it was deferred
+		return errors.Join(err, w.f.withdraw(ctx, w.c.key, w.lease.Fence))
+	}
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
 }

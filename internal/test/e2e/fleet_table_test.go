@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
@@ -128,6 +129,70 @@ func TestRealFleetInterruptedAtStart(t *testing.T) {
 		t.Errorf("the turn ended with %v", err)
 	}
 	says(t, f, "ada", "more", "more")
+}
+
+// A conversation whose deferred call was allowed is interrupted before the CLI says that
+// the turn has begun: while it starts, and when it asks about the call. The call is not
+// made, the prompt ends as interrupted, and the next one is answered.
+func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"while it starts", "when it asks"} {
+		t.Run(when, func(t *testing.T) {
+			r := machine(t)
+			var f *fleet.Fleet
+			var armed atomic.Bool
+			var once sync.Once
+			interrupt := func(ctx context.Context, now string) {
+				if now == when && armed.Load() {
+					once.Do(func() {
+						if err := f.Interrupt(ctx, "ada"); err != nil {
+							t.Errorf("interrupted: %v", err)
+						}
+					})
+				}
+			}
+			f, err := fleet.Open(t.Context(), fleet.Options{
+				Store: store.Files(t.TempDir()), Project: "p", Journal: t.TempDir(), Logger: harness.Logger(t),
+				Session: func(ctx context.Context, _ string) (*claude.Options, error) {
+					interrupt(ctx, "while it starts")
+					opts := *r.opts
+					return &opts, nil
+				},
+				Gate: &approval.Options{Patience: 100 * time.Millisecond, Needs: func(ctx context.Context, _ *hook.PreToolUseInput) (string, bool) {
+					interrupt(context.WithoutCancel(ctx), "when it asks") // which ends the question
+					return "", true
+				}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer closeFleet(t, f)
+			_, err = lastText(f.Run(t.Context(), "ada", "make a note"))
+			waits, ok := errors.AsType[*fleet.DeferredError](err)
+			if !ok {
+				t.Fatalf("not deferred: %v", err)
+			}
+			q, err := f.Approvals().Get(t.Context(), waits.Question)
+			if err != nil {
+				t.Fatal(err)
+			}
+			armed.Store(true)
+			if _, err := f.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err != nil {
+				t.Fatal(err)
+			}
+			_, err = lastText(f.RunPrompt(t.Context(), "ada", fleet.Prompt{ID: waits.Prompt, Text: "make a note"}))
+			if failed, ok := errors.AsType[*fleet.FailedError](err); !ok || failed.Ticket.Result == nil || !failed.Ticket.Result.Interrupted() {
+				t.Errorf("the turn ended with %v", err)
+			}
+			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || r.noted() != "" {
+				t.Errorf("the question is %s %s, %v; the tool wrote %q", q.State, q.Outcome, err, r.noted())
+			}
+			says(t, f, "ada", "mark-ada-1", "mark-ada-1")
+			if r.noted() != "" {
+				t.Errorf("the tool wrote %q", r.noted())
+			}
+		})
+	}
 }
 
 // What a CLI uses is seen while it runs. One that uses more than it may is ended

@@ -1,0 +1,41 @@
+package fleet
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/claude-agent-go/claude/internal/lease"
+)
+
+// A turn does not begin before all interrupts of the one before have been made or given
+// up, and from then on nobody can interrupt that one.
+func TestNextTurnWaitsForInterrupts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &conversation{key: "ada"}
+		f := &Fleet{ctx: t.Context(), active: map[string]*conversation{"ada": c}}
+		w := &waking{f: f, c: c, lease: &owned{Held: new(lease.Held)}}
+		w.nextTurn("first", send)
+		first := c.turn
+		first.interrupts.Add(1)
+		begun := make(chan struct{})
+		go func() {
+			w.nextTurn("second", send)
+			close(begun)
+		}()
+		synctest.Wait()
+		select {
+		case <-begun:
+			t.Error("the next turn did not wait")
+		default:
+		}
+		if first.ctx.Err() == nil {
+			t.Error("an interrupt continues although its turn is over")
+		}
+		if done, err := f.interruptTurn(t.Context(), "ada", "first", nil); done || err != nil || c.interrupted != "" {
+			t.Errorf("interrupted: %v, %v, word is left for %q", done, err, c.interrupted)
+		}
+		first.interrupts.Done()
+		<-begun
+		w.noTurn()
+	})
+}
