@@ -83,6 +83,7 @@ type Gate struct {
 	cwd      string            // of the CLI, as the last hook said
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
 	deferred string            // the id of the call that was deferred
+	pending  map[string]bool   // calls of the main thread that have not been seen to end; true: people are being asked
 	waiting  int               // calls that wait for a person
 	none     chan struct{}     // closed when none waits any longer; nil if nobody looks
 }
@@ -90,7 +91,7 @@ type Gate struct {
 // NewGate makes the gate of a session. The fence proves that this process owns
 // the conversation; it may be zero if nobody else can.
 func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate {
-	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]string)}
+	return &Gate{inbox: in, conversation: conversation, fence: f, opts: o, parked: make(chan struct{}), allowed: make(map[string]string), pending: make(map[string]bool)}
 }
 
 // Install adds the gate to the options of a session: a hook before every tool,
@@ -325,10 +326,23 @@ func (g *Gate) closed(toolUseID string) bool {
 // errDeferred means that the call is to be deferred.
 var errDeferred = errors.New("deferred")
 
-// ask asks a person and waits for the decision.
+// ask asks a person and waits for the decision. The call is followed until its question
+// is over, or it is deferred.
 func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	g.enter()
 	defer g.exit()
+	g.follow(&q, true)
+	d, err := g.decision(ctx, q, deferrable)
+	if err == nil && d.Behavior() != permission.BehaviorAllow || errors.Is(err, errDeferred) {
+		g.unfollow(q.ToolUseID)
+	} else {
+		g.follow(&q, false)
+	}
+	return d, err
+}
+
+// decision waits for the decision about a call.
+func (g *Gate) decision(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	if q.HoldsProcess = !deferrable; q.HoldsProcess && (q.Lifetime == 0 || q.Lifetime > g.opts.patience()) {
 		q.Lifetime = g.opts.patience() // nobody can decide after that
 	}
@@ -474,7 +488,10 @@ func (g *Gate) settle(ctx context.Context, toolUseID string, o Outcome) error {
 	g.mu.Unlock()
 	err := g.inbox.Settle(ctx, idOf(g.conversation, toolUseID), o, g.fence)
 	if _, other := errors.AsType[*StateError](err); other || errors.Is(err, store.ErrNotFound) {
-		return nil // nobody was asked about it, or it was denied
+		err = nil // nobody was asked about it, or it was denied
+	}
+	if err == nil {
+		g.unfollow(toolUseID)
 	}
 	return err
 }

@@ -124,6 +124,27 @@ func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, success
 	return err
 }
 
+// End ends the question about a call that has ended without it: one that was released is
+// settled with the outcome, and one that was not is withdrawn, because nobody will ask it
+// again. A question that is over stays as it is.
+func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fence) error {
+	if o.state() != Settled {
+		return about(id, fmt.Errorf("%w: %q is not an outcome of a call", ErrInvalid, o))
+	}
+	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {
+		switch {
+		case q.State.over():
+			return errUnchanged
+		case q.State == Released:
+			q.end(o, now)
+		default:
+			q.end(Withdrawn, now)
+		}
+		return nil
+	})
+	return err
+}
+
 // abandon ends a question that nobody decided while its process could wait.
 func (qs *Questions) abandon(ctx context.Context, id string, f store.Fence) error {
 	_, err := qs.change(ctx, id, f, func(q *Question, now time.Time) error {

@@ -197,7 +197,7 @@ func (f *Fleet) endQuestions(ctx context.Context, rec *record, fence store.Fence
 	if err := f.settleCalls(ctx, rec.Key, read, false, fence); err != nil {
 		return err
 	}
-	return f.withdraw(ctx, rec.Key, fence)
+	return f.withdraw(ctx, rec.Key, "", fence)
 }
 
 // free lets a conversation continue that is stuck at a prompt.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,13 +25,14 @@ import (
 func TestCancelReleasedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cancelling{db: store.Memory(), cli: new(scripted)}
-		runs := 0
+		var runs atomic.Int64
 		c.cli.CLI = claudetest.NewCLI(&claudetest.Script{
 			Model: c.cli.reply,
 			Tools: map[string]host.RunFunc{"Bash": func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
-				runs++
-				<-ctx.Done() // until the CLI is killed
-				return host.ToolOutput{}, ctx.Err()
+				if runs.Add(1) == 1 {
+					<-ctx.Done() // until the CLI is killed
+				}
+				return host.TextOutput("built"), ctx.Err()
 			}},
 		})
 		c.repeatable = func(*hook.PreToolUseInput) bool { return true }
@@ -40,8 +42,8 @@ func TestCancelReleasedCall(t *testing.T) {
 		q := question(t, c.m.fleet)
 		decide(t, c.m.fleet, q, permission.Allow())
 		<-time.After(time.Second)
-		if runs != 1 {
-			t.Fatalf("the tool ran %d times", runs)
+		if runs.Load() != 1 {
+			t.Fatalf("the tool ran %d times", runs.Load())
 		}
 		crash(t, c.m)
 		c.broken.Store(true)
@@ -58,8 +60,8 @@ func TestCancelReleasedCall(t *testing.T) {
 		if q, err := c.m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Settled || q.Outcome != approval.Unknown {
 			t.Errorf("the question is %s %s, %v", q.State, q.Outcome, err)
 		}
-		if got := ask(t, c.m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") || runs != 1 {
-			t.Errorf("answer %q, the tool ran %d times", got, runs)
+		if got := ask(t, c.m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") || runs.Load() != 1 {
+			t.Errorf("answer %q, the tool ran %d times", got, runs.Load())
 		}
 	})
 }

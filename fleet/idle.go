@@ -42,6 +42,9 @@ func (w *waking) listen(ctx context.Context) {
 			if err := w.count(w.f.ctx, r, ""); err != nil {
 				w.f.opts.Logger.Warn("a turn could not be counted", "conversation", w.c.key, "error", err)
 			}
+			if err := w.settleRest(w.f.ctx); err != nil {
+				w.f.opts.Logger.Warn("questions of a turn are left open", "conversation", w.c.key, "error", err)
+			}
 		}
 	}
 }

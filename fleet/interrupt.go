@@ -225,7 +225,7 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 // withdrawCall withdraws the question about a deferred call, so that the CLI, which is
 // about to make it, is told not to. If the call was let go before, it may run.
 func (f *Fleet) withdrawCall(ctx context.Context, key string, fence store.Fence) error {
-	err := f.withdraw(ctx, key, fence)
+	err := f.withdraw(ctx, key, "", fence)
 	if _, released := errors.AsType[*approval.StateError](err); released {
 		return nil
 	}

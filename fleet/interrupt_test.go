@@ -310,8 +310,10 @@ func TestInterruptBeforeDeferredCall(t *testing.T) {
 		<-time.After(5 * time.Minute)
 		cli.meanwhile = func() error { return f.Interrupt(t.Context(), "ada") }
 		q := question(t, f)
+		release := model.pause() // else the turn ends before it is interrupted
 		decide(t, f, q, permission.Allow())
 		<-time.After(time.Minute)
+		release()
 		if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
 			t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 		}

@@ -146,8 +146,12 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return await, nil
 	}
 	t, err := w.f.transcript(ctx, w.rec.Session)
-	if err != nil || t == nil {
-		return send, err
+	if err != nil {
+		return sleep, err
+	}
+	read := func() (*history.Transcript, error) { return t, nil }
+	if t == nil {
+		return send, w.f.settleCalls(ctx, w.c.key, read, false, w.lease.Fence)
 	}
 	state, open := t.PromptState(p.ID)
 	if state == history.Cut || state == history.Deferred {
@@ -155,7 +159,6 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
-	read := func() (*history.Transcript, error) { return t, nil }
 	if err := w.f.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}
@@ -214,57 +217,63 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 	return errEnded
 }
 
-// settleCalls says how calls ended that were let go in a process which is gone. The
-// transcript knows it of those whose results it has, and of the others nobody
-// does: people who look at one must not wait for news. A call that is deferred is
-// made again, and the gate settles it.
+// settleCalls says how calls ended that a process which is gone has asked about. The
+// transcript knows it of those whose results it has, even of ones that were refused while
+// a person was asked, because the store had failed. Of others that were let go nobody knows
+// it: people who look at one must not wait for news. A call that the transcript does not
+// have was lost with the process, and nobody will ask about it again. One that is deferred
+// is made again, and the gate settles it.
 func (f *Fleet) settleCalls(ctx context.Context, key string, read func() (*history.Transcript, error), deferred bool, fence store.Fence) error {
-	var results map[string]approval.Outcome
-	filter := approval.Filter{Conversation: key, States: []approval.State{approval.Released}}
+	var calls map[string]approval.Outcome
+	filter := approval.Filter{Conversation: key, States: approval.Waiting()}
 	for q, err := range f.inbox.List(ctx, filter) {
-		if err == nil && results == nil {
-			results, err = resultsIn(ctx, read)
+		if err == nil && calls == nil {
+			calls, err = callsIn(ctx, read)
 		}
 		if err != nil {
 			return err
 		}
-		outcome, known := results[q.ToolUseID]
-		if !known {
-			if deferred {
+		outcome, made := calls[q.ToolUseID]
+		if outcome == "" {
+			if made && (deferred || q.State != approval.Released) {
 				continue
 			}
 			outcome = approval.Unknown
 		}
-		if err := f.inbox.Settle(ctx, q.ID, outcome, fence); err != nil {
+		if err := f.inbox.End(ctx, q.ID, outcome, fence); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// resultsIn returns how the calls of a transcript ended.
-func resultsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
-	results := make(map[string]approval.Outcome)
+// callsIn returns the calls of a transcript, and how they ended: empty if it does not
+// have a result.
+func callsIn(ctx context.Context, read func() (*history.Transcript, error)) (map[string]approval.Outcome, error) {
+	calls := make(map[string]approval.Outcome)
 	t, err := read()
 	if err != nil || t == nil {
-		return results, err
+		return calls, err
 	}
 	for m, err := range t.Messages(ctx, history.Page{}) {
 		if err != nil {
 			return nil, err
 		}
-		user, ok := m.Message.(*message.User)
-		if !ok {
-			continue
-		}
-		for _, r := range user.ToolResults() {
-			results[r.ToolUseID] = approval.Ran
-			if r.IsError {
-				results[r.ToolUseID] = approval.Failed
+		switch m := m.Message.(type) {
+		case *message.Assistant:
+			for _, c := range m.ToolUses() {
+				calls[c.ID] = ""
+			}
+		case *message.User:
+			for _, r := range m.ToolResults() {
+				calls[r.ToolUseID] = approval.Ran
+				if r.IsError {
+					calls[r.ToolUseID] = approval.Failed
+				}
 			}
 		}
 	}
-	return results, nil
+	return calls, nil
 }
 
 // decided finds out whether the call that a prompt waits for can be made.
@@ -316,20 +325,26 @@ func (w *waking) cut(ctx context.Context, p *queued, open []string) (step, error
 	if q != nil && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
+			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // the CLI forgets the other calls of the answer
+		}
+		if err == nil {
 			return w.decided(ctx, p, open)
 		}
 		if _, late := errors.AsType[*approval.StateError](err); !late && !errors.Is(err, approval.ErrNotWaiting) {
 			return sleep, err
 		}
 	}
-	return resume, w.f.withdraw(ctx, w.c.key, w.lease.Fence)
+	return resume, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
 }
 
-// withdraw ends the questions that nobody will ask again.
-func (f *Fleet) withdraw(ctx context.Context, key string, fence store.Fence) error {
+// withdraw ends the questions that nobody will ask again: all but one, or all.
+func (f *Fleet) withdraw(ctx context.Context, key, but string, fence store.Fence) error {
 	for q, err := range f.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Open, approval.Decided}}) {
 		if err != nil {
 			return err
+		}
+		if q.ID == but {
+			continue
 		}
 		if err := f.inbox.Withdraw(ctx, q.ID, approval.Withdrawn, "", fence); err != nil {
 			return err

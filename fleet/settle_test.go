@@ -3,6 +3,9 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // A program that dies while an allowed call runs leaves a question that says
@@ -54,6 +58,129 @@ func TestCutOffWhileTheCallRuns(t *testing.T) {
 		}
 		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || ran() != 1 {
 			t.Errorf("%+v, the tool ran %d times", o, ran())
+		}
+	})
+}
+
+// A call that an interrupt ends while it runs is settled with its turn, although the CLI
+// calls no hook for it.
+func TestInterruptedCallIsSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cli := new(scripted)
+		cli.CLI = claudetest.NewCLI(&claudetest.Script{
+			Model: cli.reply,
+			Tools: map[string]host.RunFunc{"Bash": func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
+				<-ctx.Done()
+				return host.ToolOutput{}, ctx.Err()
+			}},
+		})
+		f := gated(t, store.Memory(), cli)
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "tool 1")
+		q := question(t, f)
+		decide(t, f, q, permission.Allow())
+		<-time.After(time.Second)
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Released {
+			t.Fatalf("it does not run: %+v, %v", now, err)
+		}
+		if err := f.Interrupt(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Second)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Failed {
+			t.Errorf("the prompt: %+v", o)
+		}
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Settled || now.Outcome != approval.Failed {
+			t.Errorf("the question is %s %s, %v", now.State, now.Outcome, err)
+		}
+	})
+}
+
+// A call is refused if the store fails while a person is asked. Then nobody will ask about
+// it again, and its question goes with its turn, even if the program dies at the end of
+// the turn.
+func TestQuestionOfRefusedCall(t *testing.T) {
+	for _, dies := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			db, cli := store.Memory(), newScripted()
+			var fails, last atomic.Bool
+			var in *interceptor
+			m := start(t, db, cli, func(o *fleet.Options) {
+				in = &interceptor{Fleet: o.Store}
+				o.Store = in
+			})
+			in.set(func(k store.RecordKey, value []byte) error {
+				if k.Kind == approval.Kind && fails.Load() && strings.Contains(string(value), `"released"`) {
+					return storetest.ErrFault
+				}
+				if k.Kind == approval.Kind && last.Load() {
+					return storetest.ErrFault
+				}
+				return nil
+			}, nil)
+			release := cli.pause()
+			id := send(t, m.fleet, "ada", "tool 1")
+			release()
+			synctest.Wait()
+			q := question(t, m.fleet)
+			fails.Store(true)
+			release = cli.pause()
+			decide(t, m.fleet, q, permission.Allow())
+			<-time.After(5 * time.Second) // the model reads that the call was refused
+			fails.Store(false)
+			last.Store(dies)
+			release()
+			<-time.After(5 * time.Second)
+			if dies {
+				crash(t, m)
+				m = start(t, db, cli, nil)
+				<-time.After(2 * time.Minute)
+			}
+			defer closeFleet(t, m.fleet)
+			if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || len(cli.tools) != 0 {
+				t.Errorf("dies %t: %+v, the tool ran with %q", dies, o, cli.tools)
+			}
+			if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || now.Outcome != approval.Withdrawn {
+				t.Errorf("dies %t: the question is %s %s, %v", dies, now.State, now.Outcome, err)
+			}
+		})
+	}
+}
+
+// A call that was never stored is lost with its process, and the prompt is sent again. Its
+// question goes, even if somebody has answered it: the model makes another call.
+func TestQuestionOfLostCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		var ids atomic.Int64
+		cli.CLI = claudetest.NewCLI(&claudetest.Script{
+			Model: func(c *claudetest.ModelCall) claudetest.Reply {
+				if len(c.ToolResults) > 0 {
+					return claudetest.Say("done")
+				}
+				return claudetest.UseTools(claudetest.ScriptedCall{ID: fmt.Sprintf("toolu_%d", ids.Add(1)), Name: "Bash", Input: json.RawMessage(`{}`)})
+			},
+			Tools: map[string]host.RunFunc{"Bash": func(context.Context, json.RawMessage) (host.ToolOutput, error) { return host.TextOutput("built"), nil }},
+		})
+		m := start(t, db, cli, nil)
+		m.mu.Lock()
+		m.failing = func(method string) bool { return method == "Append" }
+		m.mu.Unlock()
+		id := send(t, m.fleet, "ada", "hello")
+		<-time.After(time.Second)
+		lost := question(t, m.fleet)
+		decide(t, m.fleet, lost, permission.Deny("no"))
+		crash(t, m)
+		m = start(t, db, cli, nil)
+		defer closeFleet(t, m.fleet)
+		<-time.After(40 * time.Second)
+		decide(t, m.fleet, question(t, m.fleet), permission.Allow())
+		<-time.After(time.Minute)
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || o.Text != "done" {
+			t.Errorf("the prompt: %+v", o)
+		}
+		for q, err := range m.fleet.Approvals().List(t.Context(), approval.Filter{States: approval.Waiting()}) {
+			t.Errorf("the question about %s is %s, %v", q.ToolUseID, q.State, err)
 		}
 	})
 }

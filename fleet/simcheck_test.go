@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -32,6 +33,9 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		case o.Status != fleet.Answered:
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
 		}
+	}
+	for q, err := range approval.NewQuestions(w.db, "p").List(ctx, approval.Filter{States: approval.Waiting()}) {
+		w.fault("question about %s of %s is left, and is %s: %v", q.ToolUseID, q.Conversation, q.State, err)
 	}
 	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
 		w.fault("prompt %s is left: %s, %v", r.Key.Name, r.Value, err)

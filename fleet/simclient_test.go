@@ -34,7 +34,7 @@ func (w *world) elsewhere(ctx context.Context, key string, op fleet.Instruction)
 }
 
 // interrupt interrupts a conversation, whatever it does. Only a prompt that has begun by
-// then can be meant.
+// then can be meant, even if the store is so slow that others have begun since.
 func (w *world) interrupt(ctx context.Context, key string) {
 	ctx, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
@@ -43,8 +43,11 @@ func (w *world) interrupt(ctx context.Context, key string) {
 		return
 	}
 	f := w.client
-	if len(w.fleets) > 0 {
-		f = w.either(w.fleets[w.rng.IntN(len(w.fleets))].fleet)
+	if len(w.fleets) > 0 && w.rng.IntN(3) > 0 {
+		m := w.fleets[w.rng.IntN(len(w.fleets))]
+		m.setSlow(time.Duration(w.rng.IntN(15)) * time.Second)
+		defer m.setSlow(0)
+		f = m.fleet
 	}
 	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
 		if err != nil || !strings.Contains(string(r.Value), `"sent":true`) {

@@ -194,6 +194,7 @@ type machine struct {
 	args      []string                 // of the last start
 	vars      []string                 // its environment
 	failing   func(method string) bool // nil: none
+	slow      time.Duration            // how long it takes to read a record
 }
 
 func (m *machine) env() []string {
@@ -223,8 +224,26 @@ func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
 	return storetest.Faulty(db, m.choose)
 }
 
+// setSlow lets the store take its time with the records that it reads.
+func (m *machine) setSlow(d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.slow = d
+}
+
+// delay waits if the store is slow.
+func (m *machine) delay(c storetest.StoreCall) {
+	m.mu.Lock()
+	slow := m.slow
+	m.mu.Unlock()
+	if slow > 0 && c.Method == "GetRecord" {
+		<-time.After(slow)
+	}
+}
+
 // choose decides how a call of the store goes.
 func (m *machine) choose(c storetest.StoreCall) storetest.StoreFault {
+	m.delay(c)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
@@ -447,8 +466,8 @@ func (w *world) step(ctx context.Context, keys []string) {
 		return
 	}
 	m := w.fleets[w.rng.IntN(len(w.fleets))]
-	switch n := w.rng.IntN(23); {
-	case n == 22:
+	switch n := w.rng.IntN(26); {
+	case n >= 22:
 		w.interrupt(ctx, keys[w.rng.IntN(len(keys))])
 	case n >= 20 && len(w.sent) > 0:
 		w.cancel(ctx, w.either(m.fleet), w.anyPrompt(ctx))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -326,6 +327,9 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
+	if err := w.persist(func() error { return w.settleRest(ctx) }); err != nil {
+		return err
+	}
 	if r.DeferredToolUse == nil && !w.tookIn(r, p.ID) {
 		return w.answered(ctx, p, r)
 	}
@@ -339,6 +343,22 @@ func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error
 		return err
 	}
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+}
+
+// settleRest ends questions of the turn that nothing else would end, before its prompt
+// does: after a crash in between, the one who finds the prompt does it.
+func (w *waking) settleRest(ctx context.Context) error {
+	if w.gate == nil {
+		return nil
+	}
+	err := w.gate.SettleRest(ctx, func() (map[string]approval.Outcome, error) {
+		return callsIn(ctx, func() (*history.Transcript, error) { return w.f.transcript(ctx, w.rec.Session) })
+	})
+	if errors.Is(err, store.ErrDamaged) { // which trying again does not mend
+		w.f.opts.Logger.Error("questions of a turn are left open", "conversation", w.c.key, "error", err)
+		return nil
+	}
+	return err
 }
 
 // ticket is how prompts stand that a result answers.
@@ -421,7 +441,7 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
 	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
 	if w.wasInterrupted(p) { // in the moment in which it was deferred
-		return errors.Join(err, w.f.withdraw(ctx, w.c.key, w.lease.Fence))
+		return errors.Join(err, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence))
 	}
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err

@@ -136,9 +136,18 @@ func TestRealFleetInterruptedAtStart(t *testing.T) {
 // made, the prompt ends as interrupted, and the next one is answered.
 func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
 	t.Parallel()
+	realcli.Needs(t, "2.1.325", "sessions in a store")
 	for _, when := range []string{"while it starts", "when it asks"} {
 		t.Run(when, func(t *testing.T) {
-			r := machine(t)
+			r := startReal(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
+				switch {
+				case strings.Contains(c.Prompt, "more"):
+					return claudetest.Say("more")
+				case len(c.ToolResults) > 0:
+					return claudetest.Say("on and on").Hold(nil) // until it is interrupted
+				}
+				return bash("echo one >> log")
+			}))
 			var f *fleet.Fleet
 			var armed atomic.Bool
 			var once sync.Once
@@ -187,7 +196,7 @@ func TestRealFleetInterruptedBeforeDeferredCall(t *testing.T) {
 			if q, err := f.Approvals().Get(t.Context(), q.ID); err != nil || q.State != approval.Gone || r.noted() != "" {
 				t.Errorf("the question is %s %s, %v; the tool wrote %q", q.State, q.Outcome, err, r.noted())
 			}
-			says(t, f, "ada", "mark-ada-1", "mark-ada-1")
+			says(t, f, "ada", "more", "more")
 			if r.noted() != "" {
 				t.Errorf("the tool wrote %q", r.noted())
 			}

@@ -1,0 +1,70 @@
+package approval
+
+import (
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A gate learns from a hook how a call ended. The CLI calls none if a turn is interrupted
+// while a tool runs, or if something else refuses a call that the gate has let go. And
+// if the store fails while a person is asked, the call is denied, but the question is
+// still there. Only the transcript says then how it ended.
+
+// SettleRest ends the questions about calls of the main thread whose end the gate has not
+// noticed, so that they do not stay in the inbox for good. Call it when a turn has ended.
+// outcomes says how calls have ended, by their tool use ids; it is only called if there are
+// such questions, and calls that it does not know are left alone. A question about one
+// that was let go is settled, any other is withdrawn.
+func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outcome, error)) error {
+	rest := g.rest()
+	if len(rest) == 0 {
+		return nil
+	}
+	ended, err := outcomes()
+	if err != nil {
+		return err
+	}
+	for _, call := range rest {
+		o := ended[call]
+		if o == "" {
+			continue
+		}
+		if err := g.inbox.End(ctx, idOf(g.conversation, call), o, g.fence); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		g.unfollow(call)
+	}
+	return nil
+}
+
+// rest returns the calls that have not been seen to end, except those about which people
+// are being asked.
+func (g *Gate) rest() (calls []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for call, asking := range g.pending {
+		if !asking {
+			calls = append(calls, call)
+		}
+	}
+	return calls
+}
+
+// follow notes that the end of a call is of interest. Those of subagents may run on when
+// the turn has ended, and questions of MCP servers are not calls.
+func (g *Gate) follow(q *Question, asking bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if q.Agent == "" && q.Tool != ElicitationTool {
+		g.pending[q.ToolUseID] = asking
+	}
+}
+
+// unfollow notes that the question about a call is over, or that the call was deferred.
+func (g *Gate) unfollow(toolUseID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.pending, toolUseID)
+}
