@@ -76,7 +76,7 @@ func TestCancelSlowly(t *testing.T) {
 				c := newCancelling(t, true)
 				defer func() { closeFleet(t, c.m.fleet) }()
 				other := &interceptor{Fleet: c.db}
-				client := open(t, other, nil, withoutSeats)
+				client := open(t, other, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				marked, proceed := make(chan struct{}), make(chan struct{})
 				var once sync.Once

@@ -239,7 +239,7 @@ func TestInterruptTooLate(t *testing.T) {
 				var next func()
 				if where == "elsewhere" {
 					f = open(t, db, nil, func(o *fleet.Options) {
-						withoutSeats(o)
+						withoutCLIs(o)
 						o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
 							next() // while the instruction is under way
 							_, err := worker.Perform(ctx, key, op)
