@@ -186,8 +186,8 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	m := mirror.New(mirror.Config{
 		Store: o.Store, Project: o.Project, Fence: o.Fence, Owner: o.Owner, TTL: o.TTL, GiveUp: o.GiveUp,
 		Journals: o.Journal, Log: s.log,
-		OnTrouble: s.mirrorTrouble,
-		OnLost:    func(err error) { s.Abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
+		OnNotStored: s.reportNotStored,
+		OnLost:      func(err error) { s.Abort(fmt.Errorf("claude: the store has ended the session: %w", err)) },
 	})
 	if s.conversation.id != "" {
 		if err := m.Acquire(ctx, s.conversation.id); err != nil {
@@ -197,9 +197,9 @@ func openMirror(ctx context.Context, s *Session) (*mirror.Mirror, error) {
 	return m, nil
 }
 
-// mirrorTrouble puts a message into the stream about entries that are not
+// reportNotStored puts a message into the stream about entries that are not
 // stored.
-func (s *Session) mirrorTrouble(key store.Key, err *store.NotStoredError) {
+func (s *Session) reportNotStored(key store.Key, err *store.NotStoredError) {
 	s.log.Error("entries of the transcript are not stored", "key", key.String(), "journal", err.Journal, "error", err.Err)
 	line, failed := jsonx.Marshal(message.NewMirrorError(s.ID(), err.Err.Error(), err.Journal, message.MirrorKey{
 		Project: key.Project, Session: key.Session, Sub: key.Sub,

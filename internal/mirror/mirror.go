@@ -26,12 +26,12 @@ type Config struct {
 	// Journals is the directory of journals.
 	Journals string
 	Log      *slog.Logger
-	// OnTrouble is called when the mirror gives up, and for each frame that
+	// OnNotStored is called when the mirror gives up, and for each frame that
 	// cannot be stored whatever the store does. OnLost is called, once, when
 	// the session must end: its lease is lost, or it was deleted. They must not
 	// call the mirror, but for Abort.
-	OnTrouble func(key store.Key, err *store.NotStoredError)
-	OnLost    func(err error)
+	OnNotStored func(key store.Key, err *store.NotStoredError)
+	OnLost      func(err error)
 }
 
 // callBound is how long a call of the store may take.
@@ -377,7 +377,7 @@ func (m *Mirror) giveUp() {
 	m.mu.Unlock()
 	m.work.Unlock()
 	if first {
-		m.cfg.OnTrouble(b.key, err)
+		m.cfg.OnNotStored(b.key, err)
 	}
 }
 
@@ -391,7 +391,7 @@ func (m *Mirror) reject(key store.Key, err error) {
 		m.bad = err
 	}
 	m.mu.Unlock()
-	m.cfg.OnTrouble(key, &store.NotStoredError{Err: err})
+	m.cfg.OnNotStored(key, &store.NotStoredError{Err: err})
 }
 
 // lost ends the mirror because somebody else has the session, or nobody.

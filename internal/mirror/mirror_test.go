@@ -121,8 +121,8 @@ func load(t *testing.T, s store.Store, sub string) (lines []string) {
 func config(s store.Store, journals string) Config {
 	return Config{
 		Store: s, Project: "p", Owner: "test", TTL: 30 * time.Second, GiveUp: time.Minute, Journals: journals,
-		Log:       slog.New(slog.DiscardHandler),
-		OnTrouble: func(store.Key, *store.NotStoredError) {}, OnLost: func(error) {},
+		Log:         slog.New(slog.DiscardHandler),
+		OnNotStored: func(store.Key, *store.NotStoredError) {}, OnLost: func(error) {},
 	}
 }
 
@@ -283,7 +283,7 @@ func TestBadFrames(t *testing.T) {
 		s := store.Memory()
 		cfg := config(s, t.TempDir())
 		reported := make(chan string, 10)
-		cfg.OnTrouble = func(_ store.Key, err *store.NotStoredError) { reported <- err.Err.Error() }
+		cfg.OnNotStored = func(_ store.Key, err *store.NotStoredError) { reported <- err.Err.Error() }
 		m := New(cfg)
 		m.Start()
 		for _, line := range []string{
