@@ -49,6 +49,7 @@ const (
 	kindToken = "serve-token"
 	kindLogin = "serve-login"
 	kindOnce  = "serve-once"
+	kindFork  = "serve-fork"
 )
 
 // noteStore keeps the notes.

@@ -93,6 +93,7 @@ func (s *Server) start() error {
 	}
 	s.work.Go(func() { s.service.watchApprovals(s.ctx) })
 	s.work.Go(func() { s.service.recoverAll(s.ctx) })
+	s.work.Go(func() { s.service.recoverForks(s.ctx) })
 	return nil
 }
 

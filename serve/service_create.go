@@ -33,24 +33,12 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 			return Conversation{}, problemOf(err)
 		}
 	}
-	if c.session() != "" {
+	if c.session() != "" || c.Fork != nil {
 		var cancel context.CancelFunc
 		ctx, cancel = lasting(ctx)
 		defer cancel()
 	}
-	if err := s.takeOver(ctx, u, &n, &c); err != nil {
-		return Conversation{}, problemOf(err)
-	}
-	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
-		err = s.notes.create(ctx, &n)
-	}
-	if errors.Is(err, store.ErrConflict) {
-		var made bool
-		if made, err = s.madeBefore(ctx, &n, &c); err == nil && !made {
-			err = beingDeleted() // it was there a moment ago
-		}
-	}
-	if err != nil {
+	if err := s.makeConversation(ctx, u, &n, &c); err != nil {
 		return Conversation{}, problemOf(err)
 	}
 	if c.session() != "" {
@@ -67,6 +55,29 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 	}
 	s.feed.touch(n.Key)
 	return s.Conversation(ctx, u, idOf(n.Key))
+}
+
+// makeConversation makes a conversation, with what it takes over and with its note.
+func (s *Service) makeConversation(ctx context.Context, u User, n *note, c *NewConversation) (err error) {
+	if c.Fork != nil {
+		if err := s.beginFork(ctx, n.Key); err != nil {
+			return err
+		}
+		defer func() { s.endFork(ctx, n.Key, err == nil) }()
+	}
+	if err := s.takeOver(ctx, u, n, c); err != nil {
+		return err
+	}
+	if n.Created, err = s.opts.Records.Now(ctx); err == nil {
+		err = s.notes.create(ctx, n)
+	}
+	if errors.Is(err, store.ErrConflict) {
+		var made bool
+		if made, err = s.madeBefore(ctx, n, c); err == nil && !made {
+			err = beingDeleted() // it was there a moment ago
+		}
+	}
+	return err
 }
 
 // madeBefore reports whether the request has made its conversation in an earlier

@@ -1,0 +1,118 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// forking says that a copy is being made for a new conversation. The record is there
+// before the copy, and until the conversation has its note: without it, nobody would
+// find the copy that a server leaves when it dies in between.
+type forking struct {
+	Key string    `json:"key"`
+	At  time.Time `json:"at"`
+	// Abandoned says that the copy is being removed, so no request may use it.
+	Abandoned bool `json:"abandoned,omitzero"`
+}
+
+func (s *Service) forkingAt(key string) store.RecordKey {
+	return store.RecordKey{Project: s.opts.Project, Kind: kindFork, Name: placeOf(key)}
+}
+
+// beginFork notes that a copy is about to be made. A request that is repeated does so
+// again, and has all its time.
+func (s *Service) beginFork(ctx context.Context, key string) error {
+	for {
+		now, err := s.opts.Records.Now(ctx)
+		if err != nil {
+			return err
+		}
+		old, revision, err := getRecord[forking](ctx, s.opts.Records, s.forkingAt(key))
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if old.Abandoned {
+			return beingDeleted()
+		}
+		_, err = putRecord(ctx, s.opts.Records, s.forkingAt(key), &forking{Key: key, At: now.UTC()}, revision)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// endFork notes that a copy belongs to a conversation, or that none was made. If nobody
+// can tell, the record stays.
+func (s *Service) endFork(ctx context.Context, key string, made bool) {
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	var err error
+	if !made {
+		if _, err = s.fleet.Get(ctx, key); err == nil {
+			return
+		}
+		if errors.Is(err, fleet.ErrUnknown) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = dropRecord(ctx, s.opts.Records, s.forkingAt(key))
+	}
+	if err != nil {
+		s.warn(ctx, "the next start of the server looks whether a copy is needed", key, err)
+	}
+}
+
+// recoverForks removes the copies that a server has left when it died. Those that
+// somebody may be making are left alone for a while.
+func (s *Service) recoverForks(ctx context.Context) {
+	for range 2 {
+		young := false
+		for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindFork, "") {
+			var f forking
+			if err == nil {
+				err = decodeRecord(r, &f)
+			}
+			if err == nil {
+				var wait bool
+				wait, err = s.recoverForking(ctx, &f, r.Revision)
+				young = young || wait
+			}
+			if err != nil {
+				s.warn(ctx, "a copy that was cut off cannot be removed", f.Key, err)
+			}
+		}
+		if !young {
+			return
+		}
+		waitTurn(ctx, nil, settledAfter)
+	}
+}
+
+// recoverForking removes a copy that has no note. It reports whether that has to wait.
+func (s *Service) recoverForking(ctx context.Context, f *forking, revision int64) (wait bool, err error) {
+	_, _, err = s.notes.loadAny(ctx, f.Key)
+	if errors.Is(err, store.ErrNotFound) {
+		now, err := s.opts.Records.Now(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !f.Abandoned && now.Sub(f.At) < settledAfter {
+			return true, nil
+		}
+		f.Abandoned = true
+		if _, err := putRecord(ctx, s.opts.Records, s.forkingAt(f.Key), f, revision); err != nil {
+			return errors.Is(err, store.ErrConflict), err // the request was repeated
+		}
+		if err := s.erase(ctx, f.Key); err != nil {
+			return false, err
+		}
+	} else if err != nil {
+		return false, err
+	}
+	return false, dropRecord(ctx, s.opts.Records, s.forkingAt(f.Key))
+}
