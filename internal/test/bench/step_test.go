@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,16 +20,16 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/step.ndjson")
 
-// census is what is in a step, but for the deltas: how many lines and bytes of each
-// kind, and how many entries of transcripts.
+// census is what is in a step: how many lines and bytes of each kind of message or
+// event, and how many entries of transcripts and bytes of them.
 type census struct {
-	lines, bytes map[string]int
-	entries      int
+	lines, bytes        map[string]int
+	entries, entryBytes int
 }
 
 func take(t *testing.T, lines [][]byte) census {
 	t.Helper()
-	c := census{make(map[string]int), make(map[string]int), 0}
+	c := census{lines: make(map[string]int), bytes: make(map[string]int)}
 	for _, line := range lines {
 		var m struct {
 			Type, Subtype string
@@ -37,35 +39,42 @@ func take(t *testing.T, lines [][]byte) census {
 		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatalf("%.100q: %v", line, err)
 		}
-		kind := strings.TrimRight(m.Type+" "+m.Subtype+m.Event.Type, " ")
-		c.lines[kind]++
-		c.bytes[kind] += len(line)
-		c.entries += len(m.Entries)
+		for _, e := range m.Entries {
+			c.entries++
+			c.entryBytes += len(e)
+		}
+		if kind := strings.TrimRight(m.Type+" "+m.Subtype+m.Event.Type, " "); m.Entries == nil {
+			c.lines[kind]++
+			c.bytes[kind] += len(line)
+		}
 	}
 	return c
 }
+
+// near reports whether two sizes differ by no more than paths and times do.
+func near(got, want int) bool { return got >= want-want/10 && got <= want+want/10 }
 
 // What is measured with mirrors is what the real CLI writes: kind by kind as many
 // lines, and about as many bytes.
 func TestStepIsTheCLIs(t *testing.T) {
 	realcli.Need(t, realcli.Version)
-	lines := playedStep(t)
+	lines, entries := playedStep(t)
 	if *update {
+		if n := take(t, lines).entries; n != len(entries) {
+			t.Fatalf("the machine is too slow for a recording: %d entries came during a step that has %d", n, len(entries))
+		}
 		if err := os.WriteFile("testdata/step.ndjson", bytes.Join(lines, nil), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	want, got := take(t, lines), take(t, newStep(true).lines)
-	if got.entries != want.entries {
-		t.Errorf("%d entries of transcripts, the CLI has %d", got.entries, want.entries)
+	if size := len(bytes.Join(entries, nil)); got.entries != len(entries) || !near(got.entryBytes, size) {
+		t.Errorf("%d entries of transcripts with %d bytes, the CLI has %d with %d", got.entries, got.entryBytes, len(entries), size)
 	}
 	for kind, n := range want.lines {
-		if got.lines[kind] != n && kind != "transcript_mirror" { // a slow machine has them in two frames
-			t.Errorf("%d lines of kind %q, the CLI has %d", got.lines[kind], kind, n)
-		}
-		if size := want.bytes[kind]; got.bytes[kind] < size-size/10 || got.bytes[kind] > size+size/10 {
-			t.Errorf("%d bytes of kind %q, the CLI has %d", got.bytes[kind], kind, size)
+		if got.lines[kind] != n || !near(got.bytes[kind], want.bytes[kind]) {
+			t.Errorf("%d lines and %d bytes of kind %q, the CLI has %d and %d", got.lines[kind], got.bytes[kind], kind, n, want.bytes[kind])
 		}
 	}
 	for kind := range got.lines {
@@ -73,16 +82,16 @@ func TestStepIsTheCLIs(t *testing.T) {
 			t.Errorf("there are lines of kind %q, which the CLI does not write", kind)
 		}
 	}
-	plain, mirrored := newStep(false), newStep(true)
-	if plain.messages != mirrored.messages || len(plain.lines) != len(mirrored.lines)-got.lines["transcript_mirror"] {
+	if plain := take(t, newStep(false).lines); plain.entries > 0 || !maps.Equal(plain.lines, got.lines) {
 		t.Error("the two sides of the comparison differ in more than the frames of the mirror")
 	}
 }
 
-// playedStep lets the real CLI go through some steps, and returns what it wrote from
-// the request for the third to the request for the fourth. The frame among them is
-// about the second: the CLI mirrors with a delay.
-func playedStep(t *testing.T) (step [][]byte) {
+// playedStep lets the real CLI go through some steps. It returns what the CLI wrote from
+// the request for the third to the request for the fourth, where the frame is about
+// the second, since the CLI mirrors with a delay; and the entries about the third,
+// whenever they came.
+func playedStep(t *testing.T) (step, entries [][]byte) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), cliBound)
 	defer cancel()
@@ -110,13 +119,17 @@ func playedStep(t *testing.T) (step [][]byte) {
 		t.Fatal(err)
 	}
 	requests := 0
-	r.opts.Trace = &claude.Trace{FrameRead: func(line []byte) {
+	var frames [][]byte
+	r.opts.Trace = &claude.Trace{CloseWait: cliBound, FrameRead: func(line []byte) {
 		if bytes.HasPrefix(line, []byte(`{"type":"system","subtype":"status","status":"requesting"`)) {
 			requests++
 		}
+		line = append(bytes.ReplaceAll(line, []byte(r.dir), []byte("/home/user/a-program-of-mine")), '\n')
 		if requests == 3 {
-			line = bytes.ReplaceAll(line, []byte(r.dir), []byte("/home/user/a-program-of-mine"))
-			step = append(step, append(line, '\n'))
+			step = append(step, line)
+		}
+		if bytes.HasPrefix(line, []byte(mirrorBegin)) {
+			frames = append(frames, line)
 		}
 	}}
 	r.opts.Store = &claude.StoreOptions{Store: sink{}, Project: "bench", Journal: t.TempDir()}
@@ -130,5 +143,35 @@ func playedStep(t *testing.T) (step [][]byte) {
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	return step
+	return step, entriesAbout(t, step, frames)
+}
+
+// entriesAbout returns the entries of frames that are about the messages of a step.
+func entriesAbout(t *testing.T, step, frames [][]byte) (entries [][]byte) {
+	t.Helper()
+	var ids [][]byte
+	for _, line := range step {
+		var m struct {
+			Type string
+			UUID string
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Type == "assistant" || m.Type == "user" {
+			ids = append(ids, []byte(`,"uuid":"`+m.UUID+`"`))
+		}
+	}
+	for _, line := range frames {
+		var m struct{ Entries []json.RawMessage }
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range m.Entries {
+			if slices.ContainsFunc(ids, func(id []byte) bool { return bytes.Contains(e, id) }) {
+				entries = append(entries, e)
+			}
+		}
+	}
+	return entries
 }
