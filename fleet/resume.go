@@ -151,11 +151,7 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err := lease.release(ctx); err != nil {
-			f.opts.Logger.Warn("a lease could not be given back, it will expire", "session", from.Session, "error", err)
-		}
-	}()
+	defer f.giveBack(ctx, lease)
 	holder, err := f.holderOf(ctx, from.Session)
 	if err != nil {
 		return err
@@ -169,20 +165,34 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if err := f.checkNew(ctx, rec.Key); err != nil {
 		return err
 	}
+	// What is copied belongs to the conversation, so it is written under its lease:
+	// that is what anyone must have who moves the transcript later.
+	own, err := f.own(ctx, rec.Key)
+	if err != nil {
+		return err
+	}
+	defer f.giveBack(ctx, own)
 	if err := checkClosed(ctx, from); err != nil {
 		return err
 	}
-	if err := f.copySession(ctx, from, lease.Fence); err != nil {
+	if err := f.copySession(ctx, from, own.Fence); err != nil {
 		return err
 	}
 	if err := checkClosed(ctx, from); err != nil { // a CLI may have come during the copy
 		return err
 	}
-	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
+	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, own.Fence)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		return ErrExists
 	}
 	return err
+}
+
+// giveBack gives a lease back, or lets it expire.
+func (f *Fleet) giveBack(ctx context.Context, o *owned) {
+	if err := o.release(ctx); err != nil {
+		f.opts.Logger.Warn("a lease could not be given back, it will expire", "lease", o.Name, "error", err)
+	}
 }
 
 // checkClosed refuses a session that a CLI has open.

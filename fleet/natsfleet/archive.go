@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -59,25 +60,26 @@ func loadFirst(ctx context.Context, from store.Store, k store.Key, n int) ([]sto
 	return first, nil
 }
 
-// reachesArchive returns an error if a transcript is in an archive that is not known
-// here.
+// reachesArchive returns an error if a transcript, or one of its subagents, is in an
+// archive that is not known here.
 func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	if s.archive != nil {
 		return nil
 	}
-	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
-	return s.withRetry(ctx, attemptBound, func(ctx context.Context) error {
-		first, _, err := s.direct(ctx, map[string]any{"seq": 1, "next_by_subj": subject, "batch": 1})
-		switch {
-		case err != nil || len(first) == 0:
-			return err
-		case !first[0].ours():
-			return cmp.Or(s.removeForeign(ctx, &first[0]), errStale)
-		case first[0].header.Get(headerArchived) != "":
+	prefix := s.layout.transcript(k.Project, k.Session, k.Sub)
+	if k.Sub == "" {
+		prefix = strings.TrimSuffix(prefix, "."+mainToken) // those of its subagents go with it
+	}
+	all, _, err := s.collectFrom(ctx, prefix, 1, 0) // a replica that is behind may not know it
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		if m.header.Get(headerArchived) != "" {
 			return errNoArchive
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // usualArchiveTTL is how long the lease lasts under which a transcript is archived. Somebody

@@ -228,9 +228,17 @@ func TestArchive(t *testing.T) {
 	if _, err := load(t.Context(), without, chainKey); !errors.Is(err, natsfleet.ErrOtherTranscripts) {
 		t.Errorf("a process that does not know the archive loads: %v", err)
 	}
-	if err := without.Delete(t.Context(), chainKey, store.Fence{}); !errors.Is(err, natsfleet.ErrOtherTranscripts) {
-		t.Errorf("a process that does not know the archive deletes: %v", err)
+	for _, key := range []store.Key{chainKey, sub} {
+		if err := without.Delete(t.Context(), key, store.Fence{}); !errors.Is(err, natsfleet.ErrOtherTranscripts) {
+			t.Errorf("a process that does not know the archive deletes %s: %v", key, err)
+		}
 	}
+	behind, l := openLossy(t, c.URL())
+	l.denyNext()
+	if err := behind.Delete(t.Context(), chainKey, store.Fence{}); !errors.Is(err, natsfleet.ErrOtherTranscripts) {
+		t.Errorf("a process that does not know the archive, and asks a replica that is behind, deletes: %v", err)
+	}
+	l.check(t)
 	if _, err := without.Archive(t.Context(), "p", time.Now()); err == nil || !strings.Contains(err.Error(), "Options.Archive is missing") {
 		t.Errorf("a process that does not know the archive archives: %v", err)
 	}

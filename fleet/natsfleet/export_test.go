@@ -141,3 +141,39 @@ func (r Replica) page(size int, from uint64) (all []stored, more bool, err error
 	}
 	return all, false, nil
 }
+
+// How long a server may take for a request, and for a page.
+var (
+	AttemptBound = attemptBound
+	PageBound    = boundFor(pageBytes)
+)
+
+// ScanBytes sets how much a scan remembers of what it has read.
+func (o *Options) ScanBytes(n int) { o.scanBytes = n }
+
+// Remembered is how many bytes of values a scan of a kind remembers.
+func (s *Store) Remembered(ctx context.Context, project, kind string) (n int, err error) {
+	found, err := s.present(ctx, s.layout.kind(project, kind))
+	for _, m := range found {
+		n += len(m.data)
+	}
+	return n, err
+}
+
+// Floors remembers where folders begin.
+type Floors struct{ floors floors }
+
+// FloorAge is how long that is trusted.
+const FloorAge = floorAge
+
+// Set takes note of a read from the beginning that ends now.
+func (f *Floors) Set(prefix string, seq uint64) { f.floors.set(prefix, seq, time.Now()) }
+
+// Of is where a read begins.
+func (f *Floors) Of(prefix string) uint64 {
+	from, _ := f.floors.of(prefix)
+	return from
+}
+
+// Len is how many folders are remembered.
+func (f *Floors) Len() int { return len(f.floors.all) }

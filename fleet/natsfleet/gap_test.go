@@ -25,13 +25,29 @@ type lossy struct {
 	mu          sync.Mutex
 	first, last int // the messages to be lost, counted from 1
 	seen, lost  int
+	with        string // what the messages have that are counted
+	breaks      bool   // the connection breaks instead
+	denies      bool   // the server says instead that it has nothing
 }
+
+// What messages have: those of a page say how many come after them.
+const (
+	ofAPage          = "Nats-Num-Pending: "
+	acknowledgements = `{"stream":`
+)
 
 // lose loses some messages of the next page.
 func (l *lossy) lose(first, last int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.first, l.last, l.seen, l.lost = first, last, 0, 0
+	l.first, l.last, l.seen, l.lost, l.with, l.breaks = first, last, 0, 0, ofAPage, false
+}
+
+// breakAt loses a message, and the connection with it.
+func (l *lossy) breakAt(with string, number int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.first, l.last, l.seen, l.lost, l.with, l.breaks = number, number, 0, 0, with, true
 }
 
 // Dial makes a connection to a server.
@@ -48,6 +64,21 @@ type lossyConn struct {
 	in   *bufio.Reader
 	rest []byte
 	*lossy
+}
+
+// denyNext lets the next answer with messages be that of a replica which has none.
+func (l *lossy) denyNext() {
+	l.lose(1, 1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.denies = true
+}
+
+// none is what such a replica says, in the place of a message.
+func none(line string) []byte {
+	const text = "NATS/1.0 404 Message Not Found\r\n\r\n"
+	fields := strings.Fields(line)
+	return fmt.Appendf(nil, "HMSG %s %s %d %d\r\n%s\r\n", fields[1], fields[2], len(text), len(text), text)
 }
 
 // Read reads what is not lost.
@@ -70,8 +101,16 @@ func (c *lossyConn) Read(b []byte) (int, error) {
 		if _, err := io.ReadFull(c.in, body); err != nil {
 			return 0, err
 		}
-		if c.rest = append(line, body...); c.loses(body) {
+		c.rest = append(line, body...)
+		loses, breaks := c.loses(body)
+		switch {
+		case loses && c.takeDenies():
+			c.rest = none(string(line))
+		case loses:
 			c.rest = nil
+		}
+		if breaks {
+			_ = c.Conn.Close() // the next read fails
 		}
 	}
 	n := copy(b, c.rest)
@@ -79,19 +118,27 @@ func (c *lossyConn) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// loses decides about a message. Those of a page say how many come after them.
-func (l *lossy) loses(body []byte) bool {
+// loses decides about a message.
+func (l *lossy) loses(body []byte) (loses, breaks bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !bytes.Contains(body, []byte("Nats-Num-Pending: ")) {
-		return false
+	if l.first == 0 || !bytes.Contains(body, []byte(l.with)) {
+		return false, false
 	}
 	l.seen++
 	if l.seen < l.first || l.seen > l.last {
-		return false
+		return false, false
 	}
 	l.lost++
-	return true
+	return true, l.breaks
+}
+
+func (l *lossy) takeDenies() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	denies := l.denies
+	l.denies = false
+	return denies
 }
 
 // check ends a test that has lost nothing.
@@ -183,4 +230,36 @@ func messages(t *testing.T, s *natsfleet.Store) int {
 		t.Fatal(err)
 	}
 	return len(all)
+}
+
+// A call that is waiting for an answer when the connection breaks asks again as soon as
+// there is another connection: for the end of a page, and for the word that a record was
+// stored, which happens once.
+func TestConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s, l := openLossy(t, c.URL())
+	create(t, s, "a/first")
+	const page = 3 // the record, the barrier, and the end
+	for number := 1; number <= page; number++ {
+		l.breakAt(ofAPage, number)
+		begin := time.Now()
+		if got := below(t, s, "a"); len(got) != 1 {
+			t.Errorf("it breaks at message %d: the folder has %v", number, got)
+		}
+		if took := time.Since(begin); took >= natsfleet.PageBound {
+			t.Errorf("it breaks at message %d: that took %v, as long as a server may take for a page", number, took)
+		}
+		l.check(t)
+	}
+	l.breakAt(acknowledgements, 1)
+	begin := time.Now()
+	create(t, s, "a/second")
+	if took := time.Since(begin); took >= natsfleet.AttemptBound {
+		t.Errorf("it breaks at an acknowledgement: that took %v, as long as a server may take for it", took)
+	}
+	l.check(t)
+	if got := below(t, s, "a"); len(got) != 2 {
+		t.Errorf("the folder has %v", got)
+	}
 }

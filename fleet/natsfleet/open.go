@@ -57,9 +57,10 @@ type Options struct {
 	// Logger logs what happens. Nil: slog.Default().
 	Logger *slog.Logger
 
-	// Tests set these; see usualCompactAt and usualArchiveTTL.
+	// Tests set these; see usualCompactAt, usualArchiveTTL and usualScanBytes.
 	compactAt  int
 	archiveTTL time.Duration
+	scanBytes  int
 }
 
 // Store keeps conversations in a JetStream stream: transcripts, records and
@@ -74,11 +75,14 @@ type Store struct {
 	floors floors
 
 	refusals    refusals
+	waiting     waiting
+	stopWaiting func()
 	transcripts transcripts
 	side        *sideStore
 	archive     leased // nil if there is none
 	compactAt   int
 	archiveTTL  time.Duration
+	scanBytes   int
 	log         *slog.Logger
 
 	mu    sync.Mutex
@@ -204,6 +208,7 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 		nc.Close()
 		return nil, err
 	}
+	s.stopWaiting = s.waiting.watch(nc)
 	return s, nil
 }
 
@@ -212,6 +217,7 @@ func (s *Store) place(o *Options) {
 	s.transcripts, s.log = streamed{s}, o.Logger
 	s.compactAt = cmp.Or(o.compactAt, usualCompactAt)
 	s.archiveTTL = cmp.Or(o.archiveTTL, usualArchiveTTL)
+	s.scanBytes = cmp.Or(o.scanBytes, usualScanBytes)
 	if other, err := asLeased(o.Transcripts); err == nil {
 		s.transcripts, s.side = sideTranscripts{other, s}, &sideStore{other, true}
 	}
@@ -220,8 +226,9 @@ func (s *Store) place(o *Options) {
 	}
 }
 
-// Close closes the connection.
+// Close closes the connection. It may be called again.
 func (s *Store) Close() error {
+	s.stopWaiting()
 	s.nc.Close()
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +23,7 @@ type stored struct {
 	at      time.Time
 	header  nats.Header
 	data    []byte
+	left    int // how many bytes of data were left out, at least 1 if they were, see lightly
 }
 
 // request asks the API of the server and decodes its answer.
@@ -30,8 +32,9 @@ func (s *Store) request(ctx context.Context, subject string, ask, answer any) er
 	if err != nil {
 		return err
 	}
+	ctx, end := s.waiting.begin(ctx)
 	reply, err := s.nc.RequestWithContext(ctx, "$JS.API."+subject, body)
-	if err != nil {
+	if err = end(err); err != nil {
 		return err
 	}
 	var failed struct {
@@ -106,32 +109,41 @@ var errGap = errors.New("a part of the server's answer was lost")
 // also one that was cut off: so a barrier is stored first, and an answer counts only
 // if it has the barrier in it.
 func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
-	all, _, err := s.collectFrom(ctx, prefix, 1)
+	all, _, err := s.collectFrom(ctx, prefix, 1, math.MaxInt)
 	return all, err
 }
 
 // collectFrom is collect without what has a lower sequence. It also returns that of
-// the barrier.
-func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64) (all []stored, barrier uint64, err error) {
-	subject := prefix + "." + barrierToken
+// the barrier. Of what is larger than most in all, the data is left out, see lightly.
+func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, most int) (all []stored, barrier uint64, err error) {
+	room := most
 	r := pageReader{
-		subject: subject,
-		store: func(ctx context.Context) (uint64, error) {
-			return s.write(ctx, outgoing{subject: subject, replace: true, ttl: markTTL})
+		subject: prefix + "." + barrierToken,
+		store:   func(ctx context.Context) (uint64, error) { return s.barrier(ctx, prefix) },
+		page: func(ctx context.Context, from uint64) ([]stored, bool, error) {
+			page, more, err := s.page(ctx, prefix+".>", from)
+			room = lightly(page, room)
+			return page, more, err
 		},
-		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, prefix+".>", from) },
 	}
 	barrier, err = r.store(ctx)
 	if err != nil || barrier < from {
 		return nil, barrier, err
 	}
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
+		room = most
 		if all, err = r.read(ctx, from, barrier); err == nil {
 			all, err = s.onlyOurs(ctx, all)
 		}
 		return err
 	})
 	return all, barrier, err
+}
+
+// barrier stores a message below a prefix that shows, in an answer, that the server which
+// gives it has everything that was stored before.
+func (s *Store) barrier(ctx context.Context, prefix string) (uint64, error) {
+	return s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
 }
 
 // loadBound is how long one attempt to read a transcript may take.
@@ -152,8 +164,15 @@ func (s *Store) page(ctx context.Context, filter string, from uint64) (page []st
 }
 
 // direct asks any replica for messages. It returns all that the replica has sent, or
-// errGap.
+// errGap, or errBroken.
 func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
+	ctx, end := s.waiting.begin(ctx)
+	page, more, err = s.answerTo(ctx, ask)
+	return page, more, end(err)
+}
+
+// answerTo is direct without errBroken.
+func (s *Store) answerTo(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
 		return nil, false, err

@@ -13,8 +13,9 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// ScanRecords implements [store.Records]. It reads all records of the kind before
-// it yields the first.
+// ScanRecords implements [store.Records]. It finds out the names of all records of the
+// kind before it yields the first, and reads large values and those of many records as it
+// comes to them.
 func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
 	return func(yield func(store.Record, error) bool) {
 		if err := cmp.Or(store.CheckScan(project, kind), ctx.Err()); err != nil {
@@ -53,37 +54,43 @@ func (s *Store) scan(ctx context.Context, project, kind, folder string, wanted f
 		yield(store.Record{}, fail(project+"/"+kind, err))
 		return
 	}
-	last := make(map[string]stored, len(found)) // by the name of the record
-	for subject, m := range found {
-		if name := untokens(strings.TrimPrefix(subject, base+".")); wanted(name) {
-			last[name] = m
+	var all []named
+	for _, m := range found {
+		if name := untokens(strings.TrimPrefix(m.subject, base+".")); wanted(name) {
+			all = append(all, named{name, m})
 		}
 	}
-	names := make([]string, 0, len(last))
-	for name := range last {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: name}, last[name])
-		if errors.Is(err, store.ErrNotFound) {
-			continue // dropped in the meantime
-		}
-		if err = fail(name, cmp.Or(err, ctx.Err())); !yield(r, err) || err != nil {
+	found = nil // what follows may take long
+	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	for len(all) > 0 {
+		n := together(all)
+		some, err := s.values(ctx, prefix, all[:n])
+		if err != nil {
+			yield(store.Record{}, fail(project+"/"+kind, err))
 			return
+		}
+		all = all[n:]
+		for _, one := range some {
+			r, err := s.record(ctx, store.RecordKey{Project: project, Kind: kind, Name: one.name}, one.stored)
+			if errors.Is(err, store.ErrNotFound) {
+				continue // dropped in the meantime
+			}
+			if err = fail(one.name, cmp.Or(err, ctx.Err())); !yield(r, err) || err != nil {
+				return
+			}
 		}
 	}
 }
 
 // present returns the last message of each record below a prefix that was not
-// dropped, by its subject.
+// dropped, by its subject. Of what is larger than scanBytes in all, the data is left out.
 func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, error) {
 	from, seen := s.floors.of(prefix)
-	all, barrier, err := s.collectFrom(ctx, prefix, from)
+	all, barrier, err := s.collectFrom(ctx, prefix, from, s.scanBytes)
 	if err == nil && barrier < from {
 		// The stream was made anew, and counts from the beginning.
 		from, seen = 1, time.Now()
-		all, barrier, err = s.collectFrom(ctx, prefix, from)
+		all, barrier, err = s.collectFrom(ctx, prefix, from, s.scanBytes)
 	}
 	if err != nil {
 		return nil, err
@@ -114,8 +121,9 @@ func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, 
 // Nothing but an operator who restores a stream can put a record below its floor.
 // So now and then everything is read.
 type floors struct {
-	mu  sync.Mutex
-	all map[string]floor
+	mu    sync.Mutex
+	all   map[string]floor
+	swept time.Time // when those were last forgotten that nobody trusts any more
 }
 
 type floor struct {
@@ -145,9 +153,7 @@ func (f *floors) of(prefix string) (from uint64, seen time.Time) {
 func (f *floors) set(prefix string, seq uint64, seen time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.all == nil {
-		f.all = make(map[string]floor)
-	}
+	f.sweep()
 	if _, ok := f.all[prefix]; !ok && len(f.all) >= maxFloors {
 		for other := range f.all { // any: without one, a folder is read from the beginning
 			delete(f.all, other)
@@ -155,4 +161,20 @@ func (f *floors) set(prefix string, seq uint64, seen time.Time) {
 		}
 	}
 	f.all[prefix] = floor{seq, seen}
+}
+
+// sweep forgets the floors of folders that rest, now and then. A map does not become
+// smaller, so what is left gets another.
+func (f *floors) sweep() {
+	if time.Since(f.swept) < floorAge {
+		return
+	}
+	f.swept = time.Now()
+	left := make(map[string]floor)
+	for prefix, known := range f.all {
+		if time.Since(known.seen) <= floorAge {
+			left[prefix] = known
+		}
+	}
+	f.all = left
 }

@@ -4,7 +4,13 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
@@ -127,4 +133,91 @@ func TestScanOfAnotherStream(t *testing.T) {
 	if got := below(t, s, "a"); !maps.Equal(got, want) {
 		t.Errorf("it has %v; want %v", got, want)
 	}
+}
+
+// A scan of more than it may remember yields all records in order, with the values that
+// they have when it comes to them.
+func TestScanOfMuch(t *testing.T) {
+	t.Parallel()
+	const most = 20 << 10
+	c := natstest.Start(t, natstest.Options{Configure: func(o *server.Options) { o.MaxPayload = 64 << 10 }})
+	o := natsfleet.Options{URL: c.URL(), Logger: quiet()}
+	o.ScanBytes(most)
+	s, err := natsfleet.OpenStore(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	key := func(i int) store.RecordKey {
+		return store.RecordKey{Project: "p", Kind: "k", Name: fmt.Sprintf("%d/%03d", i%7, i)}
+	}
+	const records = 450
+	values, revisions := make(map[string]string), make(map[string]int64)
+	put := func(i int, value string) {
+		k := key(i)
+		revision, err := s.PutRecord(t.Context(), k, []byte(value), revisions[k.Name], store.Fence{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[k.Name], revisions[k.Name] = value, revision
+	}
+	for i := range records {
+		size := rand.IntN(2 << 10)
+		if i%100 == 50 {
+			size = 150 << 10 // more than a message has
+		}
+		put(i, strings.Repeat("x", size))
+	}
+	if n, err := s.Remembered(t.Context(), "p", "k"); err != nil || n == 0 || n > most {
+		t.Errorf("a scan remembers %d bytes, %v; want some, and at most %d", n, err, most)
+	}
+	stranger := newStranger(t, c.URL())
+	var last string
+	for r, err := range s.ScanRecords(t.Context(), "p", "k", "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := r.Key.Name
+		if name <= last {
+			t.Errorf("%s comes after %s", name, last)
+		}
+		if last == "" { // what the scan has not read yet, it reads as it is now
+			for _, i := range []int{445, 446, 447} { // in folders 4, 5 and 6
+				put(i, "changed")
+			}
+			k := key(433) // in folder 6, as is what somebody else publishes
+			if err := s.DropRecord(t.Context(), k, revisions[k.Name], store.Fence{}); err != nil {
+				t.Fatal(err)
+			}
+			delete(values, k.Name)
+			stranger.store("claude.r.p.k.6.440", nil, []byte("nonsense"))
+		}
+		last = name
+		if want, ok := values[name]; !ok || string(r.Value) != want || r.Revision != revisions[name] {
+			t.Errorf("%s has %d bytes of revision %d; want %d of %d", name, len(r.Value), r.Revision, len(want), revisions[name])
+		}
+		delete(values, name)
+	}
+	if len(values) > 0 {
+		t.Errorf("%d records were not found, such as %q", len(values), slices.Sorted(maps.Keys(values))[0])
+	}
+}
+
+// What is remembered of folders that rest is forgotten.
+func TestFloorsAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var f natsfleet.Floors
+		for i := range 1000 {
+			f.Set(fmt.Sprint("rests/", i), 7)
+		}
+		if from := f.Of("rests/1"); from != 7 {
+			t.Fatalf("a folder is read from %d; want 7", from)
+		}
+		<-time.After(2 * natsfleet.FloorAge)
+		f.Set("new", 9)
+		if n := f.Len(); n != 1 || f.Of("new") != 9 || f.Of("rests/1") != 1 {
+			t.Errorf("%d folders are remembered; want 1", n)
+		}
+	})
 }

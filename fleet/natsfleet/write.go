@@ -169,8 +169,9 @@ const (
 
 // publish publishes a message and waits until it is stored.
 func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
+	ctx, end := s.waiting.begin(ctx)
 	reply, err := s.nc.RequestMsgWithContext(ctx, msg)
-	if err != nil {
+	if err = end(err); err != nil {
 		return 0, err
 	}
 	var ack struct {
@@ -217,7 +218,7 @@ func passes(err error) bool {
 	}
 	for _, other := range []error{
 		nats.ErrNoResponders, nats.ErrTimeout, nats.ErrDisconnected, nats.ErrReconnectBufExceeded, nats.ErrConnectionReconnecting,
-		nats.ErrStaleConnection, context.DeadlineExceeded, errStale, errGap,
+		nats.ErrStaleConnection, context.DeadlineExceeded, errStale, errGap, errBroken,
 	} {
 		if errors.Is(err, other) {
 			return true

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ func isNode() bool { return os.Getenv(nodeVariable) != "" }
 // serveNode is the program of a server. The end of stdin ends it, so it does not
 // outlive the process that started it.
 func serveNode() int {
+	signal.Ignore(os.Interrupt) // a terminal sends it to all; the fleets still need the servers to end
 	var r nodeRole
 	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &r)
 	if err == nil {
@@ -105,7 +107,10 @@ func startCluster(ctx context.Context, dir string, nodes int) (_ *cluster, err e
 		if i > 0 {
 			r.Seed = c.nodes[0].address.Route
 		}
-		n, err := startNode(ctx, r)
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		n, err := startNode(r)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Name, err)
 		}
@@ -114,7 +119,9 @@ func startCluster(ctx context.Context, dir string, nodes int) (_ *cluster, err e
 	return c, nil
 }
 
-func startNode(ctx context.Context, r nodeRole) (*node, error) {
+// startNode starts a server. It runs until stop is called, whatever happens meanwhile:
+// when somebody interrupts a measurement, the fleets end before their servers.
+func startNode(r nodeRole) (*node, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -123,7 +130,7 @@ func startNode(ctx context.Context, r nodeRole) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, program)
+	cmd := exec.Command(program)
 	cmd.Env, cmd.Stderr = append(os.Environ(), nodeVariable+"="+string(role)), os.Stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"os"
 	"testing"
+
+	"github.com/nats-io/nats.go"
 )
 
 // TestMain lets the test binary be the servers.
@@ -50,5 +54,34 @@ func TestTurns(t *testing.T) {
 		if r.Memory[i] <= 0 || r.Replicas[i] <= 0 || r.Client[i] <= 0 {
 			t.Errorf("round %d: %+v", i, r)
 		}
+	}
+}
+
+// Somebody who interrupts a measurement ends it; the servers run until the fleets on them
+// have ended.
+func TestInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	err := inScratch(ctx, 1, func(c *cluster, _ string) error {
+		nc, err := nats.Connect(c.url(), nats.NoReconnect())
+		if err != nil {
+			return err
+		}
+		defer nc.Close()
+		interrupt()
+		if err := c.nodes[0].cmd.Process.Signal(os.Interrupt); err != nil { // as a terminal does
+			return err
+		}
+		for range 100 { // a process that was told to end needs a moment for it
+			if err := nc.Flush(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("the server ends early: %v", err)
+	}
+	if _, err := startCluster(ctx, t.TempDir(), 3); !errors.Is(err, context.Canceled) {
+		t.Errorf("servers are started although nobody wants them: %v", err)
 	}
 }
