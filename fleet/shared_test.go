@@ -319,3 +319,32 @@ func TestRuns(t *testing.T) {
 		}
 	})
 }
+
+// A turn of half an hour is run by the process that has begun it, whose lease lasts for
+// half a minute, and by nobody else.
+func TestLongTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, clis := store.Memory(), []*scripted{newScripted(), newScripted()}
+		var workers []*fleet.Fleet
+		for _, cli := range clis {
+			cli.hold = make(chan struct{})
+			workers = append(workers, open(t, db, cli, nil))
+			defer closeFleet(t, workers[len(workers)-1])
+		}
+		id := send(t, workers[0], "ada", "long")
+		<-time.After(30 * time.Minute)
+		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.Running {
+			t.Errorf("after half an hour: %+v", o)
+		}
+		for _, cli := range clis {
+			close(cli.hold)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, workers[1], "ada", id); o.Status != fleet.Answered || o.Text != "heard long" {
+			t.Errorf("at the end: %+v", o)
+		}
+		if n := len(clis[0].calls) + len(clis[1].calls); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}

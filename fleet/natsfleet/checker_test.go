@@ -2,6 +2,7 @@ package natsfleet_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,7 @@ type history struct {
 	outcomes []fleet.Ticket    // all that are stored
 	waiting  []string          // the ids of prompts that are still in the queue
 	lines    map[string][]line // by conversation, in the order of the transcript
-	writes   []write           // under leases, in the order of the stream
+	writes   []write           // of entries and records under leases, in the order of the stream
 }
 
 // sent is a prompt that was accepted.
@@ -134,6 +135,13 @@ func readHistory(ctx context.Context, s *natsfleet.Store, b beside, accepted map
 		return nil, err
 	}
 	for _, r := range records {
+		if r.Lease != "" {
+			token, err := strconv.ParseUint(r.Token, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("message %d of %s has a lease and no token: %w", r.Seq, r.Subject, err)
+			}
+			h.writes = append(h.writes, write{r.Lease, token, r.Seq})
+		}
 		switch strings.Split(r.Subject, ".")[3] {
 		case "outcome":
 			var o fleet.Ticket
@@ -149,9 +157,12 @@ func readHistory(ctx context.Context, s *natsfleet.Store, b beside, accepted map
 	case b.Transcripts != "":
 		return h, h.readOutside(ctx, s)
 	case b.Archive != "":
-		return h, h.readArchived(ctx, s)
+		err = h.readArchived(ctx, s)
+	default:
+		err = h.readStream(ctx, s)
 	}
-	return h, h.readStream(ctx, s)
+	slices.SortFunc(h.writes, func(a, b write) int { return cmp.Compare(a.seq, b.seq) })
+	return h, err
 }
 
 // conversation is the key of the conversation that a lease is of.
@@ -226,7 +237,7 @@ func (h *history) readOutside(ctx context.Context, s *natsfleet.Store) error {
 			}
 			if w, ok := witnessIn(e); ok {
 				by = w
-				h.writes = append(h.writes, write{w.Lease, w.Token, w.Token + 1}) // it has no sequence
+				h.writes = append(h.writes, write{"outside " + w.Lease, w.Token, w.Token + 1}) // it has no sequence, and tokens of its own
 			} else if by.Lease == "" {
 				return fmt.Errorf("session %s: %s was not written under a lease", session.ID, e)
 			} else if l, _, ok := said(e); ok {

@@ -1,45 +1,37 @@
+//go:build unix
+
 package natsfleet_test
 
 import (
-	"context"
-	"strings"
-	"sync"
+	"syscall"
 	"testing"
 
-	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/internal/example"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
 )
 
-// Two workers and a service: when one of them stops, the other continues its
-// conversation.
+// Two workers and a service. The worker that runs the conversation is killed in the
+// middle of a turn: the other one finishes it, with all that was said before. That one is
+// told to end by SIGTERM in the middle of a turn: it finishes the turn first.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	stop := make(map[string]context.CancelFunc)
+	const key = "acme/user-42"
+	workers := make(map[string]*process)
 	for _, name := range []string{"one", "two"} {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		stop[name] = cancel
-		cli := claudetest.NewCLI(&claudetest.Script{Model: func(call *claudetest.ModelCall) claudetest.Reply {
-			n := 0
-			for _, m := range call.Messages {
-				if m.Role == "user" && m.Text != "" {
-					n++
-				}
-			}
-			return claudetest.Say(name + strings.Repeat("!", n))
-		}})
-		wg.Go(func() {
-			if err := example.RunWorker(ctx, c.URL(), func(string) *claude.Options { return &claude.Options{Transport: cli, Cwd: "/work", Logger: quiet()} }); err != nil {
-				t.Errorf("worker %s: %v", name, err)
-			}
-		})
+		workers[name] = startProcess(t, roles{Example: &exampleRole{name, c.URL(), t.TempDir()}})
 	}
-	first, err := example.Ask(t.Context(), c.URL(), "acme/user-42", "hello")
+	ask := func(prompt, want string) (done chan struct{}) {
+		done = make(chan struct{})
+		go func() {
+			defer close(done)
+			if text, err := example.Ask(t.Context(), c.URL(), key, prompt); err != nil || text != want {
+				t.Errorf("%s: %q, %v; want %q", prompt, text, err, want)
+			}
+		}()
+		return done
+	}
+	first, err := example.Ask(t.Context(), c.URL(), key, "hello")
 	if err != nil || first != "one!" && first != "two!" {
 		t.Fatalf("%q, %v", first, err)
 	}
@@ -47,10 +39,18 @@ func TestExample(t *testing.T) {
 	if first == "two!" {
 		who, other = other, who
 	}
-	stop[who]()
-	second, err := example.Ask(t.Context(), c.URL(), "acme/user-42", "again")
-	if err != nil || second != other+"!!" && second != who+"!!" {
-		t.Errorf("%q, %v", second, err)
+
+	done := ask("hold", other+"!!")
+	workers[who].says("asked hold")
+	workers[who].signal(syscall.SIGKILL)
+	<-done
+
+	done = ask("slow", other+"!!!")
+	workers[other].says("asked slow")
+	workers[other].signal(syscall.SIGTERM)
+	<-done
+	<-workers[other].end
+	if state := workers[other].cmd.ProcessState; !state.Success() {
+		t.Errorf("a worker that was told to end: %v", state)
 	}
-	stop[other]()
 }

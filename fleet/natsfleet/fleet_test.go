@@ -17,6 +17,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
+	"github.com/claude-agent-go/claude/internal/test/leak"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -291,6 +292,28 @@ func TestInterruptElsewhere(t *testing.T) {
 	}
 	if err := client.Interrupt(t.Context(), "ada"); err != nil {
 		t.Errorf("Interrupt of a conversation that does nothing: %v", err)
+	}
+}
+
+// Close leaves nothing behind in this process, even if the connection was made again and
+// somebody still watches. It is not run in parallel, because it counts goroutines.
+func TestCloseLeavesNothing(t *testing.T) {
+	leak.Check(t)
+	c := natstest.Start(t, natstest.Options{})
+	client := connect(t, c.URL())
+	startWorker(t, c.URL(), heard, nil)
+	if text, err := answer(t.Context(), client, "ada", "one"); err != nil || text != "heard one" {
+		t.Fatalf("%q, %v", text, err)
+	}
+	watcher := watch(t.Context(), client, "ada")
+	watcher.until(t, "the answer", func() bool { return len(watcher.stored) == 1 })
+	s := openStore(t, c.URL())
+	if err := s.Reconnect(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the connection is not made again", func() bool { return s.Reconnects() == 1 })
+	if err := errors.Join(s.Close(), s.Close()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -22,9 +22,9 @@ func scaled(whole, enough time.Duration) time.Duration {
 	return enough
 }
 
-// Many prompts are answered once and in order while nobody reaches the store for a
-// while, while each worker in turn is killed, and while each is suspended for longer
-// than its lease.
+// Many prompts are answered once and in order while the server that leads is killed and
+// comes back, while nobody reaches the store for a while, while each worker in turn is
+// killed, and while each is suspended for longer than its lease.
 func TestEachInTurn(t *testing.T) {
 	t.Parallel()
 	l := newLab(t)
@@ -44,18 +44,27 @@ func TestEachInTurn(t *testing.T) {
 		happens func(*workforce)
 		lasts   time.Duration // about
 		fenced  bool          // somebody is replaced, and the store refuses what it tries
+		alone   bool          // it happens to everybody in the lab
 	}{
-		"nobody reaches the store":  {func(c *workforce) { during(c.all(), (*gate).close, away) }, away, false},
-		"the store does not answer": {func(c *workforce) { during(c.all(), (*gate).hold, away) }, away, false},
+		"the server that leads is killed": {func(c *workforce) {
+			i := c.l.current(c.name)
+			c.l.nodes[i].kill()
+			<-time.After(away)
+			c.l.startNode(i)
+		}, away, false, true},
+		"nobody reaches the store":  {func(c *workforce) { during(c.all(), (*gate).close, away) }, away, false, false},
+		"the store does not answer": {func(c *workforce) { during(c.all(), (*gate).hold, away) }, away, false, false},
 		"workers are killed": {eachWorker(func(c *workforce, i int) {
 			c.workers[i].kill()
 			c.start(i)
 			c.workers[i].says("started")
-		}), 2 * time.Second, false},
-		"workers are stopped past the lease": {eachWorker(func(c *workforce, i int) { c.suspend(c.workers[i], stopped) }), time.Duration(workers) * stopped, true},
+		}), 2 * time.Second, false, false},
+		"workers are stopped past the lease": {eachWorker(func(c *workforce, i int) { c.suspend(c.workers[i], stopped) }), time.Duration(workers) * stopped, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+			if !f.alone {
+				t.Parallel()
+			}
 			c := startWorkforce(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
 			for _, w := range c.workers {
 				w.says("started")

@@ -16,10 +16,11 @@ import (
 
 // roles are what the test binary can be instead of the tests. Exactly one is set.
 type roles struct {
-	Worker *workerRole
-	Node   *nodeRole
-	Owner  string // the URL of a store, for storetest.Own
-	Beside beside
+	Worker  *workerRole
+	Node    *nodeRole
+	Example *exampleRole
+	Owner   string // the URL of a store, for storetest.Own
+	Beside  beside
 }
 
 const roleVariable = "NATSFLEET_TEST_ROLE"
@@ -42,6 +43,8 @@ func TestMain(m *testing.M) {
 		os.Exit(work(*r.Worker))
 	case r.Node != nil:
 		os.Exit(serveNode(*r.Node))
+	case r.Example != nil:
+		os.Exit(r.Example.run())
 	}
 	s, err := natsfleet.OpenStore(context.Background(), r.Beside.options(natsfleet.Options{URL: r.Owner}, nil))
 	if err != nil {
