@@ -95,7 +95,7 @@ func dieAt(t *testing.T, url, name string, b beside, at diePoint, tool bool) {
 		stop := decideAll(t, client)
 		defer stop()
 	}
-	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at, Beside: b, CompactAt: b.compactAt()})
+	victim := startWorkerProcess(t, workerRole{URL: url, Name: name, Answers: true, TTL: time.Second, Attempts: 1000, IdleAfter: 100 * time.Millisecond, Patience: 50 * time.Millisecond, DieAt: &at, Beside: b, CompactAt: b.compactAt()})
 	accepted := map[string][]sent{}
 	for _, text := range texts {
 		id, err := persist(t.Context(), client, "ada", text)

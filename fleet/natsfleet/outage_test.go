@@ -39,7 +39,7 @@ func TestEachInTurn(t *testing.T) {
 			}
 		}
 	}
-	away, stopped := scaled(10*time.Second, 2*time.Second), faultTTL+time.Second
+	away, stopped := scaled(10*time.Second, 2*time.Second), 2*faultTTL // long enough for another one to take over, on a busy machine too
 	for name, f := range map[string]struct {
 		happens func(*workforce)
 		lasts   time.Duration // about
@@ -76,8 +76,11 @@ func TestEachInTurn(t *testing.T) {
 			wg.Wait()
 			c.judge(accepted)
 			refused := c.refusals()
-			if f.fenced && refused == 0 {
-				t.Error("nothing was refused to a worker that was replaced")
+			if f.fenced { // the last one may just be waking up
+				eventually(t, "nothing was refused to a worker that was replaced", func() bool {
+					refused += c.refusals()
+					return refused > 0
+				})
 			}
 			t.Logf("%d prompts, %d refusals", conversations*prompts, refused)
 		})
