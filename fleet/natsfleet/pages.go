@@ -24,14 +24,23 @@ const maxRounds = 10
 // one that has not. So after several pages another barrier is stored, and what came up
 // to it is read too, until that is a single page. The replica that sends it has all
 // that the others had.
+//
+// That replica may also have what the leader does not show yet. A prompt that is gone
+// from its queue would then have no outcome for a reader who asks the leader for it. So
+// a page that shows more than the barrier is followed by another barrier: the leader
+// accepts it when it has all of that itself.
 func (r *pageReader) read(ctx context.Context, from, barrier uint64) (all []stored, err error) {
 	for range maxRounds {
 		pages := 0
-		if all, from, pages, err = r.upTo(ctx, all, from, barrier); err != nil || pages == 1 {
-			return all, err
-		}
-		if barrier, err = r.store(ctx); err != nil {
+		if all, from, pages, err = r.upTo(ctx, all, from, barrier); err != nil {
 			return nil, err
+		}
+		ahead := len(all) > 0 && all[len(all)-1].seq > barrier
+		if pages == 1 && !ahead {
+			return all, nil
+		}
+		if barrier, err = r.store(ctx); err != nil || pages == 1 {
+			return all, err
 		}
 	}
 	return nil, errStale // it grows faster than it is read

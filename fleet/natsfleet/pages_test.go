@@ -17,6 +17,15 @@ type replicated struct {
 	log  []string // the subjects, in order
 	has  [3]int   // how many of them each replica has got
 	rand *rand.Rand
+
+	leader int // how many the leader has got, at least: it accepted a barrier behind them
+	shown  int // the last change of a record that the last replica to answer had
+}
+
+func (r *replicated) barrier() uint64 {
+	seq := r.store(natsfleet.BarrierSubject)
+	r.leader = int(seq)
+	return seq
 }
 
 func (r *replicated) store(subject string) uint64 {
@@ -36,14 +45,18 @@ func (r *replicated) replica(records, changes int) natsfleet.Replica {
 		last[subject] = uint64(at + 1)
 	}
 	all := make(natsfleet.Replica)
+	r.shown = 0
 	for subject, seq := range last {
 		all[seq] = subject
+		if subject != natsfleet.BarrierSubject {
+			r.shown = max(r.shown, int(seq))
+		}
 	}
 	return all
 }
 
 // Whatever changes while pages are read, and whichever replica answers with each: all
-// records are found.
+// records are found, and the leader has what the replicas have shown.
 func TestPagesOfReplicas(t *testing.T) {
 	t.Parallel()
 	read := 0
@@ -54,8 +67,7 @@ func TestPagesOfReplicas(t *testing.T) {
 			r.store(fmt.Sprintf("p.%d", i))
 		}
 		changes := r.rand.IntN(5)
-		subjects, err := natsfleet.ReadPages(t.Context(), 1+r.rand.IntN(6), func() uint64 { return r.store(natsfleet.BarrierSubject) },
-			func() natsfleet.Replica { return r.replica(records, changes) })
+		subjects, err := natsfleet.ReadPages(t.Context(), 1+r.rand.IntN(6), r.barrier, func() natsfleet.Replica { return r.replica(records, changes) })
 		if errors.Is(err, natsfleet.Stale) {
 			continue // it is read again
 		}
@@ -63,6 +75,9 @@ func TestPagesOfReplicas(t *testing.T) {
 			t.Fatal(err)
 		}
 		read++
+		if r.shown > r.leader {
+			t.Fatalf("seed %d: a replica has shown change %d, and the leader may have no more than %d", seed, r.shown, r.leader)
+		}
 		found := make(map[string]bool)
 		for _, subject := range subjects {
 			found[subject] = true
