@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/store"
@@ -66,16 +65,21 @@ func (s streamed) reachesArchive(ctx context.Context, k store.Key) error {
 	if s.archive != nil {
 		return nil
 	}
-	prefix := s.layout.transcript(k.Project, k.Session, k.Sub)
-	if k.Sub == "" {
-		prefix = strings.TrimSuffix(prefix, "."+mainToken) // those of its subagents go with it
+	subs := []string{k.Sub}
+	if k.Sub == "" { // those of its subagents go with it
+		more, err := s.subs(ctx, k)
+		if err != nil {
+			return err
+		}
+		subs = append(subs, more...)
 	}
-	all, _, err := s.collectFrom(ctx, prefix, 1, 0) // a replica that is behind may not know it
-	if err != nil {
-		return err
-	}
-	for _, m := range all {
-		if m.header.Get(headerArchived) != "" {
+	for _, sub := range subs {
+		// A single look could be answered by a replica that is behind.
+		w, err := s.whole(ctx, store.Key{Project: k.Project, Session: k.Session, Sub: sub})
+		if err != nil {
+			return err
+		}
+		if w.archived > 0 {
 			return errNoArchive
 		}
 	}

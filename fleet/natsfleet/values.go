@@ -29,7 +29,7 @@ func lightly(page []stored, room int) int {
 		m.left, m.data = max(len(m.data), 1), nil
 		all := m.header
 		m.header = make(nats.Header)
-		for _, name := range []string{headerNonce, headerGone, headerArchived} {
+		for _, name := range []string{headerNonce, headerGone} {
 			if value := all.Get(name); value != "" {
 				m.header.Set(name, value)
 			}
