@@ -126,3 +126,34 @@ func TestReleaseWithForms(t *testing.T) {
 		t.Errorf("a second release ends with %d", status)
 	}
 }
+
+// A plan is shown with its text, before it is approved and afterwards.
+func TestPlanWithItsText(t *testing.T) {
+	r := newRig(t)
+	c := r.client(ada)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	q, err := approval.NewQuestions(r.db, "p").Ask(t.Context(), approval.Question{
+		Conversation: strings.Replace(strings.TrimPrefix(path, "/c/"), "~", "/", 1), Tool: "ExitPlanMode", ToolUseID: "toolu_plan", Input: json.RawMessage(`{}`),
+		Plan: "1. **Count** the bolts\n2. Order <b>more</b>", PlanPath: "/home/ada/.claude/plans/bolts.md",
+	}, store.Fence{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := r.server.Service().Approval(t.Context(), ada, q.ID)
+	if err != nil || a.Kind != serve.KindPlan || !strings.HasPrefix(a.Plan, "1. **Count**") || a.PlanPath == "" {
+		t.Errorf("%+v, %v", a, err)
+	}
+	const text = "<strong>Count</strong> the bolts"
+	for _, at := range []string{"/", "/a/" + q.ID, path} {
+		if _, body := get(t, c, r.http.URL+at); !strings.Contains(body, text) || !strings.Contains(body, "Approve the plan") || strings.Contains(body, "<b>more</b>") {
+			t.Errorf("%s does not show the plan", at)
+		}
+	}
+	if status, _ := post(t, c, r.http.URL+"/a/"+q.ID, url.Values{"digest": {a.Digest}, "decision": {"allow"}}); status != http.StatusOK {
+		t.Fatalf("status %d", status)
+	}
+	if _, body := get(t, c, r.http.URL+"/a/"+q.ID); !strings.Contains(body, text) || !strings.Contains(body, "by <b>ada</b>") {
+		t.Error("an approved plan is not shown")
+	}
+}

