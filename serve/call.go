@@ -27,6 +27,7 @@ type call struct {
 	user  User
 	body  any // a pointer to a value of the route's type
 	key   string
+	leave context.CancelFunc // ends the sources of a stream
 }
 
 func (c *call) service() *Service        { return c.s.service }

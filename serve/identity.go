@@ -19,7 +19,7 @@ func addressOf(r *http.Request) string {
 }
 
 // identify finds the user of a request. No user is not an error; credentials that
-// are wrong are.
+// are wrong are. Without an answer to put it into, the cookie is not renewed.
 func (s *Service) identify(w http.ResponseWriter, r *http.Request) (User, error) {
 	u, err := s.userOf(w, r)
 	u.Address = addressOf(r)
@@ -50,7 +50,7 @@ func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (User, error) {
 	if err != nil {
 		return User{}, problemOf(err)
 	}
-	if s.gate.renew(ctx, c, revision) {
+	if w != nil && s.gate.renew(ctx, c, revision) {
 		http.SetCookie(w, s.cookie(cookie.Value, cookieLife))
 	}
 	return User{Name: c.User, Role: c.Role, session: c.ID}, nil

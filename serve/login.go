@@ -44,6 +44,8 @@ type credential struct {
 	Created time.Time `json:"created"`
 	By      string    `json:"by,omitzero"`
 	Expires time.Time `json:"expires,omitzero"`
+	// Browser is how the browser of a login calls itself.
+	Browser string `json:"browser,omitzero"`
 	// Parent is the bearer token that a login was made with. It ends with it.
 	Parent string `json:"parent,omitzero"`
 }
@@ -205,7 +207,7 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 	if err != nil {
 		return problemOf(err)
 	}
-	login, life := credential{User: c.User, Role: c.Role, By: address}, cookieLife
+	login, life := credential{User: c.User, Role: c.Role, By: address, Browser: browserOf(r)}, cookieLife
 	if strings.HasPrefix(c.ID, bearerPrefix[:3]) { // a login does not outlive its token
 		login.Parent = c.ID
 		if !c.Expires.IsZero() {

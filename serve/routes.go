@@ -83,6 +83,15 @@ func serverRoutes() []route {
 			handle: func(c *call) error { return c.service().Logout(c.w, c.r) },
 		},
 		{
+			method: "GET", path: "/v1/logins", about: "Lists the browsers in which you are logged in. Admins see those of everybody.",
+			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[LoginInfo]](),
+			handle: func(c *call) error { return c.answer(c.service().Logins(c.ctx(), c.user)) },
+		},
+		{
+			method: "DELETE", path: "/v1/logins/{id}", about: "Ends a login: its browser is asked to log in again.", least: Viewer, status: http.StatusNoContent,
+			handle: func(c *call) error { return c.service().EndLogin(c.ctx(), c.user, c.id()) },
+		},
+		{
 			method: "GET", path: "/v1/tokens", about: "Lists the bearer tokens.",
 			least: Admin, status: http.StatusOK, reply: reflect.TypeFor[List[TokenInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },

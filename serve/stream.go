@@ -14,6 +14,7 @@ const (
 	writeWait = 10 * time.Second // for one write: a reader that takes nothing is dropped
 	pingEvery = 10 * time.Second
 	comeBack  = 2 * time.Second
+	lookAgain = 30 * time.Second // at whether the reader may still read
 )
 
 // stream is the answer to a request for events.
@@ -21,6 +22,8 @@ type stream struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	html    func(*Event) string
+	still   func() bool        // whether the reader may still read; nil: it may
+	leave   context.CancelFunc // ends the sources; nil: they end by themselves
 }
 
 // events streams a conversation.
@@ -68,6 +71,7 @@ func (c *call) feed() error {
 func (c *call) streaming() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(c.ctx())
 	stop := context.AfterFunc(c.s.ctx, cancel)
+	c.leave = cancel
 	return ctx, func() { stop(); cancel() }
 }
 
@@ -78,7 +82,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	st := &stream{w: c.w, control: http.NewResponseController(c.w)}
+	st := &stream{w: c.w, control: http.NewResponseController(c.w), still: c.stillAllowed, leave: c.leave}
 	if page := c.service().page; html && page != nil {
 		st.html = page.HTML
 	}
@@ -100,6 +104,23 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 	return nil
 }
 
+// stillAllowed reports whether who reads a stream may still read it. A stream may
+// stay open for days, and meanwhile a login ends, a token is revoked, a role changes
+// or a conversation is made private. A store that cannot say so ends nothing.
+func (c *call) stillAllowed() bool {
+	now, err := c.service().identify(nil, c.r)
+	if err == nil {
+		err = now.need(c.route.least)
+	}
+	if err == nil && (now.Name != c.user.Name || now.Role != c.user.Role) {
+		return false
+	}
+	if err == nil && c.id() != "" {
+		_, err = c.service().find(c.ctx(), now, c.id())
+	}
+	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
+}
+
 // merge writes the events of all sources and a ping from time to time. Only one
 // goroutine writes; the others wait for it, and nobody waits for them.
 func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
@@ -108,6 +129,9 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer cancel()
+	if st.leave != nil {
+		defer st.leave()
+	}
 	for _, source := range sources {
 		readers.Go(func() {
 			defer cancel() // the stream ends with the first of them
@@ -120,8 +144,9 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 			}
 		})
 	}
-	ping := time.NewTicker(pingEvery)
+	ping, look := time.NewTicker(pingEvery), time.NewTicker(lookAgain)
 	defer ping.Stop()
+	defer look.Stop()
 	for {
 		select {
 		case e := <-events:
@@ -130,6 +155,11 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 			}
 		case <-ping.C:
 			if !st.send(&Event{Type: EventPing, At: time.Now().UTC()}) {
+				return
+			}
+		case <-look.C:
+			if st.still != nil && !st.still() {
+				st.send(&Event{Type: EventBye, Reason: "you may no longer read this: log in again"})
 				return
 			}
 		case <-ctx.Done():

@@ -221,7 +221,7 @@ func (r *rig) screens() map[string]string {
 	r.session("00000000-0000-4000-8000-000000000001", r.dir, "Why is 0.29 off by a cent?", "A cast truncates.")
 	r.session("00000000-0000-4000-8000-000000000002", filepath.Dir(r.dir), "Write the handbook's first chapter", "It begins well.")
 	return map[string]string{
-		"inbox": "/", "conversation": conversation, "approval": "/a/" + edit.ID, "history": "/h", "new": "/new", "cost": "/cost", "login": "/login",
+		"inbox": "/", "conversation": conversation, "approval": "/a/" + edit.ID, "history": "/h", "new": "/new", "cost": "/cost", "login": "/login", "logins": "/logins",
 		"problem": "/nothing", "changes": conversation + "/changes",
 	}
 }

@@ -56,6 +56,8 @@ func (p *page) routes() map[string]func(*request) error {
 		"GET /new":               p.newConversation,
 		"POST /new":              p.create,
 		"GET /cost":              p.cost,
+		"GET /logins":            p.logins,
+		"POST /logins/{id}/end":  p.endLogin,
 		"POST /s/{id}":           p.session,
 		"GET /c/{id}":            p.conversation,
 		"GET /c/{id}/changes":    p.changes,
@@ -111,7 +113,7 @@ func (p *page) handle(do func(*request) error) http.HandlerFunc {
 // frame is what every screen has around it.
 type frame struct {
 	Title   string
-	Screen  string // inbox, conversation, history, cost, new, problem, login
+	Screen  string // inbox, conversation, history, cost, logins, new, problem, login
 	User    serve.User
 	Waiting int    // approvals in the inbox
 	Notice  string // what was just done
@@ -165,6 +167,7 @@ var notices = map[string]string{
 	"rewind":    "The files are restored.",
 	"chosen":    "Changed.",
 	"read":      "Marked as read.",
+	"logout":    "That browser is logged out.",
 }
 
 // done sends the browser to a screen after a form.

@@ -163,7 +163,7 @@ func TestBadForms(t *testing.T) {
 		t.Errorf("the approval is %s", now.State)
 	}
 	nobody := &http.Client{Jar: newJar(t)}
-	for _, path := range []string{"/", "/h", "/cost", "/new", "/a/" + a.ID, "/a/" + a.ID + "/full", "/c/" + a.Conversation, "/nothing/here"} {
+	for _, path := range []string{"/", "/h", "/cost", "/logins", "/new", "/a/" + a.ID, "/a/" + a.ID + "/full", "/c/" + a.Conversation, "/nothing/here"} {
 		if status, body := get(t, nobody, r.http.URL+path); status != http.StatusUnauthorized || strings.Contains(body, "rm -rf") || !strings.Contains(body, `name="token"`) {
 			t.Errorf("%s without a login: %d", path, status)
 		}

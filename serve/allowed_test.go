@@ -1,0 +1,86 @@
+package serve_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A stream ends when who reads it may no longer: the token was revoked, or the
+// conversation is no longer shared. Until then it stays.
+func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
+	root := t.TempDir()
+	admin, private := serve.User{Name: "root", Role: serve.Admin}, false
+	for name, c := range map[string]struct {
+		path string // of the stream, after that of the conversation
+		end  func(t *testing.T, s *serve.Service, conversation, token string) error
+	}{
+		"nothing happens": {"/events", func(*testing.T, *serve.Service, string, string) error { return nil }},
+		"the token is revoked": {"/events", func(t *testing.T, s *serve.Service, _, token string) error {
+			return s.RevokeToken(t.Context(), admin, token)
+		}},
+		"the token of a feed is revoked": {"", func(t *testing.T, s *serve.Service, _, token string) error {
+			return s.RevokeToken(t.Context(), admin, token)
+		}},
+		"it is made private": {"/events", func(t *testing.T, s *serve.Service, conversation, _ string) error {
+			_, err := s.Change(t.Context(), operator, conversation, serve.Change{Shared: &private}, "")
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newService(t, store.Memory(), root, func(*fleet.Options) {}, nil)
+				s := r.server.Service()
+				own, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Shared: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				token, err := s.IssueToken(t.Context(), admin, serve.NewToken{Name: "x", User: "eve", Role: serve.Viewer})
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := "/v1/feed"
+				if c.path != "" {
+					path = "/v1/conversations/" + own.ID + c.path
+				}
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+				request.Header.Set("Authorization", "Bearer "+token.Secret)
+				w, ended := httptest.NewRecorder(), make(chan struct{})
+				go func() {
+					defer close(ended)
+					r.server.ServeHTTP(w, request)
+				}()
+				<-time.After(time.Minute)
+				select {
+				case <-ended:
+					t.Fatalf("the stream ended by itself: %s", w.Body)
+				default:
+				}
+				if err := c.end(t, s, own.ID, token.ID); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(31 * time.Second)
+				if name == "nothing happens" {
+					_ = r.server.Close()
+				}
+				synctest.Wait()
+				select {
+				case <-ended:
+				default:
+					t.Fatal("the stream is still open")
+				}
+				stays := strings.Contains(w.Body.String(), "the server stops")
+				if stays != (name == "nothing happens") || !strings.Contains(w.Body.String(), "event: bye\n") {
+					t.Errorf("the stream ends with %s", w.Body)
+				}
+			})
+		})
+	}
+}

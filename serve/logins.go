@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// LoginInfo is a browser in which somebody is logged in.
+type LoginInfo struct {
+	ID      string    `json:"id"`
+	User    string    `json:"user"`
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
+	Created time.Time `json:"created"`
+	// Expires is when it ends unless it is used before.
+	Expires time.Time `json:"expires"`
+	// Address is where it was made from.
+	Address string `json:"address,omitzero"`
+	// Browser is how the browser calls itself, which it may do as it likes.
+	Browser string `json:"browser,omitzero"`
+	// Token is the id of the bearer token that it was made with and ends with.
+	Token string `json:"token,omitzero"`
+	// Current says that this request was made with it.
+	Current bool `json:"current"`
+}
+
+// Logins lists the browsers in which the user is logged in, the newest first. Admins
+// see those of everybody. Those that have expired are not among them.
+func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
+	out := List[LoginInfo]{Items: []LoginInfo{}}
+	if err := u.need(Viewer); err != nil {
+		return out, err
+	}
+	now, err := s.opts.Records.Now(ctx)
+	if err != nil {
+		return out, problemOf(err)
+	}
+	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindLogin, "") {
+		var c credential
+		if err == nil {
+			err = decodeRecord(r, &c)
+		}
+		if err != nil {
+			return out, problemOf(err)
+		}
+		if !c.isLogin() || c.User != u.Name && u.Role != Admin {
+			continue
+		}
+		if !now.Before(c.Expires) {
+			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
+			continue
+		}
+		out.Items = append(out.Items, LoginInfo{
+			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Current: c.ID == u.session,
+		})
+	}
+	slices.SortStableFunc(out.Items, func(a, b LoginInfo) int { return b.Created.Compare(a.Created) })
+	return out, nil
+}
+
+// maxBrowser is how many bytes of a browser's name are kept.
+const maxBrowser = 200
+
+// browserOf is how the browser of a request calls itself.
+func browserOf(r *http.Request) string {
+	name := r.UserAgent()
+	return strings.ToValidUTF8(name[:min(len(name), maxBrowser)], "")
+}
+
+// isLogin reports whether a credential is a login, not a one-time token for one.
+func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefix[:3]) }
+
+// EndLogin ends a login of the user, or of anybody if an admin asks. Its browser is
+// asked to log in again with its next request, and its open streams end soon.
+func (s *Service) EndLogin(ctx context.Context, u User, id string) error {
+	if err := u.need(Viewer); err != nil {
+		return err
+	}
+	k := s.gate.at(kindLogin, id)
+	c, _, err := getRecord[credential](ctx, s.opts.Records, k)
+	if err == nil && (!c.isLogin() || c.User != u.Name && u.Role != Admin) {
+		err = store.ErrNotFound
+	}
+	if err == nil {
+		err = dropRecord(ctx, s.opts.Records, k)
+	}
+	if err != nil {
+		return problemOf(err)
+	}
+	s.opts.Logger.Info("serve: ended a login", "login", id, "of", c.User, "user", u.Name, "address", u.Address)
+	return nil
+}
