@@ -19,7 +19,8 @@ import (
 type Options struct {
 	// Needs reports whether a person must decide about a call, and why. The
 	// others are left to the CLI's rules. Nil: every call needs a person.
-	// Needs may be called several times at once.
+	// Needs may be called several times at once. [ConversationOf] says whose
+	// call it is.
 	Needs func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
 	// Patience is how long the process waits for a decision. Then the call is
 	// deferred: the turn ends, and the session can be closed until somebody
@@ -44,6 +45,16 @@ const (
 	// ended.
 	storing = 10 * time.Second
 )
+
+// conversationKey is the key of the conversation in the context of Needs.
+type conversationKey struct{}
+
+// ConversationOf returns the conversation whose call [Options.Needs] is asked about,
+// by the context that Needs got. In any other context it is empty.
+func ConversationOf(ctx context.Context) string {
+	key, _ := ctx.Value(conversationKey{}).(string)
+	return key
+}
 
 func (o *Options) patience() time.Duration {
 	if o.Patience > 0 {
@@ -207,7 +218,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	}
 	reason, needed := "", true
 	if g.opts.Needs != nil {
-		reason, needed = g.opts.Needs(ctx, in)
+		reason, needed = g.opts.Needs(context.WithValue(ctx, conversationKey{}, g.conversation), in)
 	}
 	if !needed {
 		return nil, nil

@@ -201,3 +201,12 @@ func Sessions(r store.Records, project string, presets []Preset, other func(ctx 
 		return &own, nil
 	}, nil
 }
+
+// PresetOf returns the name of the preset that a conversation was begun with, by its
+// key in the fleet. Records and project are those of the server's options. For one
+// that was not begun through a server the error is [store.ErrNotFound]. It may be
+// called by several goroutines at once.
+func PresetOf(ctx context.Context, r store.Records, project, key string) (string, error) {
+	n, _, err := noteStore{r, project}.load(ctx, key)
+	return n.Preset, err
+}

@@ -326,8 +326,12 @@ func (s *serveStart) setup(c *console) (*serveSetup, error) {
 	if err != nil {
 		return nil, err
 	}
+	db := store.Files(dir)
+	presets.of = func(ctx context.Context) (string, error) {
+		return serve.PresetOf(ctx, db, s.Project, approval.ConversationOf(ctx))
+	}
 	return &serveSetup{
-		store: store.Files(dir), journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
+		store: db, journal: filepath.Join(dir, "journal"), presets: presets.all, needs: presets.needs,
 		about: fmt.Sprintf("%d presets from %s", len(presets.all), dir), end: func() {},
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -13,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/permission"
 )
 
 // start runs "claudectl serve" until the test ends, and returns a browser that is
@@ -30,7 +34,9 @@ func startServe(t *testing.T, args ...string) (*http.Client, string) {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		<-ended
+		if code := <-ended; code != 0 {
+			t.Errorf("the server ends with %d", code)
+		}
 	})
 	var said struct{ URL, Login string }
 	if err := json.NewDecoder(reader).Decode(&said); err != nil {
@@ -51,6 +57,21 @@ func startServe(t *testing.T, args ...string) (*http.Client, string) {
 		t.Fatalf("login: %v, %v", res, err)
 	}
 	return client, said.URL
+}
+
+// load returns a page.
+func load(t *testing.T, c *http.Client, address string) string {
+	t.Helper()
+	res, err := c.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %d, %v", address, res.StatusCode, err)
+	}
+	return string(body)
 }
 
 // Within ten seconds of the command there are conversations, an approval and a
@@ -83,16 +104,23 @@ func TestServeDemo(t *testing.T) {
 		}
 		<-time.After(10 * time.Millisecond)
 	}
+	// A person sees all of it: three cards, one of them with the diff, and four
+	// conversations.
+	for path, want := range map[string]struct {
+		text  string
+		times int
+	}{"/": {`data-pending="`, 3}, "/?": {`<pre class="diff`, 1}, "/h": {`<a href="/c/`, 4}} {
+		if got := strings.Count(load(t, client, base+path), want.text); got != want.times {
+			t.Errorf("%s has %d times %s, want %d", path, got, want.text, want.times)
+		}
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
 	t.Log("after", time.Since(began))
 	for _, path := range []string{"/", "/new"} {
-		res, err := client.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil || !strings.Contains(string(body), "<code>~/shop</code>") || strings.Contains(string(body), "<code>"+os.TempDir()) {
-			t.Errorf("%s does not show the directory as people know it: %v", path, err)
+		if body := load(t, client, base+path); !strings.Contains(body, "<code>~/shop</code>") || strings.Contains(body, "<code>"+os.TempDir()) {
+			t.Errorf("%s does not show the directory as people know it", path)
 		}
 	}
 }
@@ -133,6 +161,9 @@ func TestServePresetsFile(t *testing.T) {
 		"no such root":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/nowhere/at/all\"]}]}", "/nowhere/at/all"},
 		"a relative root": {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"x\"]}]}", "is not an absolute path"},
 		"twice":           {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"]},\n{\"name\": \"a\", \"roots\": [\"/\"]}]}", ":2: there are two presets"},
+		"a name twice":    {"{\"presets\": [{\"name\": \"a\",\n\"roots\": [\"/\"],\n\"name\": \"b\"}]}", ":3: the name \"name\" occurs twice"},
+		"not UTF-8":       {"{\"presets\": [{\"name\": \"a\",\n\"description\": \"caf\xe9\"}]}", ":2: "},
+		"cut off":         {"{\"presets\": [\n{\"name\":", ":2: the JSON value is not complete"},
 		"a wrong rule":    {"{\"presets\": [{\"name\": \"a\", \"roots\": [\"/\"], \"allowed_tools\": [\"Bash(\"]}]}", "allowed_tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,5 +219,27 @@ func TestServeLoginAndToken(t *testing.T) {
 	var info struct{ User struct{ Name, Role string } }
 	if err := json.NewDecoder(res.Body).Decode(&info); err != nil || info.User.Name != "bob" || info.User.Role != "viewer" {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// Presets that share a directory keep their own rules, whichever comes first in the
+// file; where nobody knows the preset, a person is asked.
+func TestServeRulesOfPresets(t *testing.T) {
+	dir := t.TempDir()
+	text := `{"presets":[{"name":"strict","roots":["` + filepath.ToSlash(dir) + `"]},{"name":"loose","roots":["` + filepath.ToSlash(dir) + `"],"allowed_tools":["Bash(make)"]}]}`
+	p := &servePresets{rules: make(map[string]permission.Func)}
+	if err := p.parse(&console{}, "", []byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	call := &hook.PreToolUseInput{Base: hook.Base{Cwd: dir}, ToolBase: hook.ToolBase{ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"make"}`)}}
+	for preset, want := range map[string]bool{"strict": true, "loose": false, "gone": true, "": true} {
+		p.of = func(context.Context) (string, error) { return preset, nil }
+		if reason, asks := p.needs(t.Context(), call); asks != want {
+			t.Errorf("preset %q asks: %v (%s), want %v", preset, asks, reason, want)
+		}
+	}
+	p.of = func(context.Context) (string, error) { return "loose", errors.New("the store is down") }
+	if _, asks := p.needs(t.Context(), call); !asks {
+		t.Error("nobody is asked although the preset is not known")
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -50,6 +49,8 @@ type needsFunc = func(ctx context.Context, in *hook.PreToolUseInput) (reason str
 type servePresets struct {
 	all   []serve.Preset
 	rules map[string]permission.Func // what a preset allows, by its name
+	// of finds the preset of the conversation that a call is made in.
+	of func(ctx context.Context) (name string, err error)
 }
 
 // presets reads the file, or makes a preset for the current directory.
@@ -142,13 +143,13 @@ func (p *servePresets) entry(c *console, cli string, text, entry []byte) error {
 	return nil
 }
 
-// checkSyntax finds the line in which a text stops being JSON.
+// checkSyntax finds the line in which a text stops being JSON that has one meaning.
 func checkSyntax(text []byte) error {
-	err := jsonSyntax(text)
-	if err == nil && !jsonx.Valid(bytes.TrimSpace(text)) {
-		err = &lineError{1, errors.New("a name occurs twice in an object")}
+	at, err := jsonx.Fault(text)
+	if err == nil {
+		return nil
 	}
-	return err
+	return &lineError{1 + bytes.Count(text[:min(at, len(text))], []byte("\n")), err}
 }
 
 // lineOf is the line in which a part of the text begins.
@@ -223,26 +224,15 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	case in.PermissionMode == permission.ModeAcceptEdits && slices.Contains(editing[:], in.ToolName):
 		return "", false
 	}
-	for i := range p.all {
-		if !p.all[i].Contains(in.Cwd) {
-			continue
-		}
-		d, err := p.rules[p.all[i].Name](ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
-		if err != nil || d.Behavior() != permission.BehaviorAllow {
-			return "no rule of its preset allows it", true
-		}
-		return "", false
+	// Several presets may share a directory, so it does not say which one counts.
+	name, err := p.of(ctx)
+	allows := p.rules[name]
+	if err != nil || allows == nil {
+		return "its preset is not known", true
 	}
-	return "no rule of its preset allows it", true
-}
-
-// jsonSyntax finds the line of a mistake that makes a text no JSON at all.
-func jsonSyntax(text []byte) error {
-	var any json.RawMessage
-	err := json.Unmarshal(text, &any)
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		at := min(int(syntax.Offset), len(text))
-		return &lineError{1 + bytes.Count(text[:at], []byte("\n")), syntax}
+	d, err := allows(ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
+	if err != nil || d.Behavior() != permission.BehaviorAllow {
+		return "no rule of its preset allows it", true
 	}
-	return err
+	return "", false
 }
