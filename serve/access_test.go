@@ -71,43 +71,49 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// What belongs to somebody else does not exist: the answer is the same, byte for
-// byte, as for what was never there. Admins see it, and everybody once it is
-// shared.
+// What belongs to somebody else does not exist: the answer of every endpoint in the
+// OpenAPI document is the same, byte for byte, as for what was never there. Admins
+// see it, and everybody once it is shared.
 func TestPrivate(t *testing.T) {
 	r := newRig(t, store.Memory(), nil)
 	ada, eve, root := r.as("ada", serve.Operator), r.as("eve", serve.Operator), r.as("root", serve.Admin)
 	own := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
 	never := "ada~00000000-0000-4000-8000-000000000000"
-	paths := []struct{ method, path, other, body string }{
-		{"GET", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, ""},
-		{"PATCH", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, `{"title":"x"}`},
-		{"DELETE", "/v1/conversations/" + own.ID, "/v1/conversations/" + never, ""},
-		{"GET", "/v1/conversations/" + own.ID + "/messages", "/v1/conversations/" + never + "/messages", ""},
-		{"POST", "/v1/conversations/" + own.ID + "/read", "/v1/conversations/" + never + "/read", "{}"},
-		{"GET", "/v1/conversations/" + own.ID + "/changes", "/v1/conversations/" + never + "/changes", ""},
-		{"GET", "/v1/conversations/" + own.ID + "/changes.patch", "/v1/conversations/" + never + "/changes.patch", ""},
-		{"GET", "/v1/conversations/" + own.ID + "/events", "/v1/conversations/" + never + "/events", ""},
-		{"GET", "/v1/conversations/" + own.ID + "/prompts", "/v1/conversations/" + never + "/prompts", ""},
-		{"POST", "/v1/conversations/" + own.ID + "/prompts", "/v1/conversations/" + never + "/prompts", `{"content":"hi"}`},
-		{"DELETE", "/v1/conversations/" + own.ID + "/prompts/1", "/v1/conversations/" + never + "/prompts/1", ""},
-		{"POST", "/v1/conversations/" + own.ID + "/interrupt", "/v1/conversations/" + never + "/interrupt", ""},
-		{"POST", "/v1/conversations/" + own.ID + "/release", "/v1/conversations/" + never + "/release", ""},
-		{"POST", "/v1/conversations/" + own.ID + "/retry", "/v1/conversations/" + never + "/retry", ""},
-		{"GET", "/v1/approvals/" + asked.ID, "/v1/approvals/00000000000000000000000000000000", ""},
-		{"POST", "/v1/approvals/" + asked.ID + "/decision", "/v1/approvals/00000000000000000000000000000000/decision", `{"decision":"allow","digest":"` + asked.Digest + `"}`},
+	bodies := map[string]string{ // of those that need one
+		"PATCH /v1/conversations/{id}":        `{"title":"x"}`,
+		"POST /v1/conversations/{id}/read":    `{}`,
+		"POST /v1/conversations/{id}/prompts": `{"content":"hi"}`,
+		"POST /v1/conversations/{id}/rewind":  `{"message":"00000000-0000-4000-8000-000000000000"}`,
+		"POST /v1/approvals/{id}/decision":    `{"decision":"allow","digest":"` + asked.Digest + `"}`,
 	}
-	for _, p := range paths {
-		var body any
-		if p.body != "" {
-			body = p.body
+	prompt := get[serve.List[serve.Prompt]](ada, "/v1/conversations/"+own.ID+"/prompts").Items[0].ID
+	tried := 0
+	for path, methods := range openAPI(ada).Paths {
+		theirs := map[bool]string{true: own.ID, false: asked.ID}[strings.Contains(path, "/conversations/")]
+		none := map[bool]string{true: never, false: "00000000000000000000000000000000"}[strings.Contains(path, "/conversations/")]
+		for method, op := range methods {
+			if !strings.Contains(path, "{id}") || op.Role == serve.Admin {
+				continue // it is about nothing of anybody's, or for those who see everything
+			}
+			tried++
+			name := strings.ToUpper(method) + " " + path
+			ask := func(id string) reply {
+				var body any
+				if op.RequestBody != nil {
+					body = bodies[name]
+				}
+				return eve.do(strings.ToUpper(method), strings.NewReplacer("{id}", id, "{prompt}", prompt).Replace(path), body)
+			}
+			got, want := ask(theirs), ask(none)
+			same := strings.ReplaceAll(string(got.body), theirs, none) == string(want.body)
+			if got.status != http.StatusNotFound || want.status != http.StatusNotFound || !same {
+				t.Errorf("%s: %d %s\nwant as for what was never there: %d %s", name, got.status, got.body, want.status, want.body)
+			}
 		}
-		got, want := eve.do(p.method, p.path, body), eve.do(p.method, p.other, body)
-		same := strings.ReplaceAll(string(got.body), p.path, p.other) == string(want.body)
-		if got.status != http.StatusNotFound || want.status != http.StatusNotFound || !same {
-			t.Errorf("%s %s: %d %s\nwant as for what was never there: %d %s", p.method, p.path, got.status, got.body, want.status, want.body)
-		}
+	}
+	if tried < 18 {
+		t.Errorf("only %d endpoints were tried", tried)
 	}
 	fork := want[serve.Problem](eve, eve.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Conversation: own.ID}}), http.StatusNotFound)
 	if fork.Type != "/problems/not-found" {

@@ -1,12 +1,14 @@
 package serve_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -271,16 +273,54 @@ func TestOneStuckReader(t *testing.T) {
 	}
 }
 
-// A thousand readers see the same.
+// stuckWriter is a connection that takes the beginning of a stream, and then nothing.
+type stuckWriter struct {
+	header  http.Header
+	synced  bool
+	stuck   chan struct{} // closed when a write waits
+	release chan struct{}
+}
+
+func (w *stuckWriter) Header() http.Header { return w.header }
+func (w *stuckWriter) WriteHeader(int)     {}
+func (w *stuckWriter) Flush()              {}
+
+func (w *stuckWriter) Write(b []byte) (int, error) {
+	if !w.synced {
+		w.synced = bytes.Contains(b, []byte("event: synced"))
+		return len(b), nil
+	}
+	close(w.stuck)
+	<-w.release
+	return 0, os.ErrDeadlineExceeded
+}
+
+// A thousand readers, of which one is stuck: the others see the same, nobody waits for
+// it, and the process does not grow.
 func TestThousandReaders(t *testing.T) {
 	readers := 1000
 	if raceDetector {
 		readers = 100
 	}
-	_, ada, path := manyReaders(t, readers)
-	if grown := follows(t, ada, path, readers, 2, " word"); grown > 96<<20 {
+	r, ada, path := manyReaders(t, readers)
+	w := &stuckWriter{header: make(http.Header), stuck: make(chan struct{}), release: make(chan struct{})}
+	request, gone := ada.request("GET", path, nil), make(chan struct{})
+	request.Host = "localhost"
+	go func() {
+		defer close(gone)
+		r.server.ServeHTTP(w, request)
+	}()
+	if grown := follows(t, ada, path, readers-1, 2, " word"); grown > 96<<20 {
 		t.Errorf("the heap grew by %d MiB", grown>>20)
 	}
+	<-w.stuck
+	select {
+	case <-gone:
+		t.Error("the reader that is stuck has ended")
+	default:
+	}
+	close(w.release)
+	<-gone
 }
 
 // manyReaders starts a server for many readers of one conversation.
