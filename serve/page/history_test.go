@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	listed  = regexp.MustCompile(`<li data-item[^>]*><a href="/c/[^"]+"><span class="title">(?:<span class="fresh">New</span> )?([^<]+)</span>`)
+	listed  = regexp.MustCompile(`<li [^>]*><a href="/c/[^"]+"><span class="title">(?:<span class="fresh">New</span> )?([^<]+)</span>`)
 	earlier = regexp.MustCompile(`<a href="([^"]+)">Earlier conversations</a>`)
 )
 

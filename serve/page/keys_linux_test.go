@@ -85,6 +85,11 @@ func TestKeys(t *testing.T) {
 	b.Want(t, `document.activeElement.id`, "q")
 	b.Press("Escape")
 	b.Press("j")
+	// What happens elsewhere does not take the focus away.
+	b.Eval(t, `window.row = document.querySelector(".here"); 0`)
+	r.settled(r.begin("shop-api", "something else happens"))
+	b.Wait(t, `document.querySelectorAll(".rows li").length === 2`)
+	b.Want(t, `document.activeElement === window.row && window.row.textContent.includes("hello")`, true)
 	b.Press("Enter")
 	at(t, b, "conversation")
 	b.Press("/")

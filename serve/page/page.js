@@ -49,24 +49,28 @@
     flash("This was decided elsewhere, or nobody needs it any more. What you were typing was not sent.");
   };
 
-  // around shows a card anew around its form, if both ask about the same input: what
-  // was typed, chosen and opened there stays, and so does the focus.
-  function around(have, node) {
+  // around shows everything in have anew but one child, which stays where it is, with
+  // what was typed, chosen and opened there, and with the focus.
+  function around(have, kept, node, fresh) {
+    const focus = have.contains(document.activeElement) && document.activeElement !== have && !kept.contains(document.activeElement);
+    for (const old of [...have.childNodes]) if (old !== kept) old.remove();
+    const parts = [...node.childNodes], at = parts.indexOf(fresh);
+    kept.before(...parts.slice(0, at));
+    kept.after(...parts.slice(at + 1));
+    Object.assign(have.dataset, node.dataset);
+    if (focus) (have.matches("[tabindex]") ? have : main).focus({ preventScroll: true });
+  }
+  // asksTheSame keeps the form of a card, if its new version asks about the same input.
+  function asksTheSame(have, node) {
     const form = have.querySelector(":scope > form.decide"), fresh = node.querySelector(":scope > form.decide");
     if (!form || form.elements.digest.value !== fresh?.elements.digest.value) return false;
-    const focus = have.contains(document.activeElement) && document.activeElement !== have && !form.contains(document.activeElement);
-    for (const old of [...have.childNodes]) if (old !== form) old.remove();
-    const parts = [...node.childNodes], at = parts.indexOf(fresh);
-    form.before(...parts.slice(0, at));
-    form.after(...parts.slice(at + 1));
-    Object.assign(have.dataset, node.dataset);
-    if (focus) have.focus({ preventScroll: true });
+    around(have, form, node, fresh);
     return true;
   }
   function replace(have, node) {
     const open = all("details", have).map(d => d.open);
     all("details", node).forEach((d, i) => { d.open ||= !!open[i]; });
-    if (around(have, node)) return;
+    if (asksTheSame(have, node)) return;
     const focus = have.contains(document.activeElement), here = have.classList.contains("here"), types = typesIn(have);
     have.replaceWith(node);
     node.dataset.born = performance.now();
@@ -84,6 +88,8 @@
   }
   function sync(old, fresh) {
     for (const name of Object.keys(fresh.dataset)) old.dataset[name] = fresh.dataset[name];
+    const rows = old.querySelector(":scope > .rows"), next = fresh.querySelector(":scope > .rows");
+    if (rows && next) { sync(rows, next); around(old, rows, fresh, next); return; }
     if (!fresh.querySelector(":scope > [data-key]") && !old.querySelector(":scope > [data-key]")) {
       if (old.innerHTML === fresh.innerHTML || old.contains(document.activeElement) && document.activeElement.matches("select, input, textarea")) return;
       const focus = old.contains(document.activeElement);

@@ -44,6 +44,8 @@ func (p *page) functions() template.FuncMap {
 		"chosen": chosen,
 		"entry":  entryType,
 		"preset": presetText,
+
+		"version": version,
 	}
 }
 
