@@ -115,15 +115,22 @@ func (s *Store) collect(ctx context.Context, prefix string) ([]stored, error) {
 
 // collectFrom is collect without what has a lower sequence. It also returns that of
 // the barrier. Of what is larger than most in all, the data is left out, see lightly.
-func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, most int) (all []stored, barrier uint64, err error) {
+func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, most int) ([]stored, uint64, error) {
+	return s.behindBarrier(ctx, prefix, from, most, func(ctx context.Context, from uint64) ([]stored, bool, error) {
+		return s.page(ctx, prefix+".>", from)
+	})
+}
+
+// behindBarrier stores a barrier below a prefix, and reads pages until one has it.
+func (s *Store) behindBarrier(ctx context.Context, prefix string, from uint64, most int, page func(context.Context, uint64) ([]stored, bool, error)) (all []stored, barrier uint64, err error) {
 	room := most
 	r := pageReader{
 		subject: prefix + "." + barrierToken,
 		store:   func(ctx context.Context) (uint64, error) { return s.barrier(ctx, prefix) },
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) {
-			page, more, err := s.page(ctx, prefix+".>", from)
-			room = lightly(page, room)
-			return page, more, err
+			all, more, err := page(ctx, from)
+			room = lightly(all, room)
+			return all, more, err
 		},
 	}
 	barrier, err = r.store(ctx)
@@ -210,6 +217,8 @@ func (s *Store) answerTo(ctx context.Context, ask map[string]any) (page []stored
 				err = errGap // of another answer
 			}
 			return nil, false, err
+		case statusMany:
+			return nil, false, errMany
 		case statusNoResponse:
 			return nil, false, nats.ErrNoResponders
 		default:

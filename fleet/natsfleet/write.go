@@ -164,6 +164,7 @@ const (
 	codeOverlap      = 10065 // another stream has the subjects
 	statusNotFound   = "404"
 	statusEnd        = "204"
+	statusMany       = "413"
 	statusNoResponse = "503"
 )
 

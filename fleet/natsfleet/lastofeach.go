@@ -1,0 +1,28 @@
+package natsfleet
+
+import (
+	"context"
+	"errors"
+)
+
+// errMany means that more subjects have messages than the server puts into one answer.
+var errMany = errors.New("too many subjects for one answer")
+
+// lastOfEach returns the last message of each subject below a prefix, in the order of
+// their sequences. The server finds them by its index of subjects, while it looks through
+// whole blocks of the stream for messages from a sequence on. Any replica answers.
+func (s *Store) lastOfEach(ctx context.Context, prefix string) (page []stored, more bool, err error) {
+	return s.direct(ctx, map[string]any{"multi_last": []string{prefix + ".>"}, "max_bytes": pageBytes})
+}
+
+// lastFrom is collectFrom for records, of which only the last message counts.
+func (s *Store) lastFrom(ctx context.Context, prefix string, from uint64) ([]stored, uint64, error) {
+	return s.behindBarrier(ctx, prefix, from, s.scanBytes, func(ctx context.Context, from uint64) ([]stored, bool, error) {
+		if from == 1 {
+			if page, more, err := s.lastOfEach(ctx, prefix); !errors.Is(err, errMany) {
+				return page, more, err
+			}
+		}
+		return s.page(ctx, prefix+".>", from)
+	})
+}
