@@ -94,7 +94,7 @@ type Gate struct {
 	cwd      string            // of the CLI, as the last hook said
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
 	deferred string            // the id of the call that was deferred
-	pending  map[string]bool   // calls of the main thread that have not been seen to end; true: people are being asked
+	pending  map[string]bool   // calls of the main thread whose questions have not been seen to end
 	waiting  int               // calls that wait for a person
 	none     chan struct{}     // closed when none waits any longer; nil if nobody looks
 }
@@ -342,12 +342,10 @@ var errDeferred = errors.New("deferred")
 func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	g.enter()
 	defer g.exit()
-	g.follow(&q, true)
+	g.follow(&q)
 	d, err := g.decision(ctx, q, deferrable)
 	if err == nil && d.Behavior() != permission.BehaviorAllow || errors.Is(err, errDeferred) {
 		g.unfollow(q.ToolUseID)
-	} else {
-		g.follow(&q, false)
 	}
 	return d, err
 }

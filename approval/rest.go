@@ -3,6 +3,8 @@ package approval
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -39,26 +41,21 @@ func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outco
 	return nil
 }
 
-// rest returns the calls that have not been seen to end, except those about which people
-// are being asked.
-func (g *Gate) rest() (calls []string) {
+// rest returns the calls that have not been seen to end. Of some the gate may be about to
+// notice it.
+func (g *Gate) rest() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for call, asking := range g.pending {
-		if !asking {
-			calls = append(calls, call)
-		}
-	}
-	return calls
+	return slices.Collect(maps.Keys(g.pending))
 }
 
 // follow notes that the end of a call is of interest. Those of subagents may run on when
 // the turn has ended, and questions of MCP servers are not calls.
-func (g *Gate) follow(q *Question, asking bool) {
+func (g *Gate) follow(q *Question) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if q.Agent == "" && q.Tool != ElicitationTool {
-		g.pending[q.ToolUseID] = asking
+		g.pending[q.ToolUseID] = true
 	}
 }
 

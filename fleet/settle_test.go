@@ -184,3 +184,34 @@ func TestQuestionOfLostCall(t *testing.T) {
 		}
 	})
 }
+
+// A question that is interrupted goes, even if the store fails when the gate withdraws it,
+// long after the turn has ended.
+func TestQuestionOfInterruptedTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := &interceptor{Fleet: store.Memory()}
+		f := gated(t, db, newScripted())
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "tool 1")
+		q := question(t, f)
+		var slow atomic.Bool
+		slow.Store(true)
+		db.set(func(k store.RecordKey, value []byte) error {
+			if k.Kind == approval.Kind && slow.CompareAndSwap(true, false) {
+				<-time.After(10 * time.Second)
+				return storetest.ErrFault
+			}
+			return nil
+		}, nil)
+		if err := f.Interrupt(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Failed || slow.Load() {
+			t.Errorf("the prompt: %+v", o)
+		}
+		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
+			t.Errorf("the question is %s %s, %v", now.State, now.Outcome, err)
+		}
+	})
+}

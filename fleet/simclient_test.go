@@ -33,8 +33,31 @@ func (w *world) elsewhere(ctx context.Context, key string, op fleet.Instruction)
 	return fleet.ErrElsewhere
 }
 
-// interrupt interrupts a conversation, whatever it does. Only a prompt that has begun by
-// then can be meant, even if the store is so slow that others have begun since.
+// meant returns the prompts whose turn an interrupt can be meant for: those that have
+// begun. If none has, it may be any that is about to, because a machine begins before it
+// has written that down.
+func (w *world) meant(ctx context.Context, key string) []*sentPrompt {
+	var begun, waiting []*sentPrompt
+	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+		for i := range w.sent {
+			p := &w.sent[i]
+			if err != nil || p.key != key || !strings.HasSuffix(r.Key.Name, p.id) {
+				continue
+			}
+			waiting = append(waiting, p)
+			if strings.Contains(string(r.Value), `"sent":true`) {
+				begun = append(begun, p)
+			}
+		}
+	}
+	if len(begun) == 0 {
+		return waiting
+	}
+	return begun
+}
+
+// interrupt interrupts a conversation, whatever it does. Only a turn that runs by then
+// can be meant, even if the store is so slow that others have begun since.
 func (w *world) interrupt(ctx context.Context, key string) {
 	ctx, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
@@ -49,14 +72,8 @@ func (w *world) interrupt(ctx context.Context, key string) {
 		defer m.setSlow(0)
 		f = m.fleet
 	}
-	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
-		if err != nil || !strings.Contains(string(r.Value), `"sent":true`) {
-			continue
-		}
-		for i := range w.sent {
-			p := &w.sent[i]
-			p.interrupted = p.interrupted || p.key == key && strings.HasSuffix(r.Key.Name, p.id)
-		}
+	for _, p := range w.meant(ctx, key) {
+		p.interrupted = true
 	}
 	err = f.Interrupt(ctx, key)
 	w.log("%s is interrupted, it was %s: %v", key, info.State, err)
