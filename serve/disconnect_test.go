@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,6 +56,42 @@ func TestNewConversationStays(t *testing.T) {
 				t.Errorf("there are %+v (%v)", list.Items, err)
 			}
 		})
+	}
+}
+
+// between is a fleet that reads what a conversation has cost before its prompt has
+// ended, and its queue afterwards: once, when it is first asked.
+type between struct {
+	sending
+	asked *atomic.Bool
+}
+
+func (b between) Get(ctx context.Context, key string) (fleet.ConversationInfo, error) {
+	info, err := b.sending.Get(ctx, key)
+	if !b.asked.Swap(true) {
+		info.Queued, info.Cost = 0, fleet.Ledger{}
+	}
+	return info, err
+}
+
+// A new conversation stays if the prompt of another run ends while somebody looks
+// whether it has one.
+func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
+	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
+		return between{sending{f, func(ctx context.Context, key string, _ fleet.Prompt) (string, error) {
+			for _, err := range f.Run(ctx, key, "other") {
+				if err != nil {
+					return "", err
+				}
+			}
+			return "", &fleet.OverloadedError{Key: key, Queued: 1}
+		}}, new(atomic.Bool)}
+	})
+	if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "hello"}); err == nil {
+		t.Error("no error")
+	}
+	if list, err := r.server.Service().Conversations(t.Context(), operator, serve.ConversationQuery{}); err != nil || len(list.Items) != 1 {
+		t.Errorf("there are %+v (%v), want the conversation", list.Items, err)
 	}
 }
 

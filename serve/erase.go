@@ -90,14 +90,28 @@ func (s *Service) eraseUnused(ctx context.Context, n *note) error {
 	if err != nil {
 		return err
 	}
-	info, err := s.fleet.Get(ctx, n.Key)
-	if errors.Is(err, fleet.ErrUnknown) {
-		err = nil
-	}
-	if err != nil || info.Queued > 0 || info.Cost.Turns > 0 {
+	if used, err := s.usedInFleet(ctx, n.Key); used || err != nil {
 		return errors.Join(err, s.book.endErasing(ctx, n.Key, by))
 	}
 	return s.eraseBegun(ctx, n.Key, by)
+}
+
+// usedInFleet reports whether the fleet has or had a prompt for a conversation. It
+// asks twice: the fleet reads what a conversation has cost before it reads the queue,
+// so a prompt that ends in between is in neither.
+func (s *Service) usedInFleet(ctx context.Context, key string) (bool, error) {
+	for range 2 {
+		info, err := s.fleet.Get(ctx, key)
+		switch {
+		case errors.Is(err, fleet.ErrUnknown):
+			return false, nil
+		case err != nil:
+			return false, err
+		case info.Queued > 0 || info.Cost.Turns > 0:
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // eraseBegun removes a conversation whose log is closed. The note stays until nothing

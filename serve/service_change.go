@@ -215,11 +215,11 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 // because the attempt was cut off: the key of a copy comes from that of the request.
 // One that somebody has used is another one.
 func (s *Service) recoverFork(ctx context.Context, n *note, exists error) error {
-	info, err := s.fleet.Get(ctx, n.Key)
+	used, err := s.usedInFleet(ctx, n.Key)
 	if err != nil {
 		return err
 	}
-	if info.Queued > 0 || info.Cost.Turns > 0 {
+	if used {
 		return exists
 	}
 	return nil
