@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
 )
 
 // start runs "claudectl serve" until the test ends, and returns a browser that is
@@ -226,18 +226,27 @@ func TestServeLoginAndToken(t *testing.T) {
 // file; where nobody knows the preset, a person is asked.
 func TestServeRulesOfPresets(t *testing.T) {
 	dir := t.TempDir()
-	text := `{"presets":[{"name":"strict","roots":["` + filepath.ToSlash(dir) + `"]},{"name":"loose","roots":["` + filepath.ToSlash(dir) + `"],"allowed_tools":["Bash(make)"]}]}`
-	p := &servePresets{rules: make(map[string]permission.Func)}
+	text := `{"presets":[{"name":"strict","roots":["` + filepath.ToSlash(dir) + `"]},{"name":"loose","roots":["` + filepath.ToSlash(dir) + `"],"allowed_tools":["Bash(go test:*)"]}]}`
+	p := &servePresets{rules: make(map[string]*policy.Rules)}
 	if err := p.parse(&console{}, "", []byte(text)); err != nil {
 		t.Fatal(err)
 	}
-	call := &hook.PreToolUseInput{Base: hook.Base{Cwd: dir}, ToolBase: hook.ToolBase{ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"make"}`)}}
+	call := &hook.PreToolUseInput{Base: hook.Base{Cwd: dir}, ToolBase: hook.ToolBase{ToolName: "Bash", ToolInput: json.RawMessage(`{"command":"go test ./..."}`)}}
 	for preset, want := range map[string]bool{"strict": true, "loose": false, "gone": true, "": true} {
 		p.of = func(context.Context) (string, error) { return preset, nil }
 		if reason, asks := p.needs(t.Context(), call); asks != want {
 			t.Errorf("preset %q asks: %v (%s), want %v", preset, asks, reason, want)
 		}
 	}
+	p.of = func(context.Context) (string, error) { return "loose", nil }
+	for where, want := range map[string]bool{filepath.Join(dir, "sub"): false, t.TempDir(): true, "": true} {
+		_ = os.Mkdir(filepath.Join(dir, "sub"), 0o700) // it may be there
+		call.Cwd = where
+		if reason, asks := p.needs(t.Context(), call); asks != want {
+			t.Errorf("in %q it asks: %v (%s), want %v", where, asks, reason, want)
+		}
+	}
+	call.Cwd = dir
 	p.of = func(context.Context) (string, error) { return "loose", errors.New("the store is down") }
 	if _, asks := p.needs(t.Context(), call); !asks {
 		t.Error("nobody is asked although the preset is not known")

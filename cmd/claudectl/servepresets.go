@@ -48,14 +48,14 @@ type needsFunc = func(ctx context.Context, in *hook.PreToolUseInput) (reason str
 // servePresets are the presets of a server.
 type servePresets struct {
 	all   []serve.Preset
-	rules map[string]permission.Func // what a preset allows, by its name
+	rules map[string]*policy.Rules // what a preset allows, by its name
 	// of finds the preset of the conversation that a call is made in.
 	of func(ctx context.Context) (name string, err error)
 }
 
 // presets reads the file, or makes a preset for the current directory.
 func (s *serveStart) presets(c *console) (*servePresets, error) {
-	p := &servePresets{rules: make(map[string]permission.Func)}
+	p := &servePresets{rules: make(map[string]*policy.Rules)}
 	if s.Presets == "" {
 		dir, err := os.Getwd()
 		if err != nil {
@@ -198,7 +198,7 @@ func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
 	if _, err := serve.Sessions(nil, "check", []serve.Preset{preset}, nil); err != nil {
 		return err
 	}
-	p.rules[e.Name] = rules.Allow()
+	p.rules[e.Name] = rules
 	p.all = append(p.all, preset)
 	return nil
 }
@@ -226,13 +226,31 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	}
 	// Several presets may share a directory, so it does not say which one counts.
 	name, err := p.of(ctx)
-	allows := p.rules[name]
-	if err != nil || allows == nil {
+	rules := p.rules[name]
+	if err != nil || rules == nil {
 		return "its preset is not known", true
 	}
-	d, err := allows(ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
+	root := p.rootOf(name, in.Cwd)
+	if root == "" {
+		return "it is outside of the directories of its preset", true
+	}
+	d, err := rules.At(root).Allow()(ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
 	if err != nil || d.Behavior() != permission.BehaviorAllow {
 		return "no rule of its preset allows it", true
 	}
 	return "", false
+}
+
+// rootOf returns the directory of a preset in which the CLI works, empty if that is in
+// none of them. Rules are about files there, wherever the server was started.
+func (p *servePresets) rootOf(name, cwd string) string {
+	for i := range p.all {
+		for _, root := range p.all[i].Roots {
+			one := serve.Preset{Roots: []string{root}}
+			if real, err := filepath.EvalSymlinks(root); p.all[i].Name == name && err == nil && one.Contains(cwd) {
+				return real
+			}
+		}
+	}
+	return ""
 }
