@@ -97,8 +97,10 @@ var _ interface {
 
 // The version of the servers, and of what is in the stream.
 const (
-	minMajor, minMinor = 2, 12 // the first with atomic batches
-	layoutVersion      = "1"
+	// The first minor version with atomic batches. Version 2.12.0 refuses some of them
+	// for good; this is the first that was tested.
+	minVersion    = "2.12.15"
+	layoutVersion = "1"
 )
 
 // Errors of [OpenStore], [Connect] and [Store], to be found with [errors.Is].
@@ -282,8 +284,8 @@ func explain(err error) error {
 // checkServer refuses a server that lacks what is needed.
 func (s *Store) checkServer() error {
 	version := s.nc.ConnectedServerVersion()
-	if !atLeast(version, minMajor, minMinor) {
-		return fmt.Errorf("claude: natsfleet: %w: it has version %s, and %d.%d is needed", ErrOldServer, version, minMajor, minMinor)
+	if !atLeast(version, minVersion) {
+		return fmt.Errorf("claude: natsfleet: %w: it has version %s, and %s is needed", ErrOldServer, version, minVersion)
 	}
 	if s.nc.MaxPayload() < 2*room {
 		return fmt.Errorf("claude: natsfleet: the server takes messages of %d bytes; max_payload must be at least %d", s.nc.MaxPayload(), 2*room)
@@ -298,13 +300,22 @@ const room = 16 << 10
 // less than the one before.
 func (s *Store) part() int { return max(int(s.nc.MaxPayload())-room, room) }
 
-// atLeast compares a version such as "2.15.2" or "2.12.0-RC.1".
-func atLeast(version string, major, minor int) bool {
-	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
-	if len(parts) < 2 {
+// atLeast compares a version such as "2.15.2" or "2.12.0-RC.1" with one of numbers only.
+func atLeast(version, least string) bool {
+	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	parts, wanted := strings.Split(release, "."), strings.Split(least, ".")
+	if len(parts) != len(wanted) {
 		return false
 	}
-	a, err := strconv.Atoi(parts[0])
-	b, err2 := strconv.Atoi(parts[1])
-	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+	for i, w := range wanted {
+		has, err := strconv.Atoi(parts[i])
+		want, err2 := strconv.Atoi(w)
+		if err != nil || err2 != nil {
+			return false
+		}
+		if has != want {
+			return has > want
+		}
+	}
+	return true
 }

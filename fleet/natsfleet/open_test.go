@@ -53,7 +53,8 @@ func TestServerIsRefused(t *testing.T) {
 		info string
 		want string
 	}{
-		"2.10":     {`{"server_id":"x","version":"2.10.29","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.10.29, and 2.12 is needed"},
+		"2.10":     {`{"server_id":"x","version":"2.10.29","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.10.29, and 2.12.15 is needed"},
+		"2.12.0":   {`{"server_id":"x","version":"2.12.0","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.12.0, and 2.12.15 is needed"},
 		"2.11":     {`{"server_id":"x","version":"2.11.9","max_payload":1048576,"headers":true,"jetstream":true}`, "too old: it has version 2.11.9"},
 		"odd":      {`{"server_id":"x","version":"","max_payload":1048576,"headers":true,"jetstream":true}`, "too old"},
 		"messages": {`{"server_id":"x","version":"2.15.2","max_payload":4096,"headers":true,"jetstream":true}`, "max_payload must be at least"},
