@@ -160,6 +160,13 @@ func (s *Store) Remembered(ctx context.Context, project, kind string) (n int, er
 	return n, err
 }
 
+// ForgetFloors lets the next scan read its folder from the beginning.
+func (s *Store) ForgetFloors() {
+	s.floors.mu.Lock()
+	defer s.floors.mu.Unlock()
+	clear(s.floors.all)
+}
+
 // Floors remembers where folders begin.
 type Floors struct{ floors floors }
 

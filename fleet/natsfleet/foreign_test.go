@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -152,6 +153,31 @@ func TestForeignMessagesInAStore(t *testing.T) {
 	}
 	if !strings.Contains(logged.String(), `removed a message that does not belong to this fleet" stream=claude subject=claude.r.p.k.a.b sequence=`) {
 		t.Errorf("the log does not name them: %.1000s", logged.String())
+	}
+}
+
+// A message of somebody else on the subject of a record does not hide the record from the
+// scan that meets it first, nor from those that remember where the folder begins.
+func TestForeignMessageOnARecord(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s := openStore(t, c.URL())
+	stranger := newStranger(t, c.URL())
+	want := map[string]int64{"a/first": create(t, s, "a/first"), "a/second": create(t, s, "a/second")}
+	for i := range 50 { // so many that the folder's beginning is remembered
+		name := fmt.Sprintf("a/%d", i)
+		drop(t, s, name, create(t, s, name))
+	}
+	for name, m := range nonsense() {
+		for _, subject := range []string{"claude.r.p.k.a.first", "claude.r.p.k.a.$"} {
+			stranger.store(subject, m.Header, m.Data)
+		}
+		for range 2 {
+			if got := below(t, s, "a"); !maps.Equal(got, want) {
+				t.Errorf("after %s: a scan has %v; want %v", name, got, want)
+			}
+		}
+		s.ForgetFloors()
 	}
 }
 

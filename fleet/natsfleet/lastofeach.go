@@ -3,6 +3,7 @@ package natsfleet
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // errMany means that more subjects have messages than the server puts into one answer.
@@ -15,11 +16,14 @@ func (s *Store) lastOfEach(ctx context.Context, prefix string) (page []stored, m
 	return s.direct(ctx, map[string]any{"multi_last": []string{prefix + ".>"}, "max_bytes": pageBytes})
 }
 
-// lastFrom is collectFrom for records, of which only the last message counts.
+// lastFrom is collectFrom for records, of which only the last message counts. One that
+// somebody else published may hide a record's own, so where there is one all are read.
 func (s *Store) lastFrom(ctx context.Context, prefix string, from uint64) ([]stored, uint64, error) {
 	return s.behindBarrier(ctx, prefix, from, s.scanBytes, func(ctx context.Context, from uint64) ([]stored, bool, error) {
 		if from == 1 {
-			if page, more, err := s.lastOfEach(ctx, prefix); !errors.Is(err, errMany) {
+			page, more, err := s.lastOfEach(ctx, prefix)
+			foreign := slices.ContainsFunc(page, func(m stored) bool { return !m.ours() })
+			if !foreign && !errors.Is(err, errMany) {
 				return page, more, err
 			}
 		}
