@@ -120,6 +120,7 @@ func ReadSubject(ctx context.Context, page int, last func() uint64, replica func
 			}
 			return nil
 		},
+		store: func(context.Context) (uint64, error) { return last(), nil },
 	}
 	all, err := r.read(ctx)
 	for _, m := range all {

@@ -3,6 +3,7 @@ package natsfleet
 import (
 	"context"
 	"errors"
+	"math"
 )
 
 // readSubject returns all messages of a subject, in the order in which they were stored,
@@ -11,7 +12,9 @@ import (
 // The server finds the messages of one subject by an index, but looks through whole
 // blocks of the stream for those below a prefix. A barrier beside them, as collect has it,
 // would cost more with every conversation that the stream knows. So here the barrier comes
-// last, and the server accepts it only if what was read is still the last message.
+// last, and the server accepts it only if what was read is still the last message. While
+// entries are added faster than that, it is enough to read one that was added after the
+// call: the replica which has it has all that came before.
 func (s *Store) readSubject(ctx context.Context, subject string) (all []stored, err error) {
 	r := subjectReader{
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, subject, from) },
@@ -19,6 +22,7 @@ func (s *Store) readSubject(ctx context.Context, subject string) (all []stored, 
 			_, err := s.write(ctx, outgoing{subject: subject + "." + barrierToken, guard: subject, expect: true, last: last, replace: true, ttl: markTTL})
 			return err
 		},
+		store: func(ctx context.Context) (uint64, error) { return s.barrier(ctx, subject) },
 	}
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
 		if all, err = r.read(ctx); err == nil {
@@ -34,11 +38,14 @@ func (s *Store) readSubject(ctx context.Context, subject string) (all []stored, 
 type subjectReader struct {
 	page    func(ctx context.Context, from uint64) (page []stored, more bool, err error) // reads from a sequence on
 	barrier func(ctx context.Context, last uint64) error                                 // errMoved if the last message has another sequence
+	store   func(context.Context) (seq uint64, err error)                                // stores a barrier in any case
 }
 
-// read reads on until the last message that it has is the last one of the subject.
+// read reads on until the last message that it has is the last one of the subject, or came
+// after a barrier. The leader may not show that one yet, so another barrier follows, see
+// pageReader.
 func (r *subjectReader) read(ctx context.Context) (all []stored, err error) {
-	last := uint64(0)
+	last, passed := uint64(0), uint64(math.MaxUint64)
 	for range maxRounds {
 		read := len(all)
 		for more := true; more; {
@@ -50,11 +57,18 @@ func (r *subjectReader) read(ctx context.Context) (all []stored, err error) {
 				all, last = append(all, page...), page[len(page)-1].seq
 			}
 		}
+		if last > passed {
+			_, err = r.store(ctx)
+			return all, err
+		}
 		if err = r.barrier(ctx, last); !errors.Is(err, errMoved) {
 			return all, err
 		}
 		if len(all) == read {
 			break // this replica has nothing new; another one has
+		}
+		if passed, err = r.store(ctx); err != nil {
+			return nil, err
 		}
 	}
 	return nil, errStale

@@ -2,6 +2,7 @@ package natsfleet_test
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -53,6 +54,7 @@ func TestSubjectOfReplicas(t *testing.T) {
 	for seed := range uint64(20_000) {
 		g := &growing{rand: rand.New(rand.NewPCG(seed, 0))}
 		g.grow(20)
+		began := g.last()
 		seqs, err := natsfleet.ReadSubject(t.Context(), 1+g.rand.IntN(6), g.last, g.replica)
 		if errors.Is(err, natsfleet.Stale) {
 			continue // it is read again
@@ -64,16 +66,43 @@ func TestSubjectOfReplicas(t *testing.T) {
 		if !slices.IsSorted(seqs) {
 			t.Fatalf("seed %d: %v", seed, seqs)
 		}
-		if g.last() == 0 {
+		if len(seqs) == 0 && began == 0 {
 			continue
 		}
-		for seq := g.first[g.last()-1]; seq <= g.last(); seq++ {
+		if len(seqs) == 0 || seqs[len(seqs)-1] < began {
+			t.Fatalf("seed %d: message %d was there before, and is not in %v", seed, began, seqs)
+		}
+		last := seqs[len(seqs)-1]
+		for seq := g.first[last-1]; seq <= last; seq++ {
 			if !slices.Contains(seqs, seq) {
-				t.Fatalf("seed %d: message %d is missing in %v, there are those from %d to %d", seed, seq, seqs, g.first[g.last()-1], g.last())
+				t.Fatalf("seed %d: message %d is missing in %v, there were those from %d to %d", seed, seq, seqs, g.first[last-1], last)
 			}
 		}
 	}
 	if read < 1000 {
 		t.Errorf("only %d reads came to an end; this test shows little", read)
+	}
+}
+
+// A transcript to which something is added whenever it is looked at can be read.
+func TestSubjectThatAlwaysGrows(t *testing.T) {
+	t.Parallel()
+	all := natsfleet.Replica{1: "t.e"}
+	grow := func() uint64 {
+		last := uint64(len(all) + 1)
+		all[last] = "t.e"
+		return last
+	}
+	seqs, err := natsfleet.ReadSubject(t.Context(), 3, grow, func() natsfleet.Replica {
+		grow()
+		return maps.Clone(all)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, seq := range seqs {
+		if seq != uint64(i+1) {
+			t.Fatalf("message %d is missing in %v", i+1, seqs)
+		}
 	}
 }
