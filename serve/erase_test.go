@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -188,6 +189,91 @@ func TestSentWhileDeleted(t *testing.T) {
 		}
 		<-time.After(30 * time.Second) // less than what a sender is given who may have died
 		a.nothingLeft()
+	})
+}
+
+// pausingStore is a store that lets a program be suspended after it has read a note, or
+// written the first head of a log.
+type pausingStore struct {
+	store.Fleet
+	note, head atomic.Pointer[pause]
+}
+
+// pause suspends once: reached is closed then, and it continues when goOn is closed.
+type pause struct{ reached, goOn chan struct{} }
+
+func newPause() *pause { return &pause{make(chan struct{}), make(chan struct{})} }
+
+func pauseAt(at *atomic.Pointer[pause]) {
+	if p := at.Swap(nil); p != nil {
+		close(p.reached)
+		<-p.goOn
+	}
+}
+
+func (s *pausingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	r, err := s.Fleet.GetRecord(ctx, k)
+	if k.Kind == "serve-conversation" {
+		pauseAt(&s.note)
+	}
+	return r, err
+}
+
+func (s *pausingStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := s.Fleet.PutRecord(ctx, k, value, revision, f)
+	if k.Kind == "serve-log" && revision == 0 {
+		pauseAt(&s.head)
+	}
+	return next, err
+}
+
+// Prompts whose senders have seen the conversation before it was deleted, and continue
+// when nothing of it is left, are refused, even if one of them begins a log in which
+// another one finds itself welcome.
+func TestSentLateByTwo(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		own := func(o *fleet.Options) { o.Gate = &approval.Options{} }
+		var servers [2]*rig
+		var stores [2]*pausingStore
+		var sent [2]chan error
+		for i := range servers {
+			stores[i] = &pausingStore{Fleet: db}
+			servers[i], sent[i] = newService(t, db, root, own, func(o *serve.Options) { o.Records = stores[i] }), make(chan error, 1)
+		}
+		c, err := servers[0].server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		var seen [2]*pause
+		for i := range servers {
+			seen[i] = newPause()
+			stores[i].note.Store(seen[i])
+			go func() {
+				_, err := servers[i].server.Service().Send(t.Context(), operator, c.ID, serve.NewPrompt{Content: []byte(`"late"`)})
+				sent[i] <- err
+			}()
+			<-seen[i].reached
+		}
+		if err := servers[0].server.Service().Delete(t.Context(), operator, c.ID); err != nil {
+			t.Fatal(err)
+		}
+		begun := newPause()
+		stores[0].head.Store(begun)
+		close(seen[0].goOn)
+		<-begun.reached
+		close(seen[1].goOn)
+		if err := <-sent[1]; !problemIs(err, "not-found") {
+			t.Errorf("the second: %v", err)
+		}
+		close(begun.goOn)
+		if err := <-sent[0]; !problemIs(err, "not-found") {
+			t.Errorf("the first: %v", err)
+		}
+		<-time.After(time.Minute)
+		servers[0].nothingLeft()
 	})
 }
 

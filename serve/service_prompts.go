@@ -8,6 +8,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // Send sends a prompt to a conversation.
@@ -97,8 +98,8 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	if err != nil {
 		return Prompt{}, err
 	}
-	if now, _, err := s.notes.load(ctx, n.Key); err == nil && now.Archived { // a moment ago
-		return Prompt{}, errors.Join(hasEnded(), l.refuse(ctx, sender))
+	if err := s.checkTakesPrompts(ctx, n.Key); err != nil {
+		return Prompt{}, errors.Join(err, s.book.leave(ctx, n.Key, sender))
 	}
 	if _, err := s.fleet.Send(ctx, n.Key, p); refused(err) {
 		return Prompt{}, errors.Join(err, l.refuse(ctx, sender))
@@ -115,6 +116,26 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	}
 	s.logs.keepWatch(n.Key)
 	return out, err
+}
+
+// checkTakesPrompts returns a problem if a conversation was archived or deleted a moment
+// ago. Those who do that later find the attempt to send in the head of the log. But a
+// head that somebody else, who was late too, has begun anew says nothing about a
+// deletion that is over.
+func (s *Service) checkTakesPrompts(ctx context.Context, key string) error {
+	n, _, err := s.notes.loadAny(ctx, key)
+	switch {
+	case errors.Is(err, store.ErrNotFound): // not begun here, or gone
+		_, err = s.fleet.Get(ctx, key)
+		return err
+	case err != nil:
+		return err
+	case !n.Deleted.IsZero():
+		return beingDeleted()
+	case n.Archived:
+		return hasEnded()
+	}
+	return nil
 }
 
 // hasEnded is the problem of a prompt for an archived conversation.
