@@ -307,8 +307,9 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 		}
 	}()
 	defer func() { cancel(); <-ended }()
-	ping := time.NewTicker(pingEvery)
+	ping, look := time.NewTicker(pingEvery), time.NewTicker(lookAgain)
 	defer ping.Stop()
+	defer look.Stop()
 	var due <-chan time.Time // when to look whether the run has ended
 	for !r.broken {
 		select {
@@ -323,6 +324,10 @@ func (r *aguiRun) follow(ctx context.Context, after int64) error {
 		case <-due:
 			if done, err := r.look(ctx, false); done || err != nil {
 				return err
+			}
+		case <-look.C:
+			if !r.stillAllowed(r.about.ID) {
+				return unauthorized.because(mayNoLonger)
 			}
 		case <-ping.C:
 			if !r.stream.write([]byte(": still here\n\n")) {

@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -79,6 +80,53 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 				stays := strings.Contains(w.Body.String(), "the server stops")
 				if stays != (name == "nothing happens") || !strings.Contains(w.Body.String(), "event: bye\n") {
 					t.Errorf("the stream ends with %s", w.Body)
+				}
+			})
+		})
+	}
+}
+
+// A run of AG-UI ends when the token that it was begun with is revoked, although
+// its turn continues.
+func TestRunOfOneWhoMayNoLonger(t *testing.T) {
+	root := t.TempDir()
+	for _, revoked := range []bool{false, true} {
+		t.Run(fmt.Sprintf("revoked %v", revoked), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newService(t, store.Memory(), root, func(*fleet.Options) {}, nil)
+				r.agent.hold = make(chan struct{})
+				s, admin := r.server.Service(), serve.User{Name: "root", Role: serve.Admin}
+				token, err := s.IssueToken(t.Context(), admin, serve.NewToken{Name: "x", User: "eve", Role: serve.Operator})
+				if err != nil {
+					t.Fatal(err)
+				}
+				input := `{"threadId":"t","runId":"r","messages":[{"id":"1","role":"user","content":"hello"}],"tools":[],"context":[],"state":{},"forwardedProps":{}}`
+				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/ag-ui/shop", strings.NewReader(input))
+				request.Header.Set("Authorization", "Bearer "+token.Secret)
+				request.Header.Set("Content-Type", "application/json")
+				w, ended := httptest.NewRecorder(), make(chan struct{})
+				go func() {
+					defer close(ended)
+					r.server.ServeHTTP(w, request)
+				}()
+				<-time.After(time.Minute)
+				if revoked {
+					if err := s.RevokeToken(t.Context(), admin, token.ID); err != nil {
+						t.Fatal(err)
+					}
+				}
+				<-time.After(31 * time.Second)
+				select {
+				case <-ended:
+				default:
+					if revoked {
+						t.Error("the run is still open")
+					}
+					close(r.agent.hold)
+					<-ended
+				}
+				if got := w.Body.String(); strings.Contains(got, `"code":"unauthorized"`) != revoked || strings.Contains(got, "RUN_FINISHED") == revoked {
+					t.Errorf("the run ends with %s", got)
 				}
 			})
 		})

@@ -82,7 +82,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	st := &stream{w: c.w, control: http.NewResponseController(c.w), still: c.stillAllowed, leave: c.leave}
+	st := &stream{w: c.w, control: http.NewResponseController(c.w), still: func() bool { return c.stillAllowed(c.id()) }, leave: c.leave}
 	if page := c.service().page; html && page != nil {
 		st.html = page.HTML
 	}
@@ -104,10 +104,11 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 	return nil
 }
 
-// stillAllowed reports whether who reads a stream may still read it. A stream may
-// stay open for days, and meanwhile a login ends, a token is revoked, a role changes
-// or a conversation is made private. A store that cannot say so ends nothing.
-func (c *call) stillAllowed() bool {
+// stillAllowed reports whether who reads a stream may still read it, and the
+// conversation that it is about, if it is about one. A stream may stay open for days,
+// and meanwhile a login ends, a token is revoked, a role changes or a conversation is
+// made private. A store that cannot say so ends nothing.
+func (c *call) stillAllowed(conversation string) bool {
 	now, err := c.service().identify(nil, c.r)
 	if err == nil {
 		err = now.need(c.route.least)
@@ -115,11 +116,14 @@ func (c *call) stillAllowed() bool {
 	if err == nil && (now.Name != c.user.Name || now.Role != c.user.Role) {
 		return false
 	}
-	if err == nil && c.id() != "" {
-		_, err = c.service().find(c.ctx(), now, c.id())
+	if err == nil && conversation != "" {
+		_, err = c.service().find(c.ctx(), now, conversation)
 	}
 	return !unauthorized.is(err) && !forbidden.is(err) && !notFound.is(err)
 }
+
+// mayNoLonger is why a stream ends before what it shows does.
+const mayNoLonger = "you may no longer read this: log in again"
 
 // merge writes the events of all sources and a ping from time to time. Only one
 // goroutine writes; the others wait for it, and nobody waits for them.
@@ -159,7 +163,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 			}
 		case <-look.C:
 			if st.still != nil && !st.still() {
-				st.send(&Event{Type: EventBye, Reason: "you may no longer read this: log in again"})
+				st.send(&Event{Type: EventBye, Reason: mayNoLonger})
 				return
 			}
 		case <-ctx.Done():
