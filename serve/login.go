@@ -124,19 +124,31 @@ func (g *authenticator) check(ctx context.Context, token string, prefixes ...str
 	if err != nil {
 		return c, 0, err
 	}
-	if !c.Expires.IsZero() && !now.Before(c.Expires) {
+	works, err := g.works(ctx, &c, now)
+	if err != nil { // a token that may have been revoked lets nobody in
+		return credential{}, 0, err
+	}
+	if !works {
 		_ = g.records.DropRecord(ctx, g.at(kind, id), revision, store.Fence{}) // it is of no use
 		return credential{}, 0, errCredential
 	}
-	if c.Parent != "" {
-		switch _, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent)); {
-		case errors.Is(err, store.ErrNotFound):
-			return credential{}, 0, errCredential
-		case err != nil: // a token that may have been revoked lets nobody in
-			return credential{}, 0, err
-		}
-	}
 	return c, revision, nil
+}
+
+// works reports whether a credential has not expired, and the token that it was made
+// with has neither expired nor been revoked.
+func (g *authenticator) works(ctx context.Context, c *credential, now time.Time) (bool, error) {
+	if !c.Expires.IsZero() && !now.Before(c.Expires) {
+		return false, nil
+	}
+	if c.Parent == "" {
+		return true, nil
+	}
+	parent, _, err := getRecord[credential](ctx, g.records, g.at(kindToken, c.Parent))
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && (parent.Expires.IsZero() || now.Before(parent.Expires)), err
 }
 
 // redeem uses up a one-time token.
@@ -211,7 +223,11 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 	if strings.HasPrefix(c.ID, bearerPrefix[:3]) { // a login does not outlive its token
 		login.Parent = c.ID
 		if !c.Expires.IsZero() {
-			life = min(life, time.Until(c.Expires))
+			now, err := s.opts.Records.Now(ctx) // the clock that counts
+			if err != nil {
+				return problemOf(err)
+			}
+			life = max(time.Nanosecond, min(life, c.Expires.Sub(now))) // 0 would be without an end
 		}
 	}
 	text, _, err := s.gate.issue(ctx, cookiePrefix, login, life)

@@ -29,7 +29,8 @@ type LoginInfo struct {
 }
 
 // Logins lists the browsers in which the user is logged in, the newest first. Admins
-// see those of everybody. Those that have expired are not among them.
+// see those of everybody. Those that have ended, by themselves or with their token, are
+// not among them.
 func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 	out := List[LoginInfo]{Items: []LoginInfo{}}
 	if err := u.need(Viewer); err != nil {
@@ -47,11 +48,15 @@ func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 		if err != nil {
 			return out, problemOf(err)
 		}
-		if !c.isLogin() || c.User != u.Name && u.Role != Admin {
+		works, err := s.gate.works(ctx, &c, now)
+		if err != nil {
+			return out, problemOf(err)
+		}
+		if !works {
+			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
 			continue
 		}
-		if !now.Before(c.Expires) {
-			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
+		if !c.isLogin() || c.User != u.Name && u.Role != Admin {
 			continue
 		}
 		out.Items = append(out.Items, LoginInfo{

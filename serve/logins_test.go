@@ -1,9 +1,12 @@
 package serve_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -66,5 +69,57 @@ func TestLogins(t *testing.T) {
 	}
 	if got := nobody.do("GET", "/v1/server", nil, "Cookie", other); got.status != http.StatusUnauthorized {
 		t.Errorf("status %d", got.status)
+	}
+}
+
+// aheadStore is a store whose clock can be set.
+type aheadStore struct {
+	store.Records
+	ahead atomic.Int64 // by how much it is ahead of the machine
+}
+
+func (s *aheadStore) Now(ctx context.Context) (time.Time, error) {
+	now, err := s.Records.Now(ctx)
+	return now.Add(time.Duration(s.ahead.Load())), err
+}
+
+// A login that was made with a token does not outlive it, even if the clock of the
+// server and that of its store differ. It is not listed any more either, nor is one
+// whose token was revoked.
+func TestLoginOfTokenThatEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		behind  time.Duration // by how much the clock of the store is behind at first
+		revoked bool
+	}{
+		"expires": {0, false}, "expires, clocks differ": {2 * time.Hour, false}, "revoked": {0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := store.Memory()
+			records := &aheadStore{Records: db}
+			records.ahead.Store(-int64(c.behind))
+			r := newRig(t, db, func(o *serve.Options) { o.Records = records })
+			nobody, root := &client{rig: r}, r.as("root", serve.Admin)
+			ends := time.Now().Add(time.Hour - c.behind)
+			token, err := serve.IssueToken(t.Context(), db, "p", serve.NewToken{Name: "x", User: "ada", Role: serve.Viewer, Expires: &ends})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token.Secret}).header.Get("Set-Cookie"), ";")
+			logins := func() int { return len(get[serve.List[serve.LoginInfo]](root, "/v1/logins").Items) }
+			if got := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); got.status != http.StatusOK || logins() != 1 {
+				t.Fatalf("status %d, %d logins", got.status, logins())
+			}
+			if c.revoked {
+				root.do("DELETE", "/v1/tokens/"+token.ID, nil)
+			} else {
+				records.ahead.Add(int64(2 * time.Hour))
+			}
+			if n := logins(); n != 0 {
+				t.Errorf("%d logins are listed", n)
+			}
+			if got := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); got.status != http.StatusUnauthorized {
+				t.Errorf("status %d", got.status)
+			}
+		})
 	}
 }
