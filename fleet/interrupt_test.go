@@ -20,6 +20,7 @@ import (
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
 )
 
 // A conversation that is interrupted while its CLI starts does not begin with its
@@ -350,4 +351,37 @@ func TestInterruptWhileDeferring(t *testing.T) {
 			t.Errorf("the turn ended with %q, %v, the tool ran with %q", text, err, model.tools)
 		}
 	})
+}
+
+// That is so even if the store fails in that moment.
+func TestInterruptWhileDeferringFails(t *testing.T) {
+	for _, kind := range []string{"prompt", approval.Kind} {
+		synctest.Test(t, func(t *testing.T) {
+			model, db := newScripted(), &interceptor{Fleet: store.Memory()}
+			f := gated(t, db, model)
+			defer closeFleet(t, f)
+			interrupted, failed := false, false
+			db.set(func(k store.RecordKey, value []byte) error {
+				if !interrupted && k.Kind == "prompt" && strings.Contains(string(value), `"question":`) {
+					interrupted = true
+					if err := f.Interrupt(t.Context(), "ada"); err != nil {
+						t.Errorf("interrupted: %v", err)
+					}
+				}
+				if interrupted && !failed && k.Kind == kind {
+					failed = true
+					return storetest.ErrFault
+				}
+				return nil
+			}, nil)
+			id := send(t, f, "ada", "tool 1")
+			<-time.After(time.Hour)
+			if o := outcome(t, f, "ada", id); !failed || !o.Status.Done() || len(model.tools) != 0 {
+				t.Errorf("the store fails with a %s: %+v, the tool ran with %q", kind, o, model.tools)
+			}
+			for q, err := range f.Approvals().List(t.Context(), approval.Filter{States: approval.Waiting()}) {
+				t.Errorf("the store fails with a %s: the question is %s, %v", kind, q.State, err)
+			}
+		})
+	}
 }

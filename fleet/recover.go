@@ -285,6 +285,9 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	if q == nil || q.State != approval.Open {
 		return finish, nil
 	}
+	if w.wasInterrupted(p) { // when it was deferred, and the store has failed
+		return finish, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
+	}
 	if p.Question != q.ID || p.Begun != 0 {
 		p.Question, p.Begun = q.ID, 0
 		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
