@@ -1,6 +1,7 @@
 package serve_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -79,4 +80,31 @@ func (r *rig) conversations() (n int) {
 		}
 	}
 	return n
+}
+
+// A copy that cannot be made says why: nothing was said yet, or the message to copy up
+// to does not exist. Nothing of it is left.
+func TestForkOfNothing(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	empty := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
+	started := ada.begin("hello")
+	copyOf := func(id, message, says string) {
+		t.Helper()
+		c := serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Conversation: id, Message: message}}
+		p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", c), http.StatusBadRequest)
+		if !strings.Contains(p.Detail, says) {
+			t.Errorf("%+v", p)
+		}
+	}
+	copyOf(empty.ID, "", "nothing was said")
+	ada.turnsOf(started.ID, 1)
+	copyOf(started.ID, "00000000-0000-4000-8000-000000000000", "no message")
+	copyOf(started.ID, "x", "no message")
+	if left := recordsOf(t, r.db, "serve-fork"); len(left) > 0 {
+		t.Errorf("there are %q", left)
+	}
+	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 2 {
+		t.Errorf("there are %+v", list.Items)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -196,8 +197,13 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 		return err
 	}
 	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
-	if errors.Is(err, fleet.ErrExists) {
+	switch {
+	case errors.Is(err, fleet.ErrExists):
 		err = s.recoverFork(ctx, n, err)
+	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, history.ErrEmpty):
+		err = badRequest.because("nothing was said in the conversation yet: begin a new one instead of a copy")
+	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrInvalidID):
+		err = badRequest.because("the conversation has no message %q to copy it up to", from.Message)
 	}
 	if err != nil {
 		return err
