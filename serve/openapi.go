@@ -143,21 +143,21 @@ func (d *apiDocument) operation(rt *route, problem map[string]string) (apiOperat
 
 // allProblems are those that a request to the route may meet.
 func (rt *route) allProblems() []problemKind {
-	if rt.path == "/healthz" || rt.path == "/openapi.json" {
-		return nil
-	}
-	all := []problemKind{badRequest}
-	if rt.least != "" || rt.body != nil {
-		all = append(all, unauthorized)
-	}
+	all := []problemKind{badRequest, unauthorized} // a wrong token is refused everywhere
 	if rt.least != "" && rt.least != Viewer {
 		all = append(all, forbidden)
 	}
 	if strings.Contains(rt.path, "{") {
 		all = append(all, notFound)
 	}
+	if strings.HasPrefix(rt.path, oneConversation) {
+		all = append(all, deleting)
+	}
 	if rt.body != nil {
 		all = append(all, tooLarge, mediaType)
+	}
+	if rt.once {
+		all = append(all, busyKey, keyReused)
 	}
 	return append(all, rt.problems...)
 }

@@ -1,14 +1,59 @@
 package serve_test
 
 import (
+	"encoding/json"
 	"flag"
 	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
 
 var update = flag.Bool("update", false, "write testdata/openapi.json")
+
+// anywhere are problems that a request may meet at any path, and that the document
+// leaves out.
+var anywhere = []string{"closing", "internal", "misdirected", "method-not-allowed"}
+
+// wantDocumented wants the OpenAPI document to say that an endpoint may have a problem.
+// Every test that makes requests checks that.
+func (c *client) wantDocumented(method, path string, body []byte) {
+	c.t.Helper()
+	var p serve.Problem
+	if err := json.Unmarshal(body, &p); err != nil {
+		c.t.Fatalf("%v: %s", err, body)
+	}
+	document, err := os.ReadFile("testdata/openapi.json")
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var doc struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Description string }
+		}
+	}
+	if err := json.Unmarshal(document, &doc); err != nil {
+		c.t.Fatal(err)
+	}
+	if slices.Contains(anywhere, strings.TrimPrefix(p.Type, "/problems/")) || p.Detail == "the request comes from another site" {
+		return
+	}
+	for template, methods := range doc.Paths {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(template, "[^/]+") + "$")
+		op, ok := methods[strings.ToLower(method)]
+		if !ok || !pattern.MatchString(path) {
+			continue
+		}
+		if said := op.Responses[strconv.Itoa(p.Status)].Description; !slices.Contains(strings.Split(said, "; or: "), p.Title) {
+			c.t.Errorf("%s %s may answer %d %q, and the document says %q", method, template, p.Status, p.Title, said)
+		}
+	}
+}
 
 // The API is what the golden file says: a change of it is a change of that file.
 func TestOpenAPI(t *testing.T) {

@@ -21,8 +21,8 @@ type route struct {
 	status      int
 	// query are the parameters of the address, with what they mean.
 	query []parameter
-	// problems are those beside bad-request, unauthorized, forbidden and
-	// not-found, which all may have.
+	// problems are those beside bad-request, unauthorized and others that come from
+	// what kind of route it is: allProblems adds them.
 	problems []problemKind
 	// kind is the media type of the answer, empty for JSON.
 	kind string
@@ -147,7 +147,7 @@ func conversationRoutes() []route {
 		{
 			method: "POST", path: "/v1/conversations", about: "Begins a conversation, or continues or copies what is there.", once: true,
 			least: Operator, status: http.StatusCreated, body: reflect.TypeFor[NewConversation](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
+			problems: []problemKind{notFound, unknownPreset, outside, modeRefused, modelRefused, full, budget, leased, resumed, sessionOpen, sessionDeleted, deleting, unusable, unsupported, cliMissing, cliFailed},
 			handle:   (*call).create,
 		},
 		{
@@ -158,14 +158,14 @@ func conversationRoutes() []route {
 		{
 			method: "PATCH", path: one, about: "Changes a conversation. If-Match may name the ETag that the change is based on.",
 			least: Operator, status: http.StatusOK, body: reflect.TypeFor[Change](), reply: reflect.TypeFor[Conversation](),
-			problems: []problemKind{precondition, modeRefused, modelRefused, leased, busy, deleting},
+			problems: []problemKind{precondition, unknownPreset, modeRefused, modelRefused, leased, busy, unsupported},
 			handle: func(c *call) error {
 				return c.conversation(c.service().Change(c.ctx(), c.user, c.id(), *c.body.(*Change), c.r.Header.Get("If-Match")))
 			},
 		},
 		{
 			method: "DELETE", path: one, about: "Deletes a conversation and everything that was said in it.",
-			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, deleting, unsupported},
+			least: Operator, status: http.StatusNoContent, problems: []problemKind{leased, unsupported},
 			handle: func(c *call) error { return c.service().Delete(c.ctx(), c.user, c.id()) },
 		},
 		{
@@ -216,7 +216,7 @@ func promptRoutes() []route {
 		{
 			method: "POST", path: one + "/prompts", about: "Sends a prompt.", once: true,
 			least: Operator, status: http.StatusAccepted, body: reflect.TypeFor[NewPrompt](), reply: reflect.TypeFor[Prompt](),
-			problems: []problemKind{full, budget, stuckHere, ended, deleting, tooLarge, cliMissing, cliFailed}, handle: (*call).send,
+			problems: []problemKind{full, budget, stuckHere, ended, cliMissing, cliFailed}, handle: (*call).send,
 		},
 		{
 			method: "GET", path: one + "/prompts/{prompt}", about: "Returns how a prompt stands.",
@@ -245,7 +245,7 @@ func promptRoutes() []route {
 		{
 			method: "POST", path: one + "/rewind", about: "Restores the files that the agent has edited since a prompt, or says what that would change.", once: true,
 			least: Operator, status: http.StatusOK, body: reflect.TypeFor[RewindRequest](), reply: reflect.TypeFor[Rewound](),
-			problems: []problemKind{busy, noCheckpoint, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
+			problems: []problemKind{busy, noCheckpoint, takenBack, leased, full, stuckHere, cliFailed, unsupported}, handle: (*call).rewind,
 		},
 		{
 			method: "POST", path: one + "/retry", about: "Lets a conversation that has failed try again.", once: true,
@@ -289,7 +289,7 @@ func aguiRoutes() []route {
 	return []route{{
 		method: "POST", path: "/ag-ui/{preset}", about: "Runs an agent by AG-UI 1.0: sends the newest message of the user, or answers interrupts.",
 		least: Operator, status: http.StatusOK, stream: true, body: reflect.TypeFor[RunInput](), reply: reflect.TypeFor[RunEvent](),
-		problems: []problemKind{unknownPreset, limited}, handle: (*call).runAgent,
+		problems: []problemKind{unknownPreset, limited, full, budget, stuckHere, ended, deleting, cliMissing, cliFailed}, handle: (*call).runAgent,
 	}}
 }
 

@@ -239,6 +239,9 @@ func (c *client) do(method, path string, body any, headers ...string) reply {
 	if err != nil {
 		c.t.Fatal(err)
 	}
+	if res.Header.Get("Content-Type") == "application/problem+json" {
+		c.wantDocumented(method, req.URL.Path, data)
+	}
 	return reply{res.StatusCode, res.Header, data}
 }
 
