@@ -28,7 +28,7 @@ type turn struct {
 	fence  store.Fence
 	begun  bool // the CLI says so
 
-	ctx        context.Context // ends with the turn
+	ctx        context.Context // ends with the turn, as soon as the CLI says so
 	end        context.CancelFunc
 	interrupts sync.WaitGroup // those that are being made
 }
@@ -80,6 +80,15 @@ func (w *waking) begun(s *claude.Session) {
 	w.c.turn.begun = true
 	w.f.mu.Unlock()
 	w.interruptIfWanted(s)
+}
+
+// turnEnded notes that the CLI has ended the turn. While its outcome is stored, the CLI may
+// begin by itself with a prompt that came too late to steer it, and no interrupt of this
+// turn may stop that one.
+func (w *waking) turnEnded() {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	w.c.turn.end()
 }
 
 // interruptIfWanted interrupts the turn if somebody has left word.
@@ -199,7 +208,7 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 		c.interrupted = prompt
 	}
 	deferred := t.step == finish && !t.begun
-	if !t.works() || s == nil && !deferred {
+	if t.ctx.Err() != nil || !t.works() || s == nil && !deferred {
 		f.mu.Unlock()
 		return prompt != "", nil
 	}

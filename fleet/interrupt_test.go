@@ -385,3 +385,42 @@ func TestInterruptWhileDeferringFails(t *testing.T) {
 		})
 	}
 }
+
+// A CLI begins by itself with a prompt that was to steer a turn and came too late for it.
+// One who interrupts the first turn while its outcome is stored does not stop the second.
+func TestInterruptBeforeSteeredTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, db := newSteerable(), &interceptor{Fleet: store.Memory()}
+		f := open(t, db, model, model.allow)
+		defer closeFleet(t, f)
+		one, two := make(chan struct{}), make(chan struct{})
+		model.set(nil, one)
+		first := send(t, f, "ada", "first")
+		synctest.Wait()
+		second := steer(t, f, "second")
+		interrupted := false
+		db.set(func(k store.RecordKey, _ []byte) error {
+			if k.Kind == "outcome" && !interrupted {
+				interrupted = true
+				<-time.After(time.Second) // the CLI begins
+				if err := f.Interrupt(t.Context(), "ada"); err != nil {
+					t.Errorf("interrupted: %v", err)
+				}
+			}
+			return nil
+		}, nil)
+		model.set(nil, two)
+		close(one)
+		<-time.After(time.Minute)
+		close(two)
+		<-time.After(time.Minute)
+		for _, id := range []string{first, second} {
+			if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.PartOf != "" {
+				t.Errorf("%s: %+v", id, o)
+			}
+		}
+		if !interrupted {
+			t.Error("it was not interrupted; this test shows nothing")
+		}
+	})
+}

@@ -267,7 +267,12 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 			}
 			return nil, err
 		}
-		if _, ok := m.(*message.Result); ok {
+		result, ok := m.(*message.Result)
+		answers := ok && (s == finish || s == resume || slices.Contains(result.Prompts, p.ID))
+		if answers && result.DeferredToolUse == nil {
+			w.turnEnded()
+		}
+		if ok {
 			if err := w.session.Flush(ctx); err != nil {
 				return nil, err // it answers something that the transcript does not have
 			}
@@ -280,7 +285,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 			began()
 			w.begun(w.session)
 		case *message.Result:
-			if s == finish || s == resume || slices.Contains(m.Prompts, p.ID) {
+			if answers {
 				r = m
 			} else if err := w.others(ctx, m, p.ID); err != nil {
 				return nil, err
