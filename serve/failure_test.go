@@ -10,8 +10,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -194,4 +196,41 @@ func TestSentWhileArchived(t *testing.T) {
 	want[serve.Prompt](ada, <-sent, http.StatusAccepted)
 	ada.turnsOf(own.ID, 1)
 	want[serve.Conversation](ada, ada.do("PATCH", at, `{"archived":true}`), http.StatusOK)
+}
+
+// A change that is refused because a prompt came while it was made changes nothing,
+// not even the title.
+func TestRefusedWhileArchiving(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := &heldStore{Fleet: store.Memory(), held: make(chan struct{}), goOn: make(chan struct{})}
+		db.when = func(k store.RecordKey, value []byte, _ int64) bool {
+			return k.Kind == "serve-conversation" && strings.Contains(string(value), `"archived":true`)
+		}
+		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+		r.agent.hold = make(chan struct{})
+		defer close(r.agent.hold)
+		s := r.server.Service()
+		own, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			title, yes := "other", true
+			_, err := s.Change(t.Context(), operator, own.ID, serve.Change{Title: &title, Archived: &yes}, own.ETag())
+			done <- err
+		}()
+		<-db.held
+		if _, err := s.Send(t.Context(), operator, own.ID, serve.NewPrompt{Content: []byte(`"one"`)}); err != nil {
+			t.Fatal(err)
+		}
+		close(db.goOn)
+		if err := <-done; !problemIs(err, "busy") {
+			t.Errorf("changed: %v", err)
+		}
+		if now, err := s.Conversation(t.Context(), operator, own.ID); err != nil || now.Archived || now.Title != own.Title {
+			t.Errorf("it is %+v, %v", now, err)
+		}
+	})
 }

@@ -93,6 +93,44 @@ func (s *Service) checkIdle(ctx context.Context, key string) error {
 	return nil
 }
 
+// checkMatch returns a problem unless a conversation has an ETag, if one is given.
+func (s *Service) checkMatch(ctx context.Context, n *note, ifMatch string) error {
+	if ifMatch == "" || ifMatch == "*" {
+		return nil
+	}
+	now, err := s.look(ctx, n)
+	if err != nil {
+		return err
+	}
+	if now.ETag() != ifMatch {
+		return precondition.because("load it again, and change what is there now")
+	}
+	return nil
+}
+
+// archive ends a conversation that has nothing to do.
+func (s *Service) archive(ctx context.Context, key, ifMatch string) error {
+	if err := s.checkIdle(ctx, key); err != nil {
+		return err
+	}
+	_, err := s.notes.change(ctx, key, func(n *note) error {
+		if err := s.checkMatch(ctx, n, ifMatch); err != nil {
+			return err
+		}
+		n.Archived = true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Those who send a prompt look at the note when the log has their prompt, and this
+	// looks at the log when the note is written: one sees the other.
+	if err := s.checkIdle(ctx, key); err != nil {
+		return errors.Join(err, s.reopen(ctx, key))
+	}
+	return nil
+}
+
 // reopen lets a conversation continue that was archived a moment ago.
 func (s *Service) reopen(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
@@ -106,34 +144,22 @@ func (s *Service) reopen(ctx context.Context, key string) error {
 
 // change changes a conversation that may be changed so.
 func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMatch string) error {
-	ends := ch.Archived != nil && *ch.Archived && !n.Archived
-	if ends {
-		if err := s.checkIdle(ctx, n.Key); err != nil {
+	if ch.Archived != nil && *ch.Archived && !n.Archived {
+		// First, and alone: if it is refused, the rest has not changed either.
+		if err := s.archive(ctx, n.Key, ifMatch); err != nil {
 			return err
 		}
+		ifMatch = "" // it did
 	}
 	changed, err := s.notes.change(ctx, n.Key, func(n *note) error {
-		if ifMatch != "" && ifMatch != "*" {
-			now, err := s.look(ctx, n)
-			if err != nil {
-				return err
-			}
-			if now.ETag() != ifMatch {
-				return precondition.because("load it again, and change what is there now")
-			}
+		if err := s.checkMatch(ctx, n, ifMatch); err != nil {
+			return err
 		}
 		ch.apply(n)
 		return nil
 	})
 	if err != nil {
 		return err
-	}
-	if ends {
-		// Those who send a prompt look at the note when the log has their prompt, and
-		// this looks at the log when the note is written: one sees the other.
-		if err := s.checkIdle(ctx, n.Key); err != nil {
-			return errors.Join(err, s.reopen(ctx, n.Key))
-		}
 	}
 	if ch.Model != nil {
 		if err := s.fleet.SetModel(ctx, n.Key, *ch.Model); err != nil && !errors.Is(err, fleet.ErrUnknown) {
