@@ -181,7 +181,9 @@ func (f *Fleet) resumeSame(ctx context.Context, from *ResumeFrom, rec *record) (
 	if err := checkClosed(ctx, from); err != nil { // a CLI may have come during the copy
 		return err
 	}
-	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, own.Fence)
+	// The lease of the session may be lost, and with it the right to make a conversation
+	// of it, while nobody has asked for that of the conversation.
+	_, err = f.put(ctx, kindConversation, place(rec.Key), rec, 0, lease.Fence)
 	if errors.Is(err, store.ErrConflict) { // somebody was faster
 		return ErrExists
 	}

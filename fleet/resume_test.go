@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -478,6 +479,59 @@ func TestResumeAtOnce(t *testing.T) {
 		}
 		if won != 1 {
 			t.Errorf("%d have the session", won)
+		}
+	})
+}
+
+// stopped is the store of a process that stands still in the middle of a copy, and renews
+// no lease meanwhile.
+type stopped struct {
+	store.Fleet
+	still atomic.Bool
+	once  sync.Once
+	do    func()
+}
+
+func (s *stopped) Append(ctx context.Context, k store.Key, batch store.Batch) error {
+	s.once.Do(func() {
+		s.still.Store(true)
+		s.do()
+		s.still.Store(false)
+	})
+	return s.Fleet.Append(ctx, k, batch)
+}
+
+func (s *stopped) Renew(ctx context.Context, l store.Lease) error {
+	if s.still.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return s.Fleet.Renew(ctx, l)
+}
+
+// A process that stands still while it copies a session, for longer than its lease, makes
+// no second conversation of what another one has resumed in the meantime.
+func TestResumeStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, db := newDisk(t, "one"), store.Memory()
+		other := open(t, db, newScripted(), nil)
+		defer closeFleet(t, other)
+		still := &stopped{Fleet: db}
+		still.do = func() {
+			<-time.After(10 * time.Minute)
+			if err := other.Resume(t.Context(), "bob", d.from()); err != nil {
+				t.Errorf("another process: %v", err)
+			}
+		}
+		f := open(t, still, newScripted(), nil)
+		defer closeFleet(t, f)
+		if err := f.Resume(t.Context(), "ada", d.from()); !errors.Is(err, store.ErrLeaseLost) {
+			t.Errorf("the first: %v", err)
+		}
+		for info, err := range other.List(t.Context()) {
+			if err != nil || info.Key != "bob" {
+				t.Errorf("%q has session %s, %v", info.Key, info.Session, err)
+			}
 		}
 	})
 }
