@@ -1,10 +1,12 @@
 package serve_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,4 +133,52 @@ func TestRunOfOneWhoMayNoLonger(t *testing.T) {
 			})
 		})
 	}
+}
+
+// countingStore counts how often the heads of logs are read.
+type countingStore struct {
+	store.Records
+	heads atomic.Int64
+}
+
+func (s *countingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if k.Kind == "serve-log" {
+		s.heads.Add(1)
+	}
+	return s.Records.GetRecord(ctx, k)
+}
+
+// A stream that is one too many leaves nothing at work when it has ended.
+func TestStreamTooMany(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		records := &countingStore{Records: db}
+		r := newService(t, db, root, func(*fleet.Options) {}, func(o *serve.Options) { o.Records, o.StreamsPerUser = records, 1 })
+		own, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		token := r.token(operator.Name, operator.Role)
+		read := func(path string) *httptest.ResponseRecorder {
+			request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost"+path, nil)
+			request.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			ctx, cancel := context.WithCancel(t.Context()) // as that of a connection does
+			defer cancel()
+			r.server.ServeHTTP(w, request.WithContext(ctx))
+			return w
+		}
+		go read("/v1/feed")
+		synctest.Wait()
+		if got := read("/v1/conversations/" + own.ID + "/events").Body.String(); !strings.Contains(got, "too many streams") {
+			t.Fatalf("%s", got)
+		}
+		<-time.After(time.Second)
+		before := records.heads.Load()
+		<-time.After(10 * time.Second)
+		if n := records.heads.Load() - before; n > 0 {
+			t.Errorf("the log is still read, %d times", n)
+		}
+	})
 }

@@ -133,8 +133,10 @@ func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (i
 	if err != nil {
 		return nil, problemOf(err)
 	}
+	stop := context.AfterFunc(ctx, release) // perhaps nobody ever begins the loop
 	return func(yield func(Event) bool) {
 		defer release()
+		defer stop()
 		for e := range l.follow(ctx, after) {
 			if !yield(e) {
 				return
