@@ -215,7 +215,9 @@ func TestHostsAndOrigins(t *testing.T) {
 // A one-time token works once, a cookie until the logout, a token until it is
 // revoked; and nobody may guess for long.
 func TestLogin(t *testing.T) {
-	r := newRig(t, store.Memory(), func(o *serve.Options) { o.Port = 8080 })
+	r := newRig(t, store.Memory(), func(o *serve.Options) {
+		o.Port, o.CLIVersion = 8080, func() string { return "2.1.325" }
+	})
 	nobody := &client{rig: r}
 	link, err := r.server.LoginLink(t.Context(), r.http.URL, serve.User{Name: "ada", Role: serve.Operator})
 	if err != nil {
@@ -240,8 +242,8 @@ func TestLogin(t *testing.T) {
 	}
 	cookie, _, _ := strings.Cut(set, ";")
 	info := want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
-	if info.User.Name != "ada" || info.User.Role != serve.Operator {
-		t.Errorf("%+v", info.User)
+	if info.User.Name != "ada" || info.User.Role != serve.Operator || info.CLI != "2.1.325" {
+		t.Errorf("%+v", info)
 	}
 	if again := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}); again.status != http.StatusUnauthorized {
 		t.Errorf("the second login: status %d", again.status)

@@ -55,6 +55,11 @@ type Options struct {
 
 	// History finds sessions of the CLI on the server's disk. Nil: none.
 	History *history.History
+	// CLIVersion returns the version of the CLI that conversations run on, empty if
+	// it is not known. It is called for each request for GET /v1/server, from
+	// several goroutines at once, so it should be quick and start nothing. Nil: the
+	// version is not known.
+	CLIVersion func() string
 	// Notify is called when a person is asked something, once for each
 	// approval. It must not wait for long. Nil: nobody is notified.
 	Notify func(Approval)

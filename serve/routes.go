@@ -67,7 +67,7 @@ func serverRoutes() []route {
 			},
 		},
 		{
-			method: "GET", path: "/v1/server", about: "Returns version, user, presets and limits.",
+			method: "GET", path: "/v1/server", about: "Returns the versions of server and CLI, the user, presets and limits.",
 			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[ServerInfo](),
 			handle: func(c *call) error { return c.answer(c.service().Info(c.ctx(), c.user)) },
 		},

@@ -92,6 +92,9 @@ func (s *Service) Info(_ context.Context, u User) (ServerInfo, error) {
 		Version: claude.Version, User: u, Presets: []PresetInfo{}, Features: s.features(),
 		Limits: Limits{Body: maxBody, Prompt: maxPrompt, List: maxList, Stream: s.opts.StreamsPerUser},
 	}
+	if s.opts.CLIVersion != nil {
+		info.CLI = s.opts.CLIVersion()
+	}
 	for i := range s.opts.Presets {
 		info.Presets = append(info.Presets, s.opts.Presets[i].info())
 	}

@@ -212,7 +212,9 @@ type MessageQuery struct {
 
 // ServerInfo is what a client should know before it begins.
 type ServerInfo struct {
-	Version  string       `json:"version"`
+	Version string `json:"version"`
+	// CLI is the version of the CLI that conversations run on; missing: not known.
+	CLI      string       `json:"cli,omitzero"`
 	User     User         `json:"user"`
 	Presets  []PresetInfo `json:"presets"`
 	Limits   Limits       `json:"limits"`

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/serve"
@@ -244,6 +245,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 		o.ProxyFrom = append(o.ProxyFrom, prefix)
 	}
 	if !s.Demo {
+		o.CLIVersion = (&claude.Options{CLIPath: s.CLI, Env: c.env}).InstalledVersion
 		h, err := c.history()
 		if err != nil {
 			return o, err

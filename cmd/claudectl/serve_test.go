@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,37 @@ func TestServeLoginAndToken(t *testing.T) {
 	var info struct{ User struct{ Name, Role string } }
 	if err := json.NewDecoder(res.Body).Decode(&info); err != nil || info.User.Name != "bob" || info.User.Role != "viewer" {
 		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// The server says which CLI it uses, even when it was updated, and starts none to find out.
+func TestServeCLIVersion(t *testing.T) {
+	dir := t.TempDir()
+	cli, about, mark := filepath.Join(dir, "claude"), filepath.Join(dir, "package.json"), filepath.Join(dir, "started")
+	if runtime.GOOS == "windows" {
+		cli += ".exe"
+	}
+	if err := os.WriteFile(cli, []byte("#!/bin/sh\n: >'"+mark+"'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	client, base := startServe(t, "--store", filepath.Join(dir, "store"), "--cli", cli)
+	for _, version := range []string{"", "2.1.300", "2.1.325"} {
+		if version != "" {
+			if err := os.WriteFile(about, []byte(`{"name":"@anthropic-ai/claude-code","version":"`+version+`"}`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		body := load(t, client, base+"/v1/server")
+		var info struct{ CLI string }
+		if err := json.Unmarshal([]byte(body), &info); err != nil || info.CLI != version {
+			t.Errorf("it says %q, %v, want %q", info.CLI, err, version)
+		}
+		if has := strings.Contains(body, `"cli"`); has != (version != "") {
+			t.Errorf("it has the member: %v, for the version %q", has, version)
+		}
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the CLI was started")
 	}
 }
 
