@@ -1,9 +1,13 @@
 package serve_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -338,6 +342,44 @@ func TestProxy(t *testing.T) {
 	}
 	if _, err := serve.New(nil, serve.Options{}); err == nil {
 		t.Error("a server without a fleet")
+	}
+}
+
+// Over a Unix socket the header counts only if the options say that its clients are
+// the proxy, whatever address a client gives itself.
+func TestProxySocket(t *testing.T) {
+	for socket, want := range map[bool]int{true: http.StatusOK, false: http.StatusUnauthorized} {
+		r := newRig(t, store.Memory(), func(o *serve.Options) {
+			o.ProxyHeader, o.ProxyFrom, o.ProxySocket = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, socket
+		})
+		t.Chdir(t.TempDir())
+		l, err := net.Listen("unix", "s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		web := &httptest.Server{Listener: l, Config: &http.Server{Handler: r.server}}
+		web.Start()
+		defer web.Close()
+		named := &net.Dialer{LocalAddr: &net.UnixAddr{Name: "127.0.0.1:80", Net: "unix"}}
+		if runtime.GOOS == "windows" {
+			named.LocalAddr = nil // a file has no such name there
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return named.DialContext(ctx, "unix", "s")
+		}}}
+		req, err := http.NewRequestWithContext(t.Context(), "GET", "http://localhost/v1/server", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Remote-User", "ada")
+		res, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("ProxySocket %v: status %d", socket, res.StatusCode)
+		}
 	}
 }
 

@@ -9,8 +9,18 @@ import (
 	"strings"
 )
 
+// overSocket reports whether a request came over a Unix socket. It asks the end of the
+// server: the client chooses the name of the other one.
+func overSocket(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return ok && local.Network() == "unix"
+}
+
 // addressOf is where the connection itself comes from. Headers can say anything.
 func addressOf(r *http.Request) string {
+	if overSocket(r) {
+		return "unix socket"
+	}
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -78,15 +88,18 @@ func (s *Service) proxied(r *http.Request) (User, bool) {
 		return User{}, false
 	}
 	names := r.Header.Values(s.opts.ProxyHeader)
-	if len(names) != 1 || names[0] == "" || !s.trusted(addressOf(r)) {
+	if len(names) != 1 || names[0] == "" || !s.trusted(r) {
 		return User{}, false
 	}
 	return User{Name: names[0], Role: s.opts.ProxyRole}, true
 }
 
-// trusted reports whether a connection comes from the proxy.
-func (s *Service) trusted(address string) bool {
-	ip, err := netip.ParseAddr(address)
+// trusted reports whether a request comes from the proxy.
+func (s *Service) trusted(r *http.Request) bool {
+	if overSocket(r) {
+		return s.opts.ProxySocket
+	}
+	ip, err := netip.ParseAddr(addressOf(r))
 	if err != nil {
 		return false
 	}

@@ -32,10 +32,13 @@ type Options struct {
 	// server's own logins count.
 	Authenticate func(*http.Request) (User, bool)
 	// ProxyHeader is the header in which a proxy names the user, such as
-	// Remote-User. It counts only if the connection itself comes from ProxyFrom,
-	// and such a user has the role ProxyRole. Empty: no header counts.
+	// Remote-User. It counts only if the connection itself comes from ProxyFrom, or
+	// over a Unix socket if ProxySocket is set, which means that nobody but the
+	// proxy may open the sockets that the server listens on. Such a user has the
+	// role ProxyRole. Empty: no header counts.
 	ProxyHeader string
 	ProxyFrom   []netip.Prefix
+	ProxySocket bool
 	ProxyRole   Role // empty: Operator
 
 	// Hosts are the names by which the server is reached, besides localhost and

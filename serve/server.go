@@ -41,8 +41,8 @@ func New(f fleet.Conversations, o Options) (*Server, error) {
 		return nil, errors.New("claude: serve: Options.Records is missing")
 	case !o.ProxyRole.Valid():
 		return nil, errors.New("claude: serve: Options.ProxyRole is not a role")
-	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0:
-		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom: otherwise anyone could use any name")
+	case o.ProxyHeader != "" && len(o.ProxyFrom) == 0 && !o.ProxySocket:
+		return nil, errors.New("claude: serve: Options.ProxyHeader needs ProxyFrom or ProxySocket: otherwise anyone could use any name")
 	}
 	if err := checkOrigins(o.Origins); err != nil {
 		return nil, err

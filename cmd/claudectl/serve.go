@@ -58,7 +58,7 @@ func (p *servePlace) dir(c *console) (string, error) {
 type serveStart struct {
 	servePlace
 	Presets string        `placeholder:"FILE" complete:"file" help:"A JSON file with the presets that users can choose. Default: one preset for the current directory."`
-	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one."`
+	Listen  string        `default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"Where to listen. Port 0 is any free one. unix:/PATH is a socket for a proxy."`
 	Live    int           `placeholder:"N" help:"How many CLIs may run at once. Default: twice the number of cores."`
 	Hold    time.Duration `default:"2m" placeholder:"TIME" help:"How long a process waits for a person to decide before it ends."`
 	CLI     string        `name:"cli" placeholder:"PATH" complete:"file" help:"The CLI to run. Default: claude, as the SDK finds it."`
@@ -66,9 +66,9 @@ type serveStart struct {
 	TLSCert string `name:"tls-cert" placeholder:"FILE" complete:"file" help:"The certificate for https."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" complete:"file" help:"The key of the certificate."`
 
-	BehindProxy     bool     `help:"A proxy on another machine terminates https for this server."`
+	BehindProxy     bool     `help:"A proxy, on another machine or at the Unix socket, terminates https for this server."`
 	ProxyUserHeader string   `placeholder:"NAME" help:"The header in which the proxy names the user, such as Remote-User."`
-	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy. The header counts only from there."`
+	ProxyFrom       []string `placeholder:"CIDR" help:"The addresses of the proxy. The header counts only from there. A Unix socket needs none."`
 	ProxyRole       string   `default:"operator" enum:"viewer,approver,operator,admin" help:"The role of users that the proxy names: viewer, approver, operator or admin."`
 	Host            []string `placeholder:"NAME" help:"A host name by which the server is reached, besides localhost."`
 	Origin          []string `placeholder:"URL" help:"Another site whose pages may use AG-UI, with a bearer token."`
@@ -94,7 +94,11 @@ A file of presets is JSON:
 		"allowed_tools": ["Bash(go test:*)"], "max_budget_usd": 5, "max_daily_usd": 50
 	}]}
 
-The server listens on this machine only, unless it has a certificate or stands behind a proxy.`
+The server listens on this machine only, unless it has a certificate or stands behind a proxy.
+With --listen unix:/run/agents/serve.sock --behind-proxy --host agents.example.com it
+listens on a socket that only its own user may open, for a proxy on this machine. All
+connections are then from the proxy. Links begin with https:// and the name of the
+host, unless --url says otherwise.`
 }
 
 // Run serves until a signal comes.
@@ -137,13 +141,19 @@ func (s *serveStart) live() int {
 
 // check refuses a server that others could reach in the clear.
 func (s *serveStart) check() error {
+	path, socket := s.socketPath()
+	if socket {
+		if err := s.checkSocket(path); err != nil {
+			return err
+		}
+	}
 	host, _, err := net.SplitHostPort(s.Listen)
-	if err != nil {
+	if err != nil && !socket {
 		return fmt.Errorf("--listen %s: %w", s.Listen, err)
 	}
 	ip, err := netip.ParseAddr(host)
 	loopback := host == "localhost" || err == nil && ip.IsLoopback()
-	wildcard := host == "" || err == nil && ip.IsUnspecified()
+	wildcard := !socket && host == "" || err == nil && ip.IsUnspecified()
 	tls := s.TLSCert != ""
 	switch {
 	case (s.TLSCert == "") != (s.TLSKey == ""):
@@ -154,7 +164,7 @@ func (s *serveStart) check() error {
 		return fmt.Errorf("--listen %s can be reached by others: that needs --tls-cert and --tls-key, or --behind-proxy", s.Listen)
 	case !loopback && len(s.Host) == 0:
 		return fmt.Errorf("--listen %s: say under which name the server is reached, with --host NAME", s.Listen)
-	case s.ProxyUserHeader != "" && len(s.ProxyFrom) == 0:
+	case s.ProxyUserHeader != "" && len(s.ProxyFrom) == 0 && !socket:
 		return errors.New("--proxy-user-header needs --proxy-from: otherwise anyone could use any name")
 	case s.Live < 0:
 		return errors.New("--live must not be negative")
@@ -164,19 +174,18 @@ func (s *serveStart) check() error {
 
 // serve answers requests until ctx ends, and then lets them end.
 func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setup *serveSetup, logger *slog.Logger, release func()) error {
-	listener, err := net.Listen("tcp", s.Listen)
+	listener, err := s.listen(ctx)
 	if err != nil {
 		return &failure{exitFailed, err}
 	}
+	defer listener.Close()
 	base := s.base(listener)
 	o, err := s.options(ctx, c, setup, base, listener, logger)
 	if err != nil {
-		_ = listener.Close()
 		return &failure{exitUsage, err}
 	}
 	server, err := serve.New(f, o)
 	if err != nil {
-		_ = listener.Close()
 		return err
 	}
 	web := &http.Server{
@@ -210,10 +219,21 @@ func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setu
 	return err
 }
 
+// listen opens the address or the socket.
+func (s *serveStart) listen(ctx context.Context) (net.Listener, error) {
+	if path, ok := s.socketPath(); ok {
+		return listenUnix(ctx, path)
+	}
+	return net.Listen("tcp", s.Listen)
+}
+
 // base is the address of the server in links.
 func (s *serveStart) base(l net.Listener) string {
 	if s.URL != "" {
 		return strings.TrimSuffix(s.URL, "/")
+	}
+	if _, ok := s.socketPath(); ok {
+		return "https://" + s.Host[0] // the proxy terminates it
 	}
 	scheme := "http"
 	if s.TLSCert != "" {
@@ -237,6 +257,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 	if address, ok := l.Addr().(*net.TCPAddr); ok {
 		o.Port = address.Port
 	}
+	_, o.ProxySocket = s.socketPath()
 	for _, text := range s.ProxyFrom {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
