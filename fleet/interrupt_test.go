@@ -1,6 +1,8 @@
 package fleet_test
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -326,6 +328,100 @@ func TestInterruptBeforeDeferredCall(t *testing.T) {
 			t.Errorf("answer %q", got)
 		}
 	})
+}
+
+// notAsking is a CLI whose hooks are not heard: the turn is over before it asks about a call.
+type notAsking struct {
+	claude.Conn
+	lines *bufio.Reader
+	rest  []byte
+}
+
+func (c *notAsking) Read(b []byte) (int, error) {
+	for len(c.rest) == 0 {
+		line, err := c.lines.ReadBytes('\n')
+		if !bytes.Contains(line, []byte(`"hook_callback"`)) {
+			c.rest = line
+		}
+		if err != nil && len(c.rest) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// transportFunc is a function that starts CLIs.
+type transportFunc func(context.Context, *claude.Launch) (claude.Conn, error)
+
+func (f transportFunc) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	return f(ctx, l)
+}
+
+// The question about a deferred call goes with its turn, even if the store fails when the
+// conversation is interrupted, while the CLI starts: before the next start if the CLI does
+// not start, and at the end of the turn if the turn ends before the CLI asks.
+func TestQuestionOfInterruptedDeferredCall(t *testing.T) {
+	for name, starts := range map[string]bool{"the CLI starts": true, "the CLI starts later": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				model, db := newScripted(), &interceptor{Fleet: store.Memory()}
+				var start func(claude.Conn) (claude.Conn, error) // nil: as usual
+				f := gated(t, db, transportFunc(func(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+					conn, err := model.Start(ctx, l)
+					if err == nil && start != nil {
+						return start(conn)
+					}
+					return conn, err
+				}))
+				defer closeFleet(t, f)
+				_, err := result(f.Run(t.Context(), "ada", "tool 1"))
+				waits, ok := errors.AsType[*fleet.DeferredError](err)
+				if !ok {
+					t.Fatalf("not deferred: %v", err)
+				}
+				<-time.After(5 * time.Minute)
+				q := question(t, f)
+				state := func() approval.State {
+					now, err := f.Approvals().Get(t.Context(), q.ID)
+					if err != nil {
+						t.Error(err)
+					}
+					return now.State
+				}
+				attempts := 0
+				start = func(conn claude.Conn) (claude.Conn, error) {
+					if attempts++; attempts == 1 {
+						db.set(func(k store.RecordKey, _ []byte) error {
+							if k.Kind == approval.Kind {
+								return storetest.ErrFault
+							}
+							return nil
+						}, nil)
+						if err := f.Interrupt(t.Context(), "ada"); !errors.Is(err, storetest.ErrFault) {
+							t.Errorf("interrupted: %v", err)
+						}
+						db.set(nil, nil)
+						if !starts {
+							return nil, errors.Join(errors.New("it does not start"), conn.Stop())
+						}
+					} else if now := state(); now != approval.Gone {
+						t.Errorf("the CLI starts again while the question is %s", now)
+					}
+					return &notAsking{Conn: conn, lines: bufio.NewReader(conn)}, nil
+				}
+				decide(t, f, q, permission.Allow())
+				<-time.After(time.Minute)
+				if o := outcome(t, f, "ada", waits.Prompt); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || len(model.tools) != 0 {
+					t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
+				}
+				if now := state(); now != approval.Gone || (attempts == 1) != starts {
+					t.Errorf("the question is %s after %d starts", now, attempts)
+				}
+			})
+		})
+	}
 }
 
 // A turn that is interrupted in the moment in which its call is deferred does not wait

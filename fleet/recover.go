@@ -283,6 +283,7 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 		return sleep, err
 	}
 	if q == nil || q.State != approval.Open {
+		w.deferredCall = q
 		return finish, nil
 	}
 	if w.wasInterrupted(p) { // when it was deferred, and the store has failed

@@ -13,7 +13,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -41,6 +40,8 @@ type waking struct {
 	mode  permission.Mode
 	moved bool
 	own   choices // of the user's options
+
+	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
 
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
@@ -206,6 +207,9 @@ func (w *waking) do(s step, p *queued) (err error) {
 		done := w.begins(p, s)
 		defer func() { done(err != nil) }()
 	}
+	if s != finish {
+		w.deferredCall = nil
+	}
 	if s != await { // which the CLI was given with this
 		p.Begun++
 		p.Sent = true
@@ -222,6 +226,11 @@ func (w *waking) do(s step, p *queued) (err error) {
 	defer func() { w.worked(p, TraceOutcome{Status: Running, Err: err}) }()
 	if s == rewind {
 		return w.rewindFiles(ctx, p)
+	}
+	if s == finish && w.wasInterrupted(p) { // word was left before the step was known
+		if err := w.f.withdrawCall(ctx, w.c.key, w.lease.Fence); err != nil {
+			return w.failed(p, err)
+		}
 	}
 	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
 		if err := w.connect(ctx, s); err != nil {
@@ -332,6 +341,9 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
+	if err := w.persist(func() error { return w.settleDeferred(ctx, r) }); err != nil {
+		return err
+	}
 	if err := w.persist(func() error { return w.settleRest(ctx) }); err != nil {
 		return err
 	}
@@ -348,22 +360,6 @@ func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error
 		return err
 	}
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
-}
-
-// settleRest ends questions of the turn that nothing else would end, before its prompt
-// does: after a crash in between, the one who finds the prompt does it.
-func (w *waking) settleRest(ctx context.Context) error {
-	if w.gate == nil {
-		return nil
-	}
-	err := w.gate.SettleRest(ctx, func() (map[string]approval.Outcome, error) {
-		return callsIn(ctx, func() (*history.Transcript, error) { return w.f.transcript(ctx, w.rec.Session) })
-	})
-	if errors.Is(err, store.ErrDamaged) { // which trying again does not mend
-		w.f.opts.Logger.Error("questions of a turn are left open", "conversation", w.c.key, "error", err)
-		return nil
-	}
-	return err
 }
 
 // ticket is how prompts stand that a result answers.
