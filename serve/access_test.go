@@ -123,12 +123,17 @@ func TestPrivate(t *testing.T) {
 	if fork.Type != "/problems/not-found" {
 		t.Errorf("%+v", fork)
 	}
-	for _, list := range []string{"/v1/conversations", "/v1/approvals", "/v1/usage?by=user"} {
+	for _, list := range []string{"/v1/conversations", "/v1/approvals", "/v1/approvals?q=BASH&preset=shop", "/v1/usage?by=user"} {
 		if got := eve.do("GET", list, nil); strings.Contains(string(got.body), "ada") {
 			t.Errorf("%s shows %s", list, got.body)
 		}
 		if got := root.do("GET", list, nil); list != "/v1/usage?by=user" && !strings.Contains(string(got.body), own.ID) {
 			t.Errorf("%s shows an admin %s", list, got.body)
+		}
+	}
+	for _, query := range []string{"q=nothing+like+it", "preset=nonsense", "q=bash&preset=nonsense", "kind=plan&q=bash"} {
+		if got := get[serve.List[serve.Approval]](root, "/v1/approvals?"+query); len(got.Items) > 0 {
+			t.Errorf("?%s selects %+v", query, got.Items)
 		}
 	}
 	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+own.ID, `{"shared":true}`), http.StatusOK)

@@ -2,6 +2,8 @@ package serve
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
@@ -106,8 +108,28 @@ type ApprovalQuery struct {
 	State        ApprovalState // empty: in any
 	Conversation string        // empty: of all
 	Kind         ApprovalKind  // empty: of any
-	Limit        int           // 50 if it is 0, at most 200
-	Cursor       string
+	Preset       string        // of the conversation; empty: of any
+	// Text is in the title of the conversation, the name of the tool, or what is
+	// asked. Upper and lower case are the same.
+	Text   string
+	Limit  int // 50 if it is 0, at most 200
+	Cursor string
+}
+
+// selects reports whether the query selects an approval that was made of a question,
+// in the conversation of a note.
+func (q *ApprovalQuery) selects(a *Approval, question *approval.Question, n *note) bool {
+	return (q.State == "" || q.State == a.State) &&
+		(q.Kind == "" || q.Kind == a.Kind) &&
+		(q.Preset == "" || q.Preset == n.Preset) &&
+		(q.Text == "" || contains(q.Text, append(aboutOf(question), a.Tool, n.Title)...))
+}
+
+// contains reports whether one of several texts has another in it, in upper or lower
+// case.
+func contains(part string, texts ...string) bool {
+	part = strings.ToLower(part)
+	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
 }
 
 // DecisionKind is what a person decides.

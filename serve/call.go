@@ -258,7 +258,7 @@ func (c *call) approvals() error {
 	}
 	return c.answer(c.service().Approvals(c.ctx(), c.user, ApprovalQuery{
 		State: ApprovalState(c.query("state")), Conversation: c.query("conversation"), Kind: ApprovalKind(c.query("kind")),
-		Limit: int(limit), Cursor: c.query("cursor"),
+		Preset: c.query("preset"), Text: c.query("q"), Limit: int(limit), Cursor: c.query("cursor"),
 	}))
 }
 

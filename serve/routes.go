@@ -264,6 +264,8 @@ func approvalRoutes() []route {
 				{name: "state", about: "only those in this state", enum: []string{"pending", "allowed", "denied", "answered", "expired", "withdrawn"}},
 				{name: "conversation", about: "only those of a conversation"},
 				{name: "kind", about: "only those of a kind", enum: []string{"tool", "question", "plan", "elicitation"}},
+				{name: "preset", about: "only those of conversations with a preset"},
+				{name: "q", about: "a text in the title of the conversation, the name of the tool, or what is asked"},
 				limitQuery, cursorQuery,
 			},
 			handle: (*call).approvals,

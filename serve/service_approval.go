@@ -36,23 +36,26 @@ func (s *Service) approvals(ctx context.Context, u User, q ApprovalQuery) ([]App
 	if q.State == ApprovalPending {
 		filter.States = []approval.State{approval.Open}
 	}
-	may := make(map[string]bool) // by conversation
+	notes := make(map[string]*note) // by conversation; nil if the user may not see it
 	all := []Approval{}
 	for question, err := range s.fleet.Approvals().List(ctx, filter) {
 		if err != nil {
 			return nil, err
 		}
-		visible, known := may[question.Conversation]
+		n, known := notes[question.Conversation]
 		if !known {
-			_, err := s.find(ctx, u, idOf(question.Conversation))
-			if err != nil && !notFound.is(err) {
+			switch found, err := s.find(ctx, u, idOf(question.Conversation)); {
+			case err == nil:
+				n = &found
+			case !notFound.is(err):
 				return nil, err
 			}
-			visible = err == nil
-			may[question.Conversation] = visible
+			notes[question.Conversation] = n
 		}
-		a := approvalOf(&question, u)
-		if visible && (q.State == "" || q.State == a.State) && (q.Kind == "" || q.Kind == a.Kind) {
+		if n == nil {
+			continue
+		}
+		if a := approvalOf(&question, u); q.selects(&a, &question, n) {
 			all = append(all, a)
 		}
 	}
@@ -239,21 +242,28 @@ func questionOf(q *permission.Question) Question {
 }
 
 // titleOf is one line that says what is asked.
-func titleOf(q *approval.Question) string {
+func titleOf(q *approval.Question) string { return firstLine(aboutOf(q)[0]) }
+
+// aboutOf says what is asked, in full: in one text, or in one for each question.
+func aboutOf(q *approval.Question) []string {
 	switch kindOf(q.Tool) {
 	case KindPlan:
-		return "Begin with this plan?"
+		return []string{"Begin with this plan?", q.Plan}
 	case KindElicitation:
-		return firstLine(q.Reason)
+		return []string{q.Reason}
 	case KindQuestion:
 		if questions, err := q.Request().Questions(); err == nil && len(questions) > 0 {
-			return firstLine(questions[0].Text)
+			var texts []string
+			for _, one := range questions {
+				texts = append(texts, one.Text)
+			}
+			return texts
 		}
 	}
 	for _, member := range []string{"command", "file_path", "notebook_path", "url", "pattern", "description", "prompt", "query"} {
 		if text := jsonx.Text(jsonx.Member(q.Input, member)); text != "" {
-			return firstLine(text)
+			return []string{text}
 		}
 	}
-	return q.Tool
+	return []string{q.Tool}
 }

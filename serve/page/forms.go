@@ -302,7 +302,7 @@ type loginView struct {
 func (p *page) askLogin(w http.ResponseWriter, r *http.Request) {
 	to := "/"
 	if r.Method == http.MethodGet {
-		to = local(r.URL.Path, "/")
+		to = local(r.URL.RequestURI(), "/")
 	}
 	p.loginScreen(w, http.StatusUnauthorized, loginView{To: to})
 }

@@ -173,7 +173,10 @@ var notices = map[string]string{
 // done sends the browser to a screen after a form.
 func (p *page) done(q *request, to, did string) error {
 	if did != "" {
-		to += "?did=" + url.QueryEscape(did)
+		path, query, _ := strings.Cut(to, "?")
+		values, _ := url.ParseQuery(query) // what local has written
+		values.Set("did", did)
+		to = path + "?" + values.Encode()
 	}
 	http.Redirect(q.w, q.Request, to, http.StatusSeeOther)
 	return nil
@@ -209,14 +212,14 @@ func (p *page) nothing(q *request) error {
 	return &serve.Problem{Title: "There is nothing here", Status: http.StatusNotFound, Detail: "The address may be mistyped, or what it named is gone."}
 }
 
-// local returns a path of this page that a form or a link names, or another.
-// Anything that could lead elsewhere is not one.
+// local returns a path of this page that a form or a link names, with its query, or
+// another. Anything that could lead elsewhere is not one.
 func local(path, other string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || strings.ContainsAny(path, "\\\r\n\t") {
 		return other
 	}
-	return (&url.URL{Path: u.Path}).String()
+	return (&url.URL{Path: u.Path, RawQuery: u.Query().Encode()}).String()
 }
 
 // asProblem finds the problem in an error.

@@ -419,7 +419,11 @@
     history.replaceState(null, "", location.pathname + location.search); // the token stays out of the history
     token.form.submit();
   }
-  if (location.search.includes("did=")) history.replaceState(null, "", location.pathname);
+  const query = new URLSearchParams(location.search);
+  if (query.has("did")) { // said once; what the screen is filtered by stays
+    query.delete("did");
+    history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
+  }
   tick();
   if (root.dataset.screen === "conversation") toBottom();
   seen();

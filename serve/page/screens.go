@@ -95,49 +95,6 @@ func initial(name string) string {
 	return ""
 }
 
-type inboxView struct {
-	Cards []card
-	More  bool
-	Live  []serve.Conversation // that do something now
-	Fresh []serve.Conversation // that have something new, and wait for nobody
-	Older int                  // as many more have something new
-	Today string               // what was spent
-	Begin bool                 // there is no conversation yet
-}
-
-func (p *page) inbox(q *request) error {
-	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
-	if err != nil {
-		return err
-	}
-	all, err := p.service.Overview(q.Context(), q.user, time.Now())
-	if err != nil {
-		return err
-	}
-	view := inboxView{More: pending.Next != "", Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD)}
-	titles := make(map[string]string)
-	for i := range all.Conversations {
-		titles[all.Conversations[i].ID] = all.Conversations[i].Title
-	}
-	for i := range pending.Items {
-		a := &pending.Items[i]
-		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation], "/"))
-	}
-	slices.Reverse(view.Cards) // the oldest first
-	for _, c := range all.Conversations {
-		switch {
-		case c.State == serve.Running || c.State == serve.Starting || c.State == serve.Queued || c.State == serve.Failed:
-			view.Live = append(view.Live, c)
-		case c.Unread && c.Pending == 0 && !c.Archived:
-			view.Fresh = append(view.Fresh, c)
-		}
-	}
-	if n := len(view.Fresh) - maxFresh; n > 0 {
-		view.Fresh, view.Older = view.Fresh[:maxFresh], n
-	}
-	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: len(view.Cards), Stream: "/v1/feed", Body: view})
-}
-
 // approval shows one card, for links from elsewhere.
 func (p *page) approval(q *request) error {
 	a, err := p.service.Approval(q.Context(), q.user, q.PathValue("id"))

@@ -1,0 +1,118 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/show"
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// filter is what somebody wants to see of the inbox. It is in the address, so it
+// stays over live updates and decisions, and can be kept as a bookmark.
+type filter struct {
+	Text   string
+	Preset string
+	Kind   serve.ApprovalKind
+}
+
+func filterOf(query url.Values) filter {
+	return filter{Text: strings.TrimSpace(query.Get("q")), Preset: query.Get("preset"), Kind: serve.ApprovalKind(query.Get("kind"))}
+}
+
+// On reports whether it leaves anything out.
+func (f filter) On() bool { return f != filter{} }
+
+// address is that of the inbox with the filter.
+func (f filter) address() string {
+	query := make(url.Values)
+	for name, value := range map[string]string{"q": f.Text, "preset": f.Preset, "kind": string(f.Kind)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return (&url.URL{Path: "/", RawQuery: query.Encode()}).String()
+}
+
+// Kinds are those to choose from.
+func (f filter) Kinds() []kindChoice {
+	return []kindChoice{
+		{serve.KindTool, "approvals"}, {serve.KindQuestion, "questions"}, {serve.KindPlan, "plans"}, {serve.KindElicitation, "forms"},
+	}
+}
+
+type kindChoice struct {
+	Kind serve.ApprovalKind
+	Name string
+}
+
+type inboxView struct {
+	Cards   []card
+	Waiting int    // cards, with those that the filter hides
+	More    bool   // wait than are counted
+	Filter  filter // of the cards
+	Presets []serve.PresetInfo
+	Live    []serve.Conversation // that do something now
+	Fresh   []serve.Conversation // that have something new, and wait for nobody
+	Older   int                  // as many more have something new
+	Today   string               // what was spent
+	Begin   bool                 // there is no conversation yet
+}
+
+// inbox shows what waits. With a filter it shows only that: the conversations that
+// work or have something new have a search of their own.
+func (p *page) inbox(q *request) error {
+	pending, err := p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{State: serve.ApprovalPending, Limit: maxCards})
+	if err != nil {
+		return err
+	}
+	all, err := p.service.Overview(q.Context(), q.user, time.Now())
+	if err != nil {
+		return err
+	}
+	info, err := p.service.Info(q.Context(), q.user)
+	if err != nil {
+		return err
+	}
+	view := inboxView{
+		Waiting: len(pending.Items), More: pending.Next != "", Filter: filterOf(q.URL.Query()), Presets: info.Presets,
+		Begin: len(all.Conversations) == 0, Today: show.Money(all.SpentUSD),
+	}
+	if view.Filter.On() {
+		pending, err = p.service.Approvals(q.Context(), q.user, serve.ApprovalQuery{
+			State: serve.ApprovalPending, Limit: maxCards, Text: view.Filter.Text, Preset: view.Filter.Preset, Kind: view.Filter.Kind,
+		})
+		if err != nil {
+			return err
+		}
+	} else {
+		view.rows(all.Conversations)
+	}
+	titles := make(map[string]string)
+	for i := range all.Conversations {
+		titles[all.Conversations[i].ID] = all.Conversations[i].Title
+	}
+	for i := range slices.Backward(pending.Items) { // the oldest first
+		a := &pending.Items[i]
+		view.Cards = append(view.Cards, newCard(a, q.user, titles[a.Conversation], view.Filter.address()))
+	}
+	return p.render(q, http.StatusOK, frame{Title: "Inbox", Screen: "inbox", Waiting: view.Waiting, Stream: "/v1/feed", Body: view})
+}
+
+// rows are the conversations below the cards.
+func (v *inboxView) rows(all []serve.Conversation) {
+	for _, c := range all {
+		switch {
+		case c.State == serve.Running || c.State == serve.Starting || c.State == serve.Queued || c.State == serve.Failed:
+			v.Live = append(v.Live, c)
+		case c.Unread && c.Pending == 0 && !c.Archived:
+			v.Fresh = append(v.Fresh, c)
+		}
+	}
+	if n := len(v.Fresh) - maxFresh; n > 0 {
+		v.Fresh, v.Older = v.Fresh[:maxFresh], n
+	}
+}

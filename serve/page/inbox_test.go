@@ -1,0 +1,131 @@
+package page_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/serve"
+)
+
+// cardID finds the approvals on a screen.
+var cardID = regexp.MustCompile(`<article class="card [^"]*" id="a-([^"]+)"`)
+
+func cards(screen string) (ids []string) {
+	for _, found := range cardID.FindAllStringSubmatch(screen, -1) {
+		ids = append(ids, found[1])
+	}
+	return ids
+}
+
+// The inbox is filtered by a text, a preset and a kind, without a script, and never
+// shows or counts what the user may not see. A filter that selects nothing says so and
+// can be cleared.
+func TestFilterInbox(t *testing.T) {
+	r := newRig(t)
+	bob := serve.User{Name: "bob", Role: serve.Operator}
+	names := make(map[string]string) // of approvals
+	for _, c := range []struct{ name, preset, prompt string }{
+		{"edit", "shop-api", "Fix the rounding"}, {"question", "shop-api", "Which database?"}, {"bash", "docs", "Clean the handbook"},
+	} {
+		r.begin(c.preset, c.prompt)
+		for _, a := range r.pending(len(names) + 1) {
+			if names[a.ID] == "" {
+				names[a.ID] = c.name
+			}
+		}
+	}
+	if _, err := r.server.Service().Create(t.Context(), bob, serve.NewConversation{Preset: "docs", Prompt: "Clean the secret cellar"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range r.pending(4) { // ada is an admin
+		if names[a.ID] == "" {
+			names[a.ID] = "private"
+		}
+	}
+	admin, eve := r.client(ada), r.client(serve.User{Name: "eve", Role: serve.Approver})
+	for _, c := range []struct{ query, admin, others string }{
+		{"", "edit question bash private", "edit question bash"},
+		{"q=ROUNDING", "edit", "edit"},                                           // the title
+		{"q=+rounding+", "edit", "edit"},                                         // as people paste it
+		{"q=bash", "bash private", "bash"},                                       // the tool
+		{"q=make+all", "bash private", "bash"},                                   // the command
+		{"q=price.go", "edit", "edit"},                                           // the file
+		{"q=should+the+tests", "question", "question"},                           // the question
+		{"preset=docs", "bash private", "bash"},                                  // of the conversation
+		{"kind=tool", "edit bash private", "edit bash"},                          //
+		{"kind=question", "question", "question"},                                //
+		{"kind=tool&preset=shop-api", "edit", "edit"},                            // all of them together
+		{"q=cellar", "private", ""},                                              // nobody else knows that it exists
+		{"q=&preset=&kind=", "edit question bash private", "edit question bash"}, // as an empty form sends it
+		{"kind=plan", "", ""}, {"kind=nonsense", "", ""}, {"preset=nonsense", "", ""}, {"q=%ff%00", "", ""},
+	} {
+		for user, want := range map[*http.Client]string{admin: c.admin, eve: c.others} {
+			status, screen := get(t, user, r.http.URL+"/?"+c.query)
+			var got []string
+			for _, id := range cards(screen) {
+				got = append(got, names[id])
+			}
+			if status != http.StatusOK || !slices.Equal(got, strings.Fields(want)) {
+				t.Errorf("?%s: %d %q, want %q", c.query, status, got, want)
+			}
+			if empty := strings.Contains(screen, "Nothing matches"); empty != (want == "") || empty != strings.Contains(screen, `href="/">Show all that waits`) {
+				t.Errorf("?%s: says that nothing matches: %v", c.query, empty)
+			}
+			total := "4"
+			if user == eve {
+				total = "3"
+			}
+			if !strings.Contains(screen, `<title>(`+total+`) Inbox`) || !strings.Contains(screen, total+" decisions waiting") && want != "" {
+				t.Errorf("?%s: does not count %s", c.query, total)
+			}
+			if user == eve && strings.Contains(screen, "secret") {
+				t.Errorf("?%s: shows what is private", c.query)
+			}
+		}
+	}
+	_, screen := get(t, admin, r.http.URL+"/?"+url.Values{"q": {`"><script>x`}}.Encode())
+	if strings.Contains(screen, "<script>x") || !strings.Contains(screen, `value="&#34;&gt;&lt;script&gt;x"`) {
+		t.Error("the text of the filter is not shown as a text")
+	}
+}
+
+// A decision leads back to the filter, and a login too.
+func TestFilterStays(t *testing.T) {
+	r := newRig(t)
+	c := r.client(ada)
+	for i, prompt := range []string{"Clean one", "Clean two", "Fix the rounding"} {
+		r.begin("shop-api", prompt)
+		r.pending(i + 1)
+	}
+	_, screen := get(t, c, r.http.URL+"/?kind=tool&q=clean&preset=")
+	back := regexp.MustCompile(`name="back" value="([^"]*)"`).FindStringSubmatch(screen)
+	if back == nil || back[1] != "/?kind=tool&amp;q=clean" {
+		t.Fatalf("a decision leads to %q", back)
+	}
+	ids := cards(screen)
+	if len(ids) != 2 {
+		t.Fatalf("%d cards", len(ids))
+	}
+	a, err := r.server.Service().Approval(t.Context(), ada, ids[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	reply, err := c.PostForm(r.http.URL+"/a/"+a.ID, url.Values{"digest": {a.Digest}, "decision": {"deny"}, "back": {"/?kind=tool&q=clean"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, screen = read(t, reply)
+	if got := reply.Request.URL.RequestURI(); got != "/?did=deny&kind=tool&q=clean" {
+		t.Errorf("the decision leads to %s", got)
+	}
+	if got := cards(screen); len(got) != 1 || got[0] != ids[1] || !strings.Contains(screen, "Denied.") {
+		t.Errorf("after the decision the cards are %q", got)
+	}
+	if status, screen := get(t, &http.Client{Jar: newJar(t)}, r.http.URL+"/?q=clean&kind=tool"); status != http.StatusUnauthorized || !strings.Contains(screen, `name="to" value="/?kind=tool&amp;q=clean"`) {
+		t.Errorf("%d: the login does not lead back to the filter", status)
+	}
+}
