@@ -3,14 +3,11 @@ package fleet_test
 import (
 	"context"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -85,17 +82,9 @@ func TestEventsLiveElsewhere(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r := newRadio(seed, seed > 0)
 			db := &notifying{MemoryStore: store.Memory()}
-			answer := strings.Repeat("all work and no play", 100)
-			cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
-				return claudetest.Say(answer).Chunks(10, 10*time.Millisecond)
-			}})
+			cli, answer := slowWriter()
 			client, worker := apart(t, db, cli, func(o *fleet.Options) {
-				usual := o.Session
-				o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-					opts, err := usual(ctx, key)
-					opts.PartialMessages = true
-					return opts, err
-				}
+				partial(o)
 				o.Live = r
 			})
 			defer closeFleet(t, worker)
@@ -106,14 +95,7 @@ func TestEventsLiveElsewhere(t *testing.T) {
 			defer cancel()
 			var pages [3]page
 			for n := range pages {
-				go func() {
-					for e, err := range client.Events(ctx, "ada", "") {
-						if err != nil {
-							return
-						}
-						pages[n].show(t, e)
-					}
-				}()
+				go pages[n].follow(ctx, t, client, 0)
 				<-time.After(500 * time.Millisecond)
 				if n == 1 && pages[1].text() == "" {
 					t.Errorf("seed %d: a reader that joins in the middle of an answer sees nothing of it", seed)

@@ -164,7 +164,7 @@ func (p *queued) cancelled(rec *record) Ticket {
 // frees a conversation that is stuck at it, and removes it from the queue: in this order,
 // because after a crash it is the prompt that says what is left to do. An outcome that
 // it already has counts. If the conversation was deleted meanwhile, so is the outcome.
-// One who has no lease may only end a prompt that has not begun.
+// A caller without the lease may only end a prompt that has not begun.
 func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
 	o := p.cancelled(rec)
 	name := outcomeName(rec.Key, p.ID)

@@ -47,6 +47,24 @@ func crash(t *testing.T, m *machine) {
 	_ = m.fleet.Close(ctx)
 }
 
+// cutOff crashes a fleet at its n-th call of the store while it does something. It
+// reports whether the fleet was done before that call.
+func cutOff(t *testing.T, m *machine, n int, do func(context.Context) error) (done bool) {
+	t.Helper()
+	calls := 0
+	m.mu.Lock()
+	m.failing = func(string) bool { calls++; return calls >= n }
+	m.mu.Unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := do(ctx)
+	m.mu.Lock() // others use the store too
+	done = err == nil && calls < n
+	m.mu.Unlock()
+	crash(t, m)
+	return done
+}
+
 // start starts a fleet that can crash.
 func start(t *testing.T, db *store.MemoryStore, cli *scripted, change func(*fleet.Options)) *machine {
 	t.Helper()

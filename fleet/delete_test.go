@@ -178,22 +178,12 @@ func TestDeleteCutOff(t *testing.T) {
 			send(t, m.fleet, "ada", "tool 1")
 			<-time.After(5 * time.Minute)
 			send(t, m.fleet, "ada", "behind")
-			calls := 0
-			m.mu.Lock()
-			m.failing = func(string) bool { calls++; return calls >= n }
-			m.mu.Unlock()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			err := m.fleet.Delete(ctx, "ada")
-			cancel()
-			m.mu.Lock() // others use the store too
-			done = err == nil && calls < n
-			m.mu.Unlock()
-			crash(t, m)
+			done = cutOff(t, m, n, func(ctx context.Context) error { return m.fleet.Delete(ctx, "ada") })
 			m = start(t, db, cli, nil)
 			defer closeFleet(t, m.fleet)
 			<-time.After(5 * time.Minute)
 			got := left(t, db)
-			_, err = m.fleet.Get(t.Context(), "ada")
+			_, err := m.fleet.Get(t.Context(), "ada")
 			switch {
 			case errors.Is(err, fleet.ErrUnknown) && len(got) == 0:
 			case err == nil && !slices.Contains(got, "deletion c/ada"):

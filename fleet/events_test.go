@@ -94,18 +94,26 @@ func said(m message.Message) string {
 // streaming opens a fleet whose CLI sends its answer, of 2,000 bytes, in pieces:
 // one in 10 ms.
 func streaming(t *testing.T, db store.Fleet) (f *fleet.Fleet, answer string) {
+	cli, answer := slowWriter()
+	return open(t, db, cli, partial), answer
+}
+
+// slowWriter is a CLI that always gives this answer, and takes two seconds to write it.
+func slowWriter() (cli *claudetest.CLI, answer string) {
 	answer = strings.Repeat("all work and no play", 100)
-	cli := claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
+	return claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
 		return claudetest.Say(answer).Chunks(10, 10*time.Millisecond)
-	}})
-	return open(t, db, cli, func(o *fleet.Options) {
-		usual := o.Session
-		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
-			opts, err := usual(ctx, key)
-			opts.PartialMessages = true
-			return opts, err
-		}
-	}), answer
+	}}), answer
+}
+
+// partial lets the sessions of a fleet show answers while they are written.
+func partial(o *fleet.Options) {
+	usual := o.Session
+	o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+		opts, err := usual(ctx, key)
+		opts.PartialMessages = true
+		return opts, err
+	}
 }
 
 // page is what a reader shows: what is stored, and behind it the live text.
@@ -157,6 +165,20 @@ func (p *page) show(t *testing.T, e fleet.ConversationEvent) {
 	}
 }
 
+// follow shows what happens in a conversation until ctx ends, with a pause after each
+// piece that is live.
+func (p *page) follow(ctx context.Context, t *testing.T, f *fleet.Fleet, pause time.Duration) {
+	for e, err := range f.Events(ctx, "ada", "") {
+		if err != nil {
+			return
+		}
+		p.show(t, e)
+		if e.Live {
+			<-time.After(pause)
+		}
+	}
+}
+
 // Readers see an answer while it is written, even if they come in the middle of
 // it, and then once from the store.
 func TestEventsLive(t *testing.T) {
@@ -168,17 +190,11 @@ func TestEventsLive(t *testing.T) {
 		defer cancel()
 		var pages [3]page
 		for n := range pages {
-			go func() {
-				for e, err := range f.Events(ctx, "ada", "") {
-					if err != nil {
-						return
-					}
-					pages[n].show(t, e)
-					if n == 2 && e.Live {
-						<-time.After(300 * time.Millisecond) // it reads slowly
-					}
-				}
-			}()
+			pause := time.Duration(0)
+			if n == 2 {
+				pause = 300 * time.Millisecond // it reads slowly
+			}
+			go pages[n].follow(ctx, t, f, pause)
 			<-time.After(500 * time.Millisecond)
 			synctest.Wait()
 			if n == 1 {

@@ -3,7 +3,6 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -249,11 +248,7 @@ func TestDeferred(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db, cli := store.Memory(), newScripted()
 		f := gated(t, db, cli)
-		_, err := result(f.Run(t.Context(), "ada", "tool 1"))
-		waits, ok := errors.AsType[*fleet.DeferredError](err)
-		if !ok {
-			t.Fatalf("not deferred: %v", err)
-		}
+		waits := deferredBy(t, f, "ada", "tool 1")
 		q := question(t, f)
 		if waits.Question != q.ID || !q.Deferred || q.Conversation != "ada" {
 			t.Errorf("%+v, waits for %q", q, waits.Question)

@@ -25,6 +25,23 @@ import (
 	"github.com/claude-agent-go/claude/store/storetest"
 )
 
+// interrupt interrupts the conversation of these tests.
+func interrupt(t *testing.T, f *fleet.Fleet) {
+	t.Helper()
+	if err := f.Interrupt(t.Context(), "ada"); err != nil {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// answeredSoon expects that a prompt has its answer a minute from now.
+func answeredSoon(t *testing.T, f *fleet.Fleet, id string) {
+	t.Helper()
+	<-time.After(time.Minute)
+	if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+		t.Errorf("a minute later: %+v", o)
+	}
+}
+
 // A conversation that is interrupted while its CLI starts does not begin with its
 // turn as if nothing had happened: it is interrupted at once, even if the start fails
 // and another one is needed. The prompt behind it is answered.
@@ -42,9 +59,7 @@ func TestInterruptWhileStarting(t *testing.T) {
 					if starts++; starts > 1 {
 						return nil
 					}
-					if err := f.Interrupt(t.Context(), "ada"); err != nil {
-						t.Errorf("interrupted: %v", err)
-					}
+					interrupt(t, f)
 					if failures > 0 {
 						return errors.New("it does not start")
 					}
@@ -148,9 +163,7 @@ func TestInterruptNotKeptWhenStuck(t *testing.T) {
 		f := open(t, store.Memory(), cli, nil)
 		defer closeFleet(t, f)
 		cli.meanwhile = func() error {
-			if err := f.Interrupt(t.Context(), "ada"); err != nil {
-				t.Errorf("interrupted: %v", err)
-			}
+			interrupt(t, f)
 			return errors.New("it does not start")
 		}
 		id := send(t, f, "ada", "hello")
@@ -164,10 +177,7 @@ func TestInterruptNotKeptWhenStuck(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		release()
-		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
-			t.Errorf("the prompt that was tried again: %+v", o)
-		}
+		answeredSoon(t, f, id)
 	})
 }
 
@@ -188,19 +198,14 @@ func TestInterruptDeferredCall(t *testing.T) {
 		})
 		f := gated(t, store.Memory(), cli)
 		defer closeFleet(t, f)
-		_, err := result(f.Run(t.Context(), "ada", "tool 1"))
-		if _, ok := errors.AsType[*fleet.DeferredError](err); !ok {
-			t.Fatalf("not deferred: %v", err)
-		}
+		deferredBy(t, f, "ada", "tool 1")
 		<-time.After(5 * time.Minute)
 		decide(t, f, question(t, f), permission.Allow())
 		<-time.After(time.Minute)
 		if !ran.Load() || stopped.Load() {
 			t.Fatalf("the call ran: %v, and has ended: %v", ran.Load(), stopped.Load())
 		}
-		if err := f.Interrupt(t.Context(), "ada"); err != nil {
-			t.Errorf("interrupted: %v", err)
-		}
+		interrupt(t, f)
 		<-time.After(time.Second)
 		if !stopped.Load() {
 			t.Error("the call still runs")
@@ -256,17 +261,11 @@ func TestInterruptTooLate(t *testing.T) {
 				if where == "here" {
 					db.do.Store(&next)
 				}
-				if err := f.Interrupt(t.Context(), "ada"); err != nil {
-					t.Errorf("interrupted: %v", err)
-				}
+				interrupt(t, f)
 				<-time.After(time.Minute)
 				end()
-				<-time.After(time.Minute)
-				for _, id := range []string{first, second} {
-					if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
-						t.Errorf("%s: %+v", id, o)
-					}
-				}
+				answeredSoon(t, f, first)
+				answeredSoon(t, f, second)
 			})
 		})
 	}
@@ -285,15 +284,10 @@ func TestInterruptBetweenTurns(t *testing.T) {
 		var second string
 		begin := func() { second = send(t, f, "ada", "second") }
 		db.do.Store(&begin)
-		if err := f.Interrupt(t.Context(), "ada"); err != nil {
-			t.Errorf("interrupted: %v", err)
-		}
+		interrupt(t, f)
 		<-time.After(time.Minute)
 		release()
-		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", second); o.Status != fleet.Answered {
-			t.Errorf("the prompt that came meanwhile: %+v", o)
-		}
+		answeredSoon(t, f, second)
 	})
 }
 
@@ -305,11 +299,7 @@ func TestInterruptBeforeDeferredCall(t *testing.T) {
 		cli := &slowStart{Transport: model, meanwhile: func() error { return nil }}
 		f := gated(t, store.Memory(), cli)
 		defer closeFleet(t, f)
-		_, err := result(f.Run(t.Context(), "ada", "tool 1"))
-		waits, ok := errors.AsType[*fleet.DeferredError](err)
-		if !ok {
-			t.Fatalf("not deferred: %v", err)
-		}
+		waits := deferredBy(t, f, "ada", "tool 1")
 		<-time.After(5 * time.Minute)
 		cli.meanwhile = func() error { return f.Interrupt(t.Context(), "ada") }
 		q := question(t, f)
@@ -376,11 +366,7 @@ func TestQuestionOfInterruptedDeferredCall(t *testing.T) {
 					return conn, err
 				}))
 				defer closeFleet(t, f)
-				_, err := result(f.Run(t.Context(), "ada", "tool 1"))
-				waits, ok := errors.AsType[*fleet.DeferredError](err)
-				if !ok {
-					t.Fatalf("not deferred: %v", err)
-				}
+				waits := deferredBy(t, f, "ada", "tool 1")
 				<-time.After(5 * time.Minute)
 				q := question(t, f)
 				state := func() approval.State {
@@ -435,9 +421,7 @@ func TestInterruptWhileDeferring(t *testing.T) {
 		db.set(func(k store.RecordKey, value []byte) error {
 			if k.Kind == "prompt" && strings.Contains(string(value), `"question":`) {
 				once.Do(func() {
-					if err := f.Interrupt(t.Context(), "ada"); err != nil {
-						t.Errorf("interrupted: %v", err)
-					}
+					interrupt(t, f)
 				})
 			}
 			return nil
@@ -460,9 +444,7 @@ func TestInterruptWhileDeferringFails(t *testing.T) {
 			db.set(func(k store.RecordKey, value []byte) error {
 				if !interrupted && k.Kind == "prompt" && strings.Contains(string(value), `"question":`) {
 					interrupted = true
-					if err := f.Interrupt(t.Context(), "ada"); err != nil {
-						t.Errorf("interrupted: %v", err)
-					}
+					interrupt(t, f)
 				}
 				if interrupted && !failed && k.Kind == kind {
 					failed = true
@@ -499,9 +481,7 @@ func TestInterruptBeforeSteeredTurn(t *testing.T) {
 			if k.Kind == "outcome" && !interrupted {
 				interrupted = true
 				<-time.After(time.Second) // the CLI begins
-				if err := f.Interrupt(t.Context(), "ada"); err != nil {
-					t.Errorf("interrupted: %v", err)
-				}
+				interrupt(t, f)
 			}
 			return nil
 		}, nil)

@@ -544,21 +544,11 @@ func TestResumeCutOff(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d, db, cli := newDisk(t, "one", "two"), store.Memory(), newScripted()
 			m := start(t, db, cli, nil)
-			calls := 0
-			m.mu.Lock()
-			m.failing = func(string) bool { calls++; return calls >= n }
-			m.mu.Unlock()
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			err := m.fleet.Resume(ctx, "ada", d.from())
-			cancel()
-			m.mu.Lock() // others use the store too
-			done = err == nil && calls < n
-			m.mu.Unlock()
-			crash(t, m)
+			done = cutOff(t, m, n, func(ctx context.Context) error { return m.fleet.Resume(ctx, "ada", d.from()) })
 			m = start(t, db, cli, nil)
 			defer closeFleet(t, m.fleet)
 			want := []string{"one", "heard one", "two", "heard one, two"}
-			_, err = m.fleet.Get(t.Context(), "ada")
+			_, err := m.fleet.Get(t.Context(), "ada")
 			if err == nil {
 				if got := spokenIn(t, m.fleet, "ada"); !slices.Equal(got, want) {
 					t.Errorf("cut off at call %d: its history is %q", n, got)
@@ -603,17 +593,7 @@ func TestForkCutOff(t *testing.T) {
 					t.Fatal(err)
 				}
 				before := left(t, db)
-				calls := 0
-				m.mu.Lock()
-				m.failing = func(string) bool { calls++; return calls >= n }
-				m.mu.Unlock()
-				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-				err := fork(ctx, m.fleet, d)
-				cancel()
-				m.mu.Lock() // others use the store too
-				done = err == nil && calls < n
-				m.mu.Unlock()
-				crash(t, m)
+				done = cutOff(t, m, n, func(ctx context.Context) error { return fork(ctx, m.fleet, d) })
 				m = start(t, db, cli, nil)
 				defer closeFleet(t, m.fleet)
 				<-time.After(20 * time.Minute)

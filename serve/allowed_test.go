@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A stream ends when who reads it may no longer: the token was revoked, or the
-// conversation is no longer shared. Until then it stays.
+// A stream ends once its reader loses access, because the token is revoked or the
+// conversation stops being shared. Until then it stays open.
 func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 	root := t.TempDir()
 	admin, private := serve.User{Name: "root", Role: serve.Admin}, false

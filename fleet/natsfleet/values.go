@@ -18,8 +18,8 @@ const usualScanBytes = 32 << 20
 // headerBytes is about what the headers of a message take.
 const headerBytes = 1 << 10
 
-// lightly leaves the data out of those messages for which there is no room, and most of
-// their headers. It returns how much room is left.
+// lightly drops the data and most of the headers of the messages that do not fit into
+// room. It returns how much room is left.
 func lightly(page []stored, room int) int {
 	for i := range page {
 		m := &page[i]

@@ -59,7 +59,7 @@ type inboxView struct {
 	Fresh   []serve.Conversation // that have something new, and wait for nobody
 	Older   int                  // as many more have something new
 	Today   string               // what was spent
-	Begin   bool                 // there is no conversation yet
+	Begin   bool                 // nobody has begun a conversation yet
 }
 
 // inbox shows what waits. With a filter it shows only that: the conversations that
