@@ -20,6 +20,17 @@ type erasure struct {
 	// that to them.
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
+	// Unbooked is what the log does not know of the cost.
+	Unbooked *unbooked `json:"unbooked,omitzero"`
+}
+
+// passTo returns what is in the head while somebody else deletes the conversation.
+func (e *erasure) passTo(by string, until time.Time) *erasure {
+	next := &erasure{By: by, Until: until}
+	if e != nil {
+		next.Unbooked = e.Unbooked
+	}
+	return next
 }
 
 // writable returns a problem if the conversation is being deleted.
@@ -119,8 +130,17 @@ func (s *Service) usedInFleet(ctx context.Context, key string) (bool, error) {
 func (s *Service) eraseBegun(ctx context.Context, key, by string) error {
 	first, awaited := false, false
 	now, err := s.opts.Records.Now(ctx)
+	var info fleet.ConversationInfo
 	if err == nil {
-		first, err = s.notes.markDeleted(ctx, key, now)
+		if info, err = s.fleet.Get(ctx, key); overWith(err) {
+			err = nil
+		}
+	}
+	if err == nil {
+		first, err = s.notes.markDeleted(ctx, key, info.Created, now)
+	}
+	if err == nil {
+		err = s.closeBooks(ctx, key, by, info.Unprompted, now)
 	}
 	if err == nil { // before the fleet deletes: what is sent until then, it deletes
 		awaited, err = s.awaitsPrompts(ctx, key)
@@ -159,7 +179,7 @@ func (s *Service) stopErasing(ctx context.Context, key, by string, first bool) e
 			return errors.Join(s.notes.unmarkDeleted(ctx, key), s.book.endErasing(ctx, key, by))
 		}
 	}
-	return s.book.changeErasing(ctx, key, by, &erasure{By: by})
+	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
 }
 
 // eraseWhenSent removes the rest of a conversation when nobody can give the fleet a
@@ -215,8 +235,11 @@ func (s *Service) finishErasing(ctx context.Context, key, by string) error {
 // errErased means that a log is not being deleted: it is gone, or a new one.
 var errErased = errors.New("the log is not being deleted")
 
-// eraseRest removes the log and then the note.
+// eraseRest removes the log and then the note. What was spent stays.
 func (s *Service) eraseRest(ctx context.Context, key, by string) error {
+	if err := s.keepSpending(ctx, key); err != nil {
+		return err
+	}
 	if err := s.book.drop(ctx, key, by); err != nil {
 		return err
 	}
@@ -241,7 +264,7 @@ func (b logStore) beginErasing(ctx context.Context, key, by string, check func(h
 		if err != nil {
 			return err
 		}
-		h.Erasing = &erasure{by, now.Add(settledAfter).UTC()}
+		h.Erasing = h.Erasing.passTo(by, now.Add(settledAfter).UTC())
 		_, err = putRecord(ctx, b.records, b.at(key, headName), &h, revision)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
@@ -251,15 +274,15 @@ func (b logStore) beginErasing(ctx context.Context, key, by string, check func(h
 
 // endErasing opens a log again.
 func (b logStore) endErasing(ctx context.Context, key, by string) error {
-	return b.changeErasing(ctx, key, by, nil)
+	return b.changeErasing(ctx, key, by, func(*erasure) *erasure { return nil })
 }
 
 // changeErasing changes what one has noted who deletes a conversation.
-func (b logStore) changeErasing(ctx context.Context, key, by string, e *erasure) error {
+func (b logStore) changeErasing(ctx context.Context, key, by string, change func(*erasure) *erasure) error {
 	return b.changeHead(ctx, key, func(h *logHead) bool {
 		mine := h.Erasing != nil && h.Erasing.By == by
 		if mine {
-			h.Erasing = e
+			h.Erasing = change(h.Erasing)
 		}
 		return mine
 	})

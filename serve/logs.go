@@ -473,10 +473,11 @@ func (p *Prompt) stands(t *fleet.Ticket) bool {
 	return now == *p
 }
 
-// advance makes the event of a prompt that has come further, unless the log has
-// it. A prompt that has ended may be forgotten, so only one that is known to be open
-// can come further: its turn must not be written and paid for twice. What turns have cost that answer no prompt is booked on the day on which the
-// next prompt ends. The caller has the lock.
+// advance makes the event of a prompt that has come further, unless the log has it. A
+// prompt that has ended may be forgotten, so only one that is known to be open can come
+// further: its turn must not be written and paid for twice. What was spent on turns that
+// answer no prompt is booked on the day on which the next prompt ends. The caller has
+// the lock.
 func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []Event {
 	p := l.prompts[t.Prompt]
 	state := t.Status

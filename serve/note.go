@@ -50,6 +50,7 @@ const (
 	kindLogin = "serve-login"
 	kindOnce  = "serve-once"
 	kindFork  = "serve-fork"
+	kindSpent = "serve-spent"
 )
 
 // noteStore keeps the notes.
@@ -100,12 +101,13 @@ func (b noteStore) change(ctx context.Context, key string, do func(*note) error)
 }
 
 // markDeleted notes that a conversation is being deleted. One that was not begun here
-// gets a note for that. It reports whether that is new.
-func (b noteStore) markDeleted(ctx context.Context, key string, now time.Time) (first bool, err error) {
+// gets a note for that, and the fleet knows when it was created. It reports whether that
+// is new.
+func (b noteStore) markDeleted(ctx context.Context, key string, created, now time.Time) (first bool, err error) {
 	for {
 		n, revision, err := b.loadAny(ctx, key)
 		if errors.Is(err, store.ErrNotFound) {
-			n, err = note{Key: key}, nil
+			n, err = note{Key: key, Created: created}, nil
 		}
 		if err != nil || !n.Deleted.IsZero() {
 			return false, err

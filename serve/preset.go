@@ -36,7 +36,8 @@ type Preset struct {
 	// DailyUSD is what its conversations may cost on a day in UTC, all
 	// together. Once that is spent, prompts are refused until the next day.
 	// Those accepted earlier still run, so the total may exceed it by what they
-	// cost. 0: no limit.
+	// cost. Deleting a conversation does not give back what it has cost. 0: no
+	// limit.
 	DailyUSD float64
 	// Options are the options of its sessions. Cwd, Model and PermissionMode
 	// are set by the server. Nil means the CLI's own defaults.

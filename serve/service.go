@@ -67,9 +67,10 @@ func (s *Service) findAny(ctx context.Context, u User, id string) (note, error) 
 	return n, err
 }
 
-// visible reports whether a user may see the conversation.
+// visible reports whether a user may see the conversation. One that is being deleted
+// is no longer shared.
 func (n *note) visible(u User) bool {
-	return u.Role == Admin || n.Owner != "" && n.Owner == u.Name || n.Shared
+	return u.Role == Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }
 
 // act returns the note of a conversation that the user may act upon.
@@ -119,7 +120,7 @@ func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery
 	if err := u.need(Viewer); err != nil {
 		return none, err
 	}
-	all, err := s.visible(ctx, u, q, func(*logHead) {})
+	all, err := s.visible(ctx, u, q, func(*note, *logHead) {})
 	if err != nil {
 		return none, problemOf(err)
 	}
@@ -143,13 +144,15 @@ func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overvi
 		return out, err
 	}
 	q := UsageQuery{From: since}
-	all, err := s.visible(ctx, u, ConversationQuery{Archived: true}, func(h *logHead) {
-		for day, sum := range h.Days {
-			if q.selects(day) {
-				out.SpentUSD += sum.CostUSD
-			}
+	sums := newTally(func(_ *note, day string, d *daySum) {
+		if q.selects(day) {
+			out.SpentUSD += d.CostUSD
 		}
 	})
+	all, err := s.visible(ctx, u, ConversationQuery{Archived: true}, sums.add)
+	if err == nil {
+		err = sums.addDeleted(ctx, s, q.from(), func(n *note) bool { return n.visible(u) })
+	}
 	if err != nil {
 		return Overview{}, problemOf(err)
 	}
@@ -158,8 +161,9 @@ func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overvi
 }
 
 // visible returns all conversations that the user may see and the query selects,
-// and passes on the head of the log of each.
-func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read func(*logHead)) ([]Conversation, error) {
+// and passes on the head of the log of each. Those that are being deleted are only
+// passed on.
+func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read func(*note, *logHead)) ([]Conversation, error) {
 	pending, err := s.pendingByConversation(ctx)
 	if err != nil {
 		return nil, err
@@ -184,14 +188,19 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 			return nil
 		}
 		head, _, err := s.book.head(ctx, n.Key)
-		read(&head)
+		if err != nil {
+			return err
+		}
+		read(n, &head)
 		c.LastSeq = head.last()
 		c.Unread = n.unread(u, c.LastSeq)
-		all = append(all, c)
-		return err
+		if n.Deleted.IsZero() {
+			all = append(all, c)
+		}
+		return nil
 	}
 	for n, err := range s.notes.each(ctx) {
-		if err == nil && n.Deleted.IsZero() {
+		if err == nil {
 			err = add(&n)
 		}
 		if err != nil {
@@ -199,8 +208,8 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 		}
 		delete(known, n.Key)
 	}
-	for key := range known { // not begun here
-		if err := add(&note{Key: key}); err != nil {
+	for key, info := range known { // not begun here
+		if err := add(&note{Key: key, Created: info.Created}); err != nil {
 			return nil, err
 		}
 	}

@@ -33,24 +33,37 @@ type modelSum struct {
 // book returns the sums with a turn, and with what was spent besides it. It
 // changes no map that it was given: a write that fails is made again.
 func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]daySum {
+	days = onDay(days, t.Ended, func(day *daySum) {
+		if t.PartOf == "" { // otherwise the other is the turn
+			day.Turns++
+			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: t.Models})
+		}
+	})
+	if besides.Turns > 0 {
+		days = bookBesides(days, t.Ended, besides)
+	}
+	return days
+}
+
+// bookBesides returns the sums with what was spent on turns that nobody has asked for.
+func bookBesides(days map[string]daySum, at time.Time, besides fleet.Ledger) map[string]daySum {
+	besides.Turns = 0
+	return onDay(days, at, func(day *daySum) { day.add(besides) })
+}
+
+// onDay returns a copy of the sums in which one day is changed.
+func onDay(days map[string]daySum, at time.Time, change func(*daySum)) map[string]daySum {
 	days = maps.Clone(days)
 	if days == nil {
 		days = make(map[string]daySum)
 	}
-	name := t.Ended.UTC().Format(time.DateOnly)
+	name := at.UTC().Format(time.DateOnly)
 	day := days[name]
 	day.Models = maps.Clone(day.Models)
 	if day.Models == nil {
 		day.Models = make(map[string]modelSum)
 	}
-	if t.PartOf == "" { // otherwise the other is the turn
-		day.Turns++
-		day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: t.Models})
-	}
-	if besides.Turns > 0 {
-		besides.Turns = 0 // nobody has asked for them
-		day.add(besides)
-	}
+	change(&day)
 	days[name] = day
 	return days
 }
@@ -93,14 +106,15 @@ func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
 }
 
 // Usage sums up what the turns of the user's conversations have cost, by whole
-// days in UTC; of all conversations for an admin.
+// days in UTC; of all conversations for an admin. What was spent on conversations
+// that are deleted is in it: for those who owned them, and for admins.
 func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
 	out := Usage{Items: []UsageRow{}}
 	if err := u.need(Viewer); err != nil {
 		return out, err
 	}
 	sums := make(map[UsageRow]*UsageRow)
-	err := s.spent(ctx, func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
+	err := s.spent(ctx, q.from(), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
 		if !q.selects(day) {
 			return
 		}
@@ -126,21 +140,23 @@ func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error
 	return out, nil
 }
 
-// spent passes on the days of all conversations that are selected by their notes.
-func (s *Service) spent(ctx context.Context, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
-	known := make(map[string]bool)
+// spent passes on the days of all conversations that are selected by their notes, also
+// of those that are deleted or about to be. Of deleted ones it leaves out what was
+// before a day.
+func (s *Service) spent(ctx context.Context, from string, selects func(*note) bool, do func(n *note, day string, d *daySum)) error {
+	known, sums := make(map[string]bool), newTally(do)
 	one := func(n *note) error {
 		known[n.Key] = true
 		if !selects(n) {
 			return nil
 		}
 		head, _, err := s.book.head(ctx, n.Key)
-		for day, sum := range head.Days {
-			do(n, day, &sum)
+		if err == nil {
+			sums.add(n, &head)
 		}
 		return err
 	}
-	for n, err := range s.notes.all(ctx) {
+	for n, err := range s.notes.each(ctx) {
 		if err == nil {
 			err = one(&n)
 		}
@@ -150,13 +166,21 @@ func (s *Service) spent(ctx context.Context, selects func(*note) bool, do func(n
 	}
 	for info, err := range s.fleet.List(ctx) {
 		if err == nil && !known[info.Key] { // not begun here
-			err = one(&note{Key: info.Key})
+			err = one(&note{Key: info.Key, Created: info.Created})
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return sums.addDeleted(ctx, s, from, selects)
+}
+
+// from is the first day that is wanted, empty if all are.
+func (q *UsageQuery) from() string {
+	if q.From.IsZero() {
+		return ""
+	}
+	return q.From.UTC().Format(time.DateOnly)
 }
 
 // selects reports whether a day is wanted.
@@ -204,7 +228,7 @@ func (s *Service) checkBudget(ctx context.Context, n *note) error {
 	}
 	now = now.UTC()
 	today, usd := now.Format(time.DateOnly), 0.0
-	err = s.spent(ctx, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
+	err = s.spent(ctx, today, func(n *note) bool { return n.Preset == p.Name }, func(_ *note, day string, d *daySum) {
 		if day == today {
 			usd += d.CostUSD
 		}

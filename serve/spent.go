@@ -1,0 +1,174 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// spending is what a deleted conversation has cost on a day, for whom and by which
+// preset. Nothing else is left of it, not even its id: the name of the record is the day
+// and a digest.
+type spending struct {
+	Owner  string `json:"owner,omitzero"`
+	Preset string `json:"preset,omitzero"`
+	Sum    daySum `json:"sum"`
+}
+
+// spendingName names the records of a conversation. One that is begun again under the
+// same key has others.
+func (n *note) spendingName() string {
+	return digest("spent", n.Key, n.Created.UTC().Format(time.RFC3339Nano))
+}
+
+// keepSpending writes down what a conversation has cost, before its log is removed. It
+// may be repeated: a log that is being deleted does not change.
+func (s *Service) keepSpending(ctx context.Context, key string) error {
+	n, _, err := s.notes.loadAny(ctx, key)
+	if errors.Is(err, store.ErrNotFound) { // somebody else has finished
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	head, _, err := s.book.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	for day, sum := range head.days() {
+		at := store.RecordKey{Project: s.opts.Project, Kind: kindSpent, Name: day + "/" + n.spendingName()}
+		_, err := putRecord(ctx, s.opts.Records, at, &spending{n.Owner, n.Preset, sum}, 0)
+		if err != nil && !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}
+
+// tally sums up what conversations have cost, each once, even if some are deleted
+// meanwhile. First it gets those that have a log, then it looks for what deleted ones
+// have left: that is there before the log goes.
+type tally struct {
+	seen map[string]bool // the names of what those with a log will leave
+	do   func(n *note, day string, d *daySum)
+}
+
+func newTally(do func(n *note, day string, d *daySum)) *tally {
+	return &tally{make(map[string]bool), do}
+}
+
+// add counts a conversation that has a log.
+func (t *tally) add(n *note, h *logHead) {
+	days := h.days()
+	if len(days) == 0 { // perhaps its log was removed a moment ago
+		return
+	}
+	t.seen[n.spendingName()] = true
+	for day, sum := range days {
+		t.do(n, day, &sum)
+	}
+}
+
+// addDeleted counts what deleted conversations have cost from a day on, if they are
+// selected by what is known of them: the owner and the preset.
+func (t *tally) addDeleted(ctx context.Context, s *Service, from string, selects func(*note) bool) error {
+	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindSpent, from) {
+		var spent spending
+		if err == nil {
+			err = decodeRecord(r, &spent)
+		}
+		if err != nil {
+			return err
+		}
+		day, name := path.Split(r.Key.Name)
+		n := note{Owner: spent.Owner, Preset: spent.Preset}
+		if !t.seen[name] && selects(&n) {
+			t.do(&n, path.Clean(day), &spent.Sum)
+		}
+	}
+	return nil
+}
+
+// unbooked is what was spent on a conversation and is not in the sums of its log when
+// the log is closed: for prompts that have not ended there, and by turns that answer no
+// prompt. The fleet forgets it with the conversation. What a CLI spends that is cut off
+// in the middle of a turn, nobody knows.
+type unbooked struct {
+	At         time.Time    `json:"at"`
+	Turns      []Turn       `json:"turns,omitempty"`
+	Unprompted fleet.Ledger `json:"unprompted,omitzero"`
+}
+
+// days are the sums of the log, with what is not booked.
+func (h *logHead) days() map[string]daySum {
+	if h.Erasing == nil || h.Erasing.Unbooked == nil {
+		return h.Days
+	}
+	days, rest := h.Days, h.Erasing.Unbooked
+	for i := range rest.Turns {
+		days = book(days, &rest.Turns[i], fleet.Ledger{})
+	}
+	if more := difference(rest.Unprompted, h.Unprompted); more.Turns > 0 {
+		days = bookBesides(days, rest.At, more)
+	}
+	return days
+}
+
+// closeBooks asks the fleet what is not booked of a conversation that it is about to
+// delete, and keeps the answer in the head of the log. What an earlier attempt was told
+// stays if the fleet no longer knows.
+func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fleet.Ledger, now time.Time) error {
+	head, _, err := s.book.head(ctx, key)
+	if err != nil {
+		return err
+	}
+	ids := head.openAfter(head.Events)
+	for i := range head.Accepting {
+		ids = append(ids, head.Accepting[i].Prompt.ID)
+	}
+	slices.Sort(ids)
+	var turns []Turn
+	for _, id := range slices.Compact(ids) {
+		t, err := s.fleet.Prompt(ctx, key, id)
+		switch {
+		case overWith(err):
+		case err != nil:
+			return err
+		case t.Cost.Turns > 0:
+			at := t.Ended
+			if at.IsZero() {
+				at = now
+			}
+			turns = append(turns, Turn{Prompt: id, CostUSD: t.Cost.USD, Models: t.Cost.Models, PartOf: t.PartOf, Ended: at.UTC()})
+		}
+	}
+	if len(turns) == 0 && unprompted.Turns <= head.Unprompted.Turns {
+		return nil
+	}
+	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure {
+		return &erasure{e.By, e.Until, e.Unbooked.with(turns, unprompted, now)}
+	})
+}
+
+// with returns what is not booked after the fleet was asked again. It changes nothing
+// that it was given.
+func (u *unbooked) with(turns []Turn, unprompted fleet.Ledger, now time.Time) *unbooked {
+	next := &unbooked{At: now.UTC(), Turns: turns, Unprompted: unprompted}
+	if u == nil {
+		return next
+	}
+	for _, old := range u.Turns {
+		if !slices.ContainsFunc(turns, func(t Turn) bool { return t.Prompt == old.Prompt }) {
+			next.Turns = append(next.Turns, old)
+		}
+	}
+	if u.Unprompted.Turns > unprompted.Turns {
+		next.At, next.Unprompted = u.At, u.Unprompted
+	}
+	return next
+}
