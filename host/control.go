@@ -255,7 +255,8 @@ func (s *session) info() *control.Info {
 }
 
 // interrupt ends the turn that runs. Prompts that wait stay, unless they are
-// to be cancelled too. The receipt goes out before the result.
+// to be cancelled too. What the client has sent after the request is not meant.
+// The receipt goes out before the result.
 func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	var req struct {
 		CancelQueued bool `json:"cancel_queued"`
@@ -264,10 +265,20 @@ func (s *session) interrupt(_ context.Context, in *peer.Incoming) (any, error) {
 	s.stopTasks(errInterrupted, func(*subagent) bool { return true })
 	s.mu.Lock()
 	t := s.turn
-	waiting := s.queue
+	if t != nil && t.prompts[0].isBehind() {
+		t = nil
+	}
+	var waiting, behind []*queued
+	for _, q := range s.queue {
+		if q.isBehind() {
+			behind = append(behind, q)
+		} else {
+			waiting = append(waiting, q)
+		}
+	}
 	receipt := control.Interrupted{StillQueued: []string{}}
 	if req.CancelQueued {
-		s.queue = nil
+		s.queue = behind
 	}
 	s.mu.Unlock()
 	for _, q := range waiting {

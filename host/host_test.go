@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -347,5 +348,36 @@ func TestReplayAndState(t *testing.T) {
 		c.prompt("hi", "u1")
 		c.want("session_state_changed running", "life u1 queued", "life u1 started", "init plan", "user text: hi",
 			"assistant text: hi", `result success completed "hi" turns=1 of u1`, "life u1 completed", "session_state_changed idle")
+	})
+}
+
+// An interrupt is for what the CLI has read before it. Here it has to wait, because the
+// client does not read, and by then the prompts behind it are there too.
+func TestInterruptBeforePrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		heard, said := io.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			defer said.Close()
+			ended <- host.Serve(t.Context(), stream{in, said}, waiter, &host.Options{SessionID: "s-1", Cwd: "/repo"})
+		}()
+		c := &client{t: t, in: out}
+		c.request("r1", "get_binary_version", "") // nobody reads its answer
+		c.request("r2", "interrupt", `"cancel_queued":true`)
+		c.prompt("a", "u1")
+		c.prompt("b", "u2")
+		synctest.Wait()
+		go c.read(heard)
+		got := c.settle()
+		for _, want := range []string{`= r2 {"still_queued":[]}`, `result success completed "a" turns=1 of u1`, `result success completed "b" turns=1 of u2`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("no %q in:\n%s", want, got)
+			}
+		}
+		out.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	})
 }

@@ -77,10 +77,25 @@ type session struct {
 // queued is a prompt that waits.
 type queued struct {
 	*message.User
-	ended     *subagent     // it is about the end of this one
-	continues *Unfinished   // it continues this turn
-	during    bool          // came while a turn ran
-	announced chan struct{} // closed when the client was told that it waits
+	ended     *subagent       // it is about the end of this one
+	continues *Unfinished     // it continues this turn
+	during    bool            // came while a turn ran
+	announced chan struct{}   // closed when the client was told that it waits
+	served    <-chan struct{} // closed when the requests that were read before it are served; nil: there were none
+}
+
+// isBehind reports whether the prompt was read after the request that is being served.
+// To a CLI that reads line by line it is not there yet.
+func (q *queued) isBehind() bool {
+	if q.served == nil {
+		return false
+	}
+	select {
+	case <-q.served:
+		return false
+	default:
+		return true
+	}
 }
 
 // isNotification reports whether nobody has sent it: it reports that a subagent
@@ -361,8 +376,8 @@ func (s *session) enqueue(m *message.User) {
 		return
 	}
 	s.seen[m.UUID] = true
-	q := &queued{User: m, during: s.turn != nil, announced: make(chan struct{})}
-	before, served := s.announced, s.served
+	q := &queued{User: m, during: s.turn != nil, announced: make(chan struct{}), served: s.served}
+	before := s.announced
 	s.announced = q.announced
 	s.queue = append(s.queue, q)
 	s.mu.Unlock()
@@ -370,7 +385,7 @@ func (s *session) enqueue(m *message.User) {
 	s.serving.Go(func() {
 		defer close(q.announced)
 		s.await(before)
-		s.await(served)
+		s.await(q.served)
 		s.finished()
 		s.state(message.ActivityRunning) // the CLI says so before it queues the prompt
 		s.lifecycle(q, message.CommandQueued)

@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,5 +100,43 @@ func TestRealOrder(t *testing.T) {
 	const rounds = 20
 	if wrong := misuseAtRandom(t, r.connect(t), rand.New(rand.NewPCG(1, 2)), rounds); wrong > 0 {
 		t.Errorf("%d of %d answers are wrong", wrong, rounds)
+	}
+}
+
+// interruptsFirst starts CLIs to which every prompt is written behind an interrupt, in
+// one piece.
+type interruptsFirst struct{ claude.Transport }
+
+func (i interruptsFirst) Start(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+	conn, err := i.Transport.Start(ctx, l)
+	return &interruptingConn{Conn: conn}, err
+}
+
+type interruptingConn struct {
+	claude.Conn
+	interrupts atomic.Int64
+}
+
+func (c *interruptingConn) Write(line []byte) (int, error) {
+	if !bytes.Contains(line, []byte(`"type":"user"`)) {
+		return c.Conn.Write(line)
+	}
+	before := fmt.Sprintf(`{"type":"control_request","request_id":"before-%d","request":{"subtype":"interrupt","cancel_queued":true}}`+"\n", c.interrupts.Add(1))
+	n, err := c.Conn.Write(append([]byte(before), line...))
+	return max(0, n-len(before)), err
+}
+
+// An interrupt does not stop a prompt that the CLI reads after it, even if both are there
+// at once.
+func TestRealInterruptBeforePrompt(t *testing.T) {
+	t.Parallel()
+	r := startReal(t, echoModel())
+	r.opts.Transport = interruptsFirst{claude.ChildProcess()}
+	s := r.connect(t)
+	for n := range 10 {
+		res, err := s.Ask(t.Context(), fmt.Sprintf("say-%d", n))
+		if err != nil || res.Text != fmt.Sprint("re ", n) {
+			t.Errorf("prompt %d: %v, %v", n, res, err)
+		}
 	}
 }
