@@ -25,9 +25,11 @@ func (s *session) sessionUsage() control.UsageReport {
 	return u
 }
 
+// window is how many tokens the context of every model has.
+const window = 200_000
+
 // contextUsage is the answer to get_context_usage.
 func (s *session) contextUsage() control.ContextUsage {
-	const window = 200_000
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	used := 0

@@ -92,6 +92,7 @@ func (s *session) use(tokens message.Usage, costUSD float64) {
 	u.CacheReadInputTokens += tokens.CacheReadInputTokens
 	u.CacheCreationInputTokens += tokens.CacheCreationInputTokens
 	u.CostUSD += costUSD
+	u.ContextWindow = window
 	s.usage[s.model] = u
 }
 

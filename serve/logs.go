@@ -229,10 +229,11 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		return nil
 	}
 	cursor := string(e.Cursor)
-	err := l.append(ctx, func(*logHead) []Event {
+	err := l.append(ctx, func(h *logHead) []Event {
 		if _, known := l.cursors[cursor]; known {
 			return nil
 		}
+		h.Context = h.Context.heard(&e)
 		return []Event{{Type: EventMessage, Message: []byte(e.Entry), cursor: cursor}}
 	})
 	if err == nil {
@@ -498,6 +499,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 	if unprompted.Turns > h.Unprompted.Turns {
 		h.Unprompted = unprompted
 	}
+	h.Context = h.Context.ended(turn.Models)
 	return []Event{{Type: EventTurn, Turn: turn}}
 }
 

@@ -30,6 +30,8 @@ type logHead struct {
 	// of turns that answer no prompt.
 	Days       map[string]daySum `json:"days,omitempty"`
 	Unprompted fleet.Ledger      `json:"unprompted,omitzero"`
+	// Context is how full the context is.
+	Context contextNote `json:"context,omitzero"`
 }
 
 // storedEvent is an event as it is kept. The text of a message is not: the
@@ -102,10 +104,9 @@ func (b logStore) put(ctx context.Context, key string, h logHead, revision int64
 	if err != nil || segment.First != h.First || segment.last() > h.last() {
 		return h, revision, nil // the head is fine as it is
 	}
-	short := logHead{
-		Segments: h.Segments + 1, First: segment.last() + 1, Events: h.Events[len(segment.Events):], Open: h.openAfter(segment.Events),
-		Accepting: h.Accepting, Erasing: h.Erasing, Days: h.Days, Unprompted: h.Unprompted,
-	}
+	short := h
+	short.Segments, short.Open = h.Segments+1, h.openAfter(segment.Events)
+	short.First, short.Events = segment.last()+1, h.Events[len(segment.Events):]
 	if next, err := putRecord(ctx, b.records, b.at(key, headName), &short, revision); err == nil {
 		return short, next, nil
 	}

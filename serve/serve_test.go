@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -72,11 +73,18 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 		inner := claudetest.ScriptedCall{ID: "toolu_inner", Name: "Bash", Input: json.RawMessage(`{"command":"make inner"}`)}
 		return claudetest.DelegateAndWait("Explore", "Look at it", claudetest.UseTools(inner), claudetest.Say("Looks good."))
 	}
+	if n > 0 && c.Prompt == "fill another" {
+		return claudetest.Say("Done.").Usage(claudetest.ReplyUsage{InputTokens: 40_000, OutputTokens: 1})
+	}
 	if n > 0 {
 		return claudetest.Say("It says: " + c.ToolResults[n-1].Text)
 	}
 	if name, ok := strings.CutPrefix(c.Prompt, "tool "); ok {
-		return claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
+		call := claudetest.UseTools(claudetest.ScriptedCall{ID: "toolu_" + name, Name: "Bash", Input: json.RawMessage(`{"command":"make ` + name + `"}`)})
+		if name == "fuller" {
+			return call.Usage(claudetest.ReplyUsage{InputTokens: 120_000, OutputTokens: 1})
+		}
+		return call
 	}
 	if path, ok := strings.CutPrefix(c.Prompt, "write "); ok {
 		input, _ := json.Marshal(map[string]string{"file_path": path})
@@ -89,7 +97,13 @@ func (a *agent) reply(c *claudetest.ModelCall) claudetest.Reply {
 		}
 		return claudetest.UseTools(calls...)
 	}
+	if tokens, err := strconv.Atoi(strings.TrimPrefix(c.Prompt, "fill ")); err == nil {
+		return claudetest.Say("Read.").Usage(claudetest.ReplyUsage{InputTokens: 1, CacheCreationInputTokens: 2, CacheReadInputTokens: tokens - 3, OutputTokens: 5000})
+	}
 	switch c.Prompt {
+	case "fill another":
+		huge := claudetest.Say("Read it all.").Usage(claudetest.ReplyUsage{InputTokens: 190_000, OutputTokens: 1})
+		return claudetest.DelegateAndWait("Explore", "Read it", huge).Usage(claudetest.ReplyUsage{InputTokens: 39_000, OutputTokens: 1})
 	case "both":
 		return claudetest.UseTools(
 			claudetest.ScriptedCall{ID: "toolu_make", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)},

@@ -192,7 +192,7 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 			return err
 		}
 		read(n, &head)
-		c.LastSeq = head.last()
+		c.LastSeq, c.Context = head.last(), head.Context.use()
 		c.Unread = n.unread(u, c.LastSeq)
 		if n.Deleted.IsZero() {
 			all = append(all, c)
@@ -341,7 +341,7 @@ func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
 		return Conversation{}, err
 	}
 	c := n.conversation()
-	c.LastSeq = head.last()
+	c.LastSeq, c.Context = head.last(), head.Context.use()
 	info, err := s.fleet.Get(ctx, n.Key)
 	if errors.Is(err, fleet.ErrUnknown) { // nothing was said yet
 		return c, nil

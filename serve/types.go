@@ -56,6 +56,9 @@ type Conversation struct {
 	Archived bool    `json:"archived"`
 	CostUSD  float64 `json:"cost_usd"`
 	Turns    int     `json:"turns"`
+	// Context is how full the context is. Missing: not known, because no turn has
+	// ended yet, or the context was compacted and nothing was answered since.
+	Context *ContextUse `json:"context,omitzero"`
 	// LastSeq is the number of the last event; follow the stream after it.
 	LastSeq int64 `json:"last_seq"`
 	// Unread says that something has happened since you read it; see ReadMark.
@@ -67,6 +70,17 @@ type Conversation struct {
 	ForkOf string `json:"fork_of,omitzero"`
 	// Resumed is the session on the server's disk that this one continues.
 	Resumed string `json:"resumed,omitzero"`
+}
+
+// ContextUse is how much of its context a conversation fills: what the model read for
+// the last answer of the main agent. Sub-agents have contexts of their own.
+type ContextUse struct {
+	// Model is the one that answered, and Window the size of its context.
+	Model  string `json:"model"`
+	Tokens int64  `json:"tokens"`
+	Window int64  `json:"window"`
+	// Percent is the share of Window that Tokens are, rounded, but at least 1.
+	Percent int `json:"percent"`
 }
 
 // ReadMark says how far somebody has read a conversation.

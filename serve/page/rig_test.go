@@ -144,7 +144,7 @@ func (r *rig) edit(_ context.Context, _ json.RawMessage) (host.ToolOutput, error
 
 // reply is the model.
 func (r *rig) reply(c *claudetest.ModelCall) claudetest.Reply {
-	cost := claudetest.ReplyUsage{InputTokens: 4200, OutputTokens: 380}
+	cost := claudetest.ReplyUsage{InputTokens: 4200, CacheReadInputTokens: 77_800, OutputTokens: 380}
 	say := func(text string) claudetest.Reply { return claudetest.Say(text).Usage(cost) }
 	n := len(c.ToolResults)
 	call := func(id, name string, input any) claudetest.Reply {
