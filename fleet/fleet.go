@@ -117,7 +117,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err := f.checkCLI(key); err != nil {
 		return "", err
 	}
-	rec, err := f.createRecord(ctx, key)
+	rec, now, err := f.recordAndTime(ctx, key)
 	if err != nil {
 		return "", err
 	}
@@ -138,10 +138,6 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err != nil {
 		return "", err
 	}
-	now, err := f.store.Now(ctx)
-	if err != nil {
-		return "", &ConversationError{key, err}
-	}
 	c, err := f.reserve(key, limits.Rate)
 	if err != nil {
 		return "", err
@@ -158,6 +154,20 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 		return "", err
 	}
 	return q.ID, nil
+}
+
+// recordAndTime makes a conversation unless it exists, and asks the store for the time
+// meanwhile: each is a request, and the caller of Send waits for both.
+func (f *Fleet) recordAndTime(ctx context.Context, key string) (rec record, now time.Time, err error) {
+	var wg sync.WaitGroup
+	var timeErr error
+	wg.Go(func() { now, timeErr = f.store.Now(ctx) })
+	rec, err = f.createRecord(ctx, key)
+	wg.Wait()
+	if err == nil && timeErr != nil {
+		err = &ConversationError{key, timeErr}
+	}
+	return rec, now, err
 }
 
 // tick returns the time, later than that of all prompts before.

@@ -131,6 +131,12 @@ func stamp(at time.Time, id string) string {
 	return fmt.Sprintf("%016x-%s", at.UnixNano(), id)
 }
 
+// stamped is the id of the prompt with a name.
+func stamped(name string) string {
+	_, id, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-")
+	return id
+}
+
 // pending yields the prompts of a conversation that have no outcome, in order;
 // those of all conversations if key is empty.
 func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {

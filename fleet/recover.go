@@ -28,31 +28,33 @@ const (
 // next finds out what is to be done, from what the store has: first from the
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	rec, err := w.f.loadRecord(ctx, w.c.key)
-	if errors.Is(err, ErrDeleted) {
-		return sleep, nil, nil
-	}
-	if errors.Is(err, ErrUnknown) {
-		rec, err = w.again(ctx)
-	}
-	if err != nil {
-		return sleep, nil, err
-	}
 	before := w.f.waitingNames(w.c)
 	signalled := w.c.takeMore()
-	var all, cancelled []*queued
-	w.queue = make(map[string]bool)
-	for p, err := range w.f.pending(ctx, w.c.key) {
-		switch {
-		case err != nil:
-			w.c.signalMore() // nobody has seen what it was about
+	now, err := w.f.readStored(ctx, w.c.key, before)
+	if err != nil {
+		w.c.signalMore() // nobody has seen what it was about
+		return sleep, nil, err
+	}
+	rec := now.rec
+	switch {
+	case !rec.Deleted.IsZero():
+		return sleep, nil, nil
+	case now.unknown && len(now.prompts) > 0: // it was deleted while a prompt for it was accepted
+		if rec, err = w.f.createRecord(ctx, w.c.key); err != nil {
 			return sleep, nil, err
-		case !p.Cancelled.IsZero():
-			cancelled = append(cancelled, p)
-		default:
-			all = append(all, p)
-			w.queue[p.ID] = true
 		}
+	case now.unknown:
+		rec = record{Key: w.c.key}
+	}
+	var all, cancelled []*queued
+	w.queue, w.outcomes = make(map[string]bool), now.ended
+	for _, p := range now.prompts {
+		if !p.Cancelled.IsZero() {
+			cancelled = append(cancelled, p)
+			continue
+		}
+		all = append(all, p)
+		w.queue[p.ID] = true
 	}
 	if signalled && len(all) > 1 {
 		w.c.signalMore() // one of the others may steer the turn
@@ -103,27 +105,18 @@ func (w *waking) choose(ctx context.Context, all []*queued) (step, *queued, erro
 	return sleep, nil, nil
 }
 
-// again makes a conversation anew if it was deleted while a prompt for it was
-// accepted.
-func (w *waking) again(ctx context.Context) (record, error) {
-	for _, err := range w.f.pending(ctx, w.c.key) {
-		if err != nil {
-			return record{}, err
-		}
-		return w.f.createRecord(ctx, w.c.key)
-	}
-	return record{Key: w.c.key}, nil
-}
-
 // errEnded means that a prompt has its outcome, and the next one is to be looked
 // at.
 var errEnded = errors.New("the prompt has ended")
 
 // stand finds out how a prompt stands.
 func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
-	_, ended, err := w.f.outcome(ctx, w.c.key, p.ID)
-	if err != nil {
-		return sleep, err
+	ended, known := w.outcomes[p.ID]
+	if !known {
+		var err error
+		if _, ended, err = w.f.outcome(ctx, w.c.key, p.ID); err != nil {
+			return sleep, err
+		}
 	}
 	if ended {
 		if err := w.f.drop(ctx, p, w.lease.Fence); err != nil {

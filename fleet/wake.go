@@ -27,7 +27,9 @@ type waking struct {
 	lease *owned
 	stop  <-chan struct{} // closed when its work must end
 	rec   record
-	queue map[string]bool // the ids of the prompts without an outcome, when it was last looked at
+	// When it was last looked at: the ids of the prompts without an outcome, and
+	// whether a prompt has one, as far as it was looked for.
+	queue, outcomes map[string]bool
 
 	session *claude.Session // nil: no CLI runs
 	steered *steered        // what it has besides the prompt of its turn

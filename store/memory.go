@@ -442,5 +442,31 @@ func (m *MemoryStore) recordsAfter(project, kind, after string) []Record {
 	return page
 }
 
+// Views implements [RecordViewer].
+func (m *MemoryStore) Views(s Records) bool { return s == Records(m) }
+
+// ViewRecords implements [RecordViewer].
+func (m *MemoryStore) ViewRecords(ctx context.Context, keys, folders []RecordKey) ([]Record, error) {
+	if err := cmp.Or(CheckView(keys, folders), ctx.Err()); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []Record
+	for _, k := range keys {
+		if r := m.records[k]; r != nil {
+			all = append(all, r.clone())
+		}
+	}
+	for _, f := range folders {
+		names := m.names[RecordKey{Project: f.Project, Kind: f.Kind}]
+		at, _ := slices.BinarySearch(names, f.Name+"/")
+		for ; at < len(names) && strings.HasPrefix(names[at], f.Name+"/"); at++ {
+			all = append(all, m.records[RecordKey{f.Project, f.Kind, names[at]}].clone())
+		}
+	}
+	return SortView(all), nil
+}
+
 // Now implements [Records].
 func (m *MemoryStore) Now(ctx context.Context) (time.Time, error) { return m.now(), ctx.Err() }

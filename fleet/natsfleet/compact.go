@@ -55,8 +55,12 @@ func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Ke
 
 const compactBound = 10 * time.Second
 
-// compact writes a transcript anew, if it has many messages.
+// compact writes a transcript anew, if it has many messages. If the session was deleted
+// while the last of them was written, it removes them.
 func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error {
+	if err := s.gone(ctx, k); err != nil {
+		return err
+	}
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	var in info
 	if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": subject}, &in); err != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/store"
 )
 
 // StoredMessage is a message of the stream, for those who check what was stored.
@@ -185,3 +187,12 @@ func (f *Floors) Of(prefix string) uint64 {
 
 // Len is how many folders are remembered.
 func (f *Floors) Len() int { return len(f.floors.all) }
+
+// Knows makes the store know of a sequence.
+func (s *Store) Knows(seq uint64) { s.horizon.reach(seq) }
+
+// Land stores an entry as a write does that has passed all checks before.
+func (s *Store) Land(ctx context.Context, k store.Key, e store.Entry) error {
+	_, err := s.write(ctx, streamed{s}.parts(k, store.Batch{ID: "late", Entries: []store.Entry{e}})...)
+	return err
+}

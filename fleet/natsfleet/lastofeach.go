@@ -13,7 +13,8 @@ var errMany = errors.New("too many subjects for one answer")
 // their sequences. The server finds them by its index of subjects, while it looks through
 // whole blocks of the stream for messages from a sequence on. Any replica answers.
 func (s *Store) lastOfEach(ctx context.Context, prefix string) (page []stored, more bool, err error) {
-	return s.direct(ctx, map[string]any{"multi_last": []string{prefix + ".>"}, "max_bytes": pageBytes})
+	a, err := s.direct(ctx, map[string]any{"multi_last": []string{prefix + ".>"}, "max_bytes": pageBytes})
+	return a.page, a.more, err
 }
 
 // lastFrom is collectFrom for records, of which only the last message counts. One that

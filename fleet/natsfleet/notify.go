@@ -17,6 +17,7 @@ var _ interface {
 	store.FolderScanner
 	store.Notifier
 	store.RecordBatcher
+	store.RecordViewer
 } = (*Store)(nil)
 
 // Notify implements [store.Notifier]. The server itself announces what it has
@@ -30,6 +31,9 @@ func (s *Store) Notify(ctx context.Context, project string, do func(store.Change
 	sub, err := s.nc.Subscribe(s.layout.name+".stored.*."+token(project)+".>", func(m *nats.Msg) {
 		one.Lock()
 		defer one.Unlock()
+		if seq, err := strconv.ParseUint(serverHeader(m, "Nats-Sequence"), 10, 64); err == nil {
+			s.horizon.reach(seq)
+		}
 		if c, ok := s.layout.change(project, m); ok {
 			do(c)
 		}

@@ -67,12 +67,13 @@ type Options struct {
 // leases. It implements [store.Fleet]. Its methods may be called from any
 // goroutine; Close ends it.
 type Store struct {
-	nc     *nats.Conn
-	layout layout
-	stream string
-	id     string // of this process
-	writes *serial
-	floors floors
+	nc      *nats.Conn
+	layout  layout
+	stream  string
+	id      string // of this process
+	writes  *serial
+	floors  floors
+	horizon horizon
 
 	refusals    refusals
 	waiting     waiting

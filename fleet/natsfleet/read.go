@@ -88,6 +88,7 @@ func (s *Store) ask(ctx context.Context, which map[string]any) (*stored, error) 
 		return nil, err
 	}
 	m := answer.Message
+	s.horizon.reach(m.Seq)
 	out := &stored{subject: m.Subject, seq: m.Seq, at: m.Time, data: m.Data}
 	if len(m.Header) > 0 {
 		if out.header, err = nats.DecodeHeadersMsg(m.Header); err != nil {
@@ -167,41 +168,49 @@ const (
 
 // page reads some messages of a filter from a sequence on. Any replica answers.
 func (s *Store) page(ctx context.Context, filter string, from uint64) (page []stored, more bool, err error) {
-	return s.direct(ctx, map[string]any{"seq": from, "next_by_subj": filter, "batch": pageCount, "max_bytes": pageBytes})
+	a, err := s.direct(ctx, map[string]any{"seq": from, "next_by_subj": filter, "batch": pageCount, "max_bytes": pageBytes})
+	return a.page, a.more, err
+}
+
+// answer is what a replica has sent.
+type answer struct {
+	page []stored
+	more bool   // it has not sent everything
+	upTo uint64 // the last sequence that it had, if it was asked for the last of several subjects
 }
 
 // direct asks any replica for messages. It returns all that the replica has sent, or
 // errGap, or errBroken.
-func (s *Store) direct(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
+func (s *Store) direct(ctx context.Context, ask map[string]any) (answer, error) {
 	ctx, end := s.waiting.begin(ctx)
-	page, more, err = s.answerTo(ctx, ask)
-	return page, more, end(err)
+	a, err := s.answerTo(ctx, ask)
+	return a, end(err)
 }
 
 // answerTo is direct without errBroken.
-func (s *Store) answerTo(ctx context.Context, ask map[string]any) (page []stored, more bool, err error) {
+func (s *Store) answerTo(ctx context.Context, ask map[string]any) (a answer, err error) {
 	body, err := json.Marshal(ask)
 	if err != nil {
-		return nil, false, err
+		return a, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, boundFor(pageBytes))
 	defer cancel()
 	inbox := s.nc.NewInbox()
 	sub, err := s.nc.SubscribeSync(inbox)
 	if err != nil {
-		return nil, false, err
+		return answer{}, err
 	}
 	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
 	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return nil, false, err
+		return answer{}, err
 	}
 	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, inbox, body); err != nil {
-		return nil, false, err
+		return answer{}, err
 	}
 	for last := uint64(0); ; {
 		msg, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return nil, false, err
+			return answer{}, err
 		}
 		status := msg.Header.Get("Status")
 		if serverHeader(msg, "Nats-Subject") != "" {
@@ -211,24 +220,27 @@ func (s *Store) answerTo(ctx context.Context, ask map[string]any) (page []stored
 		case "":
 			err = follows(msg, last)
 		case statusEnd:
-			return page, msg.Header.Get("Nats-Num-Pending") != "0", follows(msg, last)
+			a.more = msg.Header.Get("Nats-Num-Pending") != "0"
+			a.upTo, _ = strconv.ParseUint(msg.Header.Get("Nats-UpTo-Sequence"), 10, 64) // 0 without one
+			return a, follows(msg, last)
 		case statusNotFound:
-			if len(page) > 0 {
+			if len(a.page) > 0 {
 				err = errGap // of another answer
 			}
-			return nil, false, err
+			return answer{}, err
 		case statusMany:
-			return nil, false, errMany
+			return answer{}, errMany
 		case statusNoResponse:
-			return nil, false, nats.ErrNoResponders
+			return answer{}, nats.ErrNoResponders
 		default:
-			return nil, false, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
+			return answer{}, fmt.Errorf("the server answers %s %s", status, msg.Header.Get("Description"))
 		}
 		m, decodeErr := fromDirect(msg)
 		if err := cmp.Or(err, decodeErr); err != nil {
-			return nil, false, err
+			return answer{}, err
 		}
-		page, last = append(page, m), m.seq
+		a.page, last = append(a.page, m), m.seq
+		s.horizon.reach(last)
 	}
 }
 

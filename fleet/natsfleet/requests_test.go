@@ -93,7 +93,7 @@ func (c *loggedConn) Write(b []byte) (int, error) {
 // from Run to the result and back to rest, if its entries are stored in usualBatches.
 // Each takes two requests, and a busy machine makes more of them.
 const (
-	maxRequests  = 15
+	maxRequests  = 12
 	usualBatches = 2
 )
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
@@ -41,24 +42,48 @@ func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error 
 		m.expect, m.last, m.guard = true, uint64(b.Fence.Token), guard
 		m.header[headerLease] = b.Fence.Name
 	}
+	var deleted bool
+	var lookErr error
+	var look sync.WaitGroup
+	if guard != "" {
+		// One who writes under a lease looks in the meantime, and once more before the
+		// lease is given back: so a session that is deleted in between leaves nothing.
+		look.Go(func() { deleted, lookErr = s.isDeleted(ctx, k) })
+	}
 	_, err = s.write(ctx, messages...)
-	if errors.Is(err, errMoved) {
-		err = store.ErrLeaseLost
+	look.Wait()
+	switch {
+	case errors.Is(err, errMoved):
+		return fail(k, store.ErrLeaseLost)
+	case err != nil:
+		return fail(k, err)
+	case guard == "":
+		return fail(k, s.gone(ctx, k))
 	}
-	if err == nil {
-		s.touch(b.Fence, k)
-		err = s.gone(ctx, k)
+	s.touch(b.Fence, k)
+	if deleted {
+		lookErr = s.removed(ctx, k)
 	}
-	return fail(k, err)
+	return fail(k, lookErr)
+}
+
+// isDeleted reports whether a session was deleted.
+func (s streamed) isDeleted(ctx context.Context, k store.Key) (bool, error) {
+	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
+	return m != nil, err
 }
 
 // gone returns ErrDeleted if a session was deleted, and removes what was stored of
 // it since.
 func (s streamed) gone(ctx context.Context, k store.Key) error {
-	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
-	if err != nil || m == nil {
+	if deleted, err := s.isDeleted(ctx, k); err != nil || !deleted {
 		return err
 	}
+	return s.removed(ctx, k)
+}
+
+// removed removes what was stored of a session after it was deleted.
+func (s streamed) removed(ctx context.Context, k store.Key) error {
 	return cmp.Or(s.purge(ctx, k), store.ErrDeleted)
 }
 
@@ -124,8 +149,7 @@ func (s streamed) load(ctx context.Context, k store.Key) ([]store.Entry, error) 
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.last(ctx, s.layout.deleted(k.Project, k.Session))
-	if err != nil || m != nil {
+	if deleted, err := s.isDeleted(ctx, k); err != nil || deleted {
 		return nil, err
 	}
 	return s.withArchived(ctx, k, w)

@@ -106,19 +106,19 @@ func (s *Store) lastsNow(ctx context.Context, prefix string, subjects []string) 
 	ask := map[string]any{"multi_last": append(subjects, prefix+"."+barrierToken)}
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		clear(last)
-		all, more, err := s.direct(ctx, ask)
+		a, err := s.direct(ctx, ask)
 		if err != nil {
 			return err
 		}
 		passed := false
-		for _, m := range all {
+		for _, m := range a.page {
 			if !m.ours() {
 				return cmp.Or(s.removeForeign(ctx, &m), errStale)
 			}
 			passed = passed || m.seq >= barrier && m.subject == prefix+"."+barrierToken
 			last[m.subject] = m
 		}
-		if more || !passed {
+		if a.more || !passed {
 			return errStale
 		}
 		return nil

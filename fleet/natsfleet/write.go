@@ -184,6 +184,7 @@ func (s *Store) publish(ctx context.Context, msg *nats.Msg) (uint64, error) {
 	}
 	switch {
 	case ack.Error == nil:
+		s.horizon.reach(ack.Seq)
 		return ack.Seq, nil
 	case ack.Error.ErrCode == codeMoved:
 		return 0, errMoved

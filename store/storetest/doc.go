@@ -8,7 +8,7 @@
 // Optional abilities are tested if the store has them: [store.Lister],
 // [store.SubLister], [store.Deleter], [store.Summarizer], [store.Leaser] and
 // [store.Records] are found by type assertion, [store.RecordBatcher] by
-// [store.Batcher].
+// [store.Batcher] and [store.RecordViewer] by [store.Viewer].
 //
 // Every test uses its own projects with unique names, so that a store can be
 // shared by tests and between runs.

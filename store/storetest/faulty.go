@@ -99,6 +99,7 @@ var _ interface {
 	store.Summarizer
 	store.Tailer
 	store.RecordBatcher
+	store.RecordViewer
 } = (*FaultyStore)(nil)
 
 // Calls returns how many calls there were.
@@ -353,6 +354,29 @@ func (f *FaultyStore) ChangeRecords(ctx context.Context, changes []store.RecordC
 		return nil, unsupported(f.s)
 	}
 	return do(ctx, f, "ChangeRecords", func(ctx context.Context) ([]int64, error) { return b.ChangeRecords(ctx, changes, fence) })
+}
+
+// Views implements [store.RecordViewer]: if the store that goes wrong is one.
+func (f *FaultyStore) Views(s store.Records) bool {
+	return s == store.Records(f) && f.viewer() != nil
+}
+
+// viewer is the store as one that reads several records in one step, nil if it does
+// not.
+func (f *FaultyStore) viewer() store.RecordViewer {
+	if s, ok := f.s.(store.Records); ok {
+		return store.Viewer(s)
+	}
+	return nil
+}
+
+// ViewRecords implements [store.RecordViewer].
+func (f *FaultyStore) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+	v := f.viewer()
+	if v == nil {
+		return nil, unsupported(f.s)
+	}
+	return do(ctx, f, "ViewRecords", func(ctx context.Context) ([]store.Record, error) { return v.ViewRecords(ctx, keys, folders) })
 }
 
 // ScanRecords implements [store.Records].

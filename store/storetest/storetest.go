@@ -67,6 +67,9 @@ func Run(t *testing.T, target Target) {
 	if r, ok := s.(store.Records); ok && store.Batcher(r) != nil {
 		group("RecordBatcher", batches())
 	}
+	if r, ok := s.(store.Records); ok && store.Viewer(r) != nil {
+		group("RecordViewer", views())
+	}
 	group("Input", inputs())
 	group("Races", races())
 	if _, ok := s.(store.Leaser); ok && target.Process != nil {

@@ -1,0 +1,132 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A view is one request to any replica, while a scan stores a barrier first to be sure
+// of everything that anyone has stored. A view is sure of less, and its caller knows
+// that: the replica must have the highest sequence that this process knows of. The
+// stream is one line of messages, so the replica then has all before it as well. What
+// comes behind is announced.
+
+// horizon is the highest sequence that a process knows of: of what it has stored, read
+// or seen announced. If an operator makes the stream anew, it counts from the beginning,
+// and no replica reaches the horizon of an old process: everything is scanned then.
+type horizon struct{ seq atomic.Uint64 }
+
+// reach takes note of a sequence.
+func (h *horizon) reach(seq uint64) {
+	for {
+		known := h.seq.Load()
+		if seq <= known || h.seq.CompareAndSwap(known, seq) {
+			return
+		}
+	}
+}
+
+// Views implements [store.RecordViewer].
+func (s *Store) Views(r store.Records) bool { return r == store.Records(s) }
+
+// ViewRecords implements [store.RecordViewer].
+func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey) ([]store.Record, error) {
+	if err := cmp.Or(store.CheckView(keys, folders), ctx.Err()); err != nil {
+		return nil, err
+	}
+	v := view{prefixes: make(map[string]store.RecordKey)}
+	for _, k := range keys {
+		v.add(s.layout, k, "")
+	}
+	for _, k := range folders {
+		v.add(s.layout, k, ".>")
+	}
+	found, err := s.view(ctx, &v)
+	if err != nil {
+		return nil, fail("view", err)
+	}
+	all := make([]store.Record, 0, len(found))
+	for _, m := range found {
+		r, err := s.record(ctx, v.key(m.subject), m)
+		if errors.Is(err, store.ErrNotFound) {
+			err = errors.ErrUnsupported // it was dropped while a large value was read
+		}
+		if err != nil {
+			return nil, fail(r.Key, err)
+		}
+		all = append(all, r)
+	}
+	return store.SortView(all), nil
+}
+
+// view is what is asked for.
+type view struct {
+	subjects []string
+	prefixes map[string]store.RecordKey // of the subjects of each kind, with its project and kind
+}
+
+// add asks for a record, or with a wildcard for a folder.
+func (v *view) add(l layout, k store.RecordKey, wildcard string) {
+	v.subjects = append(v.subjects, l.record(k.Project, k.Kind, k.Name)+wildcard)
+	v.prefixes[l.kind(k.Project, k.Kind)+"."] = store.RecordKey{Project: k.Project, Kind: k.Kind}
+}
+
+// key is the key of the record with a subject.
+func (v *view) key(subject string) store.RecordKey {
+	for prefix, k := range v.prefixes {
+		if name, ok := strings.CutPrefix(subject, prefix); ok {
+			k.Name = untokens(name)
+			return k
+		}
+	}
+	return store.RecordKey{}
+}
+
+// viewAgain is how often a replica that lags behind is asked again. It learns what the
+// leader has accepted a moment after the one who wrote it, and a scan costs much more.
+const viewAgain = 3
+
+// view asks for the last messages of subjects, and returns those of records that
+// were not dropped. An answer that cannot be used is [errors.ErrUnsupported].
+func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
+	known := s.horizon.seq.Load()
+	folder := "view of " + v.subjects[len(v.subjects)-1]
+	from, seen := s.floors.of(folder)
+	bounded, cancel := context.WithTimeout(ctx, attemptBound)
+	defer cancel()
+	ask := map[string]any{"seq": from, "multi_last": v.subjects, "max_bytes": pageBytes}
+	a, err := s.direct(bounded, ask)
+	for again := 0; again < viewAgain && err == nil && a.upTo < known; again++ {
+		a, err = s.direct(bounded, ask)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && (passes(err) || errors.Is(err, errMany)):
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	case err != nil:
+		return nil, err
+	case a.more || a.upTo < known:
+		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, errStale)
+	}
+	found, lowest := a.page[:0], a.upTo
+	for _, m := range a.page {
+		switch {
+		case strings.HasSuffix(m.subject, "."+barrierToken):
+		case !m.ours():
+			return nil, fmt.Errorf("%w: a message does not belong to this fleet", errors.ErrUnsupported)
+		case m.header.Get(headerGone) == "":
+			found, lowest = append(found, m), min(lowest, m.seq)
+		}
+	}
+	if from > 1 || len(a.page)-len(found) > fewDropped {
+		s.floors.set(folder, lowest, seen)
+	}
+	return found, nil
+}

@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+func views() []contract {
+	return []contract{
+		{"a view has what was asked for", viewsAsked},
+		{"a view has all changes of its own store", viewsOwn},
+		{"a view shows one moment", viewsMoment},
+		{"a large value in a view", viewsLarge},
+		{"bad views and ended contexts", viewsBad},
+		{"a viewer that is embedded is not used", viewsEmbedded},
+	}
+}
+
+// view views the records with some names, and in some folders. It asks again if the
+// store cannot answer now, and fails the test if it never does.
+func (s *subject) view(r store.Records, names, folders []string) []store.Record {
+	s.t.Helper()
+	var keys, below []store.RecordKey
+	for _, name := range names {
+		keys = append(keys, s.recordKey(name))
+	}
+	for _, name := range folders {
+		below = append(below, s.recordKey(name))
+	}
+	const most = 1000
+	for range most {
+		all, err := store.Viewer(r).ViewRecords(s.t.Context(), keys, below)
+		if errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			s.t.Fatalf("ViewRecords: %v", err)
+		}
+		return all
+	}
+	s.t.Fatalf("the store did not answer %d times", most)
+	return nil
+}
+
+func viewsAsked(s *subject) {
+	r := s.Store.(store.Records)
+	for _, name := range []string{"a", "a/1", "a/1/x", "a/2", "a.b/1", "ab/1", "b/a/1", "c"} {
+		s.put(r, s.recordKey(name), "v "+name, 0)
+	}
+	other := s.recordKey("a/1")
+	other.Kind = "another"
+	s.put(r, other, "other", 0)
+	dropped := s.put(r, s.recordKey("a/dropped"), "x", 0)
+	if err := r.DropRecord(s.t.Context(), s.recordKey("a/dropped"), dropped, store.Fence{}); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, one := range []struct{ names, folders, want []string }{
+		{names: []string{"c", "none", "a"}, want: []string{"a", "c"}},
+		{folders: []string{"a"}, want: []string{"a/1", "a/1/x", "a/2"}},
+		{names: []string{"a/2", "c", "a/dropped"}, folders: []string{"b", "a"}, want: []string{"a/1", "a/1/x", "a/2", "b/a/1", "c"}},
+		{names: []string{"none"}, folders: []string{"c", "nothing", "ab"}, want: []string{"ab/1"}},
+	} {
+		var got []string
+		for _, rec := range s.view(r, one.names, one.folders) {
+			if same, err := r.GetRecord(s.t.Context(), rec.Key); err != nil || string(rec.Value) != "v "+rec.Key.Name || same.Revision != rec.Revision {
+				s.t.Errorf("a view has %+v, and GetRecord %+v, %v", rec, same, err)
+			}
+			got = append(got, rec.Key.Name)
+		}
+		if !slices.Equal(got, one.want) {
+			s.t.Errorf("view of %q and below %q: %q, want %q", one.names, one.folders, got, one.want)
+		}
+	}
+	got, err := store.Viewer(r).ViewRecords(s.t.Context(), []store.RecordKey{s.recordKey("a/1"), other}, nil)
+	if err == nil && (len(got) != 2 || got[0].Key != other || got[1].Key != s.recordKey("a/1")) || err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		s.t.Errorf("a view of two kinds: %+v, %v", got, err)
+	}
+}
+
+// viewsOwn: what the store has changed is in its next view, however soon that is.
+func viewsOwn(s *subject) {
+	r := s.Store.(store.Records)
+	s.put(r, s.recordKey("there"), "1", 0)
+	const times = 100
+	for i := range times {
+		name := fmt.Sprintf("queue/%d", i)
+		revision := s.put(r, s.recordKey(name), "new", 0)
+		all := s.view(r, []string{"there"}, []string{"queue"})
+		if len(all) != 2 || all[0].Key.Name != name || all[0].Revision != revision {
+			s.t.Fatalf("%s was made, and a view has %+v", name, all)
+		}
+		if err := r.DropRecord(s.t.Context(), s.recordKey(name), revision, store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+		if all := s.view(r, []string{"there"}, []string{"queue"}); len(all) != 1 {
+			s.t.Fatalf("%s was dropped, and a view has %+v", name, all)
+		}
+	}
+}
+
+// viewsMoment: two records that are changed at once are never seen apart.
+func viewsMoment(s *subject) {
+	r := s.Store.(store.Records)
+	b := store.Batcher(r)
+	if b == nil {
+		s.t.Log("it makes no changes at once")
+		return
+	}
+	const times = 50
+	revisions := []int64{s.put(r, s.recordKey("one"), "0", 0), s.put(r, s.recordKey("in/two"), "0", 0)}
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	wg.Go(func() {
+		defer close(done)
+		for i := range times {
+			value := []byte(strconv.Itoa(i))
+			next, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+				{Key: s.recordKey("one"), Value: value, Revision: revisions[0]}, {Key: s.recordKey("in/two"), Value: value, Revision: revisions[1]},
+			}, store.Fence{})
+			if err != nil {
+				s.t.Error(err)
+				return
+			}
+			revisions = next
+		}
+	})
+	reader, before := s.again().(store.Records), -1
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true
+		default:
+		}
+		all := s.view(reader, []string{"one"}, []string{"in"})
+		if len(all) != 2 || string(all[0].Value) != string(all[1].Value) {
+			s.t.Errorf("a view of two records that are changed at once has %+v", all)
+			break
+		}
+		now, _ := strconv.Atoi(string(all[0].Value)) // 0 fails the comparison
+		if now < before {
+			s.t.Errorf("a view goes back from %d to %d", before, now)
+		}
+		before = now
+	}
+	wg.Wait()
+}
+
+func viewsLarge(s *subject) {
+	r := s.Store.(store.Records)
+	large := slices.Repeat([]byte("large "), store.MaxRecord/len("large "))
+	s.put(r, s.recordKey("in/large"), string(large), 0)
+	s.put(r, s.recordKey("in/small"), "small", 0)
+	all := s.view(r, nil, []string{"in"})
+	if len(all) != 2 || string(all[0].Value) != string(large) || string(all[1].Value) != "small" {
+		s.t.Errorf("a view with a large value has %d records", len(all))
+	}
+}
+
+func viewsBad(s *subject) {
+	r := s.Store.(store.Records)
+	v := store.Viewer(r)
+	a := s.recordKey("a")
+	other := a
+	other.Project += "-b"
+	many := slices.Repeat([]store.RecordKey{a}, store.MaxChanges)
+	for name, keys := range map[string][2][]store.RecordKey{
+		"nothing": {}, "too many": {many, {a}}, "two projects": {{a}, {other}},
+	} {
+		_, err := v.ViewRecords(s.t.Context(), keys[0], keys[1])
+		s.wantsError(name, err, store.ErrInvalid)
+	}
+	_, err := v.ViewRecords(s.t.Context(), []store.RecordKey{a}, []store.RecordKey{{Project: s.project, Kind: "k", Name: "../n"}})
+	if _, ok := errors.AsType[*store.KeyError](err); !ok {
+		s.t.Errorf("a bad folder: %v, want a *KeyError", err)
+	}
+	if _, err := v.ViewRecords(ended(s.t), []store.RecordKey{a}, nil); err == nil {
+		s.t.Error("ViewRecords works with a context that has ended")
+	}
+}
+
+func viewsEmbedded(s *subject) {
+	r := s.Store.(store.Records)
+	if store.Viewer(struct {
+		store.Records
+		store.RecordViewer
+	}{r, r.(store.RecordViewer)}) != nil {
+		s.t.Error("the GetRecord of a store that embeds it is passed by")
+	}
+}
