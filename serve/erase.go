@@ -20,17 +20,21 @@ type erasure struct {
 	// that to them.
 	By    string    `json:"by"`
 	Until time.Time `json:"until"`
+	// IfUnused says that nobody has asked for it: the conversation stays if the fleet
+	// has a prompt for it that did not come through a server.
+	IfUnused bool `json:"ifUnused,omitzero"`
 	// Unbooked is what the log does not know of the cost.
 	Unbooked *unbooked `json:"unbooked,omitzero"`
 }
 
 // passTo returns what is in the head while somebody else deletes the conversation.
 func (e *erasure) passTo(by string, until time.Time) *erasure {
-	next := &erasure{By: by, Until: until}
+	var next erasure
 	if e != nil {
-		next.Unbooked = e.Unbooked
+		next = *e
 	}
-	return next
+	next.By, next.Until = by, until
+	return &next
 }
 
 // writable returns a problem if the conversation is being deleted.
@@ -81,7 +85,13 @@ func (s *Service) erase(ctx context.Context, key string) error {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	by := uuid.New()
-	if err := s.book.beginErasing(ctx, key, by, nil); err != nil {
+	err := s.book.beginErasing(ctx, key, by, func(h *logHead, _ time.Time) error {
+		if h.Erasing != nil { // now somebody has asked for it
+			h.Erasing = &erasure{Unbooked: h.Erasing.Unbooked}
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return s.eraseBegun(ctx, key, by)
@@ -91,20 +101,54 @@ func (s *Service) erase(ctx context.Context, key string) error {
 var errUsed = errors.New("the conversation has a prompt")
 
 // eraseUnused removes a conversation unless a prompt was accepted for it, or may be,
-// such as that of another run of the same thread.
-func (s *Service) eraseUnused(ctx context.Context, n *note) error {
+// such as that of another run of the same thread. What somebody has begun to delete is
+// deleted in any case.
+func (s *Service) eraseUnused(ctx context.Context, key string) error {
 	by := uuid.New()
-	err := s.book.beginErasing(ctx, n.Key, by, func(h *logHead, now time.Time) error { return s.book.checkUnused(ctx, n.Key, h, now) })
-	if errors.Is(err, errUsed) || deleting.is(err) {
+	err := s.book.beginErasing(ctx, key, by, func(h *logHead, now time.Time) error {
+		if h.Erasing != nil {
+			return nil
+		}
+		h.Erasing = &erasure{IfUnused: true}
+		return s.book.checkUnused(ctx, key, h, now)
+	})
+	if errors.Is(err, errUsed) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if used, err := s.usedInFleet(ctx, n.Key); used || err != nil {
-		return errors.Join(err, s.book.endErasing(ctx, n.Key, by))
+	return s.eraseClosed(ctx, key, by)
+}
+
+// eraseClosed removes a conversation whose log is closed, unless it is to be removed
+// only if it is unused, and the fleet says that it was used: then it stays. The head of
+// the log says so, for those who continue after a crash must ask as well.
+func (s *Service) eraseClosed(ctx context.Context, key, by string) error {
+	head, _, err := s.book.head(ctx, key)
+	if err != nil {
+		return err
 	}
-	return s.eraseBegun(ctx, n.Key, by)
+	if head.Erasing == nil || !head.Erasing.IfUnused {
+		return s.eraseBegun(ctx, key, by)
+	}
+	used, err := s.usedInFleet(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case used:
+		return s.undelete(ctx, key, by)
+	}
+	return s.eraseBegun(ctx, key, by)
+}
+
+// undelete reopens a conversation: it is not deleted after all. The note
+// comes first: nobody removes the note of a conversation whose log is closed.
+func (s *Service) undelete(ctx context.Context, key, by string) error {
+	if err := s.notes.unmarkDeleted(ctx, key); err != nil {
+		return err
+	}
+	return s.book.endErasing(ctx, key, by)
 }
 
 // usedInFleet reports whether the fleet has or had a prompt for a conversation. It
@@ -114,7 +158,7 @@ func (s *Service) usedInFleet(ctx context.Context, key string) (bool, error) {
 	for range 2 {
 		info, err := s.fleet.Get(ctx, key)
 		switch {
-		case errors.Is(err, fleet.ErrUnknown):
+		case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrDeleted):
 			return false, nil
 		case err != nil:
 			return false, err
@@ -176,7 +220,7 @@ func (s *Service) stopErasing(ctx context.Context, key, by string, first bool) e
 	defer cancel()
 	if first {
 		if _, err := s.fleet.Get(ctx, key); err == nil {
-			return errors.Join(s.notes.unmarkDeleted(ctx, key), s.book.endErasing(ctx, key, by))
+			return s.undelete(ctx, key, by)
 		}
 	}
 	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure { return e.passTo(by, time.Time{}) })
@@ -229,7 +273,7 @@ func (s *Service) finishErasing(ctx context.Context, key, by string) error {
 	if err != nil {
 		return err
 	}
-	return s.eraseBegun(ctx, key, by)
+	return s.eraseClosed(ctx, key, by)
 }
 
 // errErased means that a log is not being deleted: it is gone, or a new one.
@@ -246,9 +290,9 @@ func (s *Service) eraseRest(ctx context.Context, key, by string) error {
 	return s.notes.drop(ctx, key)
 }
 
-// beginErasing closes a log for good, if check, which may be nil, has nothing against
-// it.
-func (b logStore) beginErasing(ctx context.Context, key, by string, check func(h *logHead, now time.Time) error) error {
+// beginErasing closes a log for good, unless prepare, which may say in the head how it
+// is to be deleted, has something against it.
+func (b logStore) beginErasing(ctx context.Context, key, by string, prepare func(h *logHead, now time.Time) error) error {
 	for {
 		now, err := b.records.Now(ctx)
 		if err != nil {
@@ -258,8 +302,8 @@ func (b logStore) beginErasing(ctx context.Context, key, by string, check func(h
 		if err == nil && h.Erasing != nil && h.Erasing.By != by && now.Before(h.Erasing.Until) {
 			err = beingDeleted()
 		}
-		if err == nil && check != nil {
-			err = check(&h, now)
+		if err == nil {
+			err = prepare(&h, now)
 		}
 		if err != nil {
 			return err

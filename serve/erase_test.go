@@ -417,3 +417,58 @@ func TestRefusedAgain(t *testing.T) {
 		}
 	})
 }
+
+// dieAfter lets a program die right after it has written a record that contains a text:
+// nothing else that it writes is stored.
+func (c *cutOff) dieAfter(text string) {
+	dead := false
+	c.set(func(k store.RecordKey, value []byte) bool {
+		now := dead
+		dead = dead || strings.Contains(string(value), text)
+		return now && strings.HasPrefix(k.Kind, "serve-")
+	})
+}
+
+// A conversation whose first prompt was refused, and that a program has used past the
+// server meanwhile, stays and works, although the server died while it removed it.
+func TestUnusedButUsedInFleet(t *testing.T) {
+	for name, used := range map[string]bool{"used": true, "unused": false} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				db := &cutOff{Fleet: store.Memory()}
+				r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+				whole := r.fleet
+				var key string
+				r.onto(sending{whole, func(_ context.Context, k string, _ fleet.Prompt) (string, error) {
+					key = k
+					db.dieAfter(`"erasing"`)
+					return "", &fleet.OverloadedError{Key: k, Queued: 1}
+				}})
+				if _, err := r.server.Service().Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: "one"}); !problemIs(err, "full") {
+					t.Fatalf("created: %v", err)
+				}
+				if used {
+					if _, err := whole.Send(t.Context(), key, fleet.Prompt{Text: "past the server"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				db.set(nil)
+				r.onto(whole)
+				<-time.After(3 * time.Minute)
+				if !used {
+					r.nothingLeft()
+					return
+				}
+				s := r.server.Service()
+				id := strings.Replace(key, "/", "~", 1)
+				if c, err := s.Conversation(t.Context(), operator, id); err != nil || c.Turns != 1 {
+					t.Fatalf("%+v, %v", c, err)
+				}
+				if _, err := s.Send(t.Context(), operator, id, serve.NewPrompt{Content: []byte(`"two"`)}); err != nil {
+					t.Errorf("sent: %v", err)
+				}
+			})
+		})
+	}
+}

@@ -45,18 +45,20 @@ func (s *Service) beginFork(ctx context.Context, key string) error {
 	}
 }
 
-// endFork notes that a copy belongs to a conversation, or that none was made. If nobody
-// can tell, the record stays.
+// endFork notes that a copy belongs to a conversation, that none was made, or that the
+// copy was used past the server. Otherwise the record stays.
 func (s *Service) endFork(ctx context.Context, key string, made bool) {
 	ctx, cancel := lasting(ctx)
 	defer cancel()
 	var err error
 	if !made {
-		if _, err = s.fleet.Get(ctx, key); err == nil {
-			return
-		}
-		if errors.Is(err, fleet.ErrUnknown) {
+		if _, err = s.fleet.Get(ctx, key); errors.Is(err, fleet.ErrUnknown) {
 			err = nil
+		} else if err == nil {
+			var used bool
+			if used, err = s.usedInFleet(ctx, key); err == nil && !used {
+				return
+			}
 		}
 	}
 	if err == nil {
@@ -93,7 +95,8 @@ func (s *Service) recoverForks(ctx context.Context) {
 	}
 }
 
-// recoverForking removes a copy that has no note. It reports whether that has to wait.
+// recoverForking removes a copy that has no note and that nobody has used. It reports
+// whether that has to wait.
 func (s *Service) recoverForking(ctx context.Context, f *forking, revision int64) (wait bool, err error) {
 	_, _, err = s.notes.loadAny(ctx, f.Key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -108,8 +111,8 @@ func (s *Service) recoverForking(ctx context.Context, f *forking, revision int64
 		if _, err := putRecord(ctx, s.opts.Records, s.forkingAt(f.Key), f, revision); err != nil {
 			return errors.Is(err, store.ErrConflict), err // the request was repeated
 		}
-		if err := s.erase(ctx, f.Key); err != nil {
-			return false, err
+		if err := s.eraseUnused(ctx, f.Key); err != nil {
+			return deleting.is(err), err
 		}
 	} else if err != nil {
 		return false, err

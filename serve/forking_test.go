@@ -108,3 +108,94 @@ func TestForkOfNothing(t *testing.T) {
 		t.Errorf("there are %+v", list.Items)
 	}
 }
+
+// A copy that a request has made before it was cut off, and that a program has used in
+// the fleet since then, is neither taken for the copy of the repeated request nor
+// removed, at once or by the next server. The answer says what to do.
+func TestForkUsedInFleet(t *testing.T) {
+	config := t.TempDir()
+	for name, ofSession := range map[string]bool{"of a conversation": false, "of a session": true} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			keepSession(t, config, talk, root, "one", "first")
+			db := &cutOff{Fleet: store.Memory()}
+			r := newRigIn(t, db, root, func(o *serve.Options) { o.History = history.Disk(config) })
+			ada := r.as("ada", serve.Admin)
+			from := serve.ForkFrom{Session: talk}
+			if !ofSession {
+				from = serve.ForkFrom{Conversation: ada.begin("one").ID}
+				ada.turnsOf(from.Conversation, 1)
+			}
+			before := r.keys()
+			fork := serve.NewConversation{Preset: "shop", Fork: &from}
+			db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
+			if got := ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"); got.status < 500 {
+				t.Fatalf("status %d: %s", got.status, got.body)
+			}
+			db.set(nil)
+			var key string
+			for made := range r.keys() {
+				if !before[made] {
+					key = made
+				}
+			}
+			if _, err := r.fleet.Send(t.Context(), key, fleet.Prompt{Text: "past the server"}); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				p := want[serve.Problem](ada, ada.do("POST", "/v1/conversations", fork, "Idempotency-Key", "copy"), http.StatusUnprocessableEntity)
+				if p.Type != "/problems/key-reused" || !strings.Contains(p.Detail, "new key") {
+					t.Errorf("%+v", p)
+				}
+			}
+			if left := recordsOf(t, db, "serve-fork"); len(left) > 0 {
+				t.Errorf("there is %q", left)
+			}
+			if _, err := r.fleet.Get(t.Context(), key); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// keys are those of the conversations in the fleet.
+func (r *rig) keys() map[string]bool {
+	r.t.Helper()
+	all := make(map[string]bool)
+	for info, err := range r.fleet.List(r.t.Context()) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all[info.Key] = true
+	}
+	return all
+}
+
+// The next server keeps a copy that has no note but was used in the fleet.
+func TestForkHalfMadeAndUsed(t *testing.T) {
+	config, root := t.TempDir(), t.TempDir()
+	keepSession(t, config, talk, root, "one", "first")
+	synctest.Test(t, func(t *testing.T) {
+		db := &cutOff{Fleet: store.Memory()}
+		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
+		db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
+		admin := serve.User{Name: "ada", Role: serve.Admin}
+		if _, err := r.server.Service().Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: talk}}); err == nil {
+			t.Fatal("no error")
+		}
+		for key := range r.keys() {
+			if _, err := r.fleet.Send(t.Context(), key, fleet.Prompt{Text: "past the server"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		db.set(nil)
+		r.onto(r.fleet)
+		<-time.After(3 * time.Minute)
+		if n := r.conversations(); n != 1 {
+			t.Errorf("the fleet has %d conversations", n)
+		}
+		if left := recordsOf(t, db, "serve-fork"); len(left) > 0 {
+			t.Errorf("there is %q", left)
+		}
+	})
+}

@@ -75,5 +75,8 @@ func (s *Service) recoverConversation(ctx context.Context, n *note) (wait bool, 
 	if now.Sub(n.Created) < settledAfter {
 		return true, nil
 	}
-	return false, s.eraseUnused(ctx, n)
+	if err := s.eraseUnused(ctx, n.Key); !deleting.is(err) {
+		return false, err
+	}
+	return false, nil
 }

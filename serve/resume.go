@@ -85,7 +85,7 @@ func (s *Service) fromDisk(ctx context.Context, n *note, c *NewConversation) err
 	}
 	err := s.fleet.Resume(ctx, n.Key, from)
 	if errors.Is(err, fleet.ErrExists) && c.Fork != nil && c.id != "" {
-		return nil // the same request was cut off before it wrote its note
+		return s.recoverFork(ctx, n)
 	}
 	if err != nil {
 		return sessionProblem(err)

@@ -225,7 +225,7 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 	err = s.fleet.Fork(ctx, old.Key, n.Key, from.Message)
 	switch {
 	case errors.Is(err, fleet.ErrExists):
-		err = s.recoverFork(ctx, n, err)
+		err = s.recoverFork(ctx, n)
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, history.ErrEmpty):
 		err = badRequest.because("nothing was said in the conversation yet: begin a new one instead of a copy")
 	case errors.Is(err, history.ErrNotFound), errors.Is(err, history.ErrInvalidID):
@@ -245,16 +245,13 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 
 // recoverFork takes a copy that an earlier attempt has made, and that has no note
 // because the attempt was cut off: the key of a copy comes from that of the request.
-// One that somebody has used is another one.
-func (s *Service) recoverFork(ctx context.Context, n *note, exists error) error {
+// One that was used meanwhile, past the server, is no longer the copy that was asked for.
+func (s *Service) recoverFork(ctx context.Context, n *note) error {
 	used, err := s.usedInFleet(ctx, n.Key)
-	if err != nil {
-		return err
+	if err == nil && used {
+		err = keyReused.because("an earlier attempt has made the copy, and a program has used it since then in the fleet: use a new key for another copy")
 	}
-	if used {
-		return exists
-	}
-	return nil
+	return err
 }
 
 // choose lets the choices for a copy hold, instead of those of the original that

@@ -135,7 +135,7 @@ func (s *Service) undo(ctx context.Context, n *note, refusal error) {
 	}
 	ctx, cancel := lasting(ctx)
 	defer cancel()
-	if err := s.eraseUnused(ctx, n); err != nil {
+	if err := s.eraseUnused(ctx, n.Key); err != nil && !deleting.is(err) {
 		s.opts.Logger.Warn("a conversation that did not begin is left, empty", "conversation", n.Key, "error", err)
 	}
 }

@@ -151,7 +151,9 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 		return nil
 	}
 	return s.book.changeErasing(ctx, key, by, func(e *erasure) *erasure {
-		return &erasure{e.By, e.Until, e.Unbooked.with(turns, unprompted, now)}
+		next := e.passTo(by, e.Until)
+		next.Unbooked = e.Unbooked.with(turns, unprompted, now)
+		return next
 	})
 }
 
