@@ -3,7 +3,7 @@
 //
 //	go run ./internal/test/gate
 //
-// The module comes first, without the packages that do nothing but start the real
+// The module comes first, without the packages that spend their time in the real
 // CLI; then come those and the other modules. The time of each part is printed:
 // eight minutes for the first, and twenty for everything, are what we allow.
 //

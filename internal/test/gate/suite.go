@@ -55,14 +55,16 @@ func plain() []plainTests {
 // so that none of them runs alone at the end.
 func slowest() []string {
 	return []string{
-		"./history", "./internal/test/faults", "./cmd/claudectl", "./serve/page",
-		"./.", "./permission/policy", "./store", "./fleet", "./internal/proc",
+		"./serve/page", "./internal/test/faults", "./serve", "./cmd/claudectl", "./internal/test/bench",
+		"./.", "./fleet", "./examples/service", "./internal/proc", "./store", "./internal/test/mutation",
 	}
 }
 
 // starting lists the packages whose time is that of the real CLI, which they start
-// hundreds of times.
-func starting() []string { return []string{"./internal/test/e2e", "./claudetest"} }
+// hundreds of times, those that take longest first.
+func starting() []string {
+	return []string{"./internal/test/e2e", "./claudetest", "./history", "./permission/policy"}
+}
 
 // part is a part of the suite, of which the time is printed.
 type part struct {
@@ -100,8 +102,10 @@ func suite(ctx context.Context, root string) ([]part, error) {
 	pattern := "^(" + strings.Join(names, "|") + ")$"
 	parts.limits = append(parts.limits, "-run="+pattern)
 	racing = slices.DeleteFunc(racing, func(pkg string) bool { return slices.Contains(starting(), pkg) })
-	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=2", "-timeout=10m", "-skip=" + pattern}}
-	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=14m"}}
+	// Tests wait for processes and timers a third of the time, so three packages at
+	// once keep two cores at work.
+	raced := run{dir: root, packages: racing, flags: []string{vet, "-race"}, limits: []string{"-p=3", "-timeout=10m", "-skip=" + pattern}}
+	withCLI := run{dir: root, packages: starting(), flags: raced.flags, limits: []string{"-p=2", "-timeout=14m", "-skip=" + pattern}}
 	// Other modules have drivers of their own, and the race detector makes a
 	// database that is written in Go crawl.
 	mods, err := modules(root)

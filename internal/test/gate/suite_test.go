@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -160,4 +161,40 @@ func concurrent(t *testing.T, dir string) (places []string) {
 		})
 	}
 	return places
+}
+
+// TestPlainOnce sees that a test without the race detector does not run with it too.
+func TestPlainOnce(t *testing.T) {
+	parts, err := suite(t.Context(), root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range plain() {
+		for _, name := range p.tests {
+			times := 0
+			for _, part := range parts {
+				for _, r := range slices.Concat(part.lanes...) {
+					if slices.Contains(r.packages, "./"+p.pkg) && r.runs(name) {
+						times++
+					}
+				}
+			}
+			if times != 1 {
+				t.Errorf("%s of %s runs %d times", name, p.pkg, times)
+			}
+		}
+	}
+}
+
+// runs reports whether the command runs a test, if it is in one of its packages.
+func (r run) runs(name string) bool {
+	for _, limit := range r.limits {
+		if pattern, ok := strings.CutPrefix(limit, "-run="); ok && !regexp.MustCompile(pattern).MatchString(name) {
+			return false
+		}
+		if pattern, ok := strings.CutPrefix(limit, "-skip="); ok && regexp.MustCompile(pattern).MatchString(name) {
+			return false
+		}
+	}
+	return true
 }
