@@ -41,11 +41,13 @@ func plain() []plainTests {
 		{pkg: "internal/test/rules"},
 		{pkg: "internal/wire"},
 		{pkg: "message"},
-		// Files of many megabytes, which one goroutine reads.
+		// Files and lines of many megabytes; tests with the race detector read short ones.
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
-		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles"}},
+		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles", "TestIndexIsSmall", "TestLineTooLong"}},
 		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts"}},
+		// The end of an output of which every beginning is tried.
+		{pkg: "internal/proc", tests: []string{"TestTailNeverStartsInSecret"}},
 		// A parser against thousands of texts, which are run in real shells.
 		{pkg: "permission/policy", tests: []string{"TestFileNumbers", "TestHostileCommands", "TestPushSpellings", "TestShellNumbers", "TestZshNumbers"}},
 	}

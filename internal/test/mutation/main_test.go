@@ -64,8 +64,20 @@ func inModule(t *testing.T, files map[string]string) {
 	t.Chdir(dir)
 }
 
+// keepCompiled lets go commands use what was compiled before, wherever the directory for
+// caches is afterwards: else they begin with the standard library.
+func keepCompiled(t *testing.T) {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", strings.TrimSpace(string(dir)))
+}
+
 func TestTry(t *testing.T) {
 	inModule(t, map[string]string{"sample.go": sample, "sample_test.go": sampleTest})
+	keepCompiled(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f, err := try(t.Context(), target{pkg: ".", tests: []string{"."}}, options{workers: 2, slow: time.Minute}, nil)
 	if err != nil {
