@@ -75,6 +75,63 @@ func TestRoles(t *testing.T) {
 	}
 }
 
+// Tokens of every role against the logins of every role: with a token, people see and
+// end their own logins with that role or a lesser one, and admins those of everybody.
+// Any other login looks as if it did not exist.
+func TestRolesOfLogins(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	nobody := &client{rig: r}
+	admin := r.as("root", serve.Admin)
+	ids := func(c *client) map[string]bool {
+		t.Helper()
+		all := make(map[string]bool)
+		for _, l := range get[serve.List[serve.LoginInfo]](c, "/v1/logins").Items {
+			all[l.ID] = true
+		}
+		return all
+	}
+	for _, user := range []string{"ada", "eve"} {
+		for _, role := range serve.Roles() {
+			before := ids(admin)
+			token, err := r.server.Service().IssueLogin(t.Context(), serve.User{Name: "ada", Role: role})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cookie, _, _ := strings.Cut(nobody.do("POST", "/v1/login", serve.LoginRequest{Token: token}).header.Get("Set-Cookie"), ";")
+			var login string
+			for id := range ids(admin) {
+				if !before[id] {
+					login = id
+				}
+			}
+			for _, with := range serve.Roles() {
+				c := r.as(user, with)
+				may := with == serve.Admin || user == "ada" && with.Covers(role)
+				if listed := ids(c)[login]; listed != may {
+					t.Errorf("%s as %s sees a login of ada as %s: %v", user, with, role, listed)
+				}
+				if may {
+					continue
+				}
+				got, none := c.do("DELETE", "/v1/logins/"+login, nil), c.do("DELETE", "/v1/logins/ccs-0000000000000000", nil)
+				if same := strings.ReplaceAll(string(got.body), login, "ccs-0000000000000000"); got.status != http.StatusNotFound || same != string(none.body) {
+					t.Errorf("%s as %s ends a login of ada as %s: %d %s", user, with, role, got.status, got.body)
+				}
+			}
+			if got := nobody.do("GET", "/v1/server", nil, "Cookie", cookie); got.status != http.StatusOK {
+				t.Errorf("a login as %s was ended: %d", role, got.status)
+			}
+			least := role
+			if user != "ada" {
+				least = serve.Admin
+			}
+			if got := r.as(user, least).do("DELETE", "/v1/logins/"+login, nil); got.status != http.StatusNoContent {
+				t.Errorf("%s as %s cannot end a login of ada as %s: %d %s", user, least, role, got.status, got.body)
+			}
+		}
+	}
+}
+
 // What belongs to somebody else does not exist: the answer of every endpoint in the
 // OpenAPI document is the same, byte for byte, as for what was never there. Admins
 // see it, and everybody once it is shared.

@@ -28,9 +28,9 @@ type LoginInfo struct {
 	Current bool `json:"current"`
 }
 
-// Logins lists the browsers in which the user is logged in, the newest first. Admins
-// see those of everybody. Those that have ended, by themselves or with their token, are
-// not among them.
+// Logins lists the browsers in which the user is logged in, the newest first, with at
+// most the role that the user has here. Admins see those of everybody. Those that have
+// ended, by themselves or with their token, are not among them.
 func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 	out := List[LoginInfo]{Items: []LoginInfo{}}
 	if err := u.need(Viewer); err != nil {
@@ -56,7 +56,7 @@ func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
 			continue
 		}
-		if !c.isLogin() || c.User != u.Name && u.Role != Admin {
+		if !c.isLogin() || !u.manages(&c) {
 			continue
 		}
 		out.Items = append(out.Items, LoginInfo{
@@ -79,7 +79,13 @@ func browserOf(r *http.Request) string {
 // isLogin reports whether a credential is a login, not a one-time token for one.
 func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefix[:3]) }
 
-// EndLogin ends a login of the user, or of anybody if an admin asks. Its browser is
+// manages reports whether the user may see and end a login. A token of a lesser role,
+// which may be in the hands of a program, does not reach the logins with a greater one.
+func (u User) manages(login *credential) bool {
+	return u.Role == Admin || login.User == u.Name && u.Role.Covers(login.Role)
+}
+
+// EndLogin ends a login that [Service.Logins] lists for the user. Its browser is
 // asked to log in again with its next request, and its open streams end soon.
 func (s *Service) EndLogin(ctx context.Context, u User, id string) error {
 	if err := u.need(Viewer); err != nil {
@@ -87,7 +93,7 @@ func (s *Service) EndLogin(ctx context.Context, u User, id string) error {
 	}
 	k := s.gate.at(kindLogin, id)
 	c, _, err := getRecord[credential](ctx, s.opts.Records, k)
-	if err == nil && (!c.isLogin() || c.User != u.Name && u.Role != Admin) {
+	if err == nil && (!c.isLogin() || !u.manages(&c)) {
 		err = store.ErrNotFound
 	}
 	if err == nil {

@@ -83,7 +83,7 @@ func serverRoutes() []route {
 			handle: func(c *call) error { return c.service().Logout(c.w, c.r) },
 		},
 		{
-			method: "GET", path: "/v1/logins", about: "Lists the browsers in which you are logged in. Admins see those of everybody.",
+			method: "GET", path: "/v1/logins", about: "Lists the browsers in which you are logged in, with your role or a lesser one. Admins see those of everybody.",
 			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[List[LoginInfo]](),
 			handle: func(c *call) error { return c.answer(c.service().Logins(c.ctx(), c.user)) },
 		},
