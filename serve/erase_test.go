@@ -472,3 +472,29 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 		})
 	}
 }
+
+// A shared conversation whose deletion is not complete is gone for those it was shared
+// with: to them the answer is that of one that never was. Its owner can try again.
+func TestDeletedHalfwayIsNotShared(t *testing.T) {
+	db := &stays{Fleet: store.Memory()}
+	r := newRig(t, db, nil)
+	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
+	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Shared: true}), http.StatusCreated)
+	path, never := "/v1/conversations/"+own.ID, "/v1/conversations/ada~00000000-0000-4000-8000-000000000000"
+	if got := eve.do("DELETE", path, nil); got.status != http.StatusForbidden {
+		t.Fatalf("while it is shared: %d %s", got.status, got.body)
+	}
+	db.kind.Store("serve-conversation")
+	if got := ada.do("DELETE", path, nil); got.status < 500 {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	for _, method := range []string{"DELETE", "GET"} {
+		got, none := eve.do(method, path, nil), eve.do(method, never, nil)
+		if same := strings.ReplaceAll(string(got.body), path, never); got.status != http.StatusNotFound || same != string(none.body) {
+			t.Errorf("%s: %d %s, want %s", method, got.status, got.body, none.body)
+		}
+	}
+	db.kind.Store("")
+	r.over(r.fleet)
+	r.eventually("nothing is left", func() bool { return len(recordsOf(t, db, "serve-conversation")) == 0 })
+}
