@@ -47,6 +47,8 @@ type ConversationInfo struct {
 	// Unprompted is the part of Cost that no prompt bears: turns that the CLI
 	// began by itself, because an agent in the background had ended.
 	Unprompted Ledger
+	// BudgetUSD is what it may cost, if it is held because it has cost as much.
+	BudgetUSD float64
 	// Usage is what its CLI uses at the moment; zero if none runs in this
 	// process, or if it cannot be measured.
 	Usage ProcessUsage
@@ -87,11 +89,13 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted,
 	}
+	begun := false
 	for p, err := range f.waiting(ctx, rec.Key) {
 		if err != nil {
 			return info, &ConversationError{rec.Key, err}
 		}
 		info.Queued++
+		begun = begun || p.Sent
 		info.Question = cmp.Or(info.Question, p.Question)
 	}
 	live, _ := f.liveSession(rec.Key)
@@ -107,12 +111,26 @@ func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error)
 		info.State = Starting
 	case info.Question != "":
 		info.State = AwaitingPerson
-	case info.Queued > 0 && f.budget(rec) != nil:
-		info.State = Held
 	case info.Queued > 0:
 		info.State = Pending
 	}
+	if info.Queued > 0 && !begun && (info.State == Awake || info.State == Pending) {
+		f.holdBudget(rec, &info)
+	}
 	return info, nil
+}
+
+// holdBudget notes that a conversation is held, if its budget is spent. Its CLI may
+// still be there, and does nothing.
+func (f *Fleet) holdBudget(rec *record, info *ConversationInfo) {
+	err := f.budget(rec)
+	if err == nil {
+		return
+	}
+	info.State = Held
+	if spent, ok := errors.AsType[*BudgetError](err); ok {
+		info.BudgetUSD = spent.OfUSD
+	}
 }
 
 // Prompt returns the ticket of a prompt, or [ErrUnknown].

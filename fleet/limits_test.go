@@ -42,7 +42,7 @@ func TestBudget(t *testing.T) {
 		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); !errors.Is(err, fleet.ErrBudget) {
 			t.Errorf("sent: %v", err)
 		}
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 {
+		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Held || info.Queued != 1 || info.BudgetUSD != spent.OfUSD {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if live, _ := cli.counts(); live != 0 {

@@ -1,13 +1,11 @@
 package serve_test
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -35,8 +33,7 @@ func (c *client) wantContext(id string, percent int) {
 // How full the context is follows the main agent's answers, not those of its
 // sub-agents. It is not said before it is known, and outlives the server.
 func TestContextOverHTTP(t *testing.T) {
-	free := func(context.Context, *hook.PreToolUseInput) (string, bool) { return "", false }
-	r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Needs: free}, nil)
+	r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Needs: unasked}, nil)
 	hold := make(chan struct{})
 	r.agent.mu.Lock()
 	r.agent.hold = hold

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"fmt"
+
 	"github.com/claude-agent-go/claude/fleet"
 )
 
@@ -18,3 +20,11 @@ func failureOf(c fleet.Cause, text string) (fleet.Cause, string) {
 
 // missingAdvice is what to do without a CLI.
 const missingAdvice = "The Claude Code CLI is not installed on the server: install it with npm install -g @anthropic-ai/claude-code, then retry."
+
+// heldAdvice says why the prompts of a conversation wait.
+func heldAdvice(info *fleet.ConversationInfo) string {
+	if info.BudgetUSD == 0 {
+		return "The limits of this conversation are not valid on the server: its prompts are kept, and run once they are."
+	}
+	return fmt.Sprintf("This conversation has cost $%.2f of the $%.2f that it may: its prompts are kept, and run once it may cost more.", info.Cost.USD, info.BudgetUSD)
+}

@@ -493,7 +493,7 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 		Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: t.Cost.Models, PartOf: t.PartOf,
 	}
 	if t.Result != nil {
-		turn.Millis = t.Result.DurationMS
+		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget
 	}
 	h.Days = book(h.Days, turn, difference(unprompted, h.Unprompted))
 	if unprompted.Turns > h.Unprompted.Turns {

@@ -106,7 +106,7 @@ func serverRoutes() []route {
 			handle: func(c *call) error { return c.service().RevokeToken(c.ctx(), c.user, c.id()) },
 		},
 		{
-			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost, also those of conversations that are deleted.",
+			method: "GET", path: "/v1/usage", about: "Sums up what turns have cost, also those of conversations that are deleted, and lists what is over budget.",
 			least: Viewer, status: http.StatusOK, reply: reflect.TypeFor[Usage](),
 			query: []parameter{
 				{name: "from", about: "the first day, 2006-01-02"}, {name: "to", about: "the day after the last"},

@@ -258,7 +258,9 @@ func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
 		c.State = Waiting
 	case info.State == fleet.Awake && info.Queued > 0:
 		c.State = Running
-	case info.State == fleet.Pending, info.State == fleet.Held:
+	case info.State == fleet.Held:
+		c.State, c.Reason = Queued, heldAdvice(info)
+	case info.State == fleet.Pending:
 		c.State = Queued
 	}
 }

@@ -41,6 +41,7 @@ func (s *Service) keepSpending(ctx context.Context, key string) error {
 		return err
 	}
 	for day, sum := range head.days() {
+		sum.Over = nil // it names prompts
 		at := store.RecordKey{Project: s.opts.Project, Kind: kindSpent, Name: day + "/" + n.spendingName()}
 		_, err := putRecord(ctx, s.opts.Records, at, &spending{n.Owner, n.Preset, sum}, 0)
 		if err != nil && !errors.Is(err, store.ErrConflict) {

@@ -40,7 +40,8 @@ type Conversation struct {
 	// Shared conversations are seen by all users.
 	Shared bool  `json:"shared"`
 	State  State `json:"state"`
-	// Reason says why a conversation has failed, and what to do.
+	// Reason says why a conversation has failed, and what to do; or why its prompts
+	// wait, if its budget is spent.
 	Reason string `json:"reason,omitzero"`
 	// Problem is what kind of reason that is, if people can fix it on the server.
 	Problem fleet.Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
@@ -200,8 +201,10 @@ type Turn struct {
 	// PartOf is the prompt whose turn took this one in, because it was sent to
 	// steer that turn. It is not a turn of its own and has no cost: the other
 	// prompt bears it.
-	PartOf string    `json:"part_of,omitzero"`
-	Ended  time.Time `json:"ended"`
+	PartOf string `json:"part_of,omitzero"`
+	// OverBudget says that the CLI ended it because it had spent what it may.
+	OverBudget bool      `json:"over_budget,omitzero"`
+	Ended      time.Time `json:"ended"`
 }
 
 // Message is something that was said in a conversation.
@@ -264,6 +267,38 @@ type Limits struct {
 type Usage struct {
 	Items []UsageRow `json:"items"`
 	Total UsageRow   `json:"total"`
+	// OverBudget are turns that ended because they were over budget, the newest first
+	// and at most 100. Those of deleted conversations are not among them.
+	OverBudget []OverBudget `json:"over_budget"`
+	// Held are the conversations whose prompts wait at the moment because their budget
+	// is spent.
+	Held []Held `json:"held"`
+}
+
+// OverBudget is a turn that the CLI ended because it had spent what it may, which is
+// Options.MaxBudgetUSD of the preset.
+type OverBudget struct {
+	Conversation string    `json:"conversation"`
+	Title        string    `json:"title"`
+	User         string    `json:"user,omitzero"`
+	Preset       string    `json:"preset,omitzero"`
+	Prompt       string    `json:"prompt"`
+	Ended        time.Time `json:"ended"`
+	// CostUSD is what the turn has cost.
+	CostUSD float64 `json:"cost_usd"`
+}
+
+// Held is a conversation that has cost as much as it may, which is
+// BudgetUSD of the fleet. Its prompts are kept, and run once it may cost more.
+type Held struct {
+	Conversation string  `json:"conversation"`
+	Title        string  `json:"title"`
+	User         string  `json:"user,omitzero"`
+	Preset       string  `json:"preset,omitzero"`
+	Queued       int     `json:"queued"` // prompts that wait
+	CostUSD      float64 `json:"cost_usd"`
+	// BudgetUSD is what it may cost. Missing: the server's limits are not valid.
+	BudgetUSD float64 `json:"budget_usd,omitzero"`
 }
 
 // UsageRow is one sum. The members by which it was not grouped are empty.

@@ -3,12 +3,14 @@ package serve
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
 )
 
 // daySum is what the turns of a conversation have cost on a day. It is kept in
@@ -18,7 +20,23 @@ type daySum struct {
 	Turns   int                 `json:"turns"`
 	CostUSD float64             `json:"usd"`
 	Models  map[string]modelSum `json:"models,omitempty"`
+	// Over are the last turns of the day that ended because they were over budget.
+	Over []overTurn `json:"over,omitempty"`
 }
+
+// overTurn is a turn that was over budget.
+type overTurn struct {
+	Prompt  string    `json:"prompt"`
+	Ended   time.Time `json:"ended"`
+	CostUSD float64   `json:"usd"`
+}
+
+// maxOver is how many of them are kept for each day of a conversation, and how many a
+// reply has.
+const (
+	maxOverDay = 20
+	maxOver    = 100
+)
 
 // modelSum is what a model has used on a day.
 type modelSum struct {
@@ -37,6 +55,10 @@ func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]dayS
 		if t.PartOf == "" { // otherwise the other is the turn
 			day.Turns++
 			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: t.Models})
+			if t.OverBudget {
+				kept := day.Over[max(0, len(day.Over)+1-maxOverDay):]
+				day.Over = append(slices.Clone(kept), overTurn{t.Prompt, t.Ended, t.CostUSD})
+			}
 		}
 	})
 	if besides.Turns > 0 {
@@ -109,7 +131,7 @@ func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
 // days in UTC; of all conversations for an admin. What was spent on conversations
 // that are deleted is in it: for those who owned them, and for admins.
 func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
-	out := Usage{Items: []UsageRow{}}
+	out := Usage{Items: []UsageRow{}, OverBudget: []OverBudget{}, Held: []Held{}}
 	if err := u.need(Viewer); err != nil {
 		return out, err
 	}
@@ -127,10 +149,20 @@ func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error
 			sums[name].add(&row)
 			out.Total.add(&row)
 		}
+		if n.Key != "" && n.Deleted.IsZero() { // nothing else is left of deleted ones
+			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
+		}
 	})
+	if err == nil {
+		out.Held, err = s.held(ctx, u)
+	}
 	if err != nil {
 		return out, problemOf(err)
 	}
+	slices.SortFunc(out.OverBudget, func(a, b OverBudget) int {
+		return cmp.Or(b.Ended.Compare(a.Ended), strings.Compare(a.Prompt, b.Prompt))
+	})
+	out.OverBudget = out.OverBudget[:min(len(out.OverBudget), maxOver)]
 	for _, sum := range sums {
 		out.Items = append(out.Items, *sum)
 	}
@@ -138,6 +170,48 @@ func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error
 		return cmp.Or(strings.Compare(b.Day, a.Day), strings.Compare(a.User, b.User), strings.Compare(a.Preset, b.Preset), strings.Compare(a.Model, b.Model))
 	})
 	return out, nil
+}
+
+// overBudget are the turns of a conversation that were over budget on a day.
+func (d *daySum) overBudget(n *note) []OverBudget {
+	c := n.conversation()
+	var all []OverBudget
+	for _, t := range d.Over {
+		all = append(all, OverBudget{
+			Conversation: c.ID, Title: c.Title, User: n.Owner, Preset: n.Preset, Prompt: t.Prompt, Ended: t.Ended, CostUSD: t.CostUSD,
+		})
+	}
+	return all
+}
+
+// held are the conversations that the user may see and whose prompts wait because the
+// budget is spent, in the order of their ids.
+func (s *Service) held(ctx context.Context, u User) ([]Held, error) {
+	all := []Held{}
+	for info, err := range s.fleet.List(ctx) {
+		if err != nil {
+			return all, err
+		}
+		if info.State != fleet.Held {
+			continue
+		}
+		n, _, err := s.notes.loadAny(ctx, info.Key)
+		if errors.Is(err, store.ErrNotFound) { // not begun here
+			n, err = note{Key: info.Key}, nil
+		}
+		if err != nil {
+			return all, err
+		}
+		if !n.Deleted.IsZero() || !n.visible(u) {
+			continue
+		}
+		c := n.conversation()
+		all = append(all, Held{
+			Conversation: c.ID, Title: c.Title, User: n.Owner, Preset: n.Preset,
+			Queued: info.Queued, CostUSD: info.Cost.USD, BudgetUSD: info.BudgetUSD,
+		})
+	}
+	return all, nil
 }
 
 // spent passes on the days of all conversations that are selected by their notes, also

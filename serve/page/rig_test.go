@@ -28,14 +28,15 @@ import (
 
 // rig is a server with the page, over a scripted CLI.
 type rig struct {
-	db     store.Fleet
-	t      *testing.T
-	dir    string
-	config string // the CLI's configuration directory
-	fleet  *fleet.Fleet
-	server *serve.Server
-	http   *httptest.Server
-	hold   chan struct{} // the model writes, but does not finish, until it is closed
+	db      store.Fleet
+	t       *testing.T
+	dir     string
+	config  string // the CLI's configuration directory
+	fleet   *fleet.Fleet
+	server  *serve.Server
+	presets []serve.Preset
+	http    *httptest.Server
+	hold    chan struct{} // the model writes, but does not finish, until it is closed
 	// front stands between the browser and the server. It reports whether it has
 	// answered. Nil: it lets everything through.
 	front atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
@@ -90,6 +91,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 		Models: []string{"claude-sonnet-4-5", "claude-opus-4-5"}, Mode: permission.ModeDefault, Modes: []permission.Mode{permission.ModeDefault, permission.ModePlan},
 		Options: &claude.Options{Transport: cli, AllowedTools: []string{"Bash", "Edit"}, Env: []string{"HOME=" + t.TempDir()}, Logger: slog.New(slog.DiscardHandler), PartialMessages: true, FileCheckpointing: true},
 	}, {Name: "docs", Description: "The handbook", Roots: []string{home}, Options: &claude.Options{Transport: cli, Logger: slog.New(slog.DiscardHandler)}}}
+	r.presets = presets
 	sessions, err := serve.Sessions(db, "p", presets, nil)
 	if err != nil {
 		t.Fatal(err)

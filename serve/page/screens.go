@@ -286,6 +286,8 @@ type costView struct {
 	Days  int
 	Rows  []costRow
 	Total serve.UsageRow
+	Held  []serve.Held
+	Over  []serve.OverBudget
 }
 
 type costRow struct {
@@ -303,7 +305,7 @@ func (p *page) cost(q *request) error {
 	if err != nil {
 		return err
 	}
-	view.Total = usage.Total
+	view.Total, view.Held, view.Over = usage.Total, usage.Held, usage.OverBudget
 	largest := 0.0
 	for _, row := range usage.Items {
 		largest = max(largest, row.CostUSD)

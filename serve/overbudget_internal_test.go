@@ -1,0 +1,29 @@
+package serve
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+)
+
+// The last turns over budget of each day are kept. A prompt that such a turn took in is
+// not one, and the sums that were given stay as they are.
+func TestOverBudgetIsBounded(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var days map[string]daySum
+	for i := range maxOverDay + 3 {
+		before := days
+		days = book(before, &Turn{Prompt: fmt.Sprint(i), Ended: at, OverBudget: true, CostUSD: 1}, fleet.Ledger{})
+		book(before, &Turn{Prompt: "a write that failed", Ended: at, OverBudget: true}, fleet.Ledger{})
+		days = book(days, &Turn{Prompt: "taken in", PartOf: fmt.Sprint(i), Ended: at, OverBudget: true}, fleet.Ledger{})
+		if over := days["2026-01-02"].Over; over[len(over)-1].Prompt != fmt.Sprint(i) {
+			t.Fatalf("after turn %d: %+v", i, over)
+		}
+	}
+	over := days["2026-01-02"].Over
+	if len(over) != maxOverDay || over[0] != (overTurn{"3", at, 1}) || over[maxOverDay-1].Prompt != fmt.Sprint(maxOverDay+2) {
+		t.Errorf("%+v", over)
+	}
+}
