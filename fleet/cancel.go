@@ -218,6 +218,7 @@ func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queue
 		if err != nil {
 			return err
 		}
+		delete(w.outcomes, p.ID) // it has one now, and may be in the queue twice
 		w.f.ended(w.c, p)
 		w.f.finished(w.c, o)
 	}

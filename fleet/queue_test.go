@@ -65,3 +65,56 @@ func TestNotAccepted(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that two clients have sent at once is in the queue twice. When one of them has
+// ended, so has the other, even if both are seen in the same look at the store.
+func TestQueuedTwice(t *testing.T) {
+	const id = "00000000-0000-4000-8000-000000000008"
+	for name, one := range map[string]struct {
+		first string // what the first of both says besides its id
+		want  fleet.PromptStatus
+	}{
+		"answered":  {`"sent":true,"begun":1`, fleet.Answered},
+		"cancelled": {`"cancelled":"2000-01-01T00:00:00Z"`, fleet.Cancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, cli := store.Memory(), newScripted()
+				f := open(t, db, cli, nil)
+				said := fleet.Prompt{ID: id, Text: "hello"}
+				if one.want == fleet.Cancelled {
+					said.ID = "" // another one
+				}
+				if _, err := result(f.RunPrompt(t.Context(), "ada", said)); err != nil {
+					t.Fatal(err)
+				}
+				closeFleet(t, f)
+				ended := store.RecordKey{Project: "p", Kind: "outcome", Name: "c/ada/" + id}
+				if r, err := db.GetRecord(t.Context(), ended); err == nil { // as if its process had died before it was written
+					if err := db.DropRecord(t.Context(), ended, r.Revision, store.Fence{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for at, more := range []string{one.first, `"begun":0`} {
+					key := store.RecordKey{Project: "p", Kind: "prompt", Name: fmt.Sprintf("c/ada/%016x-%s", at+1, id)}
+					value := fmt.Sprintf(`{"id":%q,"content":[{"type":"text","text":"hello"}],"accepted":"2000-01-01T00:00:00Z",%s}`, id, more)
+					if _, err := db.PutRecord(t.Context(), key, []byte(value), 0, store.Fence{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				f = open(t, db, cli, nil)
+				defer closeFleet(t, f)
+				<-time.After(time.Minute)
+				if o := outcome(t, f, "ada", id); o.Status != one.want {
+					t.Errorf("its outcome is %+v; want %s", o, one.want)
+				}
+				if len(cli.calls) != 1 {
+					t.Errorf("the model was asked %q; want one call, before both were queued", cli.calls)
+				}
+				for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+					t.Errorf("%s is still in the queue, %v", r.Key, err)
+				}
+			})
+		})
+	}
+}

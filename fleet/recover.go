@@ -112,6 +112,7 @@ var errEnded = errors.New("the prompt has ended")
 // stand finds out how a prompt stands.
 func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	ended, known := w.outcomes[p.ID]
+	delete(w.outcomes, p.ID) // what follows may end it, and it may be in the queue twice
 	if !known {
 		var err error
 		if _, ended, err = w.f.outcome(ctx, w.c.key, p.ID); err != nil {
