@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -131,6 +132,11 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 	return next, nil
 }
 
+// goneTTL is how long the message stays that marks a record as gone. One who dropped
+// it and does not know whether that worked finds the mark, or nothing, which means the same.
+// A queue leaves a mark for each prompt, and the servers have to look through all of them.
+const goneTTL = 5 * time.Second
+
 // changeMessages are the messages of a change: the last says what the record is, those
 // before it have the beginning of a large value.
 func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence) []outgoing {
@@ -139,7 +145,7 @@ func (s *Store) changeMessages(c store.RecordChange, last uint64, f store.Fence)
 		m.header[headerLease], m.header[headerToken] = f.Name, strconv.FormatInt(f.Token, 10)
 	}
 	if c.Drop {
-		m.header[headerGone], m.ttl = "1", markTTL
+		m.header[headerGone], m.ttl = "1", goneTTL
 		return []outgoing{m}
 	}
 	first := s.overflow(c.Key, &m, c.Value)

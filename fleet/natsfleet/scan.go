@@ -117,9 +117,9 @@ func (s *Store) present(ctx context.Context, prefix string) (map[string]stored, 
 }
 
 // floors remembers below which sequence a folder of records has nothing. What was
-// dropped leaves a message behind that stays for a minute, and a folder such as the
+// dropped leaves a message behind that stays for a moment, and a folder such as the
 // queue of a conversation drops all that it ever had: read from the beginning, it
-// would cost more with every prompt of that minute. A record that changes gets a
+// would cost more with every prompt of that moment. A record that changes gets a
 // higher sequence, so a floor, once true, stays true. It is noted only after a read
 // in which nothing was lost, see follows. Only the numbers are kept, so a scan never
 // returns something that the server does not have.
@@ -142,9 +142,8 @@ type floor struct {
 // sequence on, see lastOfEach.
 const fewDropped = 32
 
-// floorAge is how long a floor is trusted: as long as the messages stay of which it
-// saves the reading.
-const floorAge = markTTL
+// floorAge is how long a floor is trusted.
+const floorAge = time.Minute
 
 // maxFloors is of how many folders floors are remembered.
 const maxFloors = 10_000
