@@ -22,6 +22,29 @@
     p.textContent = text;
   };
 
+  // What somebody has typed stays in the tab when their login has ended, and comes back
+  // after the next one: for the same person, in the same place.
+  const fields = () => all("form[method=post] textarea").map(field => [field, new URL(field.form.action).pathname + " " + field.name]);
+  const draft = {
+    keep(sent) {
+      const texts = fields().filter(([field]) => field.value !== field.defaultValue).map(([field, place]) => [place, field.value]);
+      if (texts.length) try { sessionStorage.setItem("draft", JSON.stringify({ user: body.dataset.user, path: location.pathname, texts, sent })); } catch { /* it is lost, as without a script */ }
+    },
+    drop() { try { sessionStorage.removeItem("draft"); } catch { /* nothing is there */ } },
+    bring() {
+      let old = null;
+      try { old = JSON.parse(sessionStorage.getItem("draft")); } catch { /* nothing is there */ }
+      if (!old || !body.dataset.user) return;
+      if (old.user !== body.dataset.user || old.sent && root.dataset.screen === "conversation") { draft.drop(); return; } // it arrived, or is not theirs
+      if (old.path !== location.pathname) return;
+      const texts = new Map(old.texts), here = fields().filter(([field, place]) => texts.has(place) && field.value === field.defaultValue);
+      for (const [field, place] of here) { field.value = texts.get(place); const more = field.closest("details"); if (more) more.open = true; }
+      if (here.length) { draft.drop(); flash("You were logged out. What you had typed is here again, and was not sent."); }
+    },
+  };
+  // A login has ended: the page of the server asks for another.
+  const loggedOut = () => { draft.keep(false); location.reload(); };
+
   // Times.
   const count = (n, what) => n + " " + what + (n === 1 ? "" : "s") + " ago";
   const ago = s => s < 60 ? "just now" : s < 3600 ? count(Math.floor(s / 60), "minute") : s < 172800 ? count(Math.floor(s / 3600), "hour") : count(Math.floor(s / 86400), "day");
@@ -168,7 +191,8 @@
         while (again) {
           again = false;
           const reply = await fetch(location.href, { headers: { Accept: "text/html" } });
-          if (reply.status === 401 || reply.status === 404) { location.reload(); return; } // it says what to do
+          if (reply.status === 401) { loggedOut(); return; }
+          if (reply.status === 404) { location.reload(); return; } // it says what to do
           if (!reply.ok) throw new Error(reply.statusText);
           take(parse(await reply.text()));
           await new Promise(done => setTimeout(done, 150));
@@ -293,7 +317,7 @@
     try {
       const reply = await fetch(form.action, { method: "POST", body: data });
       const doc = parse(await reply.text());
-      if (reply.status === 401) { location.reload(); return; }
+      if (reply.status === 401) { loggedOut(); return; }
       if (!reply.ok && !reply.redirected) { // a form that was taken leads elsewhere
         const why = doc.documentElement.dataset.screen === "problem" ? [doc.querySelector("h1")?.textContent, doc.querySelector(".problem p")?.textContent] : [`Not sent: the server answered ${reply.status}`, "Try again."];
         const text = why.filter(Boolean).join(". ");
@@ -319,6 +343,8 @@
   }
   document.addEventListener("submit", e => {
     const form = e.target, path = new URL(form.action, location.href).pathname;
+    if (path === "/new") draft.keep(true);
+    if (path === "/logout") draft.drop();
     if (form.method !== "post" || ["/login", "/logout", "/new"].includes(path) || "leaves" in form.dataset) return;
     e.preventDefault();
     send(form, e.submitter);
@@ -425,6 +451,7 @@
     history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
   }
   tick();
+  draft.bring();
   if (root.dataset.screen === "conversation") toBottom();
   seen();
   connect();
