@@ -94,7 +94,16 @@ func (s *Service) erase(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.eraseBegun(ctx, key, by)
+	return s.finishLater(key, by, s.eraseBegun(ctx, key, by))
+}
+
+// finishLater lets a deletion that has failed halfway be finished in the background. If
+// nothing was deleted, that ends at once. It returns the error.
+func (s *Service) finishLater(key, by string, err error) error {
+	if err != nil {
+		s.logs.tryErasing(key, func() { s.eraseWhenSent(key, by) })
+	}
+	return err
 }
 
 // errUsed means that a conversation has a prompt.
@@ -118,7 +127,7 @@ func (s *Service) eraseUnused(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	return s.eraseClosed(ctx, key, by)
+	return s.finishLater(key, by, s.eraseClosed(ctx, key, by))
 }
 
 // eraseClosed removes a conversation whose log is closed, unless it is to be removed

@@ -498,3 +498,36 @@ func TestDeletedHalfwayIsNotShared(t *testing.T) {
 	r.over(r.fleet)
 	r.eventually("nothing is left", func() bool { return len(recordsOf(t, db, "serve-conversation")) == 0 })
 }
+
+// A deletion that fails halfway is finished by the same server once the store works
+// again, whether or not the fleet knows the conversation, and although nobody asks for it
+// once more.
+func TestDeletedHalfwayIsFinished(t *testing.T) {
+	for _, prompt := range []string{"", "hello"} {
+		for _, kind := range []string{"serve-log", "serve-conversation"} {
+			t.Run(prompt+" "+kind, func(t *testing.T) {
+				root := t.TempDir()
+				synctest.Test(t, func(t *testing.T) {
+					db := &stays{Fleet: store.Memory()}
+					r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
+					s := r.server.Service()
+					c, err := s.Create(t.Context(), operator, serve.NewConversation{Preset: "shop", Prompt: prompt})
+					if err != nil {
+						t.Fatal(err)
+					}
+					<-time.After(5 * time.Second)
+					db.kind.Store(kind)
+					for range 3 {
+						if err := s.Delete(t.Context(), operator, c.ID); err == nil {
+							t.Fatal("no error")
+						}
+					}
+					<-time.After(time.Minute)
+					db.kind.Store("")
+					<-time.After(time.Minute)
+					r.nothingLeft()
+				})
+			})
+		}
+	}
+}

@@ -26,12 +26,13 @@ type logs struct {
 	mu      sync.Mutex
 	open    map[string]*eventLog
 	watched map[string]bool
+	erasing map[string]bool          // whose deletion is tried again and again
 	doing   map[string]chan struct{} // closed when the last thing is done that was to be done later
 	closing bool
 }
 
 func newLogs(ctx context.Context, f fleet.Conversations, book logStore, hub *feed, logger *slog.Logger) *logs {
-	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), doing: make(map[string]chan struct{})}
+	return &logs{ctx: ctx, fleet: f, book: book, feed: hub, logger: logger, open: make(map[string]*eventLog), watched: make(map[string]bool), erasing: make(map[string]bool), doing: make(map[string]chan struct{})}
 }
 
 // exists reports whether there is a conversation: one that was begun here and is not
@@ -58,6 +59,23 @@ func (s *logs) inBackground(do func()) {
 	if !s.closing {
 		s.work.Go(do)
 	}
+}
+
+// tryErasing does something in the background that finishes a deletion, unless somebody
+// here is at it already.
+func (s *logs) tryErasing(key string, do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || s.erasing[key] {
+		return
+	}
+	s.erasing[key] = true
+	s.work.Go(func() {
+		do()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.erasing, key)
+	})
 }
 
 // use returns the log of a conversation when it is ready, and what to call when

@@ -151,12 +151,13 @@ const feedPause = 100 * time.Millisecond
 // Feed yields the approvals that wait for a person, in one event of type
 // [EventPending], and then hints about conversations that have changed, until
 // ctx ends or the loop is left. Only the newest hint of each conversation is
-// yielded, so nothing is lost by reading slowly.
+// yielded, so nothing is lost by reading slowly. Only for somebody who is thousands of
+// conversations behind does it end by itself: they begin again.
 func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
 	if err := u.need(Viewer); err != nil {
 		return nil, err
 	}
-	_, stamp, changed := s.feed.since(0)
+	stamp, changed := s.feed.now()
 	pending, err := s.approvals(ctx, u, ApprovalQuery{State: ApprovalPending})
 	if err != nil {
 		return nil, problemOf(err)
@@ -174,7 +175,10 @@ func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
 			}
 			waitTurn(ctx, nil, feedPause)
 			var keys []string
-			keys, stamp, changed = s.feed.since(stamp)
+			var whole bool
+			if keys, stamp, changed, whole = s.feed.since(stamp); !whole {
+				return
+			}
 			for _, key := range keys {
 				if h := s.hint(ctx, u, key, shown); h != nil && !yield(Event{Type: EventHint, Hint: h}) {
 					return
