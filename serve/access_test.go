@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -328,6 +329,13 @@ func TestLogin(t *testing.T) {
 	byToken := nobody.do("POST", "/v1/login", serve.LoginRequest{Token: made.Secret})
 	cookie, _, _ = strings.Cut(byToken.header.Get("Set-Cookie"), ";")
 	want[serve.ServerInfo](nobody, nobody.do("GET", "/v1/server", nil, "Cookie", cookie), http.StatusOK)
+	keyed := root.do("POST", "/v1/tokens", `{"name":"again","user":"bot","role":"viewer"}`, "Idempotency-Key", "k")
+	if p := want[serve.Problem](root, keyed, http.StatusBadRequest); !strings.Contains(p.Detail, "Idempotency-Key") || !strings.Contains(p.Detail, "revoke") {
+		t.Errorf("%+v", p)
+	}
+	if all := get[serve.List[serve.TokenInfo]](root, "/v1/tokens").Items; slices.ContainsFunc(all, func(t serve.TokenInfo) bool { return t.Name == "again" }) {
+		t.Errorf("a refused request has made %+v", all)
+	}
 	if list := root.do("GET", "/v1/tokens", nil); strings.Contains(string(list.body), made.Secret[len(made.Secret)-20:]) || !strings.Contains(string(list.body), made.ID) {
 		t.Errorf("the tokens are %s", list.body)
 	}

@@ -324,3 +324,13 @@ func (c *call) number(name string) (int64, error) {
 }
 
 func formatSeq(n int64) string { return strconv.FormatInt(n, 10) }
+
+// issueToken makes a bearer token. To repeat the answer for an Idempotency-Key, the
+// server would have to keep the secret; to ignore the key would make a token that nobody
+// knows of each time the request is repeated. So it says what to do.
+func (c *call) issueToken() error {
+	if c.r.Header.Get("Idempotency-Key") != "" {
+		return badRequest.because("the secret of a token is shown once, so the answer cannot be repeated: leave out the Idempotency-Key. If an answer was lost, GET /v1/tokens shows the token: revoke it, and make another")
+	}
+	return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*NewToken)))
+}

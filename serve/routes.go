@@ -97,9 +97,9 @@ func serverRoutes() []route {
 			handle: func(c *call) error { return c.answer(c.service().Tokens(c.ctx(), c.user)) },
 		},
 		{
-			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown only once.",
+			method: "POST", path: "/v1/tokens", about: "Makes a bearer token. Its secret is shown only once and kept nowhere, so an Idempotency-Key is refused.",
 			least: Admin, status: http.StatusCreated, body: reflect.TypeFor[NewToken](), reply: reflect.TypeFor[CreatedToken](),
-			handle: func(c *call) error { return c.answer(c.service().IssueToken(c.ctx(), c.user, *c.body.(*NewToken))) },
+			handle: (*call).issueToken,
 		},
 		{
 			method: "DELETE", path: "/v1/tokens/{id}", about: "Revokes a bearer token.", least: Admin, status: http.StatusNoContent,
