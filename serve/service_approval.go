@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -260,10 +260,5 @@ func aboutOf(q *approval.Question) []string {
 			return texts
 		}
 	}
-	for _, member := range []string{"command", "file_path", "notebook_path", "url", "pattern", "description", "prompt", "query"} {
-		if text := jsonx.Text(jsonx.Member(q.Input, member)); text != "" {
-			return []string{text}
-		}
-	}
-	return []string{q.Tool}
+	return []string{cmp.Or(show.About(q.Input), q.Tool)}
 }

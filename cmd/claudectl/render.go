@@ -1,14 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/inspect"
-	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -172,14 +173,7 @@ const briefWidth = 100
 // know it by, or by all of the input. Secrets must be hidden before: what is cut
 // off from one cannot be known any more.
 func brief(input json.RawMessage) string {
-	text := string(input)
-	for _, name := range []string{"command", "file_path", "path", "pattern", "url", "query", "description", "prompt"} {
-		if value := jsonx.Text(jsonx.Member(input, name)); value != "" {
-			text = value
-			break
-		}
-	}
-	text = firstLine(text)
+	text := firstLine(cmp.Or(show.About(input), string(input)))
 	if cut := fit(text, briefWidth); cut != text {
 		text = cut + "..."
 	}

@@ -103,6 +103,20 @@ func TestText(t *testing.T) {
 	if shown, rest := show.Text("\x1b\u202e\n", 99); shown != "\\x1b\\u202e\n" || rest != "" {
 		t.Errorf("%q, %q", shown, rest)
 	}
+	for input, want := range map[string]string{
+		`{"command":"make","description":"Builds it"}`:        "make",
+		`{"notebook_path":"/a.ipynb","new_source":"1"}`:       "/a.ipynb",
+		`{"path":"/repo","pattern":"TODO"}`:                   "TODO",
+		`{"path":"/repo"}`:                                    "/repo",
+		`{"prompt":"Look at all of it","description":"Look"}`: "Look",
+		`{"prompt":"What does it say?","url":"https://a.b"}`:  "https://a.b",
+		`{"x":1}`:  "",
+		`not JSON`: "",
+	} {
+		if got := show.About(json.RawMessage(input)); got != want {
+			t.Errorf("%s is about %q, want %q", input, got, want)
+		}
+	}
 	if got := show.Subject(json.RawMessage(`{"x":1,"url":"u","command":""}`)); got != "u" {
 		t.Errorf("the subject is %q", got)
 	}

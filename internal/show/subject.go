@@ -7,12 +7,22 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// Subject picks the member of a tool's input that says most.
-func Subject(input json.RawMessage) string {
-	for _, name := range []string{"command", "file_path", "path", "pattern", "query", "url", "prompt", "description"} {
+// About returns the member of a tool's input that people know the call by, empty if it
+// has none of those that are known to say so.
+func About(input json.RawMessage) string {
+	for _, name := range []string{"command", "file_path", "notebook_path", "pattern", "path", "query", "url", "description", "prompt"} {
 		if text := jsonx.Text(jsonx.Member(input, name)); text != "" {
 			return text
 		}
+	}
+	return ""
+}
+
+// Subject says what a tool call is about: what [About] returns, the first question that
+// it asks, or all of its input.
+func Subject(input json.RawMessage) string {
+	if text := About(input); text != "" {
+		return text
 	}
 	var in struct {
 		Questions []permission.Question `json:"questions"`
