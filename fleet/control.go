@@ -41,9 +41,13 @@ type ConversationInfo struct {
 	Question string // what it waits for
 	Stuck    string // why it is stuck
 	Cause    Cause  // what kind of reason that is
-	Model    string // if it was chosen
-	Mode     permission.Mode
-	Cost     Ledger // of all its turns
+	// Unsettled is why questions about calls of its turns, which have ended, are still
+	// in the inbox: the transcript, which says how the calls ended, could not be read.
+	// That is tried again when the conversation wakes next.
+	Unsettled string
+	Model     string // if it was chosen
+	Mode      permission.Mode
+	Cost      Ledger // of all its turns
 	// Unprompted is the part of Cost that no prompt bears: turns that the CLI
 	// began by itself, because an agent in the background had ended.
 	Unprompted Ledger
@@ -87,7 +91,7 @@ func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error) {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
-		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted,
+		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted, Unsettled: rec.Unsettled,
 	}
 	begun := false
 	for p, err := range f.waiting(ctx, rec.Key) {

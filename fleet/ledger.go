@@ -58,16 +58,7 @@ func (w *waking) turnOf(r *message.Result) Ledger {
 // prompt whose turn it ends, if there is one: once, and both in one write.
 func (w *waking) count(ctx context.Context, r *message.Result, prompt string) error {
 	add := w.counting(r, prompt)
-	return w.persist(func() error { return w.countNow(ctx, add) })
-}
-
-// countNow is count with what counting returned.
-func (w *waking) countNow(ctx context.Context, add func(*record) error) error {
-	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, add)
-	if err == nil {
-		w.rec = rec
-	}
-	return err
+	return w.persist(func() error { return w.change(ctx, add) })
 }
 
 // counting returns what a result changes in the record of the conversation, to be

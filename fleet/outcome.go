@@ -42,7 +42,7 @@ func (w *waking) answered(ctx context.Context, p *queued, r *message.Result) err
 		if err := w.answeredAtOnce(ctx, p, r, add); !errors.Is(err, errSeparately) {
 			return err
 		}
-		if err := w.countNow(ctx, add); err != nil {
+		if err := w.change(ctx, add); err != nil {
 			return err
 		}
 		return w.ended(ctx, p, w.ticket(r))

@@ -35,6 +35,8 @@ type record struct {
 	Spent map[string]Ledger `json:"spent,omitempty"`
 	// Unprompted is, of Cost, what turns have cost that answer no prompt.
 	Unprompted Ledger `json:"unprompted,omitzero"`
+	// Unsettled is why questions of its turns have not ended, empty if they have.
+	Unsettled string `json:"unsettled,omitzero"`
 	// Deleted is when its deletion began.
 	Deleted time.Time `json:"deleted,omitzero"`
 

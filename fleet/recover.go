@@ -73,6 +73,9 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		}
 	}
 	w.rec = rec
+	if err := w.settleLeft(ctx, all); err != nil {
+		return sleep, nil, err
+	}
 	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
 	s, p, err := w.choose(ctx, all)
 	if err == nil && s != sleep && s != await && p.Begun >= w.f.opts.Attempts {

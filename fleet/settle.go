@@ -12,13 +12,37 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// settleRest ends questions of the turn that nothing else would end, before its prompt
-// does: after a crash in between, the one who finds the prompt does it.
+// How a call ended that nobody has told the gate about, only the transcript says. If that
+// cannot be read, the question stays, and the turn has its outcome anyway: it is
+// known here and nowhere else. The record says so until the questions have ended.
+
+// settleAttempts is how often a turn tries to end its questions: for about twelve
+// seconds, while it has a slot that others may need.
+const settleAttempts = 8
+
+// settle ends questions of the turn that nothing else would end, before its prompt ends:
+// after a crash in between, the one who finds the prompt does it.
+func (w *waking) settle(ctx context.Context, r *message.Result) error {
+	attempts := 0
+	return w.persist(func() error {
+		err := w.settleDeferred(ctx, r)
+		if err == nil {
+			err = w.settleRest(ctx)
+		}
+		forGood := errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrInvalid)
+		if attempts++; err == nil || attempts < settleAttempts && !forGood {
+			return err
+		}
+		return w.leaveUnsettled(ctx, err)
+	})
+}
+
+// settleRest ends the questions about calls whose end the gate has not noticed.
 func (w *waking) settleRest(ctx context.Context) error {
 	if w.gate == nil {
 		return nil
 	}
-	return w.unlessDamaged(w.gate.SettleRest(ctx, func() (map[string]approval.Outcome, error) { return w.calls(ctx) }))
+	return w.gate.SettleRest(ctx, func() (map[string]approval.Outcome, error) { return w.calls(ctx) })
 }
 
 // settleDeferred ends the question about the call that the CLI was started to make, unless
@@ -39,7 +63,7 @@ func (w *waking) settleDeferred(ctx context.Context, r *message.Result) error {
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
-	return w.unlessDamaged(err)
+	return err
 }
 
 // calls returns the calls of the conversation, and how they ended.
@@ -47,12 +71,31 @@ func (w *waking) calls(ctx context.Context) (map[string]approval.Outcome, error)
 	return callsIn(ctx, func() (*history.Transcript, error) { return w.f.transcript(ctx, w.rec.Session) })
 }
 
-// unlessDamaged returns the error that kept questions of a turn from ending, unless trying
-// again does not mend it.
-func (w *waking) unlessDamaged(err error) error {
-	if errors.Is(err, store.ErrDamaged) {
-		w.f.opts.Logger.Error("questions of a turn are left open", "conversation", w.c.key, "error", err)
+// leaveUnsettled notes why questions of a turn have not ended.
+func (w *waking) leaveUnsettled(ctx context.Context, why error) error {
+	err := w.change(ctx, func(r *record) error {
+		r.Unsettled = cutFailure(why)
 		return nil
+	})
+	if err == nil {
+		w.f.opts.Logger.Error("questions of a turn could not be ended, and are left", "conversation", w.c.key, "error", why)
 	}
 	return err
+}
+
+// settleLeft ends the questions that turns have left, when no CLI runs and no prompt has
+// begun: then nobody will ask any of them again. If it cannot, the prompts are not held up.
+func (w *waking) settleLeft(ctx context.Context, queue []*queued) error {
+	begun := func(p *queued) bool { return p.Sent }
+	if w.rec.Unsettled == "" || w.session != nil || slices.ContainsFunc(queue, begun) {
+		return nil
+	}
+	if err := w.f.endQuestions(ctx, &w.rec, w.lease.Fence); err != nil {
+		w.f.opts.Logger.Warn("questions of a turn still cannot be ended", "conversation", w.c.key, "error", err)
+		return nil
+	}
+	return w.change(ctx, func(r *record) error {
+		r.Unsettled = ""
+		return nil
+	})
 }

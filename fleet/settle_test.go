@@ -3,7 +3,9 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -212,6 +214,68 @@ func TestQuestionOfInterruptedTurn(t *testing.T) {
 		}
 		if now, err := f.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
 			t.Errorf("the question is %s %s, %v", now.State, now.Outcome, err)
+		}
+	})
+}
+
+// A turn has its outcome even if its transcript cannot be read to end its questions. They
+// stay, the conversation says why, and another one gets the only slot. When the transcript
+// is back, the next prompt ends them.
+func TestUnsettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), new(scripted)
+		cli.CLI = claudetest.NewCLI(&claudetest.Script{
+			Model: cli.reply,
+			Tools: map[string]host.RunFunc{"Bash": func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
+				<-ctx.Done()
+				return host.ToolOutput{}, ctx.Err()
+			}},
+		})
+		var log strings.Builder
+		m := start(t, db, cli, func(o *fleet.Options) {
+			o.MaxLive = 1
+			o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))
+		})
+		defer closeFleet(t, m.fleet)
+		fail := func(method string) {
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			m.failing = func(called string) bool { return called == method }
+		}
+		id := send(t, m.fleet, "ada", "tool 1")
+		q := question(t, m.fleet)
+		decide(t, m.fleet, q, permission.Allow())
+		<-time.After(time.Second)
+		fail("Load")
+		if err := m.fleet.Interrupt(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		other := send(t, m.fleet, "bob", "hello")
+		<-time.After(time.Minute)
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() || o.Cost.Turns != 1 {
+			t.Errorf("the prompt: %+v", o)
+		}
+		if o := outcome(t, m.fleet, "bob", other); o.Status != fleet.Answered {
+			t.Errorf("the prompt of another: %+v", o)
+		}
+		state := func() (unsettled string, question approval.State) {
+			info, err := m.fleet.Get(t.Context(), "ada")
+			now, gone := m.fleet.Approvals().Get(t.Context(), q.ID)
+			if err := errors.Join(err, gone); err != nil {
+				t.Error(err)
+			}
+			return info.Unsettled, now.State
+		}
+		if why, asked := state(); !strings.Contains(why, storetest.ErrFault.Error()) || asked != approval.Released || !strings.Contains(log.String(), "are left") {
+			t.Errorf("the conversation says %q, the question is %s, the log: %s", why, asked, log.String())
+		}
+		fail("")
+		<-time.After(time.Minute)
+		if got := ask(t, m.fleet, "ada", "more"); !strings.HasSuffix(got, "more") {
+			t.Errorf("answer %q", got)
+		}
+		if why, asked := state(); why != "" || asked != approval.Settled {
+			t.Errorf("the conversation says %q, the question is %s", why, asked)
 		}
 	})
 }

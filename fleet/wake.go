@@ -343,10 +343,7 @@ func mustBegin(ctx context.Context, cancel context.CancelCauseFunc, s *claude.Se
 // result writes down how a turn ended: what it has cost, and its outcome or what
 // it waits for.
 func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error {
-	if err := w.persist(func() error { return w.settleDeferred(ctx, r) }); err != nil {
-		return err
-	}
-	if err := w.persist(func() error { return w.settleRest(ctx) }); err != nil {
+	if err := w.settle(ctx, r); err != nil {
 		return err
 	}
 	if r.DeferredToolUse == nil && !w.tookIn(r, p.ID) {
@@ -362,6 +359,15 @@ func (w *waking) result(ctx context.Context, p *queued, r *message.Result) error
 		return err
 	}
 	return w.persist(func() error { return w.ended(ctx, p, w.ticket(r)) })
+}
+
+// change changes the record of the conversation.
+func (w *waking) change(ctx context.Context, do func(*record) error) error {
+	rec, err := w.f.changeRecord(ctx, w.c.key, w.lease.Fence, do)
+	if err == nil {
+		w.rec = rec
+	}
+	return err
 }
 
 // ticket is how prompts stand that a result answers.
