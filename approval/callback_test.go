@@ -119,3 +119,41 @@ func TestElicitationEnds(t *testing.T) {
 		g.want(approval.Gone, approval.Withdrawn)
 	})
 }
+
+// endingStore ends a context when a record of a kind is read after a question was stored.
+type endingStore struct {
+	store.Records
+	kind   string
+	asked  bool
+	cancel context.CancelFunc
+}
+
+func (s *endingStore) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	s.asked = s.asked || k.Kind == approval.Kind
+	return s.Records.PutRecord(ctx, k, value, revision, f)
+}
+
+func (s *endingStore) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	if s.asked && k.Kind == s.kind {
+		s.cancel()
+	}
+	return s.Records.GetRecord(ctx, k)
+}
+
+// That is so whatever the store is doing when the session ends.
+func TestElicitationEndsWhileReading(t *testing.T) {
+	for _, kind := range []string{approval.Kind, "rules"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				db := store.Memory()
+				in := approval.NewQuestions(&endingStore{Records: db, kind: kind, cancel: cancel}, "p")
+				if _, err := in.Elicitations("user-42", approval.Options{})(ctx, &control.Elicitation{RequestID: "1", Message: "?"}); !errors.Is(err, context.Canceled) {
+					t.Errorf("the error is %v", err)
+				}
+				g := &guarded{t: t, inbox: approval.NewQuestions(db, "p")}
+				g.want(approval.Gone, approval.Withdrawn)
+			})
+		})
+	}
+}

@@ -350,11 +350,21 @@ func (g *Gate) ask(ctx context.Context, q Question, deferrable bool) (permission
 	return d, err
 }
 
-// decision waits for the decision about a call.
+// decision waits for the decision about a call, for as long as the CLI does.
 func (g *Gate) decision(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	if q.HoldsProcess = !deferrable; q.HoldsProcess && (q.Lifetime == 0 || q.Lifetime > g.opts.patience()) {
 		q.Lifetime = g.opts.patience() // nobody can decide after that
 	}
+	d, err := g.await(ctx, q, deferrable)
+	if err != nil && !errors.Is(err, errDeferred) && ctx.Err() != nil {
+		return permission.Decision{}, g.leave(ctx, &q)
+	}
+	return d, err
+}
+
+// await stores a question and waits for its decision. If ctx ends, the store may say so
+// at any step.
+func (g *Gate) await(ctx context.Context, q Question, deferrable bool) (permission.Decision, error) {
 	answer, err := g.inbox.ruled(ctx, &q)
 	if err != nil {
 		return permission.Decision{}, err
@@ -371,8 +381,8 @@ func (g *Gate) decision(ctx context.Context, q Question, deferrable bool) (permi
 		if err == nil && !v.Pending() {
 			return v.Decision, nil
 		}
-		if ctx.Err() != nil {
-			return permission.Decision{}, g.leave(ctx, q)
+		if err == nil {
+			err = context.Cause(ctx)
 		}
 		if err != nil {
 			return permission.Decision{}, err
@@ -470,14 +480,18 @@ func (g *Gate) undefer() {
 // leave ends the wait for a call that the CLI waits for no longer. If the CLI
 // withdrew it, nobody needs the question anymore. After a crash or a Close the
 // call may be asked about again, unless it cannot be deferred.
-func (g *Gate) leave(ctx context.Context, q Question) error {
+func (g *Gate) leave(ctx context.Context, q *Question) error {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, peer.ErrCancelled) && !q.HoldsProcess {
 		return cause
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storing)
 	defer cancel()
-	return errors.Join(cause, g.inbox.Withdraw(ctx, q.ID, Withdrawn, "", g.fence))
+	err := g.inbox.Withdraw(ctx, idOf(g.conversation, q.ToolUseID), Withdrawn, "", g.fence)
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil // it was not stored
+	}
+	return errors.Join(cause, err)
 }
 
 // ran is the hook after a call that ran.
