@@ -126,33 +126,25 @@ func (f *Fleet) finishCancel(ctx context.Context, rec *record, p *queued, stuckH
 // looks for the prompt once more: if somebody else has tidied up, the questions are
 // those of another turn.
 func (f *Fleet) endBegun(ctx context.Context, rec *record, p *queued) (o Ticket, err error) {
-	lease, err := f.own(ctx, rec.Key)
-	if err != nil {
-		return o, err
-	}
-	defer func() {
-		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
-		defer cancel()
-		if err := lease.release(bounded); err != nil {
-			f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", rec.Key, "error", err)
+	err = f.owning(ctx, rec.Key, func(lease *owned) error {
+		now, err := f.find(ctx, rec.Key, p.ID)
+		if err != nil {
+			return err
 		}
-	}()
-	now, err := f.find(ctx, rec.Key, p.ID)
-	if err != nil {
-		return o, err
-	}
-	if now == nil {
-		o, ended, err := f.outcome(ctx, rec.Key, p.ID)
-		if err == nil && !ended {
-			err = ErrUnknown // it was deleted
+		if now == nil {
+			ended := false
+			if o, ended, err = f.outcome(ctx, rec.Key, p.ID); err == nil && !ended {
+				err = ErrUnknown // it was deleted
+			}
+			return err
 		}
-		return o, err
-	}
-	owned, err := f.loadRecord(ctx, rec.Key)
-	if err != nil {
-		return o, err
-	}
-	return f.endCancelled(ctx, &owned, now, lease.Fence)
+		owned, err := f.loadRecord(ctx, rec.Key)
+		if err == nil {
+			o, err = f.endCancelled(ctx, &owned, now, lease.Fence)
+		}
+		return err
+	})
+	return o, err
 }
 
 // cancelled is the outcome of a prompt that is marked.
@@ -225,18 +217,18 @@ func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queue
 	return nil
 }
 
-// endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled:
-// to continue with it would be to continue that turn. It returns errEnded then.
+// endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled or
+// interrupted: to continue with it would be to continue that turn. It returns errEnded then.
 func (w *waking) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
 	turn, err := turnOfPrompt(ctx, t, p.ID)
 	if err != nil || turn == p.ID {
 		return err
 	}
 	of, ended, err := w.f.outcome(ctx, w.c.key, turn)
-	if err != nil || !ended || of.Status != Cancelled {
+	if err != nil || !ended || of.Status != Cancelled && !of.Interrupted {
 		return err
 	}
-	o := Ticket{Status: Cancelled, Error: "the turn that took it in was cancelled", PartOf: turn, Session: w.rec.Session}
+	o := Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: turn, Session: w.rec.Session}
 	if err := w.ended(ctx, p, o); err != nil {
 		return err
 	}

@@ -3,10 +3,10 @@ package fleet
 import (
 	"context"
 	"errors"
-	"sync"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -16,109 +16,22 @@ import (
 // knows no such names: it stops what runs when it reads the request. So all interrupts of
 // a turn have been written, or never will be, before the CLI is given another prompt.
 //
-// A CLI that is asked to interrupt a turn which has not begun does nothing. So one who
-// interrupts a conversation whose CLI starts, or has just been given a prompt, leaves
-// word, and the turn is interrupted as soon as it begins.
-
-// turn is what a conversation that is awake works on. The lock of the fleet guards what
-// can change.
-type turn struct {
-	prompt string // the prompt of the turn; empty between turns, when a CLI may work by itself
-	step   step
-	fence  store.Fence
-	begun  bool // the CLI says so
-
-	ctx        context.Context // ends with the turn, as soon as the CLI says so
-	end        context.CancelFunc
-	interrupts sync.WaitGroup // those that are being made
-}
-
-// works reports whether the CLI has something to do for the turn, although it may not
-// have said that the turn has begun: it makes a deferred call before that.
-func (t *turn) works() bool { return t.begun || t.step != send }
-
-// nextTurn makes a turn the one that the conversation works on, when no interrupt of the
-// one before can reach the CLI any longer.
-func (w *waking) nextTurn(prompt string, s step) {
-	t := &turn{prompt: prompt, step: s, fence: w.lease.Fence}
-	t.ctx, t.end = context.WithCancel(w.f.ctx)
-	w.setTurn(t)
-}
-
-// noTurn says that the conversation works on nothing more.
-func (w *waking) noTurn() { w.setTurn(nil) }
-
-func (w *waking) setTurn(t *turn) {
-	w.f.mu.Lock()
-	before := w.c.turn
-	w.c.turn = t
-	w.f.mu.Unlock()
-	if before != nil {
-		before.end()
-		before.interrupts.Wait()
-	}
-}
-
-// begins notes that the turn of a prompt is about to begin, until done is called. If the
-// attempt failed, word that was left stays for the next one.
-func (w *waking) begins(p *queued, s step) (done func(failed bool)) {
-	w.nextTurn(p.ID, s)
-	return func(failed bool) {
-		w.nextTurn("", sleep)
-		w.f.mu.Lock()
-		defer w.f.mu.Unlock()
-		if !failed && w.c.interrupted == p.ID {
-			w.c.interrupted = ""
-		}
-	}
-}
-
-// begun notes that the CLI has begun with the turn, and interrupts it if somebody has
-// left word.
-func (w *waking) begun(s *claude.Session) {
-	w.f.mu.Lock()
-	w.c.turn.begun = true
-	w.f.mu.Unlock()
-	w.interruptIfWanted(s)
-}
-
-// turnEnded notes that the CLI has ended the turn. While its outcome is stored, the CLI may
-// begin by itself with a prompt that came too late to steer it, and no interrupt of this
-// turn may stop that one.
-func (w *waking) turnEnded() {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
-	w.c.turn.end()
-}
-
-// interruptIfWanted interrupts the turn if somebody has left word.
-func (w *waking) interruptIfWanted(s *claude.Session) {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
-	t := w.c.turn
-	if t.prompt == "" || w.c.interrupted != t.prompt {
-		return
-	}
-	t.interrupts.Go(func() {
-		if _, err := s.Interrupt(t.ctx); err != nil && t.ctx.Err() == nil && !w.over() {
-			w.f.opts.Logger.Warn("a turn was not interrupted when it began", "conversation", w.c.key, "prompt", t.prompt, "error", err)
-		}
-	})
-}
-
-// wasInterrupted reports whether somebody has interrupted the turn of a prompt.
-func (w *waking) wasInterrupted(p *queued) bool {
-	w.f.mu.Lock()
-	defer w.f.mu.Unlock()
-	return w.c.interrupted == p.ID
-}
+// A turn is found in one of four places:
+//
+//   - A CLI is at it: the CLI is told to stop.
+//   - A CLI starts for it, or has just been given the prompt, and would ignore an
+//     interrupt: word is left, and the turn is interrupted as soon as it begins.
+//   - It waits for a person: the question is withdrawn.
+//   - Its last attempt has failed, and nobody is at it: the prompt is ended in the store.
 
 // Interrupt stops the turn of a conversation, or withdraws the question that it
 // waits for: the model then reads that the call was not made. A turn that is about
-// to begin, because the CLI still starts, is stopped as soon as it has begun. It is the
-// turn at the time of the call: if it ends meanwhile, the next one is not stopped. Prompts
-// behind it stay. A conversation that does nothing is left alone. If another process runs
-// it and Options.Elsewhere does not reach it, Interrupt returns [ErrElsewhere].
+// to begin, because the CLI still starts, is stopped as soon as it has begun. If its CLI
+// has failed, and it would be tried again, it is not: its prompt ends, and its ticket
+// says that it was interrupted. It is the turn at the time of the call: if it ends
+// meanwhile, the next one is not stopped. Prompts behind it stay. A conversation that does
+// nothing is left alone. If another process runs it and Options.Elsewhere does not reach
+// it, Interrupt returns [ErrElsewhere].
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	prompt, err := f.interrupt(ctx, key, "")
 	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
@@ -147,6 +60,16 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 	if err != nil || p == nil || rec.Stuck != nil {
 		return prompt, err
 	}
+	if f.interruptNext(key, p.ID, now) {
+		return p.ID, nil
+	}
+	if now != nil && prompt == "" {
+		// Nothing ran at the call, and something has begun since. Only a question may
+		// have been there before.
+		if p, err = f.begunPrompt(ctx, key, p.ID); err != nil || p == nil || p.Question == "" {
+			return prompt, err
+		}
+	}
 	if p.Question != "" {
 		err := f.inbox.Withdraw(ctx, p.Question, approval.Withdrawn, "", store.Fence{})
 		if err == nil {
@@ -155,38 +78,21 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 		if _, released := errors.AsType[*approval.StateError](err); !released {
 			return p.ID, err
 		}
-	} else if prompt == "" && now != nil {
-		// It may have begun after the call, unless nothing has since.
-		f.interruptLater(key, p.ID, now)
-		return p.ID, nil
 	}
 	if done, err := f.interruptTurn(ctx, key, p.ID, nil); done || err != nil {
 		return p.ID, err
 	}
-	if f.interruptLater(key, p.ID, now) {
-		return p.ID, nil
-	}
-	return p.ID, &ConversationError{key, ErrElsewhere}
-}
-
-// turnOf returns the turn of a conversation that is awake here, nil if it is not.
-func (f *Fleet) turnOf(key string) *turn {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if c := f.active[key]; c != nil {
-		return c.turn
-	}
-	return nil
+	return p.ID, f.interruptAttempts(ctx, key, p.ID)
 }
 
 // begunPrompt returns a prompt that a CLI may have seen and that has not ended; the first
-// if the id is empty. It returns nil if nobody has to do with it.
+// if the id is empty. It returns nil if there is nothing to interrupt.
 func (f *Fleet) begunPrompt(ctx context.Context, key, id string) (*queued, error) {
 	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
 			return nil, &ConversationError{key, err}
 		}
-		if p.Sent && (id == "" || p.ID == id) {
+		if p.Sent && p.Rewind == nil && (id == "" || p.ID == id) {
 			return p, nil
 		}
 	}
@@ -241,21 +147,112 @@ func (f *Fleet) withdrawCall(ctx context.Context, key string, fence store.Fence)
 	return err
 }
 
-// interruptLater leaves word for the turn of a prompt that this process is about to take
-// up, and reports whether it is: because its last attempt has just failed, or because the
-// conversation is between two turns and has been since before the prompt was read.
-func (f *Fleet) interruptLater(key, prompt string, between *turn) bool {
+// interruptNext leaves word for a prompt that this process is about to take up, and
+// reports whether it is: it is between two turns, and has been since before the prompt was
+// read.
+func (f *Fleet) interruptNext(key, prompt string, between *turn) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := f.active[key]
-	switch {
-	case c == nil:
-		return false
-	case c.interrupted == prompt:
-		return true // word was left, and no turn has ended since
-	case between == nil || c.turn != between || between.prompt != "":
+	if c == nil || between == nil || c.turn != between || between.prompt != "" {
 		return false
 	}
 	c.interrupted = prompt
 	return true
+}
+
+// interruptIfWanted interrupts the turn if somebody has left word.
+func (w *waking) interruptIfWanted(s *claude.Session) {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	t := w.c.turn
+	if t.prompt == "" || w.c.interrupted != t.prompt {
+		return
+	}
+	t.interrupts.Go(func() {
+		if _, err := s.Interrupt(t.ctx); err != nil && t.ctx.Err() == nil && !w.over() {
+			w.f.opts.Logger.Warn("a turn was not interrupted when it began", "conversation", w.c.key, "prompt", t.prompt, "error", err)
+		}
+	})
+}
+
+// wasInterrupted reports whether somebody has interrupted the turn of a prompt.
+func (w *waking) wasInterrupted(p *queued) bool {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	return w.c.interrupted == p.ID
+}
+
+// interruptAttempts ends a prompt that nobody is at. That is so if its lease is free: the
+// last attempt has failed, or its process has died.
+func (f *Fleet) interruptAttempts(ctx context.Context, key, prompt string) error {
+	err := f.owning(ctx, key, func(lease *owned) error {
+		rec, err := f.loadRecord(ctx, key)
+		if err != nil {
+			return err
+		}
+		p, err := f.begunPrompt(ctx, key, prompt)
+		if err != nil || p == nil || rec.Stuck != nil {
+			return err
+		}
+		t, err := f.transcript(ctx, rec.Session)
+		if err != nil {
+			return err
+		}
+		state := history.Unseen
+		if t != nil {
+			state, _ = t.PromptState(p.ID)
+		}
+		switch state {
+		case history.Answered: // it is over
+			return nil
+		case history.Deferred:
+			return f.withdraw(ctx, key, "", lease.Fence)
+		}
+		o, err := f.endInterrupted(ctx, &rec, p, lease.Fence)
+		if err != nil {
+			return err
+		}
+		c := f.hold(key)
+		defer f.unhold(c)
+		f.ended(c, p)
+		f.finished(c, o)
+		return nil
+	})
+	if errors.Is(err, store.ErrLeased) {
+		return &ConversationError{key, ErrElsewhere}
+	}
+	if err == nil {
+		f.want(key)
+	}
+	return err
+}
+
+// endInterrupted ends a prompt whose last attempt has failed. Its questions go first: if
+// this breaks off, the prompt says that there is something to do.
+func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
+	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted, and is not tried again", Session: rec.Session, Cost: rec.Spent[p.ID]}
+	if err := f.endQuestions(ctx, rec, fence); err != nil {
+		return o, err
+	}
+	var err error
+	if o.Ended, err = f.clock.about(ctx, f.store); err != nil {
+		return o, err
+	}
+	return o, f.end(ctx, rec.Key, p, o, fence)
+}
+
+// endIfInterrupted ends a prompt if somebody has left word for it and its attempt has
+// failed since. It returns errEnded then.
+func (w *waking) endIfInterrupted(ctx context.Context, p *queued) error {
+	if !w.wasInterrupted(p) {
+		return nil
+	}
+	o, err := w.f.endInterrupted(ctx, &w.rec, p, w.lease.Fence)
+	if err != nil {
+		return err
+	}
+	w.out(p)
+	w.told(p, o)
+	return errEnded
 }

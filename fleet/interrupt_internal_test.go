@@ -14,12 +14,12 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 		c := &conversation{key: "ada"}
 		f := &Fleet{ctx: t.Context(), active: map[string]*conversation{"ada": c}}
 		w := &waking{f: f, c: c, lease: &owned{Held: new(lease.Held)}}
-		w.nextTurn("first", send)
+		w.setTurn(w.newTurn("first", send))
 		first := c.turn
 		first.interrupts.Add(1)
 		begun := make(chan struct{})
 		go func() {
-			w.nextTurn("second", send)
+			w.setTurn(w.newTurn("second", send))
 			close(begun)
 		}()
 		synctest.Wait()
@@ -36,6 +36,6 @@ func TestNextTurnWaitsForInterrupts(t *testing.T) {
 		}
 		first.interrupts.Done()
 		<-begun
-		w.noTurn()
+		w.setTurn(nil)
 	})
 }

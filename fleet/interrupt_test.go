@@ -43,10 +43,10 @@ func answeredSoon(t *testing.T, f *fleet.Fleet, id string) {
 }
 
 // A conversation that is interrupted while its CLI starts does not begin with its
-// turn as if nothing had happened: it is interrupted at once, even if the start fails
-// and another one is needed. The prompt behind it is answered.
+// turn as if nothing had happened: it is interrupted at once, and if the start fails, it
+// is not tried again. The prompt behind it is answered.
 func TestInterruptWhileStarting(t *testing.T) {
-	for name, failures := range map[string]int{"at once": 0, "at the second start": 1} {
+	for name, fails := range map[string]bool{"it starts": false, "it does not start": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model := newScripted()
@@ -59,8 +59,10 @@ func TestInterruptWhileStarting(t *testing.T) {
 					if starts++; starts > 1 {
 						return nil
 					}
-					interrupt(t, f)
-					if failures > 0 {
+					if err := f.Interrupt(t.Context(), "ada"); err != nil {
+						t.Errorf("interrupted: %v", err)
+					}
+					if fails {
 						return errors.New("it does not start")
 					}
 					return nil
@@ -69,14 +71,105 @@ func TestInterruptWhileStarting(t *testing.T) {
 				<-time.After(time.Minute)
 				release()
 				<-time.After(time.Minute)
-				if o := outcome(t, f, "ada", first); o.Status != fleet.Failed || o.Result == nil || !o.Result.Interrupted() {
+				if o := outcome(t, f, "ada", first); o.Status != fleet.Failed || !o.Interrupted || (o.Result == nil) != fails {
 					t.Errorf("the prompt that was interrupted: %+v", o)
 				}
-				if o := outcome(t, f, "ada", second); o.Status != fleet.Answered {
+				if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.Interrupted || o.Text == "heard hello, more" == fails {
 					t.Errorf("the prompt behind it: %+v", o)
 				}
-				if starts != failures+1 {
+				if starts == 1 == fails {
 					t.Errorf("the CLI was started %d times", starts)
+				}
+			})
+		})
+	}
+}
+
+// A prompt whose attempt has failed is not tried again if its conversation is interrupted
+// in the pause before the next one, wherever that is done. The prompt behind it is
+// answered.
+func TestInterruptBetweenAttempts(t *testing.T) {
+	for _, where := range []string{"here", "elsewhere"} {
+		t.Run(where, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cli := &slowStart{Transport: newScripted()}
+				client, worker := apart(t, &notifying{MemoryStore: store.Memory()}, cli, nil)
+				defer closeFleet(t, client)
+				defer closeFleet(t, worker)
+				f := worker
+				if where == "elsewhere" {
+					f = client
+				}
+				var starts atomic.Int64
+				cli.meanwhile = func() error {
+					if starts.Add(1) == 1 {
+						return errors.New("it does not start")
+					}
+					return nil
+				}
+				first, second := send(t, f, "ada", "hello"), send(t, f, "ada", "more")
+				synctest.Wait()
+				if o := outcome(t, f, "ada", first); o.Status != fleet.Running || starts.Load() != 1 {
+					t.Fatalf("the prompt: %+v after %d starts", o, starts.Load())
+				}
+				if err := f.Interrupt(t.Context(), "ada"); err != nil {
+					t.Errorf("interrupted: %v", err)
+				}
+				if o := outcome(t, f, "ada", first); o.Status != fleet.Failed || !o.Interrupted {
+					t.Errorf("the prompt that was interrupted: %+v", o)
+				}
+				<-time.After(time.Minute)
+				if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.Text != "heard more" {
+					t.Errorf("the prompt behind it: %+v", o)
+				}
+			})
+		})
+	}
+}
+
+// An interrupt is not lost if it comes while a question is found that a process which has
+// died has asked: before the prompt says that it waits, or right after that. A decision
+// does not make the call then.
+func TestInterruptFoundQuestion(t *testing.T) {
+	for name, after := range map[string]bool{"before it waits": false, "when it waits": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, model := store.Memory(), newScripted()
+				m := start(t, db, model, nil)
+				id := send(t, m.fleet, "ada", "tool 1")
+				q := question(t, m.fleet)
+				crash(t, m)
+				var in *interceptor
+				m = start(t, db, model, func(o *fleet.Options) {
+					in = &interceptor{Fleet: o.Store}
+					o.Store = in
+				})
+				defer closeFleet(t, m.fleet)
+				waits := false
+				interrupt := func(k store.RecordKey, value []byte) error {
+					if k.Kind == "prompt" && strings.Contains(string(value), `"question":`) && !waits {
+						waits = true
+						if err := m.fleet.Interrupt(t.Context(), "ada"); err != nil {
+							t.Errorf("interrupted: %v", err)
+						}
+					}
+					return nil
+				}
+				if after {
+					in.set(nil, interrupt)
+				} else {
+					in.set(interrupt, nil)
+				}
+				<-time.After(2 * time.Minute)
+				if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone || !waits {
+					t.Errorf("the question is %s, %v, was found: %t", now.State, err, waits)
+				}
+				if _, err := m.fleet.Approvals().Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); !errors.Is(err, approval.ErrGone) {
+					t.Errorf("decided: %v", err)
+				}
+				<-time.After(time.Minute)
+				if o := outcome(t, m.fleet, "ada", id); !o.Status.Done() || len(model.tools) != 0 {
+					t.Errorf("the prompt: %+v, the tool ran with %q", o, model.tools)
 				}
 			})
 		})
@@ -151,34 +244,6 @@ func TestChosenNoMore(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Word that was left for an attempt does not outlive the attempts: who lets a stuck
-// prompt try again wants its answer.
-func TestInterruptNotKeptWhenStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		model := newScripted()
-		release := model.pause() // else the turn ends before it is interrupted
-		cli := &slowStart{Transport: model}
-		f := open(t, store.Memory(), cli, nil)
-		defer closeFleet(t, f)
-		cli.meanwhile = func() error {
-			interrupt(t, f)
-			return errors.New("it does not start")
-		}
-		id := send(t, f, "ada", "hello")
-		<-time.After(time.Hour)
-		if info, err := f.Get(t.Context(), "ada"); err != nil || info.State != fleet.Stuck {
-			t.Fatalf("%+v, %v", info, err)
-		}
-		cli.meanwhile = func() error { return nil }
-		if err := f.Retry(t.Context(), "ada"); err != nil {
-			t.Fatal(err)
-		}
-		<-time.After(time.Minute)
-		release()
-		answeredSoon(t, f, id)
-	})
 }
 
 // Interrupting a conversation ends its deferred call, which the CLI makes when it

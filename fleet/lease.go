@@ -28,6 +28,23 @@ func (f *Fleet) own(ctx context.Context, key string) (*owned, error) {
 	return f.ownNamed(ctx, leaseName(place(key)))
 }
 
+// owning does something under the lease of a conversation that nobody runs, and gives
+// the lease back.
+func (f *Fleet) owning(ctx context.Context, key string, do func(*owned) error) error {
+	lease, err := f.own(ctx, key)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), askBound)
+		defer cancel()
+		if err := lease.release(bounded); err != nil {
+			f.opts.Logger.Warn("a lease could not be given back, it will expire", "conversation", key, "error", err)
+		}
+	}()
+	return do(lease)
+}
+
 // ownNamed takes a lease by its name.
 func (f *Fleet) ownNamed(ctx context.Context, name string) (*owned, error) {
 	l, err := lease.Acquire(ctx, f.store, f.opts.Project, name, f.opts.Owner, f.opts.TTL)

@@ -99,6 +99,9 @@ type Ticket struct {
 	Error string `json:"error,omitzero"`
 	// Cause is what kind of reason that is, if its conversation is stuck.
 	Cause Cause `json:"cause,omitzero"`
+	// Interrupted says that [Fleet.Interrupt] has ended it: its turn, which then has a
+	// Result, or the attempts to begin or continue one, and then it has none.
+	Interrupted bool `json:"interrupted,omitzero"`
 	// Cost is what the prompt has cost so far, as the CLI reports it: all that
 	// its turn took, even if the turn was deferred, or broke off and was
 	// resumed by other processes. What a CLI spent before it was killed, and

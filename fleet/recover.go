@@ -147,10 +147,15 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return sleep, err
 	}
 	read := func() (*history.Transcript, error) { return t, nil }
-	if t == nil {
-		return send, w.f.settleCalls(ctx, w.c.key, read, false, w.lease.Fence)
+	state, open := history.Unseen, []string(nil)
+	if t != nil {
+		state, open = t.PromptState(p.ID)
 	}
-	state, open := t.PromptState(p.ID)
+	if state == history.Cut || state == history.Unseen {
+		if err := w.endIfInterrupted(ctx, p); err != nil {
+			return sleep, err
+		}
+	}
 	if state == history.Cut || state == history.Deferred {
 		if err := w.endWithTurn(ctx, t, p); err != nil {
 			return sleep, err
@@ -283,14 +288,17 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 		w.deferredCall = q
 		return finish, nil
 	}
-	if w.wasInterrupted(p) { // when it was deferred, and the store has failed
-		return finish, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
-	}
-	if p.Question != q.ID || p.Begun != 0 {
+	found := p.Question != q.ID || p.Begun != 0
+	if found {
 		p.Question, p.Begun = q.ID, 0
 		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
 			return sleep, err
 		}
+	}
+	if !w.rests(p) { // it was interrupted meanwhile, or when it was deferred and the store has failed
+		return finish, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
+	}
+	if found {
 		w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})
 	}
 	return sleep, nil
@@ -386,5 +394,4 @@ func (w *waking) isStuck() {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	w.c.stuck = true
-	w.c.interrupted = "" // it was meant for an attempt, and not for one that somebody asks for later
 }

@@ -19,7 +19,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		p := &w.sent[i]
 		o, err := f.Prompt(ctx, p.key, p.id)
 		borne[p.key] += o.Cost.USD
-		p.ended, p.partOf = o.Status, o.PartOf
+		p.ended, p.partOf, p.givenUp = o.Status, o.PartOf, o.Interrupted && o.Result == nil
 		switch {
 		case o.Status == fleet.Cancelled && o.PartOf != "":
 			w.checkPartOfCancelled(p)
@@ -28,7 +28,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		case errors.Is(err, fleet.ErrUnknown) && !p.accepted:
 		case err != nil:
 			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
-		case o.Result != nil && o.Result.Interrupted():
+		case o.Interrupted:
 			w.checkInterrupted(p)
 		case o.Status != fleet.Answered:
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
@@ -115,7 +115,7 @@ func (w *world) checkTranscript(ctx context.Context, f *fleet.Fleet, key string)
 	var want, all []string
 	for _, p := range w.sent {
 		there := slices.Contains(order, p.id)
-		if p.key != key || !there && (!p.accepted || p.ended == fleet.Cancelled) {
+		if p.key != key || !there && (!p.accepted || p.ended == fleet.Cancelled || p.givenUp) {
 			continue
 		}
 		if p.ended == fleet.Cancelled && !p.stuck && p.partOf == "" {

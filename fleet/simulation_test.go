@@ -159,6 +159,7 @@ type sentPrompt struct {
 	interrupted       bool // it had begun when somebody interrupted its conversation
 	asked             int  // how often the model had been asked about it by then
 	ended             fleet.PromptStatus
+	givenUp           bool // it was interrupted between two attempts
 	partOf            string
 }
 

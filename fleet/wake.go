@@ -99,12 +99,12 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	w := &waking{f: f, c: c, lease: lease, stop: c.stop}
 	c.token = lease.Token
 	f.mu.Unlock()
-	w.nextTurn("", sleep)
+	w.setTurn(w.newTurn("", sleep))
 	again = w.work()
 	if err := w.close(); err != nil {
 		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
 	}
-	w.noTurn()
+	w.setTurn(nil)
 	if lease.isLost() {
 		f.mu.Lock()
 		c.interrupted = "" // it was meant for what this process did
@@ -372,7 +372,7 @@ func (w *waking) change(ctx context.Context, do func(*record) error) error {
 
 // ticket is how prompts stand that a result answers.
 func (w *waking) ticket(r *message.Result) Ticket {
-	o := Ticket{Status: Answered, Text: r.Text, Result: r, Session: w.rec.Session}
+	o := Ticket{Status: Answered, Text: r.Text, Result: r, Session: w.rec.Session, Interrupted: r.Interrupted()}
 	if r.Failed() {
 		o.Status, o.Error = Failed, (&claude.ResultError{Result: r}).Error()
 	}
@@ -449,7 +449,7 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	err := w.close()
 	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
 	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
-	if w.wasInterrupted(p) { // in the moment in which it was deferred
+	if !w.rests(p) { // it was interrupted in the moment in which it was deferred
 		return errors.Join(err, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence))
 	}
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
