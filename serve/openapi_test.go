@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/claude-agent-go/claude/serve"
@@ -28,31 +29,58 @@ func (c *client) wantDocumented(method, path string, body []byte) {
 	if err := json.Unmarshal(body, &p); err != nil {
 		c.t.Fatalf("%v: %s", err, body)
 	}
-	document, err := os.ReadFile("testdata/openapi.json")
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	var doc struct {
-		Paths map[string]map[string]struct {
-			Responses map[string]struct{ Description string }
-		}
-	}
-	if err := json.Unmarshal(document, &doc); err != nil {
-		c.t.Fatal(err)
-	}
 	if slices.Contains(anywhere, strings.TrimPrefix(p.Type, "/problems/")) || p.Detail == "the request comes from another site" {
 		return
 	}
-	for template, methods := range doc.Paths {
-		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(template, "[^/]+") + "$")
-		op, ok := methods[strings.ToLower(method)]
-		if !ok || !pattern.MatchString(path) {
+	for _, e := range c.documented.endpoints(c.t) {
+		op, ok := e.methods[strings.ToLower(method)]
+		if !ok || !e.path.MatchString(path) {
 			continue
 		}
 		if said := op.Responses[strconv.Itoa(p.Status)].Description; !slices.Contains(strings.Split(said, "; or: "), p.Title) {
-			c.t.Errorf("%s %s may answer %d %q, and the document says %q", method, template, p.Status, p.Title, said)
+			c.t.Errorf("%s %s may answer %d %q, and the document says %q", method, e.template, p.Status, p.Title, said)
 		}
 	}
+}
+
+// documented is what the OpenAPI document says about problems. A test reads it once,
+// and only if it meets a problem. It is safe for concurrent use.
+type documented struct {
+	once sync.Once
+	all  []documentedPath
+}
+
+type documentedPath struct {
+	template string
+	path     *regexp.Regexp
+	methods  map[string]struct {
+		Responses map[string]struct{ Description string }
+	}
+}
+
+func (d *documented) endpoints(t *testing.T) []documentedPath {
+	t.Helper()
+	d.once.Do(func() {
+		document, err := os.ReadFile("testdata/openapi.json")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		var doc struct {
+			Paths map[string]map[string]struct {
+				Responses map[string]struct{ Description string }
+			}
+		}
+		if err := json.Unmarshal(document, &doc); err != nil {
+			t.Error(err)
+		}
+		parameter := regexp.MustCompile(`\{\w+\}`)
+		for template, methods := range doc.Paths {
+			path := regexp.MustCompile("^" + parameter.ReplaceAllString(template, "[^/]+") + "$")
+			d.all = append(d.all, documentedPath{template, path, methods})
+		}
+	})
+	return d.all
 }
 
 // The API is what the golden file says: a change of it is a change of that file.

@@ -136,6 +136,8 @@ type rig struct {
 	options serve.Options
 	http    *httptest.Server
 	tokens  map[string]string // of users by name and role
+
+	documented documented
 }
 
 // newRig starts a server on a store.
