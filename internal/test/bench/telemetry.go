@@ -25,7 +25,7 @@ var observedCases = []struct{ metric, name string }{
 // observed measures what it costs to be observed with OpenTelemetry, in module
 // otelclaude: OpenTelemetry is not this module's.
 func observed(ctx context.Context, b *bench) ([]row, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkDeltas$", "-benchtime", strconv.Itoa(b.scale(500))+"x", ".")
+	cmd := exec.CommandContext(ctx, "go", "test", "-vet=off", "-run", "^$", "-bench", "^BenchmarkDeltas$", "-benchtime", strconv.Itoa(b.scale(500))+"x", ".")
 	cmd.Dir = filepath.Join(b.root, "otelclaude")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
