@@ -254,6 +254,9 @@ type version struct {
 	revision int64
 }
 
+// mayExpire reports whether time alone can end the question.
+func (v *version) mayExpire() bool { return v.State == Open && !v.Deadline.IsZero() }
+
 func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 	if !isID(id) {
 		return version{}, about(id, store.ErrNotFound)
@@ -291,7 +294,7 @@ func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) 
 	if err := jsonx.Unmarshal(r.Value, &v.Question); err != nil {
 		return version{}, fmt.Errorf("claude: approval: %w: record %s: %w", store.ErrDamaged, r.Key, err)
 	}
-	if v.State != Open || v.Deadline.IsZero() {
+	if !v.mayExpire() {
 		return v, nil
 	}
 	now, err := qs.records.Now(ctx)

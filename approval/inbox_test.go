@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -509,6 +510,60 @@ func TestWatch(t *testing.T) {
 		synctest.Wait()
 		if rest, ok := <-seen; ok || !errors.Is(end, stop) {
 			t.Errorf("after the end: %q, %v", rest, end)
+		}
+	})
+}
+
+// unread is a store whose scans spoil the values of records that they have yielded
+// before: one who reads them again finds them damaged.
+type unread struct {
+	*store.MemoryStore
+	yielded map[store.RecordKey]int64 // their revisions
+}
+
+func (u *unread) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range u.MemoryStore.ScanRecords(ctx, project, kind, after) {
+			if u.yielded[r.Key] == r.Revision {
+				r.Value = []byte("spoiled")
+			}
+			u.yielded[r.Key] = r.Revision
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// A watcher decodes a question once for each change of it, however often it looks.
+func TestWatchReadsNothingTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		in, elsewhere := approval.NewQuestions(&unread{db, make(map[store.RecordKey]int64)}, "p"), approval.NewQuestions(db, "p")
+		first := ask(t, elsewhere, question("toolu_1"))
+		ask(t, elsewhere, question("toolu_2"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var seen []string
+		var end error
+		go func() {
+			for q, err := range in.Watch(ctx, approval.Filter{States: []approval.State{approval.Open}}) {
+				if err != nil {
+					end = err
+					return
+				}
+				seen = append(seen, fmt.Sprint(q.ToolUseID, " ", q.State))
+			}
+		}()
+		<-time.After(10 * time.Second)
+		decide(allow)(t, elsewhere, first)
+		<-time.After(10 * time.Second)
+		ask(t, elsewhere, question("toolu_3"))
+		<-ctx.Done()
+		synctest.Wait()
+		slices.Sort(seen[:2])
+		if want := []string{"toolu_1 open", "toolu_2 open", "toolu_1 decided", "toolu_3 open"}; !slices.Equal(seen, want) || !errors.Is(end, context.DeadlineExceeded) {
+			t.Errorf("saw %q, want %q; ended with %v", seen, want, end)
 		}
 	})
 }

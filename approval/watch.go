@@ -2,42 +2,54 @@ package approval
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
+
+	"github.com/claude-agent-go/claude/store"
 )
+
+// sighting is what a watcher knows about a question that it has looked at.
+type sighting struct {
+	revision int64
+	shown    bool // it matched, and was yielded
+	fixed    bool // it changes only with its revision, not by the clock
+}
 
 // Watch implements [Inbox]. A change made by this process is seen at once, one
 // made by another within a second.
 func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
-		seen := make(map[string]int64) // revision of each question that was yielded
+		seen := make(map[string]sighting) // of each question, at the last look
 		for {
 			// Taken before the scan, so that a change during it is not missed.
 			changed := qs.nextChange()
-			present := make(map[string]bool, len(seen))
-			for v, err := range qs.scan(ctx) {
+			before := seen
+			seen = make(map[string]sighting, len(before)) // without those that are forgotten
+			for r, err := range qs.records.ScanRecords(ctx, qs.project, Kind, "") {
+				last := before[r.Key.Name]
+				if err == nil && last.fixed && last.revision == r.Revision {
+					seen[r.Key.Name] = last // most questions: they need not even be decoded
+					continue
+				}
+				var v version
+				if err == nil {
+					v, err = qs.read(ctx, r)
+				}
+				if errors.Is(err, store.ErrNotFound) {
+					continue // forgotten since
+				}
 				if err != nil {
 					yield(Question{}, err)
 					return
 				}
-				present[v.ID] = true
-				revision, yielded := seen[v.ID]
 				matches := f.matches(&v.Question)
-				if yielded && revision == v.revision || !yielded && !matches {
+				seen[r.Key.Name] = sighting{revision: v.revision, shown: matches, fixed: !v.mayExpire()}
+				if last.shown && last.revision == v.revision || !last.shown && !matches {
 					continue
-				}
-				if matches {
-					seen[v.ID] = v.revision
-				} else {
-					delete(seen, v.ID)
 				}
 				if !yield(v.Question, nil) {
 					return
-				}
-			}
-			for id := range seen {
-				if !present[id] {
-					delete(seen, id) // forgotten
 				}
 			}
 			if !wait(ctx, changed, qs.poll) {
