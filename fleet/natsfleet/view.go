@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -44,6 +45,7 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 	for _, k := range keys {
 		v.add(s.layout, k, "")
 	}
+	v.named = len(keys)
 	for _, k := range folders {
 		v.add(s.layout, k, ".>")
 	}
@@ -67,7 +69,8 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 
 // view is what is asked for.
 type view struct {
-	subjects []string
+	subjects []string                   // the named records first, then the folders
+	named    int                        // how many of them are records
 	prefixes map[string]store.RecordKey // of the subjects of each kind, with its project and kind
 }
 
@@ -95,26 +98,16 @@ const viewAgain = 3
 // view asks for the last messages of subjects, and returns those of records that
 // were not dropped. An answer that cannot be used is [errors.ErrUnsupported].
 func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
-	known := s.horizon.seq.Load()
 	folder := "view of " + v.subjects[len(v.subjects)-1]
 	from, seen := s.floors.of(folder)
-	bounded, cancel := context.WithTimeout(ctx, attemptBound)
-	defer cancel()
-	ask := map[string]any{"seq": from, "multi_last": v.subjects, "max_bytes": pageBytes}
-	a, err := s.direct(bounded, ask)
-	for again := 0; again < viewAgain && err == nil && a.upTo < known; again++ {
-		a, err = s.direct(bounded, ask)
+	a, err := s.lastsFrom(ctx, v.subjects, from, s.horizon.seq.Load())
+	if err == nil && from > 1 {
+		a.page, err = s.belowFloor(ctx, v, a, from)
 	}
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil && (passes(err) || errors.Is(err, errMany)):
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case a.more || a.upTo < known:
-		return nil, fmt.Errorf("%w: %w", errors.ErrUnsupported, errStale)
 	}
+	all := len(a.page)
 	found, lowest := a.page[:0], a.upTo
 	for _, m := range a.page {
 		switch {
@@ -125,8 +118,58 @@ func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
 			found, lowest = append(found, m), min(lowest, m.seq)
 		}
 	}
-	if from > 1 || len(a.page)-len(found) > fewDropped {
+	if from > 1 || all-len(found) > fewDropped {
 		s.floors.set(folder, lowest, seen)
 	}
 	return found, nil
+}
+
+// belowFloor returns an answer together with the named records that are below the floor.
+// The floor was found when others were named: it is true for the folder only. So one
+// that the answer does not have is looked for from the beginning. Both answers are one
+// moment if nothing that was named has changed in between.
+func (s *Store) belowFloor(ctx context.Context, v *view, a answer, from uint64) ([]stored, error) {
+	shown := make(map[string]bool)
+	for _, m := range a.page {
+		shown[m.subject] = true
+	}
+	named := v.subjects[:v.named]
+	if !slices.ContainsFunc(named, func(subject string) bool { return !shown[subject] }) {
+		return a.page, nil
+	}
+	below, err := s.lastsFrom(ctx, named, 1, a.upTo)
+	if err != nil {
+		return nil, err
+	}
+	page := a.page
+	for _, m := range below.page {
+		switch {
+		case m.seq > a.upTo:
+			return nil, fmt.Errorf("%w: a record was changed while it was read", errors.ErrUnsupported)
+		case m.seq < from:
+			page = append(page, m)
+		}
+	}
+	return page, nil
+}
+
+// lastsFrom asks any replica that has a known sequence for the last messages of subjects,
+// without those below a floor.
+func (s *Store) lastsFrom(ctx context.Context, subjects []string, from, known uint64) (answer, error) {
+	bounded, cancel := context.WithTimeout(ctx, attemptBound)
+	defer cancel()
+	ask := map[string]any{"seq": from, "multi_last": subjects, "max_bytes": pageBytes}
+	a, err := s.direct(bounded, ask)
+	for again := 0; again < viewAgain && err == nil && a.upTo < known; again++ {
+		a, err = s.direct(bounded, ask)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case err != nil && (passes(err) || errors.Is(err, errMany)):
+		return a, fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
+	case err == nil && (a.more || a.upTo < known):
+		return a, fmt.Errorf("%w: %w", errors.ErrUnsupported, errStale)
+	}
+	return a, err
 }

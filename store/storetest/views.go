@@ -14,6 +14,7 @@ func views() []contract {
 	return []contract{
 		{"a view has what was asked for", viewsAsked},
 		{"a view has all changes of its own store", viewsOwn},
+		{"a view has old records beside a busy folder", viewsOld},
 		{"a view shows one moment", viewsMoment},
 		{"a large value in a view", viewsLarge},
 		{"bad views and ended contexts", viewsBad},
@@ -99,6 +100,32 @@ func viewsOwn(s *subject) {
 		}
 		if all := s.view(r, []string{"there"}, []string{"queue"}); len(all) != 1 {
 			s.t.Fatalf("%s was dropped, and a view has %+v", name, all)
+		}
+	}
+}
+
+// viewsOld: a record that was not asked for before is found, however long it has not
+// changed, and whatever was dropped meanwhile.
+func viewsOld(s *subject) {
+	r := s.Store.(store.Records)
+	s.put(r, s.recordKey("old"), "1", 0)
+	const times = 40
+	for i := range times {
+		name := fmt.Sprintf("queue/%d", i)
+		if err := r.DropRecord(s.t.Context(), s.recordKey(name), s.put(r, s.recordKey(name), "new", 0), store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.put(r, s.recordKey("young"), "1", 0)
+	s.put(r, s.recordKey("queue/last"), "1", 0)
+	for range 2 {
+		if all := s.view(r, []string{"young"}, []string{"queue"}); len(all) != 2 {
+			s.t.Fatalf("a view has %+v", all)
+		}
+	}
+	for _, names := range [][]string{{"young", "old"}, {"old"}} {
+		if all := s.view(r, names, []string{"queue"}); len(all) != 1+len(names) || all[0].Key.Name != "old" {
+			s.t.Errorf("a view of %q and below \"queue\" has %+v", names, all)
 		}
 	}
 }
