@@ -134,7 +134,7 @@ func stamp(at time.Time, id string) string {
 	return fmt.Sprintf("%016x-%s", at.UnixNano(), id)
 }
 
-// stamped is the id of the prompt with a name.
+// stamped is the id of the prompt with a name. That of an odd name is not a UUID.
 func stamped(name string) string {
 	_, id, _ := strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "-")
 	return id

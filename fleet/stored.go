@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -53,6 +54,9 @@ func (f *Fleet) viewStored(ctx context.Context, v store.RecordViewer, key string
 	keys := []store.RecordKey{f.recordKey(kindConversation, place(key))}
 	for _, name := range names[:min(len(names), maxViewed)] {
 		id := stamped(name)
+		if !uuid.Valid(id) {
+			continue // somebody else has put something into the queue
+		}
 		s.ended[id] = false
 		keys = append(keys, f.recordKey(kindOutcome, outcomeName(key, id)))
 	}

@@ -2,6 +2,7 @@ package natsfleet_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -235,6 +236,27 @@ func TestForeignMessagesInAFleet(t *testing.T) {
 		for q, err := range client.Approvals().List(t.Context(), approval.Filter{}) {
 			t.Errorf("after %s: the inbox has %v, %v", name, q, err)
 		}
+	}
+}
+
+// A message that somebody else puts into a queue, under a name that no prompt has, does
+// not hold up the prompts in it.
+func TestForeignMessageInAQueue(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	startWorker(t, c.URL(), heard, func(o *fleet.Options) { o.Poll = time.Hour })
+	client := connect(t, c.URL())
+	stranger := newStranger(t, c.URL())
+	text := "heard "
+	for _, name := range []string{"x", "x-y", "-", "x.y"} {
+		stranger.store("claude.r.p.prompt.c.ada."+name, nil, []byte("nonsense"))
+		text += name
+		ctx, cancel := context.WithTimeout(t.Context(), bound)
+		if got, err := answer(ctx, client, "ada", name); err != nil || got != text {
+			t.Fatalf("%s: %q, %v; want %q", name, got, err, text)
+		}
+		cancel()
+		text += ", "
 	}
 }
 
