@@ -56,8 +56,8 @@ func (s *Store) ViewRecords(ctx context.Context, keys, folders []store.RecordKey
 	all := make([]store.Record, 0, len(found))
 	for _, m := range found {
 		r, err := s.record(ctx, v.key(m.subject), m)
-		if errors.Is(err, store.ErrNotFound) {
-			err = errors.ErrUnsupported // it was dropped while a large value was read
+		if errors.Is(err, store.ErrNotFound) || err == nil && r.Revision != int64(m.seq) {
+			err = errors.ErrUnsupported // it was changed or dropped while a large value was read
 		}
 		if err != nil {
 			return nil, fail(r.Key, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/claude-agent-go/claude/store"
@@ -15,7 +16,8 @@ func views() []contract {
 		{"a view has what was asked for", viewsAsked},
 		{"a view has all changes of its own store", viewsOwn},
 		{"a view has old records beside a busy folder", viewsOld},
-		{"a view shows one moment", viewsMoment},
+		{"a view shows one moment", func(s *subject) { viewsMoment(s, 50, "") }},
+		{"a view of large values shows one moment", func(s *subject) { viewsMoment(s, 10, strings.Repeat(" ", store.MaxRecord-10)) }},
 		{"a large value in a view", viewsLarge},
 		{"bad views and ended contexts", viewsBad},
 		{"a viewer that is embedded is not used", viewsEmbedded},
@@ -131,21 +133,21 @@ func viewsOld(s *subject) {
 }
 
 // viewsMoment: two records that are changed at once are never seen apart.
-func viewsMoment(s *subject) {
+// What their values say is followed by a text.
+func viewsMoment(s *subject, times int, text string) {
 	r := s.Store.(store.Records)
 	b := store.Batcher(r)
 	if b == nil {
 		s.t.Log("it makes no changes at once")
 		return
 	}
-	const times = 50
-	revisions := []int64{s.put(r, s.recordKey("one"), "0", 0), s.put(r, s.recordKey("in/two"), "0", 0)}
+	revisions := []int64{s.put(r, s.recordKey("one"), "0"+text, 0), s.put(r, s.recordKey("in/two"), "0"+text, 0)}
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	wg.Go(func() {
 		defer close(done)
 		for i := range times {
-			value := []byte(strconv.Itoa(i))
+			value := []byte(strconv.Itoa(i) + text)
 			next, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
 				{Key: s.recordKey("one"), Value: value, Revision: revisions[0]}, {Key: s.recordKey("in/two"), Value: value, Revision: revisions[1]},
 			}, store.Fence{})
@@ -164,11 +166,15 @@ func viewsMoment(s *subject) {
 		default:
 		}
 		all := s.view(reader, []string{"one"}, []string{"in"})
-		if len(all) != 2 || string(all[0].Value) != string(all[1].Value) {
-			s.t.Errorf("a view of two records that are changed at once has %+v", all)
+		if len(all) != 2 {
+			s.t.Errorf("a view of two records that are changed at once has %d", len(all))
 			break
 		}
-		now, _ := strconv.Atoi(string(all[0].Value)) // 0 fails the comparison
+		if string(all[0].Value) != string(all[1].Value) {
+			s.t.Errorf("a view of two records that are changed at once has %.9q and %.9q", all[0].Value, all[1].Value)
+			break
+		}
+		now, _ := strconv.Atoi(strings.TrimSuffix(string(all[0].Value), text)) // 0 fails the comparison
 		if now < before {
 			s.t.Errorf("a view goes back from %d to %d", before, now)
 		}
