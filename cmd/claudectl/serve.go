@@ -78,13 +78,15 @@ type serveStart struct {
 	Ntfy    string `placeholder:"URL" help:"A topic of an ntfy server to notify when a person is asked."`
 
 	User string `placeholder:"NAME" help:"Your name in the server. Default: USER."`
+	QR   bool   `name:"qr" help:"Also draw the login link as a QR code, for a phone."`
 	Demo bool   `help:"Show it with a simulated agent: no account, no cost, nothing is kept."`
 }
 
 // Help is shown by "claudectl serve start --help".
 func (*serveStart) Help() string {
 	return `The link that is printed logs you in, once, within five minutes;
-"claudectl serve login" prints another.
+"claudectl serve login" prints another. With --qr it is also drawn as a QR code for a
+phone, if the server has an address that others can reach, from --url or --host.
 
 A file of presets is JSON:
 
@@ -180,6 +182,11 @@ func (s *serveStart) serve(ctx context.Context, c *console, f *fleet.Fleet, setu
 	}
 	defer listener.Close()
 	base := s.base(listener)
+	if s.QR {
+		if err := c.checkQR(base); err != nil {
+			return err
+		}
+	}
 	o, err := s.options(ctx, c, setup, base, listener, logger)
 	if err != nil {
 		return &failure{exitUsage, err}
@@ -309,6 +316,9 @@ func (s *serveStart) greet(ctx context.Context, c *console, server *serve.Server
 		return err
 	}
 	c.printf("Serving %s on %s\nLog in, once, within five minutes:\n  %s\n", c.line(setup.about), base, link)
+	if s.QR {
+		return c.printQR(link)
+	}
 	return nil
 }
 

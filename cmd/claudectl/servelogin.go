@@ -58,6 +58,7 @@ type serveLogin struct {
 	servePlace
 	User string `placeholder:"NAME" help:"Who logs in. Default: USER."`
 	Role string `default:"admin" enum:"viewer,approver,operator,admin" help:"What they may do: viewer, approver, operator or admin."`
+	QR   bool   `name:"qr" help:"Also draw the link as a QR code, for a phone."`
 }
 
 // Run prints a link. It needs no running server, only its store.
@@ -77,12 +78,21 @@ func (s *serveLogin) Run(c *console) error {
 	if err := jsonx.Unmarshal(r.Value, &at); err != nil {
 		return &failure{exitFormat, err}
 	}
+	if s.QR {
+		if err := c.checkQR(at.URL); err != nil {
+			return err
+		}
+	}
 	name := (&serveStart{User: s.User}).user(c)
 	token, err := serve.IssueLogin(c.ctx, db, s.Project, serve.User{Name: name, Role: serve.Role(s.Role)})
 	if err != nil {
 		return err
 	}
-	c.printf("%s\n", serve.LoginLink(at.URL, token))
+	link := serve.LoginLink(at.URL, token)
+	c.printf("%s\n", link)
+	if s.QR {
+		return c.printQR(link)
+	}
 	return nil
 }
 

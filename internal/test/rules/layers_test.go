@@ -65,6 +65,7 @@ func thirdPartyHomes() map[string][]string {
 		"golang.org/x/text":                      {"internal/transcript"},
 		"mvdan.cc/sh/v3":                         {"permission/policy"},
 		"github.com/yuin/goldmark":               {"internal/markdown"},
+		"rsc.io/qr":                              {"cmd/claudectl"},
 	}
 }
 
