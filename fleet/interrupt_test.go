@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -190,6 +191,78 @@ func TestInterruptStartingElsewhere(t *testing.T) {
 		<-time.After(time.Minute)
 		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed {
 			t.Errorf("the prompt that was interrupted: %+v", o)
+		}
+	})
+}
+
+// scanHook does something when the prompts of a conversation have been read, once.
+type scanHook struct {
+	*interceptor
+	do atomic.Pointer[func()]
+}
+
+func (h *scanHook) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		var all []store.Record
+		for r, err := range h.interceptor.ScanRecords(ctx, project, kind, after) {
+			if err != nil {
+				yield(r, err)
+				return
+			}
+			all = append(all, r)
+		}
+		if kind == "prompt" && after != "" {
+			if do := h.do.Swap(nil); do != nil {
+				(*do)()
+			}
+		}
+		for _, r := range all {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The same if the one who interrupts has read the prompt before it waited, and comes when
+// it does.
+func TestInterruptFoundQuestionLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, model := store.Memory(), newScripted()
+		m := start(t, db, model, nil)
+		send(t, m.fleet, "ada", "tool 1")
+		q := question(t, m.fleet)
+		crash(t, m)
+		var hook *scanHook
+		m = start(t, db, model, func(o *fleet.Options) {
+			hook = &scanHook{interceptor: &interceptor{Fleet: o.Store}}
+			o.Store = hook
+		})
+		defer closeFleet(t, m.fleet)
+		read, waits, interrupted := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+		hook.set(func(k store.RecordKey, value []byte) error {
+			if k.Kind == "prompt" && strings.Contains(string(value), `"question":`) {
+				hook.set(nil, nil)
+				do := func() {
+					close(read)
+					<-waits
+				}
+				hook.do.Store(&do)
+				go func() { interrupted <- m.fleet.Interrupt(t.Context(), "ada") }()
+				<-read
+			}
+			return nil
+		}, nil)
+		<-time.After(2 * time.Minute)
+		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Open {
+			t.Fatalf("the question is %s, %v", now.State, err)
+		}
+		close(waits)
+		if err := <-interrupted; err != nil {
+			t.Errorf("interrupted: %v", err)
+		}
+		if now, err := m.fleet.Approvals().Get(t.Context(), q.ID); err != nil || now.State != approval.Gone {
+			t.Errorf("the question is %s, %v", now.State, err)
 		}
 	})
 }
