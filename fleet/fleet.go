@@ -142,7 +142,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err != nil {
 		return "", err
 	}
-	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Rewind: p.rewind, Carrier: carrier}
+	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Rewind: p.rewind, Carrier: carrier, fresh: p.ID == "" || p.fresh}
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
 	q.Accepted = f.tick(now)
@@ -216,13 +216,21 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 	c.reserved--
 	f.tally(-1, 0)
 	if err == nil && f.learn(c, q) && f.notified {
-		if c.accepted == nil {
-			c.accepted = make(map[string]bool)
-		}
-		c.accepted[q.name] = true
+		note(&c.accepted, q.name)
+	}
+	if err == nil && q.fresh && f.opts.MaxLive != NoCLIs {
+		note(&c.fresh, q.name)
 	}
 	f.forget(c)
 	f.schedule()
+}
+
+// note puts a name into a set.
+func note(set *map[string]bool, name string) {
+	if *set == nil {
+		*set = make(map[string]bool)
+	}
+	(*set)[name] = true
 }
 
 // wait is how long so many prompts take.
