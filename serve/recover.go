@@ -14,13 +14,26 @@ import (
 func (s *Service) recoverAll(ctx context.Context) {
 	s.forgetOld(ctx)
 	var young []string // somebody may be about to send it
-	for n, err := range s.notes.each(ctx) {
+	one := func(n *note, err error) bool {
 		if err != nil {
 			s.warn(ctx, "conversations cannot be read", "", err)
+			return false
+		}
+		if s.recoverOne(ctx, n) {
+			young = append(young, n.Key)
+		}
+		return true
+	}
+	known := make(map[string]bool)
+	for n, err := range s.notes.each(ctx) {
+		known[n.Key] = true
+		if !one(&n, err) {
 			break
 		}
-		if s.recoverOne(ctx, &n) {
-			young = append(young, n.Key)
+	}
+	for info, err := range s.fleet.List(ctx) { // not begun here, but used here
+		if !known[info.Key] && !one(&note{Key: info.Key}, err) {
+			break
 		}
 	}
 	if len(young) == 0 {
