@@ -27,3 +27,31 @@ func TestOverBudgetIsBounded(t *testing.T) {
 		t.Errorf("%+v", over)
 	}
 }
+
+// A conversation that is over budget again and again, for years, keeps only the last
+// turns, whatever day they were on: its head must fit into a record. The sums stay.
+func TestOverBudgetOfYears(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var days map[string]daySum
+	for i := range 400 {
+		before := days
+		for range maxOverDay - 1 {
+			days = book(days, &Turn{Prompt: fmt.Sprint(i), Ended: at.AddDate(0, 0, i), OverBudget: true, CostUSD: 1}, fleet.Ledger{})
+		}
+		if i == 10 && overIn(before) != maxOver {
+			t.Errorf("the sums that were given have %d", overIn(before))
+		}
+	}
+	last := at.AddDate(0, 0, 399).Format(time.DateOnly)
+	if got := overIn(days); got != maxOver || len(days[last].Over) != maxOverDay-1 || len(days) != 400 || days["2026-01-02"].Turns != maxOverDay-1 {
+		t.Errorf("%d are kept of %d days: %+v, %+v", got, len(days), days[last], days["2026-01-02"])
+	}
+}
+
+// overIn counts the turns over budget that are kept.
+func overIn(days map[string]daySum) (n int) {
+	for _, day := range days {
+		n += len(day.Over)
+	}
+	return n
+}

@@ -268,7 +268,8 @@ type Usage struct {
 	Items []UsageRow `json:"items"`
 	Total UsageRow   `json:"total"`
 	// OverBudget are turns that ended because they were over budget, the newest first
-	// and at most 100. Those of deleted conversations are not among them.
+	// and at most 100. Those of deleted conversations are not among them, and each
+	// conversation has only its last 20 of a day, and its last 100.
 	OverBudget []OverBudget `json:"over_budget"`
 	// Held are the conversations whose prompts wait at the moment because their budget
 	// is spent.

@@ -31,8 +31,9 @@ type overTurn struct {
 	CostUSD float64   `json:"usd"`
 }
 
-// maxOver is how many of them are kept for each day of a conversation, and how many a
-// reply has.
+// maxOverDay is how many of them are kept for a day of a conversation, and maxOver for
+// all its days together, which is also how many a reply has. They are in the head of the
+// log, which must stay small enough for a record.
 const (
 	maxOverDay = 20
 	maxOver    = 100
@@ -61,8 +62,24 @@ func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]dayS
 			}
 		}
 	})
+	if t.OverBudget {
+		days = newestOver(days)
+	}
 	if besides.Turns > 0 {
 		days = bookBesides(days, t.Ended, besides)
+	}
+	return days
+}
+
+// newestOver returns the sums with the last turns over budget of all days.
+func newestOver(days map[string]daySum) map[string]daySum {
+	days = maps.Clone(days)
+	kept := 0
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(days))) {
+		day := days[name]
+		day.Over = day.Over[max(0, len(day.Over)-(maxOver-kept)):]
+		kept += len(day.Over)
+		days[name] = day
 	}
 	return days
 }
