@@ -222,7 +222,9 @@ func TestCloseParks(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Waiting || !q.Deferred || o.Question != q.ID {
 			t.Errorf("%+v, %+v", o, q)
 		}
-		// Interrupted, it waits no longer.
+		// Interrupted, it waits no longer. While it is being taken up, the turn would be
+		// stopped as well.
+		synctest.Wait()
 		if err := m.fleet.Interrupt(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -132,10 +131,10 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 	return next, nil
 }
 
-// goneTTL is how long the message stays that marks a record as gone. One who dropped
-// it and does not know whether that worked finds the mark, or nothing, which means the same.
+// goneTTL is how long the message stays that marks a record as gone: as long as those who
+// wrote to the record may still be trying, so that nothing of it comes back.
 // A queue leaves a mark for each prompt, and the servers have to look through all of them.
-const goneTTL = 5 * time.Second
+const goneTTL = patience
 
 // changeMessages are the messages of a change: the last says what the record is, those
 // before it have the beginning of a large value.
