@@ -99,3 +99,25 @@ func TestTypedWhenTheLoginEnds(t *testing.T) {
 		})
 	}
 }
+
+// If somebody else logs in in another tab, the screen is theirs with the next change, not
+// a mixture: what was typed here is not there, and what they type is not kept as another
+// person's.
+func TestSomebodyElseLogsInElsewhere(t *testing.T) {
+	r := newRig(t)
+	path := r.begin("shop-api", "hello")
+	r.settled(path)
+	b := chromium.Open(t)
+	r.open(b)
+	b.Load(t, r.http.URL+path)
+	b.Eval(t, `document.getElementById("prompt").focus()`)
+	b.Type("ada's secret")
+	b.Eval(t, `fetch("/login", {method: "POST", body: new URLSearchParams({token: "`+r.link(serve.User{Name: "bob", Role: serve.Operator})+`"}), redirect: "manual"})`)
+	title := "Something happens"
+	if _, err := r.server.Service().Change(t.Context(), ada, strings.TrimPrefix(path, "/c/"), serve.Change{Title: &title}, ""); err != nil {
+		t.Fatal(err)
+	}
+	b.Wait(t, `document.body?.dataset.user === "bob"`)
+	b.Want(t, `document.getElementById("prompt")?.value ?? ""`, "")
+	b.Want(t, `sessionStorage.length`, 0.0)
+}

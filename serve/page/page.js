@@ -194,7 +194,9 @@
           if (reply.status === 401) { loggedOut(); return; }
           if (reply.status === 404) { location.reload(); return; } // it says what to do
           if (!reply.ok) throw new Error(reply.statusText);
-          take(parse(await reply.text()));
+          const doc = parse(await reply.text());
+          if (doc.body.dataset.user !== body.dataset.user) { location.replace(location.pathname + location.search); return; } // somebody else has logged in, in another tab
+          take(doc);
           await new Promise(done => setTimeout(done, 150));
         }
       } finally { loading = null; }
