@@ -70,10 +70,11 @@ func (s *Service) endFork(ctx context.Context, key string, made bool) {
 }
 
 // recoverForks removes the copies that a server has left when it died. Those that
-// somebody may be making are left alone for a while.
+// somebody may be making are left alone for a while. If the store fails, it tries again:
+// until a copy is gone, the request for it cannot be repeated.
 func (s *Service) recoverForks(ctx context.Context) {
-	for range 2 {
-		young := false
+	for ctx.Err() == nil {
+		later := false
 		for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindFork, "") {
 			var f forking
 			if err == nil {
@@ -82,13 +83,13 @@ func (s *Service) recoverForks(ctx context.Context) {
 			if err == nil {
 				var wait bool
 				wait, err = s.recoverForking(ctx, &f, r.Revision)
-				young = young || wait
+				later = later || wait || err != nil
 			}
 			if err != nil {
 				s.warn(ctx, "a copy that was cut off cannot be removed", f.Key, err)
 			}
 		}
-		if !young {
+		if !later {
 			return
 		}
 		waitTurn(ctx, nil, settledAfter)

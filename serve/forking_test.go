@@ -199,3 +199,27 @@ func TestForkHalfMadeAndUsed(t *testing.T) {
 		}
 	})
 }
+
+// The removal of a copy that was cut off continues until it has succeeded, although the
+// store fails meanwhile. The request can then be repeated, without another start.
+func TestForkIsRemovedOnceTheStoreWorks(t *testing.T) {
+	config, root := t.TempDir(), t.TempDir()
+	keepSession(t, config, talk, root, "one", "first")
+	synctest.Test(t, func(t *testing.T) {
+		db := &cutOff{Fleet: store.Memory()}
+		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
+		db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
+		admin := serve.User{Name: "ada", Role: serve.Admin}
+		if _, err := r.server.Service().Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: talk}}); err == nil {
+			t.Fatal("no error")
+		}
+		r.onto(r.fleet)
+		<-time.After(5 * time.Minute)
+		db.set(nil)
+		<-time.After(5 * time.Minute)
+		r.nothingLeft()
+		if left := recordsOf(t, db, "serve-fork"); len(left) > 0 {
+			t.Errorf("there is %q", left)
+		}
+	})
+}
