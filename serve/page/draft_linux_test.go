@@ -68,7 +68,7 @@ func TestTypedWhenTheLoginEnds(t *testing.T) {
 			if b.Eval(t, `location.pathname`) != c.where { // a form that begins something does not lead back
 				b.Load(t, r.http.URL+c.where)
 			}
-			b.Wait(t, `document.querySelector(".flash")?.textContent.includes("here again")`)
+			b.Wait(t, `document.querySelector(".flash")?.textContent.includes("here again, and was not sent")`)
 			b.Want(t, prompt+`.value`, text)
 			sendIt(b)
 			b.Wait(t, `location.pathname.startsWith("/c/") && [...document.querySelectorAll(".item.prompt")].some(p => p.textContent.includes("`+text+`"))`)
@@ -120,4 +120,22 @@ func TestSomebodyElseLogsInElsewhere(t *testing.T) {
 	b.Wait(t, `document.body?.dataset.user === "bob"`)
 	b.Want(t, `document.getElementById("prompt")?.value ?? ""`, "")
 	b.Want(t, `sessionStorage.length`, 0.0)
+}
+
+// What is to begin a conversation and is refused is there again, and the page does not
+// say that somebody was logged out.
+func TestTypedAndRefused(t *testing.T) {
+	r := newRig(t)
+	b := chromium.Open(t)
+	r.open(b)
+	b.Load(t, r.http.URL+"/new")
+	b.Eval(t, `document.getElementById("prompt").focus()`)
+	b.Type("Remember this")
+	b.Eval(t, `document.querySelector("[name=preset]:checked").value = "gone"`)
+	b.Eval(t, `document.getElementById("prompt").form.requestSubmit()`)
+	b.Wait(t, `document.documentElement.dataset.screen === "problem"`)
+	b.Load(t, r.http.URL+"/new")
+	b.Wait(t, `document.querySelector(".flash")?.textContent.includes("here again")`)
+	b.Want(t, `document.getElementById("prompt").value`, "Remember this")
+	b.Want(t, `document.querySelector(".flash").textContent.includes("logged out")`, false)
 }

@@ -34,12 +34,13 @@
     bring() {
       let old = null;
       try { old = JSON.parse(sessionStorage.getItem("draft")); } catch { /* nothing is there */ }
+      if (old?.sent && root.dataset.screen === "login") { old.sent = false; sessionStorage.setItem("draft", JSON.stringify(old)); } // it was not taken
       if (!old || !body.dataset.user) return;
       if (old.user !== body.dataset.user || old.sent && root.dataset.screen === "conversation") { draft.drop(); return; } // it arrived, or is not theirs
       if (old.path !== location.pathname) return;
       const texts = new Map(old.texts), here = fields().filter(([field, place]) => texts.has(place) && field.value === field.defaultValue);
       for (const [field, place] of here) { field.value = texts.get(place); const more = field.closest("details"); if (more) more.open = true; }
-      if (here.length) { draft.drop(); flash("You were logged out. What you had typed is here again, and was not sent."); }
+      if (here.length) { draft.drop(); flash(old.sent ? "What you had typed is here again. See whether it has begun before you send it again." : "You were logged out. What you had typed is here again, and was not sent."); }
     },
   };
   // A login has ended: the page of the server asks for another.
