@@ -27,6 +27,7 @@ type call struct {
 	user  User
 	body  any // a pointer to a value of the route's type
 	key   string
+	about string             // the id of the conversation that the answer shows something of
 	leave context.CancelFunc // ends the sources of a stream
 }
 
@@ -210,6 +211,7 @@ func (c *call) create() error {
 	}
 	v, err := c.service().Create(c.ctx(), c.user, in)
 	if err == nil {
+		c.about = v.ID
 		c.w.Header().Set("Location", "/v1/conversations/"+v.ID)
 	}
 	return c.conversation(v, err)

@@ -32,7 +32,8 @@
 // members are refused in requests, and clients should ignore them in replies.
 // Lists are pages of a [List]. Errors are a [Problem] in application/problem+json
 // and say what to do. A POST may carry an Idempotency-Key: sent again within 24
-// hours it does nothing and gets the same answer. POST /v1/tokens refuses one: its
+// hours it does nothing and gets the same answer, unless the conversation that the
+// answer is about was deleted since. POST /v1/tokens refuses one: its
 // answer has a secret, which is not kept.
 //
 // # Events

@@ -243,6 +243,9 @@ func (s *Service) eraseRest(ctx context.Context, key, by string) error {
 	if err := s.keepSpending(ctx, key); err != nil {
 		return err
 	}
+	if err := s.forgetAbout(ctx, key); err != nil {
+		return err
+	}
 	if err := s.book.drop(ctx, key, by); err != nil {
 		return err
 	}

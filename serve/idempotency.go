@@ -28,6 +28,10 @@ type idempotencyRecord struct {
 	Status  int               `json:"status,omitzero"` // 0: not answered yet
 	Header  map[string]string `json:"header,omitempty"`
 	Body    []byte            `json:"body,omitempty"`
+	// About is the key of the conversation that the answer shows something of, and
+	// Deleted says that it was deleted since: then the answer is not kept.
+	About   string `json:"about,omitzero"`
+	Deleted bool   `json:"deleted,omitzero"`
 }
 
 // runOnce runs a request unless one with its key was run before: then it repeats
@@ -38,6 +42,9 @@ func (c *call) runOnce(key string, body []byte) error {
 		return badRequest.because("an Idempotency-Key has at most 255 bytes")
 	}
 	c.key = key
+	if strings.HasPrefix(c.route.path, oneConversation) {
+		c.about = c.id()
+	}
 	records, ctx := c.service().opts.Records, c.ctx()
 	at := store.RecordKey{Project: c.service().opts.Project, Kind: kindOnce, Name: "k" + digest(c.user.Name, key)}
 	now, err := records.Now(ctx)
@@ -53,6 +60,8 @@ func (c *call) runOnce(key string, body []byte) error {
 	case now.Sub(old.At) > idempotencyLife:
 	case old.Request != mine.Request:
 		return keyReused.because("use a new key for a new request")
+	case old.Deleted:
+		return notFound.because("the request was answered, and its conversation has been deleted since")
 	case old.Status != 0:
 		return c.repeat(&old)
 	case now.Sub(old.At) < idempotencyBusy:
@@ -88,7 +97,7 @@ func (c *call) runAndKeep(at store.RecordKey, mine idempotencyRecord, revision i
 		_ = records.DropRecord(ctx, at, revision, store.Fence{}) // else it is busy for a minute
 		return err
 	}
-	mine.Status, mine.Body, mine.Header = keep.status, keep.body.Bytes(), make(map[string]string)
+	mine.Status, mine.Body, mine.Header, mine.About = keep.status, keep.body.Bytes(), make(map[string]string), keyOf(c.about)
 	for _, name := range []string{"Content-Type", "Location", "ETag"} {
 		if v := out.Header().Get(name); v != "" {
 			mine.Header[name] = v
@@ -132,6 +141,33 @@ func (k *keeper) Write(b []byte) (int, error) { return k.body.Write(b) }
 func digest(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:])
+}
+
+// forgetAbout removes what answers show of a conversation that is deleted. Those who
+// repeat a request are told so: worked on again, it could begin the conversation anew.
+func (s *Service) forgetAbout(ctx context.Context, key string) error {
+	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindOnce, "") {
+		var o idempotencyRecord
+		if err != nil {
+			return err
+		}
+		if decodeRecord(r, &o) != nil || o.About != key || o.Deleted {
+			continue
+		}
+		o.Header, o.Body, o.Deleted = nil, nil, true
+		if _, err := putRecord(ctx, s.opts.Records, r.Key, &o, r.Revision); err != nil && !errors.Is(err, store.ErrConflict) {
+			return err // after a conflict, somebody else has forgotten it
+		}
+	}
+	return nil
+}
+
+// forgetOften removes old answers, again and again.
+func (s *Service) forgetOften(ctx context.Context) {
+	for ctx.Err() == nil {
+		s.forgetOld(ctx)
+		waitTurn(ctx, nil, idempotencyLife/24)
+	}
 }
 
 // forgetOld removes answers that are old enough to forget.

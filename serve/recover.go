@@ -12,7 +12,6 @@ import (
 // answer, those whose end was never written down, conversations that never got their
 // first prompt, and those that are only half deleted.
 func (s *Service) recoverAll(ctx context.Context) {
-	s.forgetOld(ctx)
 	var young []string // somebody may be about to send it
 	one := func(n *note, err error) bool {
 		if err != nil {

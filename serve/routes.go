@@ -280,7 +280,9 @@ func approvalRoutes() []route {
 			least: Approver, status: http.StatusOK, body: reflect.TypeFor[Decision](), reply: reflect.TypeFor[Approval](),
 			problems: []problemKind{alreadyDecided, inputChanged, gone},
 			handle: func(c *call) error {
-				return c.answer(c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*Decision)))
+				a, err := c.service().Decide(c.ctx(), c.user, c.id(), *c.body.(*Decision))
+				c.about = a.Conversation
+				return c.answer(a, err)
 			},
 		},
 	}

@@ -94,6 +94,7 @@ func (s *Server) start() error {
 	s.work.Go(func() { s.service.watchApprovals(s.ctx) })
 	s.work.Go(func() { s.service.recoverAll(s.ctx) })
 	s.work.Go(func() { s.service.recoverForks(s.ctx) })
+	s.work.Go(func() { s.service.forgetOften(s.ctx) })
 	return nil
 }
 

@@ -1,0 +1,110 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/serve"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// kept is what the tests look at of an answer that is kept for an Idempotency-Key.
+type kept struct {
+	Header map[string]string `json:"header"`
+	Body   []byte            `json:"body"`
+}
+
+// answers returns the answers that are kept.
+func answers(t *testing.T, db store.Records) (all []kept) {
+	t.Helper()
+	for r, err := range db.ScanRecords(t.Context(), "p", "serve-once", "") {
+		var k kept
+		if err == nil {
+			err = json.Unmarshal(r.Value, &k)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, k)
+	}
+	return all
+}
+
+// Answers that are kept to be repeated show nothing of a conversation once it is
+// deleted. A request that is repeated then is told so, and begins nothing.
+func TestAnswersOfDeleted(t *testing.T) {
+	r := newRig(t, store.Memory(), nil)
+	ada := r.as("ada", serve.Operator)
+	keep := ada.begin("hello")
+	other := "/v1/conversations/" + keep.ID + "/prompts"
+	first := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other")
+	want[serve.Prompt](ada, first, http.StatusAccepted)
+
+	begin := serve.NewConversation{Preset: "shop", Prompt: "tool 1"}
+	id := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusCreated).ID
+	asked := ada.pending(1)[0]
+	decision := serve.Decision{Decision: "allow", Digest: asked.Digest}
+	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusOK)
+	at := "/v1/conversations/" + id
+	ada.follow(at+"/events", untilTurns(1))
+	want[serve.Prompt](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusAccepted)
+	ada.follow(at+"/events", untilTurns(2))
+	shown := func() (n int) {
+		for _, k := range answers(t, r.db) {
+			if len(k.Body) > 0 || len(k.Header) > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	if n := shown(); n != 4 {
+		t.Fatalf("%d answers are kept", n)
+	}
+	if got := ada.do("DELETE", at, nil); got.status != http.StatusNoContent {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	if n := shown(); n != 1 {
+		t.Errorf("%d answers are kept, want that of the other conversation", n)
+	}
+	want[serve.Problem](ada, ada.do("POST", "/v1/conversations", begin, "Idempotency-Key", "begin"), http.StatusNotFound)
+	want[serve.Problem](ada, ada.do("POST", at+"/prompts", `{"content":"and then"}`, "Idempotency-Key", "send"), http.StatusNotFound)
+	want[serve.Problem](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", decision, "Idempotency-Key", "decide"), http.StatusNotFound)
+	if again := ada.do("POST", other, `{"content":"stays"}`, "Idempotency-Key", "other"); string(again.body) != string(first.body) {
+		t.Errorf("the answer about another conversation is %d %s", again.status, again.body)
+	}
+	if list := get[serve.List[serve.Conversation]](ada, "/v1/conversations"); len(list.Items) != 1 {
+		t.Errorf("%d conversations", len(list.Items))
+	}
+}
+
+// A server that runs for long forgets answers when they are a day old.
+func TestAnswersAreForgotten(t *testing.T) {
+	root := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		newService(t, db, root, func(o *fleet.Options) { o.Poll = time.Hour }, nil)
+		now, err := db.Now(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := json.Marshal(map[string]any{"request": "r", "at": now, "status": 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.PutRecord(t.Context(), store.RecordKey{Project: "p", Kind: "serve-once", Name: "k"}, value, 0, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(23 * time.Hour)
+		if n := len(answers(t, db)); n != 1 {
+			t.Errorf("%d answers are kept before a day has passed", n)
+		}
+		<-time.After(3 * time.Hour)
+		if n := len(answers(t, db)); n != 0 {
+			t.Errorf("%d answers are kept after a day", n)
+		}
+	})
+}
