@@ -7,11 +7,11 @@ import (
 )
 
 // The least time between two pieces of live text to one reader, and between two
-// rounds of events: nobody sees the difference, and a thousand readers of a busy
-// conversation are woken less often.
+// rounds of events: people hardly see the difference, and a thousand readers of a busy
+// conversation are woken less often. What comes after a pause is sent at once.
 const (
 	deltaPause = 50 * time.Millisecond
-	eventPause = 50 * time.Millisecond
+	eventPause = 100 * time.Millisecond
 )
 
 // follow yields the events after a number, then [EventSynced], and then what
