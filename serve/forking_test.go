@@ -171,8 +171,10 @@ func (r *rig) keys() map[string]bool {
 	return all
 }
 
-// The next server keeps a copy that has no note but was used in the fleet.
-func TestForkHalfMadeAndUsed(t *testing.T) {
+// withHalfMadeCopy calls do with a server that has copied a session, and could not write
+// a note of the copy. The store refuses notes until db is set to nil.
+func withHalfMadeCopy(t *testing.T, do func(t *testing.T, r *rig, db *cutOff)) {
+	t.Helper()
 	config, root := t.TempDir(), t.TempDir()
 	keepSession(t, config, talk, root, "one", "first")
 	synctest.Test(t, func(t *testing.T) {
@@ -183,6 +185,13 @@ func TestForkHalfMadeAndUsed(t *testing.T) {
 		if _, err := r.server.Service().Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: talk}}); err == nil {
 			t.Fatal("no error")
 		}
+		do(t, r, db)
+	})
+}
+
+// The next server keeps a copy that has no note but was used in the fleet.
+func TestForkHalfMadeAndUsed(t *testing.T) {
+	withHalfMadeCopy(t, func(t *testing.T, r *rig, db *cutOff) {
 		for key := range r.keys() {
 			if _, err := r.fleet.Send(t.Context(), key, fleet.Prompt{Text: "past the server"}); err != nil {
 				t.Fatal(err)
@@ -203,16 +212,7 @@ func TestForkHalfMadeAndUsed(t *testing.T) {
 // The removal of a copy that was cut off continues until it has succeeded, although the
 // store fails meanwhile. The request can then be repeated, without another start.
 func TestForkIsRemovedOnceTheStoreWorks(t *testing.T) {
-	config, root := t.TempDir(), t.TempDir()
-	keepSession(t, config, talk, root, "one", "first")
-	synctest.Test(t, func(t *testing.T) {
-		db := &cutOff{Fleet: store.Memory()}
-		r := newService(t, db, root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, func(o *serve.Options) { o.History = history.Disk(config) })
-		db.set(func(k store.RecordKey, _ []byte) bool { return k.Kind == "serve-conversation" })
-		admin := serve.User{Name: "ada", Role: serve.Admin}
-		if _, err := r.server.Service().Create(t.Context(), admin, serve.NewConversation{Preset: "shop", Fork: &serve.ForkFrom{Session: talk}}); err == nil {
-			t.Fatal("no error")
-		}
+	withHalfMadeCopy(t, func(t *testing.T, r *rig, db *cutOff) {
 		r.onto(r.fleet)
 		<-time.After(5 * time.Minute)
 		db.set(nil)

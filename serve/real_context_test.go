@@ -1,14 +1,11 @@
 package serve_test
 
 import (
-	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -52,28 +49,8 @@ func TestRealContext(t *testing.T) {
 	env, _ := realcli.Env(t, base)
 
 	quiet := slog.New(slog.DiscardHandler)
-	db := store.Files(t.TempDir())
 	presets := []serve.Preset{{Name: "shop", Roots: []string{t.TempDir()}, Options: &claude.Options{CLIPath: cli, Env: append(env, mark), Logger: quiet, AllowedTools: []string{"Agent"}}}}
-	sessions, err := serve.Sessions(db, "p", presets, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Open(t.Context(), fleet.Options{Store: db, Project: "p", Journal: t.TempDir(), Logger: quiet, Session: sessions, Poll: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, db: db, fleet: f, tokens: make(map[string]string)}
-	if r.server, err = serve.New(f, serve.Options{Records: db, Project: "p", Presets: presets, Logger: quiet}); err != nil {
-		t.Fatal(err)
-	}
-	r.http = httptest.NewServer(r.server)
-	t.Cleanup(func() {
-		_ = r.server.Close()
-		r.http.Close()
-		if err := f.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	r := newRealRig(t, fleet.Options{Store: store.Files(t.TempDir())}, serve.Options{Presets: presets})
 	ada := r.as("ada", serve.Admin)
 	own := ada.begin("hello")
 	for i, step := range []struct {

@@ -1,11 +1,9 @@
 package serve_test
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -77,26 +75,7 @@ func TestRealResume(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	db := store.Files(t.TempDir())
 	presets := []serve.Preset{{Name: "shop", Roots: []string{root}, Options: &claude.Options{CLIPath: cli, Env: env, Logger: quiet}}}
-	sessions, err := serve.Sessions(db, "p", presets, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := fleet.Open(t.Context(), fleet.Options{Store: db, Project: "p", Journal: t.TempDir(), Logger: quiet, Session: sessions, Poll: 50 * time.Millisecond, IdleAfter: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &rig{t: t, db: db, fleet: f, tokens: make(map[string]string)}
-	if r.server, err = serve.New(f, serve.Options{Records: db, Project: "p", Presets: presets, History: history.Disk(config), Logger: quiet}); err != nil {
-		t.Fatal(err)
-	}
-	r.http = httptest.NewServer(r.server)
-	t.Cleanup(func() {
-		_ = r.server.Close()
-		r.http.Close()
-		if err := f.Close(context.Background()); err != nil {
-			t.Error(err)
-		}
-	})
+	r := newRealRig(t, fleet.Options{Store: db, IdleAfter: time.Second}, serve.Options{Presets: presets, History: history.Disk(config)})
 	ada := r.as("ada", serve.Admin)
 	begin := func(c serve.NewConversation) serve.Conversation {
 		t.Helper()

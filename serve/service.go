@@ -67,8 +67,8 @@ func (s *Service) findAny(ctx context.Context, u User, id string) (note, error) 
 	return n, err
 }
 
-// visible reports whether a user may see the conversation. One that is being deleted
-// is no longer shared.
+// visible reports whether a user may see the conversation. Sharing ends when its deletion
+// begins.
 func (n *note) visible(u User) bool {
 	return u.Role == Admin || n.Owner != "" && n.Owner == u.Name || n.Shared && n.Deleted.IsZero()
 }

@@ -245,7 +245,7 @@ func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation)
 
 // recoverFork takes a copy that an earlier attempt has made, and that has no note
 // because the attempt was cut off: the key of a copy comes from that of the request.
-// One that was used meanwhile, past the server, is no longer the copy that was asked for.
+// If a program has used the copy since, it differs from what was asked for.
 func (s *Service) recoverFork(ctx context.Context, n *note) error {
 	used, err := s.usedInFleet(ctx, n.Key)
 	if err == nil && used {
