@@ -18,6 +18,7 @@ type announcer struct {
 
 	mu     sync.Mutex
 	topics map[string]*topic // by place, as long as somebody listens
+	most   int               // see drop
 }
 
 // topic is a conversation that somebody listens to.
@@ -59,7 +60,7 @@ func (a *announcer) listen(key string) (t *topic, end func()) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if t.listeners--; t.listeners == 0 {
-			delete(a.topics, at)
+			drop(&a.topics, &a.most, at)
 		}
 	}
 }

@@ -35,6 +35,7 @@ type Fleet struct {
 	closed bool
 	// active are the conversations that are awake, or have prompts that wait.
 	active   map[string]*conversation
+	most     int                    // of them, see drop
 	queued   int                    // prompts that wait, of all conversations
 	live     int                    // slots that are taken
 	seated   map[*conversation]bool // those that have them

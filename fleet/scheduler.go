@@ -67,7 +67,7 @@ func (f *Fleet) conversation(key string) *conversation {
 // it that the store does not know.
 func (f *Fleet) forget(c *conversation) {
 	if !c.awake && !c.asking && len(c.waiting) == 0 && c.reserved == 0 && !c.wanted && c.watching == 0 {
-		delete(f.active, c.key)
+		drop(&f.active, &f.most, c.key)
 	}
 }
 

@@ -11,14 +11,16 @@ import (
 // waitlist has the conversations that need a slot, in the order in which they get
 // one. A step costs as little with ten thousand of them as with ten.
 type waitlist struct {
-	lines  map[string]*line   // by tenant, those that have a slot or need one
-	order  indexedHeap[*line] // those in which somebody waits
-	served uint64             // when a slot was last given, by the fleet's count
+	lines     map[string]*line   // by tenant, those that have a slot or need one
+	mostLines int                // see drop
+	order     indexedHeap[*line] // those in which somebody waits
+	served    uint64             // when a slot was last given, by the fleet's count
 	// later must not be woken before their time. leased are conversations that
 	// another process has, and whose leases must not be asked for before their time.
 	later, leased indexedHeap[*conversation]
 	// refused are those that this process may not run, as far as it last said.
-	refused map[*conversation]bool
+	refused     map[*conversation]bool
+	mostRefused int // see drop
 }
 
 // line is a tenant.
@@ -82,7 +84,7 @@ func (w *waitlist) put(c *conversation, now time.Time) {
 
 // remove takes a conversation out of the list.
 func (w *waitlist) remove(c *conversation) {
-	delete(w.refused, c)
+	drop(&w.refused, &w.mostRefused, c)
 	if c.in == nil {
 		return
 	}
@@ -106,7 +108,7 @@ func (w *waitlist) sort(l *line) {
 		l.at = -1
 	}
 	if l.slots == 0 && l.at < 0 {
-		delete(w.lines, l.tenant)
+		drop(&w.lines, &w.mostLines, l.tenant)
 	}
 }
 
@@ -193,10 +195,4 @@ func (l *indexedHeap[T]) Push(x any) {
 	l.items = append(l.items, x.(T))
 }
 
-func (l *indexedHeap[T]) Pop() any {
-	last := len(l.items) - 1
-	x := l.items[last]
-	clear(l.items[last:])
-	l.items = l.items[:last]
-	return x
-}
+func (l *indexedHeap[T]) Pop() any { return dropLast(&l.items) }
