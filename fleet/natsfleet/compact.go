@@ -55,12 +55,8 @@ func (s *Store) compact(ctx context.Context, f store.Fence, touched map[store.Ke
 
 const compactBound = 10 * time.Second
 
-// compact writes a transcript anew, if it has many messages. If the session was deleted
-// while the last of them was written, it removes them.
+// compact writes a transcript anew, if it has many messages.
 func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error {
-	if err := s.gone(ctx, k); err != nil {
-		return err
-	}
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	var in info
 	if err := s.request(ctx, "STREAM.INFO."+s.stream, map[string]any{"subjects_filter": subject}, &in); err != nil {
@@ -77,8 +73,9 @@ func (s streamed) compact(ctx context.Context, k store.Key, f store.Fence) error
 }
 
 // rewrite replaces all messages of a transcript by as few as there can be, in one
-// atomic batch: under a fence, and only if nothing was added since it was read. The
-// last of them is small, because lists read the last message of every transcript.
+// atomic batch: under a fence, and only if nothing was added since it was read and the
+// session was not deleted. The last of them is small, because lists read the last
+// message of every transcript.
 func (s streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *whole) error {
 	subject := s.layout.transcript(k.Project, k.Session, k.Sub) + ".e"
 	text := w.text()
@@ -102,6 +99,8 @@ func (s streamed) rewrite(ctx context.Context, k store.Key, f store.Fence, w *wh
 	if w.size() == 0 {
 		last.header[headerEmpty] = "1"
 	}
-	_, err := s.change(ctx, f, messages...)
+	exists := outgoing{subject: s.layout.lease(f.Project, f.Name) + ".d", replace: true, ttl: markTTL}
+	s.unlessDeleted(k, &exists)
+	_, err := s.change(ctx, f, append([]outgoing{exists}, messages...)...)
 	return err
 }

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-
-	"github.com/claude-agent-go/claude/store"
 )
 
 // StoredMessage is a message of the stream, for those who check what was stored.
@@ -54,11 +52,7 @@ func (s *Store) Everything(ctx context.Context, kind, project string) ([]StoredM
 		if m.header.Get(headerGone) != "" {
 			continue
 		}
-		e := StoredMessage{Subject: m.subject, Seq: m.seq, Lease: m.header.Get(headerLease), Data: m.data}
-		if e.Token = m.header.Get(headerToken); m.header.Get(headerExpectSubject) != "" {
-			e.Token = m.header.Get(headerExpect)
-		}
-		out = append(out, e)
+		out = append(out, StoredMessage{Subject: m.subject, Seq: m.seq, Token: m.header.Get(headerToken), Lease: m.header.Get(headerLease), Data: m.data})
 	}
 	return out, err
 }
@@ -190,9 +184,3 @@ func (f *Floors) Len() int { return len(f.floors.all) }
 
 // Knows makes the store know of a sequence.
 func (s *Store) Knows(seq uint64) { s.horizon.reach(seq) }
-
-// Land stores an entry as a write does that has passed all checks before.
-func (s *Store) Land(ctx context.Context, k store.Key, e store.Entry) error {
-	_, err := s.write(ctx, streamed{s}.parts(k, store.Batch{ID: "late", Entries: []store.Entry{e}})...)
-	return err
-}

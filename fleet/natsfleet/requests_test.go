@@ -91,9 +91,9 @@ func (c *loggedConn) Write(b []byte) (int, error) {
 
 // maxRequests is how many requests a turn may take: of a conversation that is awake,
 // from Run to the result and back to rest, if its entries are stored in usualBatches.
-// Each takes two requests, and a busy machine makes more of them.
+// Each takes one request, and a busy machine makes more of them.
 const (
-	maxRequests  = 12
+	maxRequests  = 10
 	usualBatches = 2
 )
 
@@ -136,7 +136,7 @@ func TestRequestsOfATurn(t *testing.T) {
 			batches += n
 		}
 	}
-	total -= 2 * max(batches-usualBatches*turns, 0)
+	total -= max(batches-usualBatches*turns, 0)
 	if got := float64(total) / turns; got > maxRequests {
 		t.Errorf("a turn takes %.1f requests; want at most %d", got, maxRequests)
 	} else {

@@ -11,7 +11,8 @@ import "strings"
 //	NAME.v.PROJECT.KIND.RECORD     the beginning of a record that is too large for one message
 //	NAME.l.PROJECT.LEASE.o         who has a lease: changes whenever it is renewed
 //	NAME.l.PROJECT.LEASE.e         the epoch of a lease: changes only with its owner, and fences
-//	NAME.l.PROJECT.LEASE.g         carries the fence of a write that is also compared and set
+//	NAME.l.PROJECT.LEASE.g         carries the fence of a write that has other conditions too
+//	NAME.l.PROJECT.LEASE.d         carries the condition that a session was not deleted
 //	NAME.stored.…                  what the server announces when it has stored something
 //	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
 //	NAME.live.PROJECT.CONVERSATION what is being said in a conversation

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
@@ -17,19 +17,15 @@ import (
 // streamed keeps transcripts in the stream.
 type streamed struct{ *Store }
 
-// Append implements [store.Store]. A batch is one message, or an atomic batch of
-// several if it is too large. Batches and entries that are already there are stored
-// again, and left out by Load: the server can compare one thing only, and that is
-// the fence.
+// Append implements [store.Store]. A batch is one message, or several if it is too
+// large, and under a fence one more: a message carries one condition only, so the
+// fence is on a message of its own, and the entries ask that the session was not
+// deleted. The server stores all of them or none. Batches and entries that are already
+// there are stored again, and left out by Load.
 func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	if err := cmp.Or(b.Check(k), ctx.Err()); err != nil {
 		return err
 	}
-	guard, unlock, err := s.fenced(ctx, b.Fence)
-	if err != nil {
-		return fail(k, err)
-	}
-	defer unlock()
 	if len(b.Entries) == 0 {
 		if err := s.lost(ctx, b.Fence); err != nil {
 			return fail(k, err)
@@ -37,34 +33,33 @@ func (s streamed) Append(ctx context.Context, k store.Key, b store.Batch) error 
 		return fail(k, s.gone(ctx, k))
 	}
 	messages := s.parts(k, b)
-	if guard != "" {
-		m := &messages[0]
-		m.expect, m.last, m.guard = true, uint64(b.Fence.Token), guard
-		m.header[headerLease] = b.Fence.Name
+	s.unlessDeleted(k, &messages[0])
+	if b.Fence.IsZero() { // those under a fence wait for it
+		unlock, err := s.writes.lock(ctx, messages[0].guard)
+		if err != nil {
+			return fail(k, err)
+		}
+		defer unlock()
 	}
-	var deleted bool
-	var lookErr error
-	var look sync.WaitGroup
-	if guard != "" {
-		// One who writes under a lease looks in the meantime, and once more before the
-		// lease is given back: so a session that is deleted in between leaves nothing.
-		look.Go(func() { deleted, lookErr = s.isDeleted(ctx, k) })
+	err := s.withRetry(ctx, patience+boundFor(size(messages)), func(ctx context.Context) error {
+		_, err := s.change(ctx, b.Fence, messages...)
+		if errors.Is(err, errMoved) {
+			// If it was not deleted, the mark was a stranger's, and looking at it has removed it.
+			err = cmp.Or(s.gone(ctx, k), errStale)
+		}
+		return err
+	})
+	if err == nil {
+		s.touch(b.Fence, k)
 	}
-	_, err = s.write(ctx, messages...)
-	look.Wait()
-	switch {
-	case errors.Is(err, errMoved):
-		return fail(k, store.ErrLeaseLost)
-	case err != nil:
-		return fail(k, err)
-	case guard == "":
-		return fail(k, s.gone(ctx, k))
-	}
-	s.touch(b.Fence, k)
-	if deleted {
-		lookErr = s.removed(ctx, k)
-	}
-	return fail(k, lookErr)
+	return fail(k, err)
+}
+
+// unlessDeleted lets the server store a message only while a session is not deleted. It
+// also refuses the message while the mark of a deletion is being stored, so nothing
+// lands behind the mark, and Delete removes what landed before it.
+func (s streamed) unlessDeleted(k store.Key, m *outgoing) {
+	m.expect, m.last, m.guard = true, 0, s.layout.deleted(k.Project, k.Session)
 }
 
 // isDeleted reports whether a session was deleted.
@@ -73,18 +68,13 @@ func (s streamed) isDeleted(ctx context.Context, k store.Key) (bool, error) {
 	return m != nil, err
 }
 
-// gone returns ErrDeleted if a session was deleted, and removes what was stored of
-// it since.
+// gone returns ErrDeleted if a session was deleted.
 func (s streamed) gone(ctx context.Context, k store.Key) error {
-	if deleted, err := s.isDeleted(ctx, k); err != nil || !deleted {
-		return err
+	deleted, err := s.isDeleted(ctx, k)
+	if deleted {
+		err = store.ErrDeleted
 	}
-	return s.removed(ctx, k)
-}
-
-// removed removes what was stored of a session after it was deleted.
-func (s streamed) removed(ctx context.Context, k store.Key) error {
-	return cmp.Or(s.purge(ctx, k), store.ErrDeleted)
+	return err
 }
 
 // parts makes messages of a batch.
@@ -98,11 +88,14 @@ func (s streamed) parts(k store.Key, b store.Batch) []outgoing {
 	if id == "" {
 		id = onceMark + uuid.New() // a write that is repeated may land twice
 	}
-	size := s.part()
-	n := (len(data) + size - 1) / size
+	part := s.part()
+	n := (len(data) + part - 1) / part
 	var out []outgoing
 	for i := range n {
-		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*size : min((i+1)*size, len(data))]}
+		m := outgoing{subject: s.layout.transcript(k.Project, k.Session, k.Sub) + ".e", header: map[string]string{headerID: id}, data: data[i*part : min((i+1)*part, len(data))]}
+		if !b.Fence.IsZero() {
+			m.header[headerLease], m.header[headerToken] = b.Fence.Name, strconv.FormatInt(b.Fence.Token, 10)
+		}
 		if n > 1 {
 			m.header[headerPart] = fmt.Sprintf("%d/%d", i+1, n)
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
@@ -42,37 +41,5 @@ func TestViewFromServerBehind(t *testing.T) {
 		if got, err := answer(t.Context(), f, "ada", "hello"); err != nil || got != "yes" {
 			t.Fatalf("the answer is %q, %v", got, err)
 		}
-	}
-}
-
-// Entries that land after their session was deleted do not stay: their owner removes
-// them when it gives the lease back.
-func TestLandedAfterDelete(t *testing.T) {
-	t.Parallel()
-	c := natstest.Start(t, natstest.Options{})
-	owner, other := openStore(t, c.URL()), openStore(t, c.URL())
-	lease, err := owner.Acquire(t.Context(), "p", "l", "owner", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k := store.Key{Project: "p", Session: newID()}
-	entry := store.Entry(`{"type":"user","uuid":"1"}`)
-	if err := owner.Append(t.Context(), k, store.Batch{ID: "1", Entries: []store.Entry{entry}, Fence: lease.Fence}); err != nil {
-		t.Fatal(err)
-	}
-	if err := other.Delete(t.Context(), k, store.Fence{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := owner.Land(t.Context(), k, entry); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := other.Everything(t.Context(), "t", "p"); err != nil || len(all) != 1 {
-		t.Fatalf("the stream has %d messages, %v; want the one that landed", len(all), err)
-	}
-	if err := owner.Release(t.Context(), lease); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := other.Everything(t.Context(), "t", "p"); err != nil || len(all) != 0 {
-		t.Errorf("%d messages of a deleted session stay, %v", len(all), err)
 	}
 }

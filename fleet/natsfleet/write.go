@@ -32,7 +32,7 @@ const (
 	headerPart  = "Part"  // number and count of the parts of a batch of entries
 	headerMore  = "More"  // how many messages the beginning of a record has
 	headerLease = "Lease" // the name of the lease under which a batch or a record was written
-	headerToken = "Token" // of that lease; of entries it is in the condition, unless they were written anew
+	headerToken = "Token" // of that lease
 	headerGone  = "Gone"  // the record, or the transcript up to here, was removed
 	headerFree  = "Free"  // the lease was given back
 
@@ -73,11 +73,7 @@ func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, er
 	nonce := uuid.New()
 	unknown := false
 	last := messages[len(messages)-1]
-	size := 0
-	for _, m := range messages {
-		size += len(m.data)
-	}
-	err = s.withRetry(ctx, boundFor(size), func(ctx context.Context) (err error) {
+	err = s.withRetry(ctx, boundFor(size(messages)), func(ctx context.Context) (err error) {
 		seq, err = s.attempt(ctx, nonce, messages)
 		if errors.Is(err, errMoved) && unknown {
 			m, readErr := s.last(ctx, last.subject)
@@ -92,6 +88,14 @@ func (s *Store) write(ctx context.Context, messages ...outgoing) (seq uint64, er
 		return err
 	})
 	return seq, err
+}
+
+// size is how many bytes messages carry.
+func size(messages []outgoing) (n int) {
+	for _, m := range messages {
+		n += len(m.data)
+	}
+	return n
 }
 
 // maxBatch is how many messages the server stores at once.
