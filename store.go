@@ -25,8 +25,9 @@ import (
 
 // StoreOptions says where the transcript of a session is kept while it runs;
 // see [Options.Store]. Everything the CLI writes to its transcripts, also those
-// of subagents, is stored as it comes. A batch that cannot be stored is tried
-// again until the session is over, in the same order.
+// of subagents, is stored as it comes: what comes within a few milliseconds
+// together, unless a result, Flush or the end of the session waits for it. A batch
+// that cannot be stored is tried again until the session is over, in the same order.
 //
 // A session that is resumed is written from the store into a temporary directory,
 // with a copy of the user's settings and credentials, without the refresh token.

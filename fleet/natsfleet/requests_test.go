@@ -90,8 +90,9 @@ func (c *loggedConn) Write(b []byte) (int, error) {
 }
 
 // maxRequests is how many requests a turn may take: of a conversation that is awake,
-// from Run to the result and back to rest, if its entries are stored in usualBatches.
-// Each takes one request, and a busy machine makes more of them.
+// from Run to the result and back to rest, if its entries are stored in usualBatches:
+// those before the result, and those behind it. Each takes one request, and a busy
+// machine makes more of them.
 const (
 	maxRequests  = 10
 	usualBatches = 2

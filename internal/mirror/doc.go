@@ -4,8 +4,17 @@
 // output, in frames of type transcript_mirror. The reader hands the frames to
 // [Mirror.Put], which only queues them. One goroutine reads them, makes batches
 // of what has come since the last one, and stores these one after another, so
-// that a slow store gets few and large batches, and a fast one gets each frame
-// at once.
+// that a slow store gets few and large batches.
+//
+// # Gathering
+//
+// The CLI writes several frames in a row. When nothing is being stored, the first
+// of them waits a few milliseconds for the others, and they become one batch.
+// Nobody is held up by that: frames are stored at once when somebody waits, when
+// the mirror is closed, and when they fill a batch, and those that come while a
+// batch is being stored follow it directly. Until then they are in memory only, as
+// all frames are that a working store does not have yet; the journal is for a
+// store that does not work.
 //
 // # Nothing is dropped
 //
@@ -20,8 +29,9 @@
 //
 // Frames are counted. Code that must not continue before something is stored asks
 // for the count and calls [Mirror.Wait] with it. The wait ends with an error
-// when the store has taken nothing for as long as Config.GiveUp says; the
-// mirror keeps trying anyway, until it is closed.
+// when the store has taken nothing for as long as Config.GiveUp says, beginning
+// with the first batch that it was given; the mirror keeps trying anyway, until it
+// is closed.
 //
 // # Leases
 //

@@ -49,12 +49,14 @@ type Mirror struct {
 	leases *leases         // nil: none of our own
 	calls  context.Context // ends when nothing may be stored any more
 	cancel context.CancelFunc
-	wake   chan struct{} // one slot: something has come, or the end
+	wake   chan struct{} // one slot: something has come, somebody waits, or the end
 	done   chan struct{} // closed when run has returned
 	timer  *time.Timer   // fires when GiveUp is over
 
 	mu       sync.Mutex
 	arrived  [][]byte      // frames that were not yet read
+	size     int           // their bytes
+	waiting  int           // calls of Wait that are blocked
 	put      uint64        // how many frames have come
 	stored   uint64        // how many of them are stored, without a gap
 	changed  chan struct{} // closed at the next change of what Wait looks at
@@ -120,6 +122,7 @@ func (m *Mirror) renewed() {
 func (m *Mirror) Put(line []byte) {
 	m.mu.Lock()
 	m.arrived = append(m.arrived, line)
+	m.size += len(line)
 	m.put++
 	m.mu.Unlock()
 	signal(m.wake)
@@ -140,8 +143,22 @@ func (m *Mirror) Count() uint64 {
 
 // Wait blocks until the first count frames are stored. It returns a
 // [*store.NotStoredError] if the store takes nothing for too long, the error
-// that has ended the mirror, or that of ctx.
+// that has ended the mirror, or that of ctx. While somebody waits, no frame waits
+// for others.
 func (m *Mirror) Wait(ctx context.Context, count uint64) error {
+	m.mu.Lock()
+	if m.stored >= count {
+		m.mu.Unlock()
+		return nil
+	}
+	m.waiting++
+	m.mu.Unlock()
+	signal(m.wake)
+	defer func() {
+		m.mu.Lock()
+		m.waiting--
+		m.mu.Unlock()
+	}()
 	return m.await(ctx, func() (bool, error) {
 		if m.stored >= count || m.gaveUp == nil {
 			return m.stored >= count, nil
@@ -188,6 +205,8 @@ func (m *Mirror) tell() {
 // or nothing may be stored any more.
 func (m *Mirror) run() {
 	defer close(m.done)
+	late := time.NewTimer(gatherFor) // one for all batches
+	late.Stop()
 	pause := firstPause
 	for m.calls.Err() == nil {
 		b := m.next()
@@ -195,7 +214,7 @@ func (m *Mirror) run() {
 			if m.idle() {
 				return
 			}
-			<-m.wake
+			m.gather(late)
 			continue
 		}
 		err := m.append(b)
@@ -236,7 +255,7 @@ func (m *Mirror) next() *batch {
 func (m *Mirror) collect() {
 	m.mu.Lock()
 	frames, count := m.arrived, m.put
-	m.arrived = nil
+	m.arrived, m.size = nil, 0
 	m.mu.Unlock()
 	if len(frames) == 0 {
 		return
@@ -364,7 +383,7 @@ func (m *Mirror) sleep(d time.Duration) {
 func (m *Mirror) giveUp() {
 	m.work.Lock()
 	b := m.queue.first()
-	if b == nil {
+	if b == nil || m.left {
 		m.work.Unlock()
 		return
 	}
@@ -429,7 +448,6 @@ func (m *Mirror) Close(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	m.cancel()
-	m.timer.Stop()
 	select {
 	case <-m.done:
 	case <-time.After(endBound): // a store that does not heed its context
@@ -458,6 +476,7 @@ func (m *Mirror) leave() error {
 	m.spill()
 	m.queue.closeJournal()
 	m.left = true
+	m.timer.Stop() // even when it began just now, with frames that were still gathered
 	m.mu.Lock()
 	ended, bad := m.ended, m.bad
 	m.mu.Unlock()

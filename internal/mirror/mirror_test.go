@@ -141,6 +141,7 @@ func TestBatches(t *testing.T) {
 		for n := range 1200 {
 			m.Put(frame("", fmt.Sprintf(`{"uuid":"%d"}`, n)))
 			if n == 0 {
+				<-time.After(gatherFor)
 				synctest.Wait() // the first is on its way
 			}
 		}
@@ -485,6 +486,9 @@ func playSpoiled(t *testing.T, dir string, spoil func(string) string, want error
 	m.Start()
 	for i := range 3 {
 		m.Put(frame("", fmt.Sprintf(`{"type":"user","uuid":"%d"}`, i)))
+		if i == 0 {
+			<-time.After(gatherFor) // the others go to the journal at once
+		}
 		synctest.Wait()
 	}
 	files, _ := os.ReadDir(dir)

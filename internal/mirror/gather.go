@@ -1,0 +1,42 @@
+package mirror
+
+import "time"
+
+// gatherFor is how long a frame may wait for others, to be stored with them. The CLI
+// writes the frames of a short turn within a few milliseconds, and each batch costs
+// a round trip to the store.
+const gatherFor = 5 * time.Millisecond
+
+// gather waits until there is something to store, or the end. It is called when the
+// queue is empty: what comes while a batch is being stored follows it directly.
+//
+// A token in wake may be old, so it says nothing but to look again. That also makes
+// it safe to take one here that was meant for run: run looks at everything anew.
+func (m *Mirror) gather(late *time.Timer) {
+	defer late.Stop()
+	for began := false; ; {
+		select {
+		case <-m.wake:
+		case <-late.C:
+			return
+		}
+		come, urgent := m.gathered()
+		if urgent {
+			return
+		}
+		if come && !began {
+			late.Reset(gatherFor) // from the first frame on, however many follow
+			began = true
+		}
+	}
+}
+
+// gathered reports whether frames have come, and whether they, or the end of the
+// mirror, must not be held up: somebody waits, or they fill a batch.
+func (m *Mirror) gathered() (come, urgent bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	come = len(m.arrived) > 0
+	full := len(m.arrived) >= maxEntries || m.size >= maxBytes
+	return come, m.closing || m.ended != nil || come && (m.waiting > 0 || full)
+}
