@@ -12,9 +12,10 @@ import (
 
 // One who interrupts a conversation means the turn that they see. By the time that the
 // store has answered, it may be over and the next one may run. So an interrupt names its
-// turn by the prompt, before the store is asked, and does nothing to another. The CLI
-// knows no such names: it stops what runs when it reads the request. So all interrupts of
-// a turn have been written, or never will be, before the CLI is given another prompt.
+// turn by the prompt, before the store is asked anything else, and does nothing to another.
+// The CLI knows no such names: it stops what runs when it reads the request. So all
+// interrupts of a turn have been written, or never will be, before the CLI is given another
+// prompt.
 //
 // A turn is found in one of four places:
 //
@@ -48,41 +49,61 @@ func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, erro
 	if prompt == "" && now != nil {
 		prompt = now.prompt
 	}
-	rec, err := f.loadRecord(ctx, key)
-	if err != nil {
-		return prompt, err
-	}
-	if done, err := f.interruptTurn(ctx, key, prompt, now); done || err != nil {
-		return prompt, err
-	}
-	// It does not run here, or no longer.
-	p, err := f.begunPrompt(ctx, key, prompt)
-	if err != nil || p == nil || rec.Stuck != nil {
-		return prompt, err
-	}
-	if f.interruptNext(key, p.ID, now) {
-		return p.ID, nil
-	}
-	if now != nil && prompt == "" {
-		// Nothing ran at the call, and something has begun since. Only a question may
-		// have been there before.
-		if p, err = f.begunPrompt(ctx, key, p.ID); err != nil || p == nil || p.Question == "" {
-			return prompt, err
+	meant := prompt
+	if meant == "" {
+		// What has begun elsewhere, or before, only the store knows. It is asked this
+		// first: a moment later it may name another prompt.
+		p, err := f.begunPrompt(ctx, key, "")
+		if err != nil {
+			return "", err
+		}
+		if p != nil {
+			meant = p.ID
 		}
 	}
+	rec, err := f.loadRecord(ctx, key)
+	if err != nil {
+		return meant, err
+	}
+	if done, err := f.interruptTurn(ctx, key, prompt, now); done || err != nil {
+		return meant, err
+	}
+	if meant == "" || rec.Stuck != nil {
+		return meant, nil
+	}
+	// It did not run here, or does no longer.
+	for {
+		here := f.turnOf(key)
+		p, err := f.begunPrompt(ctx, key, meant)
+		if err != nil || p == nil {
+			return meant, err
+		}
+		if done, err := f.interruptBegun(ctx, key, p, here); done || err != nil {
+			return meant, err
+		}
+		if f.turnOf(key) == here { // else it may wait for a person since it was read
+			return meant, f.interruptAttempts(ctx, key, meant)
+		}
+	}
+}
+
+// interruptBegun withdraws the question that a prompt waits for, or interrupts its turn if
+// that runs here or is about to. It reports whether there was something to do. The prompt
+// was read while the conversation worked on a turn, or on none.
+func (f *Fleet) interruptBegun(ctx context.Context, key string, p *queued, here *turn) (done bool, err error) {
 	if p.Question != "" {
 		err := f.inbox.Withdraw(ctx, p.Question, approval.Withdrawn, "", store.Fence{})
 		if err == nil {
 			f.want(key)
 		}
 		if _, released := errors.AsType[*approval.StateError](err); !released {
-			return p.ID, err
+			return true, err
 		}
 	}
-	if done, err := f.interruptTurn(ctx, key, p.ID, nil); done || err != nil {
-		return p.ID, err
+	if f.interruptNext(key, p.ID, here) {
+		return true, nil
 	}
-	return p.ID, f.interruptAttempts(ctx, key, p.ID)
+	return f.interruptTurn(ctx, key, p.ID, nil)
 }
 
 // begunPrompt returns a prompt that a CLI may have seen and that has not ended; the first
@@ -181,6 +202,15 @@ func (w *waking) wasInterrupted(p *queued) bool {
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	return w.c.interrupted == p.ID
+}
+
+// turnInterrupted reports whether somebody has interrupted the turn. The CLI is given no
+// prompt to steer it then: it would begin with that one by itself, and the turn may be
+// interrupted more than once.
+func (w *waking) turnInterrupted() bool {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	return w.c.turn.prompt != "" && w.c.interrupted == w.c.turn.prompt
 }
 
 // interruptAttempts ends a prompt that nobody is at. That is so if its lease is free: the

@@ -375,19 +375,25 @@ func twoTurns(t *testing.T, f *fleet.Fleet, model *scripted) (first, second stri
 // An interrupt is meant for the turn that runs when it is called. If the store takes so
 // long that the next turn has begun, that one is not interrupted.
 func TestInterruptTooLate(t *testing.T) {
-	for _, where := range []string{"here", "elsewhere"} {
-		t.Run(where, func(t *testing.T) {
+	for name, c := range map[string]struct{ elsewhere, underWay bool }{
+		"here":                           {},
+		"elsewhere":                      {elsewhere: true},
+		"elsewhere, on the way to there": {elsewhere: true, underWay: true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				model, db := newScripted(), &readHook{Fleet: store.Memory()}
 				worker := open(t, db, model, nil)
 				defer closeFleet(t, worker)
 				f := worker
 				var next func()
-				if where == "elsewhere" {
+				if c.elsewhere {
 					f = open(t, db, nil, func(o *fleet.Options) {
 						withoutCLIs(o)
 						o.Elsewhere = func(ctx context.Context, key string, op fleet.Instruction) error {
-							next() // while the instruction is under way
+							if c.underWay {
+								next()
+							}
 							_, err := worker.Perform(ctx, key, op)
 							return err
 						}
@@ -396,7 +402,7 @@ func TestInterruptTooLate(t *testing.T) {
 				}
 				first, second, ends, end := twoTurns(t, worker, model)
 				next = ends
-				if where == "here" {
+				if !c.underWay {
 					db.do.Store(&next)
 				}
 				interrupt(t, f)
@@ -407,6 +413,69 @@ func TestInterruptTooLate(t *testing.T) {
 			})
 		})
 	}
+}
+
+// One who interrupts a conversation between two attempts of a prompt means that prompt. If
+// the store takes so long that the next attempt has answered it, the prompt behind it is
+// not interrupted.
+func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, db := newScripted(), &readHook{Fleet: store.Memory()}
+		cli, starts := &slowStart{Transport: model}, 0
+		cli.meanwhile = func() error {
+			if starts++; starts == 1 {
+				return errors.New("it does not start")
+			}
+			return nil
+		}
+		f := open(t, db, cli, nil)
+		defer closeFleet(t, f)
+		first, second, next, end := twoTurns(t, f, model)
+		synctest.Wait()
+		slow := func() {
+			<-time.After(time.Minute)
+			next()
+			if o := outcome(t, f, "ada", first); o.Status != fleet.Answered || starts != 2 {
+				t.Errorf("the first prompt: %+v after %d starts", o, starts)
+			}
+		}
+		db.do.Store(&slow)
+		interrupt(t, f)
+		if db.do.Load() != nil {
+			t.Error("the store was not asked; this test shows nothing")
+		}
+		<-time.After(time.Minute)
+		end()
+		answeredSoon(t, f, second)
+	})
+}
+
+// A prompt that is tried again while the store is asked is the one that was meant.
+func TestInterruptNextAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, db := newScripted(), &readHook{Fleet: store.Memory()}
+		cli, starts := &slowStart{Transport: model}, 0
+		cli.meanwhile = func() error {
+			if starts++; starts == 1 {
+				return errors.New("it does not start")
+			}
+			return nil
+		}
+		f := open(t, db, cli, nil)
+		defer closeFleet(t, f)
+		first, second, next, end := twoTurns(t, f, model)
+		synctest.Wait()
+		slow := func() { <-time.After(time.Minute) }
+		db.do.Store(&slow)
+		interrupt(t, f)
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", first); !o.Interrupted || starts != 2 {
+			t.Errorf("the prompt that was interrupted: %+v after %d starts", o, starts)
+		}
+		next()
+		end()
+		answeredSoon(t, f, second)
+	})
 }
 
 // One who interrupts a conversation between two turns does not stop the next one, which
@@ -635,6 +704,69 @@ func TestInterruptBeforeSteeredTurn(t *testing.T) {
 		}
 		if !interrupted {
 			t.Error("it was not interrupted; this test shows nothing")
+		}
+	})
+}
+
+// lateResult is a CLI whose results, and what comes behind them, are late.
+type lateResult struct {
+	claude.Conn
+	lines *bufio.Reader
+	rest  []byte
+	until <-chan struct{}
+}
+
+func (c *lateResult) Read(b []byte) (int, error) {
+	if len(c.rest) == 0 {
+		line, err := c.lines.ReadBytes('\n')
+		if bytes.Contains(line, []byte(`"type":"result"`)) {
+			<-c.until
+		}
+		if c.rest = line; err != nil && len(line) == 0 {
+			return 0, err
+		}
+	}
+	n := copy(b, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+// A turn that was interrupted is not given prompts that would steer it. The CLI would begin
+// with one by itself, and one who interrupts the turn again, which they still see, would
+// stop that prompt.
+func TestInterruptedTurnIsNotSteered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		model, arrives := newSteerable(), make(chan struct{})
+		f := open(t, store.Memory(), transportFunc(func(ctx context.Context, l *claude.Launch) (claude.Conn, error) {
+			conn, err := model.Start(ctx, l)
+			if err != nil {
+				return nil, err
+			}
+			return &lateResult{Conn: conn, lines: bufio.NewReader(conn), until: arrives}, nil
+		}), model.allow)
+		defer closeFleet(t, f)
+		one, two := make(chan struct{}), make(chan struct{})
+		model.set(nil, one)
+		first := send(t, f, "ada", "first")
+		synctest.Wait()
+		interrupt(t, f)
+		model.set(nil, two)
+		second := steer(t, f, "second")
+		again := make(chan error, 1)
+		go func() { again <- f.Interrupt(t.Context(), "ada") }()
+		synctest.Wait()
+		close(arrives)
+		if err := <-again; err != nil {
+			t.Errorf("interrupted again: %v", err)
+		}
+		<-time.After(time.Minute)
+		close(two)
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", first); !o.Interrupted {
+			t.Errorf("the prompt that was interrupted: %+v", o)
+		}
+		if o := outcome(t, f, "ada", second); o.Status != fleet.Answered || o.PartOf != "" {
+			t.Errorf("the prompt behind it: %+v", o)
 		}
 	})
 }

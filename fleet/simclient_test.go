@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"strings"
+	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
@@ -72,6 +73,7 @@ func (w *world) interrupt(ctx context.Context, key string) {
 		defer m.setSlow(0)
 		f = m.fleet
 	}
+	synctest.Wait() // so that nothing begins or ends between this look and the call
 	for _, p := range w.meant(ctx, key) {
 		p.interrupted = true
 	}

@@ -135,7 +135,7 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 		if err != nil {
 			return err
 		}
-		if s.isFull() || w.over() {
+		if s.isFull() || w.over() || w.turnInterrupted() {
 			return nil
 		}
 		if !p.Steer || p.Sent || s.used[p.ID] {

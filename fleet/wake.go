@@ -293,8 +293,8 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		w.passOn(m, p.ID)
 		switch m := m.(type) {
 		case *message.Init:
+			w.begun(w.session) // before the CLI is given more, which no word for this turn may stop
 			began()
-			w.begun(w.session)
 		case *message.Result:
 			if answers {
 				r = m
