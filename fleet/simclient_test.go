@@ -66,14 +66,14 @@ func (w *world) interrupt(ctx context.Context, key string) {
 	if err != nil || info.State == fleet.Asleep {
 		return
 	}
+	synctest.Wait() // so that nothing begins or ends between the look at what is meant and the call
 	f := w.client
 	if len(w.fleets) > 0 && w.rng.IntN(3) > 0 {
 		m := w.fleets[w.rng.IntN(len(w.fleets))]
-		m.setSlow(time.Duration(w.rng.IntN(15)) * time.Second)
+		m.setSlow(time.Duration(w.rng.IntN(50)) * time.Second)
 		defer m.setSlow(0)
 		f = m.fleet
 	}
-	synctest.Wait() // so that nothing begins or ends between this look and the call
 	for _, p := range w.meant(ctx, key) {
 		p.interrupted = true
 	}

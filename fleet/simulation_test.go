@@ -195,7 +195,7 @@ type machine struct {
 	args      []string                 // of the last start
 	vars      []string                 // its environment
 	failing   func(method string) bool // nil: none
-	slow      time.Duration            // how long it takes to read a record
+	slow      time.Duration            // how long it takes to read the next record
 }
 
 func (m *machine) env() []string {
@@ -225,19 +225,24 @@ func faulty(db *store.MemoryStore, m *machine) *storetest.FaultyStore {
 	return storetest.Faulty(db, m.choose)
 }
 
-// setSlow lets the store take its time with the records that it reads.
+// setSlow lets the store take its time with the next record that it reads.
 func (m *machine) setSlow(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.slow = d
 }
 
-// delay waits if the store is slow.
+// delay waits if the store is slow. Other calls are not kept waiting, so that much can
+// happen until this one returns.
 func (m *machine) delay(c storetest.StoreCall) {
+	if c.Method != "GetRecord" {
+		return
+	}
 	m.mu.Lock()
 	slow := m.slow
+	m.slow = 0
 	m.mu.Unlock()
-	if slow > 0 && c.Method == "GetRecord" {
+	if slow > 0 {
 		<-time.After(slow)
 	}
 }
@@ -389,7 +394,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 	}
 	o := fleet.Options{
 		Store: faulty(w.db, m), Project: "p", Owner: m.name, Journal: w.dir, Logger: quiet,
-		MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
+		Elsewhere: w.elsewhere, MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		Gate: &approval.Options{
 			Patience:   30 * time.Second,
 			Repeatable: func(in *hook.PreToolUseInput) bool { return w.repeatable(in.ToolUseID) },
