@@ -23,7 +23,8 @@
 //
 // A prompt is accepted when it is written to the store; then [Fleet.Send]
 // returns. The prompts of a conversation run one after another, in the order in
-// which they were accepted. [Fleet.Prompt] finds the [Ticket] of each. Queues
+// which they were accepted. One that comes when its conversation is awake here and has
+// nothing to do begins at once. [Fleet.Prompt] finds the [Ticket] of each. Queues
 // are bounded: when one is full, a prompt is refused with an
 // [*OverloadedError], which says how long to wait.
 //

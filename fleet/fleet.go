@@ -118,43 +118,64 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err := f.checkCLI(key); err != nil {
 		return "", err
 	}
-	rec, now, err := f.recordAndTime(ctx, key)
-	if err != nil {
-		return "", err
-	}
-	if rec.Stuck != nil {
-		return "", rec.stuckError()
-	}
-	if p.ID != "" && !p.fresh {
-		if known, err := f.known(ctx, key, p.ID); known || err != nil {
-			return p.ID, err
-		}
-	}
-	if p.rewind == nil { // which costs nothing
-		if err := f.budget(&rec); err != nil {
-			return "", err
-		}
-	}
-	limits, err := f.limits(key)
-	if err != nil {
-		return "", err
-	}
-	c, err := f.reserve(key, limits.Rate)
-	if err != nil {
-		return "", err
-	}
 	q := &queued{ID: cmp.Or(p.ID, uuid.New()), Content: content, Steer: p.Steer, Rewind: p.rewind, Carrier: carrier, fresh: p.ID == "" || p.fresh}
+	c, err := f.sendNow(ctx, key, q)
+	if err == nil {
+		return q.ID, nil
+	}
+	if c == nil && !errors.Is(err, errDeclined) {
+		return "", err
+	}
+	known, now, err := f.admit(ctx, key, &p)
+	if err == nil && !known && c == nil {
+		var limits ConversationLimits
+		if limits, err = f.limits(key); err == nil {
+			c, err = f.reserve(key, limits.Rate)
+		}
+	} else if c != nil && (err != nil || known) {
+		f.giveRoom(c)
+	}
+	if err != nil {
+		return "", err
+	}
+	if known {
+		return q.ID, nil
+	}
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
-	q.Accepted = f.tick(now)
-	q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
-	err = f.accept(ctx, key, q)
+	tried := q.name != "" // when it was offered
+	if !tried {
+		q.Accepted = f.tick(now)
+		q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
+	}
+	err = f.accept(ctx, key, q, tried)
 	c.accepting.Unlock()
 	f.settle(c, q, err)
 	if err != nil {
 		return "", err
 	}
 	return q.ID, nil
+}
+
+// admit finds out whether a prompt may be queued, and asks the store for the time. The
+// conversation may know the prompt already.
+func (f *Fleet) admit(ctx context.Context, key string, p *Prompt) (known bool, now time.Time, err error) {
+	rec, now, err := f.recordAndTime(ctx, key)
+	if err != nil {
+		return false, now, err
+	}
+	if rec.Stuck != nil {
+		return false, now, rec.stuckError()
+	}
+	if p.ID != "" && !p.fresh {
+		if known, err := f.known(ctx, key, p.ID); known || err != nil {
+			return known, now, err
+		}
+	}
+	if p.rewind == nil { // which costs nothing
+		err = f.budget(&rec)
+	}
+	return false, now, err
 }
 
 // recordAndTime makes a conversation unless it exists, and asks the store for the time

@@ -12,12 +12,10 @@ import (
 // false when the conversation shall sleep. What the CLI says meanwhile, because
 // an agent in the background has ended, is read and counted.
 func (w *waking) idle() (more bool) {
-	w.f.mu.Lock()
-	wanted := w.c.wanted
-	w.f.mu.Unlock()
-	if wanted || w.session == nil {
-		return wanted
+	if w.wanted() || w.session == nil {
+		return w.wanted()
 	}
+	w.rest()
 	ctx, cancel := context.WithCancel(w.f.ctx)
 	defer cancel()
 	woken := make(chan bool, 1)
@@ -124,11 +122,15 @@ func (w *waking) awaitWork(ctx context.Context, s *claude.Session) bool {
 		if w.over() || ctx.Err() != nil {
 			return false
 		}
-		w.f.mu.Lock()
-		wanted := w.c.wanted
-		w.f.mu.Unlock()
-		if wanted {
+		if w.wanted() {
 			return true
 		}
 	}
+}
+
+// wanted reports whether there may be something to do.
+func (w *waking) wanted() bool {
+	w.f.mu.Lock()
+	defer w.f.mu.Unlock()
+	return w.c.wanted || w.c.offered != nil
 }

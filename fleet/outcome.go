@@ -74,6 +74,7 @@ func (w *waking) answeredAtOnce(ctx context.Context, p *queued, r *message.Resul
 	rec.revision = next[0]
 	w.rec = rec
 	w.out(p)
+	w.rest() // before others learn that it has ended, and send the next
 	w.told(p, o)
 	return nil
 }

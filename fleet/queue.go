@@ -60,7 +60,8 @@ type queued struct {
 
 	name     string // of its record
 	revision int64
-	fresh    bool // its id was made here, and it was written at the first attempt
+	fresh    bool   // its id was made here, and it was written at the first attempt
+	offer    *offer // that has brought it; nil: it was in the queue
 }
 
 // PromptStatus says how a prompt ended, or how far it is.
@@ -188,12 +189,12 @@ func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bo
 }
 
 // accept writes a prompt down. It is accepted when it is written, and not
-// before; a write whose fate is unknown is repeated.
-func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
+// before; a write whose fate is unknown is repeated. One such may have been tried before.
+func (f *Fleet) accept(ctx context.Context, key string, p *queued, tried bool) error {
 	for attempt := 0; ; attempt++ {
 		_, err := f.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
-		p.fresh = p.fresh && attempt == 0
-		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
+		p.fresh = p.fresh && attempt == 0 && !tried
+		if err == nil || (tried || attempt > 0) && errors.Is(err, store.ErrConflict) {
 			return nil // the conflict is with our own first attempt
 		}
 		if attempt == acceptAttempts || ctx.Err() != nil || errors.Is(err, store.ErrInvalid) {

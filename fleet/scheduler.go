@@ -50,6 +50,9 @@ type conversation struct {
 	liveReaders int       // those who read it
 	follower    *follower // while somebody does, if it may run elsewhere
 
+	resting bool   // it is between two turns, and a prompt may be offered
+	offered *offer // the one that is
+
 	accepting sync.Mutex
 }
 

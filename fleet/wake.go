@@ -101,6 +101,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 	f.mu.Unlock()
 	w.setTurn(w.newTurn("", sleep))
 	again = w.work()
+	w.decline()
 	if err := w.close(); err != nil {
 		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
 	}
@@ -163,9 +164,21 @@ func (w *waking) work() time.Duration {
 // look is next, unless it is known that there is nothing to do: after a turn whose
 // prompt was the last.
 func (w *waking) look() (step, *queued, error) {
+	if o := w.offered(); o != nil {
+		err := w.accept(w.f.ctx, o.p)
+		if err == nil {
+			o.p.offer = o
+			return send, o.p, nil
+		}
+		o.answer <- err
+		if !errors.Is(err, errDeclined) {
+			return sleep, nil, err
+		}
+	}
 	if w.turns > 0 && w.f.nothingNew(w.c) {
 		return sleep, nil, nil
 	}
+	w.decline()
 	w.f.mu.Lock()
 	w.c.wanted, w.c.stuck = false, false
 	w.f.mu.Unlock()
@@ -212,7 +225,10 @@ func (w *waking) do(s step, p *queued) (err error) {
 	if s != finish {
 		w.deferredCall = nil
 	}
-	if s != await { // which the CLI was given with this
+	if o := p.offer; o != nil {
+		p.offer = nil
+		o.answer <- nil // those who interrupt it from now on find its turn
+	} else if s != await { // which the CLI was given with this
 		p.Begun++
 		p.Sent = true
 		p.Question = "" // it was decided, or nobody will ask it again
@@ -641,6 +657,7 @@ func (w *waking) close() error {
 		return nil
 	}
 	w.session, w.steered = nil, nil
+	w.decline()
 	w.f.mu.Lock()
 	w.c.session = nil
 	w.f.mu.Unlock()

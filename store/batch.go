@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // RecordChange is one of several changes that are made at once.
@@ -14,6 +15,17 @@ type RecordChange struct {
 	Drop  bool
 	// Revision is the one that the change is based on; 0 creates the record.
 	Revision int64
+	// Alone creates the record only if its folder is empty: if no other record has
+	// a name that begins like this one's, up to its last slash. Otherwise the change is
+	// refused with [ErrConflict]. A record whose making has not yet returned may be
+	// overlooked, and is there beside this one then.
+	Alone bool
+}
+
+// Folder returns the name of the folder that a record is in, the part of its name before
+// the last slash; empty if it is in none.
+func (k RecordKey) Folder() string {
+	return k.Name[:max(strings.LastIndexByte(k.Name, '/'), 0)]
 }
 
 // RecordBatcher is a [Records] that makes several changes at once. Use [Batcher] to
@@ -63,6 +75,10 @@ func CheckChanges(changes []RecordChange, f Fence) error {
 			return fmt.Errorf("claude: store: %w: one batch changes records of two projects, %s and %s", ErrInvalid, changes[0].Key.Project, c.Key.Project)
 		case c.Drop && len(c.Value) > 0:
 			return fmt.Errorf("claude: store: %w: record %v is dropped, and has a value", ErrInvalid, c.Key)
+		case c.Alone && (c.Drop || c.Revision != 0):
+			return fmt.Errorf("claude: store: %w: record %v is to be alone, and is not made", ErrInvalid, c.Key)
+		case c.Alone && c.Key.Folder() == "":
+			return fmt.Errorf("claude: store: %w: record %v is to be alone, and is not in a folder", ErrInvalid, c.Key)
 		}
 		seen[c.Key] = true
 	}

@@ -115,7 +115,13 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 		if c.Drop && c.Revision == 0 {
 			return nil, errMoved // the server would take it for a record that is not there
 		}
-		messages = append(messages, s.changeMessages(c, last[i], f)...)
+		made := s.changeMessages(c, last[i], f)
+		if c.Alone {
+			if err := s.alone(ctx, c.Key, &made[len(made)-1]); err != nil {
+				return nil, err
+			}
+		}
+		messages = append(messages, made...)
 		ends[i] = len(messages)
 	}
 	seq, err := s.change(ctx, f, messages...)
@@ -179,6 +185,23 @@ func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, la
 		}
 	}
 	return errStale
+}
+
+// alone lets the server accept the message of a record only if its folder is empty. The
+// server can compare the last sequence of a whole folder. So the folder is read first, from
+// any replica: what the replica has not yet got is behind the sequence that it names.
+func (s *Store) alone(ctx context.Context, k store.RecordKey, m *outgoing) error {
+	folder := s.layout.record(k.Project, k.Kind, k.Folder()) + ".>"
+	v := view{subjects: []string{folder}, prefixes: make(map[string]store.RecordKey)}
+	found, last, err := s.viewUpTo(ctx, &v, 0)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return store.ErrConflict
+	}
+	m.expect, m.last, m.guard = true, last, folder
+	return nil
 }
 
 // overflow splits a value that is too large for one message: the beginning goes

@@ -99,6 +99,11 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next
 		value = []byte{} // not null
 	}
 	var n int64
+	if c.Alone {
+		if err := s.alone(ctx, tx, c.Key); err != nil {
+			return 0, err
+		}
+	}
 	if c.Revision == 0 {
 		n, err = s.change(ctx, tx, "insert into claude_records (project, kind, name, revision, value) values (?, ?, ?, ?, ?) on conflict do nothing", c.Key.Project, c.Key.Kind, c.Key.Name, next, value)
 	} else {
@@ -108,6 +113,17 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next
 		err = store.ErrConflict
 	}
 	return next, err
+}
+
+// alone returns ErrConflict if the folder of a record is not empty.
+func (s *Store) alone(ctx context.Context, tx *sql.Tx, k store.RecordKey) error {
+	var other bool
+	begin, end := k.Folder()+"/", k.Folder()+"0" // which follows the slash
+	err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name > ? and name < ?)", k.Project, k.Kind, begin, end).Scan(&other)
+	if err == nil && other {
+		err = store.ErrConflict
+	}
+	return err
 }
 
 // drop removes a record.

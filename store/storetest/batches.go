@@ -20,6 +20,8 @@ func batches() []contract {
 		{"a fence is looked at", changesFenced},
 		{"a large value among others", changesLarge},
 		{"many change two records, both or none", changesContended},
+		{"a record is made alone in its folder, or not at all", changesAlone},
+		{"a record that others made is never overlooked", changesNotAlone},
 		{"bad changes and ended contexts", changesBad},
 		{"one that is embedded is not used", changesEmbedded},
 	}
@@ -211,6 +213,51 @@ func changesContended(s *subject) {
 	}
 }
 
+func changesAlone(s *subject) {
+	b, r := s.batcher()
+	for _, name := range []string{"queue", "queue.b/1", "queue0/1", "queu/1", "before/queue/1"} { // which are beside the folder
+		s.put(r, s.recordKey(name), "", 0)
+	}
+	changes := []store.RecordChange{{Key: s.recordKey("other")}, {Key: s.recordKey("queue/new"), Value: []byte("1"), Alone: true}}
+	for _, name := range []string{"queue/a", "queue/z", "queue/a/below", "queue/new/below", "queue/new"} {
+		there := s.put(r, s.recordKey(name), "x", 0)
+		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+		s.wantsError("beside "+name, err, store.ErrConflict)
+		s.wantsRecord("other", "", 0)
+		if err := r.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+	if err != nil {
+		s.t.Fatalf("in an empty folder: %v", err)
+	}
+	s.wantsRecord("other", "", got[0])
+	s.wantsRecord("queue/new", "1", got[1])
+}
+
+// changesNotAlone: what another process has made is there as soon as it says so.
+func changesNotAlone(s *subject) {
+	b, r := s.batcher()
+	other := s.again().(store.Records)
+	for i := range 20 {
+		there := s.put(other, s.recordKey(fmt.Sprint("queue/other-", i)), "", 0)
+		own := []store.RecordChange{{Key: s.recordKey(fmt.Sprint("queue/own-", i)), Alone: true}}
+		_, err := b.ChangeRecords(s.t.Context(), own, store.Fence{})
+		s.wantsError("beside another's", err, store.ErrConflict)
+		if err := other.DropRecord(s.t.Context(), s.recordKey(fmt.Sprint("queue/other-", i)), there, store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+		got, err := b.ChangeRecords(s.t.Context(), own, store.Fence{})
+		if err != nil {
+			s.t.Fatalf("after another's: %v", err)
+		}
+		if err := r.DropRecord(s.t.Context(), own[0].Key, got[0], store.Fence{}); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
 func changesBad(s *subject) {
 	b, _ := s.batcher()
 	a := store.RecordChange{Key: s.recordKey("a")}
@@ -225,6 +272,9 @@ func changesBad(s *subject) {
 		"a value that is too large": {a, {Key: s.recordKey("b"), Value: make([]byte, store.MaxRecord+1)}},
 		"a drop with a value":       {a, {Key: s.recordKey("b"), Value: []byte("x"), Drop: true, Revision: 1}},
 		"a revision that cannot be": {a, {Key: s.recordKey("b"), Revision: -1}},
+		"alone without a folder":    {a, {Key: s.recordKey("b"), Alone: true}},
+		"alone and dropped":         {a, {Key: s.recordKey("f/b"), Alone: true, Drop: true, Revision: 1}},
+		"alone and changed":         {a, {Key: s.recordKey("f/b"), Alone: true, Revision: 1}},
 	} {
 		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
 		s.wantsError(name, err, store.ErrInvalid)
