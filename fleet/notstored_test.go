@@ -1,12 +1,14 @@
 package fleet_test
 
 import (
+	"net/http"
 	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -95,4 +97,37 @@ func answers(t *testing.T, f *fleet.Fleet, key string) (texts []string) {
 		}
 	}
 	return texts
+}
+
+// A turn that has failed is told apart from one whose failure is not stored: the prompt of
+// the second is taken up again.
+func TestFailureNotStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var down atomic.Bool
+		var calls atomic.Int32
+		under, goOn := make(chan struct{}), make(chan struct{})
+		cli := claudetest.NewCLI(&claudetest.Script{Model: func(*claudetest.ModelCall) claudetest.Reply {
+			if calls.Add(1) > 1 {
+				return claudetest.Say("well")
+			}
+			close(under)
+			<-goOn
+			return claudetest.Fail(http.StatusBadRequest, "invalid_request_error", "no")
+		}})
+		f := open(t, failsWhile(&down, "Append", "Renew"), cli, nil)
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "hello")
+		<-under
+		down.Store(true)
+		close(goOn)
+		<-time.After(35 * time.Second) // longer than the lease
+		if o := outcome(t, f, "ada", id); o.Status.Done() {
+			t.Errorf("ended while nothing is stored: %+v", o)
+		}
+		down.Store(false)
+		<-time.After(10 * time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered || o.Text != "well" {
+			t.Errorf("%+v", o)
+		}
+	})
 }

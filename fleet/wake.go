@@ -287,10 +287,15 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 	}
 	began, stop := w.steering()
 	defer stop()
+	say := func(m message.Message) {
+		w.see(m)
+		w.f.publish(w.c, p.ID, m, nil)
+		w.passOn(m, p.ID)
+	}
 	for m, err := range stream {
 		if err != nil {
-			if _, failed := errors.AsType[*claude.ResultError](err); failed && r != nil {
-				return r, nil // its result says so
+			if _, failed := err.(*claude.ResultError); failed && r != nil {
+				break // its result says so; joined with another error, it is not stored
 			}
 			return nil, err
 		}
@@ -299,14 +304,16 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 		if answers && result.DeferredToolUse == nil {
 			w.turnEnded()
 		}
+		if answers && s == send {
+			r = result
+			continue // an error follows if the transcript does not have what it answers
+		}
 		if ok {
 			if err := w.session.Flush(ctx); err != nil {
 				return nil, err // it answers something that the transcript does not have
 			}
 		}
-		w.see(m)
-		w.f.publish(w.c, p.ID, m, nil)
-		w.passOn(m, p.ID)
+		say(m)
 		switch m := m.(type) {
 		case *message.Init:
 			w.begun(w.session) // before the CLI is given more, which no word for this turn may stop
@@ -318,13 +325,14 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 				return nil, err
 			}
 		}
-		if r != nil && s != send {
+		if r != nil {
 			return r, nil
 		}
 	}
 	if r == nil {
 		return nil, claude.ErrNoResult
 	}
+	say(r)
 	return r, nil
 }
 
