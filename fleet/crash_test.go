@@ -38,9 +38,10 @@ func outcome(t *testing.T, f *fleet.Fleet, key, id string) fleet.Ticket {
 }
 
 // crash ends a fleet as SIGKILL does: from now on it reaches neither the store
-// nor its CLIs.
+// nor its CLIs. What its CLIs have said by then is stored.
 func crash(t *testing.T, m *machine) {
 	t.Helper()
+	<-time.After(10 * time.Millisecond) // lines are stored a moment after they were said
 	m.kill()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -172,7 +172,7 @@ func (w *waking) accept(ctx context.Context, p *queued) error {
 	if errors.Is(separately(err), errSeparately) {
 		return errDeclined
 	}
-	p.Accepted, p.name = accepted.Accepted, accepted.name // also after an error: it may have been written
+	p.Accepted, p.name = accepted.Accepted, accepted.name // even when there was an error: it may have been written
 	if err != nil {
 		return err
 	}

@@ -68,7 +68,7 @@ func TestOfferWhateverFails(t *testing.T) {
 	}
 }
 
-// held is a store whose changes of several records wait until they may go on.
+// held is a store whose changes of several records wait until they are let through.
 type held struct {
 	*store.MemoryStore
 	begun, goOn chan struct{}

@@ -52,7 +52,7 @@ func (f *Fleet) RunPrompt(ctx context.Context, key string, p Prompt) iter.Seq2[m
 func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield func(message.Message, error) bool) {
 	shown := false // the result
 	for {
-		items, ok := w.take(ctx, f.opts.Poll)
+		items, look := w.take(ctx, f.opts.Poll)
 		for _, it := range items {
 			if it.msg != nil {
 				_, shown = it.msg.(*message.Result)
@@ -71,9 +71,10 @@ func (f *Fleet) follow(ctx context.Context, key, id string, w *watcher, yield fu
 			yield(nil, context.Cause(ctx))
 			return
 		case len(items) > 0:
-		case !ok || f.ctx.Err() != nil:
+		case f.ctx.Err() != nil:
 			yield(nil, ErrClosed)
 			return
+		case !look:
 		default: // it may run elsewhere
 			o, rec, err := f.ticket(ctx, key, id)
 			if err != nil || !w.empty() {
@@ -120,7 +121,8 @@ func (f *Fleet) conclude(key string, o Ticket, shown bool, yield func(message.Me
 type watcher struct {
 	mu    sync.Mutex
 	items []watched
-	more  chan struct{} // one slot
+	look  bool          // the store is to be looked at
+	more  chan struct{} // one slot: there may be something new
 }
 
 // watched is a message, or the end of the watching, with an error or without.
@@ -223,18 +225,15 @@ func (w *watcher) put(it watched) {
 	} else if len(w.items) != 1 || !errors.Is(w.items[0].err, ErrLagging) {
 		w.items = append(w.items, it)
 	}
-	select {
-	case w.more <- struct{}{}:
-	default:
-	}
+	signal(w.more)
 }
 
 // recheck makes a watcher look at the store.
 func (w *watcher) recheck() {
-	select {
-	case w.more <- struct{}{}:
-	default:
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.look = true
+	signal(w.more)
 }
 
 func (w *watcher) empty() bool {
@@ -244,17 +243,24 @@ func (w *watcher) empty() bool {
 }
 
 // take returns what there is to read. It waits for it, but not for longer than
-// a time after which the store is to be looked at.
-func (w *watcher) take(ctx context.Context, poll time.Duration) (items []watched, ok bool) {
+// a time after which the store is to be looked at. A signal may be an old one: then
+// there is nothing to read, and nothing to look at.
+func (w *watcher) take(ctx context.Context, poll time.Duration) (items []watched, look bool) {
 	t := time.NewTimer(poll)
 	defer t.Stop()
 	select {
 	case <-w.more:
 	case <-t.C:
+		look = true
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	items, w.items = w.items, nil
-	return items, true
+	if len(items) == 0 {
+		look, w.look = look || w.look, false
+	} else if w.look {
+		signal(w.more) // when these are read
+	}
+	return items, look
 }

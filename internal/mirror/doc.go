@@ -8,11 +8,10 @@
 //
 // # Gathering
 //
-// The CLI writes several frames in a row. When nothing is being stored, the first
-// of them waits a few milliseconds for the others, and they become one batch.
-// Nobody is held up by that: frames are stored at once when somebody waits, when
-// the mirror is closed, and when they fill a batch, and those that come while a
-// batch is being stored follow it directly. Until then they are in memory only, as
+// The CLI writes several frames in a row. The first of them waits a few milliseconds
+// for the others, and they become one batch. Nobody is held up by that: frames are
+// stored at once when somebody waits for them, when the mirror is closed, and when they
+// fill a batch. Until then they are in memory only, as
 // all frames are that a working store does not have yet; the journal is for a
 // store that does not work.
 //

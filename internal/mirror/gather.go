@@ -1,6 +1,9 @@
 package mirror
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // gatherFor is how long a frame may wait for others, to be stored with them. The CLI
 // writes the frames of a short turn within a few milliseconds, and each batch costs
@@ -8,18 +11,15 @@ import "time"
 const gatherFor = 5 * time.Millisecond
 
 // gather waits until there is something to store, or the end. It is called when the
-// queue is empty: what comes while a batch is being stored follows it directly.
+// queue is empty: what did not fit into a batch follows it directly. What comes while a
+// batch is being stored is gathered as well. It is often a line that the CLI writes
+// behind the result, and to store it at once would hold up the outcome of the turn.
 //
 // A token in wake may be old, so it says nothing but to look again. That also makes
 // it safe to take one here that was meant for run: run looks at everything anew.
 func (m *Mirror) gather(late *time.Timer) {
 	defer late.Stop()
 	for began := false; ; {
-		select {
-		case <-m.wake:
-		case <-late.C:
-			return
-		}
 		come, urgent := m.gathered()
 		if urgent {
 			return
@@ -27,6 +27,11 @@ func (m *Mirror) gather(late *time.Timer) {
 		if come && !began {
 			late.Reset(gatherFor) // from the first frame on, however many follow
 			began = true
+		}
+		select {
+		case <-m.wake:
+		case <-late.C:
+			return
 		}
 	}
 }
@@ -38,5 +43,6 @@ func (m *Mirror) gathered() (come, urgent bool) {
 	defer m.mu.Unlock()
 	come = len(m.arrived) > 0
 	full := len(m.arrived) >= maxEntries || m.size >= maxBytes
-	return come, m.closing || m.ended != nil || come && (m.waiting > 0 || full)
+	awaited := slices.ContainsFunc(m.awaited, func(count uint64) bool { return count > m.stored })
+	return come, m.closing || m.ended != nil || come && (awaited || full)
 }

@@ -100,7 +100,7 @@ func TestGather(t *testing.T) {
 		"as large as fits in a batch": {0, func(t *testing.T, m *Mirror) {
 			puts(m, 2, maxBytes/2)
 		}, []string{"0s: 1", "0s: 1"}},
-		"what comes during a call follows it": {10 * ms, func(t *testing.T, m *Mirror) {
+		"what somebody waits for that comes during a call follows it": {10 * ms, func(t *testing.T, m *Mirror) {
 			puts(m, 1, 0)
 			<-time.After(7 * ms)
 			puts(m, 1, 0)
@@ -110,6 +110,12 @@ func TestGather(t *testing.T) {
 			<-time.After(10 * ms)
 			puts(m, 1, 0)
 		}, []string{"5ms: 1", "15ms: 2", "40ms: 1"}},
+		"what comes during a call that somebody waits for is gathered": {10 * ms, func(t *testing.T, m *Mirror) {
+			puts(m, 1, 0)
+			go wait(t, m, 1)
+			<-time.After(7 * ms)
+			puts(m, 1, 0)
+		}, []string{"0s: 1", "15ms: 1"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

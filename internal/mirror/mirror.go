@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,7 +57,7 @@ type Mirror struct {
 	mu       sync.Mutex
 	arrived  [][]byte      // frames that were not yet read
 	size     int           // their bytes
-	waiting  int           // calls of Wait that are blocked
+	awaited  []uint64      // how many frames each waiter wants to be stored
 	put      uint64        // how many frames have come
 	stored   uint64        // how many of them are stored, without a gap
 	changed  chan struct{} // closed at the next change of what Wait looks at
@@ -143,20 +144,21 @@ func (m *Mirror) Count() uint64 {
 
 // Wait blocks until the first count frames are stored. It returns a
 // [*store.NotStoredError] if the store takes nothing for too long, the error
-// that has ended the mirror, or that of ctx. While somebody waits, no frame waits
-// for others.
+// that has ended the mirror, or that of ctx. A frame that somebody waits for does not
+// wait for others.
 func (m *Mirror) Wait(ctx context.Context, count uint64) error {
 	m.mu.Lock()
 	if m.stored >= count {
 		m.mu.Unlock()
 		return nil
 	}
-	m.waiting++
+	m.awaited = append(m.awaited, count)
 	m.mu.Unlock()
 	signal(m.wake)
 	defer func() {
 		m.mu.Lock()
-		m.waiting--
+		at := slices.Index(m.awaited, count)
+		m.awaited = slices.Delete(m.awaited, at, at+1)
 		m.mu.Unlock()
 	}()
 	return m.await(ctx, func() (bool, error) {
@@ -209,12 +211,14 @@ func (m *Mirror) run() {
 	late.Stop()
 	pause := firstPause
 	for m.calls.Err() == nil {
-		b := m.next()
-		if b == nil {
+		if m.empty() {
 			if m.idle() {
 				return
 			}
 			m.gather(late)
+		}
+		b := m.next()
+		if b == nil {
 			continue
 		}
 		err := m.append(b)
@@ -231,6 +235,13 @@ func (m *Mirror) run() {
 			pause = min(2*pause, maxPause)
 		}
 	}
+}
+
+// empty reports whether everything is stored that was read.
+func (m *Mirror) empty() bool {
+	m.work.Lock()
+	defer m.work.Unlock()
+	return m.queue.first() == nil
 }
 
 // idle reports whether the mirror is closed and has nothing to do.
