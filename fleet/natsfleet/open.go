@@ -77,6 +77,7 @@ type Store struct {
 
 	refusals    refusals
 	waiting     waiting
+	replies     *replies
 	stopWaiting func()
 	transcripts transcripts
 	side        *sideStore
@@ -210,6 +211,10 @@ func OpenStore(ctx context.Context, o Options) (*Store, error) {
 	if err := s.ensure(ctx, &o); err != nil {
 		nc.Close()
 		return nil, err
+	}
+	if s.replies, err = newReplies(nc); err != nil {
+		nc.Close()
+		return nil, fail("subscribe", err)
 	}
 	s.stopWaiting = s.waiting.watch(nc)
 	return s, nil

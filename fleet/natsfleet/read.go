@@ -195,20 +195,13 @@ func (s *Store) answerTo(ctx context.Context, ask map[string]any) (a answer, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, boundFor(pageBytes))
 	defer cancel()
-	inbox := s.nc.NewInbox()
-	sub, err := s.nc.SubscribeSync(inbox)
-	if err != nil {
-		return answer{}, err
-	}
-	defer func() { _ = sub.Unsubscribe() }() // the connection may be gone
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return answer{}, err
-	}
-	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, inbox, body); err != nil {
+	r := s.replies.expect()
+	defer r.end()
+	if err := s.nc.PublishRequest("$JS.API.DIRECT.GET."+s.stream, r.subject, body); err != nil {
 		return answer{}, err
 	}
 	for last := uint64(0); ; {
-		msg, err := sub.NextMsgWithContext(ctx)
+		msg, err := r.next(ctx)
 		if err != nil {
 			return answer{}, err
 		}
