@@ -123,7 +123,8 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if err == nil {
 		return q.ID, nil
 	}
-	if c == nil && !errors.Is(err, errDeclined) {
+	inDoubt := !errors.Is(err, errDeclined)
+	if c == nil && inDoubt {
 		return "", err
 	}
 	known, now, err := f.admit(ctx, key, &p)
@@ -135,20 +136,21 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	} else if c != nil && (err != nil || known) {
 		f.giveRoom(c)
 	}
+	if err != nil && inDoubt {
+		err = q.inDoubt(key, err)
+	}
 	if err != nil {
 		return "", err
 	}
 	if known {
 		return q.ID, nil
 	}
+	q.fresh = q.fresh && !inDoubt // it may be in the queue twice
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
-	tried := q.name != "" // when it was offered
-	if !tried {
-		q.Accepted = f.tick(now)
-		q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
-	}
-	err = f.accept(ctx, key, q, tried)
+	q.Accepted = f.tick(now)
+	q.name = place(key) + "/" + stamp(q.Accepted, q.ID)
+	err = f.accept(ctx, key, q)
 	c.accepting.Unlock()
 	f.settle(c, q, err)
 	if err != nil {

@@ -3,7 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -18,7 +17,8 @@ import (
 type offer struct {
 	p *queued
 	// answer has one slot: nil if the prompt was accepted and its turn is about to
-	// begin, errDeclined if nothing was written, or what the store has said.
+	// begin, errDeclined if nothing was written, or what the store has said if it is not
+	// known whether it was.
 	answer chan error
 }
 
@@ -32,8 +32,9 @@ func (c *conversation) takesOffers() bool {
 }
 
 // sendNow lets a conversation that is between two turns begin with a prompt. If it
-// declines, the error is errDeclined, and room in the queue may be reserved already: then
-// the conversation is returned.
+// declines, the error is errDeclined. Room in the queue may be reserved then: if the
+// conversation is returned, even if another error says that the prompt may have been
+// accepted.
 func (f *Fleet) sendNow(ctx context.Context, key string, q *queued) (reserved *conversation, err error) {
 	f.mu.Lock()
 	c := f.active[key]
@@ -56,12 +57,12 @@ func (f *Fleet) sendNow(ctx context.Context, key string, q *queued) (reserved *c
 	select {
 	case err = <-o.answer:
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = error(&ConversationError{key, context.Cause(ctx)})
 		if !f.takeBack(c, o) {
-			err = fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", q.ID, err)
+			err = q.inDoubt(key, context.Cause(ctx))
 		}
 		f.giveRoom(c)
-		return nil, &ConversationError{key, err}
+		return nil, err
 	}
 	if err != nil {
 		return c, err
@@ -147,43 +148,44 @@ func (w *waking) offered() *offer {
 	return o
 }
 
-// accept writes a prompt that was offered down as accepted and begun. It returns
-// errDeclined if it was not: a prompt waits that was accepted elsewhere, or something is to
-// be looked at first.
-func (w *waking) accept(ctx context.Context, p *queued) error {
+// accept writes a prompt that was offered down as accepted and begun, and returns it as
+// the store has it: the caller of Send may change what it has sent. It returns errDeclined
+// if nothing was written: a prompt waits that was accepted elsewhere, or something is to be
+// looked at first. After any other error it is not known whether it was written.
+func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	if !w.ready() {
-		return errDeclined
+		return nil, errDeclined
 	}
 	now, err := w.f.clock.about(ctx, w.f.store)
 	if err != nil {
-		return err
+		return nil, errDeclined
 	}
 	w.c.takeMore() // nothing waits that could steer
-	accepted := *p
-	accepted.Accepted = w.f.tick(now)
-	accepted.name = place(w.c.key) + "/" + stamp(accepted.Accepted, p.ID)
-	accepted.Begun, accepted.Sent = 1, true
-	change, err := w.f.changeTo(kindPrompt, accepted.name, &accepted, 0)
+	begun := *offered
+	begun.Accepted, begun.Begun, begun.Sent = w.f.tick(now), 1, true
+	name := place(w.c.key) + "/" + stamp(begun.Accepted, begun.ID)
+	change, err := w.f.changeTo(kindPrompt, name, &begun, 0)
 	if err != nil {
-		return err
+		return nil, errDeclined
 	}
 	change.Alone = true
 	next, err := w.f.store.ChangeRecords(ctx, []store.RecordChange{change}, w.lease.Fence)
-	if errors.Is(separately(err), errSeparately) {
-		return errDeclined
+	if errors.Is(err, store.ErrInvalid) || errors.Is(separately(err), errSeparately) {
+		return nil, errDeclined
 	}
-	p.Accepted, p.name = accepted.Accepted, accepted.name // even when there was an error: it may have been written
 	if err != nil {
-		return err
+		return nil, err
 	}
-	accepted.revision = next[0]
-	*p = accepted
+	p := &queued{name: name, revision: next[0]}
+	if err := decode(store.Record{Key: change.Key, Value: change.Value}, p); err != nil {
+		return nil, err
+	}
 	w.queue, w.outcomes = map[string]bool{p.ID: true}, nil
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
 	w.c.waiting = append(w.c.waiting, p.name)
 	w.f.tally(1, 0)
-	return nil
+	return p, nil
 }
 
 // signal fills a channel with one slot.

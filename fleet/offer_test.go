@@ -5,12 +5,14 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
@@ -68,43 +70,82 @@ func TestOfferWhateverFails(t *testing.T) {
 	}
 }
 
-// held is a store whose changes of several records wait until they are let through.
-type held struct {
+// tampered is a store in memory whose calls can be tampered with.
+type tampered struct {
 	*store.MemoryStore
-	begun, goOn chan struct{}
+
+	mu     sync.Mutex
+	change func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error)
+	get    func() error
+	late   func() // after the time was read, before it is returned
 }
 
-func (h *held) Batches(r store.Records) bool { return r == store.Records(h) }
+// set says what is done from now on; nil: the usual.
+func (h *tampered) set(change func([]store.RecordChange, func() ([]int64, error)) ([]int64, error), get func() error, late func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.change, h.get, h.late = change, get, late
+}
 
-func (h *held) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
-	if changes[0].Alone && h.begun != nil {
-		close(h.begun)
-		<-h.goOn
+func (h *tampered) Batches(r store.Records) bool { return r == store.Records(h) }
+
+func (h *tampered) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	h.mu.Lock()
+	change := h.change
+	h.mu.Unlock()
+	do := func() ([]int64, error) { return h.MemoryStore.ChangeRecords(ctx, changes, f) }
+	if change != nil {
+		return change(changes, do)
 	}
-	return h.MemoryStore.ChangeRecords(ctx, changes, f)
+	return do()
+}
+
+func (h *tampered) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	h.mu.Lock()
+	get := h.get
+	h.mu.Unlock()
+	if get != nil {
+		if err := get(); err != nil {
+			return store.Record{}, err
+		}
+	}
+	return h.MemoryStore.GetRecord(ctx, k)
+}
+
+func (h *tampered) Now(ctx context.Context) (time.Time, error) {
+	h.mu.Lock()
+	late := h.late
+	h.mu.Unlock()
+	now, err := h.MemoryStore.Now(ctx)
+	if late != nil {
+		late()
+	}
+	return now, err
 }
 
 // One who stops waiting for Send learns whether the prompt may have been accepted, and one
 // that was is answered.
 func TestOfferGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &held{MemoryStore: store.Memory()}
+		h := &tampered{MemoryStore: store.Memory()}
 		f := open(t, h, newScripted(), nil)
 		defer closeFleet(t, f)
 		ask(t, f, "ada", "one")
 		synctest.Wait()
-		h.begun, h.goOn = make(chan struct{}), make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			<-h.begun
-			cancel()
-		}()
+		written := make(chan struct{})
+		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+			if changes[0].Alone {
+				cancel()
+				<-written
+			}
+			return do()
+		}, nil, nil)
 		_, err := f.Send(ctx, "ada", fleet.Prompt{Text: "two"})
 		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "may not have been accepted") {
 			t.Errorf("Send: %v", err)
 		}
-		h.begun = nil
-		close(h.goOn)
+		close(written)
 		synctest.Wait()
 		if got := ask(t, f, "ada", "three"); got != "heard one, two, three" {
 			t.Errorf("answer %q", got)
@@ -169,4 +210,171 @@ func TestOffersAtOnce(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What the CLI is told is what was accepted, whatever the caller does with its content
+// once Send has returned.
+func TestOfferContentIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		sent := make(chan struct{})
+		var wait atomic.Bool
+		cli := newScripted()
+		f := open(t, db, cli, func(o *fleet.Options) {
+			o.Trace = &fleet.PromptTrace{Running: func(ctx context.Context, p fleet.TracePrompt) (context.Context, func(fleet.TraceOutcome) map[string]string) {
+				if wait.Load() {
+					<-sent
+				}
+				return ctx, nil
+			}}
+		})
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "one")
+		synctest.Wait()
+		wait.Store(true)
+		content := message.Content{message.Text("two")}
+		id, err := f.Send(t.Context(), "ada", fleet.Prompt{Content: content})
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[0] = message.Text("something else") // the buffer is used again
+		close(sent)
+		synctest.Wait()
+		if o := outcome(t, f, "ada", id); o.Text != "heard one, two" {
+			t.Errorf("answer %q", o.Text)
+		}
+	})
+}
+
+// A prompt that may have been written is reported as such, even if the store fails when
+// Send then wants to queue it.
+func TestOfferMaybeAccepted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &tampered{MemoryStore: store.Memory()}
+		f := open(t, h, newScripted(), nil)
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "one")
+		synctest.Wait()
+		var down atomic.Bool
+		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+			next, err := do()
+			if changes[0].Alone {
+				down.Store(true)
+				return nil, storetest.ErrFault // its reply is lost
+			}
+			return next, err
+		}, func() error {
+			if down.Load() {
+				return storetest.ErrFault
+			}
+			return nil
+		}, nil)
+		_, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "two"})
+		down.Store(false)
+		h.set(nil, nil, nil)
+		<-time.After(time.Minute)
+		got := ask(t, f, "ada", "three")
+		if err != nil && !strings.Contains(err.Error(), "may not have been accepted") && strings.Contains(got, "two") {
+			t.Errorf("Send said %q, which means that the prompt is not accepted; but %q", err, got)
+		}
+	})
+}
+
+// A prompt that the store refuses, or whose write fails, does not end the CLI of its
+// conversation, with all that works there in the background.
+func TestOfferRefusedKeepsCLI(t *testing.T) {
+	for name, try := range map[string]func(*testing.T, *fleet.Fleet, *tampered){
+		"too large": func(t *testing.T, f *fleet.Fleet, _ *tampered) {
+			if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: strings.Repeat("x", store.MaxRecord)}); !errors.Is(err, store.ErrInvalid) {
+				t.Error(err)
+			}
+		},
+		"one write fails": func(t *testing.T, f *fleet.Fleet, h *tampered) {
+			failed := false
+			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+				if changes[0].Alone && !failed {
+					failed = true
+					return nil, storetest.ErrFault
+				}
+				return do()
+			}, nil, nil)
+			if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "two"}); err != nil {
+				t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := &tampered{MemoryStore: store.Memory()}
+				cli := newScripted()
+				f := open(t, h, cli, nil)
+				defer closeFleet(t, f)
+				ask(t, f, "ada", "one")
+				synctest.Wait()
+				before := cli.started()
+				try(t, f, h)
+				<-time.After(5 * time.Second)
+				ask(t, f, "ada", "three")
+				if after := cli.started(); after != before {
+					t.Errorf("%d CLIs were begun, then %d", before, after)
+				}
+			})
+		})
+	}
+}
+
+// A prompt that was accepted elsewhere before Send was called is not overtaken if the
+// write of the offer fails, even if this process knows the time of the store late.
+func TestOfferFailedOvertakesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		h := &tampered{MemoryStore: db}
+		f := open(t, h, newScripted(), func(o *fleet.Options) { o.Poll = time.Hour })
+		defer closeFleet(t, f)
+		other := open(t, db, newScripted(), func(o *fleet.Options) { o.MaxLive, o.Poll = fleet.NoCLIs, time.Hour })
+		defer closeFleet(t, other)
+		ask(t, f, "ada", "zero")
+		<-time.After(20 * time.Second)
+		h.set(nil, nil, func() { <-time.After(2 * time.Second) }) // a slow answer
+		ask(t, f, "ada", "one")
+		h.set(nil, nil, nil)
+		synctest.Wait()
+		<-time.After(time.Second)
+		send(t, other, "ada", "two") // accepted, and not announced here
+		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+			if changes[0].Alone {
+				return nil, storetest.ErrFault
+			}
+			return do()
+		}, nil, nil)
+		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "three"}); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(time.Minute)
+		if got := ask(t, f, "ada", "four"); got != "heard zero, one, two, three, four" {
+			t.Errorf("answer %q", got)
+		}
+	})
+}
+
+// One who stops waiting races with the one who writes: the prompt is not shared.
+func TestOfferGivenUpRace(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			h := &tampered{MemoryStore: store.Memory()}
+			f := open(t, h, newScripted(), nil)
+			defer closeFleet(t, f)
+			ask(t, f, "ada", "one")
+			synctest.Wait()
+			ctx, cancel := context.WithCancel(t.Context())
+			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+				if changes[0].Alone {
+					cancel()
+				}
+				return do()
+			}, nil, nil)
+			_, _ = f.Send(ctx, "ada", fleet.Prompt{Text: "two"})
+			synctest.Wait()
+		})
+	}
 }

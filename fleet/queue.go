@@ -189,21 +189,26 @@ func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bo
 }
 
 // accept writes a prompt down. It is accepted when it is written, and not
-// before; a write whose fate is unknown is repeated. One such may have been tried before.
-func (f *Fleet) accept(ctx context.Context, key string, p *queued, tried bool) error {
+// before; a write whose fate is unknown is repeated.
+func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
 	for attempt := 0; ; attempt++ {
 		_, err := f.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
-		p.fresh = p.fresh && attempt == 0 && !tried
-		if err == nil || (tried || attempt > 0) && errors.Is(err, store.ErrConflict) {
+		p.fresh = p.fresh && attempt == 0
+		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
 			return nil // the conflict is with our own first attempt
 		}
 		if attempt == acceptAttempts || ctx.Err() != nil || errors.Is(err, store.ErrInvalid) {
-			return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, err)}
+			return p.inDoubt(key, err)
 		}
 		if !pause(ctx, retryDelay(attempt)) {
-			return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, context.Cause(ctx))}
+			return p.inDoubt(key, context.Cause(ctx))
 		}
 	}
+}
+
+// inDoubt is the error of Send if it is not known whether the prompt was accepted.
+func (p *queued) inDoubt(key string, err error) error {
+	return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, err)}
 }
 
 // acceptAttempts is how often a prompt is written again.

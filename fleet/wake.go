@@ -165,15 +165,12 @@ func (w *waking) work() time.Duration {
 // prompt was the last.
 func (w *waking) look() (step, *queued, error) {
 	if o := w.offered(); o != nil {
-		err := w.accept(w.f.ctx, o.p)
+		p, err := w.accept(w.f.ctx, o.p)
 		if err == nil {
-			o.p.offer = o
-			return send, o.p, nil
+			p.offer = o
+			return send, p, nil
 		}
 		o.answer <- err
-		if !errors.Is(err, errDeclined) {
-			return sleep, nil, err
-		}
 	}
 	if w.turns > 0 && w.f.nothingNew(w.c) {
 		return sleep, nil, nil
