@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -183,8 +184,10 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	w.queue, w.outcomes = map[string]bool{p.ID: true}, nil
 	w.f.mu.Lock()
 	defer w.f.mu.Unlock()
-	w.c.waiting = append(w.c.waiting, p.name)
-	w.f.tally(1, 0)
+	if !slices.Contains(w.c.waiting, p.name) { // unless somebody has just looked at the store
+		w.c.waiting = append(w.c.waiting, p.name)
+		w.f.tally(1, 0)
+	}
 	return p, nil
 }
 
