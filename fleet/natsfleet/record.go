@@ -100,23 +100,26 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 	}
 	alone := slices.ContainsFunc(changes, func(c store.RecordChange) bool { return c.Alone })
 	var next []int64
-	moved := 0
+	unsure := 0
 	err := s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
 		if next, err = s.tryChanges(ctx, changes, last, f); errors.Is(err, errMoved) {
 			err = s.unexpected(ctx, changes, last)
-			if moved++; alone && moved > maxMoved && errors.Is(err, errStale) {
-				err = store.ErrConflict
+		}
+		if alone && (errors.Is(err, errStale) || errors.Is(err, errors.ErrUnsupported)) {
+			if unsure++; unsure > maxUnsure {
+				return store.ErrConflict
 			}
+			err = errStale
 		}
 		return err
 	})
 	return next, fail(what, err)
 }
 
-// maxMoved is how often a folder may change while it is read that a record is to be alone
-// in. Then it is taken for one that is not empty. Marks of dropped records expire on each
-// server by its own clock, so servers can differ for a while.
-const maxMoved = 2
+// maxUnsure is how often a folder is looked at again that a record is to be alone in. Then
+// it is taken for one that is not empty. A replica may lag behind, and marks of dropped
+// records expire on each server by its own clock, so servers can differ for a while.
+const maxUnsure = 5
 
 // tryChanges makes changes if the last messages of the records are the given ones.
 func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
@@ -205,11 +208,15 @@ func (s *Store) alone(ctx context.Context, k store.RecordKey, m *outgoing) error
 	folder := s.layout.record(k.Project, k.Kind, k.Folder()) + ".>"
 	v := view{subjects: []string{folder}, prefixes: make(map[string]store.RecordKey)}
 	found, last, err := s.viewUpTo(ctx, &v, 0)
-	if errors.Is(err, errors.ErrUnsupported) || len(found) > 0 {
-		return store.ErrConflict // or it has so much that it cannot be read at once
-	}
 	if err != nil {
 		return err
+	}
+	if len(found) > 0 {
+		now, err := s.last(ctx, found[0].subject) // the replica may not know that it was dropped
+		if err == nil && now != nil && now.header.Get(headerGone) == "" {
+			return store.ErrConflict
+		}
+		return cmp.Or(err, errStale)
 	}
 	m.expect, m.last, m.guard = true, last, folder
 	return nil
