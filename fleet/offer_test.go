@@ -378,3 +378,44 @@ func TestOfferGivenUpRace(t *testing.T) {
 		})
 	}
 }
+
+// silent is a store that would say what changes, and to which nothing happens.
+type silent struct{ *tampered }
+
+func (s silent) Batches(r store.Records) bool { return r == store.Records(s) }
+
+func (s silent) Notify(context.Context, string, func(store.Change)) (func(), error) {
+	return func() {}, nil
+}
+
+// A prompt that was written although the store reported an error runs, even if the one
+// who sent it does not wait for an answer, and nobody looks at the store.
+func TestOfferWrittenUnseen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &tampered{MemoryStore: store.Memory()}
+		cli := newScripted()
+		f := open(t, silent{h}, cli, func(o *fleet.Options) { o.Poll, o.IdleAfter = time.Hour, time.Hour })
+		defer closeFleet(t, f)
+		ask(t, f, "ada", "one")
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+			next, err := do()
+			if changes[0].Alone {
+				cancel()
+				synctest.Wait() // Send has returned
+				return nil, storetest.ErrFault
+			}
+			return next, err
+		}, nil, nil)
+		if _, err := f.Send(ctx, "ada", fleet.Prompt{Text: "two"}); !errors.Is(err, context.Canceled) {
+			t.Errorf("Send: %v", err)
+		}
+		<-time.After(time.Minute)
+		cli.mu.Lock()
+		defer cli.mu.Unlock()
+		if want := []string{"one", "two"}; !slices.Equal(cli.calls, want) {
+			t.Errorf("the CLI was asked %q, want %q", cli.calls, want)
+		}
+	})
+}

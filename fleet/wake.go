@@ -170,6 +170,9 @@ func (w *waking) look() (step, *queued, error) {
 			p.offer = o
 			return send, p, nil
 		}
+		if !errors.Is(err, errDeclined) {
+			w.f.want(w.c.key) // it may be in the queue, and nobody else may look
+		}
 		o.answer <- err
 	}
 	if w.turns > 0 && w.f.nothingNew(w.c) {
@@ -322,7 +325,7 @@ func (w *waking) turn(ctx context.Context, s step, p *queued) (r *message.Result
 				return nil, err
 			}
 		}
-		if r != nil {
+		if r != nil && s != send {
 			return r, nil
 		}
 	}
