@@ -325,6 +325,9 @@ func (d *deadlines) stop() {
 // which has taken our handshake confirm it; ordinary messages never do.
 func (d dispatcher) Accept(req wire.Request) {
 	d.noteActivity()
+	if d.store.mirror != nil {
+		d.store.mirror.Hurry() // what it asks about, and may do next, is on its way to the store
+	}
 	switch req.Subtype {
 	case "mcp_message":
 		d.mcp.accept(req)

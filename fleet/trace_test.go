@@ -152,6 +152,7 @@ func TestTrace(t *testing.T) {
 			t.Fatalf("not deferred: %v", err)
 		}
 		q := question(t, f)
+		synctest.Wait()
 		if r.load.Queued != 1 || r.most.Live != 1 {
 			t.Errorf("load %+v, most %+v", r.load, r.most)
 		}

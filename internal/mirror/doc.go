@@ -10,8 +10,8 @@
 //
 // The CLI writes several frames in a row. The first of them waits a few milliseconds
 // for the others, and they become one batch. Nobody is held up by that: frames are
-// stored at once when somebody waits for them, when the mirror is closed, and when they
-// fill a batch. Until then they are in memory only, as
+// stored at once when somebody waits for them, when the CLI asks something, because its
+// tools may run next, when the mirror is closed, and when they fill a batch. Until then they are in memory only, as
 // all frames are that a working store does not have yet; the journal is for a
 // store that does not work.
 //

@@ -37,12 +37,12 @@ func (m *Mirror) gather(late *time.Timer) {
 }
 
 // gathered reports whether frames have come, and whether they, or the end of the
-// mirror, must not be held up: somebody waits, or they fill a batch.
+// mirror, must not be held up: somebody waits or is in a hurry, or they fill a batch.
 func (m *Mirror) gathered() (come, urgent bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	come = len(m.arrived) > 0
 	full := len(m.arrived) >= maxEntries || m.size >= maxBytes
-	awaited := slices.ContainsFunc(m.awaited, func(count uint64) bool { return count > m.stored })
+	awaited := m.hurried > m.stored || slices.ContainsFunc(m.awaited, func(count uint64) bool { return count > m.stored })
 	return come, m.closing || m.ended != nil || come && (awaited || full)
 }

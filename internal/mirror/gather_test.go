@@ -66,6 +66,16 @@ func TestGather(t *testing.T) {
 			<-time.After(1 * ms)
 			wait(t, m, 2)
 		}, []string{"1ms: 2"}},
+		"somebody is in a hurry": {0, func(t *testing.T, m *Mirror) {
+			puts(m, 2, 0)
+			<-time.After(1 * ms)
+			m.Hurry()
+			puts(m, 1, 0) // which may wait
+		}, []string{"1ms: 3"}},
+		"somebody was in a hurry before they came": {0, func(t *testing.T, m *Mirror) {
+			m.Hurry()
+			puts(m, 1, 0)
+		}, []string{"5ms: 1"}},
 		"somebody has waited before they came": {0, func(t *testing.T, m *Mirror) {
 			go wait(t, m, 2)
 			<-time.After(1 * ms)

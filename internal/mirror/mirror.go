@@ -58,6 +58,7 @@ type Mirror struct {
 	arrived  [][]byte      // frames that were not yet read
 	size     int           // their bytes
 	awaited  []uint64      // how many frames each waiter wants to be stored
+	hurried  uint64        // how many must not wait for others
 	put      uint64        // how many frames have come
 	stored   uint64        // how many of them are stored, without a gap
 	changed  chan struct{} // closed at the next change of what Wait looks at
@@ -125,6 +126,15 @@ func (m *Mirror) Put(line []byte) {
 	m.arrived = append(m.arrived, line)
 	m.size += len(line)
 	m.put++
+	m.mu.Unlock()
+	signal(m.wake)
+}
+
+// Hurry lets the frames that have come be stored without waiting for others. It does not
+// wait.
+func (m *Mirror) Hurry() {
+	m.mu.Lock()
+	m.hurried = m.put
 	m.mu.Unlock()
 	signal(m.wake)
 }
