@@ -526,7 +526,12 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	given := newSteered()
 	if w.gate != nil {
 		w.gate.Attach(session)
-		w.gate.BeforeDefer(func(ctx context.Context) { w.takeBack(ctx, session, given) })
+		w.gate.BeforeDefer(func(ctx context.Context) {
+			w.takeBack(ctx, session, given)
+			bounded, cancel := context.WithTimeout(ctx, parkBound)
+			defer cancel()
+			_ = session.Flush(bounded) // the call with what comes before it; without it, the model asks again after a crash
+		})
 	}
 	w.steered = given
 	w.mode, w.moved = "", false
