@@ -415,19 +415,25 @@ func TestInterruptTooLate(t *testing.T) {
 	}
 }
 
+// startsSecond is a CLI that does not start the first time, and counts how often it was to.
+func startsSecond(model claude.Transport) (*slowStart, *int) {
+	cli, starts := &slowStart{Transport: model}, new(int)
+	cli.meanwhile = func() error {
+		if *starts++; *starts == 1 {
+			return errors.New("it does not start")
+		}
+		return nil
+	}
+	return cli, starts
+}
+
 // One who interrupts a conversation between two attempts of a prompt means that prompt. If
 // the store takes so long that the next attempt has answered it, the prompt behind it is
 // not interrupted.
 func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, db := newScripted(), &readHook{Fleet: store.Memory()}
-		cli, starts := &slowStart{Transport: model}, 0
-		cli.meanwhile = func() error {
-			if starts++; starts == 1 {
-				return errors.New("it does not start")
-			}
-			return nil
-		}
+		cli, starts := startsSecond(model)
 		f := open(t, db, cli, nil)
 		defer closeFleet(t, f)
 		first, second, next, end := twoTurns(t, f, model)
@@ -435,8 +441,8 @@ func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
 		slow := func() {
 			<-time.After(time.Minute)
 			next()
-			if o := outcome(t, f, "ada", first); o.Status != fleet.Answered || starts != 2 {
-				t.Errorf("the first prompt: %+v after %d starts", o, starts)
+			if o := outcome(t, f, "ada", first); o.Status != fleet.Answered || *starts != 2 {
+				t.Errorf("the first prompt: %+v after %d starts", o, *starts)
 			}
 		}
 		db.do.Store(&slow)
@@ -454,13 +460,7 @@ func TestInterruptBetweenAttemptsTooLate(t *testing.T) {
 func TestInterruptNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		model, db := newScripted(), &readHook{Fleet: store.Memory()}
-		cli, starts := &slowStart{Transport: model}, 0
-		cli.meanwhile = func() error {
-			if starts++; starts == 1 {
-				return errors.New("it does not start")
-			}
-			return nil
-		}
+		cli, starts := startsSecond(model)
 		f := open(t, db, cli, nil)
 		defer closeFleet(t, f)
 		first, second, next, end := twoTurns(t, f, model)
@@ -469,8 +469,8 @@ func TestInterruptNextAttempt(t *testing.T) {
 		db.do.Store(&slow)
 		interrupt(t, f)
 		<-time.After(time.Minute)
-		if o := outcome(t, f, "ada", first); !o.Interrupted || starts != 2 {
-			t.Errorf("the prompt that was interrupted: %+v after %d starts", o, starts)
+		if o := outcome(t, f, "ada", first); !o.Interrupted || *starts != 2 {
+			t.Errorf("the prompt that was interrupted: %+v after %d starts", o, *starts)
 		}
 		next()
 		end()

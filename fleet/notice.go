@@ -47,10 +47,7 @@ func (f *Fleet) notice(c store.Change) {
 
 // noticeMissed makes everybody look at the store: changes may have been missed.
 func (f *Fleet) noticeMissed() {
-	select {
-	case f.missed <- struct{}{}:
-	default:
-	}
+	signal(f.missed)
 	f.store.announceAll()
 	f.inbox.Announce()
 	f.mu.Lock()

@@ -190,11 +190,3 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	}
 	return p, nil
 }
-
-// signal fills a channel with one slot.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

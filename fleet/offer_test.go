@@ -11,11 +11,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
 )
+
+// resting opens a fleet whose conversation "ada" has answered a prompt, and has nothing to do.
+func resting(t *testing.T, s store.Fleet, cli claude.Transport, change func(*fleet.Options)) *fleet.Fleet {
+	t.Helper()
+	f := open(t, s, cli, change)
+	ask(t, f, "ada", "one")
+	synctest.Wait()
+	return f
+}
 
 // A prompt for a conversation that has nothing to do does not overtake one that another
 // process had queued before, even if nobody has announced that one.
@@ -49,10 +59,8 @@ func TestOfferWhateverFails(t *testing.T) {
 						}
 						return storetest.None
 					}}
-					f := open(t, storetest.Faulty(store.Memory(), log.choose), newScripted(), nil)
+					f := resting(t, storetest.Faulty(store.Memory(), log.choose), newScripted(), nil)
 					defer closeFleet(t, f)
-					ask(t, f, "ada", "one")
-					synctest.Wait()
 					log.take()
 					armed.Store(true)
 					for _, text := range []string{"two", "three"} {
@@ -128,10 +136,8 @@ func (h *tampered) Now(ctx context.Context) (time.Time, error) {
 func TestOfferGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &tampered{MemoryStore: store.Memory()}
-		f := open(t, h, newScripted(), nil)
+		f := resting(t, h, newScripted(), nil)
 		defer closeFleet(t, f)
-		ask(t, f, "ada", "one")
-		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		written := make(chan struct{})
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
@@ -158,10 +164,8 @@ func TestOfferGivenUp(t *testing.T) {
 func TestOfferInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cli := newScripted()
-		f := open(t, store.Memory(), cli, nil)
+		f := resting(t, store.Memory(), cli, nil)
 		defer closeFleet(t, f)
-		ask(t, f, "ada", "one")
-		synctest.Wait()
 		defer cli.pause()()
 		id, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "two"})
 		if err != nil {
@@ -251,10 +255,8 @@ func TestOfferContentIsKept(t *testing.T) {
 func TestOfferMaybeAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &tampered{MemoryStore: store.Memory()}
-		f := open(t, h, newScripted(), nil)
+		f := resting(t, h, newScripted(), nil)
 		defer closeFleet(t, f)
-		ask(t, f, "ada", "one")
-		synctest.Wait()
 		var down atomic.Bool
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 			next, err := do()
@@ -307,10 +309,8 @@ func TestOfferRefusedKeepsCLI(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				h := &tampered{MemoryStore: store.Memory()}
 				cli := newScripted()
-				f := open(t, h, cli, nil)
+				f := resting(t, h, cli, nil)
 				defer closeFleet(t, f)
-				ask(t, f, "ada", "one")
-				synctest.Wait()
 				before := cli.started()
 				try(t, f, h)
 				<-time.After(5 * time.Second)
@@ -362,10 +362,8 @@ func TestOfferGivenUpRace(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
 			h := &tampered{MemoryStore: store.Memory()}
-			f := open(t, h, newScripted(), nil)
+			f := resting(t, h, newScripted(), nil)
 			defer closeFleet(t, f)
-			ask(t, f, "ada", "one")
-			synctest.Wait()
 			ctx, cancel := context.WithCancel(t.Context())
 			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 				if changes[0].Alone {
@@ -394,10 +392,8 @@ func TestOfferWrittenUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &tampered{MemoryStore: store.Memory()}
 		cli := newScripted()
-		f := open(t, silent{h}, cli, func(o *fleet.Options) { o.Poll, o.IdleAfter = time.Hour, time.Hour })
+		f := resting(t, silent{h}, cli, func(o *fleet.Options) { o.Poll, o.IdleAfter = time.Hour, time.Hour })
 		defer closeFleet(t, f)
-		ask(t, f, "ada", "one")
-		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 			next, err := do()

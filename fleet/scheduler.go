@@ -100,10 +100,7 @@ func (f *Fleet) nothingNew(c *conversation) bool {
 
 // signalMore lets the turn that runs look for prompts that steer it.
 func (c *conversation) signalMore() {
-	select {
-	case c.more <- struct{}{}:
-	default:
-	}
+	signal(c.more)
 }
 
 // takeMore removes a signal that was not read, and reports whether there was one.
@@ -148,10 +145,7 @@ func (f *Fleet) mark(c *conversation) {
 		c.wanted, c.since = true, f.order
 		f.waitlist.put(c, time.Now())
 	}
-	select {
-	case c.wakeup <- struct{}{}:
-	default:
-	}
+	signal(c.wakeup)
 }
 
 // schedule wakes conversations as long as there are slots. The tenant with the
@@ -199,10 +193,7 @@ func (f *Fleet) press(now time.Time) {
 		return
 	}
 	for c := range f.seated {
-		select {
-		case c.wakeup <- struct{}{}:
-		default:
-		}
+		signal(c.wakeup)
 	}
 }
 
@@ -297,4 +288,12 @@ func (f *Fleet) took(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turn += (d - f.turn) / 8
+}
+
+// signal fills a channel with one slot.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
