@@ -23,6 +23,11 @@ type offer struct {
 	answer chan error
 }
 
+// begunFolder has the prompts that never waited, so that the folder with those that wait
+// does not change by them: a store may remember that it was empty. It comes before all
+// that wait, as do its prompts. Only the owner of the lease puts something into it.
+const begunFolder = "0"
+
 // errDeclined means that a prompt was not accepted, and is to be queued.
 var errDeclined = errors.New("the prompt is to be queued")
 
@@ -164,12 +169,12 @@ func (w *waking) accept(ctx context.Context, offered *queued) (*queued, error) {
 	w.c.takeMore() // nothing waits that could steer
 	begun := *offered
 	begun.Accepted, begun.Begun, begun.Sent = w.f.tick(now), 1, true
-	name := place(w.c.key) + "/" + stamp(begun.Accepted, begun.ID)
+	name := place(w.c.key) + "/" + begunFolder + "/" + stamp(begun.Accepted, begun.ID)
 	change, err := w.f.changeTo(kindPrompt, name, &begun, 0)
 	if err != nil {
 		return nil, errDeclined
 	}
-	change.Alone = true
+	change.IfEmpty = place(w.c.key)
 	next, err := w.f.store.ChangeRecords(ctx, []store.RecordChange{change}, w.lease.Fence)
 	if errors.Is(err, store.ErrInvalid) || errors.Is(separately(err), errSeparately) {
 		return nil, errDeclined

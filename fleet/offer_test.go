@@ -141,7 +141,7 @@ func TestOfferGivenUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		written := make(chan struct{})
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
-			if changes[0].Alone {
+			if changes[0].IfEmpty != "" {
 				cancel()
 				<-written
 			}
@@ -260,7 +260,7 @@ func TestOfferMaybeAccepted(t *testing.T) {
 		var down atomic.Bool
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 			next, err := do()
-			if changes[0].Alone {
+			if changes[0].IfEmpty != "" {
 				down.Store(true)
 				return nil, storetest.ErrFault // its reply is lost
 			}
@@ -294,7 +294,7 @@ func TestOfferRefusedKeepsCLI(t *testing.T) {
 		"one write fails": func(t *testing.T, f *fleet.Fleet, h *tampered) {
 			failed := false
 			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
-				if changes[0].Alone && !failed {
+				if changes[0].IfEmpty != "" && !failed {
 					failed = true
 					return nil, storetest.ErrFault
 				}
@@ -342,7 +342,7 @@ func TestOfferFailedOvertakesNothing(t *testing.T) {
 		<-time.After(time.Second)
 		send(t, other, "ada", "two") // accepted, and not announced here
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
-			if changes[0].Alone {
+			if changes[0].IfEmpty != "" {
 				return nil, storetest.ErrFault
 			}
 			return do()
@@ -366,7 +366,7 @@ func TestOfferGivenUpRace(t *testing.T) {
 			defer closeFleet(t, f)
 			ctx, cancel := context.WithCancel(t.Context())
 			h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
-				if changes[0].Alone {
+				if changes[0].IfEmpty != "" {
 					cancel()
 				}
 				return do()
@@ -397,7 +397,7 @@ func TestOfferWrittenUnseen(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
 			next, err := do()
-			if changes[0].Alone {
+			if changes[0].IfEmpty != "" {
 				cancel()
 				synctest.Wait() // Send has returned
 				return nil, storetest.ErrFault

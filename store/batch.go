@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"strings"
 )
 
 // RecordChange is one of several changes that are made at once.
@@ -15,17 +14,12 @@ type RecordChange struct {
 	Drop  bool
 	// Revision is the one that the change is based on; 0 creates the record.
 	Revision int64
-	// Alone creates the record only if its folder is empty: if no other record has
-	// a name that begins like this one's, up to its last slash. Otherwise the change is
-	// refused with [ErrConflict]. A record whose making has not yet returned may be
-	// overlooked, and is there beside this one then.
-	Alone bool
-}
-
-// Folder returns the name of the folder that a record is in, the part of its name before
-// the last slash; empty if it is in none.
-func (k RecordKey) Folder() string {
-	return k.Name[:max(strings.LastIndexByte(k.Name, '/'), 0)]
+	// IfEmpty names a folder that must be empty for the record to be created: no record
+	// of the same kind may have this name, a slash and one more part for its name. Records
+	// in folders below it do not count. Otherwise nothing is changed, and the error is
+	// [ErrConflict]. The folder is looked at before any of the changes is made, and a
+	// record whose making has not yet returned may be overlooked. Empty: no condition.
+	IfEmpty string
 }
 
 // RecordBatcher is a [Records] that makes several changes at once. Use [Batcher] to
@@ -75,10 +69,12 @@ func CheckChanges(changes []RecordChange, f Fence) error {
 			return fmt.Errorf("claude: store: %w: one batch changes records of two projects, %s and %s", ErrInvalid, changes[0].Key.Project, c.Key.Project)
 		case c.Drop && len(c.Value) > 0:
 			return fmt.Errorf("claude: store: %w: record %v is dropped, and has a value", ErrInvalid, c.Key)
-		case c.Alone && (c.Drop || c.Revision != 0):
-			return fmt.Errorf("claude: store: %w: record %v is to be alone, and is not made", ErrInvalid, c.Key)
-		case c.Alone && c.Key.Folder() == "":
-			return fmt.Errorf("claude: store: %w: record %v is to be alone, and is not in a folder", ErrInvalid, c.Key)
+		case c.IfEmpty != "" && (c.Drop || c.Revision != 0):
+			return fmt.Errorf("claude: store: %w: record %v depends on an empty folder, and is not made", ErrInvalid, c.Key)
+		case c.IfEmpty != "":
+			if err := checkPath("folder", c.IfEmpty); err != nil {
+				return err
+			}
 		}
 		seen[c.Key] = true
 	}

@@ -367,17 +367,24 @@ func (m *MemoryStore) fits(c RecordChange) error {
 		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrNotFound)
 	case current != c.Revision:
 		return fmt.Errorf("claude: store: record %v: %w", c.Key, ErrConflict)
-	case c.Alone && m.holds(c.Key.Project, c.Key.Kind, c.Key.Folder()):
-		return fmt.Errorf("claude: store: record %v is not alone: %w", c.Key, ErrConflict)
+	case c.IfEmpty != "" && m.holds(c.Key.Project, c.Key.Kind, c.IfEmpty):
+		return fmt.Errorf("claude: store: record %v: folder %s is not empty: %w", c.Key, c.IfEmpty, ErrConflict)
 	}
 	return nil
 }
 
-// holds reports whether a folder has records. The lock is held.
+// holds reports whether a folder has records, those further below left out. The lock is
+// held.
 func (m *MemoryStore) holds(project, kind, folder string) bool {
 	names := m.names[RecordKey{Project: project, Kind: kind}]
 	at, _ := slices.BinarySearch(names, folder+"/")
-	return at < len(names) && strings.HasPrefix(names[at], folder+"/")
+	for _, name := range names[at:] {
+		below, ok := strings.CutPrefix(name, folder+"/")
+		if !ok || !strings.Contains(below, "/") {
+			return ok
+		}
+	}
+	return false
 }
 
 // put changes or makes a record. The lock is held.

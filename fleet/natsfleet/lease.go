@@ -41,6 +41,7 @@ type holding struct {
 	other int64  // the token in the other store, if there is one
 
 	touched map[store.Key]bool // the transcripts that were written to
+	empty   map[string]uint64  // folders that had nothing up to a sequence, see Store.ifEmpty
 }
 
 // freeTTL is how long the messages of a lease stay after it was given back.
@@ -219,7 +220,8 @@ func (s *Store) Renew(ctx context.Context, l store.Lease) error {
 		last, err := s.write(ctx, encoded(subject, owner{Nonce: h.nonce, Owner: l.Owner, TTL: l.TTL}, h.last, 0))
 		h.last = last // 0 after an error: what we know may be wrong
 		s.mu.Lock()
-		h.touched = s.held[l.Fence].touched
+		now := s.held[l.Fence]
+		h.touched, h.empty = now.touched, now.empty
 		s.held[l.Fence] = h
 		s.mu.Unlock()
 		if err == nil {

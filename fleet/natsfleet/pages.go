@@ -2,7 +2,6 @@ package natsfleet
 
 import (
 	"context"
-	"strings"
 )
 
 // pageReader reads messages page by page. Any replica may answer with a page, and each
@@ -58,7 +57,7 @@ func (r *pageReader) upTo(ctx context.Context, all []stored, from, barrier uint6
 		}
 		pages++
 		for _, m := range page {
-			if !strings.HasSuffix(m.subject, "."+barrierToken) {
+			if !isBarrier(m.subject) {
 				all = append(all, m)
 			} else if m.seq >= barrier && m.subject == r.subject {
 				passed = true

@@ -98,14 +98,15 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 	for i, c := range changes {
 		last[i] = uint64(c.Revision)
 	}
-	alone := slices.ContainsFunc(changes, func(c store.RecordChange) bool { return c.Alone })
+	conditional := slices.ContainsFunc(changes, func(c store.RecordChange) bool { return c.IfEmpty != "" })
 	var next []int64
 	unsure := 0
 	err := s.withRetry(ctx, loadBound, func(ctx context.Context) (err error) {
 		if next, err = s.tryChanges(ctx, changes, last, f); errors.Is(err, errMoved) {
 			err = s.unexpected(ctx, changes, last)
 		}
-		if alone && (errors.Is(err, errStale) || errors.Is(err, errors.ErrUnsupported)) {
+		if conditional && (errors.Is(err, errStale) || errors.Is(err, errors.ErrUnsupported)) {
+			s.forgetEmpty(f)
 			if unsure++; unsure > maxUnsure {
 				return store.ErrConflict
 			}
@@ -116,11 +117,6 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 	return next, fail(what, err)
 }
 
-// maxUnsure is how often a folder is looked at again that a record is to be alone in. Then
-// it is taken for one that is not empty. A replica may lag behind, and marks of dropped
-// records expire on each server by its own clock, so servers can differ for a while.
-const maxUnsure = 5
-
 // tryChanges makes changes if the last messages of the records are the given ones.
 func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, last []uint64, f store.Fence) ([]int64, error) {
 	var messages []outgoing
@@ -130,10 +126,13 @@ func (s *Store) tryChanges(ctx context.Context, changes []store.RecordChange, la
 			return nil, errMoved // the server would take it for a record that is not there
 		}
 		made := s.changeMessages(c, last[i], f)
-		if c.Alone {
-			if err := s.alone(ctx, c.Key, &made[len(made)-1]); err != nil {
+		if c.IfEmpty != "" {
+			condition, err := s.ifEmpty(ctx, c, f)
+			if err != nil {
 				return nil, err
 			}
+			condition.subject += "." + strconv.Itoa(i) // a batch replaces what a subject has once
+			made = append([]outgoing{condition}, made...)
 		}
 		messages = append(messages, made...)
 		ends[i] = len(messages)
@@ -199,27 +198,6 @@ func (s *Store) unexpected(ctx context.Context, changes []store.RecordChange, la
 		}
 	}
 	return errStale
-}
-
-// alone lets the server accept the message of a record only if its folder is empty. The
-// server can compare the last sequence of a whole folder. So the folder is read first, from
-// any replica: what the replica has not yet got is behind the sequence that it names.
-func (s *Store) alone(ctx context.Context, k store.RecordKey, m *outgoing) error {
-	folder := s.layout.record(k.Project, k.Kind, k.Folder()) + ".>"
-	v := view{subjects: []string{folder}, prefixes: make(map[string]store.RecordKey)}
-	found, last, err := s.viewUpTo(ctx, &v, 0)
-	if err != nil {
-		return err
-	}
-	if len(found) > 0 {
-		now, err := s.last(ctx, found[0].subject) // the replica may not know that it was dropped
-		if err == nil && now != nil && now.header.Get(headerGone) == "" {
-			return store.ErrConflict
-		}
-		return cmp.Or(err, errStale)
-	}
-	m.expect, m.last, m.guard = true, last, folder
-	return nil
 }
 
 // overflow splits a value that is too large for one message: the beginning goes

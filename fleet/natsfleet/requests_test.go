@@ -94,7 +94,7 @@ func (c *loggedConn) Write(b []byte) (int, error) {
 // those before the result, and those behind it. Each takes one request, and a busy
 // machine makes more of them.
 const (
-	maxRequests  = 6
+	maxRequests  = 5
 	usualBatches = 2
 )
 

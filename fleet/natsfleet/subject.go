@@ -13,6 +13,7 @@ import "strings"
 //	NAME.l.PROJECT.LEASE.e         the epoch of a lease: changes only with its owner, and fences
 //	NAME.l.PROJECT.LEASE.g         carries the fence of a write that has other conditions too
 //	NAME.l.PROJECT.LEASE.d         carries the condition that a session was not deleted
+//	NAME.l.PROJECT.LEASE.f.N       carries the condition that a folder of records is empty, for the Nth change of a batch
 //	NAME.stored.…                  what the server announces when it has stored something
 //	NAME.ask.PROJECT.CONVERSATION  requests to the process that runs a conversation
 //	NAME.live.PROJECT.CONVERSATION what is being said in a conversation
@@ -26,6 +27,9 @@ const (
 	barrierToken = "$"
 	mainToken    = "-" // the transcript of the session itself
 )
+
+// isBarrier reports whether a subject is that of a barrier.
+func isBarrier(subject string) bool { return strings.HasSuffix(subject, "."+barrierToken) }
 
 // token makes a name, or a path of names, one token of a subject. Names have no
 // other character that means something in a subject than the dot.

@@ -98,30 +98,22 @@ const viewAgain = 3
 // view asks for the last messages of subjects, and returns those of records that
 // were not dropped. An answer that cannot be used is [errors.ErrUnsupported].
 func (s *Store) view(ctx context.Context, v *view) ([]stored, error) {
-	found, _, err := s.viewUpTo(ctx, v, s.horizon.seq.Load())
-	return found, err
-}
-
-// viewUpTo is view by a replica that has a known sequence. It also returns the sequence of
-// the last message of all, dropped ones included, 0 if there is none.
-func (s *Store) viewUpTo(ctx context.Context, v *view, known uint64) (found []stored, last uint64, err error) {
 	folder := "view of " + v.subjects[len(v.subjects)-1]
 	from, seen := s.floors.of(folder)
-	a, err := s.lastsFrom(ctx, v.subjects, from, known)
+	a, err := s.lastsFrom(ctx, v.subjects, from, s.horizon.seq.Load())
 	if err == nil && from > 1 {
 		a.page, err = s.belowFloor(ctx, v, a, from)
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	all := len(a.page)
 	found, lowest := a.page[:0], a.upTo
 	for _, m := range a.page {
-		last = max(last, m.seq)
 		switch {
-		case strings.HasSuffix(m.subject, "."+barrierToken):
+		case isBarrier(m.subject):
 		case !m.ours():
-			return nil, 0, fmt.Errorf("%w: a message does not belong to this fleet", errors.ErrUnsupported)
+			return nil, fmt.Errorf("%w: a message does not belong to this fleet", errors.ErrUnsupported)
 		case m.header.Get(headerGone) == "":
 			found, lowest = append(found, m), min(lowest, m.seq)
 		}
@@ -129,7 +121,7 @@ func (s *Store) viewUpTo(ctx context.Context, v *view, known uint64) (found []st
 	if from > 1 || all-len(found) > fewDropped {
 		s.floors.set(folder, lowest, seen)
 	}
-	return found, last, nil
+	return found, nil
 }
 
 // belowFloor returns an answer together with the named records that are below the floor.

@@ -56,6 +56,14 @@ func (s *Store) ChangeRecords(ctx context.Context, changes []store.RecordChange,
 		if err := s.fenced(ctx, tx, f); err != nil {
 			return err
 		}
+		for _, c := range changes {
+			if at = c.Key; c.IfEmpty == "" {
+				continue
+			}
+			if err := s.empty(ctx, tx, c.Key, c.IfEmpty); err != nil {
+				return err
+			}
+		}
 		for _, i := range inOrder(changes) {
 			c := changes[i]
 			var err error
@@ -99,11 +107,6 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next
 		value = []byte{} // not null
 	}
 	var n int64
-	if c.Alone {
-		if err := s.alone(ctx, tx, c.Key); err != nil {
-			return 0, err
-		}
-	}
 	if c.Revision == 0 {
 		n, err = s.change(ctx, tx, "insert into claude_records (project, kind, name, revision, value) values (?, ?, ?, ?, ?) on conflict do nothing", c.Key.Project, c.Key.Kind, c.Key.Name, next, value)
 	} else {
@@ -115,11 +118,12 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next
 	return next, err
 }
 
-// alone returns ErrConflict if the folder of a record is not empty.
-func (s *Store) alone(ctx context.Context, tx *sql.Tx, k store.RecordKey) error {
+// empty returns ErrConflict if a folder has records of the kind of k.
+func (s *Store) empty(ctx context.Context, tx *sql.Tx, k store.RecordKey, folder string) error {
 	var other bool
-	begin, end := k.Folder()+"/", k.Folder()+"0" // which follows the slash
-	err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name > ? and name < ?)", k.Project, k.Kind, begin, end).Scan(&other)
+	begin, end := folder+"/", folder+"0" // which follows the slash
+	err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name > ? and name < ? and substr(name, ?) not like '%/%')",
+		k.Project, k.Kind, begin, end, len(begin)+1).Scan(&other)
 	if err == nil && other {
 		err = store.ErrConflict
 	}

@@ -20,8 +20,9 @@ func batches() []contract {
 		{"a fence is looked at", changesFenced},
 		{"a large value among others", changesLarge},
 		{"many change two records, both or none", changesContended},
-		{"a record is made alone in its folder, or not at all", changesAlone},
-		{"a record that others made is never overlooked", changesNotAlone},
+		{"a record is made if a folder is empty, or not at all", changesIfEmpty},
+		{"a folder is looked at before the changes", changesIfBefore},
+		{"a record that others made is never overlooked", changesIfOthers},
 		{"bad changes and ended contexts", changesBad},
 		{"one that is embedded is not used", changesEmbedded},
 	}
@@ -213,47 +214,99 @@ func changesContended(s *subject) {
 	}
 }
 
-func changesAlone(s *subject) {
+func changesIfEmpty(s *subject) {
 	b, r := s.batcher()
-	for _, name := range []string{"queue", "queue.b/1", "queue0/1", "queu/1", "before/queue/1"} { // which are beside the folder
+	for _, name := range []string{"queue", "queue.b/1", "queue0/1", "queu/1", "before/queue/1", "queue/a/below", "queue/new/below", "queue/z/far/below"} { // which are not in the folder
 		s.put(r, s.recordKey(name), "", 0)
 	}
-	changes := []store.RecordChange{{Key: s.recordKey("other")}, {Key: s.recordKey("queue/new"), Value: []byte("1"), Alone: true}}
-	for _, name := range []string{"queue/a", "queue/z", "queue/a/below", "queue/new/below", "queue/new"} {
-		there := s.put(r, s.recordKey(name), "x", 0)
-		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
-		s.wantsError("beside "+name, err, store.ErrConflict)
-		s.wantsRecord("other", "", 0)
-		if err := r.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
-			s.t.Fatal(err)
+	elsewhere := s.recordKey("queue/a")
+	elsewhere.Kind = "other"
+	s.put(r, elsewhere, "", 0)
+	for _, made := range []string{"queue/new", "queue/0/new", "away/new", "new"} {
+		changes := []store.RecordChange{{Key: s.recordKey("other")}, {Key: s.recordKey(made), Value: []byte("1"), IfEmpty: "queue"}}
+		for _, name := range []string{"queue/a", "queue/z", made} {
+			there := s.put(r, s.recordKey(name), "x", 0)
+			_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+			s.wantsError(made+" beside "+name, err, store.ErrConflict)
+			s.wantsRecord("other", "", 0)
+			s.wantsRecord(name, "x", there)
+			if err := r.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
+		if err != nil {
+			s.t.Fatalf("%s if a folder is empty that is: %v", made, err)
+		}
+		s.wantsRecord("other", "", got[0])
+		s.wantsRecord(made, "1", got[1])
+		for i, c := range changes {
+			if err := r.DropRecord(s.t.Context(), c.Key, got[i], store.Fence{}); err != nil {
+				s.t.Fatal(err)
+			}
 		}
 	}
-	got, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
-	if err != nil {
-		s.t.Fatalf("in an empty folder: %v", err)
-	}
-	s.wantsRecord("other", "", got[0])
-	s.wantsRecord("queue/new", "1", got[1])
 }
 
-// changesNotAlone: what another process has made is there as soon as it says so.
-func changesNotAlone(s *subject) {
+// changesIfBefore: other changes of the batch do not count.
+func changesIfBefore(s *subject) {
+	b, r := s.batcher()
+	there := s.put(r, s.recordKey("queue/a"), "x", 0)
+	_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+		{Key: s.recordKey("queue/a"), Drop: true, Revision: there},
+		{Key: s.recordKey("queue/b"), IfEmpty: "queue"},
+	}, store.Fence{})
+	s.wantsError("while the folder is emptied", err, store.ErrConflict)
+	s.wantsRecord("queue/a", "x", there)
+	got, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{
+		{Key: s.recordKey("line/a")},
+		{Key: s.recordKey("line/b"), IfEmpty: "line"},
+		{Key: s.recordKey("line/0/c"), IfEmpty: "line"},
+	}, store.Fence{})
+	if err != nil {
+		s.t.Fatalf("while the folder is filled: %v", err)
+	}
+	for i, name := range []string{"line/a", "line/b", "line/0/c"} {
+		s.wantsRecord(name, "", got[i])
+	}
+}
+
+// changesIfOthers: what another process has made is there as soon as it says so, even if
+// the folder was empty for a long time.
+func changesIfOthers(s *subject) {
 	b, r := s.batcher()
 	other := s.again().(store.Records)
-	for i := range 20 {
-		there := s.put(other, s.recordKey(fmt.Sprint("queue/other-", i)), "", 0)
-		own := []store.RecordChange{{Key: s.recordKey(fmt.Sprint("queue/own-", i)), Alone: true}}
-		_, err := b.ChangeRecords(s.t.Context(), own, store.Fence{})
-		s.wantsError("beside another's", err, store.ErrConflict)
-		if err := other.DropRecord(s.t.Context(), s.recordKey(fmt.Sprint("queue/other-", i)), there, store.Fence{}); err != nil {
+	var fence store.Fence
+	if l, ok := s.Store.(store.Leaser); ok {
+		fence = s.acquire(l, "me", time.Minute).Fence
+	}
+	made := 0
+	empty := func() []store.RecordChange {
+		made++
+		return []store.RecordChange{{Key: s.recordKey(fmt.Sprint("queue/0/own-", made)), IfEmpty: "queue"}}
+	}
+	for i := range 10 {
+		for range i % 3 {
+			own := empty()
+			got, err := b.ChangeRecords(s.t.Context(), own, fence)
+			if err != nil {
+				s.t.Fatalf("in an empty folder: %v", err)
+			}
+			if err := r.DropRecord(s.t.Context(), own[0].Key, got[0], fence); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+		name := fmt.Sprint("queue/other-", i)
+		there := s.put(other, s.recordKey(name), "", 0)
+		for range 2 {
+			_, err := b.ChangeRecords(s.t.Context(), empty(), fence)
+			s.wantsError("beside another's", err, store.ErrConflict)
+		}
+		if err := other.DropRecord(s.t.Context(), s.recordKey(name), there, store.Fence{}); err != nil {
 			s.t.Fatal(err)
 		}
-		got, err := b.ChangeRecords(s.t.Context(), own, store.Fence{})
-		if err != nil {
+		if _, err := b.ChangeRecords(s.t.Context(), empty(), fence); err != nil {
 			s.t.Fatalf("after another's: %v", err)
-		}
-		if err := r.DropRecord(s.t.Context(), own[0].Key, got[0], store.Fence{}); err != nil {
-			s.t.Fatal(err)
 		}
 	}
 }
@@ -272,16 +325,20 @@ func changesBad(s *subject) {
 		"a value that is too large": {a, {Key: s.recordKey("b"), Value: make([]byte, store.MaxRecord+1)}},
 		"a drop with a value":       {a, {Key: s.recordKey("b"), Value: []byte("x"), Drop: true, Revision: 1}},
 		"a revision that cannot be": {a, {Key: s.recordKey("b"), Revision: -1}},
-		"alone without a folder":    {a, {Key: s.recordKey("b"), Alone: true}},
-		"alone and dropped":         {a, {Key: s.recordKey("f/b"), Alone: true, Drop: true, Revision: 1}},
-		"alone and changed":         {a, {Key: s.recordKey("f/b"), Alone: true, Revision: 1}},
+		"a drop if one is empty":    {a, {Key: s.recordKey("f/b"), IfEmpty: "f", Drop: true, Revision: 1}},
+		"a change if one is empty":  {a, {Key: s.recordKey("f/b"), IfEmpty: "f", Revision: 1}},
 	} {
 		_, err := b.ChangeRecords(s.t.Context(), changes, store.Fence{})
 		s.wantsError(name, err, store.ErrInvalid)
 	}
-	_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{a, {Key: store.RecordKey{Project: s.project, Kind: "k", Name: "../n"}}}, store.Fence{})
-	if _, ok := errors.AsType[*store.KeyError](err); !ok {
-		s.t.Errorf("a bad key: %v, want a *KeyError", err)
+	for name, bad := range map[string]store.RecordChange{
+		"a bad key":    {Key: store.RecordKey{Project: s.project, Kind: "k", Name: "../n"}},
+		"a bad folder": {Key: s.recordKey("b"), IfEmpty: "queue/"},
+	} {
+		_, err := b.ChangeRecords(s.t.Context(), []store.RecordChange{a, bad}, store.Fence{})
+		if _, ok := errors.AsType[*store.KeyError](err); !ok {
+			s.t.Errorf("%s: %v, want a *KeyError", name, err)
+		}
 	}
 	if _, err := b.ChangeRecords(ended(s.t), []store.RecordChange{a}, store.Fence{}); err == nil {
 		s.t.Error("ChangeRecords works with a context that has ended")

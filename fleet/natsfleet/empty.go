@@ -1,0 +1,90 @@
+package natsfleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// maxUnsure is how often we look again whether a folder is empty. Then we assume that it is
+// not. A replica may lag behind, and marks of dropped records expire on each server by its
+// own clock, so servers can differ for a while.
+const maxUnsure = 5
+
+// ifEmpty is a message that the server accepts only if the folder of a change is empty.
+// It makes the whole batch depend on that.
+//
+// The server can compare the last sequence of a whole folder. So the folder is read first,
+// from any replica: what the replica has not yet got is behind the sequence that it names.
+// An owner of a lease remembers the sequence. As long as the server still has it as the
+// last, nothing was put into the folder since.
+func (s *Store) ifEmpty(ctx context.Context, c store.RecordChange, f store.Fence) (outgoing, error) {
+	in := s.layout.record(c.Key.Project, c.Key.Kind, c.IfEmpty) + ".*"
+	last, known := s.knownEmpty(in, f)
+	if !known {
+		var err error
+		if last, err = s.emptyUpTo(ctx, in); err != nil {
+			return outgoing{}, err
+		}
+		s.rememberEmpty(in, last, f)
+	}
+	carrier := s.layout.lease(c.Key.Project, cmp.Or(f.Name, barrierToken)) + ".f"
+	return outgoing{subject: carrier, expect: true, last: last, guard: in, replace: true, ttl: markTTL}, nil
+}
+
+// emptyUpTo returns the sequence of the last message of a folder, 0 if it has none. If the
+// folder is not empty, that is store.ErrConflict, and errStale if it is not known.
+func (s *Store) emptyUpTo(ctx context.Context, in string) (last uint64, err error) {
+	a, err := s.lastsFrom(ctx, []string{in}, 1, 0)
+	if errors.Is(err, errMany) {
+		return 0, store.ErrConflict // or it was, a moment ago
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, m := range a.page {
+		last = max(last, m.seq)
+		if isBarrier(m.subject) || m.ours() && m.header.Get(headerGone) != "" {
+			continue
+		}
+		now, err := s.last(ctx, m.subject) // the replica may not know that it was dropped
+		if err == nil && now != nil && now.header.Get(headerGone) == "" {
+			err = store.ErrConflict
+		}
+		return 0, cmp.Or(err, errStale)
+	}
+	return last, nil
+}
+
+func (s *Store) knownEmpty(in string, f store.Fence) (last uint64, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, known = s.held[f].empty[in]
+	return last, known
+}
+
+// maxEmpty is of how many folders it is remembered under a lease. Usually there is one.
+const maxEmpty = 8
+
+func (s *Store) rememberEmpty(in string, last uint64, f store.Fence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, ok := s.held[f]
+	if !ok {
+		return
+	}
+	if h.empty == nil || len(h.empty) >= maxEmpty {
+		h.empty = make(map[string]uint64)
+		s.held[f] = h
+	}
+	h.empty[in] = last
+}
+
+// forgetEmpty is called after a refusal: a folder may have got something.
+func (s *Store) forgetEmpty(f store.Fence) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.held[f].empty)
+}
