@@ -13,7 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/store"
 )
 
 var (
@@ -28,7 +30,8 @@ type workforce struct {
 	l       *lab
 	name    string // of the fleet
 	client  *natsfleet.Client
-	ways    []way
+	here    *natsfleet.Worker // in this process, nil if there is none
+	ways    []way             // that of the worker in this process last
 	workers []*process
 	role    workerRole
 }
@@ -37,9 +40,10 @@ type workforce struct {
 // election, so leases are lost, which is what is to be tested.
 const faultTTL = 4 * time.Second
 
-func startWorkforce(l *lab, name string, b beside, n int) *workforce {
+// startWorkforce starts workers, each of which runs a number of conversations at once.
+func startWorkforce(l *lab, name string, b beside, n, live int) *workforce {
 	l.t.Helper()
-	c := &workforce{l: l, name: name, role: workerRole{Name: name, Beside: b, CompactAt: b.compactAt(), IdleAfter: b.idleAfter(), Answers: true, TTL: faultTTL, MaxLive: 4, Attempts: 1000, Poll: 2 * time.Second}}
+	c := &workforce{l: l, name: name, role: workerRole{Name: name, Beside: b, CompactAt: b.compactAt(), IdleAfter: b.idleAfter(), Answers: true, TTL: faultTTL, MaxLive: live, Attempts: 1000, Poll: 2 * time.Second}}
 	// One after another would take a while.
 	c.workers = make([]*process, n)
 	for range n {
@@ -63,6 +67,29 @@ func (c *workforce) start(i int) {
 	r := c.role
 	r.URL, r.Journal = c.ways[i].url(), c.l.t.TempDir()
 	c.workers[i] = startProcess(c.l.t, roles{Worker: &r})
+}
+
+// startHere starts a worker in this process. A prompt that is sent by the process that
+// runs its conversation may begin without being queued.
+func (c *workforce) startHere() {
+	t := c.l.t
+	c.ways = append(c.ways, c.l.newWay())
+	r := c.role
+	r.URL, r.Journal, r.MaxLive = c.ways[len(c.ways)-1].url(), t.TempDir(), 6
+	var err error
+	if c.here, err = natsfleet.StartWorker(t.Context(), r.options(r.scripted(nil, nil), func(string) {})); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { shut(t, c.here) })
+}
+
+// sender is who sends a prompt of a conversation: always the client, always the worker in
+// this process, or each in turn.
+func (c *workforce) sender(conversation, prompt int) fleet.Conversations {
+	if c.here == nil || conversation%3 == 0 || conversation%3 == 1 && prompt%2 == 0 {
+		return c.client
+	}
+	return c.here
 }
 
 // all are the ways of everybody.
@@ -101,7 +128,7 @@ func (c *workforce) talk(conversations, prompts int, pause func() time.Duration)
 			var all []sent
 			for p := range prompts {
 				text := fmt.Sprintf("%d.%d", n, p)
-				id, err := persist(ctx, c.client, key, text)
+				id, err := persist(ctx, c.sender(n, p), key, text)
 				if err != nil {
 					t.Errorf("%s: %v", text, err)
 					return
@@ -121,8 +148,8 @@ func (c *workforce) talk(conversations, prompts int, pause func() time.Duration)
 	return accepted
 }
 
-// refusals counts what the store refused to those workers that still run, because
-// another owned the conversation.
+// refusals counts what the store refused to those workers in other processes that still
+// run, because another owned the conversation.
 func (c *workforce) refusals() (n int) {
 	for _, p := range c.workers {
 		for len(p.out) > 0 {
@@ -155,6 +182,15 @@ func (c *workforce) suspend(p *process, lasts time.Duration) {
 	_ = p.cmd.Process.Signal(syscall.SIGCONT) // it was there
 }
 
+// pause suspends a worker. What the one in this process sends is held up instead.
+func (c *workforce) pause(i int, lasts time.Duration) {
+	if i == len(c.workers) {
+		during(c.ways[i], (*gate).hold, lasts)
+		return
+	}
+	c.suspend(c.workers[i], lasts)
+}
+
 func during(w way, begin func(*gate), lasts time.Duration) {
 	w.each(begin)
 	<-time.After(lasts)
@@ -179,12 +215,16 @@ var nodeFaults = []fault{
 
 var workerFaults = []fault{
 	{"kill worker", func(c *workforce, i int, lasts time.Duration) {
+		if i == len(c.workers) { // it is in this process
+			during(c.ways[i], (*gate).close, lasts)
+			return
+		}
 		c.workers[i].kill()
 		<-time.After(lasts)
 		c.start(i)
 	}},
-	{"pause worker", func(c *workforce, i int, lasts time.Duration) { c.suspend(c.workers[i], lasts) }},
-	{"pause worker past its lease", func(c *workforce, i int, lasts time.Duration) { c.suspend(c.workers[i], faultTTL+lasts) }},
+	{"pause worker", func(c *workforce, i int, lasts time.Duration) { c.pause(i, lasts) }},
+	{"pause worker past its lease", func(c *workforce, i int, lasts time.Duration) { c.pause(i, faultTTL+lasts) }},
 	{"cut worker", func(c *workforce, i int, lasts time.Duration) { during(c.ways[i], (*gate).close, lasts) }},
 	{"hold up worker", func(c *workforce, i int, lasts time.Duration) { during(c.ways[i], (*gate).hold, faultTTL+lasts) }},
 	{"slow worker", func(c *workforce, i int, lasts time.Duration) {
@@ -230,7 +270,7 @@ func TestRandomFaults(t *testing.T) {
 	l := newLab(t)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startWorkforce(l.within(t), fmt.Sprint("seed-", seed), beside{}, 3), seed, nodeFaults, workerFaults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("seed-", seed), beside{}, 3, 2), seed, nodeFaults, workerFaults)
 		})
 	}
 }
@@ -243,7 +283,7 @@ func TestRandomFaultsOutside(t *testing.T) {
 	faults := append([]fault{outsideFault, outsideFault}, workerFaults...)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startWorkforce(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3), seed, nodeFaults, faults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("outside-", seed), beside{Transcripts: t.TempDir()}, 3, 2), seed, nodeFaults, faults)
 		})
 	}
 }
@@ -255,7 +295,7 @@ func TestRandomFaultsArchive(t *testing.T) {
 	faults := append([]fault{archiveFault, archiveFault}, workerFaults...)
 	for seed := *firstSeed; seed < *firstSeed+uint64(*seeds); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			schedule(startWorkforce(l.within(t), fmt.Sprint("archive-", seed), beside{Archive: t.TempDir(), After: 300 * time.Millisecond}, 3), seed, nodeFaults, faults)
+			schedule(startWorkforce(l.within(t), fmt.Sprint("archive-", seed), beside{Archive: t.TempDir(), After: 300 * time.Millisecond}, 3, 2), seed, nodeFaults, faults)
 		})
 	}
 }
@@ -263,6 +303,8 @@ func TestRandomFaultsArchive(t *testing.T) {
 // schedule lets random faults happen while prompts are sent, and judges what is left.
 func schedule(c *workforce, seed uint64, nodeFaults, workerFaults []fault) {
 	begin := time.Now()
+	c.startHere()
+	atOnce := c.countAtOnce()
 	r := rand.New(rand.NewPCG(seed, 22))
 	var (
 		wg                     sync.WaitGroup
@@ -273,7 +315,7 @@ func schedule(c *workforce, seed uint64, nodeFaults, workerFaults []fault) {
 	nodes, workers := rand.New(rand.NewPCG(seed, 2)), rand.New(rand.NewPCG(seed, 3))
 	toNodes, toWorkers := 1+r.IntN(2), 2+r.IntN(3)
 	wg.Go(func() { happenedHere = c.suffer(nodes, nodeFaults, toNodes, 3) })
-	wg.Go(func() { andThere = c.suffer(workers, workerFaults, toWorkers, len(c.workers)) })
+	wg.Go(func() { andThere = c.suffer(workers, workerFaults, toWorkers, len(c.ways)) })
 	accepted := c.talk(6, 4, func() time.Duration {
 		mu.Lock()
 		defer mu.Unlock()
@@ -281,5 +323,28 @@ func schedule(c *workforce, seed uint64, nodeFaults, workerFaults []fault) {
 	})
 	wg.Wait()
 	c.judge(accepted)
-	c.l.t.Logf("%q %q, %v", happenedHere, andThere, time.Since(begin))
+	c.l.t.Logf("%q %q, %v; %d prompts were not queued", happenedHere, andThere, time.Since(begin), atOnce())
+}
+
+// countAtOnce counts the prompts that began without being queued, as far as it is told.
+func (c *workforce) countAtOnce() (count func() int) {
+	t := c.l.t
+	var mu sync.Mutex
+	names := make(map[string]bool)
+	stop, err := openNamed(t, c.l.clients.url(), c.name, c.role.Beside).Notify(t.Context(), "p", func(ch store.Change) {
+		if parts := strings.Split(ch.Record.Name, "/"); ch.Record.Kind == "prompt" && len(parts) == 5 && parts[3] == "0" {
+			mu.Lock()
+			defer mu.Unlock()
+			names[ch.Record.Name] = true
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(names)
+	}
 }

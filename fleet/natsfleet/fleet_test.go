@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -130,15 +131,25 @@ func converse(t *testing.T, f *natsfleet.Client, conversations, prompts int) {
 	wg.Wait()
 }
 
-// persist sends a prompt until it is accepted, whatever happens to the servers.
-func persist(ctx context.Context, f fleet.Conversations, key, text string) (string, error) {
-	p := fleet.Prompt{ID: newID(), Text: text}
-	err := insist(ctx, func(ctx context.Context) error {
-		_, err := f.Send(ctx, key, p)
+// persist sends a prompt until it is accepted, whatever happens to the servers. Its id is
+// made by the fleet, and used again only if the prompt may have been accepted: one with a
+// new id may begin without being queued.
+func persist(ctx context.Context, f fleet.Conversations, key, text string) (id string, err error) {
+	p := fleet.Prompt{Text: text}
+	err = insist(ctx, func(ctx context.Context) (err error) {
+		id, err = f.Send(ctx, key, p)
+		if err != nil {
+			if found := inDoubt.FindStringSubmatch(err.Error()); found != nil {
+				p.ID = found[1]
+			}
+		}
 		return err
 	})
-	return p.ID, err
+	return id, err
 }
+
+// inDoubt finds the id of a prompt in an error of Send.
+var inDoubt = regexp.MustCompile(`prompt (\S+) may not have been accepted`)
 
 // followToEnd follows a prompt until it has ended, whatever happens to the servers.
 func followToEnd(ctx context.Context, f *natsfleet.Client, key, id string) error {

@@ -65,7 +65,7 @@ func TestEachInTurn(t *testing.T) {
 			if !f.alone {
 				t.Parallel()
 			}
-			c := startWorkforce(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers)
+			c := startWorkforce(l.within(t), "x"+fmt.Sprint(len(name)), beside{}, workers, 4)
 			for _, w := range c.workers {
 				w.says("started")
 			}
@@ -99,7 +99,7 @@ func TestRoutesCut(t *testing.T) {
 				lasts = 6 * time.Second // an election takes less
 			}
 			begin := time.Now()
-			c := startWorkforce(l.within(t), fmt.Sprint("cut-", n), beside{}, 2)
+			c := startWorkforce(l.within(t), fmt.Sprint("cut-", n), beside{}, 2, 4)
 			var wg sync.WaitGroup
 			wg.Go(func() { during(l.around(c.l.current(c.name)), (*gate).close, lasts) })
 			conversations, prompts := size()

@@ -49,11 +49,9 @@ type workerRole struct {
 	CompactAt int // how many messages a transcript has before it is written anew
 }
 
-// work is the program of a worker in another process. The end of stdin ends it.
-func work(r workerRole) int {
-	ctx := context.Background()
-	lines := make(chan struct{})
-	cli := r.scripted(lines, func() { fmt.Println("the tool runs") })
+// options are those of the worker. It calls refused with the conversations that it wrote
+// to without owning them.
+func (r workerRole) options(cli *claudetest.CLI, refused func(key string)) natsfleet.WorkerOptions {
 	o := natsfleet.WorkerOptions{
 		Options: r.Beside.options(natsfleet.Options{URL: r.URL, Name: r.Name, Project: "p", Logger: quiet()}, r.DieAt),
 		Fleet: fleet.Options{TTL: r.TTL, MaxLive: r.MaxLive, Attempts: r.Attempts, Poll: r.Poll, IdleAfter: r.IdleAfter, Journal: r.Journal, Session: func(context.Context, string) (*claude.Options, error) {
@@ -67,13 +65,21 @@ func work(r workerRole) int {
 		o.CompactAt(r.CompactAt)
 		o.ArchiveTTL(r.TTL)
 	}
-	o.Fleet.Trace = &fleet.PromptTrace{Fenced: func(key string) { fmt.Println("refused", key) }}
+	o.Fleet.Trace = &fleet.PromptTrace{Fenced: refused}
 	if r.Patience > 0 {
 		o.Fleet.Gate = &approval.Options{Patience: r.Patience}
 	}
 	if r.DieAt != nil && r.DieAt.Call == "" {
 		o.NATS = append(o.NATS, nats.SetCustomDialer(r.DieAt.dialer()))
 	}
+	return o
+}
+
+// work is the program of a worker in another process. The end of stdin ends it.
+func work(r workerRole) int {
+	ctx := context.Background()
+	lines := make(chan struct{})
+	o := r.options(r.scripted(lines, func() { fmt.Println("the tool runs") }), func(key string) { fmt.Println("refused", key) })
 	w, err := natsfleet.StartWorker(ctx, o)
 	for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; { // the servers may be away
 		<-time.After(50 * time.Millisecond)
