@@ -123,7 +123,7 @@ func (w *waking) rest() {
 // lease lets a conversation be stuck, counts what it costs and deletes it, so what was
 // last read of it is still true in this.
 func (w *waking) ready() bool {
-	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == ""
+	known := w.rec.revision != 0 && w.rec.Stuck == nil && w.rec.Unsettled == "" && !w.inDoubt
 	return known && w.session != nil && !w.given("") && !w.over() && w.f.budget(&w.rec) == nil
 }
 

@@ -415,3 +415,43 @@ func TestOfferWrittenUnseen(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that is written long after the store has reported an error is not overtaken by
+// one that is sent after another process has found it and calls it accepted.
+func TestOfferWrittenLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := store.Memory()
+		h := &tampered{MemoryStore: db}
+		cli := newScripted()
+		f := resting(t, silent{h}, cli, func(o *fleet.Options) { o.Poll, o.IdleAfter = time.Hour, time.Hour })
+		defer closeFleet(t, f)
+		other := open(t, db, newScripted(), func(o *fleet.Options) { o.MaxLive, o.Poll = fleet.NoCLIs, time.Hour })
+		defer closeFleet(t, other)
+		ctx, cancel := context.WithCancel(t.Context())
+		var late func() ([]int64, error)
+		var name string
+		h.set(func(changes []store.RecordChange, do func() ([]int64, error)) ([]int64, error) {
+			if changes[0].IfEmpty == "" || late != nil {
+				return do()
+			}
+			late, name = do, changes[0].Key.Name
+			cancel()
+			synctest.Wait() // Send has returned
+			return nil, storetest.ErrFault
+		}, nil, nil)
+		if _, err := f.Send(ctx, "ada", fleet.Prompt{Text: "two"}); !errors.Is(err, context.Canceled) {
+			t.Fatalf("Send: %v", err)
+		}
+		<-time.After(time.Minute) // its owner has looked, and has not found it
+		if _, err := late(); err != nil {
+			t.Fatal(err)
+		}
+		_, id, _ := strings.Cut(name, "-")
+		if _, err := other.Send(t.Context(), "ada", fleet.Prompt{ID: id, Text: "two"}); err != nil { // as the error has advised
+			t.Fatal(err)
+		}
+		if got := ask(t, f, "ada", "three"); got != "heard one, two, three" {
+			t.Errorf("answer %q", got)
+		}
+	})
+}

@@ -43,6 +43,10 @@ type waking struct {
 	moved bool
 	own   choices // of the user's options
 
+	// inDoubt says that a prompt which was offered may still be written under this lease.
+	// It would be beside the queue, where no offer looks, so all others are queued.
+	inDoubt bool
+
 	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
 
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
@@ -171,6 +175,7 @@ func (w *waking) look() (step, *queued, error) {
 			return send, p, nil
 		}
 		if !errors.Is(err, errDeclined) {
+			w.inDoubt = true
 			w.f.want(w.c.key) // it may be in the queue, and nobody else may look
 		}
 		o.answer <- err

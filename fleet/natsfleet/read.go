@@ -126,7 +126,7 @@ func (s *Store) collectFrom(ctx context.Context, prefix string, from uint64, mos
 func (s *Store) behindBarrier(ctx context.Context, prefix string, from uint64, most int, page func(context.Context, uint64) ([]stored, bool, error)) (all []stored, barrier uint64, err error) {
 	room := most
 	r := pageReader{
-		subject: prefix + "." + barrierToken,
+		subject: barrierBelow(prefix),
 		store:   func(ctx context.Context) (uint64, error) { return s.barrier(ctx, prefix) },
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) {
 			all, more, err := page(ctx, from)
@@ -151,7 +151,7 @@ func (s *Store) behindBarrier(ctx context.Context, prefix string, from uint64, m
 // barrier stores a message below a prefix that shows, in an answer, that the server which
 // gives it has everything that was stored before.
 func (s *Store) barrier(ctx context.Context, prefix string) (uint64, error) {
-	return s.write(ctx, outgoing{subject: prefix + "." + barrierToken, replace: true, ttl: markTTL})
+	return s.write(ctx, outgoing{subject: barrierBelow(prefix), replace: true, ttl: markTTL})
 }
 
 // loadBound is how long one attempt to read a transcript may take.

@@ -19,7 +19,7 @@ func (s *Store) readSubject(ctx context.Context, subject string) (all []stored, 
 	r := subjectReader{
 		page: func(ctx context.Context, from uint64) ([]stored, bool, error) { return s.page(ctx, subject, from) },
 		barrier: func(ctx context.Context, last uint64) error {
-			_, err := s.write(ctx, outgoing{subject: subject + "." + barrierToken, guard: subject, expect: true, last: last, replace: true, ttl: markTTL})
+			_, err := s.write(ctx, outgoing{subject: barrierBelow(subject), guard: subject, expect: true, last: last, replace: true, ttl: markTTL})
 			return err
 		},
 		store: func(ctx context.Context) (uint64, error) { return s.barrier(ctx, subject) },

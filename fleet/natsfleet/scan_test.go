@@ -1,6 +1,7 @@
 package natsfleet_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
 	"github.com/claude-agent-go/claude/fleet/natsfleet/natstest"
@@ -220,4 +223,33 @@ func TestFloorsAreForgotten(t *testing.T) {
 			t.Errorf("%d folders are remembered; want 1", n)
 		}
 	})
+}
+
+// A scan leaves nothing directly in the folder: an owner that knows the folder to be empty
+// need not look again.
+func TestScanLeavesFolder(t *testing.T) {
+	t.Parallel()
+	c := natstest.Start(t, natstest.Options{})
+	s := openStore(t, c.URL())
+	for _, err := range s.ScanBelow(t.Context(), "p", "prompt", "c/ada") {
+		t.Error("found something", err)
+	}
+	nc, err := nats.Connect(c.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := js.Stream(t.Context(), "claude")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for subject, want := range map[string]error{"claude.r.p.prompt.c.ada.*": jetstream.ErrMsgNotFound, "claude.r.p.prompt.c.ada.>": nil} {
+		if m, err := stream.GetLastMsgForSubject(t.Context(), subject); !errors.Is(err, want) {
+			t.Errorf("%s: %v, %v, want %v", subject, m, err, want)
+		}
+	}
 }

@@ -31,6 +31,12 @@ const (
 // isBarrier reports whether a subject is that of a barrier.
 func isBarrier(subject string) bool { return strings.HasSuffix(subject, "."+barrierToken) }
 
+// barrierBelow is the subject of the barriers of a prefix. It has two tokens more, so that
+// a barrier does not change what is directly in a folder of records, see Store.ifEmpty.
+func barrierBelow(prefix string) string {
+	return prefix + "." + barrierToken + "." + barrierToken
+}
+
 // token makes a name, or a path of names, one token of a subject. Names have no
 // other character that means something in a subject than the dot.
 var token = strings.NewReplacer(".", "%", "/", "|").Replace

@@ -103,7 +103,7 @@ func (s *Store) lastsNow(ctx context.Context, prefix string, subjects []string) 
 		return nil, err
 	}
 	last := make(map[string]stored, len(subjects))
-	ask := map[string]any{"multi_last": append(subjects, prefix+"."+barrierToken)}
+	ask := map[string]any{"multi_last": append(subjects, barrierBelow(prefix))}
 	err = s.withRetry(ctx, loadBound, func(ctx context.Context) error {
 		clear(last)
 		a, err := s.direct(ctx, ask)
@@ -115,7 +115,7 @@ func (s *Store) lastsNow(ctx context.Context, prefix string, subjects []string) 
 			if !m.ours() {
 				return cmp.Or(s.removeForeign(ctx, &m), errStale)
 			}
-			passed = passed || m.seq >= barrier && m.subject == prefix+"."+barrierToken
+			passed = passed || m.seq >= barrier && m.subject == barrierBelow(prefix)
 			last[m.subject] = m
 		}
 		if a.more || !passed {
