@@ -44,7 +44,7 @@ type waking struct {
 	own   choices // of the user's options
 
 	// inDoubt says that a prompt which was offered may still be written under this lease.
-	// It would be beside the queue, where no offer looks, so all others are queued.
+	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
 	inDoubt bool
 
 	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
