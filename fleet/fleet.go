@@ -145,7 +145,6 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if known {
 		return q.ID, nil
 	}
-	q.fresh = q.fresh && !inDoubt // it may be in the queue twice
 	// One after another, so that prompts are accepted in the order of their names.
 	c.accepting.Lock()
 	q.Accepted = f.tick(now)
@@ -240,21 +239,13 @@ func (f *Fleet) settle(c *conversation, q *queued, err error) {
 	c.reserved--
 	f.tally(-1, 0)
 	if err == nil && f.learn(c, q) && f.notified {
-		note(&c.accepted, q.name)
-	}
-	if err == nil && q.fresh && f.opts.MaxLive != NoCLIs {
-		note(&c.fresh, q.name)
+		if c.accepted == nil {
+			c.accepted = make(map[string]bool)
+		}
+		c.accepted[q.name] = true
 	}
 	f.forget(c)
 	f.schedule()
-}
-
-// note puts a name into a set.
-func note(set *map[string]bool, name string) {
-	if *set == nil {
-		*set = make(map[string]bool)
-	}
-	(*set)[name] = true
 }
 
 // wait is how long so many prompts take.

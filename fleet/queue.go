@@ -60,7 +60,7 @@ type queued struct {
 
 	name     string // of its record
 	revision int64
-	fresh    bool   // its id was made here, and it was written at the first attempt
+	fresh    bool   // its id was made here, and nobody else has it
 	offer    *offer // that has brought it; nil: it was in the queue
 }
 
@@ -193,7 +193,6 @@ func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bo
 func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
 	for attempt := 0; ; attempt++ {
 		_, err := f.put(ctx, kindPrompt, p.name, p, 0, store.Fence{})
-		p.fresh = p.fresh && attempt == 0
 		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
 			return nil // the conflict is with our own first attempt
 		}

@@ -1,9 +1,11 @@
 package fleet_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -117,4 +119,52 @@ func TestQueuedTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+// insistent is a store that gets no answer when it writes the first prompt, and writes it
+// again a minute later.
+type insistent struct {
+	*store.MemoryStore
+	again atomic.Bool
+	wrote bool // the second time
+}
+
+func (s *insistent) Views(r store.Records) bool { return r == store.Records(s) }
+
+func (s *insistent) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	next, err := s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	if k.Kind != "prompt" || s.again.Swap(true) {
+		return next, err
+	}
+	<-time.After(time.Minute)
+	next, err = s.MemoryStore.PutRecord(ctx, k, value, revision, f)
+	s.wrote = err == nil
+	return next, err
+}
+
+// A prompt that another process has answered, before its Send has returned here, does not
+// run again, although a store that insists has put it into the queue once more.
+func TestWrittenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, cli := store.Memory(), newScripted()
+		other := open(t, db, cli, func(o *fleet.Options) { o.Poll, o.IdleAfter = time.Second, time.Second })
+		defer closeFleet(t, other)
+		s := &insistent{MemoryStore: db}
+		f := open(t, s, cli, nil)
+		defer closeFleet(t, f)
+		id := send(t, f, "ada", "one")
+		if !s.wrote {
+			t.Fatal("the prompt was not written twice")
+		}
+		<-time.After(time.Minute)
+		if o := outcome(t, f, "ada", id); o.Status != fleet.Answered {
+			t.Errorf("it is %s", o.Status)
+		}
+		if got := ask(t, f, "ada", "two"); got != "heard one, two" {
+			t.Errorf("answer %q", got)
+		}
+		for r, err := range db.ScanRecords(t.Context(), "p", "prompt", "") {
+			t.Errorf("%s is still in the queue, %v", r.Key, err)
+		}
+	})
 }

@@ -28,9 +28,9 @@ const (
 // next finds out what is to be done, from what the store has: first from the
 // records, and only where they are silent from the transcript.
 func (w *waking) next(ctx context.Context) (step, *queued, error) {
-	before, fresh := w.f.waitingNames(w.c)
+	before := w.f.waitingNames(w.c)
 	signalled := w.c.takeMore()
-	now, err := w.f.readStored(ctx, w.c.key, before, fresh)
+	now, err := w.f.readStored(ctx, w.c.key, before)
 	if err != nil {
 		w.c.signalMore() // nobody has seen what it was about
 		return sleep, nil, err

@@ -17,9 +17,6 @@ type conversation struct {
 	// accepted are those of waiting that were accepted here, and that the store has
 	// not announced yet.
 	accepted map[string]bool
-	// fresh are those that were accepted here under ids that nobody else had, since
-	// the store was last looked at: they cannot have outcomes.
-	fresh map[string]bool
 	// wanted says that there may be something to do that the one who runs the
 	// conversation has not seen.
 	wanted bool
@@ -238,13 +235,11 @@ func (f *Fleet) leave(c *conversation, again time.Duration) {
 	f.schedule()
 }
 
-// waitingNames returns the names of the prompts that are known to wait, and which of
-// them are fresh, once.
-func (f *Fleet) waitingNames(c *conversation) (names []string, fresh map[string]bool) {
+// waitingNames returns the names of the prompts that are known to wait.
+func (f *Fleet) waitingNames(c *conversation) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	fresh, c.fresh = c.fresh, nil
-	return slices.Clone(c.waiting), fresh
+	return slices.Clone(c.waiting)
 }
 
 // reset makes the queue that is known what the store has. Prompts that came

@@ -19,11 +19,13 @@ type stored struct {
 }
 
 // readStored reads a conversation and its prompts, in one step if the store can. It then
-// also looks for the outcomes of the named prompts that are not fresh. Otherwise the record is read first: a
-// prompt that somebody retries has changed when its conversation is free.
-func (f *Fleet) readStored(ctx context.Context, key string, names []string, fresh map[string]bool) (stored, error) {
+// also looks for the outcomes of the named prompts: even a prompt that was accepted here a
+// moment ago may have one, because a store that did not get an answer may have written it
+// twice, and another process may have run it in between. Otherwise the record is read
+// first: a prompt that somebody retries has changed when its conversation is free.
+func (f *Fleet) readStored(ctx context.Context, key string, names []string) (stored, error) {
 	if v := store.Viewer(f.opts.Store); v != nil {
-		if s, err := f.viewStored(ctx, v, key, names, fresh); !errors.Is(err, errors.ErrUnsupported) {
+		if s, err := f.viewStored(ctx, v, key, names); !errors.Is(err, errors.ErrUnsupported) {
 			return s, err
 		}
 	}
@@ -49,7 +51,7 @@ func (f *Fleet) readStored(ctx context.Context, key string, names []string, fres
 const maxViewed = 8
 
 // viewStored is readStored in one step.
-func (f *Fleet) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string, fresh map[string]bool) (stored, error) {
+func (f *Fleet) viewStored(ctx context.Context, v store.RecordViewer, key string, names []string) (stored, error) {
 	s := stored{unknown: true, ended: make(map[string]bool)}
 	keys := []store.RecordKey{f.recordKey(kindConversation, place(key))}
 	for _, name := range names[:min(len(names), maxViewed)] {
@@ -58,9 +60,6 @@ func (f *Fleet) viewStored(ctx context.Context, v store.RecordViewer, key string
 			continue // somebody else has put something into the queue
 		}
 		s.ended[id] = false
-		if fresh[name] {
-			continue
-		}
 		keys = append(keys, f.recordKey(kindOutcome, outcomeName(key, id)))
 	}
 	all, err := v.ViewRecords(ctx, keys, []store.RecordKey{f.recordKey(kindPrompt, place(key))})
