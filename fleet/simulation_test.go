@@ -267,7 +267,7 @@ func (m *machine) choose(c storetest.StoreCall) storetest.StoreFault {
 		return storetest.Fail
 	case m.rate > 0 && m.rng.Float64() < m.rate:
 		m.w.faults.Add(1)
-		return storetest.StoreFault(1 + m.rng.IntN(int(storetest.Late)))
+		return storetest.StoreFault(1 + m.rng.IntN(int(storetest.Later)))
 	}
 	return storetest.None
 }
@@ -461,7 +461,7 @@ func (w *world) live(ctx context.Context) {
 			w.open(ctx, false)
 		}
 		w.step(ctx, keys)
-		<-time.After(time.Duration(w.rng.IntN(40_000)) * time.Millisecond)
+		<-time.After(time.Duration(w.rng.IntN(20_000*(1+w.rng.IntN(2)))) * time.Millisecond)
 	}
 	w.finale(ctx, keys)
 }
@@ -503,7 +503,15 @@ func (w *world) send(ctx context.Context, m *machine, key string) {
 	if w.rng.IntN(2) == 0 {
 		text += " tool"
 	}
+	resting := m.fleet.Resting()
+	if len(resting) > 0 {
+		key = resting[0] // a prompt may begin there without being queued
+	}
 	p := fleet.Prompt{ID: fmt.Sprintf("00000000-0000-4000-8000-%012d", len(w.sent)), Text: text, Steer: w.rng.IntN(3) == 0}
+	if w.rng.IntN(4) < 3 {
+		p.Steer = p.Steer && len(resting) == 0
+		p = fleet.Fresh(p)
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	_, err := m.fleet.Send(ctx, key, p)

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,11 +38,22 @@ const (
 	// Late returns [ErrFault] at once, and does it after the next call of the
 	// store, as a request that was stuck in the network (does nothing).
 	Late
+	// Later is like Late, but only the tenth call after it is followed by what was
+	// to be done: its caller may have looked by then, and not found it.
+	Later
 )
+
+// behind is how many calls there are until a late one is made.
+func behind(f StoreFault) int {
+	if f == Late {
+		return 1
+	}
+	return 10
+}
 
 // String returns the name of the fault.
 func (f StoreFault) String() string {
-	names := [...]string{"none", "fail", "timeout", "lost reply", "lost timeout", "duplicate", "late"}
+	names := [...]string{"none", "fail", "timeout", "lost reply", "lost timeout", "duplicate", "late", "later"}
 	if f < 0 || int(f) >= len(names) {
 		return fmt.Sprint("fault ", int(f))
 	}
@@ -61,7 +74,7 @@ type StoreCall struct {
 // among all of them.
 func Seeded(seed uint64, rate float64, faults ...StoreFault) func(StoreCall) StoreFault {
 	if len(faults) == 0 {
-		faults = []StoreFault{Fail, Timeout, LostReply, LostTimeout, Duplicate, Late}
+		faults = []StoreFault{Fail, Timeout, LostReply, LostTimeout, Duplicate, Late, Later}
 	}
 	return func(c StoreCall) StoreFault {
 		random := rand.New(rand.NewPCG(seed, uint64(c.N)))
@@ -91,7 +104,13 @@ type FaultyStore struct {
 
 	mu    sync.Mutex
 	calls int
-	late  []func()
+	late  []late
+}
+
+// late is a call that is to be made after another one.
+type late struct {
+	after int // the number of that one
+	do    func()
 }
 
 var _ interface {
@@ -112,26 +131,32 @@ func (f *FaultyStore) Calls() int {
 // Settle does what is late. StoreCall it before you look at the store that was
 // wrapped.
 func (f *FaultyStore) Settle() {
-	for _, do := range f.takeLate() {
-		do()
+	f.catchUp(math.MaxInt)
+}
+
+// catchUp makes the calls that are to be made after one.
+func (f *FaultyStore) catchUp(call int) {
+	f.mu.Lock()
+	var due []late
+	f.late = slices.DeleteFunc(f.late, func(l late) bool {
+		if l.after <= call {
+			due = append(due, l)
+		}
+		return l.after <= call
+	})
+	f.mu.Unlock()
+	for _, l := range due {
+		l.do()
 	}
 }
 
-func (f *FaultyStore) takeLate() []func() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	late := f.late
-	f.late = nil
-	return late
-}
-
-// next counts a call and returns its fault.
-func (f *FaultyStore) next(method string) StoreFault {
+// next counts a call and returns its number and its fault.
+func (f *FaultyStore) next(method string) (n int, fault StoreFault) {
 	f.mu.Lock()
 	f.calls++
 	c := StoreCall{f.calls, method}
 	f.mu.Unlock()
-	return f.choose(c)
+	return c.N, f.choose(c)
 }
 
 // patience is how long a call waits whose context does not end.
@@ -147,14 +172,8 @@ func hang(ctx context.Context) error {
 
 // do makes a call that changes something, or returns one thing.
 func do[T any](ctx context.Context, f *FaultyStore, method string, call func(context.Context) (T, error)) (T, error) {
-	fault := f.next(method)
-	if late := f.takeLate(); late != nil {
-		defer func() {
-			for _, do := range late {
-				do()
-			}
-		}()
-	}
+	n, fault := f.next(method)
+	defer f.catchUp(n)
 	var none T
 	switch fault {
 	case Fail:
@@ -171,10 +190,10 @@ func do[T any](ctx context.Context, f *FaultyStore, method string, call func(con
 		out, err := call(ctx)
 		_, _ = call(ctx)
 		return out, err
-	case Late:
+	case Late, Later:
 		later := context.WithoutCancel(ctx)
 		f.mu.Lock()
-		f.late = append(f.late, func() { _, _ = call(later) })
+		f.late = append(f.late, late{n + behind(fault), func() { _, _ = call(later) }})
 		f.mu.Unlock()
 		return none, ErrFault
 	}
@@ -191,10 +210,10 @@ func (f *FaultyStore) run(ctx context.Context, method string, call func(context.
 func loop[T any](ctx context.Context, f *FaultyStore, method string, call func() iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		fault := f.next(method)
-		defer f.Settle()
+		n, fault := f.next(method)
+		defer f.catchUp(n)
 		switch fault {
-		case Fail, Late:
+		case Fail, Late, Later:
 			yield(none, ErrFault)
 			return
 		case Timeout:

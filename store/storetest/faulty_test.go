@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,6 +65,7 @@ func TestFaults(t *testing.T) {
 		{fault: storetest.LostTimeout, waits: time.Second, stored: 1, settle: 1},
 		{fault: storetest.Duplicate, ok: true, stored: 2, settle: 2},
 		{fault: storetest.Late, settle: 1},
+		{fault: storetest.Later, settle: 1},
 	} {
 		t.Run(c.fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -96,30 +96,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What is late comes after the next call.
+// What is late comes after the next call, and what is later after the tenth.
 func TestLate(t *testing.T) {
-	s := storetest.Faulty(store.Memory(), first(storetest.Late))
-	if err := s.Append(t.Context(), key, entry("one")); !errors.Is(err, storetest.ErrFault) {
-		t.Fatal(err)
-	}
-	if err := s.Append(t.Context(), key, entry("two")); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for e, err := range s.Load(t.Context(), key) {
-		if err != nil {
+	for fault, want := range map[storetest.StoreFault]int{storetest.Late: 1, storetest.Later: 10} {
+		inner := store.Memory()
+		s := storetest.Faulty(inner, first(fault))
+		if err := s.Append(t.Context(), key, entry("late")); !errors.Is(err, storetest.ErrFault) {
 			t.Fatal(err)
 		}
-		got = append(got, string(e))
-	}
-	if want := []string{`{"n":"two"}`, `{"n":"one"}`}; !slices.Equal(got, want) {
-		t.Errorf("Load = %q, want %q", got, want)
+		calls := 0
+		for ; calls < 20 && count(t, inner) == 0; calls++ {
+			if _, err := s.Now(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if calls != want {
+			t.Errorf("%v: it comes after %d calls, want %d", fault, calls, want)
+		}
 	}
 }
 
 // A loop fails before the first item or after it, and ends with its context.
 func TestFaultsOfLoops(t *testing.T) {
-	for fault, want := range map[storetest.StoreFault]int{storetest.None: 2, storetest.Fail: 0, storetest.Timeout: 0, storetest.LostReply: 1, storetest.LostTimeout: 1, storetest.Duplicate: 2, storetest.Late: 0} {
+	for fault, want := range map[storetest.StoreFault]int{storetest.None: 2, storetest.Fail: 0, storetest.Timeout: 0, storetest.LostReply: 1, storetest.LostTimeout: 1, storetest.Duplicate: 2, storetest.Late: 0, storetest.Later: 0} {
 		t.Run(fault.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				inner := store.Memory()
@@ -162,7 +161,7 @@ func TestSeeded(t *testing.T) {
 		}
 		seen[f]++
 	}
-	if faults < 2700 || faults > 3300 || differ < 1000 || len(seen) != 7 {
+	if faults < 2700 || faults > 3300 || differ < 1000 || len(seen) != 8 {
 		t.Errorf("%d faults of 10,000, %d differ from another seed, %v", faults, differ, seen)
 	}
 	if f := storetest.Seeded(1, 1, storetest.Late)(storetest.StoreCall{N: 1}); f != storetest.Late {

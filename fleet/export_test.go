@@ -1,0 +1,22 @@
+package fleet
+
+import "slices"
+
+// Fresh is a prompt whose id nobody else has, as one has that Send gives an id.
+func Fresh(p Prompt) Prompt {
+	p.fresh = true
+	return p
+}
+
+// Resting returns the keys of the conversations that are between two turns here.
+func (f *Fleet) Resting() (keys []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, c := range f.active {
+		if c.takesOffers() {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
