@@ -46,7 +46,7 @@ func (s *Store) emptyUpTo(ctx context.Context, in string) (last uint64, err erro
 	}
 	for _, m := range a.page {
 		last = max(last, m.seq)
-		if isBarrier(m.subject) || m.ours() && m.header.Get(headerGone) != "" {
+		if m.ours() && m.header.Get(headerGone) != "" {
 			continue
 		}
 		now, err := s.last(ctx, m.subject) // the replica may not know that it was dropped

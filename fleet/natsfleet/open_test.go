@@ -142,15 +142,7 @@ func TestStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	c := natstest.Start(t, natstest.Options{})
 	openStore(t, c.URL()).Close()
-	nc, err := nats.Connect(c.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := newStranger(t, c.URL()).js
 	ours, err := js.Stream(t.Context(), "claude")
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
@@ -234,16 +233,7 @@ func TestScanLeavesFolder(t *testing.T) {
 	for _, err := range s.ScanBelow(t.Context(), "p", "prompt", "c/ada") {
 		t.Error("found something", err)
 	}
-	nc, err := nats.Connect(c.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	js, err := jetstream.New(nc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stream, err := js.Stream(t.Context(), "claude")
+	stream, err := newStranger(t, c.URL()).js.Stream(t.Context(), "claude")
 	if err != nil {
 		t.Fatal(err)
 	}
