@@ -323,18 +323,19 @@ func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Que
 }
 
 // cut takes up a turn that broke off. If it did while a person was asked about a
-// call that never began, the call becomes a deferred one: by the line that the
-// CLI would have written. Otherwise the CLI continues the turn, and the model is
-// shown that the outcome of the call is not known.
+// call that never began, and no other call lacks a result, the call becomes a deferred
+// one: by the line that the CLI would have written. Otherwise the CLI continues the turn,
+// and the model is shown that the outcome of each such call is not known: a deferral
+// would make the CLI forget the others, of which some may have run.
 func (w *waking) cut(ctx context.Context, p *queued, open []string) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && (q.State == approval.Open || q.State == approval.Decided) {
+	if q != nil && len(open) == 1 && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
-			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // the CLI forgets the other calls of the answer
+			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
 		}
 		if err == nil {
 			return w.decided(ctx, p, open)
