@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -75,6 +76,10 @@ func (r *Request) Reparse() bool {
 	return true
 }
 
+// errTwoIDs refuses a frame of which two readers could disagree about the request
+// that it belongs to.
+var errTwoIDs = errors.New("request_id differs from that of the frame around it")
+
 // MissingError reports a request that lacks what it needs to be served.
 type MissingError struct{ Field string }
 
@@ -132,10 +137,13 @@ func (f Frame) request() (id, body []byte, err error) {
 	if err := uniqueMembers(inner, []string{"request_id", "request"}, members[:]); err != nil {
 		return id, nil, fmt.Errorf("message: %w", err)
 	}
-	if parseID(members[0]) != "" {
-		id = members[0]
+	if parseID(members[0]) == "" {
+		return id, members[1], nil
 	}
-	return id, members[1], nil
+	if outer := parseID(id); outer != "" && outer != parseID(members[0]) {
+		return nil, nil, fmt.Errorf("message: %w", errTwoIDs)
+	}
+	return members[0], members[1], nil
 }
 
 // UntypedID returns the id of a line that has one but no type, "" for all others
@@ -181,8 +189,11 @@ func (f Frame) Response() (Response, error) {
 	}
 	id, subtype, payload, what, code := members[0], members[1], members[2], members[3], members[4]
 	r := Response{Body: body, ID: parseID(id)}
-	if r.ID == "" {
-		r.ID = parseID(f.memberAt(f.idSpan, "request_id"))
+	switch outer := parseID(f.memberAt(f.idSpan, "request_id")); {
+	case r.ID == "":
+		r.ID = outer
+	case outer != "" && outer != r.ID:
+		return Response{Body: body}, fmt.Errorf("response: %w", errTwoIDs)
 	}
 	if r.ID == "" {
 		return r, &MissingError{"response.request_id"}

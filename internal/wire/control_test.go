@@ -65,6 +65,7 @@ func TestRequestReadInTwoWays(t *testing.T) {
 		`{"type":"control_request","request_id":"u","request":{"subtype":"x","subtype":"y"}}`:                `"u"`,
 		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"},"request":{}}}`:     `"u"`,
 		`{"type":"control_request","message":{"request_id":"u","request_id":"v","request":{"subtype":"x"}}}`: "",
+		`{"type":"control_request","request_id":"u","message":{"request_id":"v","request":{"subtype":"x"}}}`: "",
 
 		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"}},"message":{"request":{"subtype":"y"}}}`: `"u"`,
 		`{"type":"control_request","request_id":"u","message":{"request":{"subtype":"x"}},"Message":{"request":{"subtype":"y"}}}`: `"u"`,
@@ -73,6 +74,19 @@ func TestRequestReadInTwoWays(t *testing.T) {
 		r, err := parse(t, line).Request()
 		if _, missing := errors.AsType[*wire.MissingError](err); err == nil || missing || r.ID != id {
 			t.Errorf("%s: id %s, error %v, want id %s and the name that could be read in two ways", line, r.ID, err, id)
+		}
+	}
+}
+
+// A reply that names two requests belongs to neither.
+func TestResponseWithTwoIDs(t *testing.T) {
+	for _, line := range []string{
+		`{"type":"control_response","request_id":"a","response":{"subtype":"success","request_id":"b"}}`,
+		`{"type":"control_response","request_id":"a","response":{"subtype":"error","request_id":"b","error":"no"}}`,
+		`{"response":{"subtype":"success","request_id":"1"},"type":"control_response","request_id":1}`,
+	} {
+		if r, err := parse(t, line).Response(); err == nil || r.ID != "" {
+			t.Errorf("%s: accepted for request %s, error %v", line, r.ID, err)
 		}
 	}
 }
@@ -123,7 +137,7 @@ func TestResponse(t *testing.T) {
 		{"null payload", `{"type":"control_response","response":{"subtype":"success","request_id":"req_1","response":null}}`, `"req_1"`, "", "", ""},
 		{"other subtype is success", `{"type":"control_response","response":{"subtype":"can_use_tool_response","request_id":"req_1","response":{}}}`, `"req_1"`, "{}", "", ""},
 		{"id at the top level", `{"type":"control_response","request_id":"req_1","response":{"subtype":"success"}}`, `"req_1"`, "", "", ""},
-		{"nested id wins", `{"type":"control_response","request_id":"a","response":{"subtype":"success","request_id":"b"}}`, `"b"`, "", "", ""},
+		{"the same id twice", `{"type":"control_response","request_id":"a","response":{"subtype":"success","request_id":"a"}}`, `"a"`, "", "", ""},
 		{"error", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1","error":"no","error_code":"unsupported_request"}}`, `"req_1"`, "", "no (unsupported_request)", ""},
 		{"error that is an object", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1","error":{"a":1}}}`, `"req_1"`, "", `{"a":1}`, ""},
 		{"error without text", `{"type":"control_response","response":{"subtype":"error","request_id":"req_1"}}`, `"req_1"`, "", "error without a message", ""},

@@ -23,4 +23,5 @@
 // comes last. A frame whose envelope names are repeated or differ only in case
 // is refused, because two readers could disagree about what it says: by Parse,
 // or, of lines that Classify recognizes by their first bytes, by their decoders.
+// So is one that names a request at the top level and another one inside.
 package wire
