@@ -14,7 +14,8 @@
 //
 // List reads the first and the last 64 KiB of each file, newest first, and
 // only as far as the loop runs. The first twenty of ten thousand sessions cost
-// twenty reads.
+// twenty reads. A first prompt that is longer, such as one with a screenshot, is
+// read to its end.
 //
 // # Reading
 //

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -92,6 +94,11 @@ func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
 		if i := bytes.IndexByte(tail, '\n'); i >= 0 {
 			tail = tail[i+1:] // the first line is cut off
 		}
+		if transcript.CutShort(head) {
+			if head, err = readOn(f, head); err != nil {
+				return SessionInfo{}, err
+			}
+		}
 	}
 	l := transcript.List(head, tail, customTitle(r, p))
 	if l.Sidechain || l.Name() == "" || l.ContinuedIn != "" && continued(r, p, l.ContinuedIn) {
@@ -102,6 +109,20 @@ func (e *edges) read(r *os.Root, p place) (SessionInfo, error) {
 		Archived: archived(r, p, head, tail), Dir: l.Dir, Branch: l.Branch, Entrypoint: l.Entrypoint,
 		Created: l.Created, Modified: p.info.ModTime(), Size: p.info.Size(), CostUSD: l.Cost,
 	}, nil
+}
+
+// maxFirstLine is how far the first prompt of a session is read. The API takes
+// requests of 32 MB.
+const maxFirstLine = 40 << 20
+
+// readOn returns head and the rest of the line in which it ends.
+func readOn(f io.ReaderAt, head []byte) ([]byte, error) {
+	rest := bufio.NewReader(io.NewSectionReader(f, int64(len(head)), maxFirstLine))
+	line, err := rest.ReadBytes('\n')
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	return slices.Concat(head, line), nil
 }
 
 // continued reports whether the session that continues this one is there.

@@ -33,7 +33,8 @@ type Listing struct {
 }
 
 // List reads a listing from the first and the last bytes of a file, [Edge] of
-// each at most; they are the same bytes for a short file. Title is what a file
+// each, or of the first more if [CutShort] says so; they are the same bytes for a
+// short file. Title is what a file
 // beside the transcript says: it counts for more than what the head says, and for
 // less than what the tail does.
 func List(head, tail []byte, title string) Listing {
@@ -46,6 +47,10 @@ func List(head, tail []byte, title string) Listing {
 	}
 	l.Title = first(end["custom-title"], title, begin["custom-title"], end["ai-title"], begin["ai-title"])
 	l.Tag = end["tag"]
+	if l.Dir == "" || l.Entrypoint == "" { // even the longer head ends in its first line
+		dir, entrypoint := origin(tail)
+		l.Dir, l.Entrypoint = first(l.Dir, dir), first(l.Entrypoint, entrypoint)
+	}
 	l.Dir = first(end["relocated"], l.Dir)
 	l.LastPrompt = end["last-prompt"]
 	l.Summary = end["summary"]
@@ -53,6 +58,30 @@ func List(head, tail []byte, title string) Listing {
 	l.Cost, _ = strconv.ParseFloat(end["cost-state"], 64) // 0 if there is none
 	l.Branch = first(lastBranch(tail), l.Branch)
 	return l
+}
+
+// CutShort reports whether the line in which head ends may say something that a
+// listing needs and that head lacks. In the CLI's lines what was said comes before
+// where it was said, so a first prompt with a screenshot hides both.
+func CutShort(head []byte) bool {
+	var l Listing
+	l.readHead(head)
+	return !bytes.HasSuffix(head, []byte("\n")) && (l.Dir == "" || l.Entrypoint == "" || l.FirstPrompt == "")
+}
+
+// origin returns the first directory and entry point that the lines of a text name.
+func origin(text []byte) (dir, entrypoint string) {
+	for line := range bytes.Lines(text) {
+		if note(line) != "" {
+			continue
+		}
+		f := edgeFields(line)
+		dir, entrypoint = first(dir, f.dir), first(entrypoint, f.entrypoint)
+		if dir != "" && entrypoint != "" {
+			break
+		}
+	}
+	return dir, entrypoint
 }
 
 // Name returns what to call the session, "" if there is nothing in it to see.

@@ -128,3 +128,24 @@ func FuzzList(f *testing.F) {
 		}
 	})
 }
+
+// What a cut head does not tell, the lines of the tail do.
+func TestOriginFromTheTail(t *testing.T) {
+	head := `{"parentUuid":null,"type":"user","message":{"content":"` + strings.Repeat("x", 1000)
+	tail := `{"type":"tag","tag":"x","cwd":"/note"}
+{"parentUuid":"a","type":"user","entrypoint":"sdk-go","cwd":"/w"}
+{"parentUuid":"b","type":"user","entrypoint":"cli","cwd":"/later"}
+`
+	if !CutShort([]byte(head)) {
+		t.Error("a head that ends in the first prompt is not known as cut short")
+	}
+	if l := List([]byte(head), []byte(tail), ""); l.Dir != "/w" || l.Entrypoint != "sdk-go" {
+		t.Errorf("%+v", l)
+	}
+	whole := `{"type":"user","entrypoint":"cli","cwd":"/w","message":{"content":"a"}}` + "\n"
+	for _, known := range []string{whole, whole + head} {
+		if CutShort([]byte(known)) {
+			t.Errorf("%.100s: cut short, though everything is known", known)
+		}
+	}
+}
