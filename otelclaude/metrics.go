@@ -17,6 +17,7 @@ type metrics struct {
 	duration   metric.Float64Histogram
 	firstChunk metric.Float64Histogram
 	tokens     metric.Int64Histogram
+	cached     metric.Int64Counter
 	cost       metric.Float64Counter
 	permission metric.Float64Histogram
 	sessions   metric.Int64UpDownCounter
@@ -36,13 +37,13 @@ var (
 
 func newMetrics(m metric.Meter) (*metrics, error) {
 	var out metrics
-	var errs [11]error
+	var errs [12]error
 	out.duration, errs[0] = m.Float64Histogram("gen_ai.client.operation.duration", metric.WithUnit("s"), secondsBuckets,
 		metric.WithDescription("How long turns and tool calls took."))
 	out.firstChunk, errs[1] = m.Float64Histogram("gen_ai.client.operation.time_to_first_chunk", metric.WithUnit("s"), secondsBuckets,
 		metric.WithDescription("Time to the first token of a turn, as the CLI measured it."))
 	out.tokens, errs[2] = m.Int64Histogram("gen_ai.client.token.usage", metric.WithUnit("{token}"), tokenBuckets,
-		metric.WithDescription("Tokens of a turn's main conversation, by kind."))
+		metric.WithDescription("Tokens of a turn, subagents included. The input includes what was cached."))
 	out.cost, errs[3] = m.Float64Counter("claude.cost", metric.WithUnit("USD"),
 		metric.WithDescription("Cost of turns, subagents included."))
 	out.permission, errs[4] = m.Float64Histogram("claude.permission.wait", metric.WithUnit("s"), waitBuckets,
@@ -59,6 +60,8 @@ func newMetrics(m metric.Meter) (*metrics, error) {
 		metric.WithDescription("How long prompts waited until a CLI got them."))
 	out.fenced, errs[10] = m.Int64Counter("claude.fleet.fenced", metric.WithUnit("{refusal}"),
 		metric.WithDescription("Writes and renewals that the store refused because another process owns the conversation."))
+	out.cached, errs[11] = m.Int64Counter("claude.token.cached", metric.WithUnit("{token}"),
+		metric.WithDescription("The part of the input tokens that was read from the cache, or written to it."))
 	return &out, errors.Join(errs[:]...)
 }
 
@@ -67,27 +70,73 @@ func (m *metrics) operation(ctx context.Context, began time.Time, attrs ...attri
 	m.duration.Record(ctx, time.Since(began).Seconds(), metric.WithAttributes(append(attrs, keyProvider.String(provider))...))
 }
 
-// result records what a turn used. cost is what it added.
-func (m *metrics) result(ctx context.Context, r *message.Result, cost float64, model string) {
-	base := []attribute.KeyValue{keyOperation.String(opAgent), keyProvider.String(provider)}
-	if model != "" {
-		base = append(base, keyResponseModel.String(model))
+// result records what a turn used: tokens by model, and what it added to the cost.
+func (m *metrics) result(ctx context.Context, r *message.Result, used map[string]message.ModelUsage, cost float64, model string) {
+	for name, u := range used {
+		m.usage(ctx, u, modelAttributes(name))
 	}
-	common := metric.WithAttributeSet(attribute.NewSet(base...))
-	for kind, n := range map[string]int{
-		"input":          r.Usage.InputTokens,
-		"output":         r.Usage.OutputTokens,
-		"cache_read":     r.Usage.CacheReadInputTokens,
-		"cache_creation": r.Usage.CacheCreationInputTokens,
-	} {
-		if n > 0 {
-			m.tokens.Record(ctx, int64(n), common, metric.WithAttributes(keyTokenType.String(kind)))
-		}
-	}
+	common := modelAttributes(model)
 	if r.TTFTMS > 0 {
 		m.firstChunk.Record(ctx, r.TTFTMS/1000, common)
 	}
 	if cost > 0 {
 		m.cost.Add(ctx, cost, common)
+	}
+}
+
+func modelAttributes(model string) metric.MeasurementOption {
+	attrs := []attribute.KeyValue{keyOperation.String(opAgent), keyProvider.String(provider)}
+	if model != "" {
+		attrs = append(attrs, keyResponseModel.String(model))
+	}
+	return metric.WithAttributeSet(attribute.NewSet(attrs...))
+}
+
+// usage records tokens. The conventions know input and output only, and count what
+// was cached as input; so the cached part has an instrument of its own, and a sum
+// over the kinds of either counts nothing twice.
+func (m *metrics) usage(ctx context.Context, u message.ModelUsage, common metric.MeasurementOption) {
+	for kind, n := range map[string]int{"input": inputTokens(u), "output": u.OutputTokens} {
+		if n > 0 {
+			m.tokens.Record(ctx, int64(n), common, metric.WithAttributes(keyTokenType.String(kind)))
+		}
+	}
+	for kind, n := range map[string]int{"cache_read": u.CacheReadInputTokens, "cache_creation": u.CacheCreationInputTokens} {
+		if n > 0 {
+			m.cached.Add(ctx, int64(n), common, metric.WithAttributes(keyTokenType.String(kind)))
+		}
+	}
+}
+
+// inputTokens is the input as the conventions count it. The API counts what was
+// cached apart.
+func inputTokens(u message.ModelUsage) int {
+	return u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
+}
+
+// usedSince returns what was used between two sums of a session by model. A CLI that
+// does not count by model counts at least the main conversation.
+func usedSince(before, after map[string]message.ModelUsage, r *message.Result, model string) map[string]message.ModelUsage {
+	if len(r.ModelUsage) == 0 && len(r.TurnModelUsage) == 0 {
+		return map[string]message.ModelUsage{model: mainUsage(r)}
+	}
+	used := make(map[string]message.ModelUsage, len(after))
+	for name, u := range after {
+		b := before[name]
+		used[name] = message.ModelUsage{
+			InputTokens:              u.InputTokens - b.InputTokens,
+			OutputTokens:             u.OutputTokens - b.OutputTokens,
+			CacheReadInputTokens:     u.CacheReadInputTokens - b.CacheReadInputTokens,
+			CacheCreationInputTokens: u.CacheCreationInputTokens - b.CacheCreationInputTokens,
+		}
+	}
+	return used
+}
+
+// mainUsage is what the main conversation of a turn used.
+func mainUsage(r *message.Result) message.ModelUsage {
+	return message.ModelUsage{
+		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,
+		CacheReadInputTokens: r.Usage.CacheReadInputTokens, CacheCreationInputTokens: r.Usage.CacheCreationInputTokens,
 	}
 }

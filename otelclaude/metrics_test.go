@@ -113,7 +113,8 @@ func TestMetrics(t *testing.T) {
 			value    float64
 		}{
 			"gen_ai.client.operation.duration": {"s", by, 9},
-			"gen_ai.client.token.usage":        {"{token}", by + " type=cache_read", 103},
+			"gen_ai.client.token.usage":        {"{token}", by + " type=input", 125},
+			"claude.token.cached":              {"{token}", by + " type=cache_read", 103},
 			"claude.cost":                      {"USD", by, result.TotalCostUSD},
 			"claude.permission.wait":           {"s", "name=Bash", 7},
 			"claude.sessions":                  {"{session}", "", 0},
@@ -128,10 +129,19 @@ func TestMetrics(t *testing.T) {
 		if names := slices.Sorted(maps.Keys(all)); len(names) != len(want) {
 			t.Errorf("metrics %q", names)
 		}
-		for kind, n := range map[string]float64{"input": 11, "output": 7, "cache_read": 103, "cache_creation": 11} {
-			if got := all["gen_ai.client.token.usage"].points[by+" type="+kind]; got != n {
-				t.Errorf("%v tokens of the kind %s, want %v", got, kind, n)
+		for kind, w := range map[string]struct {
+			name  string
+			value float64
+		}{
+			"input": {"gen_ai.client.token.usage", 125}, "output": {"gen_ai.client.token.usage", 7},
+			"cache_read": {"claude.token.cached", 103}, "cache_creation": {"claude.token.cached", 11},
+		} {
+			if got := all[w.name].points[by+" type="+kind]; got != w.value || len(all[w.name].points) != 2 {
+				t.Errorf("%s: %v tokens of the kind %s, want %v; all: %v", w.name, got, kind, w.value, all[w.name].points)
 			}
+		}
+		if got := value(r.find("invoke_agent"), "gen_ai.usage.input_tokens"); got != "125" {
+			t.Errorf("the span has %s input tokens, want those that were cached too: 125", got)
 		}
 		if got := all["gen_ai.client.operation.duration"].counts["type=permission_denied name=execute_tool name=Bash"]; got != 1 {
 			t.Errorf("durations %v", all["gen_ai.client.operation.duration"].counts)

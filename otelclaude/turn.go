@@ -204,6 +204,7 @@ func (s *session) result(r *message.Result) {
 		s.prompts = slices.Delete(s.prompts, i, i+1)
 		t.prompts = append(t.prompts, id)
 	}
+	before := s.spending.Models
 	s.spending.Add(r)
 	s.recordResult(r)
 	deferred := ""
@@ -220,14 +221,14 @@ func (s *session) result(r *message.Result) {
 			s.endTool(id, outcomeNone, errNoResult)
 		}
 	}
-	s.metrics.result(t.ctx, r, s.spending.TurnUSD, t.model)
+	s.metrics.result(t.ctx, r, usedSince(before, s.spending.Models, r, t.model), s.spending.TurnUSD, t.model)
 	s.endTurn(resultError(r), s.clean(r.Problem()))
 }
 
 // recordResult puts what a result says on the span of its turn.
 func (s *session) recordResult(r *message.Result) {
 	attrs := []attribute.KeyValue{
-		keyInput.Int(r.Usage.InputTokens), keyOutput.Int(r.Usage.OutputTokens),
+		keyInput.Int(inputTokens(mainUsage(r))), keyOutput.Int(r.Usage.OutputTokens),
 		keyCacheRead.Int(r.Usage.CacheReadInputTokens), keyCacheCreation.Int(r.Usage.CacheCreationInputTokens),
 		keyModelCalls.Int(r.NumTurns), keyCost.Float64(s.spending.TurnUSD),
 	}
