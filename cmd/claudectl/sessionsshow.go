@@ -204,7 +204,7 @@ func (r *sessionsResume) Run(c *console) error {
 	if err != nil {
 		return noSession(err)
 	}
-	if info.Dir == "" { // never the directory of whoever calls: the agent acts there
+	if info.Dir == "" { // never the caller's directory: the agent acts there
 		return &failure{exitInput, fmt.Errorf("session %s does not name its directory: continue it with \"claudectl run --cwd DIR --resume %s\"", id, id)}
 	}
 	prompt := r.Prompt
