@@ -105,6 +105,7 @@ const leasePrefix = "fleet/"
 // Append implements [store.Store].
 func (a *announcer) Append(ctx context.Context, k store.Key, b store.Batch) error {
 	err := a.Fleet.Append(ctx, k, b)
+	changed(ctx, err)
 	if at, ok := strings.CutPrefix(b.Fence.Name, leasePrefix); ok && err == nil {
 		a.announce(at)
 	}
@@ -119,6 +120,7 @@ func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
 // PutRecord implements [store.Records].
 func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	next, err := a.Fleet.PutRecord(ctx, k, value, revision, f)
+	changed(ctx, err)
 	if err == nil && k.Kind == kindConversation {
 		a.announce(k.Name)
 	}
@@ -128,6 +130,7 @@ func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []by
 // DropRecord implements [store.Records].
 func (a *announcer) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
 	err := a.Fleet.DropRecord(ctx, k, revision, f)
+	changed(ctx, err)
 	if err == nil && k.Kind == kindConversation {
 		a.announce(k.Name)
 	}
@@ -142,12 +145,20 @@ func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordCha
 		return nil, errors.ErrUnsupported
 	}
 	next, err := b.ChangeRecords(ctx, changes, f)
+	changed(ctx, err)
 	for _, c := range changes {
 		if err == nil && c.Key.Kind == kindConversation {
 			a.announce(c.Key.Name)
 		}
 	}
 	return next, a.report(f, err)
+}
+
+// Delete implements [store.Deleter].
+func (a *announcer) Delete(ctx context.Context, k store.Key, f store.Fence) error {
+	err := a.Fleet.Delete(ctx, k, f)
+	changed(ctx, err)
+	return err
 }
 
 // LoadAfter implements [store.Tailer].

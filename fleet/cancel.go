@@ -17,7 +17,9 @@ import (
 // in are cancelled with it. For any other prompt that has begun it returns
 // [ErrBegun]; interrupt that one instead. After any other error the prompt
 // may have been cancelled: call Cancel again, or ask [Fleet.Prompt].
-func (f *Fleet) Cancel(ctx context.Context, key, id string) error {
+func (f *Fleet) Cancel(ctx context.Context, key, id string) (err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return err
 	}

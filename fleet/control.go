@@ -59,7 +59,9 @@ type ConversationInfo struct {
 }
 
 // Get returns a conversation, or [ErrUnknown].
-func (f *Fleet) Get(ctx context.Context, key string) (ConversationInfo, error) {
+func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
 	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
 		return ConversationInfo{}, err
@@ -138,8 +140,10 @@ func (f *Fleet) holdBudget(rec *record, info *ConversationInfo) {
 }
 
 // Prompt returns the ticket of a prompt, or [ErrUnknown].
-func (f *Fleet) Prompt(ctx context.Context, key, id string) (Ticket, error) {
-	t, _, err := f.ticket(ctx, key, id)
+func (f *Fleet) Prompt(ctx context.Context, key, id string) (t Ticket, err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
+	t, _, err = f.ticket(ctx, key, id)
 	return t, err
 }
 
@@ -205,11 +209,13 @@ func (f *Fleet) waits(ctx context.Context, question string) bool {
 
 // Retry lets a conversation that is stuck try again. One that is not stuck is left
 // alone.
-func (f *Fleet) Retry(ctx context.Context, key string) error {
+func (f *Fleet) Retry(ctx context.Context, key string) (err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
 	if err := checkKey(f.opts.Project, key); err != nil {
 		return err
 	}
-	err := f.resetAttempts(ctx, key)
+	err = f.resetAttempts(ctx, key)
 	for errors.Is(err, store.ErrConflict) { // somebody else does the same, or cancels it
 		err = f.resetAttempts(ctx, key)
 	}
@@ -276,11 +282,7 @@ func (f *Fleet) starts(key string) bool {
 // SetModel chooses the model of a conversation, from its next turn on. Empty is
 // what its options say.
 func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
-	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
-		r.Model = model
-		return nil
-	})
-	if err != nil {
+	if err := f.choose(ctx, key, func(r *record) { r.Model = model }); err != nil {
 		return err
 	}
 	return f.perform(ctx, key, Instruction{Model: &model})
@@ -290,12 +292,19 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 // chosen when the conversation sleeps, although the CLI forgets it. Empty is what
 // its options say.
 func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
-	_, err := f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
-		r.Mode = mode
-		return nil
-	})
-	if err != nil {
+	if err := f.choose(ctx, key, func(r *record) { r.Mode = mode }); err != nil {
 		return err
 	}
 	return f.perform(ctx, key, Instruction{Mode: &mode})
+}
+
+// choose changes what was chosen for a conversation.
+func (f *Fleet) choose(ctx context.Context, key string, set func(*record)) (err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
+	_, err = f.changeRecord(ctx, key, store.Fence{}, func(r *record) error {
+		set(r)
+		return nil
+	})
+	return err
 }

@@ -24,7 +24,7 @@ type deletion struct {
 // Delete returns [ErrElsewhere] and changes nothing. After any other error, the conversation may be half deleted:
 // call Delete again, or leave it to the next Open.
 func (f *Fleet) Delete(ctx context.Context, key string) error {
-	if _, err := f.loadRecord(ctx, key); err != nil && !errors.Is(err, ErrDeleted) {
+	if err := f.deletable(ctx, key); err != nil {
 		return err
 	}
 	c, err := f.stop(ctx, key)
@@ -32,10 +32,28 @@ func (f *Fleet) Delete(ctx context.Context, key string) error {
 		return err
 	}
 	defer f.unstop(c)
-	lease, err := f.own(ctx, key)
-	if errors.Is(err, store.ErrLeased) && f.opts.Elsewhere != nil {
+	err = f.deleteStopped(ctx, key)
+	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
 		return f.opts.Elsewhere(ctx, key, Instruction{Delete: true})
 	}
+	return err
+}
+
+// deletable returns an error if there is nothing to delete.
+func (f *Fleet) deletable(ctx context.Context, key string) (err error) {
+	ctx, end := f.bound(ctx, key)
+	defer end(&err)
+	if _, err = f.loadRecord(ctx, key); errors.Is(err, ErrDeleted) {
+		return nil
+	}
+	return err
+}
+
+// deleteStopped deletes a conversation that this process does not work on.
+func (f *Fleet) deleteStopped(ctx context.Context, key string) (err error) {
+	ctx, end := f.boundEach(ctx, key)
+	defer end(&err)
+	lease, err := f.own(ctx, key)
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, errors.Join(ErrElsewhere, err)}
 	}
@@ -119,6 +137,7 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err := f.inbox.Erase(ctx, key, fence); err != nil {
 		return err
 	}
+	changed(ctx, nil)
 	for _, session := range rec.sessions() {
 		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, fence); err != nil {
 			return err

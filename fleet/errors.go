@@ -33,6 +33,10 @@ var (
 	ErrDeleted = errors.New("is being deleted")
 	// ErrExists means that the key already belongs to a conversation.
 	ErrExists = errors.New("already exists")
+	// ErrTimeout means that the store has not answered within
+	// Options.StoreTimeout. What was asked for may happen nevertheless: ask
+	// again.
+	ErrTimeout = errors.New("the store has not answered")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
 )
@@ -51,6 +55,23 @@ func (e *ConversationError) Error() string {
 
 // Unwrap returns the reason.
 func (e *ConversationError) Unwrap() error { return e.Reason }
+
+// InDoubtError means that it is not known whether a prompt was accepted: the store
+// has not answered, or has failed. Send the prompt again with Prompt as its ID. If it
+// was accepted, it is not accepted a second time.
+type InDoubtError struct {
+	Key    string
+	Prompt string // the id of the prompt, even when Send has made it
+	Err    error  // what the store has said
+}
+
+// Error says what to do.
+func (e *InDoubtError) Error() string {
+	return fmt.Sprintf("claude: fleet: conversation %q: prompt %s may have been accepted, send it again with this id: %v", e.Key, e.Prompt, e.Err)
+}
+
+// Unwrap returns what the store has said.
+func (e *InDoubtError) Unwrap() error { return e.Err }
 
 // OverloadedError means that a prompt was not accepted because too many are
 // waiting. It matches [ErrOverloaded].

@@ -97,12 +97,16 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 
 // Send accepts a prompt for a conversation, which is made if there is none, and
 // returns its id. The prompt is accepted when it is written to the store. From
-// then on it is answered, or reported as failed, but never lost. After an error
-// it is not accepted, unless the error says that it may be: send it again with
-// the same id. Errors: [ErrOverloaded], [ErrBudget], [ErrStuck], [ErrClosed], a [*ConversationError].
+// then on it is answered, or reported as failed, but never lost. After an
+// [*InDoubtError] it may be accepted: send it again with the id that the error has.
+// After any other error it is not. Send waits for the store no longer than
+// Options.StoreTimeout. Errors: [ErrOverloaded], [ErrBudget], [ErrStuck],
+// [ErrClosed], [ErrTimeout], a [*ConversationError].
 func (f *Fleet) Send(ctx context.Context, key string, p Prompt) (id string, err error) {
 	carrier, sent := f.sending(ctx, key, p.ID)
-	id, err = f.send(ctx, key, p, carrier)
+	bounded, end := f.bound(ctx, key)
+	id, err = f.send(bounded, key, p, carrier)
+	end(&err)
 	sent(id, err)
 	return id, err
 }
@@ -127,7 +131,7 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 	if c == nil && inDoubt {
 		return "", err
 	}
-	known, now, err := f.admit(ctx, key, &p)
+	known, now, err := f.admit(ctx, key, q)
 	if err == nil && !known && c == nil {
 		var limits ConversationLimits
 		if limits, err = f.limits(key); err == nil {
@@ -159,21 +163,25 @@ func (f *Fleet) send(ctx context.Context, key string, p Prompt, carrier map[stri
 }
 
 // admit finds out whether a prompt may be queued, and asks the store for the time. The
-// conversation may know the prompt already.
-func (f *Fleet) admit(ctx context.Context, key string, p *Prompt) (known bool, now time.Time, err error) {
+// conversation may know the prompt already. If it cannot be asked, the prompt is in
+// doubt: an earlier Send with this id may have been accepted.
+func (f *Fleet) admit(ctx context.Context, key string, q *queued) (known bool, now time.Time, err error) {
 	rec, now, err := f.recordAndTime(ctx, key)
+	if err == nil && !q.fresh {
+		if known, err = f.known(ctx, key, q.ID); known {
+			return true, now, nil
+		}
+	}
+	if err != nil && !q.fresh && !errors.Is(err, ErrDeleted) {
+		err = q.inDoubt(key, err)
+	}
 	if err != nil {
 		return false, now, err
 	}
 	if rec.Stuck != nil {
 		return false, now, rec.stuckError()
 	}
-	if p.ID != "" && !p.fresh {
-		if known, err := f.known(ctx, key, p.ID); known || err != nil {
-			return known, now, err
-		}
-	}
-	if p.rewind == nil { // which costs nothing
+	if q.Rewind == nil { // which costs nothing
 		err = f.budget(&rec)
 	}
 	return false, now, err
@@ -374,7 +382,7 @@ func (f *Fleet) watchDecisions() {
 
 // Approvals returns the questions that the conversations ask people. A decision
 // wakes the conversation that waits for it.
-func (f *Fleet) Approvals() approval.Inbox { return f.inbox }
+func (f *Fleet) Approvals() approval.Inbox { return boundedInbox{f.inbox, f} }
 
 // Close ends the fleet. Calls that wait for a person are deferred, turns may run
 // for as long as Options.Grace says, and are then cut off; ctx makes that

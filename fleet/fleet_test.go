@@ -131,6 +131,7 @@ func open(t *testing.T, s store.Fleet, cli claude.Transport, change func(*fleet.
 	t.Helper()
 	o := fleet.Options{
 		Store: s, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		StoreTimeout: time.Hour, // some tests have slow stores
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{Transport: cli, Cwd: "/work", Env: []string{"HOME=/home/a"}, Logger: slog.New(slog.DiscardHandler)}, nil
 		},

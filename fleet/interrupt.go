@@ -34,7 +34,9 @@ import (
 // nothing is left alone. If another process runs it and Options.Elsewhere does not reach
 // it, Interrupt returns [ErrElsewhere].
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
-	prompt, err := f.interrupt(ctx, key, "")
+	bounded, end := f.bound(ctx, key)
+	prompt, err := f.interrupt(bounded, key, "")
+	end(&err)
 	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
 		return f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true, Prompt: prompt})
 	}
@@ -142,14 +144,17 @@ func (f *Fleet) interruptTurn(ctx context.Context, key, prompt string, between *
 	t.interrupts.Add(1)
 	f.mu.Unlock()
 	defer t.interrupts.Done()
-	ctx, cancel := context.WithCancel(ctx)
+	told, cancel := context.WithCancel(withoutBound(ctx)) // the CLI is told, not the store
 	defer cancel()
 	defer context.AfterFunc(t.ctx, cancel)()
+	ctx, cancelStore := context.WithCancel(ctx)
+	defer cancelStore()
+	defer context.AfterFunc(t.ctx, cancelStore)()
 	if deferred {
 		err = f.withdrawCall(ctx, key, t.fence)
 	}
 	if s != nil {
-		_, interrupted := s.Interrupt(ctx)
+		_, interrupted := s.Interrupt(told)
 		err = errors.Join(err, interrupted)
 	}
 	if t.ctx.Err() != nil {

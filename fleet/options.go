@@ -107,6 +107,12 @@ type Options struct {
 	// accepted, and for conversations that they have let go: 2 s, or 15 s if
 	// the store is a [store.Notifier], which announces them.
 	Poll time.Duration
+	// StoreTimeout is how long a call waits for the store: 10 s. Send, Prompt,
+	// Cancel, Interrupt, Get, Retry, SetModel, SetPermissionMode and decisions
+	// take no longer than that; Delete, which makes many changes, waits that long
+	// for each. The error then matches [ErrTimeout]; that of Send is
+	// an [*InDoubtError] if the prompt may have been accepted.
+	StoreTimeout time.Duration
 	// Journal is the directory for what the store does not take; see
 	// [claude.StoreOptions].
 	Journal string
@@ -173,6 +179,7 @@ func (o *Options) check() error {
 	}{
 		{"IdleAfter", &o.IdleAfter, time.Minute}, {"ShellGrace", &o.ShellGrace, 10 * time.Minute}, {"Grace", &o.Grace, 30 * time.Second},
 		{"TTL", &o.TTL, 30 * time.Second}, {"Poll", &o.Poll, poll}, {"Keep", &o.Keep, 30 * 24 * time.Hour},
+		{"StoreTimeout", &o.StoreTimeout, 10 * time.Second},
 	} {
 		if *d.value < 0 && (d.name != "Keep" || *d.value != KeepForever) {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", d.name)

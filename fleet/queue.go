@@ -196,7 +196,10 @@ func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
 		if err == nil || attempt > 0 && errors.Is(err, store.ErrConflict) {
 			return nil // the conflict is with our own first attempt
 		}
-		if attempt == acceptAttempts || ctx.Err() != nil || errors.Is(err, store.ErrInvalid) {
+		if errors.Is(err, store.ErrInvalid) {
+			return &ConversationError{key, err}
+		}
+		if attempt == acceptAttempts || ctx.Err() != nil {
 			return p.inDoubt(key, err)
 		}
 		if !pause(ctx, retryDelay(attempt)) {
@@ -207,7 +210,13 @@ func (f *Fleet) accept(ctx context.Context, key string, p *queued) error {
 
 // inDoubt is the error of Send if it is not known whether the prompt was accepted.
 func (p *queued) inDoubt(key string, err error) error {
-	return &ConversationError{key, fmt.Errorf("prompt %s may not have been accepted, send it again with its id: %w", p.ID, err)}
+	if _, named := errors.AsType[*InDoubtError](err); named {
+		return err
+	}
+	if at, ok := errors.AsType[*ConversationError](err); ok && at.Key == key {
+		err = at.Reason // which is named already
+	}
+	return &InDoubtError{key, p.ID, err}
 }
 
 // acceptAttempts is how often a prompt is written again.

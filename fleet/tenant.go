@@ -146,7 +146,7 @@ func (t tenant) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	}
 }
 
-func (t tenant) Approvals() approval.Inbox { return tenantInbox{t.f.inbox, t.name} }
+func (t tenant) Approvals() approval.Inbox { return tenantInbox{t.f.Approvals(), t.name} }
 
 // tenantInbox is the inbox without the questions of others. To a tenant they do
 // not exist.

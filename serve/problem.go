@@ -34,6 +34,8 @@ type Problem struct {
 	Successor string `json:"successor,omitzero"`
 	// Conversation is the conversation that has what was asked for.
 	Conversation string `json:"conversation,omitzero"`
+	// Prompt is the prompt that may have been accepted: send it again with this id.
+	Prompt string `json:"prompt,omitzero"`
 	// RetryAfter is after how many seconds to try again.
 	RetryAfter int `json:"retry_after,omitzero"`
 
@@ -106,6 +108,7 @@ var (
 	cliFailed      = problemKind{"cli-failed", http.StatusBadGateway, "The CLI could not be started, or failed"}
 	unsupported    = problemKind{"unsupported", http.StatusNotImplemented, "This server cannot do that"}
 	closing        = problemKind{"closing", http.StatusServiceUnavailable, "The server is stopping"}
+	storeSilent    = problemKind{"store-silent", http.StatusServiceUnavailable, "The store does not answer"}
 	internal       = problemKind{"internal", http.StatusInternalServerError, "Something went wrong in the server"}
 )
 
@@ -114,7 +117,7 @@ func problemKinds() []problemKind {
 	return []problemKind{
 		badRequest, unauthorized, forbidden, notFound, notAllowed, leased, begun, idle, stuckHere, busy, deleting, noCheckpoint, ended, takenBack, alreadyDecided, inputChanged, resumed, sessionOpen, sessionDeleted, busyKey,
 		gone, precondition, tooLarge, mediaType, misdirected, unknownPreset, outside, modeRefused, modelRefused, unusable, keyReused,
-		full, budget, limited, cliMissing, cliFailed, unsupported, closing, internal,
+		full, budget, limited, cliMissing, cliFailed, unsupported, closing, storeSilent, internal,
 	}
 }
 
@@ -128,6 +131,9 @@ func (k problemKind) is(err error) bool {
 	p, ok := errors.AsType[*Problem](err)
 	return ok && p.Type == "/problems/"+k.name
 }
+
+// retryStore is after how many seconds to try again when the store does not answer.
+const retryStore = 5
 
 // problemOf turns an error of the fleet, the inbox or the store into what a
 // client may know of it.
@@ -144,6 +150,11 @@ func describe(err error) *Problem {
 	if over, ok := errors.AsType[*fleet.OverloadedError](err); ok {
 		p := full.because("%d prompts wait; send it again later, with the same id", over.Queued)
 		p.RetryAfter = max(1, int(over.Wait/time.Second))
+		return p
+	}
+	if doubt, ok := errors.AsType[*fleet.InDoubtError](err); ok {
+		p := storeSilent.because("the prompt may have been accepted: send it again with the id %s", doubt.Prompt)
+		p.Prompt, p.RetryAfter = doubt.Prompt, retryStore
 		return p
 	}
 	if ended, ok := errors.AsType[*approval.GoneError](err); ok {
@@ -170,6 +181,10 @@ func describe(err error) *Problem {
 		return cliFailed.because("%s. Fix what it names, and try again", start)
 	}
 	switch {
+	case errors.Is(err, fleet.ErrTimeout):
+		p := storeSilent.because("what was asked for may have been done: look, or ask again")
+		p.RetryAfter = retryStore
+		return p
 	case errors.Is(err, fleet.ErrDeleted):
 		return beingDeleted()
 	case errors.Is(err, fleet.ErrUnknown), errors.Is(err, fleet.ErrForeign), errors.Is(err, store.ErrNotFound):

@@ -22,3 +22,14 @@ func TestHeldIsNotIdle(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A client whose prompt may have been accepted learns the id under which to send it again.
+func TestInDoubtNamesThePrompt(t *testing.T) {
+	got := problemOf(&fleet.InDoubtError{Key: "a/b", Prompt: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11", Err: fleet.ErrTimeout})
+	if !storeSilent.is(got) || got.Prompt != "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11" || got.RetryAfter == 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := problemOf(&fleet.ConversationError{Key: "a/b", Reason: fleet.ErrTimeout}); !storeSilent.is(got) || got.Prompt != "" {
+		t.Errorf("%+v", got)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -139,17 +138,14 @@ func persist(ctx context.Context, f fleet.Conversations, key, text string) (id s
 	err = insist(ctx, func(ctx context.Context) (err error) {
 		id, err = f.Send(ctx, key, p)
 		if err != nil {
-			if found := inDoubt.FindStringSubmatch(err.Error()); found != nil {
-				p.ID = found[1]
+			if doubt, ok := errors.AsType[*fleet.InDoubtError](err); ok {
+				p.ID = doubt.Prompt
 			}
 		}
 		return err
 	})
 	return id, err
 }
-
-// inDoubt finds the id of a prompt in an error of Send.
-var inDoubt = regexp.MustCompile(`prompt (\S+) may not have been accepted`)
 
 // followToEnd follows a prompt until it has ended, whatever happens to the servers.
 func followToEnd(ctx context.Context, f *natsfleet.Client, key, id string) error {

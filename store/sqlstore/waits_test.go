@@ -4,11 +4,13 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/internal/test/server"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -88,5 +90,34 @@ func TestWaits(t *testing.T) {
 				t.Errorf("after Renew, Acquire = %v", err)
 			}
 		})
+	}
+}
+
+// Somebody who sends a prompt while another process holds the lock of the database
+// learns in time that it may have been accepted, and how to send it again.
+func TestSendWhileLocked(t *testing.T) {
+	t.Parallel()
+	source := "sqlite:" + filepath.Join(t.TempDir(), "s.db")
+	f, err := fleet.Open(t.Context(), fleet.Options{Store: open(t, source), Project: "p", MaxLive: fleet.NoCLIs, StoreTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close(context.Background())
+	if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	release := hold(t, "SQLite", source)
+	begin := time.Now()
+	_, err = f.Send(t.Context(), "ada", fleet.Prompt{Text: "two"})
+	doubt, ok := errors.AsType[*fleet.InDoubtError](err)
+	if took := time.Since(begin); !ok || !errors.Is(err, fleet.ErrTimeout) || took > 5*time.Second {
+		t.Fatalf("%v after %v", err, took)
+	}
+	release()
+	if id, err := f.Send(t.Context(), "ada", fleet.Prompt{ID: doubt.Prompt, Text: "two"}); err != nil || id != doubt.Prompt {
+		t.Errorf("sent again: %s, %v", id, err)
+	}
+	if info, err := f.Get(t.Context(), "ada"); err != nil || info.Queued != 2 {
+		t.Errorf("%d prompts wait, want 2 (%v)", info.Queued, err)
 	}
 }

@@ -1,0 +1,104 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/claude-agent-go/claude/approval"
+)
+
+// A store that hangs, because a writer that was suspended holds its lock or because
+// most servers of a cluster are gone, must not hang those who call a fleet. A call
+// waits for it no longer than Options.StoreTimeout. One that makes many changes waits
+// that long for each of them.
+
+// boundKey is the key of the storeBound of a context.
+type boundKey struct{}
+
+// storeBound is what is known of a context that is bounded.
+type storeBound struct {
+	parent context.Context // that the bounded one was made from
+	extend func()          // gives the call the whole time again, nil if it has one time for all
+}
+
+// bound bounds a call that waits for the store. The function that it returns ends the
+// bound, and makes err match [ErrTimeout] if the time has run out.
+func (f *Fleet) bound(parent context.Context, key string) (context.Context, func(err *error)) {
+	return f.boundBy(parent, key, false)
+}
+
+// boundEach is bound for a call that makes many changes: each of them extends the time.
+func (f *Fleet) boundEach(parent context.Context, key string) (context.Context, func(err *error)) {
+	return f.boundBy(parent, key, true)
+}
+
+func (f *Fleet) boundBy(parent context.Context, key string, each bool) (context.Context, func(err *error)) {
+	b := &storeBound{parent: parent}
+	ctx, cancel := context.WithCancelCause(context.WithValue(parent, boundKey{}, b))
+	limit := f.opts.StoreTimeout
+	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w within %v", ErrTimeout, limit)) })
+	if each {
+		b.extend = func() {
+			if timer.Stop() {
+				timer.Reset(limit)
+			}
+		}
+	}
+	return ctx, func(err *error) {
+		timer.Stop()
+		cancel(nil)
+		if cause := context.Cause(ctx); *err != nil && errors.Is(cause, ErrTimeout) && !errors.Is(*err, ErrTimeout) {
+			*err = timedOut(key, *err, cause)
+		}
+	}
+}
+
+// timedOut is the error of a call whose time has run out.
+func timedOut(key string, err, cause error) error {
+	if doubt, ok := errors.AsType[*InDoubtError](err); ok {
+		return &InDoubtError{doubt.Key, doubt.Prompt, fmt.Errorf("%w: %w", cause, doubt.Err)}
+	}
+	if at, ok := errors.AsType[*ConversationError](err); ok {
+		return &ConversationError{at.Key, fmt.Errorf("%w: %w", cause, at.Reason)}
+	}
+	if key == "" {
+		return fmt.Errorf("claude: fleet: %w: %w", cause, err)
+	}
+	return &ConversationError{key, fmt.Errorf("%w: %w", cause, err)}
+}
+
+// withoutBound is the context that a bounded one was made from, for what waits for
+// something else than the store.
+func withoutBound(ctx context.Context) context.Context {
+	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok {
+		return b.parent
+	}
+	return ctx
+}
+
+// changed extends the time of a call that has just changed the store.
+func changed(ctx context.Context, err error) {
+	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok && b.extend != nil && err == nil {
+		b.extend()
+	}
+}
+
+// boundedInbox is an inbox whose calls do not hang with the store.
+type boundedInbox struct {
+	approval.Inbox
+	f *Fleet
+}
+
+func (i boundedInbox) Get(ctx context.Context, id string) (q approval.Question, err error) {
+	ctx, end := i.f.bound(ctx, "")
+	defer end(&err)
+	return i.Inbox.Get(ctx, id)
+}
+
+func (i boundedInbox) Decide(ctx context.Context, id string, a approval.Answer) (q approval.Question, err error) {
+	ctx, end := i.f.bound(ctx, "")
+	defer end(&err)
+	return i.Inbox.Decide(ctx, id, a)
+}
