@@ -20,7 +20,8 @@ type Options struct {
 	// Needs reports whether a person must decide about a call, and why. The
 	// others are left to the CLI's rules. Nil: every call needs a person.
 	// Needs may be called several times at once. [ConversationOf] says whose
-	// call it is.
+	// call it is. [NeedsRules] and [NeedsUnless] make one from rules and
+	// policies.
 	Needs func(ctx context.Context, in *hook.PreToolUseInput) (reason string, needed bool)
 	// Patience is how long the process waits for a decision. Then the call is
 	// deferred: the turn ends, and the session can be closed until somebody
@@ -92,6 +93,7 @@ type Gate struct {
 	session  *claude.Session
 	takeBack func(context.Context)
 	cwd      string            // of the CLI, as the last hook said
+	project  string            // where the CLI was started
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
 	deferred string            // the id of the call that was deferred
 	pending  map[string]bool   // calls of the main thread whose questions have not been seen to end
@@ -117,6 +119,7 @@ func (g *Gate) Install(o *claude.Options) error {
 			return &claude.OptionError{Field: "Settings", Problem: "disableAllHooks would open the gate"}
 		}
 	}
+	g.setProject(o.Cwd)
 	before := hook.PreToolUse("", g.before).FailClosed().WithTimeout(g.opts.patience() + margin)
 	// The first hook sees the call first; a later one cannot undo a denial.
 	o.Hooks = append([]hook.Hook{before}, o.Hooks...)
@@ -218,7 +221,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 	}
 	reason, needed := "", true
 	if g.opts.Needs != nil {
-		reason, needed = g.opts.Needs(context.WithValue(ctx, conversationKey{}, g.conversation), in)
+		reason, needed = g.opts.Needs(g.needsContext(ctx), in)
 	}
 	if !needed {
 		return nil, nil

@@ -17,6 +17,7 @@ type Conversations interface {
 	Run(ctx context.Context, key, prompt string) iter.Seq2[message.Message, error]
 	Send(ctx context.Context, key string, p Prompt) (id string, err error)
 	Prompt(ctx context.Context, key, id string) (Ticket, error)
+	Wait(ctx context.Context, key, id string) (Ticket, error)
 	Cancel(ctx context.Context, key, id string) error
 	Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error]
 	Interrupt(ctx context.Context, key string) error
@@ -32,4 +33,12 @@ type Conversations interface {
 	Approvals() approval.Inbox
 }
 
-var _ Conversations = (*Fleet)(nil)
+// Tenants is [Conversations] with those of each tenant by themselves, for programs that
+// serve several and want to be tested without a [Fleet].
+type Tenants interface {
+	Conversations
+	// Tenant returns the conversations of one tenant, see [Fleet.Tenant].
+	Tenant(name string) Conversations
+}
+
+var _ Tenants = (*Fleet)(nil)

@@ -19,6 +19,12 @@
 // and a name, such as "acme/user-42". A conversation begins with its first
 // prompt. [Fleet.Tenant] sees only the conversations of one tenant.
 //
+// The tenant and the name each have 1 to 120 bytes: ASCII letters and digits and
+// the characters -_.@+=:,~ with a letter or digit first. So an e-mail address or the
+// id of a chat channel can be a name. Any other key is refused with a
+// [*ConversationError] that says what is wrong with it, and matches
+// [store.ErrInvalid] and [*store.KeyError].
+//
 // # Prompts
 //
 // A prompt is accepted when it is written to the store; then [Fleet.Send]

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -29,13 +30,26 @@ func TenantOf(key string) string {
 func checkKey(project, key string) error {
 	err := store.CheckLease(project, key)
 	if err == nil && strings.Count(key, "/") > 1 {
-		err = fmt.Errorf("%w: it has more parts than a tenant and a name", store.ErrInvalid)
+		err = &store.KeyError{Value: key, Reason: "has more parts than a tenant and a name"}
+	}
+	if bad, ok := errors.AsType[*store.KeyError](err); ok && bad.Part != "project" {
+		err = &keyError{store.KeyError{Part: "key", Value: key, Reason: bad.Reason}}
 	}
 	if err != nil {
 		return &ConversationError{key, err}
 	}
 	return nil
 }
+
+// keyError is a [*store.KeyError] about the key of a conversation, whose name stands
+// before it already.
+type keyError struct{ store.KeyError }
+
+func (e *keyError) Error() string {
+	return fmt.Sprintf("the key %s; a key is a name, or a tenant and a name with a slash between them, such as %q", e.Reason, "acme/user-42")
+}
+
+func (e *keyError) Unwrap() error { return &e.KeyError }
 
 // place is the name of a conversation's record, and what the names of its other
 // records begin with. Keys with and without a tenant are apart, so that no key

@@ -61,6 +61,7 @@ func calls(ctx context.Context, f fleet.Conversations, key string) map[string]fu
 	const id = "00000000-0000-4000-8000-000000000000"
 	all := map[string]func() error{
 		"Prompt":            func() error { _, err := f.Prompt(ctx, key, id); return err },
+		"Wait":              func() error { _, err := f.Wait(ctx, key, id); return err },
 		"Cancel":            func() error { return f.Cancel(ctx, key, id) },
 		"Interrupt":         func() error { return f.Interrupt(ctx, key) },
 		"SetModel":          func() error { return f.SetModel(ctx, key, "opus") },

@@ -50,6 +50,13 @@ func (t tenant) Prompt(ctx context.Context, key, id string) (Ticket, error) {
 	return t.f.Prompt(ctx, key, id)
 }
 
+func (t tenant) Wait(ctx context.Context, key, id string) (Ticket, error) {
+	if err := t.check(key); err != nil {
+		return Ticket{}, err
+	}
+	return t.f.Wait(ctx, key, id)
+}
+
 func (t tenant) Cancel(ctx context.Context, key, id string) error {
 	if err := t.check(key); err != nil {
 		return err

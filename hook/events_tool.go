@@ -21,6 +21,21 @@ type PreToolUseInput struct {
 	ToolBase
 }
 
+// Request returns the call as a permission function is asked about it, so that rules
+// and policies can be used in a hook. It holds what a hook receives: the tool, its
+// input, the ids and the working directory, but no suggestions.
+func (in *PreToolUseInput) Request() *permission.Request {
+	return &permission.Request{
+		ToolName:  in.ToolName,
+		Input:     in.ToolInput,
+		ToolUseID: in.ToolUseID,
+		AgentID:   in.AgentID,
+		MCPServer: in.MCPServer,
+		Cwd:       in.Cwd,
+		Raw:       in.Raw,
+	}
+}
+
 // PostToolUse is called after a tool has run; the matcher is for tool names.
 // Blocking gives the model feedback.
 func PostToolUse(matcher string, fn func(ctx context.Context, in *PostToolUseInput) (*PostToolUseOutput, error)) Hook {

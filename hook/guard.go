@@ -27,15 +27,7 @@ func Guard(matcher string, fn permission.Func) Hook {
 		if in.ToolName == "" {
 			return nil, errors.New("hook: guard: the input names no tool")
 		}
-		decision, err := fn(ctx, &permission.Request{
-			ToolName:  in.ToolName,
-			Input:     in.ToolInput,
-			ToolUseID: in.ToolUseID,
-			AgentID:   in.AgentID,
-			MCPServer: in.MCPServer,
-			Cwd:       in.Cwd,
-			Raw:       in.Raw,
-		})
+		decision, err := fn(ctx, in.Request())
 		if err != nil {
 			return nil, err
 		}

@@ -234,7 +234,7 @@ func (p *servePresets) needs(ctx context.Context, in *hook.PreToolUseInput) (str
 	if root == "" {
 		return "it is outside of the directories of its preset", true
 	}
-	d, err := rules.At(root).Allow()(ctx, &permission.Request{ToolName: in.ToolName, Input: in.ToolInput, Cwd: in.Cwd})
+	d, err := rules.At(root).Allow()(ctx, in.Request())
 	if err != nil || d.Behavior() != permission.BehaviorAllow {
 		return "no rule of its preset allows it", true
 	}

@@ -35,7 +35,7 @@ func TestBot(t *testing.T) {
 			t.Fatalf("it says %q", id)
 		}
 		id = strings.TrimSpace(id)
-		if list := do(nil, "list"); !strings.Contains(list, id+` Bash {"command":"make release"} (it runs a command)`) {
+		if list := do(nil, "list"); !strings.Contains(list, id+` Bash {"command":"make release"} (the rule Bash asks a person)`) {
 			t.Errorf("the list is %q", list)
 		}
 		do(nil, "allow", id)

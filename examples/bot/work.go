@@ -7,7 +7,6 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -16,9 +15,7 @@ import (
 func (b *bot) work(ctx context.Context, session, prompt string) error {
 	gate := approval.NewGate(approval.NewQuestions(b.db, project), conversation, store.Fence{}, approval.Options{
 		Patience: b.patience, // then the call is deferred, and needs no process
-		Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) {
-			return "it runs a command", in.ToolName == "Bash"
-		},
+		Needs:    approval.NeedsRules("Bash"),
 	})
 	opts := &claude.Options{
 		Store:     &claude.StoreOptions{Store: b.db, Project: project},

@@ -26,9 +26,7 @@ func openFleet(ctx context.Context, root string, cli claude.Transport) (*fleet.F
 		Session: func(_ context.Context, key string) (*claude.Options, error) {
 			return options(filepath.Join(root, "users", fleet.TenantOf(key)), cli)
 		},
-		Gate: &approval.Options{Patience: time.Minute, Needs: func(_ context.Context, in *hook.PreToolUseInput) (string, bool) {
-			return "it changes a file", in.ToolName == "Write" || in.ToolName == "Edit"
-		}},
+		Gate: &approval.Options{Patience: time.Minute, Needs: approval.NeedsRules("Write", "Edit")},
 	})
 }
 

@@ -64,7 +64,7 @@ func (c client) send(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	}
-	id, err := c.Send(r.Context(), c.key(r), fleet.Prompt{ID: r.Header.Get("Idempotency-Key"), Text: string(text)})
+	id, err := c.Send(r.Context(), c.key(r), fleet.Prompt{ID: fleet.PromptID(r.Header.Get("Idempotency-Key")), Text: string(text)})
 	if err != nil {
 		return err
 	}

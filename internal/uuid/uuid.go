@@ -3,6 +3,8 @@ package uuid
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 )
 
@@ -10,7 +12,24 @@ import (
 func New() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return text(b, 4)
+}
+
+// Named returns the UUID of a list of texts in a space of names: of version 8, from
+// their SHA-256. The length of each text is part of it, so that no two lists are joined
+// to the same text.
+func Named(space string, parts ...string) string {
+	h := sha256.New()
+	for _, part := range append([]string{space}, parts...) {
+		h.Write(binary.AppendUvarint(nil, uint64(len(part)))) // a hash never fails
+		h.Write([]byte(part))
+	}
+	return text([16]byte(h.Sum(nil)), 8)
+}
+
+// text writes a UUID of a version as text.
+func text(b [16]byte, version byte) string {
+	b[6], b[8] = b[6]&0x0f|version<<4, b[8]&0x3f|0x80
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
