@@ -242,7 +242,7 @@ func (f *Fleet) resetAttempts(ctx context.Context, key string) error {
 		if err != nil {
 			return &ConversationError{key, err}
 		}
-		if p.Begun > 0 {
+		if p.Begun > 0 || p.Failure != "" {
 			begun = append(begun, p)
 		}
 	}
@@ -251,7 +251,8 @@ func (f *Fleet) resetAttempts(ctx context.Context, key string) error {
 		return err
 	}
 	for _, p := range begun {
-		p.Begun, p.Failure, p.Cause = 0, "", ""
+		p.startAgain()
+		p.Failure, p.Cause = "", ""
 		if err := f.update(ctx, p, store.Fence{}); err != nil {
 			return &ConversationError{key, err}
 		}

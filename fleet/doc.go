@@ -63,9 +63,9 @@
 //   - If it broke off while a person was asked about a call, the question stays
 //     open, and the call is made once somebody decides.
 //
-// If a prompt begins again and again and never ends, its conversation is
-// stuck: it does nothing, says why, and waits for [Fleet.Retry] or
-// [Fleet.Cancel].
+// If a prompt begins again and again without progress and never ends, its
+// conversation is stuck: it does nothing, says why, and waits for [Fleet.Retry]
+// or [Fleet.Cancel]. An attempt that Close cut off does not count.
 //
 // Several fleets may share a store. Each conversation has a lease, so that only
 // one of them runs it. A fleet that cannot renew a lease in time kills the CLI,

@@ -87,9 +87,15 @@ type Options struct {
 	// LimitsOf returns the limits of a single conversation. Nil: the limits
 	// above apply to all. It is called often, and must answer at once.
 	LimitsOf func(key string) ConversationLimits
-	// Attempts is how often a prompt is begun before the conversation counts
-	// as stuck: 3.
+	// Attempts is how often a prompt is begun without progress before the
+	// conversation counts as stuck: 3. An attempt does not count if Close cut it
+	// off, or if the CLI was only slow to start; the next start then has more time.
 	Attempts int
+	// Resets is how often progress, a message of the model or the result of a tool,
+	// lets the attempts be counted anew: 20. Beyond that even a turn that makes
+	// progress is given up after so many attempts. A decision of a person and
+	// [Fleet.Retry] begin both counts anew.
+	Resets int
 
 	// Keep is how long the outcomes of prompts, and settled questions, are
 	// kept: 30 days. Until then, [Fleet.Prompt] finds the prompt, and sending
@@ -160,7 +166,7 @@ func (o *Options) check() error {
 		name    string
 		value   *int
 		without int
-	}{{"MaxLive", &o.MaxLive, 8}, {"Queue", &o.Queue, 100}, {"QueueAll", &o.QueueAll, 10_000}, {"Attempts", &o.Attempts, 3}} {
+	}{{"MaxLive", &o.MaxLive, 8}, {"Queue", &o.Queue, 100}, {"QueueAll", &o.QueueAll, 10_000}, {"Attempts", &o.Attempts, 3}, {"Resets", &o.Resets, 20}} {
 		if *n.value < 0 && (n.name != "MaxLive" || *n.value != NoCLIs) {
 			return fmt.Errorf("claude: fleet: Options.%s is negative", n.name)
 		}

@@ -102,8 +102,6 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 				db, all, cli, broken := store.Memory(), new(announcements), newScripted(), new(atomic.Bool)
 				broken.Store(true)
 				at := &announcing{Fleet: db, all: all}
-				worker := open(t, at, cli, breakable(broken))
-				defer closeFleet(t, worker)
 				client := open(t, &announcing{Fleet: db, all: all}, nil, withoutCLIs)
 				defer closeFleet(t, client)
 				first, second := send(t, client, "ada", "first"), send(t, client, "ada", "second")
@@ -117,6 +115,8 @@ func TestUnblockedWhileLeaving(t *testing.T) {
 					}
 				}
 				at.releasing.Store(&releasing)
+				worker := open(t, at, cli, breakable(broken))
+				defer closeFleet(t, worker)
 				<-time.After(6 * time.Minute)
 				if broken.Load() {
 					t.Fatal("the conversation did not get stuck")

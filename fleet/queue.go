@@ -41,6 +41,12 @@ type queued struct {
 	Accepted time.Time       `json:"accepted"`
 	// Begun counts how often it was given to a CLI since it last made progress.
 	Begun int `json:"begun,omitzero"`
+	// Resets counts how often progress has set Begun back, and Since is the id of the
+	// message of its turn that did so last.
+	Resets int    `json:"resets,omitzero"`
+	Since  string `json:"since,omitzero"`
+	// Starts counts the starts of a CLI in a row that were too slow.
+	Starts int `json:"starts,omitzero"`
 	// Sent says that a CLI may have seen it.
 	Sent bool `json:"sent,omitzero"`
 	// Steer says that a turn that runs may take it in.

@@ -79,7 +79,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	slices.SortStableFunc(all, func(a, b *queued) int { return cmp.Compare(a.rank(), b.rank()) })
 	s, p, err := w.choose(ctx, all)
 	if err == nil && s != sleep && s != await && p.Begun >= w.f.opts.Attempts {
-		return sleep, nil, w.stuck(ctx, p)
+		return sleep, nil, w.stuck(ctx, p, p.neverEnded())
 	}
 	return s, p, err
 }
@@ -158,6 +158,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	}
 	if state == history.Cut || state == history.Deferred {
 		if err := w.endWithTurn(ctx, t, p); err != nil {
+			return sleep, err
+		}
+		if err := w.progressed(ctx, t, p); err != nil {
 			return sleep, err
 		}
 	}
@@ -290,7 +293,8 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	}
 	found := p.Question != q.ID || p.Begun != 0
 	if found {
-		p.Question, p.Begun = q.ID, 0
+		p.Question = q.ID
+		p.startAgain()
 		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
 			return sleep, err
 		}
@@ -372,9 +376,8 @@ func (p *queued) neverEnded() string {
 	return reason
 }
 
-// stuck gives a conversation up whose prompt was begun too often.
-func (w *waking) stuck(ctx context.Context, p *queued) error {
-	reason := p.neverEnded()
+// stuck gives a conversation up whose prompt was begun too often, or cannot be run.
+func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 	now, err := w.f.store.Now(ctx)
 	if err != nil {
 		return err

@@ -112,6 +112,7 @@ func (w *waking) rewindFiles(ctx context.Context, p *queued) error {
 		err = errors.Join(err, w.close()) // or it might restore them yet, under a later prompt
 	}
 	if err != nil && (w.over() || errors.Is(err, store.ErrLeaseLost)) {
+		w.takeBackAttempt(p)
 		return err
 	}
 	o := Ticket{Status: Answered, Rewind: done, Session: w.rec.Session}

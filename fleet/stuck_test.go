@@ -33,7 +33,7 @@ func TestStuck(t *testing.T) {
 		defer closeFleet(t, f)
 		_, err := result(f.Run(t.Context(), "ada", "hello"))
 		stuck, ok := errors.AsType[*fleet.StuckError](err)
-		if !ok || !strings.Contains(stuck.Reason, "no such repository") || !strings.Contains(stuck.Reason, "3 times") {
+		if !ok || !strings.Contains(stuck.Reason, "no such repository") || strings.Contains(stuck.Reason, "times") {
 			t.Fatalf("not stuck: %v", err)
 		}
 		if _, err := f.Send(t.Context(), "ada", fleet.Prompt{Text: "more"}); !errors.Is(err, fleet.ErrStuck) {

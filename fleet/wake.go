@@ -47,6 +47,8 @@ type waking struct {
 	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
 	inDoubt bool
 
+	starts int // starts in a row that were too slow, of the prompt of the step
+
 	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
 
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
@@ -203,7 +205,7 @@ func (w *waking) backoff(p *queued) time.Duration {
 	if p == nil {
 		return retryAfter
 	}
-	return retryAfter << min(p.Begun, 6)
+	return retryAfter << min(p.Begun+p.Starts, 6)
 }
 
 // over reports whether nothing more may be begun: the fleet closes, the lease is
@@ -256,9 +258,11 @@ func (w *waking) do(s step, p *queued) (err error) {
 		}
 	}
 	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
+		w.starts = p.Starts
 		if err := w.connect(ctx, s); err != nil {
 			return w.failed(p, err)
 		}
+		p.Starts = 0
 	}
 	began := time.Now()
 	r, err := w.turn(ctx, s, p)
@@ -473,7 +477,7 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 		p.Question, asked = w.gate.Deferred()
 	}
 	if asked {
-		p.Begun = 0 // it got somewhere
+		p.startAgain() // it got somewhere
 	}
 	err := w.close()
 	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
@@ -483,16 +487,6 @@ func (w *waking) deferred(ctx context.Context, p *queued) error {
 	}
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
-}
-
-// failed notes what ended an attempt, if it can.
-func (w *waking) failed(p *queued, err error) error {
-	if err == nil || w.over() {
-		return err
-	}
-	w.worked(p, TraceOutcome{Status: Running, Err: err})
-	p.Failure, p.Cause = cutFailure(err), causeOf(err)
-	return errors.Join(err, w.f.update(w.f.ctx, p, w.lease.Fence))
 }
 
 // maxFailure is how much is kept of what ended an attempt.
@@ -586,7 +580,7 @@ func (w *waking) catchUp(ctx context.Context, mode permission.Mode, model string
 func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	given, err := w.f.opts.Session(ctx, w.c.key)
 	if err != nil {
-		return nil, fmt.Errorf("claude: fleet: options of conversation %q: %w", w.c.key, err)
+		return nil, fmt.Errorf("claude: fleet: options of conversation %q: %w", w.c.key, sessionError{err})
 	}
 	o := new(claude.Options)
 	if given != nil {
@@ -597,6 +591,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp: claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 	}
+	w.patient(&o.Timeouts)
 	w.own = choices{o.PermissionMode, o.Model}
 	if w.rec.Mode != "" {
 		o.PermissionMode = w.rec.Mode
