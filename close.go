@@ -222,7 +222,7 @@ func (s *Session) finish() {
 	s.peer.Close(stream)
 	s.running.deadlines.stop()
 	s.mcp.close(stream)
-	if err := s.files.Remove(); err != nil {
+	if err := s.removeFiles(); err != nil {
 		s.log.Warn("temporary files could not be removed", "error", err)
 	}
 	s.trace.end(cause)

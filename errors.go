@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -314,7 +314,7 @@ func (s *Session) nearby() []string {
 	ctx, cancel := context.WithTimeout(context.Background(), nearbyTime)
 	defer cancel()
 	var found []string
-	for info, err := range history.Disk(configDirOf(s.plan.env)).List(ctx, history.Query{Dir: dir, SkipWorktrees: true, Limit: nearbySessions}) {
+	for info, err := range history.Disk(restore.ConfigDir(s.plan.env)).List(ctx, history.Query{Dir: dir, SkipWorktrees: true, Limit: nearbySessions}) {
 		if err != nil {
 			break
 		}
@@ -325,14 +325,4 @@ func (s *Session) nearby() []string {
 		found = append(found, info.ID+" ("+string(title)+")")
 	}
 	return found
-}
-
-// configDirOf is where a CLI with this environment keeps its sessions.
-func configDirOf(env []string) string {
-	for _, entry := range slices.Backward(env) { // the last one counts
-		if value, ok := strings.CutPrefix(entry, "CLAUDE_CONFIG_DIR="); ok && value != "" {
-			return value
-		}
-	}
-	return filepath.Join(homeOf(env), ".claude")
 }

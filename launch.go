@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/user"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -194,20 +192,25 @@ func (o *Options) environ() []string {
 			env = append(env, entry)
 		}
 	}
-	set := func(name, value string) { // goes before what Env says, for any Transport
-		env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-		env = append(env, name+"="+value)
-	}
 	for r := range optionRows {
 		if r.env == nil || !r.set(o) {
 			continue
 		}
 		if name, value := r.env(o); name != "" {
-			set(name, value)
+			env = withVariable(env, name, value)
 		}
 	}
 	return env
 }
+
+// withVariable sets a variable, also for a Transport that takes the first of two.
+func withVariable(env []string, name, value string) []string {
+	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+	return append(env, name+"="+value)
+}
+
+// setEnv sets a variable of the CLI, whatever the options say about it.
+func (p *plan) setEnv(name, value string) { p.env = withVariable(p.env, name, value) }
 
 // Variables that make the CLI say when it is idle or busy. The first is always
 // set: only the CLI knows when background agents are done and answered.
@@ -228,24 +231,6 @@ func (o *Options) readsStates() bool {
 // setIn reports whether an environment has a variable.
 func setIn(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-}
-
-// homeOf is the home directory of a CLI with this environment: what it takes a
-// tilde for. Without the variable it asks the system who runs it.
-func homeOf(env []string) string {
-	name := "HOME"
-	if runtime.GOOS == "windows" {
-		name = "USERPROFILE"
-	}
-	for _, entry := range slices.Backward(env) { // the last one counts
-		if value, ok := strings.CutPrefix(entry, name+"="); ok && value != "" {
-			return value
-		}
-	}
-	if u, err := user.Current(); err == nil {
-		return u.HomeDir
-	}
-	return ""
 }
 
 // uninherited are variables that are meant for the program that has them, and

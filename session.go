@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/mirror"
 	"github.com/claude-agent-go/claude/internal/ndjson"
 	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/restore"
 	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/wire"
@@ -44,6 +45,8 @@ type Session struct {
 	trace *tracer
 	mcp   *mcpHub
 	files *scratch.Folder
+	// temporary has the CLI's temporary files, if the user has chosen where they are.
+	temporary scratch.Folder
 
 	mu           sync.Mutex // guards the parts of what follows that say so
 	life         lifecycle
@@ -181,7 +184,7 @@ func open(ctx context.Context, o *Options, use use) (*Session, error) {
 		return nil, err
 	}
 	ctx = context.WithValue(ctx, sessionKey{}, s)
-	ctx = permission.WithHome(ctx, homeOf(s.plan.env))
+	ctx = permission.WithHome(ctx, restore.Home(s.plan.env))
 	s.mcp = newMCPHub(ctx, s, p.inside)
 	w := ndjson.NewWriter(s.conn)
 	w.OnWrite = s.trace.writes()
@@ -241,7 +244,7 @@ func newSession(o *Options, p *plan, use use) *Session {
 func (s *Session) launch(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			_ = s.files.Remove()
+			_ = s.removeFiles()
 			_ = s.lastFlush() // of nothing, but it gives the lease back
 		}
 	}()

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
@@ -32,7 +30,8 @@ import (
 // A session that is resumed is written from the store into a temporary directory,
 // with a copy of the user's settings and credentials, without the refresh token.
 // The CLI that is started must be able to read it. It is the CLI's configuration
-// directory (CLAUDE_CONFIG_DIR) and is removed when the session is over. What is
+// directory (CLAUDE_CONFIG_DIR) and is removed when the session is over; with
+// Private, a session that begins has one too. What is
 // in the user's own directory besides, such as skills, agents and plugins, is not
 // there. On macOS the CLI may keep credentials in the Keychain, which are not
 // copied; set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN in Options.Env.
@@ -73,6 +72,13 @@ type StoreOptions struct {
 	// behind. Empty: the directory claude-journals in [os.UserCacheDir], or, if
 	// there is none, in [os.TempDir].
 	Journal string
+	// Private leaves nothing of the session on this machine when it is over, even
+	// when it is not resumed but begins. It always has the temporary configuration
+	// directory, and its CLI's temporary files are beside it: images of prompts,
+	// outputs of background tasks. If CLAUDE_CODE_TMPDIR is in the environment of
+	// the CLI, they are in a folder below that one. Only checkpoints of files stay,
+	// in file-history of the user's directory, and the journal if it is needed.
+	Private bool
 }
 
 // Defaults of StoreOptions.
@@ -97,11 +103,7 @@ func (o StoreOptions) withDefaults() *StoreOptions {
 		o.Owner = fmt.Sprintf("%s, process %d", host, os.Getpid())
 	}
 	if o.Journal == "" {
-		dir, err := os.UserCacheDir()
-		if err != nil {
-			dir = os.TempDir()
-		}
-		o.Journal = filepath.Join(dir, "claude-journals")
+		o.Journal = mirror.DefaultJournals()
 	}
 	return &o
 }
@@ -323,9 +325,6 @@ func (s *Session) lastFlush() error {
 	return s.store.mirror.Close(ctx)
 }
 
-// configVar names the directory in which the CLI keeps its sessions.
-const configVar = "CLAUDE_CONFIG_DIR"
-
 // fromStore reports whether the session is one that is in a store.
 func (o *Options) fromStore() bool { return o.Store != nil && o.resumes() }
 
@@ -353,13 +352,13 @@ func (o *Options) source() restore.Source {
 	return restore.Source{Store: o.Store.Store, Project: o.Store.Project}
 }
 
-// restore writes the session that is to be resumed from the store into a
-// directory of its own, and makes that the configuration directory of the CLI.
+// restore gives the CLI a configuration directory of its own, if the session is one
+// that is resumed from the store, which is written into it, or is private.
 func (s *Session) restore(ctx context.Context) error {
-	if !s.opts.fromStore() {
+	if o := s.opts; o.Store == nil || !o.fromStore() && !o.Store.Private {
 		return nil
 	}
-	dir, err := s.files.Dir("config")
+	dir, err := s.files.Dir(scratch.ConfigName)
 	if err != nil {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
@@ -368,11 +367,13 @@ func (s *Session) restore(ctx context.Context) error {
 		return &StartError{Reason: ErrSpawn, Err: err}
 	}
 	defer root.Close()
-	if err := s.opts.source().Write(ctx, root, projectFolder(s.opts.Cwd), s.opts.Resume); err != nil {
-		return storedError(ctx, err)
+	if s.opts.fromStore() {
+		if err := s.opts.source().Write(ctx, root, projectFolder(s.opts.Cwd), s.opts.Resume); err != nil {
+			return storedError(ctx, err)
+		}
 	}
-	config, state := configDirOf(s.plan.env), homeOf(s.plan.env)
-	if setIn(s.plan.env, configVar) {
+	config, state := restore.ConfigDir(s.plan.env), restore.Home(s.plan.env)
+	if setIn(s.plan.env, restore.ConfigVar) {
 		state = config
 	}
 	if err := restore.Config(root, config, state); err != nil {
@@ -383,10 +384,37 @@ func (s *Session) restore(ctx context.Context) error {
 			s.log.Warn("files cannot be rewound to what they were before this start", "error", err)
 		}
 	}
-	s.plan.env = slices.DeleteFunc(s.plan.env, func(entry string) bool { return strings.HasPrefix(entry, configVar+"=") })
-	s.plan.env = append(s.plan.env, configVar+"="+dir)
+	s.plan.setEnv(restore.ConfigVar, dir)
+	if s.opts.Store.Private {
+		return s.hideTemporary()
+	}
 	return nil
 }
+
+// tempVar names the directory for the CLI's temporary files.
+const tempVar = "CLAUDE_CODE_TMPDIR"
+
+// hideTemporary gives the CLI a directory for temporary files that is removed with the
+// session: below the one that the user has chosen, if there is one.
+func (s *Session) hideTemporary() error {
+	files := s.files
+	if chosen := restore.Variable(s.plan.env, tempVar); chosen != "" {
+		if err := os.MkdirAll(chosen, 0o700); err != nil { // as the CLI does
+			return &StartError{Reason: ErrSpawn, Err: err}
+		}
+		s.temporary.In = chosen
+		files = &s.temporary
+	}
+	dir, err := files.Dir(scratch.TempName)
+	if err != nil {
+		return &StartError{Reason: ErrSpawn, Err: err}
+	}
+	s.plan.setEnv(tempVar, dir)
+	return nil
+}
+
+// removeFiles removes what the session has put into files.
+func (s *Session) removeFiles() error { return errors.Join(s.files.Remove(), s.temporary.Remove()) }
 
 // projectFolder is the name under which the CLI looks for the sessions of a
 // working directory first.

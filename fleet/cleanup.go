@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -19,6 +20,7 @@ func (f *Fleet) cleanUp() {
 	every := max(time.Minute, min(24*time.Hour, f.opts.Keep/4))
 	for wait := time.Minute; pause(f.ctx, wait); {
 		wait = every
+		scratch.Sweep() // again: a CLI may have outlived its process for a while
 		_, err := f.store.Acquire(f.ctx, f.opts.Project, cleaning, f.opts.Owner, every)
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
 			wait = max(time.Minute, min(every, held.For))

@@ -138,7 +138,9 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 		return err
 	}
 	changed(ctx, nil)
-	for _, session := range rec.sessions() {
+	sessions := append(rec.sessions(), rec.Unstored...)
+	f.eraseFiles(ctx, key, sessions)
+	for _, session := range sessions {
 		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, fence); err != nil {
 			return err
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -76,6 +77,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		<-f.ctx.Done()
 		stop()
 	})
+	scratch.Sweep() // what a process has left that was killed may never be needed again
 	if err := errors.Join(f.finishDeletions(ctx), f.finishCopies(ctx), f.look(ctx)); err != nil {
 		f.mu.Lock()
 		f.closed = true

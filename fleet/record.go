@@ -19,9 +19,12 @@ type record struct {
 	Key string `json:"key"`
 	// Session is the id of its session, and Older those before it, the oldest
 	// first.
-	Session string    `json:"session"`
-	Older   []string  `json:"older,omitempty"`
-	Created time.Time `json:"created"`
+	Session string   `json:"session"`
+	Older   []string `json:"older,omitempty"`
+	// Unstored are ids of sessions that were begun and of which nothing was stored
+	// when they were given up. A journal may have something of them.
+	Unstored []string  `json:"unstored,omitempty"`
+	Created  time.Time `json:"created"`
 	// Mode and Model were chosen while it ran or slept. A CLI that resumes a
 	// session does not know the mode.
 	Mode  permission.Mode `json:"mode,omitzero"`

@@ -589,7 +589,8 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.lease.guard).FailClosed()}, o.Hooks...)
 	o.Store = &claude.StoreOptions{
 		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
-		GiveUp: claude.NoTimeout, // a result counts when it is stored, or the lease is lost
+		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
+		Private: true,
 	}
 	w.patient(&o.Timeouts)
 	w.own = choices{o.PermissionMode, o.Model}
@@ -627,6 +628,9 @@ func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
 	}
 	o.SessionID = uuid.New()
 	w.rec, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
+		if r.Session != "" {
+			r.Unstored = append(r.Unstored, r.Session)
+		}
 		r.Session = o.SessionID
 		return nil
 	})

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -33,6 +35,15 @@ type Config struct {
 	// call the mirror, but for Abort.
 	OnNotStored func(key store.Key, err *store.NotStoredError)
 	OnLost      func(err error)
+}
+
+// DefaultJournals is the directory of journals for those who have chosen none.
+func DefaultJournals() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "claude-journals")
 }
 
 // callBound is how long a call of the store may take.

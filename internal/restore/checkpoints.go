@@ -1,7 +1,10 @@
 package restore
 
 import (
+	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 )
 
@@ -22,4 +25,21 @@ func Checkpoints(dir, configDir string) error {
 		return err
 	}
 	return os.Symlink(kept, filepath.Join(dir, checkpointsDir))
+}
+
+// ForgetCheckpoints removes the checkpoints of a session from the user's configuration
+// directory. If the directory has the session itself, they are the user's, and stay.
+func ForgetCheckpoints(configDir, session string) error {
+	root, err := os.OpenRoot(configDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if _, err := Find(root, session); err == nil {
+		return nil
+	}
+	return root.RemoveAll(path.Join(checkpointsDir, session))
 }

@@ -1,11 +1,19 @@
 package scratch
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
+)
+
+// The folders for a CLI's configuration and for its temporary files.
+const (
+	ConfigName = "config"
+	TempName   = "tmp"
 )
 
 const (
@@ -19,6 +27,9 @@ const (
 // Folder is a temporary folder that is made at the first write. The zero value
 // is ready for use. It is not safe for concurrent use.
 type Folder struct {
+	// In is the folder in which it is made, the one for temporary files if empty.
+	In string
+
 	dir  string
 	lock *os.File // held until Remove
 }
@@ -52,8 +63,9 @@ func (f *Folder) open() (err error) {
 	if f.dir != "" {
 		return nil
 	}
-	sweep(os.TempDir())
-	if f.dir, err = os.MkdirTemp("", prefix); err != nil {
+	in := cmp.Or(f.In, os.TempDir())
+	sweep(in)
+	if f.dir, err = os.MkdirTemp(in, prefix); err != nil {
 		return err
 	}
 	f.lock, err = claim(f.dir)
@@ -95,8 +107,45 @@ func sweep(tmp string) {
 		if !strings.HasPrefix(entry.Name(), prefix) || !entry.IsDir() {
 			continue // a link could lead anywhere
 		}
-		if dir := filepath.Join(tmp, entry.Name()); abandoned(dir) {
-			_ = os.RemoveAll(dir)
+		if dir := filepath.Join(tmp, entry.Name()); abandoned(dir) || madeAgain(dir, time.Now()) {
+			removeAbandoned(dir)
 		}
 	}
+}
+
+// removeAbandoned removes a folder, the lock last. What a dead owner had started may
+// live a little longer and write to the folder meanwhile: then the lock is still there,
+// and the next sweep removes the rest.
+func removeAbandoned(dir string) {
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, entry := range found {
+		if entry.Name() == lockName {
+			continue
+		}
+		if os.RemoveAll(filepath.Join(dir, entry.Name())) != nil {
+			return
+		}
+	}
+	_ = os.RemoveAll(dir)
+}
+
+// settleTime is how long what a dead owner had started may still write.
+const settleTime = time.Minute
+
+// madeAgain reports whether a folder was made by what a dead owner had started, after
+// a sweep: it has the name of one, no lock, nothing but folders that Dir makes, and
+// nothing was added to it for a while.
+func madeAgain(dir string, now time.Time) bool {
+	info, err := os.Lstat(dir)
+	number := strings.TrimPrefix(filepath.Base(dir), prefix)
+	if err != nil || strings.Trim(number, "0123456789") != "" || now.Sub(info.ModTime()) < settleTime || !ours(info) {
+		return false
+	}
+	found, err := os.ReadDir(dir)
+	return err == nil && len(found) > 0 && !slices.ContainsFunc(found, func(entry os.DirEntry) bool {
+		return !entry.IsDir() || entry.Name() != ConfigName && entry.Name() != TempName
+	})
 }

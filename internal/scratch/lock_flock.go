@@ -48,6 +48,11 @@ func abandoned(dir string) bool {
 // private reports whether something is this user's and nobody else's, as all
 // that claim and Write make is. Root could remove the folders of everybody.
 func private(info os.FileInfo) bool {
+	return ours(info) && info.Mode().Perm()&0o077 == 0
+}
+
+// ours reports whether something is this user's.
+func ours(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o077 == 0
+	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A sweep takes only what a Folder of this user left, wherever that lies. Others
@@ -74,5 +75,71 @@ func TestSweepSpares(t *testing.T) {
 				t.Errorf("swept = %v, want %v", got, tt.swept)
 			}
 		})
+	}
+}
+
+// What a dead owner had started may make the folder again after a sweep. It is removed
+// when nothing is added to it any more; anything else without a lock stays.
+func TestSweepMadeAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		folder string
+		inside []string
+		age    time.Duration
+		swept  bool
+	}{
+		"made again":         {prefix + "1", []string{"config/projects/x"}, 2 * settleTime, true},
+		"both folders":       {prefix + "1", []string{"config/projects/x", "tmp/y"}, 2 * settleTime, true},
+		"a moment ago":       {prefix + "1", []string{"config/projects/x"}, 0, false},
+		"in the making":      {prefix + "1", nil, 2 * settleTime, false},
+		"without locks":      {prefix + "1", []string{"config/x", "lock.new"}, 2 * settleTime, false},
+		"somebody's notes":   {prefix + "notes", []string{"config/projects/x"}, 2 * settleTime, false},
+		"with other folders": {prefix + "1", []string{"config/projects/x", "mine/x"}, 2 * settleTime, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmp := t.TempDir()
+			dir := filepath.Join(tmp, tt.folder)
+			for _, inside := range append(tt.inside, "") {
+				if err := os.MkdirAll(filepath.Join(dir, inside), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			then := time.Now().Add(-tt.age)
+			if err := os.Chtimes(dir, then, then); err != nil {
+				t.Fatal(err)
+			}
+			sweep(tmp)
+			if got := !exists(dir); got != tt.swept {
+				t.Errorf("swept = %v, want %v", got, tt.swept)
+			}
+		})
+	}
+}
+
+// A folder that cannot be removed yet keeps its lock, and the next sweep removes it.
+func TestSweepInterrupted(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root removes everything")
+	}
+	tmp := t.TempDir()
+	dir := filepath.Join(tmp, prefix+"1")
+	held := filepath.Join(dir, ConfigName)
+	if err := os.MkdirAll(filepath.Join(held, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, lockName), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(held, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	sweep(tmp)
+	if !exists(filepath.Join(dir, lockName)) {
+		t.Fatal("the lock is gone, and nobody knows any more whose the folder is")
+	}
+	if err := os.Chmod(held, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if sweep(tmp); exists(dir) {
+		t.Error("the next sweep leaves it")
 	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +57,7 @@ func machine(t *testing.T) *real {
 // fleet opens a fleet on this machine.
 func (r *real) fleet(t *testing.T, db store.Fleet, o fleet.Options) *fleet.Fleet {
 	t.Helper()
-	o.Store, o.Project, o.Journal, o.Logger = db, "p", t.TempDir(), harness.Logger(t)
+	o.Store, o.Project, o.Journal, o.Logger = db, "p", cmp.Or(o.Journal, t.TempDir()), harness.Logger(t)
 	o.Session = func(context.Context, string) (*claude.Options, error) {
 		opts := *r.opts
 		return &opts, nil
@@ -171,6 +172,7 @@ func (r *real) killed(t *testing.T, dir, prompt string, patience time.Duration, 
 			t.Error(err)
 		}
 		_ = host.Wait() // it was killed
+		eventually(t, "the CLI outlives its program", func() bool { return len(leak.MarkedBy(r.mark)) == 0 })
 	}()
 	far(host.Process)
 }

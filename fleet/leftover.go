@@ -1,0 +1,62 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/mirror"
+	"github.com/claude-agent-go/claude/internal/restore"
+	"github.com/claude-agent-go/claude/internal/scratch"
+)
+
+// eraseFiles removes what this machine has of the sessions of a conversation outside
+// the store: checkpoints of files, journals, and the folders of processes that were
+// killed. What cannot be removed is logged. It does not keep the rest from being
+// deleted, for then nobody could delete it on a machine that lacks the rights.
+func (f *Fleet) eraseFiles(ctx context.Context, key string, sessions []string) {
+	scratch.Sweep()
+	config := f.configDir(ctx, key)
+	journals := cmp.Or(f.opts.Journal, mirror.DefaultJournals())
+	for _, session := range sessions {
+		err := errors.Join(restore.ForgetCheckpoints(config, session), removeJournals(journals, session))
+		if err != nil {
+			f.opts.Logger.Warn("files of a deleted conversation could not be removed", "conversation", key, "session", session, "error", err)
+		}
+	}
+}
+
+// configDir is the configuration directory of the user whose settings the CLI of a
+// conversation has. A conversation without options has those of this process.
+func (f *Fleet) configDir(ctx context.Context, key string) string {
+	o := new(claude.Options)
+	if f.opts.Session != nil {
+		given, err := f.opts.Session(ctx, key)
+		if err != nil {
+			f.opts.Logger.Warn("a conversation that is deleted has no options, so its checkpoints are looked for in the default place",
+				"conversation", key, "error", err)
+		} else if given != nil {
+			o = given
+		}
+	}
+	return restore.ConfigDir(environ(o))
+}
+
+// removeJournals removes what was kept of a session because the store did not take it.
+func removeJournals(dir, session string) error {
+	found, err := os.ReadDir(dir) // not by a pattern: the path may hold any character
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range found {
+		if name := entry.Name(); strings.HasPrefix(name, session+"-") && filepath.Ext(name) == ".journal" {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
+	}
+	return err
+}
