@@ -1,11 +1,9 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/claude-agent-go/claude"
@@ -66,64 +64,14 @@ func (f *Fleet) Get(ctx context.Context, key string) (info ConversationInfo, err
 	if err != nil {
 		return ConversationInfo{}, err
 	}
-	return f.info(ctx, &rec)
-}
-
-// List yields the conversations in the order of their keys.
-func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
-	return func(yield func(ConversationInfo, error) bool) {
-		for r, err := range f.store.ScanRecords(ctx, f.opts.Project, kindConversation, "") {
-			var info ConversationInfo
-			if err == nil {
-				var rec record
-				if err = decode(r, &rec); err == nil && !rec.Deleted.IsZero() {
-					continue
-				}
-				if err == nil {
-					info, err = f.info(ctx, &rec)
-				}
-			}
-			if !yield(info, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-func (f *Fleet) info(ctx context.Context, rec *record) (ConversationInfo, error) {
-	info := ConversationInfo{
-		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
-		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted, Unsettled: rec.Unsettled,
-	}
-	begun := false
-	for p, err := range f.waiting(ctx, rec.Key) {
+	var q queueState
+	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
-			return info, &ConversationError{rec.Key, err}
+			return info, &ConversationError{key, err}
 		}
-		info.Queued++
-		begun = begun || p.Sent
-		info.Question = cmp.Or(info.Question, p.Question)
+		q.add(p)
 	}
-	live, _ := f.liveSession(rec.Key)
-	if live != nil {
-		info.Usage, _ = f.opts.Measure(live) // it may just have ended
-	}
-	switch {
-	case rec.Stuck != nil:
-		info.State, info.Stuck, info.Cause = Stuck, rec.Stuck.Reason, rec.Stuck.Cause
-	case live != nil:
-		info.State = Awake
-	case f.starts(rec.Key):
-		info.State = Starting
-	case info.Question != "":
-		info.State = AwaitingPerson
-	case info.Queued > 0:
-		info.State = Pending
-	}
-	if info.Queued > 0 && !begun && (info.State == Awake || info.State == Pending) {
-		f.holdBudget(rec, &info)
-	}
-	return info, nil
+	return f.info(&rec, q), nil
 }
 
 // holdBudget notes that a conversation is held, if its budget is spent. Its CLI may

@@ -61,6 +61,9 @@ func place(key string) string {
 	return "t/" + key
 }
 
+// tenantPlace is the folder that has the places of a tenant's conversations.
+func tenantPlace(tenant string) string { return "t/" + tenant }
+
 // keyAt is the key of the conversation at a place, or of a record below it.
 func keyAt(name string) string {
 	parts := strings.Split(name, "/")

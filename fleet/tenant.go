@@ -141,16 +141,10 @@ func (t tenant) Delete(ctx context.Context, key string) error {
 }
 
 func (t tenant) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
-	return func(yield func(ConversationInfo, error) bool) {
-		for info, err := range t.f.List(ctx) {
-			if err == nil && TenantOf(info.Key) != t.name {
-				continue
-			}
-			if !yield(info, err) {
-				return
-			}
-		}
+	if t.name == "" {
+		return func(func(ConversationInfo, error) bool) {}
 	}
+	return t.f.listTenant(ctx, t.name)
 }
 
 func (t tenant) Approvals() approval.Inbox { return tenantInbox{t.f.Approvals(), t.name} }

@@ -146,8 +146,32 @@ func (s *FileStore) ScanRecords(ctx context.Context, project, kind, after string
 	}
 }
 
+// ScanBelow implements [FolderScanner].
+func (s *FileStore) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[Record, error] {
+	return func(yield func(Record, error) bool) {
+		err := RecordKey{project, kind, folder}.Check()
+		if err == nil {
+			err = s.scanIn(ctx, project, kind, folder, "", yield)
+		}
+		if err != nil {
+			yield(Record{}, err)
+		}
+	}
+}
+
+// ScansBelow implements [FolderScanner].
+func (s *FileStore) ScansBelow(r Records) bool { return r == Records(s) }
+
 func (s *FileStore) scan(ctx context.Context, project, kind, after string, yield func(Record, error) bool) error {
-	if err := cmp.Or(CheckScan(project, kind), ctx.Err()); err != nil {
+	if err := CheckScan(project, kind); err != nil {
+		return err
+	}
+	return s.scanIn(ctx, project, kind, "", after, yield)
+}
+
+// scanIn yields the records of a kind, or of a folder in it.
+func (s *FileStore) scanIn(ctx context.Context, project, kind, folder, after string, yield func(Record, error) bool) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	r, err := s.root(false)
@@ -158,14 +182,18 @@ func (s *FileStore) scan(ctx context.Context, project, kind, after string, yield
 		return err
 	}
 	defer r.Close()
-	files, err := below(r, recordFolder(project, kind), valueEnd)
+	in := recordFolder(project, kind)
+	if folder != "" {
+		in = path.Join(in, filePath(folder))
+	}
+	files, err := below(r, in, valueEnd)
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, file := range files {
 		if name, ok := fromFilePath(file); ok && name > after {
-			names = append(names, name)
+			names = append(names, path.Join(folder, name))
 		}
 	}
 	slices.Sort(names)

@@ -77,29 +77,48 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 		if after != "" {
 			from = "(" + after
 		}
-		for {
-			found, err := s.records(ctx, project, kind, from)
-			if err != nil {
-				yield(store.Record{}, fail(project+"/"+kind, err))
-				return
-			}
-			if len(found) == 0 {
-				return
-			}
-			for _, r := range found {
-				if !yield(r, nil) {
-					return
-				}
-			}
-			from = "(" + found[len(found)-1].Key.Name
+		s.scan(ctx, project, kind, from, "+", yield)
+	}
+}
+
+// ScanBelow implements [store.FolderScanner].
+func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
 		}
+		s.scan(ctx, project, kind, "("+folder+"/", "("+folder+"0", yield) // which follows the slash
+	}
+}
+
+// ScansBelow implements [store.FolderScanner].
+func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
+
+// scan yields the records between two bounds of ZRANGEBYLEX.
+func (s *Store) scan(ctx context.Context, project, kind, from, to string, yield func(store.Record, error) bool) {
+	for {
+		found, err := s.records(ctx, project, kind, from, to)
+		if err != nil {
+			yield(store.Record{}, fail(project+"/"+kind, err))
+			return
+		}
+		if len(found) == 0 {
+			return
+		}
+		for _, r := range found {
+			if !yield(r, nil) {
+				return
+			}
+		}
+		from = "(" + found[len(found)-1].Key.Name
 	}
 }
 
 // records reads some records in the order of their names.
-func (s *Store) records(ctx context.Context, project, kind, from string) ([]store.Record, error) {
+func (s *Store) records(ctx context.Context, project, kind, from, to string) ([]store.Record, error) {
 	keys := []string{s.key(project, "records", kind), s.key(project, "names", kind)}
-	answer, err := scanScript().Run(ctx, s.db, keys, from, pageCount, pageBytes).StringSlice()
+	answer, err := scanScript().Run(ctx, s.db, keys, from, pageCount, pageBytes, to).StringSlice()
 	if err != nil {
 		return nil, err
 	}

@@ -190,11 +190,11 @@ return out
 // asked for: names and values in turn.
 //
 //	KEYS  records, names
-//	ARGV  from, how many, bytes
+//	ARGV  from, how many, bytes, to
 func scanScript() *redis.Script {
 	return redis.NewScript(`
 local out, left = {}, tonumber(ARGV[3])
-for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], '+', 'LIMIT', 0, ARGV[2])) do
+for _, name in ipairs(redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[4], 'LIMIT', 0, ARGV[2])) do
 	local value = redis.call('HGET', KEYS[1], name)
 	if value then
 		table.insert(out, name)

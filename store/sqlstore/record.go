@@ -121,7 +121,7 @@ func (s *Store) put(ctx context.Context, tx *sql.Tx, c store.RecordChange) (next
 // empty returns ErrConflict if a folder has records of the kind of k.
 func (s *Store) empty(ctx context.Context, tx *sql.Tx, k store.RecordKey, folder string) error {
 	var other bool
-	begin, end := folder+"/", folder+"0" // which follows the slash
+	begin, end := below(folder)
 	err := s.row(ctx, tx, "select exists (select 1 from claude_records where project = ? and kind = ? and name > ? and name < ? and substr(name, ?) not like '%/%')",
 		k.Project, k.Kind, begin, end, len(begin)+1).Scan(&other)
 	if err == nil && other {
@@ -164,43 +164,69 @@ func (s *Store) ScanRecords(ctx context.Context, project, kind, after string) it
 			yield(store.Record{}, err)
 			return
 		}
-		for {
-			page, err := s.records(ctx, project, kind, after)
-			if err != nil {
-				yield(store.Record{}, fail(name(project+"/"+kind), err))
+		s.scan(ctx, project, kind, after, afterAll, yield)
+	}
+}
+
+// afterAll is behind all names, which are made of ASCII characters.
+const afterAll = "\x7f"
+
+// ScanBelow implements [store.FolderScanner].
+func (s *Store) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		if err := cmp.Or(store.RecordKey{Project: project, Kind: kind, Name: folder}.Check(), ctx.Err()); err != nil {
+			yield(store.Record{}, err)
+			return
+		}
+		begin, end := below(folder)
+		s.scan(ctx, project, kind, begin, end, yield)
+	}
+}
+
+// ScansBelow implements [store.FolderScanner].
+func (s *Store) ScansBelow(r store.Records) bool { return r == store.Records(s) }
+
+// below returns the bounds of the names in a folder, which are between them.
+func below(folder string) (begin, end string) { return folder + "/", folder + "0" } // which follows the slash
+
+// scan yields the records with names between two, page by page.
+func (s *Store) scan(ctx context.Context, project, kind, after, before string, yield func(store.Record, error) bool) {
+	for {
+		page, more, err := s.records(ctx, project, kind, after, before)
+		if err != nil {
+			yield(store.Record{}, fail(name(project+"/"+kind), err))
+			return
+		}
+		for _, r := range page {
+			if !yield(r, nil) {
 				return
 			}
-			if len(page) == 0 {
-				return
-			}
-			for _, r := range page {
-				if !yield(r, nil) {
-					return
-				}
-				after = r.Key.Name
-			}
+			after = r.Key.Name
+		}
+		if !more {
+			return
 		}
 	}
 }
 
-// records reads a page. A record may be a mebibyte, so a page is a few of them.
-func (s *Store) records(ctx context.Context, project, kind, after string) ([]store.Record, error) {
-	rows, err := s.db.QueryContext(ctx, s.d.sql("select name, revision, value from claude_records where project = ? and kind = ? and name > ? order by name limit ?"), project, kind, after, pageRows)
+// records reads a page, and says whether there may be another. A record may be a
+// mebibyte, so a page is a few of them.
+func (s *Store) records(ctx context.Context, project, kind, after, before string) (page []store.Record, more bool, err error) {
+	rows, err := s.db.QueryContext(ctx, s.d.sql("select name, revision, value from claude_records where project = ? and kind = ? and name > ? and name < ? order by name limit ?"), project, kind, after, before, pageRows)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer rows.Close()
-	var page []store.Record
 	size := 0
 	for size < pageBytes && rows.Next() {
 		r := store.Record{Key: store.RecordKey{Project: project, Kind: kind}}
 		if err := rows.Scan(&r.Key.Name, &r.Revision, &r.Value); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		page = append(page, r)
 		size += len(r.Value)
 	}
-	return page, rows.Err()
+	return page, size >= pageBytes || len(page) == pageRows, rows.Err()
 }
 
 // Now implements [store.Records].

@@ -1,0 +1,112 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"iter"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// queueState is what a list shows of the prompts of a conversation.
+type queueState struct {
+	queued   int
+	begun    bool   // one of them has begun
+	question string // that one of them waits for
+}
+
+// add counts a prompt that is to run.
+func (q *queueState) add(p *queued) {
+	q.queued++
+	q.begun = q.begun || p.Sent
+	q.question = cmp.Or(q.question, p.Question)
+}
+
+// List yields the conversations in the order of their keys. It reads the store in two
+// passes, however many conversations there are: first the prompts that wait, then the
+// conversations.
+func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
+	return f.list(ctx, func(kind string) iter.Seq2[store.Record, error] {
+		return f.store.ScanRecords(ctx, f.opts.Project, kind, "")
+	})
+}
+
+// listTenant yields the conversations of a tenant, and reads nothing of others.
+func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[ConversationInfo, error] {
+	return f.list(ctx, func(kind string) iter.Seq2[store.Record, error] {
+		return store.ScanBelow(ctx, f.opts.Store, f.opts.Project, kind, tenantPlace(tenant))
+	})
+}
+
+// list yields the conversations that a scan finds.
+func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
+	return func(yield func(ConversationInfo, error) bool) {
+		queues, err := queueStates(scan(kindPrompt))
+		if err != nil {
+			yield(ConversationInfo{}, err)
+			return
+		}
+		for r, err := range scan(kindConversation) {
+			var rec record
+			if err == nil {
+				err = decode(r, &rec)
+			}
+			if err != nil {
+				yield(ConversationInfo{}, err)
+				return
+			}
+			if rec.Deleted.IsZero() && !yield(f.info(&rec, queues[rec.Key]), nil) {
+				return
+			}
+		}
+	}
+}
+
+// queueStates returns what a list shows of prompts, by conversation.
+func queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
+	queues := make(map[string]queueState)
+	for r, err := range prompts {
+		var p queued
+		if err == nil {
+			err = decode(r, &p)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if key := keyAt(r.Key.Name); p.Cancelled.IsZero() {
+			q := queues[key]
+			q.add(&p)
+			queues[key] = q
+		}
+	}
+	return queues, nil
+}
+
+// info is what a list shows about a conversation.
+func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
+	info := ConversationInfo{
+		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
+		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted, Unsettled: rec.Unsettled,
+		Queued: q.queued, Question: q.question,
+	}
+	live, _ := f.liveSession(rec.Key)
+	if live != nil {
+		info.Usage, _ = f.opts.Measure(live) // it may just have ended
+	}
+	switch {
+	case rec.Stuck != nil:
+		info.State, info.Stuck, info.Cause = Stuck, rec.Stuck.Reason, rec.Stuck.Cause
+	case live != nil:
+		info.State = Awake
+	case f.starts(rec.Key):
+		info.State = Starting
+	case info.Question != "":
+		info.State = AwaitingPerson
+	case info.Queued > 0:
+		info.State = Pending
+	}
+	if info.Queued > 0 && !q.begun && (info.State == Awake || info.State == Pending) {
+		f.holdBudget(rec, &info)
+	}
+	return info
+}

@@ -1,0 +1,95 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"sync/atomic"
+	"testing"
+
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/fleetload"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// countingReads counts the reads of a store, and the records that they return.
+type countingReads struct {
+	*store.FileStore
+	calls, records atomic.Int64
+}
+
+func (c *countingReads) GetRecord(ctx context.Context, k store.RecordKey) (store.Record, error) {
+	c.calls.Add(1)
+	c.records.Add(1)
+	return c.FileStore.GetRecord(ctx, k)
+}
+
+func (c *countingReads) count(all iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+	c.calls.Add(1)
+	return func(yield func(store.Record, error) bool) {
+		for r, err := range all {
+			if c.records.Add(1); !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *countingReads) ScanRecords(ctx context.Context, project, kind, after string) iter.Seq2[store.Record, error] {
+	return c.count(c.FileStore.ScanRecords(ctx, project, kind, after))
+}
+
+func (c *countingReads) ScanBelow(ctx context.Context, project, kind, folder string) iter.Seq2[store.Record, error] {
+	return c.count(c.FileStore.ScanBelow(ctx, project, kind, folder))
+}
+
+func (c *countingReads) ScansBelow(s store.Records) bool { return s == store.Records(c) }
+
+// A list asks the store twice, however many conversations with prompts it has, and that
+// of a tenant reads nothing of others.
+func TestListReads(t *testing.T) {
+	t.Parallel()
+	files := store.Files(t.TempDir())
+	files.NoSync = true
+	db := &countingReads{FileStore: files}
+	f := open(t, db, nil, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoCLIs })
+	defer closeFleet(t, f)
+	const tenants, each = 4, 5
+	if err := fleetload.Fill(t.Context(), f, tenants, each); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		of   fleet.Conversations
+		want int
+	}{"all": {f, tenants * each}, "a tenant": {f.Tenant("t2"), each}, "a tenant without conversations": {f.Tenant("t"), 0}} {
+		db.calls.Store(0)
+		db.records.Store(0)
+		got := 0
+		for info, err := range test.of.List(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := fmt.Sprintf("t2/c%d", got); name == "a tenant" && info.Key != want {
+				t.Errorf("%s: conversation %d is %s, want %s", name, got, info.Key, want)
+			}
+			if got++; info.Queued != 1 || info.State != fleet.Pending {
+				t.Errorf("%s: %+v", name, info)
+			}
+		}
+		if got != test.want {
+			t.Errorf("%s: %d conversations, want %d", name, got, test.want)
+		}
+		if calls, records := db.calls.Load(), db.records.Load(); calls > 2 || records > int64(2*got) {
+			t.Errorf("%s: %d calls of the store read %d records for %d conversations", name, calls, records, got)
+		}
+	}
+}
+
+// BenchmarkList lists 10,000 conversations with a prompt each, and the 100 of a tenant.
+func BenchmarkList(b *testing.B) {
+	files := store.Files(b.TempDir())
+	files.NoSync = true
+	for name, db := range map[string]store.Fleet{"Memory": store.Memory(), "Files": files} {
+		b.Run(name, func(b *testing.B) { fleetload.BenchmarkList(b, db) })
+	}
+}
