@@ -165,3 +165,6 @@ func (a *announcer) Delete(ctx context.Context, k store.Key, f store.Fence) erro
 func (a *announcer) LoadAfter(ctx context.Context, k store.Key, place int64) entries {
 	return store.LoadAfter(ctx, a.Fleet, k, place)
 }
+
+// Tails implements [store.Tailer].
+func (a *announcer) Tails(of store.Store) bool { return of == store.Store(a) }

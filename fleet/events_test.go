@@ -268,6 +268,9 @@ func (c *counting) LoadAfter(ctx context.Context, k store.Key, place int64) iter
 	}
 }
 
+// Tails implements [store.Tailer].
+func (c *counting) Tails(of store.Store) bool { return of == store.Store(c) }
+
 // A transcript is read once, however often it grows.
 func TestEventsReadOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -468,6 +468,9 @@ func (s *FileStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Seq2
 	}
 }
 
+// Tails implements [Tailer].
+func (s *FileStore) Tails(of Store) bool { return of == Store(s) }
+
 // load yields the entries behind a place, which is where a line ends in the file,
 // and returns the error that ends the loop.
 func (s *FileStore) load(ctx context.Context, k Key, place int64, yield func(PlacedEntry, error) bool) error {

@@ -141,6 +141,9 @@ func (m *MemoryStore) LoadAfter(ctx context.Context, k Key, place int64) iter.Se
 	}
 }
 
+// Tails implements [Tailer].
+func (m *MemoryStore) Tails(of Store) bool { return of == Store(m) }
+
 // sessions returns the sessions of a project, the last modified first.
 func (m *MemoryStore) sessions(project string) []Summary {
 	m.mu.Lock()

@@ -164,6 +164,9 @@ func (w *watched) LoadAfter(ctx context.Context, k store.Key, place int64) iter.
 	return store.LoadAfter(ctx, struct{ store.Store }{w}, k, place)
 }
 
+// Tails implements [store.Tailer].
+func (w *watched) Tails(of store.Store) bool { return of == store.Store(w) }
+
 func (w *watched) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (l store.Lease, err error) {
 	err = w.call("Acquire", func() (err error) {
 		l, err = w.besideStore.Acquire(ctx, project, name, owner, ttl)

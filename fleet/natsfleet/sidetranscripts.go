@@ -13,7 +13,7 @@ import (
 // transcripts is where the transcripts of a fleet are.
 type transcripts interface {
 	store.Store
-	store.Tailer
+	LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error]
 	store.Lister
 	store.SubLister
 	store.Deleter
@@ -46,7 +46,7 @@ func (o sideTranscripts) Append(ctx context.Context, k store.Key, b store.Batch)
 	return nil
 }
 
-// LoadAfter implements [store.Tailer].
+// LoadAfter reads on as [store.Tailer] says.
 func (o sideTranscripts) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
 	return store.LoadAfter(ctx, o.leased, k, place)
 }
@@ -86,6 +86,9 @@ func (s *Store) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, er
 func (s *Store) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
 	return s.transcripts.LoadAfter(ctx, k, place)
 }
+
+// Tails implements [store.Tailer].
+func (s *Store) Tails(of store.Store) bool { return of == store.Store(s) }
 
 // List implements [store.Lister].
 func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {

@@ -132,7 +132,7 @@ func (s streamed) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, 
 	}
 }
 
-// LoadAfter implements [store.Tailer]. It reads from the beginning.
+// LoadAfter reads on as [store.Tailer] says, but reads from the beginning.
 func (s streamed) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Seq2[store.PlacedEntry, error] {
 	return store.LoadAfter(ctx, struct{ store.Store }{s}, k, place)
 }

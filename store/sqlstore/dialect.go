@@ -88,12 +88,18 @@ func (s *Store) row(ctx context.Context, q querier, text string, args ...any) *s
 
 // within runs a function in a transaction.
 func (s *Store) within(ctx context.Context, do func(*sql.Tx) error) error {
+	if err := s.file.check(); err != nil {
+		return err
+	}
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback() // does nothing after Commit
 	if err := do(tx); err != nil {
+		return err
+	}
+	if err := s.file.check(); err != nil {
 		return err
 	}
 	return tx.Commit()

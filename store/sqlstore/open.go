@@ -17,8 +17,9 @@ import (
 // Store is a store in a SQL database. Its methods may be called from any
 // goroutine.
 type Store struct {
-	db *sql.DB
-	d  dialect
+	db   *sql.DB
+	d    dialect
+	file *databaseFile // nil: it is on a server
 }
 
 var _ interface {
@@ -31,7 +32,8 @@ var ErrScheme = errors.New(`is not a data source: want "postgres://…" or "sqli
 
 // Open opens a database and creates or updates the tables. The data source is
 // a Postgres URL ("postgres://user@host/database") or an SQLite file
-// ("sqlite:FILE"). Close the store when you are done with it.
+// ("sqlite:FILE"). While a store is open, its file must stay where it is: when it was
+// moved or replaced, changes fail with [ErrMoved]. Close the store when you are done with it.
 func Open(ctx context.Context, source string) (*Store, error) {
 	switch scheme, rest, _ := strings.Cut(source, ":"); scheme {
 	case "postgres", "postgresql":
@@ -43,20 +45,25 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		// for hours. What waits for a lock must see what was written before it.
 		config.RuntimeParams["idle_in_transaction_session_timeout"] = "10000" // milliseconds
 		config.RuntimeParams["default_transaction_isolation"] = "read committed"
-		return open(ctx, stdlib.OpenDB(*config), postgres())
+		return open(ctx, stdlib.OpenDB(*config), postgres(), nil)
 	case "sqlite":
 		if rest == "" || strings.Contains(rest, "?") || strings.HasPrefix(rest, ":") { // ":memory:" is another one for each connection
 			return nil, fmt.Errorf("claude: sqlstore: %q %w", source, ErrScheme)
 		}
 		// A writer takes its lock when it begins, not in the middle. WAL lets
 		// others read meanwhile. FULL survives a crash of the machine.
+		file, err := openFile(strings.TrimPrefix(rest, "//"))
+		if err != nil {
+			return nil, fmt.Errorf("claude: sqlstore: %w", err)
+		}
+		// A connection that is made later must not make another database.
 		dsn := "file:" + (&url.URL{Path: strings.TrimPrefix(rest, "//")}).EscapedPath() +
-			"?_txlock=immediate&_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+			"?mode=rw&_txlock=immediate&_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
 		db, err := sql.Open("sqlite", dsn)
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		return open(ctx, db, sqlite())
+		return open(ctx, db, sqlite(), file)
 	default:
 		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
 	}
@@ -70,8 +77,8 @@ func hide(err error, source string) error {
 	return err
 }
 
-func open(ctx context.Context, db *sql.DB, d dialect) (*Store, error) {
-	s := &Store{db, d}
+func open(ctx context.Context, db *sql.DB, d dialect, file *databaseFile) (*Store, error) {
+	s := &Store{db, d, file}
 	if err := s.migrate(ctx); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}

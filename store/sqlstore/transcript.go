@@ -214,6 +214,9 @@ func (s *Store) LoadAfter(ctx context.Context, k store.Key, place int64) iter.Se
 	}
 }
 
+// Tails implements [store.Tailer].
+func (s *Store) Tails(of store.Store) bool { return of == store.Store(s) }
+
 func (s *Store) load(ctx context.Context, k store.Key, place int64, yield func(store.PlacedEntry, error) bool) error {
 	if err := k.Check(); err != nil {
 		return err

@@ -263,6 +263,9 @@ func (f *FaultyStore) LoadAfter(ctx context.Context, k store.Key, place int64) i
 	return loop(ctx, f, "Load", func() iter.Seq2[store.PlacedEntry, error] { return store.LoadAfter(ctx, f.s, k, place) })
 }
 
+// Tails implements [store.Tailer].
+func (f *FaultyStore) Tails(of store.Store) bool { return of == store.Store(f) }
+
 // List implements [store.Lister].
 func (f *FaultyStore) List(ctx context.Context, project string) iter.Seq2[store.Session, error] {
 	s, ok := f.s.(store.Lister)

@@ -1,8 +1,10 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/claude-agent-go/claude/store"
@@ -14,6 +16,7 @@ func tails() []contract {
 	return []contract{
 		{"reading on yields the rest", readOn},
 		{"reading on in nothing is not found", readOnNothing},
+		{"reading on does not pass by the Load of a store that embeds this one", readOnEmbedded},
 	}
 }
 
@@ -68,5 +71,44 @@ func readOnNothing(s *subject) {
 	err := lastError(store.LoadAfter(s.t.Context(), s.Store, store.Key{}, 0))
 	if _, ok := errors.AsType[*store.KeyError](err); !ok {
 		s.t.Errorf("LoadAfter without a key: %v", err)
+	}
+}
+
+// embedsLoad is a store that embeds another one with all that it can do, and has a Load of
+// its own: each entry is replaced.
+type embedsLoad struct {
+	store.Store
+	store.Tailer
+}
+
+const replaced = `{"replaced":true}`
+
+func (e *embedsLoad) Load(ctx context.Context, k store.Key) iter.Seq2[store.Entry, error] {
+	return func(yield func(store.Entry, error) bool) {
+		for entry, err := range e.Store.Load(ctx, k) {
+			if err == nil {
+				entry = store.Entry(replaced)
+			}
+			if !yield(entry, err) {
+				return
+			}
+		}
+	}
+}
+
+func readOnEmbedded(s *subject) {
+	tailer, ok := s.Store.(store.Tailer)
+	if !ok {
+		return // LoadAfter reads it by Load
+	}
+	if !tailer.Tails(s.Store) {
+		s.t.Error("it does not read on for itself")
+	}
+	k := s.session()
+	s.append(k, line("one"), line("two"))
+	for _, e := range collect(s.t, store.LoadAfter(s.t.Context(), &embedsLoad{s.Store, tailer}, k, 0)) {
+		if string(e.Entry) != replaced {
+			s.t.Errorf("the Load of a store that embeds it is passed by: %s", e.Entry)
+		}
 	}
 }
