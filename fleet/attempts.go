@@ -148,11 +148,13 @@ func (w *waking) failed(p *queued, err error) error {
 		return err
 	}
 	w.worked(p, TraceOutcome{Status: Running, Err: err})
-	p.Failure, p.Cause = cutFailure(err), causeOf(err)
-	if slowStart(err) && p.Starts < maxStarts && p.Begun > 0 {
-		p.Begun, p.Starts = p.Begun-1, p.Starts+1
-	}
-	if stored := w.f.update(w.f.ctx, p, w.lease.Fence); stored != nil || !permanent(err) {
+	stored := w.amend(w.f.ctx, p, func(p *queued) {
+		p.Failure, p.Cause = cutFailure(err), causeOf(err)
+		if slowStart(err) && p.Starts < maxStarts && p.Begun > 0 {
+			p.Begun, p.Starts = p.Begun-1, p.Starts+1
+		}
+	})
+	if stored != nil || !permanent(err) {
 		return errors.Join(err, stored)
 	}
 	if stored := w.stuck(w.f.ctx, p, fmt.Sprintf("it cannot be run: %s", p.Failure)); stored != nil {

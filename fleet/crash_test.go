@@ -223,14 +223,13 @@ func TestCloseParks(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Waiting || !q.Deferred || o.Question != q.ID {
 			t.Errorf("%+v, %+v", o, q)
 		}
-		// Interrupted, it waits no longer. While it is being taken up, the turn would be
-		// stopped as well.
+		// Interrupted, it waits no longer.
 		synctest.Wait()
 		if err := m.fleet.Interrupt(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
 		<-time.After(time.Minute)
-		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Answered || !strings.Contains(o.Text, "withdrawn") || len(cli.tools) != 0 {
+		if o := outcome(t, m.fleet, "ada", id); o.Status != fleet.Failed || !o.Interrupted || len(cli.tools) != 0 {
 			t.Errorf("after the interrupt: %+v, %q", o, cli.tools)
 		}
 	})

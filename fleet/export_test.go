@@ -20,3 +20,11 @@ func (f *Fleet) Resting() (keys []string) {
 	slices.Sort(keys)
 	return keys
 }
+
+// Turn returns the prompt whose turn a conversation works on here, "" if there is none.
+func (f *Fleet) Turn(key string) string {
+	if t := f.turnOf(key); t != nil {
+		return t.prompt
+	}
+	return ""
+}

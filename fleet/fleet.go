@@ -284,7 +284,11 @@ func (f *Fleet) look(ctx context.Context) error {
 		}
 		f.mu.Lock()
 		if key := keyAt(p.name); key != "" && !f.closed {
-			f.learn(f.conversation(key), p)
+			c := f.conversation(key)
+			f.learn(c, p)
+			if !p.Interrupted.IsZero() {
+				f.noticeInterrupted(c, p.ID)
+			}
 		}
 		f.mu.Unlock()
 		delete(known, p.name)

@@ -13,113 +13,167 @@ import (
 // One who interrupts a conversation means the turn that they see. By the time that the
 // store has answered, it may be over and the next one may run. So an interrupt names its
 // turn by the prompt, before the store is asked anything else, and does nothing to another.
-// The CLI knows no such names: it stops what runs when it reads the request. So all
+//
+// The prompt is marked in the store before anything else is done, and the interrupt counts
+// from then on: whoever reads the prompt next, be it after a crash, begins no CLI for it
+// and ends it. A process that has read the prompt before must write it before it starts
+// one, and is refused because the prompt has changed. What is left is the turn that runs.
+// Its process is told: directly if it is this one, by Options.Elsewhere, or by the mark,
+// which it finds when the store announces the change or is looked at.
+//
+// The CLI knows no names of turns: it stops what runs when it reads the request. So all
 // interrupts of a turn have been written, or never will be, before the CLI is given another
-// prompt.
-//
-// A turn is found in one of four places:
-//
-//   - A CLI is at it: the CLI is told to stop.
-//   - A CLI starts for it, or has just been given the prompt, and would ignore an
-//     interrupt: word is left, and the turn is interrupted as soon as it begins.
-//   - It waits for a person: the question is withdrawn.
-//   - Its last attempt has failed, and nobody is at it: the prompt is ended in the store.
+// prompt. While it starts for a turn, or has just been given the prompt, it would ignore
+// an interrupt: word is left, and the turn is interrupted as soon as it begins.
 
-// Interrupt stops the turn of a conversation, or withdraws the question that it
-// waits for: the model then reads that the call was not made. A turn that is about
-// to begin, because the CLI still starts, is stopped as soon as it has begun. If its CLI
-// has failed, and it would be tried again, it is not: its prompt ends, and its ticket
-// says that it was interrupted. It is the turn at the time of the call: if it ends
-// meanwhile, the next one is not stopped. Prompts behind it stay. A conversation that does
-// nothing is left alone. If another process runs it and Options.Elsewhere does not reach
-// it, Interrupt returns [ErrElsewhere].
+// Interrupt stops the turn of a conversation. When it returns nil, that is stored: no other
+// process lets a call of the turn begin, and if the one that runs the turn dies, the next
+// one does not continue it. A turn that is about to begin, because the CLI still starts, is
+// stopped as soon as it has begun. If no CLI works on it, because it waits for a person, or
+// its CLI has failed and it would be tried again, its prompt ends, and its ticket says
+// that it was interrupted; the model reads that a deferred call was not made when the
+// conversation wakes next. It is the turn at the time of the call: if it ends meanwhile,
+// the next one is not stopped. Prompts behind it stay. A conversation that does nothing is
+// left alone. If another process runs it and Options.Elsewhere does not reach that, it
+// learns of the interrupt within Options.Poll.
 func (f *Fleet) Interrupt(ctx context.Context, key string) error {
 	bounded, end := f.bound(ctx, key)
 	prompt, err := f.interrupt(bounded, key, "")
 	end(&err)
 	if errors.Is(err, ErrElsewhere) && f.opts.Elsewhere != nil {
-		return f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true, Prompt: prompt})
+		err = f.opts.Elsewhere(ctx, key, Instruction{Interrupt: true, Prompt: prompt})
+	}
+	if errors.Is(err, ErrElsewhere) {
+		return nil // the mark reaches it
 	}
 	return err
 }
 
 // interrupt interrupts the turn of a prompt; if the prompt is empty, the one that runs
-// now. It returns the prompt, if it found out. The error matches ErrElsewhere if another
-// process may run the turn.
+// now. It returns the prompt, if it found out. The error matches ErrElsewhere if the prompt
+// is marked and another process may run the turn.
 func (f *Fleet) interrupt(ctx context.Context, key, prompt string) (string, error) {
 	now := f.turnOf(key)
 	if prompt == "" && now != nil {
 		prompt = now.prompt
 	}
-	meant := prompt
-	if meant == "" {
+	if prompt == "" {
 		// What has begun elsewhere, or before, only the store knows. It is asked this
 		// first: a moment later it may name another prompt.
-		p, err := f.begunPrompt(ctx, key, "")
+		p, err := f.begunPrompt(ctx, key)
 		if err != nil {
 			return "", err
 		}
 		if p != nil {
-			meant = p.ID
+			prompt = p.ID
 		}
 	}
 	rec, err := f.loadRecord(ctx, key)
 	if err != nil {
-		return meant, err
+		return prompt, err
 	}
-	if done, err := f.interruptTurn(ctx, key, prompt, now); done || err != nil {
-		return meant, err
+	if prompt == "" {
+		_, err := f.interruptTurn(ctx, key, "", now)
+		return "", err
 	}
-	if meant == "" || rec.Stuck != nil {
-		return meant, nil
+	if rec.Stuck != nil {
+		return prompt, nil
 	}
-	// It did not run here, or does no longer.
-	for {
-		here := f.turnOf(key)
-		p, err := f.begunPrompt(ctx, key, meant)
-		if err != nil || p == nil {
-			return meant, err
-		}
-		if done, err := f.interruptBegun(ctx, key, p, here); done || err != nil {
-			return meant, err
-		}
-		if f.turnOf(key) == here { // else it may wait for a person since it was read
-			return meant, f.interruptAttempts(ctx, key, meant)
-		}
+	if marked, err := f.markInterrupted(ctx, key, prompt); err != nil || !marked {
+		return prompt, err
 	}
+	if here := f.leaveWord(key, prompt); !here {
+		return prompt, f.interruptAsleep(ctx, key, prompt)
+	}
+	_, err = f.interruptTurn(ctx, key, prompt, nil)
+	f.want(key) // between two turns it looks at the prompt again
+	return prompt, err
 }
 
-// interruptBegun withdraws the question that a prompt waits for, or interrupts its turn if
-// that runs here or is about to. It reports whether there was something to do. The prompt
-// was read while the conversation worked on a turn, or on none.
-func (f *Fleet) interruptBegun(ctx context.Context, key string, p *queued, here *turn) (done bool, err error) {
-	if p.Question != "" {
-		err := f.inbox.Withdraw(ctx, p.Question, approval.Withdrawn, "", store.Fence{})
-		if err == nil {
-			f.want(key)
-		}
-		if _, released := errors.AsType[*approval.StateError](err); !released {
-			return true, err
-		}
-	}
-	if f.interruptNext(key, p.ID, here) {
-		return true, nil
-	}
-	return f.interruptTurn(ctx, key, p.ID, nil)
-}
-
-// begunPrompt returns a prompt that a CLI may have seen and that has not ended; the first
-// if the id is empty. It returns nil if there is nothing to interrupt.
-func (f *Fleet) begunPrompt(ctx context.Context, key, id string) (*queued, error) {
+// begunPrompt returns the first prompt that a CLI may have seen and that has not ended, nil
+// if there is nothing to interrupt.
+func (f *Fleet) begunPrompt(ctx context.Context, key string) (*queued, error) {
 	for p, err := range f.waiting(ctx, key) {
 		if err != nil {
 			return nil, &ConversationError{key, err}
 		}
-		if p.Sent && p.Rewind == nil && (id == "" || p.ID == id) {
+		if p.Sent && p.Rewind == nil {
 			return p, nil
 		}
 	}
 	return nil, nil
+}
+
+// markInterrupted writes down that the turn of a prompt is interrupted, and reports whether
+// it is: it is not if the prompt has ended. The mark needs no lease: it is refused if the
+// prompt has changed, and then the prompt is read again.
+func (f *Fleet) markInterrupted(ctx context.Context, key, prompt string) (marked bool, err error) {
+	for p, err := range f.waiting(ctx, key) {
+		for err == nil && p.ID == prompt && p.Interrupted.IsZero() { // it may be in the queue twice
+			if p.Interrupted, err = f.store.Now(ctx); err == nil {
+				err = f.update(ctx, p, store.Fence{})
+			}
+			if errors.Is(err, store.ErrConflict) {
+				p, err = f.reread(ctx, p)
+			}
+		}
+		if errors.Is(err, store.ErrNotFound) {
+			continue // it has ended meanwhile
+		}
+		if err != nil {
+			return false, &ConversationError{key, err}
+		}
+		marked = marked || p.ID == prompt
+	}
+	return marked, nil
+}
+
+// leaveWord lets the turn of a prompt be interrupted when it begins, and reports whether
+// the conversation is awake here.
+func (f *Fleet) leaveWord(key, prompt string) (here bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := f.active[key]
+	if c == nil || c.turn == nil {
+		return false
+	}
+	if c.turn.prompt == "" || c.turn.prompt == prompt {
+		c.interrupted = prompt
+	}
+	return true
+}
+
+// lookInterrupted looks whether another process has marked a prompt whose turn runs here:
+// somebody has changed it without the lease. The lock of the fleet is held.
+func (f *Fleet) lookInterrupted(c *conversation, p *queued) {
+	t := c.turn
+	if t == nil || t.prompt != p.ID || c.interrupted == p.ID {
+		return
+	}
+	t.interrupts.Go(func() {
+		now, err := f.reread(t.ctx, p)
+		if err != nil || now.Interrupted.IsZero() {
+			return // the next look at all prompts finds it
+		}
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.noticeInterrupted(c, now.ID)
+	})
+}
+
+// noticeInterrupted interrupts the turn of a prompt that another process has marked, if it
+// runs here. The lock of the fleet is held.
+func (f *Fleet) noticeInterrupted(c *conversation, prompt string) {
+	t := c.turn
+	if t == nil || t.prompt != prompt || c.interrupted == prompt {
+		return
+	}
+	c.interrupted = prompt
+	t.interrupts.Go(func() {
+		if _, err := f.interruptTurn(t.ctx, c.key, prompt, nil); err != nil && t.ctx.Err() == nil {
+			f.opts.Logger.Warn("a turn was not interrupted", "conversation", c.key, "prompt", prompt, "error", err)
+		}
+	})
 }
 
 // interruptTurn interrupts what the conversation works on here: the turn of a prompt, or
@@ -173,20 +227,6 @@ func (f *Fleet) withdrawCall(ctx context.Context, key string, fence store.Fence)
 	return err
 }
 
-// interruptNext leaves word for a prompt that this process is about to take up, and
-// reports whether it is: it is between two turns, and has been since before the prompt was
-// read.
-func (f *Fleet) interruptNext(key, prompt string, between *turn) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c := f.active[key]
-	if c == nil || between == nil || c.turn != between || between.prompt != "" {
-		return false
-	}
-	c.interrupted = prompt
-	return true
-}
-
 // interruptIfWanted interrupts the turn if somebody has left word.
 func (w *waking) interruptIfWanted(s *claude.Session) {
 	w.f.mu.Lock()
@@ -218,31 +258,26 @@ func (w *waking) turnInterrupted() bool {
 	return w.c.turn.prompt != "" && w.c.interrupted == w.c.turn.prompt
 }
 
-// interruptAttempts ends a prompt that nobody is at. That is so if its lease is free: the
-// last attempt has failed, or its process has died.
-func (f *Fleet) interruptAttempts(ctx context.Context, key, prompt string) error {
+// interruptAsleep ends a marked prompt that nobody is at. That is so if its lease is free:
+// it waits for a person, the last attempt has failed, or its process has died.
+func (f *Fleet) interruptAsleep(ctx context.Context, key, prompt string) error {
 	err := f.owning(ctx, key, func(lease *owned) error {
 		rec, err := f.loadRecord(ctx, key)
 		if err != nil {
 			return err
 		}
-		p, err := f.begunPrompt(ctx, key, prompt)
-		if err != nil || p == nil || rec.Stuck != nil {
+		p, err := f.find(ctx, key, prompt)
+		if err != nil || p == nil || !p.Cancelled.IsZero() {
 			return err
 		}
 		t, err := f.transcript(ctx, rec.Session)
 		if err != nil {
 			return err
 		}
-		state := history.Unseen
 		if t != nil {
-			state, _ = t.PromptState(p.ID)
-		}
-		switch state {
-		case history.Answered: // it is over
-			return nil
-		case history.Deferred:
-			return f.withdraw(ctx, key, "", lease.Fence)
+			if state, _ := t.PromptState(p.ID); state == history.Answered {
+				return nil // the next who looks finds the answer
+			}
 		}
 		o, err := f.endInterrupted(ctx, &rec, p, lease.Fence)
 		if err != nil {
@@ -254,19 +289,17 @@ func (f *Fleet) interruptAttempts(ctx context.Context, key, prompt string) error
 		f.finished(c, o)
 		return nil
 	})
+	f.want(key) // which ends what this could not
 	if errors.Is(err, store.ErrLeased) {
 		return &ConversationError{key, ErrElsewhere}
-	}
-	if err == nil {
-		f.want(key)
 	}
 	return err
 }
 
-// endInterrupted ends a prompt whose last attempt has failed. Its questions go first: if
-// this breaks off, the prompt says that there is something to do.
+// endInterrupted ends a prompt that is marked and that no CLI works on. Its questions go
+// first: if this breaks off, the prompt says that there is something to do.
 func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fence store.Fence) (Ticket, error) {
-	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted, and is not tried again", Session: rec.Session, Cost: rec.Spent[p.ID]}
+	o := Ticket{Prompt: p.ID, Status: Failed, Interrupted: true, Error: "it was interrupted", Session: rec.Session, Cost: rec.Spent[p.ID]}
 	if err := f.endQuestions(ctx, rec, fence); err != nil {
 		return o, err
 	}
@@ -277,10 +310,10 @@ func (f *Fleet) endInterrupted(ctx context.Context, rec *record, p *queued, fenc
 	return o, f.end(ctx, rec.Key, p, o, fence)
 }
 
-// endIfInterrupted ends a prompt if somebody has left word for it and its attempt has
-// failed since. It returns errEnded then.
+// endIfInterrupted ends a prompt that was interrupted, if no CLI works on it. It returns
+// errEnded then.
 func (w *waking) endIfInterrupted(ctx context.Context, p *queued) error {
-	if !w.wasInterrupted(p) {
+	if p.Interrupted.IsZero() && !w.wasInterrupted(p) {
 		return nil
 	}
 	o, err := w.f.endInterrupted(ctx, &w.rec, p, w.lease.Fence)

@@ -115,6 +115,9 @@ func (f *Fleet) noticePrompt(ch store.Change) {
 		return // it was accepted here, and has not changed since
 	}
 	isNew := f.learn(c, &queued{name: name})
+	if ch.Lease == "" {
+		f.lookInterrupted(c, &queued{ID: stamped(name), name: name})
+	}
 	f.schedule()
 	if !isNew {
 		c.recheckAll() // it may wait for a person now

@@ -176,9 +176,11 @@ func TestInterruptedElsewhere(t *testing.T) {
 		if err := client.Interrupt(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
-		<-time.After(time.Minute)
-		if o := outcome(t, client, "ada", id); o.Status != fleet.Answered {
+		if o := outcome(t, client, "ada", id); o.Status != fleet.Failed || !o.Interrupted {
 			t.Errorf("after the interrupt: %+v", o)
+		}
+		if got := ask(t, client, "ada", "more"); !strings.HasSuffix(got, "more") || len(cli.tools) != 0 {
+			t.Errorf("the next prompt: %q, the tool ran with %q", got, cli.tools)
 		}
 	})
 }

@@ -58,6 +58,9 @@ type queued struct {
 	Cause   Cause  `json:"cause,omitzero"`
 	// Cancelled is when it was taken back. It never runs then.
 	Cancelled time.Time `json:"cancelled,omitzero"`
+	// Interrupted is when its turn was interrupted. Who finds it after the process that
+	// ran the turn ends it.
+	Interrupted time.Time `json:"interrupted,omitzero"`
 	// Rewind says that it is a request to restore files, which takes its turn
 	// among the prompts.
 	Rewind *RewindTo `json:"rewind,omitzero"`
@@ -273,6 +276,33 @@ func (f *Fleet) update(ctx context.Context, p *queued, fence store.Fence) error 
 		p.revision = next
 	}
 	return err
+}
+
+// amend changes a prompt as the owner of its conversation. If it was changed since it was
+// read, because its turn was interrupted, it is read again, and keeps what it says.
+func (w *waking) amend(ctx context.Context, p *queued, change func(*queued)) error {
+	for {
+		change(p)
+		err := w.f.update(ctx, p, w.lease.Fence)
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		now, err := w.f.reread(ctx, p)
+		if err != nil {
+			return err
+		}
+		*p = *now
+	}
+}
+
+// reread returns a prompt as the store has it now.
+func (f *Fleet) reread(ctx context.Context, p *queued) (*queued, error) {
+	r, err := f.store.GetRecord(ctx, f.recordKey(kindPrompt, p.name))
+	if err != nil {
+		return nil, fmt.Errorf("claude: fleet: read prompt %s: %w", p.ID, err)
+	}
+	now := &queued{name: p.name, revision: r.Revision, fresh: p.fresh, offer: p.offer}
+	return now, decode(r, now)
 }
 
 // maxOutcome is how much of an answer an outcome keeps. All of it is in the

@@ -63,11 +63,12 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 		return sleep, nil, err
 	}
 	w.f.reset(w.c, before, all)
-	if rec.Stuck != nil && w.queue[rec.Stuck.Prompt] {
+	stuckAt := func(p *queued) bool { return p.ID == rec.Stuck.Prompt && p.Interrupted.IsZero() }
+	if rec.Stuck != nil && slices.ContainsFunc(all, stuckAt) {
 		w.isStuck()
 		return sleep, nil, nil
 	}
-	if rec.Stuck != nil { // at a prompt that is gone
+	if rec.Stuck != nil { // at a prompt that is gone, or about to end
 		if rec, err = w.f.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
 			return sleep, nil, err
 		}
@@ -133,6 +134,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 		return w.rewindStep(ctx, p)
 	}
 	if !p.Sent {
+		if err := w.endIfInterrupted(ctx, p); err != nil {
+			return sleep, err
+		}
 		if err := w.f.budget(&w.rec); err != nil {
 			w.f.publish(w.c, p.ID, nil, err)
 			return sleep, nil
@@ -151,7 +155,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if t != nil {
 		state, open = t.PromptState(p.ID)
 	}
-	if state == history.Cut || state == history.Unseen {
+	if state != history.Answered {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
 			return sleep, err
 		}
@@ -293,14 +297,16 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	}
 	found := p.Question != q.ID || p.Begun != 0
 	if found {
-		p.Question = q.ID
-		p.startAgain()
-		if err := w.f.update(ctx, p, w.lease.Fence); err != nil {
+		err := w.amend(ctx, p, func(p *queued) {
+			p.Question = q.ID
+			p.startAgain()
+		})
+		if err != nil {
 			return sleep, err
 		}
 	}
-	if !w.rests(p) { // it was interrupted meanwhile, or when it was deferred and the store has failed
-		return finish, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence)
+	if !w.rests(p) { // it was interrupted meanwhile
+		return sleep, w.endIfInterrupted(ctx, p)
 	}
 	if found {
 		w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, q.ID})

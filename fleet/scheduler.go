@@ -72,10 +72,10 @@ func (f *Fleet) forget(c *conversation) {
 }
 
 // learn takes note of a prompt in the store, and reports whether it is new. One that is
-// cancelled and still there has to be tidied up.
+// cancelled or interrupted and still there has to be tidied up.
 func (f *Fleet) learn(c *conversation, p *queued) bool {
 	known := slices.Contains(c.waiting, p.name)
-	if known && p.Cancelled.IsZero() {
+	if known && p.Cancelled.IsZero() && p.Interrupted.IsZero() {
 		return false
 	}
 	if !known {

@@ -61,9 +61,11 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 }
 
 // refusals is what it has cost that the model read of calls which were refused because
-// their prompts were cancelled. No prompt bears it.
+// their prompts were cancelled, or interrupted while they waited. No prompt bears it.
 func (w *world) refusals(info *fleet.ConversationInfo) float64 {
-	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool { return p.key == info.Key && p.ended == fleet.Cancelled && p.stuck }) {
+	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool {
+		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.givenUp)
+	}) {
 		return info.Unprompted.USD
 	}
 	return 0

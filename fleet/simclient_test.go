@@ -74,10 +74,13 @@ func (w *world) interrupt(ctx context.Context, key string) {
 		defer m.setSlow(0)
 		f = m.fleet
 	}
-	for _, p := range w.meant(ctx, key) {
+	meant := w.meant(ctx, key)
+	for _, p := range meant {
 		p.interrupted = true
 	}
-	err = f.Interrupt(ctx, key)
+	if err = f.Interrupt(ctx, key); err == nil {
+		w.noteStopped(ctx, meant)
+	}
 	w.log("%s is interrupted, it was %s: %v", key, info.State, err)
 	switch {
 	case err != nil:
@@ -85,5 +88,26 @@ func (w *world) interrupt(ctx context.Context, key string) {
 		w.withdrawn++
 	default:
 		w.interrupted++
+	}
+}
+
+// noteStopped notes where the turns of prompts are that were just interrupted.
+func (w *world) noteStopped(ctx context.Context, meant []*sentPrompt) {
+	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
+		for _, p := range meant {
+			if err != nil || !strings.HasSuffix(r.Key.Name, p.id) || !marks(r.Key, r.Value) {
+				continue
+			}
+			var at []*machine
+			for _, m := range w.fleets {
+				if m.fleet.Turn(p.key) == p.id {
+					at = append(at, m)
+				}
+			}
+			w.mu.Lock()
+			w.stoppedAt[p.text] = at
+			w.mu.Unlock()
+			w.marked++
+		}
 	}
 }

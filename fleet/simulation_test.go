@@ -70,18 +70,19 @@ type tally struct {
 	prompts, crashes, outages, faults, questions, tools, starts, stuck int
 	cancelled, freed, begun, unsure                                    int // what Cancel has said
 	interrupted, withdrawn, stopped                                    int // by Interrupt: turns, questions, and the prompts that ended so
+	marked                                                             int // turns that were not over when an interrupt was acknowledged
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
-	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool)}
+	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool), stoppedAt: make(map[string][]*machine)}
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -113,6 +114,7 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.interrupted += w.interrupted
 	sum.withdrawn += w.withdrawn
 	sum.stopped += w.stopped
+	sum.marked += w.marked
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -131,7 +133,7 @@ type world struct {
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
 	cancelled, freed, begun, unsure            int
-	interrupted, withdrawn, stopped            int
+	interrupted, withdrawn, stopped, marked    int
 
 	mu      sync.Mutex // guards what fleets and their CLIs touch
 	begin   time.Time
@@ -142,7 +144,10 @@ type world struct {
 	ids     int               // of calls
 	callOf  map[string]string // the text of the prompt that made a call, by its id
 	dropped map[string]bool   // texts of prompts that were cancelled
-	starts  int
+	// stoppedAt are the machines that had the turn of a prompt when an interrupt of it was
+	// acknowledged, by the text of the prompt.
+	stoppedAt map[string][]*machine
+	starts    int
 
 	followed follower
 }
@@ -348,14 +353,20 @@ func (w *world) reply(c *claudetest.ModelCall) claudetest.Reply {
 func (w *world) repeatable(id string) bool { return strings.ContainsAny(id[len(id)-1:], "036") }
 
 // tool is the tool. It may run only if somebody has allowed this call with this
-// input, not for a prompt that was cancelled, and not twice unless it may be repeated.
-func (w *world) tool(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+// input, not for a prompt that was cancelled, and not twice unless it may be repeated. Of
+// a turn that was interrupted, it may run only where the turn was then.
+func (m *machine) tool(_ context.Context, input json.RawMessage) (host.ToolOutput, error) {
+	w := m.w
 	id, _, _ := strings.Cut(jsonx.Text(jsonx.Member(input, "command")), " ")
 	w.mu.Lock()
 	w.ran[id]++
 	n, dropped := w.ran[id], w.dropped[w.callOf[id]]
+	at, stopped := w.stoppedAt[w.callOf[id]]
 	w.mu.Unlock()
 	w.log("tool %s runs", id)
+	if stopped && !slices.Contains(at, m) {
+		w.fault("tool %s runs on %s, which did not have the turn when it was interrupted", id, m.name)
+	}
 	if dropped {
 		w.fault("tool %s runs for a prompt that was cancelled", id)
 	}
@@ -380,8 +391,8 @@ func (w *world) open(ctx context.Context, calm bool) {
 	w.opened++
 	m := &machine{
 		w: w, name: fmt.Sprintf("machine %d", w.opened), slots: 1 + w.rng.IntN(3), rng: rand.New(rand.NewPCG(w.rng.Uint64(), 1)),
-		cli: claudetest.NewCLI(&claudetest.Script{Model: w.reply, Tools: map[string]host.RunFunc{"Bash": w.tool}}),
 	}
+	m.cli = claudetest.NewCLI(&claudetest.Script{Model: w.reply, Tools: map[string]host.RunFunc{"Bash": m.tool}})
 	if !calm {
 		m.rate = []float64{0, 0.01, 0.05}[w.rng.IntN(3)]
 		if w.rng.IntN(2) == 0 {

@@ -53,6 +53,9 @@ func (w *waking) setTurn(t *turn) {
 // attempt failed, word that was left stays, and the prompt is not tried again.
 func (w *waking) begins(p *queued, s step) (done func(failed bool)) {
 	w.setTurn(w.newTurn(p.ID, s))
+	if !p.Interrupted.IsZero() { // and a CLI has it already, else it would have ended
+		w.f.leaveWord(w.c.key, p.ID)
+	}
 	return func(failed bool) {
 		w.setTurn(w.newTurn("", sleep))
 		w.f.mu.Lock()
@@ -70,7 +73,7 @@ func (w *waking) rests(p *queued) bool {
 	next := w.newTurn("", sleep)
 	w.f.mu.Lock()
 	before := w.c.turn
-	rests := w.c.interrupted != p.ID
+	rests := w.c.interrupted != p.ID && p.Interrupted.IsZero()
 	if rests {
 		w.c.turn = next
 	}

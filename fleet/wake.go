@@ -252,11 +252,6 @@ func (w *waking) do(s step, p *queued) (err error) {
 	if s == rewind {
 		return w.rewindFiles(ctx, p)
 	}
-	if s == finish && w.wasInterrupted(p) { // word was left before the step was known
-		if err := w.f.withdrawCall(ctx, w.c.key, w.lease.Fence); err != nil {
-			return w.failed(p, err)
-		}
-	}
 	if s == finish || s == resume || w.session == nil || s == send && w.steered.used[p.ID] {
 		w.starts = p.Starts
 		if err := w.connect(ctx, s); err != nil {
@@ -471,19 +466,21 @@ func (w *waking) out(p *queued) {
 // deferred lets a prompt wait for a person. The CLI must not be sent anything
 // more, or it gives the call up.
 func (w *waking) deferred(ctx context.Context, p *queued) error {
-	asked := false
-	p.Question = ""
+	question, asked := "", false
 	if w.gate != nil {
-		p.Question, asked = w.gate.Deferred()
-	}
-	if asked {
-		p.startAgain() // it got somewhere
+		question, asked = w.gate.Deferred()
 	}
 	err := w.close()
-	w.worked(p, TraceOutcome{Status: Waiting, Question: p.Question})
-	err = errors.Join(err, w.f.update(ctx, p, w.lease.Fence))
-	if !w.rests(p) { // it was interrupted in the moment in which it was deferred
-		return errors.Join(err, w.f.withdraw(ctx, w.c.key, "", w.lease.Fence))
+	w.worked(p, TraceOutcome{Status: Waiting, Question: question})
+	carrier := p.Carrier
+	err = errors.Join(err, w.amend(ctx, p, func(p *queued) {
+		p.Question, p.Carrier = question, carrier
+		if asked {
+			p.startAgain() // it got somewhere
+		}
+	}))
+	if !w.rests(p) {
+		return err // it was interrupted in the moment in which it was deferred, and ends with the next look
 	}
 	w.f.publish(w.c, p.ID, nil, &DeferredError{w.c.key, p.ID, p.Question})
 	return err
