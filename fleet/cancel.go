@@ -220,14 +220,15 @@ func (w *waking) endCancelled(ctx context.Context, rec *record, prompts []*queue
 }
 
 // endWithTurn ends a prompt that a turn has taken in whose own prompt was cancelled or
-// interrupted: to continue with it would be to continue that turn. It returns errEnded then.
+// interrupted, or has expired: to continue with it would be to continue that turn. It
+// returns errEnded then.
 func (w *waking) endWithTurn(ctx context.Context, t *history.Transcript, p *queued) error {
 	turn, err := turnOfPrompt(ctx, t, p.ID)
 	if err != nil || turn == p.ID {
 		return err
 	}
 	of, ended, err := w.f.outcome(ctx, w.c.key, turn)
-	if err != nil || !ended || of.Status != Cancelled && !of.Interrupted {
+	if err != nil || !ended || of.Status != Cancelled && of.Status != Expired && !of.Interrupted {
 		return err
 	}
 	o := Ticket{Status: of.Status, Interrupted: of.Interrupted, Error: "the turn that took it in: " + of.Error, PartOf: turn, Session: w.rec.Session}

@@ -21,6 +21,8 @@ type Fleet struct {
 	inbox *approval.Questions
 	clock clock
 
+	overdue *overdue
+
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
 	closing chan struct{}  // closed when Close begins
@@ -60,7 +62,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	}
 	f := &Fleet{
 		opts: o, store: newAnnouncer(o.Store, o.Trace), inbox: approval.NewQuestions(o.Store, o.Project),
-		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second,
+		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second, overdue: newOverdue(),
 		rates: make(rates), shared: make(rates),
 	}
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -90,6 +92,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	f.running.Go(f.poll)
 	if o.MaxLive != NoCLIs {
 		f.running.Go(f.watchDecisions)
+		f.running.Go(f.endOverdue)
 		if o.Keep != KeepForever {
 			f.running.Go(f.cleanUp)
 		}
@@ -366,8 +369,8 @@ func (f *Fleet) done(key, name string) {
 }
 
 // watchDecisions wakes conversations whose questions are decided, and those with
-// prompts whose questions were withdrawn, as Interrupt does in any process. A question
-// that has expired wakes nobody.
+// prompts whose questions were withdrawn. Prompts that wait for a question which has
+// expired are ended.
 func (f *Fleet) watchDecisions() {
 	for attempt := 0; f.ctx.Err() == nil; attempt++ {
 		for q, err := range f.inbox.Watch(f.ctx, approval.Filter{States: []approval.State{approval.Decided, approval.Gone}}) {
@@ -380,6 +383,8 @@ func (f *Fleet) watchDecisions() {
 				f.want(q.Conversation)
 			case q.Outcome == approval.Withdrawn:
 				f.wantWaiting(q.Conversation)
+			case q.Outcome == approval.Expired && q.Deferred && f.hasWaiting(q.Conversation):
+				f.overdue.add(q)
 			}
 		}
 		pause(f.ctx, retryDelay(attempt))

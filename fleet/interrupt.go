@@ -15,7 +15,7 @@ import (
 // turn by the prompt, before the store is asked anything else, and does nothing to another.
 //
 // The prompt is marked in the store before anything else is done, and the interrupt counts
-// from then on: whoever reads the prompt next, be it after a crash, begins no CLI for it
+// from then on: the process that reads the prompt next, be it after a crash, begins no CLI for it
 // and ends it. A process that has read the prompt before must write it before it starts
 // one, and is refused because the prompt has changed. What is left is the turn that runs.
 // Its process is told: directly if it is this one, by Options.Elsewhere, or by the mark,

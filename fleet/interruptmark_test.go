@@ -51,7 +51,7 @@ func endsInterrupted(t *testing.T, db *store.MemoryStore, cli *scripted, id stri
 }
 
 // An interrupt is stored before anything else is done about it, so it outlives the process
-// that runs the turn: whoever takes over ends the prompt.
+// that runs the turn: the process that takes over ends the prompt.
 func TestInterruptOutlivesProcess(t *testing.T) {
 	for _, when := range []string{"before the mark", "before the CLI is told", "after it", "in another process"} {
 		t.Run(when, func(t *testing.T) {

@@ -87,16 +87,21 @@ const (
 	Answered    PromptStatus = "answered"
 	Failed      PromptStatus = "failed" // its turn ended with an error
 	Cancelled   PromptStatus = "cancelled"
+	// Expired means that nobody decided in time about a call at which its turn was
+	// deferred, see Lifetime in [approval.Options].
+	Expired PromptStatus = "expired"
 )
 
 // Done reports whether the prompt has ended: nothing more happens to it.
-func (s PromptStatus) Done() bool { return s == Answered || s == Failed || s == Cancelled }
+func (s PromptStatus) Done() bool {
+	return s == Answered || s == Failed || s == Cancelled || s == Expired
+}
 
 // Ticket says how far a prompt has come, and how it ended.
 type Ticket struct {
 	Prompt string       `json:"prompt"`
 	Status PromptStatus `json:"status"`
-	// Question is the id of the question that it waits for.
+	// Question is the id of the question that it waits for, or that has expired.
 	Question string `json:"question,omitzero"`
 	// Text is the answer, and Result the result of the CLI. Result is nil if
 	// the answer was found in the transcript after a crash.

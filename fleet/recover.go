@@ -291,6 +291,9 @@ func (w *waking) decided(ctx context.Context, p *queued, open []string) (step, e
 	if err != nil {
 		return sleep, err
 	}
+	if err := w.endIfExpired(ctx, p, q); err != nil {
+		return sleep, err
+	}
 	if q == nil || q.State != approval.Open {
 		w.deferredCall = q
 		return finish, nil

@@ -392,7 +392,7 @@ func (r *aguiRun) finish() {
 		case "failed":
 			r.send(RunEvent{Type: "RUN_ERROR", Message: cmp.Or(r.turn.Error, "the turn has failed"), Code: "failed", Usage: event.Usage})
 			return
-		case "cancelled":
+		case "cancelled", "expired":
 			event.Outcome.Type = "cancelled"
 		}
 	}

@@ -175,7 +175,7 @@ const (
 // Prompt is something that was said to a conversation.
 type Prompt struct {
 	ID    string             `json:"id"`
-	State fleet.PromptStatus `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled"`
+	State fleet.PromptStatus `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"`
 	// By is who sent it.
 	By string `json:"by,omitzero"`
 	// Text is what it says, cut if it is very long.
@@ -191,7 +191,7 @@ type Prompt struct {
 // Turn is how a prompt ended, with what it cost.
 type Turn struct {
 	Prompt string             `json:"prompt"`
-	State  fleet.PromptStatus `json:"state" enum:"answered,failed,cancelled"`
+	State  fleet.PromptStatus `json:"state" enum:"answered,failed,cancelled,expired"`
 	Error  string             `json:"error,omitzero"`
 	// CostUSD and Models are all that the prompt took, even if it waited for a
 	// person in between and ran in several processes.
