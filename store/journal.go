@@ -3,7 +3,6 @@ package store
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,23 +220,4 @@ func readBatch(lines *bufio.Reader) (b JournalBatch, err error) {
 		return b, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return b, nil
-}
-
-// ImportJournal stores what a journal has, and returns how many entries those
-// were. What the store already has is left out, so it may be repeated. The
-// fence is that of the lease that the caller has on the session; the zero Fence
-// means none. The journal stays where it is: remove it when you no longer need
-// it.
-func ImportJournal(ctx context.Context, s Store, path string, f Fence) (entries int, err error) {
-	for b, err := range ReadJournal(path) {
-		if err != nil {
-			return entries, err
-		}
-		b.Batch.Fence = f
-		if err := s.Append(ctx, b.Key, b.Batch); err != nil {
-			return entries, err
-		}
-		entries += len(b.Batch.Entries)
-	}
-	return entries, nil
 }

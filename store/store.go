@@ -88,6 +88,9 @@ var (
 	ErrConflict  = errors.New("changed in the meantime")
 	ErrDamaged   = errors.New("damaged")
 	ErrBusy      = errors.New("another process holds the lock")
+	// ErrOvertaken means that a session was continued without what a journal has; see
+	// [ImportJournal].
+	ErrOvertaken = errors.New("the session was continued without it")
 )
 
 // Flush says when the result of a turn is delivered.

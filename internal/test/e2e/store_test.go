@@ -271,3 +271,57 @@ func TestRealStoreGone(t *testing.T) {
 	}
 	r.wantSame(t, mem)
 }
+
+// A journal that is imported after the session was continued without it hides nothing from the
+// model: it is refused, and the next turn reads what was said since.
+func TestRealJournalOvertaken(t *testing.T) {
+	t.Parallel()
+	r, mem := mirrored(t, claudetest.NewModelFunc(func(c *claudetest.ModelCall) claudetest.Reply {
+		return claudetest.Say("re: " + c.Prompt)
+	}))
+	u := &flakyStore{MemoryStore: mem}
+	r.opts.Store.Store, r.opts.Store.GiveUp = u, time.Second
+	r.opts.Timeouts.Flush = time.Second
+	s, err := claude.Connect(t.Context(), r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ask(t.Context(), "first"); err != nil {
+		t.Fatal(err)
+	}
+	u.down.Store(true)
+	if _, err := s.Ask(t.Context(), "second"); !errors.Is(err, store.ErrNotStored) {
+		t.Fatalf("Ask = %v", err)
+	}
+	missing, ok := errors.AsType[*store.NotStoredError](s.Close())
+	if !ok || missing.Journal == "" {
+		t.Fatalf("Close = %v", missing)
+	}
+	u.down.Store(false)
+	r.opts.Resume, r.opts.SessionID = s.ID(), ""
+	ask := func(prompt string) {
+		t.Helper()
+		s, err := claude.Connect(t.Context(), r.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := s.Ask(t.Context(), prompt); err != nil || res.Text != "re: "+prompt {
+			t.Errorf("Ask = %v, %v", res, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	ask("third")
+	if n, err := store.ImportJournal(t.Context(), u, missing.Journal, store.Fence{}); n != 0 || !errors.Is(err, store.ErrOvertaken) {
+		t.Errorf("ImportJournal = %d, %v", n, err)
+	}
+	ask("fourth")
+	calls := r.calls()
+	read := string(calls[len(calls)-1].Raw)
+	for text, want := range map[string]bool{"re: first": true, "re: second": false, "re: third": true} {
+		if strings.Contains(read, text) != want {
+			t.Errorf("the model reads %q: %v, want %v", text, !want, want)
+		}
+	}
+}
