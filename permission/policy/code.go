@@ -151,28 +151,78 @@ var (
 	perlBad   = regexp.MustCompile("[$@`]|\\(\\?+[\\{\\?]|\\(\\*")
 )
 
-// perlStarts knows substitutions only.
+// perlStarts knows substitutions, and lines that are printed on a condition.
 func perlStarts(code string) bool {
 	code = strings.TrimSpace(code)
 	for code != "" {
-		if !strings.HasPrefix(code, "s") || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
-			return true
-		}
-		pattern, rest, ok := delimited(code[2:], code[1])
-		text := ""
-		if ok {
-			text, rest, ok = delimited(rest, code[1])
-		}
-		for _, part := range []string{pattern, text} {
-			if perlBad.MatchString(perlValue.ReplaceAllString(part, "$2")) {
-				return true
-			}
-		}
-		rest = strings.TrimLeft(rest, "gimsx")
+		rest, ok := perlStatement(code)
 		if !ok || rest != "" && rest[0] != ';' {
 			return true
 		}
 		code = strings.TrimLeft(rest, "; \t\n")
+	}
+	return false
+}
+
+var perlPrint = regexp.MustCompile(`^print(\s+\$_)?(\s+(if|unless)\s+!?)?`)
+
+// perlStatement takes one statement off the front of a program.
+func perlStatement(code string) (rest string, ok bool) {
+	if m := perlPrint.FindStringSubmatch(code); m != nil {
+		rest = code[len(m[0]):]
+		if m[2] == "" {
+			return strings.TrimLeft(rest, " \t"), true
+		}
+		if number := perlLine.FindString(rest); number != "" {
+			return rest[len(number):], true
+		}
+		code = strings.TrimPrefix(rest, "m")
+		if !strings.HasPrefix(code, "/") {
+			return "", false
+		}
+		pattern, rest, ok := delimited(code[1:], '/')
+		return strings.TrimLeft(rest, "gimsx \t"), ok && perlHarmless(pattern)
+	}
+	if !strings.HasPrefix(code, "s") || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
+		return "", false
+	}
+	pattern, rest, ok := delimited(code[2:], code[1])
+	if !ok {
+		return "", false
+	}
+	text, rest, ok := delimited(rest, code[1])
+	return strings.TrimLeft(rest, "gimsx"), ok && perlHarmless(pattern) && perlHarmless(text)
+}
+
+// perlLine is a condition on the number of a line.
+var perlLine = regexp.MustCompile(`^\$\.\s*(==|<=?|>=?|%)\s*[0-9]+`)
+
+// perlHarmless reports whether a pattern, or what replaces one, holds no code.
+func perlHarmless(text string) bool {
+	return !perlBad.MatchString(perlValue.ReplaceAllString(text, "$2"))
+}
+
+// Of Ruby only these words are taken for harmless.
+const rubyWords = " puts p print require json yaml date time set securerandom digest pp JSON YAML Date Time Set SecureRandom RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE STDIN read parse pretty_generate dump now today iso8601 hex uuid to_s to_i to_f to_a to_json map select reject each sum size length count first last min max sort reverse uniq join split strip chomp upcase downcase capitalize include times upto keys values fetch dig nil true false do end round abs "
+
+var (
+	rubyString  = regexp.MustCompile(`'[^'"\\#]*'|"[^'"\\#]*"`)
+	rubyRequire = regexp.MustCompile(`\brequire\s*\(?\s*(?:'(?:json|yaml|date|time|set|securerandom|digest|pp)'|"(?:json|yaml|date|time|set|securerandom|digest|pp)")`)
+	rubyBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`#@'\"%$&:?/~]")
+	rubyWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
+)
+
+// rubyStarts knows what is printed, and simple expressions.
+func rubyStarts(code string) bool {
+	code = rubyRequire.ReplaceAllString(code, "0")
+	bare := rubyString.ReplaceAllString(code, "0")
+	if rubyBad.MatchString(bare) || strings.Contains(bare, "require") {
+		return true
+	}
+	for _, word := range rubyWord.FindAllString(bare, -1) {
+		if len(word) > 1 && !listed(rubyWords, word) {
+			return true
+		}
 	}
 	return false
 }

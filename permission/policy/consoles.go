@@ -18,7 +18,8 @@ type console struct {
 }
 
 var consoles = []console{
-	{names: " vim vi nvim view vimdiff emacs nano ex ed red gdb lldb "},
+	{names: " vim vi nvim view vimdiff emacs nano ex ed red lldb "},
+	{names: " gdb ", plain: regexp.MustCompile(`^(--?(batch|quiet|q|nx|ex|p|core|args|return-child-result)(=\d+)?|(bt|backtrace|where|run|r|c|continue|up|down|q|quit|frame|finish|next|step|info|thread|list|disassemble|break|b)( [\w ./:*]*)?|[\w./][\w./-]*|)$`)},
 	{names: " tmux screen ", plain: regexp.MustCompile(`^(ls|list-\w+|has-session|kill-session|kill-server|info|-V|-ls|-t|[A-Za-z0-9]+)$`)},
 	{names: " sqlite3 ", plain: regexp.MustCompile(`(?is)^(-(readonly|header|csv|json|column|line|list|box|table|markdown|batch|bail)|\.(tables|schema|dump|databases|indexes)[ \w]*|[^-.].*|)$`)},
 	{names: " psql ", plain: regexp.MustCompile(`^([^\\]*|\\(d[a-zA-Z]*\+?|l\+?|x|conninfo|timing)( [\w.*]+)?)$`)},
@@ -41,6 +42,10 @@ func (s *script) console(name string, words []string, in input) {
 	}
 	if len(words) == 2 && words[1] == "--version" {
 		return
+	}
+	if at := slices.IndexFunc(words, func(w string) bool { return w == "--args" || w == "-args" }); name == "gdb" && at > 0 {
+		s.command(words[at+1:], in)
+		words = words[:at]
 	}
 	if c.plain == nil {
 		reads := s.piped > 0 || in.other || in.file != "" || len(in.texts) > 0
@@ -73,6 +78,7 @@ func (s *script) git(words []string) {
 		if strings.HasPrefix(word, "--config-env") || strings.Contains(strings.ToLower(word), "help.autocorrect") {
 			s.fail("git is told to run another command")
 		}
+		s.hooks = s.hooks || hooksSetting.MatchString(word)
 		name, value, joined := strings.Cut(word, "=")
 		if lower := strings.ToLower(name); !strings.HasPrefix(lower, "alias.") {
 			continue
@@ -86,6 +92,10 @@ func (s *script) git(words []string) {
 		s.commands = append(s.commands, command{words: []string{"git", "push"}})
 	}
 }
+
+// hooksSetting are settings and options that say where git finds the programs
+// that it runs by itself, or more settings.
+var hooksSetting = regexp.MustCompile(`(?i)hookspath|templatedir|^--template|^include(if\..*)?\.path`)
 
 // alias reads what an alias of git stands for.
 func (s *script) alias(value string) {

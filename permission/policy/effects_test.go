@@ -19,6 +19,7 @@ type trial[T any] struct {
 	shell []string // bash -c if there is none
 	cwd   string   // below the directory
 	home  string   // below the directory
+	path  string   // below the directory; programs are found there first
 	// prepare fills the directory of text i, and may look at it before it runs.
 	prepare func(dir string, i int, text string) error
 	// happened looks at the directory afterwards, and at what was printed.
@@ -81,7 +82,11 @@ func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, er
 	defer cancel()
 	cmd := exec.CommandContext(ctx, shell, append(tr.shell[1:len(tr.shell):len(tr.shell)], text)...)
 	cmd.Dir = filepath.Join(dir, tr.cwd)
-	cmd.Env = []string{"PATH=/usr/bin:/bin:/usr/local/bin", "HOME=" + filepath.Join(dir, tr.home), "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
+	path := "/usr/bin:/bin:/usr/local/bin"
+	if tr.path != "" {
+		path = filepath.Join(dir, tr.path) + ":" + path
+	}
+	cmd.Env = []string{"PATH=" + path, "HOME=" + filepath.Join(dir, tr.home), "LC_ALL=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1"}
 	cmd.WaitDelay = time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out

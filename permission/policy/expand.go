@@ -20,6 +20,11 @@ type expander struct {
 	// single reports whether an expansion outside of quotes is known to be one
 	// harmless word; nil: none is.
 	single func(syntax.WordPart) bool
+	// obscure learns about each variable that is expanded, and with an empty name about
+	// a value that is known until an operator changes it; nil: nobody is.
+	obscure func(variable string)
+	// work is what is left of [maxWork]; nil: operators cost nothing.
+	work *int
 }
 
 // words are the words that the shell would make of these, as far as that is
@@ -154,7 +159,7 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		return e.param(p, quoted)
 	case *syntax.ArithmExp: // a number
 		if e.values != nil {
-			return []string{string(anyName)}
+			return []string{string(anyCount)}
 		}
 		return []string{string(anyText)}
 	case *syntax.CmdSubst:
@@ -240,26 +245,33 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	if p.Length {
 		return []string{string(anyText)}
 	}
-	whole := !p.Excl && p.Index == nil && p.Slice == nil && p.Repl == nil && p.Names == 0
-	if e.values == nil || p.Param == nil || !whole {
+	if e.values == nil || p.Param == nil || p.Excl || p.Names != 0 {
 		return []string{string(unknown(quoted))}
 	}
 	all := e.values[p.Param.Value]
+	if e.obscure != nil {
+		e.obscure(p.Param.Value)
+	}
 	switch {
-	case p.Exp == nil && !quoted:
-		all = wildcards(all)
-	case p.Exp == nil:
-	case p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
-		all = append(e.parts(p.Exp.Word.Parts, quoted), string(unknown(quoted)))
+	case p.Exp == nil && p.Repl == nil && p.Slice == nil:
+	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
+		all = slices.Concat(all, e.parts(p.Exp.Word.Parts, quoted), []string{string(unknown(quoted))})
 	case p.Param.Value == "HOME" || p.Param.Value == "PWD" || p.Param.Value == "OLDPWD":
 		all = nil
-	case len(all) > 0 && !slices.ContainsFunc(all, manyNames): // a part of a name
-		all = []string{string(anyName)}
 	default:
-		all = nil
+		known := true
+		if all, known = e.operated(p, all); !known && e.obscure != nil {
+			e.obscure("")
+		}
 	}
-	if len(all) == 0 {
-		all = []string{string(unknown(quoted))}
+	if w, ok := p.Index.(*syntax.Word); ok && w.Lit() == "*" && quoted { // all elements in one word
+		all = append(slices.Clone(all), string(anyText))
+	}
+	if len(all) == 0 || len(all) > maxValues {
+		return []string{string(unknown(quoted))}
+	}
+	if !quoted {
+		all = wildcards(all)
 	}
 	return all
 }

@@ -118,7 +118,7 @@ func (s *script) mention(value string, writes bool) {
 // writes notes the files that a command makes. A program that nobody knows may
 // make all that it names.
 func (s *script) writes(name string, words []string, open bool) {
-	known := isPlain(name) || special(name) || loader.MatchString(name)
+	known := isPlain(name) || special(name) || name == "gdb" || loader.MatchString(name)
 	switch {
 	case listed(makers, name), open && !known && !strings.HasPrefix(words[0], "./"):
 	case name == "find" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || strings.HasPrefix(w, "-fls") }):
@@ -175,7 +175,7 @@ func meanings(word string, opens bool) []string {
 			}
 		}
 		for _, piece := range strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune("=:,@;<>|\"'() \t\n", r) }) {
-			if piece != word {
+			if piece != word && (opens || piece != string(anyName)) { // a name in a text
 				add(piece)
 			}
 		}

@@ -1,10 +1,10 @@
 package policy_test
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,28 +20,45 @@ func TestShellNumbers(t *testing.T) {
 	texts := append(spellings(), lines(t, "attacks.txt")...)
 	effective, passed := deniedRemovals(t, removing, texts)
 	list, alarms := falseAlarms(t)
-	t.Logf("%d of the spellings have the effect in this bash", effective)
 	t.Logf("denied by mistake:\n%s", strings.Join(alarms, "\n"))
 	if effective < len(texts)*3/4 {
 		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(texts))
 	}
-	if 100*len(alarms) > 3*len(list) {
-		t.Errorf("%d of %d ordinary commands are denied, want at most 3 %%", len(alarms), len(list))
+	if 100*len(alarms) > len(list) || len(list) < 400 {
+		t.Errorf("%d of %d ordinary commands are denied, want at most 1 %% of at least 400", len(alarms), len(list))
 	}
-	published(t, fmt.Sprintf("Of %d spellings of a denied command %d pass; of %d ordinary commands %d are denied by mistake.",
-		len(texts), passed, len(list), len(alarms)))
+	published(t, "Of %d spellings of a denied command "+inBash+" and %d pass; of %d ordinary commands %d are denied by mistake.", len(texts), effective, passed, len(list), len(alarms))
 }
 
-// published checks that SECURITY.md says what was measured.
-func published(t *testing.T, sentence string) {
+// inBash is how the documents say how many spellings have an effect.
+const inBash = "%d have the effect in bash 5.2,"
+
+// published checks that SECURITY.md says what was measured: a sentence with
+// numbers. How many spellings have an effect depends on the programs of a machine
+// a little; every other number must be the same.
+func published(t *testing.T, sentence string, numbers ...any) {
 	t.Helper()
-	t.Log(sentence)
+	t.Logf(sentence, numbers...)
 	text, err := os.ReadFile(filepath.Join("..", "..", "SECURITY.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Contains(text, []byte(sentence)) {
-		t.Errorf("SECURITY.md does not say: %s", sentence)
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(sentence), "%d", "([0-9]+)")
+	found := regexp.MustCompile(pattern).FindSubmatch(text)
+	if found == nil {
+		t.Errorf("SECURITY.md does not say: "+sentence, numbers...)
+		return
+	}
+	for i, number := range numbers {
+		said, err := strconv.Atoi(string(found[i+1]))
+		measured := number.(int)
+		tolerated := 0
+		if i == 1 && strings.Contains(sentence, "have the effect") {
+			tolerated = measured / 20
+		}
+		if err != nil || said < measured-tolerated || said > measured+tolerated {
+			t.Errorf("SECURITY.md says %s: number %d is %d", found[0], i+1, measured)
+		}
 	}
 }
 

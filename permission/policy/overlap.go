@@ -11,9 +11,11 @@ const (
 	anyName  = '\ufdd1' // a part of a name: *
 	anyText  = '\ufdd2' // anything, in one word: "$x"
 	anyWords = '\ufdd3' // anything, also several words or none: $x
+	anyPart  = '\ufdd5' // a part of a name that may begin with a dot: ${x%.go}
+	anyCount = '\ufdd6' // a number: $((x))
 )
 
-func isUnknown(r rune) bool { return r >= anyChar && r <= openSet }
+func isUnknown(r rune) bool { return r >= anyChar && r <= anyCount }
 
 // step is an element of a pattern: a character, a set of them, or a repetition.
 type step struct {
@@ -65,6 +67,10 @@ func wordSteps(word string, dots bool) []step {
 			if begins && !dots {
 				steps = append(steps, step{kind: stepMaybe, skip: 2}, step{kind: stepNotSet, set: []rune{'.', '.'}})
 			}
+			steps = append(steps, step{kind: stepName})
+		case anyCount: // what follows the first character may be anything
+			steps = append(steps, step{kind: stepSet, set: []rune{'0', '9', '-', '-'}}, step{kind: stepName})
+		case anyPart:
 			steps = append(steps, step{kind: stepName})
 		case anyText, anyWords:
 			steps = append(steps, step{kind: stepText})

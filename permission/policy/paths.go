@@ -166,6 +166,8 @@ type pathPattern struct {
 	slash    bool   // one slash at the front, then a name: many mean the root
 	anchored bool   // to its place, and not in any directory
 	whole    []step
+	// named is the pattern without what lies in a directory of that name.
+	named []step
 	// below is the directory of a pattern that covers all of it, nil if the
 	// pattern does not.
 	below []step
@@ -207,6 +209,9 @@ func newPathPattern(content string) (*pathPattern, error) {
 		inside = append([]step{{kind: stepMaybe, skip: 2}}, inside...)
 	}
 	p.whole = slices.Concat(front, steps, inside)
+	if p.named = p.whole; !directory {
+		p.named = slices.Concat(front, steps)
+	}
 	if bare, ok := strings.CutSuffix(content, "/**"); ok {
 		if steps, err = translate(bare); err == nil {
 			p.below = slices.Concat(front, steps)
@@ -285,6 +290,14 @@ func characters(text string) (step, error) {
 
 // match compares an absolute path, or what is known of one, with the pattern.
 func (p *pathPattern) match(root, home string, abs []step, search bool, how reading, effort *int) bool {
+	return p.matchFrom(p.fronts(root, home, how), abs, search, how, effort)
+}
+
+// fronts are the places that the pattern may count from.
+func (p *pathPattern) fronts(root, home string, how reading) (list [][]step) {
+	if p == nil {
+		return nil
+	}
 	base := root
 	switch p.from {
 	case "/":
@@ -292,32 +305,44 @@ func (p *pathPattern) match(root, home string, abs []step, search bool, how read
 	case "~":
 		base = home
 	}
-	if p.matchFrom(base, abs, search, how, effort) {
-		return true
+	add := func(dir string) {
+		front := literal(strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/")
+		if dir == "/" && runtime.GOOS == "windows" {
+			front = []step{{kind: stepText}, {char: '/'}} // whatever the volume
+		}
+		list = append(list, front)
 	}
+	add(base)
 	// Read(/etc/passwd) is about etc/passwd of the project. Denying also takes it
 	// as it was written.
-	if how == broad && p.slash && p.matchFrom("/", abs, search, how, effort) {
-		return true
+	if how == broad && p.slash {
+		add("/")
 	}
 	// A place may be a link itself; the path then counts from where it leads.
-	real, err := resolve(base)
-	return err == nil && real != base && p.matchFrom(real, abs, search, how, effort)
+	if real, err := resolve(base); err == nil && real != base {
+		add(real)
+	}
+	return list
 }
 
-func (p *pathPattern) matchFrom(base string, abs []step, search bool, how reading, effort *int) bool {
-	front := literal(strings.TrimSuffix(filepath.ToSlash(base), "/") + "/")
-	if base == "/" && runtime.GOOS == "windows" {
-		front = []step{{kind: stepText}, {char: '/'}} // whatever the volume
-	}
-	fits := func(steps []step) bool {
-		whole := slices.Concat(front, steps)
-		if sameInAnyCase && how == broad {
-			return overlap(lower(whole), lower(abs), effort)
+func (p *pathPattern) matchFrom(fronts [][]step, abs []step, search bool, how reading, effort *int) bool {
+	for _, front := range fronts {
+		if p.fits(front, p.whole, abs, how, effort) || search && p.below != nil && p.fits(front, p.below, abs, how, effort) {
+			return true
 		}
-		return overlap(whole, abs, effort)
 	}
-	return fits(p.whole) || search && p.below != nil && fits(p.below)
+	return false
+}
+
+func (p *pathPattern) fits(front, steps, abs []step, how reading, effort *int) bool {
+	if !spend(effort, len(front)/8+1) {
+		return true
+	}
+	whole := slices.Concat(front, steps)
+	if sameInAnyCase && how == broad {
+		return overlap(lower(whole), lower(abs), effort)
+	}
+	return overlap(whole, abs, effort)
 }
 
 // lower makes steps that do not differ in case.

@@ -14,7 +14,7 @@ import (
 // is too much to look at, and denied.
 const (
 	maxFiles  = 4096
-	maxEffort = 1 << 20
+	maxEffort = 1 << 18
 )
 
 // surroundings decide which file a word means.
@@ -26,6 +26,9 @@ type surroundings struct {
 	dots   bool // a star may stand for a dot
 	blind  bool // every file may be written
 	effort *int
+	// fronts are where the paths of a rule count from, one list for each rule.
+	fronts [][][]step
+	real   map[string]string // what links lead to, as far as it was looked up
 }
 
 // link is a name that a command gives to another file.
@@ -56,12 +59,17 @@ var symbolic = regexp.MustCompile(`^(-[a-zA-Z]*s|--symbolic)`)
 
 // deniesFiles reports whether one of the words of a command names a file that
 // a rule for Read or Edit denies.
-func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
+func (r *Rules) deniesFiles(req *permission.Request, s *script, effort *int) bool {
 	if !r.hasContent("Read", "Edit") {
 		return false
 	}
-	effort := maxEffort
-	around := surroundings{rules: r, dirs: []string{r.dir(req)}, homes: append([]string{r.home()}, s.homes...), links: s.links, dots: s.dots, blind: s.blind, effort: &effort}
+	if s.obscured {
+		return true
+	}
+	around := surroundings{rules: r, dirs: []string{r.dir(req)}, homes: append([]string{r.home()}, s.homes...), links: s.links, dots: s.dots, blind: s.blind, effort: effort, real: make(map[string]string)}
+	for _, rule := range r.rules {
+		around.fronts = append(around.fronts, rule.paths.fronts(r.root, r.home(), broad))
+	}
 	if r.root != around.dirs[0] {
 		around.dirs = append(around.dirs, r.root)
 	}
@@ -80,7 +88,7 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
 			return true
 		}
 	}
-	return false
+	return *effort < 0
 }
 
 // enter adds what cd leads to from each of the directories: the one that the
@@ -88,6 +96,9 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script) bool {
 func (a *surroundings) enter(entered []string) {
 	for range min(len(entered), 3) { // as often as it is likely to matter
 		for _, to := range entered {
+			if *a.effort < 0 {
+				return // it is denied
+			}
 			for _, dir := range a.places(to) {
 				if !slices.Contains(a.dirs, dir) && len(a.dirs) < maxValues {
 					a.dirs = append(a.dirs, dir)
@@ -112,7 +123,7 @@ func (a *surroundings) denies(f shellFile) bool {
 	var paths, somewhere [][]step
 	for _, p := range meanings(f.name, f.opens) {
 		for _, abs := range a.places(p) {
-			if !spend(a.effort, len(abs)/4+16) { // for links and steps
+			if !spend(a.effort, len(abs)+costOfPath) {
 				return true
 			}
 			if strings.HasPrefix(abs, string(anyText)) && !f.opens {
@@ -122,17 +133,47 @@ func (a *surroundings) denies(f shellFile) bool {
 			paths = append(paths, wordSteps(abs, a.dots))
 		}
 	}
-	return slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
+	for i, rule := range a.rules.rules {
 		if rule.paths == nil || rule.ToolName != "Read" && !f.writes {
-			return false
+			continue
 		}
-		fits := func(p []step) bool {
-			return rule.paths.match(a.rules.root, a.rules.home(), p, true, broad, a.effort)
+		fits := func(p []step) bool { return rule.paths.matchFrom(a.fronts[i], p, true, broad, a.effort) }
+		if slices.ContainsFunc(paths, fits) {
+			return true
 		}
 		// A name in a directory that nobody knows may be every file of a
 		// directory, but not every file of a name.
-		return slices.ContainsFunc(paths, fits) || !rule.paths.anchored && slices.ContainsFunc(somewhere, fits)
-	})
+		named := func(p []step) bool {
+			return slices.ContainsFunc(a.fronts[i], func(front []step) bool { return rule.paths.fits(front, rule.paths.named, p, broad, a.effort) })
+		}
+		if !rule.paths.anchored && slices.ContainsFunc(somewhere, named) {
+			return true
+		}
+	}
+	return false
+}
+
+// What it takes to look up a path, and one name of a directory, by the measure of
+// [overlap]: a call of the system is as long as many steps.
+const (
+	costOfPath = 16
+	costOfName = 64
+)
+
+// resolved is what the links of a path lead to.
+func (a *surroundings) resolved(path string) (string, bool) {
+	if real, ok := a.real[path]; ok {
+		return real, real != ""
+	}
+	if !spend(a.effort, costOfPath+costOfName*strings.Count(path, "/")) {
+		return "", false
+	}
+	real, err := resolve(path)
+	if err != nil {
+		real = ""
+	}
+	a.real[path] = filepath.ToSlash(real)
+	return a.real[path], err == nil
 }
 
 // whollyUnknown reports whether nothing of a word is known.
@@ -150,6 +191,9 @@ func (a *surroundings) places(p string) []string {
 		}
 	}
 	for _, raw := range a.linked(a.absolute(p), 3) {
+		if !spend(a.effort, len(raw)+len(all)+costOfPath) {
+			return all // it is denied
+		}
 		abs := cleaned(raw)
 		add(abs)
 		if strings.Contains(raw, "/proc/") {
@@ -165,8 +209,8 @@ func (a *surroundings) places(p string) []string {
 			found = a.onDisk(raw)
 		}
 		for _, path := range found {
-			if real, err := resolve(path); err == nil {
-				add(filepath.ToSlash(real))
+			if real, ok := a.resolved(path); ok {
+				add(real)
 			}
 		}
 	}
@@ -287,9 +331,12 @@ func (a *surroundings) onDisk(path string) []string {
 				next = append(next, strings.TrimSuffix(dir, "/")+"/"+name)
 				continue
 			}
+			if !spend(a.effort, 2*costOfName) {
+				return nil
+			}
 			entries, _ := os.ReadDir(dir)
 			for _, entry := range entries {
-				if looked++; looked > maxListed || !spend(a.effort, 4) {
+				if looked++; looked > maxListed || !spend(a.effort, costOfPath) {
 					return nil
 				}
 				if overlap(literal(entry.Name()), wordSteps(name, a.dots), a.effort) {

@@ -120,7 +120,8 @@ var languages = []language{
 	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
 	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
 		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
-	{names: " ruby irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
+	{names: " ruby ", code: regexp.MustCompile(`^(?:-e)(.*)$`), options: regexp.MustCompile(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
+	{names: " irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
 		code: regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
 }
 

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,16 +19,8 @@ func TestPushSpellings(t *testing.T) {
 		t.Skip("needs git")
 	}
 	template := t.TempDir()
-	for _, args := range [][]string{
-		{"init", "-q", "--template=", "."}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.org"}, {"commit", "-q", "--allow-empty", "-m", "x"},
-		{"init", "-q", "--template=", "--bare", "r.git"}, {"remote", "add", "origin", "./r.git"},
-	} {
-		setup := exec.Command("git", args...)
-		setup.Dir = template
-		setup.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + template, "GIT_CONFIG_NOSYSTEM=1"}
-		if out, err := setup.CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v: %s", args, err, out)
-		}
+	if err := gitRepository(template, []string{"init", "-q", "--template=", "--bare", "r.git"}, []string{"remote", "add", "origin", "./r.git"}); err != nil {
+		t.Fatal(err)
 	}
 	texts := lines(t, "pushes.txt")
 	pushing := trial[bool]{
@@ -58,4 +51,19 @@ func TestPushSpellings(t *testing.T) {
 			t.Errorf("%q: %q, want no opinion", command, got)
 		}
 	}
+}
+
+// gitRepository makes a repository with one commit, and runs more commands there.
+func gitRepository(dir string, more ...[]string) error {
+	for _, args := range append([][]string{
+		{"init", "-q", "--template=", "."}, {"config", "user.name", "a"}, {"config", "user.email", "a@example.org"}, {"commit", "-q", "--allow-empty", "-m", "x"},
+	}, more...) {
+		setup := exec.Command("git", args...)
+		setup.Dir = dir
+		setup.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "GIT_CONFIG_NOSYSTEM=1"}
+		if out, err := setup.CombinedOutput(); err != nil {
+			return fmt.Errorf("git %q: %w: %s", args, err, out)
+		}
+	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
@@ -113,7 +114,8 @@ func some[T any](list []T, n int) (part []T) {
 // has take their turn.
 func TestRealDeniesCommands(t *testing.T) {
 	t.Parallel()
-	list := slices.Concat(some(spellings(), 6), some(lines(t, "attacks.txt"), 15), some(zshSpellings(), 8))
+	list := slices.Concat(some(spellings(), 6), some(lines(t, "attacks.txt"), 15), some(zshSpellings(), 8),
+		some(quotesInParameters("rm victim"), 12), some(backquoteSpellings("rm victim"), 3), some(processSpellings("rm victim"), 3))
 	dir := t.TempDir()
 	deny := policy.MustRules("Bash(rm:*)").At(dir).Deny("no")
 	denials := 0
@@ -132,6 +134,41 @@ func TestRealDeniesCommands(t *testing.T) {
 	}
 }
 
+// A guard on the real CLI denies what hides from the parser, though everything
+// else allows it: quotes inside of parameters, nested backquotes, substitutions
+// in words, and names that operators make.
+func TestRealGuardSeesClasses(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := prepareProject(dir); err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "repo")
+	list := []string{
+		`echo "${x:-'$(rm victim)'}"`, "cat <<E\n${x:-'$(rm victim)'}\nE", "echo `echo \\`echo \\\\\\`rm victim\\\\\\`\\``", "echo ${x:-<(rm victim)}",
+		"f=.envx; cat ${f%x}", "f=x.env; grep . ${f#x}", "f=.ENV; head ${f,,}", "f=.e; f+=nv; cat < $f", "exec 9</bin/rm; /proc/self/fd/9 victim",
+	}
+	harmless := []string{"echo hello", "f=notes.txtx; cat ${f%x}"}
+	guard := policy.MustRules("Bash(rm:*)", "Read(.env)").At(root).Deny("denied by the guard")
+	for i, v := range verdicts(t, root, append(list, harmless...), func(o *claude.Options) {
+		hardened := claude.Hardened()
+		hardened.CLIPath, hardened.Env, hardened.Cwd = o.CLIPath, o.Env, o.Cwd
+		hardened.AllowedTools = []string{"Bash"}
+		hardened.CanUseTool = func(context.Context, *permission.Request) (permission.Decision, error) {
+			return permission.Allow(), nil
+		}
+		hardened.Hooks = []hook.Hook{hook.Guard("", guard)}
+		*o = *hardened
+	}) {
+		switch {
+		case i < len(list) && v != cliDenies:
+			t.Errorf("%q %s in spite of the guard", list[i], v)
+		case i >= len(list) && v != cliRuns:
+			t.Errorf("%q %s, want that it runs", harmless[i-len(list)], v)
+		}
+	}
+}
+
 // What the CLI denies by rules for files, the same rules deny here.
 func TestRealDeniesFiles(t *testing.T) {
 	t.Parallel()
@@ -143,7 +180,7 @@ func TestRealDeniesFiles(t *testing.T) {
 	for _, g := range targets() {
 		rules = append(rules, strings.ReplaceAll(g.rule, "«DIR»", dir))
 	}
-	for _, s := range some(slices.Concat(fileSpellings(), zshFileSpellings()), 12) {
+	for _, s := range some(slices.Concat(fileSpellings(), zshFileSpellings(), classFileSpellings()), 12) {
 		list = append(list, strings.ReplaceAll(s.text, "«DIR»", dir))
 	}
 	root, home := filepath.Join(dir, "repo"), filepath.Join(dir, "home")
@@ -165,7 +202,7 @@ func TestRealDeniesFiles(t *testing.T) {
 		}
 	}
 	t.Logf("the CLI denies %d of %d spellings", denials, len(list))
-	if denials < len(list)/5 {
+	if denials < len(list)/8 {
 		t.Errorf("the CLI denies %d of %d spellings, want many more", denials, len(list))
 	}
 }

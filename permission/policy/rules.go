@@ -79,6 +79,7 @@ type Rules struct {
 	rules []rule
 	root  string
 	user  string // the home directory, if the context of a call says it
+	looks *int   // how many paths may still be looked up for one call; nil: any number
 }
 
 // rule is one rule, ready to be compared.

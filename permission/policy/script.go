@@ -14,7 +14,8 @@ const (
 	maxScript  = 128 << 10 // bytes of a command
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
-	maxWork    = 512 << 10 // bytes of words that are looked at, scripts inside included
+	maxWork    = 384 << 10 // bytes of words that are looked at, scripts inside included
+	costOfText = 256       // what each script inside counts beside its bytes
 )
 
 // script is what a text for the shell may run, as far as that can be known
@@ -35,8 +36,11 @@ type script struct {
 	made, ran []string            // names of files that are written, and of those that run
 	pieces    bool                // files are written whose names nobody knows
 	scripts   bool                // a script is run by its name
+	hooks     bool                // git is told where the programs are that it runs by itself
 	vars      map[string][]string // what variables may hold
 	texts     map[string]bool     // variables that may hold more than numbers
+	built     map[string]bool     // variables that the text puts together in more ways than are looked at
+	obscured  bool                // a program is given such a value, and may take it for a file
 	functions []string
 	dots      bool // the shell may have been told that * stands for dots
 	piped     int  // how many pipes lead here
@@ -62,7 +66,7 @@ type shellFile struct {
 
 // readScript reads a text for the shell.
 func readScript(text string) *script {
-	s := &script{left: maxWork, texts: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}}
+	s := &script{left: maxWork, texts: make(map[string]bool), built: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}}
 	s.dots = strings.Contains(strings.ToLower(text), "glob")
 	s.guarded(text)
 	made := make(map[string]bool, len(s.made))
@@ -74,7 +78,21 @@ func readScript(text string) *script {
 			s.fail("%s is written and run", name)
 		}
 	}
+	if s.left < 0 {
+		s.fail("too much to read")
+	}
+	if s.hooks && (len(s.made) > 0 || s.pieces || slices.ContainsFunc(s.commands, makesFiles)) {
+		s.fail("git is told where its hooks are, and files are written")
+	}
 	return s
+}
+
+// makesFiles reports whether a command may write the hooks of git.
+func makesFiles(c command) bool {
+	name := base(c.words[0])
+	return name != "git" && listed(writers, name) || name == "git" && slices.ContainsFunc(c.words[1:], func(w string) bool {
+		return listed(" apply am checkout restore pull merge clone stash cherry-pick switch reset ", w)
+	})
 }
 
 // guarded reads a text. A parser that gives up cannot read it.
@@ -119,7 +137,7 @@ var numberedElement = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*\[[^\]\n]*\]\}
 // read adds what a text may run.
 func (s *script) read(text string) {
 	switch {
-	case len(text) > maxScript || s.inner > maxInner || !s.spend(len(text)):
+	case len(text) > maxScript || s.inner > maxInner || !s.spend(len(text)+costOfText):
 		s.fail("too much to read")
 		return
 	case reserved(text):
@@ -150,6 +168,7 @@ func (s *script) parse(text string) {
 		s.fail("%v", err)
 		return
 	}
+	s.ambiguous(file, text)
 	s.learn(file)
 	s.walk(file)
 }
@@ -282,6 +301,9 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	from := len(s.commands)
 	s.walk(n.X)
 	to := len(s.commands)
+	if !s.spend(8 * (to - from)) {
+		return
+	}
 	told := s.told
 	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return listed(" echo printf ", base(c.words[0])) })
 	lists := s.lists
@@ -299,7 +321,7 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 
 // statement reads a command with its redirections.
 func (s *script) statement(stmt *syntax.Stmt) {
-	files := expander{values: s.vars}
+	files := expander{values: s.vars, obscure: s.obscure(stmt), work: &s.left}
 	in := input{}
 	for _, r := range stmt.Redirs {
 		if r.Word != nil && strings.HasPrefix(r.Word.Lit(), "!") {
@@ -350,17 +372,79 @@ func (s *script) statement(stmt *syntax.Stmt) {
 			}
 		}
 	}
-	if _, ok := literalText(call.Args[0]); !ok && !plainBraces(call.Args[0]) {
+	path, below := s.belowDirectory(call.Args[0])
+	if _, ok := literalText(call.Args[0]); !ok && !below && !plainBraces(call.Args[0]) {
 		s.fail("the name of a command is not known before it runs")
 		return
 	}
-	s.name(files.words(call.Args))
+	if below {
+		s.name(append([]string{path}, files.words(call.Args[1:])...))
+	} else {
+		s.name(files.words(call.Args))
+	}
 	s.spelled(call.Args)
 	e := expander{}
 	if name, _ := literalText(call.Args[0]); name == "test" || name == "[" {
 		e.single = s.harmless
 	}
-	s.run(e.words(call.Args), in)
+	words := e.words(call.Args)
+	if below {
+		words = append([]string{path}, e.words(call.Args[1:])...)
+	}
+	s.run(words, in)
+}
+
+// belowDirectory reads the path of a program below a directory that is known to
+// be one word without being known itself, such as $HOME/go/bin/goimports.
+func (s *script) belowDirectory(w *syntax.Word) (path string, ok bool) {
+	parts := w.Parts
+	if quoted, ok := parts[0].(*syntax.DblQuoted); ok && len(quoted.Parts) > 0 {
+		parts = slices.Concat(quoted.Parts, parts[1:])
+	}
+	switch p := parts[0].(type) {
+	case *syntax.ParamExp:
+		if p.Param == nil || !directoryVariable.MatchString(p.Param.Value) || p.Excl || p.Length || p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Names != 0 {
+			return "", false
+		}
+		if name := p.Param.Value; len(s.vars[name]) > 1 || len(s.vars[name]) == 1 && !listed(" HOME PWD ", name) {
+			return "", false // it is assigned to
+		}
+	case *syntax.CmdSubst:
+		if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) > 0 {
+			return "", false
+		}
+		call, simple := p.Stmts[0].Cmd.(*syntax.CallExpr)
+		if !simple || len(call.Args) == 0 || len(call.Assigns) > 0 || s.texts["PATH"] || !directoryCommand.MatchString(strings.Join(expander{}.words(call.Args), " ")) || slices.Contains(s.functions, call.Args[0].Lit()) {
+			return "", false
+		}
+	default:
+		return "", false
+	}
+	rest := expander{}.parts(parts[1:], false)
+	if len(rest) != 1 || !static(rest[0]) || !strings.HasPrefix(rest[0], "/") || base(rest[0]) == "" || strings.Contains(rest[0], "..") {
+		return "", false
+	}
+	return "~" + rest[0], true
+}
+
+var (
+	// directoryVariable are variables of the environment that hold a directory.
+	directoryVariable = regexp.MustCompile(`^(HOME|PWD|GOPATH|GOBIN|GOROOT|CARGO_HOME|VIRTUAL_ENV|JAVA_HOME|PNPM_HOME|XDG_\w+_HOME)$`)
+	// directoryCommand are commands that print one.
+	directoryCommand = regexp.MustCompile(`^(pwd|go env (GOPATH|GOBIN|GOROOT)|git rev-parse --show-toplevel|npm (bin|root|prefix)|brew --prefix)$`)
+)
+
+// obscure notes that a program is given a value that the text puts together and
+// that is not known. Programs that print their arguments do not count.
+func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
+	call, ok := stmt.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return nil
+	}
+	if name, _ := literalText(call.Args[0]); listed(" echo printf test [ : true set export return exit ", name) {
+		return nil
+	}
+	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
 }
 
 // harmless reports whether an expansion cannot hold a question for test: it is
@@ -409,7 +493,7 @@ func base(word string) string {
 func (s *script) make(path string) {
 	s.pieces = s.pieces || !static(base(path))
 	s.made = append(s.made, base(path))
-	if strings.Contains(path, "hooks/") {
+	if strings.Contains(path, "hooks/") || hookName.MatchString(base(path)) {
 		s.made = append(s.made, gitHook)
 	}
 	if ext := source.FindString(path); ext != "" {
@@ -419,6 +503,10 @@ func (s *script) make(path string) {
 
 // gitHook stands for all programs that git runs by itself.
 const gitHook = "git/hooks"
+
+// hookName are the names of the programs that git runs by itself, wherever its
+// settings say that they are.
+var hookName = regexp.MustCompile(`^((pre|post)-(applypatch|commit|merge-commit|merge|rebase|checkout|push|receive|update|auto-gc|rewrite|index-change)|(applypatch|commit|prepare-commit)-msg|update|proc-receive|reference-transaction|push-to-checkout|sendemail-validate|fsmonitor-watchman|p4-\w+)$`)
 
 // source are the ends of names of files that tools run, or build and run,
 // because they are there.

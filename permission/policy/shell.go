@@ -21,17 +21,17 @@ func (r *Rules) matchShell(req *permission.Request, how reading) (bool, error) {
 		return r.allowsScript(req, in.Command), nil
 	}
 	s := readScript(in.Command)
-	return s.unread != "" || r.deniesCommands(in.Command, s) || r.deniesFiles(req, s), nil
+	effort := maxEffort + len(in.Command)
+	return s.unread != "" || r.deniesCommands(in.Command, s, &effort) || r.deniesFiles(req, s, &effort), nil
 }
 
 // deniesCommands reports whether a rule for Bash fits one of the commands.
-func (r *Rules) deniesCommands(text string, s *script) bool {
-	effort := maxEffort
+func (r *Rules) deniesCommands(text string, s *script, effort *int) bool {
 	return slices.ContainsFunc(r.rules, func(rule rule) bool {
 		if rule.ToolName != "Bash" || rule.RuleContent == "" {
 			return false
 		}
-		return rule.fitsText(strings.TrimSpace(text)) || slices.ContainsFunc(s.commands, func(c command) bool { return rule.deniesCommand(c, &effort) })
+		return rule.fitsText(strings.TrimSpace(text)) || slices.ContainsFunc(s.commands, func(c command) bool { return rule.deniesCommand(c, effort) })
 	})
 }
 

@@ -18,9 +18,17 @@ type plainCommand struct {
 	words []string
 }
 
+// maxLooks is how many paths of a command are looked up before it is too much to
+// allow it.
+const maxLooks = 512
+
 // allowsScript reports whether every command of a text fits a rule, and nothing
 // in it is more than it seems.
 func (r *Rules) allowsScript(req *permission.Request, text string) bool {
+	looks := maxLooks
+	bounded := *r
+	bounded.looks = &looks
+	r = &bounded
 	commands, ok := plainCommands(text)
 	if !ok || len(commands) == 0 {
 		return false
@@ -185,6 +193,9 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 			return true
 		}
 	}
+	if follows(name, c.words[1:]) {
+		return true
+	}
 	for i, word := range c.words[1:] {
 		// What is in quotes would be expanded if they were lost.
 		expands := listed(pathPrograms, name) && strings.ContainsAny(word, "$`") || listed(writers, name) && listed(pathPrograms, name) && strings.ContainsAny(word, "*?[]{}") ||
@@ -215,6 +226,39 @@ var actions = map[string]*regexp.Regexp{
 	"cd":   regexp.MustCompile(`^-`),
 	"cp":   regexp.MustCompile(`^-`),
 	"mv":   regexp.MustCompile(`^-`),
+}
+
+// following are the options by which a program goes through directories and
+// follows the links that it finds there, which may lead out of the project.
+var following = []struct {
+	programs string
+	argument *regexp.Regexp
+}{
+	{" grep egrep fgrep zgrep ", regexp.MustCompile(`^(-[a-zA-Z0-9]*R|--de)`)},
+	{" rg fd ", regexp.MustCompile(`^(-[a-zA-Z0-9]*L|--fo)`)},
+	{" ag ", regexp.MustCompile(`^(-[a-zA-Z0-9]*f|--fo)`)},
+	{" ack ", regexp.MustCompile(`^--fo`)},
+	{" find ", regexp.MustCompile(`^-(L|follow)$`)},
+	{" ls dir vdir ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[LH]|--de)`)},
+	{" du chown chgrp chmod ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[LHD]|--de)`)},
+	{" tree ", regexp.MustCompile(`^-[a-zA-Z]*l`)},
+	{" diff ", regexp.MustCompile(`^(-[a-zA-Z0-9]*r|--rec)`)},
+	{" zip ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[rR]|--rec)`)},
+	{" tar bsdtar ", regexp.MustCompile(`^(-?[a-zA-Z]*[hHL][a-zA-Z]*$|--(de|hard-d))`)},
+	{" rsync ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[Lk]|--copy|--unsafe)`)},
+	{" scp ", regexp.MustCompile(`^-[a-zA-Z0-9]*r`)},
+	{" cpio ", regexp.MustCompile(`^(-[a-zA-Z0-9]*L|--de)`)},
+	{" 7z ", regexp.MustCompile(`.`)},
+}
+
+// follows reports whether a program follows the links in a directory.
+func follows(name string, args []string) bool {
+	for _, f := range following {
+		if listed(f.programs, name) && slices.ContainsFunc(args, f.argument.MatchString) {
+			return true
+		}
+	}
+	return false
 }
 
 // bundles reports whether a program takes options without a dash.
@@ -248,6 +292,11 @@ func (r *Rules) leads(req *permission.Request, name, word string) bool {
 // outside reports whether a path is not in the project, also by its links, or
 // is protected there.
 func (r *Rules) outside(abs string) bool {
+	if r.looks != nil {
+		if *r.looks--; *r.looks < 0 {
+			return true
+		}
+	}
 	real, err := resolve(abs)
 	if err != nil {
 		// Such a name cannot be a file; it is text, and counts as written.

@@ -2,81 +2,167 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
+// learnings is how often a text is looked at for what its variables hold: one
+// may be made of another.
+const learnings = 4
+
 // learn notes what the variables of a text may hold. Where a text comes before
 // another does not matter: every value counts everywhere.
 func (s *script) learn(file *syntax.File) {
-	e := expander{}
-	put := func(name string, number bool, values ...string) {
-		if len(s.vars[name]) <= maxValues {
-			s.vars[name] = append(s.vars[name], values...)
+	for n := range learnings {
+		l := learner{script: s}
+		syntax.Walk(file, l.visit)
+		if len(l.changed) == 0 || s.unread != "" {
+			return
 		}
-		s.texts[name] = s.texts[name] || !number
+		if n == learnings-1 { // it never ends
+			for _, name := range l.changed {
+				l.give(name, true)
+			}
+		}
 	}
-	anything := string(anyWords)
-	syntax.Walk(file, func(node syntax.Node) bool {
-		switch n := node.(type) {
-		case *syntax.FuncDecl:
-			if n.Name != nil {
-				s.functions = append(s.functions, n.Name.Value)
+}
+
+// learner looks at a text once.
+type learner struct {
+	*script
+	changed []string // variables that may hold more than was known before
+	dark    bool     // what is put together now is not known, though its parts are
+}
+
+// put notes values of a variable.
+func (l *learner) put(name string, number bool, values ...string) {
+	for _, v := range values {
+		if len(v) > maxPath {
+			v = string(anyWords)
+		}
+		switch {
+		case slices.Contains(l.vars[name], v):
+		case len(l.vars[name]) > maxValues:
+			l.give(name, false)
+		case l.spend(len(v)):
+			l.vars[name] = append(l.vars[name], v)
+			l.changed = append(l.changed, name)
+		}
+	}
+	l.texts[name] = l.texts[name] || !number
+	l.built[name] = l.built[name] || l.dark
+}
+
+// give says that a variable may hold anything. It is built if the text puts it
+// together of what is known.
+func (l *learner) give(name string, further bool) {
+	l.built[name] = l.built[name] || !slices.ContainsFunc(l.vars[name], func(v string) bool { return strings.ContainsFunc(v, isSpreadOrText) })
+	if anything := string(anyWords); !slices.Contains(l.vars[name], anything) && (further || len(l.vars[name]) <= maxValues+1) {
+		l.vars[name] = append(l.vars[name], anything)
+	}
+}
+
+func (l *learner) visit(node syntax.Node) bool {
+	l.dark = false
+	e := expander{values: l.vars, obscure: func(variable string) { l.dark = l.dark || variable == "" || l.built[variable] }, work: &l.left}
+	switch n := node.(type) {
+	case *syntax.FuncDecl:
+		if n.Name != nil && !slices.Contains(l.functions, n.Name.Value) {
+			l.functions = append(l.functions, n.Name.Value)
+		}
+	case *syntax.Assign:
+		l.assigned(e, n)
+	case *syntax.WordIter:
+		for _, item := range n.Items {
+			l.put(n.Name.Value, l.isNumber(item), e.word(item)...)
+		}
+		if len(n.Items) == 0 {
+			l.put(n.Name.Value, false, string(anyWords))
+		}
+	case *syntax.ParamExp:
+		if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+			l.put(n.Param.Value, l.isNumber(n.Exp.Word), string(anyWords))
+			if n.Exp.Word != nil {
+				l.put(n.Param.Value, l.isNumber(n.Exp.Word), e.parts(n.Exp.Word.Parts, true)...)
 			}
-		case *syntax.Assign:
-			switch {
-			case n.Name == nil:
-			case n.Array != nil:
-				all := true
-				for _, elem := range n.Array.Elems {
-					all = all && s.isNumber(elem.Value)
-				}
-				put(n.Name.Value, all, anything)
-			case n.Append || n.Index != nil:
-				put(n.Name.Value, s.isNumber(n.Value), anything)
-			case n.Value != nil:
-				put(n.Name.Value, s.isNumber(n.Value), e.parts(n.Value.Parts, true)...)
+		}
+	case *syntax.CallExpr:
+		if len(n.Args) > 0 {
+			l.called(e, n)
+		}
+	case *syntax.DeclClause:
+		for _, a := range n.Args {
+			if a.Name != nil || a.Value == nil {
+				continue
 			}
-		case *syntax.WordIter:
-			for _, item := range n.Items {
-				put(n.Name.Value, s.isNumber(item), e.word(item)...)
-			}
-			if len(n.Items) == 0 {
-				put(n.Name.Value, false, anything)
-			}
-		case *syntax.ParamExp:
-			if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
-				put(n.Param.Value, s.isNumber(n.Exp.Word), anything)
-			}
-		case *syntax.CallExpr:
-			// Programs of the shell that fill variables: what they are called
-			// with may be the name of one.
-			if len(n.Args) == 0 {
-				break
-			}
-			filled := fills(e.word(n.Args[0]))
-			for _, word := range e.words(n.Args[1:]) {
-				if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and their kin
-					put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
-				} else if filled {
-					put(word, false, anything)
-				}
-			}
-		case *syntax.DeclClause:
-			for _, a := range n.Args {
-				if a.Name != nil || a.Value == nil {
-					continue
-				}
-				for _, word := range e.word(a.Value) {
-					if name, value, ok := strings.Cut(word, "="); ok {
-						put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
-					}
+			for _, word := range e.word(a.Value) {
+				if name, value, ok := strings.Cut(word, "="); ok {
+					l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
 				}
 			}
 		}
-		return true
-	})
+	}
+	return l.unread == ""
+}
+
+// assigned notes what an assignment gives to a variable.
+func (l *learner) assigned(e expander, n *syntax.Assign) {
+	if n.Name == nil {
+		return
+	}
+	name := n.Name.Value
+	if n.Array != nil {
+		for _, elem := range n.Array.Elems {
+			l.put(name, l.isNumber(elem.Value), e.word(elem.Value)...)
+		}
+		if len(n.Array.Elems) == 0 {
+			l.put(name, true, "")
+		}
+		return
+	}
+	if n.Value == nil {
+		return
+	}
+	values := e.parts(n.Value.Parts, true)
+	if n.Append {
+		before := append([]string{""}, l.vars[name]...)
+		if len(before)*len(values) > maxValues {
+			l.give(name, true)
+			before = before[:1]
+		}
+		var joined []string
+		for _, front := range before {
+			for _, v := range values {
+				joined = append(joined, front+v)
+			}
+		}
+		values = joined
+	}
+	l.put(name, l.isNumber(n.Value), values...)
+}
+
+// called notes the variables that a command of the shell fills, and what the
+// arguments of set and of functions become.
+func (l *learner) called(e expander, n *syntax.CallExpr) {
+	program := expander{}.word(n.Args[0])
+	words := e.words(n.Args[1:])
+	filled := fills(program)
+	for _, word := range words {
+		if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and their kin
+			l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
+		} else if filled {
+			l.put(word, false, string(anyWords))
+		}
+	}
+	if len(program) != 1 || program[0] != "set" && !slices.Contains(l.functions, program[0]) {
+		return
+	}
+	words = append(words, string(anyWords)) // there may be other calls
+	for _, name := range [...]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"} {
+		l.put(name, false, words...)
+	}
 }
 
 func fills(name []string) bool {
