@@ -266,10 +266,12 @@ func unknownOption(stderr string) (flag string, ok bool) {
 			continue
 		}
 		fields := strings.FieldsFunc(rest, func(r rune) bool { return strings.ContainsRune(" '\"`:=\n\r\t", r) })
-		if len(fields) > 0 {
-			flag = fields[0]
+		for _, flag := range fields {
+			if flag != "--" { // between getopt's words and the flag
+				return flag, true
+			}
 		}
-		return flag, true
+		return "", true
 	}
 	return "", false
 }

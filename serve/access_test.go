@@ -29,53 +29,6 @@ type document struct {
 
 func openAPI(c *client) document { return get[document](c, "/openapi.json") }
 
-// Tokens of every role, and none, against every endpoint of the OpenAPI document:
-// nobody gets in where they do not belong.
-func TestRoles(t *testing.T) {
-	r := newRig(t, store.Memory(), nil)
-	nobody := &client{rig: r}
-	wrong := &client{rig: r, token: "cct_0123456789abcdef.wrong"}
-	calls := 0
-	for path, methods := range openAPI(nobody).Paths {
-		for method, op := range methods {
-			var body any
-			if op.RequestBody != nil {
-				body = map[string]any{} // lacks what is needed
-			}
-			where := strings.NewReplacer("{id}", "nobody~0", "{prompt}", "1").Replace(path)
-			ask := func(c *client) reply {
-				calls++
-				if _, stream := op.Responses["200"].Content["text/event-stream"]; stream && method == "get" && c.token != "" && c.token != wrong.token && !strings.Contains(path, "{id}") {
-					return reply{status: http.StatusOK} // it has no end
-				}
-				return c.do(strings.ToUpper(method), where, body)
-			}
-			name := strings.ToUpper(method) + " " + path
-			if got := ask(nobody); op.Role != "" && got.status != http.StatusUnauthorized || op.Role == "" && got.status == http.StatusForbidden {
-				t.Errorf("%s without a token: status %d, %s", name, got.status, got.body)
-			}
-			if got := ask(wrong); op.Role != "" && got.status != http.StatusUnauthorized {
-				t.Errorf("%s with a wrong token: status %d, %s", name, got.status, got.body)
-			}
-			for _, role := range serve.Roles() {
-				got := ask(r.as("eve", role))
-				if op.Role != "" && !role.Covers(op.Role) {
-					if got.status != http.StatusForbidden {
-						t.Errorf("%s as %s: status %d, %s", name, role, got.status, got.body)
-					}
-					continue
-				}
-				if got.status == http.StatusForbidden || got.status == http.StatusUnauthorized && path != "/v1/login" || got.status >= 500 && got.status != http.StatusNotImplemented {
-					t.Errorf("%s as %s: status %d, %s", name, role, got.status, got.body)
-				}
-			}
-		}
-	}
-	if calls < 100 {
-		t.Errorf("only %d calls", calls)
-	}
-}
-
 // Tokens of every role against the logins of every role: with a token, people see and
 // end their own logins with that role or a lesser one, and admins those of everybody.
 // Any other login looks as if it did not exist.
@@ -107,7 +60,7 @@ func TestRolesOfLogins(t *testing.T) {
 			}
 			for _, with := range serve.Roles() {
 				c := r.as(user, with)
-				may := with == serve.Admin || user == "ada" && with.Covers(role)
+				may := with == serve.Admin || user == "ada" && atLeast(with, role)
 				if listed := ids(c)[login]; listed != may {
 					t.Errorf("%s as %s sees a login of ada as %s: %v", user, with, role, listed)
 				}

@@ -75,12 +75,16 @@ func search(name string, env []string, more []string) (string, error) {
 
 // check makes sure that path, which is absolute, can be run. The name is for
 // errors.
-func check(path, name string) (string, error) {
+func check(path, name string) (string, error) { return checkOn(runtime.GOOS, path, name) }
+
+// checkOn is check for a system, so that what it refuses on Windows is tested on
+// every system.
+func checkOn(goos, path, name string) (string, error) {
 	found, err := exec.LookPath(path)
-	if err == nil && isBatch(found) {
-		return "", &StartError{Path: found, Reason: ErrBatchFile}
-	}
 	if err == nil {
+		if err := refuseBatch(goos, found); err != nil {
+			return "", err
+		}
 		return found, nil
 	}
 	info, statErr := os.Stat(path)
@@ -107,17 +111,25 @@ func isScript(path string) bool {
 	return false
 }
 
-// isBatch reports whether Windows would run the file through cmd.exe.
-func isBatch(path string) bool {
-	if runtime.GOOS != "windows" {
-		return false
+// refuseBatch returns an error for a program that the system would run through
+// cmd.exe, which reads arguments in its own way: a prompt could run commands.
+func refuseBatch(goos, path string) error {
+	if goos != "windows" || !runsThroughCmd(path) {
+		return nil
+	}
+	return &StartError{Path: path, Reason: ErrBatchFile}
+}
+
+// runsThroughCmd reports whether Windows runs a file through cmd.exe. It decides
+// by the name alone, on any system.
+func runsThroughCmd(path string) bool {
+	name := path[strings.LastIndexAny(path, `/\`)+1:]
+	if i := strings.IndexByte(name, ':'); i > 0 {
+		name = name[:i] // a stream of the file
 	}
 	// Windows ignores dots and blanks at the end of a name.
-	switch strings.ToLower(filepath.Ext(strings.TrimRight(path, ". "))) {
-	case ".cmd", ".bat":
-		return true
-	}
-	return false
+	name = strings.ToLower(strings.TrimRight(name, ". "))
+	return strings.HasSuffix(name, ".cmd") || strings.HasSuffix(name, ".bat")
 }
 
 // variable returns the value of an environment variable. The last entry counts,
