@@ -1,6 +1,9 @@
 package jsonx
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // Place says where a text or a number is in its JSON.
 type Place struct {
@@ -13,12 +16,33 @@ type Place struct {
 	Member string
 	// Parent is the member whose object, or list of objects, holds the text.
 	Parent string
+
+	open []level
+}
+
+// Ancestors yields the members whose objects or lists the text is in, the innermost
+// first, each with the member whose object holds it. It may be used only while the
+// text is replaced.
+func (p Place) Ancestors() iter.Seq2[string, string] {
+	return func(yield func(member, parent string) bool) {
+		for i := len(p.open) - 1; i >= 0; i-- {
+			if !yield(p.open[i].member, parentOf(p.open[:i])) {
+				return
+			}
+		}
+	}
 }
 
 // MapScalars returns a line in which every text of its JSON, quotes included, and
 // every number is what replace makes of it. The line may be broken: a text that
 // does not end stays as it is.
 func MapScalars(line []byte, replace func(value []byte, at Place) []byte) []byte {
+	return MapCut(line, replace, func(text []byte, _ Place) []byte { return text })
+}
+
+// MapCut is [MapScalars] for a line that may be cut off: a text that does not end,
+// with its quote at the beginning, is what cut makes of it.
+func MapCut(line []byte, replace, cut func(value []byte, at Place) []byte) []byte {
 	var out []byte
 	w := scalarMapper{replace: replace}
 	for {
@@ -28,7 +52,8 @@ func MapScalars(line []byte, replace func(value []byte, at Place) []byte) []byte
 		}
 		end := textEnd(line[begin:])
 		if end < 0 {
-			return append(w.between(out, line[:begin]), line[begin:]...)
+			out = w.between(out, line[:begin])
+			return append(out, cut(line[begin:], w.place(nil, nil))...)
 		}
 		out = w.between(out, line[:begin])
 		text, rest := line[begin:begin+end], line[begin+end:]
@@ -66,7 +91,7 @@ func (w *scalarMapper) between(out, between []byte) []byte {
 	for i := 0; i < len(between); i++ {
 		c := between[i]
 		if n := numberEnd(between[i:]); n > 0 {
-			at := Place{Number: true, Member: w.member(), Parent: w.parent()}
+			at := Place{Number: true, Member: w.member(), Parent: w.parent(), open: w.open}
 			out = append(out, w.replace(between[i:i+n], at)...)
 			i += n - 1
 			continue
@@ -112,10 +137,13 @@ func (w *scalarMapper) member() string {
 }
 
 // parent is the member whose object holds what stands here.
-func (w *scalarMapper) parent() string {
-	for i := len(w.open) - 1; i >= 0; i-- {
-		if !w.open[i].list {
-			return w.open[i].member
+func (w *scalarMapper) parent() string { return parentOf(w.open) }
+
+// parentOf is the member of the innermost object.
+func parentOf(open []level) string {
+	for i := len(open) - 1; i >= 0; i-- {
+		if !open[i].list {
+			return open[i].member
 		}
 	}
 	return ""
@@ -123,7 +151,7 @@ func (w *scalarMapper) parent() string {
 
 // place says where a text stands, given what follows it.
 func (w *scalarMapper) place(text, rest []byte) Place {
-	at := Place{Parent: w.parent()}
+	at := Place{Parent: w.parent(), open: w.open}
 	if at.Name = bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(":")); at.Name {
 		w.next = Text(text)
 		return at

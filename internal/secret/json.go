@@ -13,7 +13,7 @@ import (
 // well. A number that is secret becomes a text.
 func (s *Set) JSON(line []byte) []byte {
 	var names map[string]bool // that have a mask
-	return jsonx.MapScalars(line, func(value []byte, at jsonx.Place) []byte {
+	return jsonx.MapCut(line, func(value []byte, at jsonx.Place) []byte {
 		said, ok := decodeScalar(value)
 		switch {
 		case !ok, secretByPlace(at) && len(said) > 0, at.Number && len(s.valueSpans(said)) > 0:
@@ -21,7 +21,7 @@ func (s *Set) JSON(line []byte) []byte {
 		case at.Number:
 			return value
 		case !at.Name:
-			return maskJSON(value, said, s.spans(said))
+			return s.text(value, said)
 		}
 		name := maskJSON(value, said, s.spans(said))
 		if !bytes.Contains(name, []byte(Mask)) {
@@ -37,7 +37,41 @@ func (s *Set) JSON(line []byte) []byte {
 		}
 		names[string(name)] = true
 		return name
-	})
+	}, s.cutText)
+}
+
+// text returns a text without its secrets. It may itself be JSON, as the output of
+// tools often is.
+func (s *Set) text(value, said []byte) []byte {
+	shown := said
+	if len(said) > 1 && (said[0] == '{' || said[0] == '[') && jsonx.Valid(said) {
+		shown = s.JSON(said)
+	}
+	if shown = maskSpans(shown, s.spans(shown)); bytes.Equal(shown, said) {
+		return value
+	}
+	return quoted(shown)
+}
+
+// cutText returns a text that does not end, without its secrets and without the
+// beginning of one at its end.
+func (s *Set) cutText(text []byte, at jsonx.Place) []byte {
+	if len(text) > 1 && secretByPlace(at) {
+		return []byte(`"` + Mask)
+	}
+	for cut := len(text); cut > len(text)-12 && cut > 0; cut-- { // an escape at the end may be cut off, or two that are one character
+		said, ok := decodeScalar(append(bytes.Clone(text[:cut]), '"'))
+		if !ok {
+			continue
+		}
+		spans := s.tailSpans(said)
+		if len(spans) == 0 {
+			return text
+		}
+		masked := maskJSON(nil, said, spans)
+		return masked[:len(masked)-1]
+	}
+	return []byte(`"` + Mask)
 }
 
 // Learn looks for variables, headers and members of telling names in a line of
@@ -56,7 +90,26 @@ func secretByPlace(at jsonx.Place) bool {
 	if at.Member == "" {
 		return false
 	}
-	return isSecretMember(at.Member) || holdsVariables(at.Parent) && IsSecretName(at.Member)
+	if isSecretMember(at.Member) || holdsVariables(at.Parent) && IsSecretName(at.Member) {
+		return true
+	}
+	for member, parent := range at.Ancestors() {
+		// {"password":{"value":"x"}} is secret, but the schema of a password is not.
+		if isSecretMember(member) && !(parent == "properties" && describesSchema(at.Member)) {
+			return true
+		}
+	}
+	return false
+}
+
+// describesSchema reports whether a member of a JSON schema says something about
+// values, and holds none.
+func describesSchema(member string) bool {
+	switch member {
+	case "type", "title", "description", "format", "pattern", "minLength", "maxLength", "$ref":
+		return true
+	}
+	return false
 }
 
 // decodeScalar returns what a text or a number of JSON says.
@@ -79,11 +132,16 @@ func maskJSON(text, said []byte, secrets []span) []byte {
 	if len(secrets) == 0 {
 		return text
 	}
-	quoted, err := jsonx.Marshal(string(maskSpans(said, secrets)))
+	return quoted(maskSpans(said, secrets))
+}
+
+// quoted returns a text as JSON.
+func quoted(text []byte) []byte {
+	q, err := jsonx.Marshal(string(text))
 	if err != nil {
 		return []byte(`"` + Mask + `"`)
 	}
-	return quoted
+	return q
 }
 
 // spellings are a secret as it is, and as it is written in JSON that is itself a

@@ -128,7 +128,7 @@ func TestJSON(t *testing.T) {
 		{"variables", `{"env":{"MY_KEY":"v","HOME":"/h"},"MY_KEY":"name"}`, `{"env":{"MY_KEY":"[redacted]","HOME":"/h"},"MY_KEY":"name"}`},
 		{"headers", `{"headers":{"X-Api-Key":"v","Accept":"a"}}`, `{"headers":{"X-Api-Key":"[redacted]","Accept":"a"}}`},
 		{"empty secret", `{"password":""}`, `{"password":""}`},
-		{"broken", `{"password":"x","a":"sk-ant-1`, `{"password":"[redacted]","a":"sk-ant-1`},
+		{"broken", `{"password":"x","a":"sk-ant-1`, `{"password":"[redacted]","a":"[redacted]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := string(s.JSON([]byte(tt.in))); got != tt.want {
