@@ -30,15 +30,16 @@ func awaitExit(pid int) bool {
 	}
 }
 
-// endLeftovers ends what is left of the child's group, and what carries its mark in
-// whatever session: SIGTERM, and SIGKILL to what is there when the patience is
-// over. The child has exited and is not collected, so the group is still its
+// endLeftovers ends what is left of the child's group, what carries its mark in
+// whatever session, and the groups that such a process leads: SIGTERM, and SIGKILL
+// to what is there when the patience is over. The child has exited and is not collected, so the group is still its
 // own. It reports false when something is still left after the bound.
 func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	rest := leftovers{}
 	defer rest.release()
+	led := g.ledGroups() // before a leader is signalled: it may end first
 	return endBySignals(patience, bound, func(sig syscall.Signal) bool {
-		return g.signalLeftovers(sig, rest) == 0 && rest.gone()
+		return g.signalLeftovers(sig, led, rest) == 0 && rest.gone()
 	})
 }
 
@@ -49,10 +50,60 @@ func (g *group) killMarked(bound time.Duration) {
 	pollUntil(bound, func() bool { return g.signalEach(syscall.SIGKILL, g.marked, rest) == 0 })
 }
 
-// signalLeftovers signals every process of the group and every marked one, and
-// returns how many there are.
-func (g *group) signalLeftovers(sig syscall.Signal, rest leftovers) int {
-	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) }, rest)
+// signalLeftovers signals every process of the group, every marked one and every one
+// of the groups that a marked one leads, and returns how many there are.
+func (g *group) signalLeftovers(sig syscall.Signal, led ledGroups, rest leftovers) int {
+	return g.signalEach(sig, func(pid int) bool { return g.hasMember(pid) || g.marked(pid) || led.has(pid) }, rest)
+}
+
+// ledGroups are the groups that marked processes lead, with the session of each.
+// A shell of the CLI leads one, so what it has started with another environment is
+// found as long as the shell lives.
+type ledGroups map[int]int
+
+// ledGroups looks for them. The group of this process is never one.
+func (g *group) ledGroups() ledGroups {
+	led := make(ledGroups)
+	for _, pid := range processes() {
+		if id, err := unix.Getpgid(pid); err != nil || id != pid || id == g.id || id == unix.Getpgrp() || !g.marked(pid) {
+			continue
+		}
+		if session, err := unix.Getsid(pid); err == nil {
+			led[pid] = session
+		}
+	}
+	return led
+}
+
+// has reports whether a process is in one of the groups and has not exited. A group
+// that took the number of one that is gone is in another session.
+func (l ledGroups) has(pid int) bool {
+	id, err := unix.Getpgid(pid)
+	if err != nil {
+		return false
+	}
+	session, ok := l[id]
+	if !ok {
+		return false
+	}
+	now, err := unix.Getsid(pid)
+	return err == nil && now == session && !exited(pid)
+}
+
+// processes returns the numbers of all processes but this one.
+func processes() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1) // what was read before an error counts
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }
 
 // signalEach signals the processes that are ours, the child itself excepted,
@@ -60,15 +111,8 @@ func (g *group) signalLeftovers(sig syscall.Signal, rest leftovers) int {
 // at again between taking hold of it and signalling it. The hold is a pidfd, so
 // the signal cannot reach a later process with the same number.
 func (g *group) signalEach(sig syscall.Signal, ours func(pid int) bool, rest leftovers) (found int) {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return 0
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1) // what was read before an error counts
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == os.Getpid() || pid == g.id || !ours(pid) {
+	for _, pid := range processes() {
+		if pid == g.id || !ours(pid) {
 			continue
 		}
 		process, err := os.FindProcess(pid)
