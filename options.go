@@ -357,7 +357,8 @@ type Limits struct {
 	// Unread is how much memory unread messages may hold: 64 MiB. Beyond half
 	// of it, a loop that is reading is given a few milliseconds at a time to
 	// catch up. Beyond all of it, partial messages are dropped, and then the
-	// session ends with ErrSlow.
+	// session ends with ErrSlow. A message that arrives while nothing is unread
+	// is accepted whatever its size: Line is its bound.
 	Unread int
 	// Queued is how many operations may wait for the handshake: 16.
 	Queued int

@@ -81,3 +81,28 @@ func TestChildVersionProbeIsBounded(t *testing.T) {
 		t.Errorf("nothing asked for the version; log:\n%s", book)
 	}
 }
+
+// An answer that comes after we have ended the input ourselves cannot be written, and
+// that ends nothing: the CLI still says what it has to say.
+func TestWriteAfterOwnEndOfInput(t *testing.T) {
+	play := func(c *cli) {
+		c.greet()
+		id := c.prompt()
+		c.begin(id)
+		c.result("hi", id)
+		if f, ok := c.hear(); ok {
+			c.t.Errorf("got %s, want the end of stdin", f.Line)
+		}
+		c.say("%s", bashRequest)
+		<-time.After(time.Minute) // far longer than a session with a broken input lives
+		c.text("late")
+		c.result("something later")
+	}
+	bubble(t, play, func(t *testing.T, o *claude.Options) {
+		o.CanUseTool = allowAll
+		res, err := claude.Ask(t.Context(), "hello", o)
+		if err != nil || res == nil || res.Text != "something later" {
+			t.Errorf("Ask = %+v, %v, want the last result", res, err)
+		}
+	})
+}

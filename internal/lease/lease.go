@@ -18,19 +18,47 @@ type Held struct {
 	store.Lease
 	leaser store.Leaser
 
+	now func() reading
+
 	mu    sync.Mutex
-	since time.Time // before the last call that has acquired or renewed it
+	since reading // before the last call that has acquired or renewed it
+}
+
+// reading is what two clocks show. While a machine is suspended one of them may
+// stand still, and the wall clock can be set.
+type reading struct {
+	monotonic time.Duration
+	wall      time.Time
+}
+
+// clocks returns a function that reads both clocks.
+func clocks() func() reading {
+	begin := time.Now()
+	return func() reading {
+		now := time.Now()
+		return reading{now.Sub(begin), now.Round(0)}
+	}
+}
+
+// elapsed is the time since an earlier reading, by the clock that shows more.
+func (r reading) elapsed(since reading) time.Duration {
+	return max(r.monotonic-since.monotonic, r.wall.Sub(since.wall))
 }
 
 // Acquire takes a lease. If it has another owner, the error is a
 // [*store.HeldError].
 func Acquire(ctx context.Context, s store.Leaser, project, name, owner string, ttl time.Duration) (*Held, error) {
-	begin := time.Now()
+	return acquire(ctx, s, project, name, owner, ttl, clocks())
+}
+
+// acquire is Acquire with clocks.
+func acquire(ctx context.Context, s store.Leaser, project, name, owner string, ttl time.Duration, now func() reading) (*Held, error) {
+	begin := now()
 	l, err := s.Acquire(ctx, project, name, owner, ttl)
 	if err != nil {
 		return nil, err
 	}
-	return &Held{Lease: l, leaser: s, since: begin}, nil
+	return &Held{Lease: l, leaser: s, now: now, since: begin}, nil
 }
 
 // Period is how long after the last renewal to renew a lease with a time to
@@ -46,7 +74,7 @@ func Period(ttl time.Duration, failed error) time.Duration {
 // Renew renews the lease, in bounded time. [store.ErrLeaseLost] means that it has
 // another owner; after any other error it may be tried again.
 func (h *Held) Renew(ctx context.Context) error {
-	begin := time.Now()
+	begin := h.now()
 	ctx, cancel := context.WithTimeout(ctx, h.TTL/3)
 	defer cancel()
 	if err := h.leaser.Renew(ctx, h.Lease); err != nil {
@@ -62,14 +90,11 @@ func (h *Held) Renew(ctx context.Context) error {
 func (h *Held) Sure() bool { return h.Left() > 0 }
 
 // Left is for how long the lease is ours without a doubt, unless it is renewed: nine
-// tenths of its time. The time since the last renewal is that of the clock which
-// shows more: one of them may have stood still while the machine did.
+// tenths of its time.
 func (h *Held) Left() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	now := time.Now()
-	elapsed := max(now.Sub(h.since), now.Round(0).Sub(h.since.Round(0)))
-	return h.TTL - h.TTL/10 - elapsed
+	return h.TTL - h.TTL/10 - h.now().elapsed(h.since)
 }
 
 // Release gives the lease back, in bounded time even if ctx has ended. Nothing may
