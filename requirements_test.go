@@ -13,7 +13,7 @@ import (
 )
 
 // The handshake goes one way: a CLI that sends initialize itself is refused, and the
-// session goes on.
+// session continues.
 func TestInboundInitializeRefused(t *testing.T) {
 	for _, request := range []string{`{"subtype":"initialize"}`, `{"subtype":"initialize","hooks":{"PreToolUse":[{"hookCallbackIds":["x"]}]},"sdkMcpServers":["s"]}`} {
 		var answer string
@@ -50,7 +50,7 @@ func TestComplaintsAboutFlags(t *testing.T) {
 	}
 }
 
-// A CLI that never tells its version delays a start by seconds, not minutes. What is
+// A CLI that never names its version delays a start by seconds, not minutes. What is
 // left of the bound is time for a slow machine.
 func TestChildVersionProbeIsBounded(t *testing.T) {
 	leak.Check(t)

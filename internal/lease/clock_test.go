@@ -7,20 +7,20 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A machine that was suspended does not trust its lease, whichever of its clocks went
-// on; a renewal begins both anew.
+// A machine that was suspended does not trust its lease, whichever of its clocks
+// ran; a renewal begins both anew.
 func TestClocksThatStoodStill(t *testing.T) {
 	for name, jump := range map[string]struct {
 		monotonic, wall time.Duration
 		sure            bool
 	}{
-		"nothing happened":             {0, 0, true},
-		"both went on":                 {time.Hour, time.Hour, false},
-		"suspended, the wall went on":  {0, time.Hour, false},
-		"suspended, both but little":   {50 * time.Second, 50 * time.Second, true},
-		"the wall clock was set back":  {time.Hour, -time.Hour, false},
-		"the wall clock was stopped":   {time.Hour, 0, false},
-		"set back, and little went on": {time.Second, -time.Hour, true},
+		"nothing happened":            {0, 0, true},
+		"both ran":                    {time.Hour, time.Hour, false},
+		"suspended, the wall ran":     {0, time.Hour, false},
+		"suspended, both but little":  {50 * time.Second, 50 * time.Second, true},
+		"the wall clock was set back": {time.Hour, -time.Hour, false},
+		"the wall clock was stopped":  {time.Hour, 0, false},
+		"set back, and little passed": {time.Second, -time.Hour, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now := reading{time.Minute, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}

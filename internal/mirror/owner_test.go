@@ -11,8 +11,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A session that another owner holds is left at once, also after an attempt of which
-// it is not known whether it succeeded: nothing waits until that lease expires.
+// A session that another owner holds is left at once, even if it is not known
+// whether an earlier attempt succeeded: nothing waits until that lease expires.
 func TestEndsForAnotherOwner(t *testing.T) {
 	for _, doubtful := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 )
 
 // The summary that a compaction in mid-turn leaves is not the next prompt: the turn
-// goes on behind it.
+// continues behind it.
 func TestSummaryInMidTurn(t *testing.T) {
 	const summary = ` raw:{"uuid":"s","parentUuid":"r","timestamp":"2026-01-01T00:00:03.000Z","isCompactSummary":true,"type":"user","message":{"role":"user","content":"summary"}} `
 	for name, tt := range map[string]struct {
