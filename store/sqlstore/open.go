@@ -58,7 +58,7 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		}
 		// A connection that is made later must not make another database.
 		dsn := "file:" + (&url.URL{Path: strings.TrimPrefix(rest, "//")}).EscapedPath() +
-			"?mode=rw&_txlock=immediate&_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"
+			"?mode=rw&_txlock=immediate&_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
 		db, err := sql.Open("sqlite", dsn)
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
