@@ -105,3 +105,67 @@ func TestNamedJournalStays(t *testing.T) {
 		}
 	})
 }
+
+// A batch that is refused because the lease is lost ends the mirror at once, before
+// the next renewal.
+func TestRefusedBatchEndsMirror(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		cfg := config(s, t.TempDir())
+		cfg.TTL = time.Hour
+		m := New(cfg)
+		if err := m.Acquire(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+		m.Start()
+		if err := s.Release(t.Context(), m.leases.all()[0].Lease); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Acquire(t.Context(), "p", session, "another", time.Hour); err != nil {
+			t.Fatal(err)
+		}
+		begin := time.Now()
+		m.Put(frame("", `{"uuid":"1"}`))
+		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrLeaseLost) || time.Since(begin) > 10*time.Second {
+			t.Errorf("Wait = %v after %v", err, time.Since(begin))
+		}
+		_ = m.Close(t.Context()) // says that it is not stored
+	})
+}
+
+// invalid is a store that never takes what it gets.
+type invalid struct{ store.Store }
+
+func (invalid) Append(context.Context, store.Key, store.Batch) error { return store.ErrInvalid }
+
+// A batch that can never be stored is given up at once.
+func TestInvalidBatchGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(config(invalid{store.Memory()}, t.TempDir()))
+		m.Start()
+		begin := time.Now()
+		m.Put(frame("", `{"uuid":"1"}`))
+		if err := m.Wait(t.Context(), 1); !errors.Is(err, store.ErrInvalid) || time.Since(begin) > 10*time.Second {
+			t.Errorf("Wait = %v after %v", err, time.Since(begin))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_ = m.Close(ctx) // says the same
+	})
+}
+
+// A mirror that is closed gives its lease back: the next owner need not wait.
+func TestCloseGivesLeaseBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := store.Memory()
+		m := New(config(s, t.TempDir()))
+		m.Start()
+		m.Put(frame("", `{"uuid":"1"}`))
+		if err := m.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Acquire(t.Context(), "p", session, "another", time.Hour); err != nil {
+			t.Errorf("the next owner: %v", err)
+		}
+	})
+}

@@ -1,0 +1,26 @@
+package history_test
+
+import (
+	"testing"
+
+	"github.com/claude-agent-go/claude/history"
+)
+
+// A session that another one continues is listed only if that one is not there.
+func TestContinuedSessions(t *testing.T) {
+	next := func(id string) string {
+		return `{"type":"continued-in","continuedInSessionId":"` + id + `"}` + "\n"
+	}
+	for name, tt := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"there":     {map[string]string{sid(1) + ".jsonl": exchange(sid(1), "", "one", "1") + next(sid(2)), sid(2) + ".jsonl": exchange(sid(2), "", "two", "2")}, "two"},
+		"not there": {map[string]string{sid(1) + ".jsonl": exchange(sid(1), "", "one", "1") + next(sid(2))}, "one"},
+		"itself":    {map[string]string{sid(1) + ".jsonl": exchange(sid(1), "", "one", "1") + next(sid(1))}, "one"},
+	} {
+		if got := titles(list(t, history.Disk(configWith(t, tt.files)), history.Query{})); got != tt.want {
+			t.Errorf("%s: listed %q, want %q", name, got, tt.want)
+		}
+	}
+}
