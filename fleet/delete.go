@@ -148,6 +148,9 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err := f.erasePrompts(ctx, key, now, fence); err != nil {
 		return err
 	}
+	if err := f.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
+		return err
+	}
 	if err := f.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
 		return err
 	}

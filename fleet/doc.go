@@ -59,7 +59,8 @@
 //   - If it left no trace, it is sent again.
 //   - If it was answered, it keeps its answer and is not run again.
 //   - If its turn broke off, the CLI continues it. The model reads that the
-//     outcome of a call that broke off is unknown.
+//     outcome of a call that broke off is unknown, even of one that began in the
+//     moment before and is not in the transcript.
 //   - If it broke off while a person was asked about a call, the question stays
 //     open, and the call is made once somebody decides.
 //

@@ -78,10 +78,14 @@ func (o *owned) renew(ctx context.Context) {
 // guard is the hook that lets no tool begin while it is in doubt who owns the
 // conversation. A fence keeps a process that has lost the lease from writing to
 // the store, but not from writing anywhere else. A process that is suspended
-// answers no hook.
-func (o *owned) guard(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-	if !o.Sure() {
+// answers no hook. Without a gate, which does so when it lets a call go, it also
+// writes the call down.
+func (w *waking) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+	if !w.lease.Sure() {
 		return hook.DenyTool("This conversation may be run by another process now. The call was not made."), nil
+	}
+	if w.f.opts.Gate == nil {
+		return nil, w.letGo(ctx, in)
 	}
 	return nil, nil
 }

@@ -168,6 +168,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
+	if err := w.tellLost(ctx, t, p, state); err != nil { // before their questions end
+		return sleep, err
+	}
 	if err := w.f.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}

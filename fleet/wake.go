@@ -47,6 +47,9 @@ type waking struct {
 	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
 	inDoubt bool
 
+	going  calls
+	untold []calledTool // calls that the model must learn of with the prompt that is sent
+
 	starts int // starts in a row that were too slow, of the prompt of the step
 
 	deferredCall *approval.Question // the question about the call that the step finish makes; nil if nobody was asked
@@ -259,6 +262,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 		}
 		p.Starts = 0
 	}
+	w.going.begin(p.ID)
 	began := time.Now()
 	r, err := w.turn(ctx, s, p)
 	if err == nil && r != nil {
@@ -583,9 +587,12 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	if given != nil {
 		*o = *given
 	}
-	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.lease.guard).FailClosed()}, o.Hooks...)
+	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.guard).FailClosed()}, o.Hooks...)
+	if s == send && len(w.untold) > 0 {
+		o.Hooks = append(o.Hooks, w.tellWithPrompt(w.untold))
+	}
 	o.Store = &claude.StoreOptions{
-		Store: w.f.store, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
+		Store: &callStore{w.f.store, &w.going}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 		Private: true,
 	}
@@ -603,6 +610,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	w.gate = nil
 	if w.f.opts.Gate != nil {
 		w.gate = approval.NewGate(w.f.inbox, w.c.key, w.lease.Fence, *w.f.opts.Gate)
+		w.gate.LetGo(w.letGo)
 		if err := w.gate.Install(o); err != nil {
 			return nil, err
 		}

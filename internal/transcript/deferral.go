@@ -55,20 +55,51 @@ func (m *Marker) Line() ([]byte, error) {
 		HookName  string          `json:"hookName"`
 		HookEvent string          `json:"hookEvent"`
 	}
-	return jsonx.Marshal(&struct {
-		Parent     string     `json:"parentUuid"`
-		Sidechain  bool       `json:"isSidechain"`
-		Attachment attachment `json:"attachment"`
-		Type       string     `json:"type"`
-		UUID       string     `json:"uuid"`
-		Timestamp  string     `json:"timestamp"`
-		UserType   string     `json:"userType"`
-		Cwd        string     `json:"cwd,omitzero"`
-		Session    string     `json:"sessionId"`
-		Version    string     `json:"version,omitzero"`
-	}{
-		Parent: m.Parent, Type: "attachment", UUID: m.UUID, Timestamp: m.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+	return jsonx.Marshal(&attachmentLine{
+		Parent: m.Parent, Type: "attachment", UUID: m.UUID, Timestamp: lineTime(m.Time),
 		UserType: "external", Cwd: m.Cwd, Session: m.Session, Version: m.Version,
 		Attachment: attachment{"hook_deferred_tool", m.ToolUseID, m.Tool, m.Input, "PreToolUse:" + m.Tool, "PreToolUse"},
 	})
 }
+
+// Note is a line by which a CLI that resumes a session gives the model a text, as it does
+// with what a hook has to say.
+type Note struct {
+	UUID, Parent, Session string
+	Cwd, Version          string // of the line before, if known
+	Time                  time.Time
+
+	Text string
+}
+
+// Line returns the note as the CLI writes it.
+func (n *Note) Line() ([]byte, error) {
+	return jsonx.Marshal(&attachmentLine{
+		Parent: n.Parent, Type: "attachment", UUID: n.UUID, Timestamp: lineTime(n.Time),
+		UserType: "external", Cwd: n.Cwd, Session: n.Session, Version: n.Version,
+		Attachment: struct {
+			Type      string   `json:"type"`
+			Content   []string `json:"content"`
+			HookName  string   `json:"hookName"`
+			ToolUseID string   `json:"toolUseID"`
+			HookEvent string   `json:"hookEvent"`
+		}{"hook_additional_context", []string{n.Text}, "SessionStart", "SessionStart", "SessionStart"},
+	})
+}
+
+// attachmentLine is a line with an attachment.
+type attachmentLine struct {
+	Parent     string `json:"parentUuid"`
+	Sidechain  bool   `json:"isSidechain"`
+	Attachment any    `json:"attachment"`
+	Type       string `json:"type"`
+	UUID       string `json:"uuid"`
+	Timestamp  string `json:"timestamp"`
+	UserType   string `json:"userType"`
+	Cwd        string `json:"cwd,omitzero"`
+	Session    string `json:"sessionId"`
+	Version    string `json:"version,omitzero"`
+}
+
+// lineTime is a time as the CLI writes it.
+func lineTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -187,7 +187,8 @@ func playFleet() {
 		Store: store.Files(os.Getenv("HOST_STORE")), Project: "p", Journal: os.Getenv("HOST_JOURNAL"), TTL: time.Second,
 		Session: func(context.Context, string) (*claude.Options, error) {
 			return &claude.Options{
-				CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"), Env: strings.Split(os.Getenv("HOST_ENV"), "\x1f"),
+				CLIPath: os.Getenv("HOST_CLI"), Cwd: os.Getenv("HOST_DIR"),
+				Env:            append(strings.Split(os.Getenv("HOST_ENV"), "\x1f"), fmt.Sprintf("FLEET_PID=%d", os.Getpid())),
 				PermissionMode: permission.ModeBypassPermissions, AllowBypassPermissions: true,
 			}, nil
 		},
