@@ -12,9 +12,9 @@ import (
 //   - Inside ${…} in double quotes or in a here-document, and inside an
 //     expression, single quotes are characters like others to bash. The parser
 //     takes them for quotes, and does not see what they hold.
-//   - Inside ${…}, in a pattern and in a regular expression, bash reads <(…) and
-//     >(…) as process substitutions, and zsh also =(…). To the parser they are
-//     text.
+//   - Inside ${…} and in a regular expression, bash reads <(…) and >(…) as process
+//     substitutions, in the pattern of an operator even in double quotes, and zsh
+//     also =(…). To the parser they are text.
 //   - Bash takes the text between backquotes, removes one level of backslashes
 //     and parses what remains. The parser counts backslashes, and only to a depth.
 
@@ -108,7 +108,7 @@ func hidesSubstitution(text string, around surrounding) bool {
 			i++
 		case c == '`', c == '$' && (next == '(' || next == '{' || next == '['):
 			return true
-		case next == '(' && !around.quoted && (c == '<' || c == '>' || c == '=' && around.param):
+		case next == '(' && around.param && strings.IndexByte("<>=", c) >= 0, next == '(' && !around.quoted && (c == '<' || c == '>'):
 			return true
 		}
 	}

@@ -61,8 +61,8 @@ func backquoteSpellings(command string) (list []string) {
 // processSpellings put a process substitution where the parser sees text.
 func processSpellings(command string) (list []string) {
 	for _, subst := range []string{"<(" + command + ")", ">(" + command + ")", "a<(" + command + ")", "<(" + command + ")b"} {
-		for _, form := range []string{"echo ${x:-@}", "echo ${x-@}", "echo ${x:=@}", ": ${x:=@}", "x=1; echo ${x:+@}", "x=1; echo ${x+@}", "x=abc; echo ${x#@}", "x=abc; echo ${x%%@}", "x=abc; echo ${x/@/}", "x=abc; echo ${x/b/@}", "x=abc; echo ${x//@}", "[[ x =~ @ ]]", "[[ x == @ ]]", "y=${x:-@}", "cat ${x:-@} other", "echo ${x:-${y:-@}}", "echo ${x:-\"a\"@}", "for i in ${x:-@}; do :; done", "a=(${x:-@})", "cat < ${x:-@}", "echo ${a[0]:-@}", "case ${x:-@} in *) ;; esac"} {
-			list = append(list, strings.ReplaceAll(form, "@", subst)+"; sleep 0.05")
+		for _, form := range []string{"echo ${x:-@}", "echo ${x-@}", "echo ${x:=@}", ": ${x:=@}", "x=1; echo ${x:+@}", "x=1; echo ${x+@}", "x=abc; echo ${x#@}", "x=abc; echo ${x%%@}", "x=abc; echo ${x/@/}", "x=abc; echo ${x/b/@}", "x=abc; echo ${x//@}", "[[ x =~ @ ]]", "[[ x == @ ]]", "y=${x:-@}", "cat ${x:-@} other", "echo ${x:-${y:-@}}", "echo ${x:-\"a\"@}", "for i in ${x:-@}; do :; done", "a=(${x:-@})", "cat < ${x:-@}", "echo ${a[0]:-@}", "case ${x:-@} in *) ;; esac", `x=abc; echo "${x#@}"`, `x=abc; echo "${x%%@}"`, `x=abc; echo "${x/@/}"`, `x=abc; echo "${x//@}"`, "x=abc; cat <<E\n${x#@}\nE\n"} {
+			list = append(list, strings.ReplaceAll(form, "@", subst)+"\nsleep 0.05")
 		}
 	}
 	return list
