@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // completed returns the values that are offered for the last of these words.
@@ -98,10 +100,10 @@ func TestCompletionScripts(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
-			path, err := exec.LookPath(shell)
-			if err != nil && os.Getenv("CI") == "" {
-				t.Skipf("%s is not installed", shell)
+			if shell != "bash" {
+				long.Test(t, "needs "+shell)
 			}
+			path, err := exec.LookPath(shell)
 			if err != nil {
 				t.Fatal(err)
 			}

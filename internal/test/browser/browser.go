@@ -7,18 +7,19 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // T is the part of *testing.T that is used here.
 type T interface {
-	Helper()
+	long.T
 	Cleanup(func())
 	TempDir() string
 	Context() context.Context
 	Errorf(format string, args ...any)
 	Fatal(args ...any)
 	Fatalf(format string, args ...any)
-	Skip(args ...any)
 }
 
 // Browser is one tab of a Chromium, with cookies, storage and a cache of its own.

@@ -8,6 +8,5 @@
 // disabilities cannot use. axe-core is fetched by npm once, at a pinned version,
 // and put into the page past its Content-Security-Policy.
 //
-// Without a Chromium a test is skipped with a line that says how to enable it. In
-// CI (CI=true) that is a failure, so that nothing is skipped there.
+// Tests that open a browser are of the long level: see package long.
 package browser

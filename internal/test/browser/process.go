@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // process is a Chromium that is driven by the DevTools protocol over a pipe: JSON
@@ -81,9 +83,10 @@ func (c *Chromium) Close() error {
 	return os.RemoveAll(c.dir)
 }
 
-// chromium finds the browser. In CI it must be there.
+// chromium finds the browser, for a test of the long level.
 func chromium(t T) string {
 	t.Helper()
+	long.Test(t, "needs a browser")
 	for _, name := range []string{os.Getenv("CHROMIUM"), "chromium", "chromium-browser", "google-chrome"} {
 		if name == "" {
 			continue
@@ -92,10 +95,7 @@ func chromium(t T) string {
 			return path
 		}
 	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("no Chromium: install the package chromium, or name the program in CHROMIUM")
-	}
-	t.Skip("no Chromium: install the package chromium, or name the program in CHROMIUM")
+	t.Fatal("no Chromium: install the package chromium, or name the program in CHROMIUM")
 	return ""
 }
 

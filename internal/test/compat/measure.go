@@ -157,6 +157,7 @@ type scratchTB struct {
 }
 
 func (scratchTB) Helper()                    {}
+func (scratchTB) Name() string               { return "compat" }
 func (h scratchTB) Context() context.Context { return h.ctx }
 func (h scratchTB) TempDir() string          { return h.dir }
 func (scratchTB) Skipf(string, ...any)       {}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
@@ -124,7 +125,7 @@ func runTests(ctx context.Context, version, pattern string, packages ...string) 
 	// the time they take.
 	args := append([]string{"test", "-count=1", "-p=1", "-timeout=40m", "-json", "-run=" + pattern}, packages...)
 	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Env = append(os.Environ(), realcli.VersionVariable+"="+version, "CI=true")
+	cmd.Env = append(os.Environ(), realcli.VersionVariable+"="+version, long.Variable+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

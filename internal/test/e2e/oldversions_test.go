@@ -30,7 +30,7 @@ import (
 
 // Each version is a download, so these tests are not part of the gate:
 //
-//	CI=true go test -tags versions -run TestRealOld .
+//	LONG_TESTS=1 go test -tags versions -run TestRealOld .
 
 // oldVersions are the pinned versions besides the newest, which all other tests
 // use.

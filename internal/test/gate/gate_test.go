@@ -145,6 +145,21 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+func TestLongest(t *testing.T) {
+	res := newResults()
+	for id, seconds := range map[testID]float64{
+		{"p", "TestA"}: 1, {"p", "TestB"}: 30, {"q", "TestC"}: 2, {"q", "TestC/part"}: 40, {"q", "TestD"}: 2, {"q", ""}: 99,
+	} {
+		res.took[id] = seconds
+	}
+	if got, want := fmt.Sprint(res.longest(3)), "[p TestB q TestC q TestD]"; got != want {
+		t.Errorf("the longest are %s, want %s", got, want)
+	}
+	if got := len(res.longest(10)); got != 4 {
+		t.Errorf("%d tests, want 4", got)
+	}
+}
+
 // TestGate runs the tests of a module that it makes up.
 func TestGate(t *testing.T) {
 	const head = "package p\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestRealOne(*testing.T) { os.Getpid() }\n\n"

@@ -24,6 +24,9 @@ func judge(w io.Writer, res *results, alone func(testID) bool) bool {
 	for _, id := range append(append(res.died(), res.tests("run")...), res.tests("fail")...) {
 		fmt.Fprint(w, strings.Join(res.output[id], ""))
 	}
+	for _, id := range res.longest(10) {
+		fmt.Fprintf(w, "slow: %6.1f s %v\n", res.took[id], id)
+	}
 	good := true
 	complain := func(format string, args ...any) {
 		fmt.Fprintf(w, format+"\n", args...)

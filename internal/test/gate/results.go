@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -27,6 +28,7 @@ func (id testID) top() testID {
 type results struct {
 	outcome map[testID]string   // run, pass, fail or skip
 	output  map[testID][]string // of what has not passed
+	took    map[testID]float64  // seconds, with the time in which others ran beside it
 	of      map[string]run      // by package
 	ok      []string            // the lines of the packages that passed
 	build   []string            // what compilers complain about
@@ -37,7 +39,7 @@ type results struct {
 }
 
 func newResults() *results {
-	return &results{outcome: make(map[testID]string), output: make(map[testID][]string), of: make(map[string]run)}
+	return &results{outcome: make(map[testID]string), output: make(map[testID][]string), took: make(map[testID]float64), of: make(map[string]run)}
 }
 
 // read reads the events of r.
@@ -60,7 +62,10 @@ func (res *results) read(events io.Reader, r run) error {
 }
 
 func (res *results) event(line []byte, r run) error {
-	var e struct{ Action, Package, Test, Output string }
+	var e struct {
+		Action, Package, Test, Output string
+		Elapsed                       float64
+	}
 	if err := json.Unmarshal(line, &e); err != nil {
 		return fmt.Errorf("go test -json wrote %q: %w", line, err)
 	}
@@ -70,7 +75,7 @@ func (res *results) event(line []byte, r run) error {
 		res.of[e.Package] = r
 		res.outcome[id] = "run"
 	case "run", "pass", "fail", "skip":
-		res.outcome[id] = e.Action
+		res.outcome[id], res.took[id] = e.Action, e.Elapsed
 		if e.Action == "pass" {
 			delete(res.output, id)
 		}
@@ -105,6 +110,7 @@ func (res *results) settle(pkg string) {
 func (res *results) add(other *results) {
 	maps.Copy(res.outcome, other.outcome)
 	maps.Copy(res.output, other.output)
+	maps.Copy(res.took, other.took)
 	maps.Copy(res.of, other.of)
 	res.ok = append(res.ok, other.ok...)
 	res.build = append(res.build, other.build...)
@@ -150,6 +156,18 @@ func (res *results) died() []testID {
 		}
 	}
 	return sorted(ids)
+}
+
+// longest returns the n tests that took longest, without their parts.
+func (res *results) longest(n int) []testID {
+	var ids []testID
+	for id := range res.took {
+		if id.name != "" && id == id.top() {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortStableFunc(sorted(ids), func(a, b testID) int { return cmp.Compare(res.took[b], res.took[a]) })
+	return ids[:min(n, len(ids))]
 }
 
 func sorted(ids []testID) []testID {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // run is a go test command.
@@ -210,10 +212,11 @@ func (r run) String() string {
 	return fmt.Sprintf("go -C %s test %s %s", r.dir, strings.Join(r.flags, " "), what)
 }
 
-// environment is that of the tests. A binary with the race detector takes a second to
-// exit, so that it can finish its reports. A tenth of that is enough, and hundreds of
-// binaries run here, with those that tests start.
+// environment is that of the tests, on the long level. A binary with the race detector
+// takes a second to exit, so that it can finish its reports. A tenth of that is enough,
+// and hundreds of binaries run here, with those that tests start.
 func environment(environ []string) []string {
+	environ = append(environ, long.Variable+"=1")
 	if slices.ContainsFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, "GORACE=") }) {
 		return environ
 	}

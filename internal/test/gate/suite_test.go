@@ -66,8 +66,8 @@ func TestSlowest(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	for _, test := range [][2][]string{
-		{{"A=b"}, {"A=b", "GORACE=atexit_sleep_ms=100"}},
-		{{"GORACE=halt_on_error=1", "A=b"}, {"GORACE=halt_on_error=1", "A=b"}},
+		{{"A=b"}, {"A=b", "LONG_TESTS=1", "GORACE=atexit_sleep_ms=100"}},
+		{{"GORACE=halt_on_error=1", "A=b"}, {"GORACE=halt_on_error=1", "A=b", "LONG_TESTS=1"}},
 	} {
 		if got := environment(test[0]); !slices.Equal(got, test[1]) {
 			t.Errorf("environment(%q) = %q, want %q", test[0], got, test[1])

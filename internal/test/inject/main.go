@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // page is where the table goes.
@@ -152,7 +154,7 @@ func test(ctx context.Context, dir, build, run string) outcome {
 	args := []string{"test", "-count=1", "-v", "-failfast", "-vet=off", "-timeout=60s", "-run=" + run}
 	cmd := exec.CommandContext(ctx, "go", append(args, own...)...)
 	cmd.Dir = module
-	cmd.Env = append(os.Environ(), "CI=")
+	cmd.Env = append(os.Environ(), long.Variable+"=")
 	text, err := cmd.CombinedOutput()
 	return judge(string(text), err != nil)
 }

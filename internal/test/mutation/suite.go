@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // suite is the test binary of one package, with the mutants of a target in it.
@@ -59,8 +61,8 @@ func (s *suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	line := slices.Concat(s.outer, []string{s.binary}, args)
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	cmd.Dir = filepath.FromSlash(s.pkg)
-	cmd.WaitDelay = 5 * time.Second // for children that hold the output
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CI=") })
+	cmd.WaitDelay = 5 * time.Second                   // for children that hold the output
+	cmd.Env = append(os.Environ(), long.Variable+"=") // mutants meet the quick level
 	return cmd
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/filelock"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // Package is a package of npm at a version.
@@ -30,25 +31,19 @@ const grace = 5 * time.Second
 
 // T is the part of testing.T that is needed here.
 type T interface {
-	Helper()
+	long.T
 	Context() context.Context
-	Skip(args ...any)
 	Fatal(args ...any)
 }
 
-// Need returns the folder whose node_modules hold a package. A test on a developer's machine
-// skips without it; with CI=true it is installed.
+// Need returns the folder whose node_modules hold a package, for a test of the long
+// level: see package long. A package that is missing is installed.
 func Need(t T, p Package) string {
 	t.Helper()
-	dir, installed, err := Find(p)
-	if err == nil && !installed {
-		if os.Getenv("CI") == "" {
-			t.Skip(p.Name + " is not installed: set CI=true to have npm fetch it")
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		dir, err = Install(ctx, p)
-	}
+	long.Test(t, "needs "+p.Name+" from npm")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	dir, err := Install(ctx, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func main() {
 }
 
 func run(ctx context.Context, write bool) error {
-	page, problems, err := compare(ctx, ".", true)
+	page, problems, err := compare(ctx, ".")
 	if err != nil {
 		return err
 	}
@@ -38,8 +38,8 @@ func run(ctx context.Context, write bool) error {
 }
 
 // compare reads both sides, from the root of the module.
-func compare(ctx context.Context, root string, install bool) (page string, problems []string, err error) {
-	text, err := declarations(ctx, install)
+func compare(ctx context.Context, root string) (page string, problems []string, err error) {
+	text, err := declarations(ctx)
 	if err != nil {
 		return "", nil, err
 	}

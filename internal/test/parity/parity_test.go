@@ -1,11 +1,12 @@
 package main
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 const root = "../../.."
@@ -13,10 +14,8 @@ const root = "../../.."
 // TestRealParity holds the tables against the official SDK. It fails on what
 // is unexplained, and on a page that was not written again.
 func TestRealParity(t *testing.T) {
-	page, problems, err := compare(t.Context(), root, os.Getenv("CI") == "true")
-	if errors.Is(err, errNotInstalled) {
-		t.Skip(err)
-	}
+	long.Test(t, "needs the official SDK from npm")
+	page, problems, err := compare(t.Context(), root)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,10 +22,8 @@
 //
 // # Using
 //
-// [Need] returns the path, and decides what a missing CLI means: on a
-// developer's machine the test is skipped with the command that enables it, in
-// CI (CI=true) the CLI is installed and a failure is fatal, so that nothing is
-// skipped there. [Env] is the environment to run it in.
+// [Need] returns the path, for tests of the long level: see package long. A CLI that
+// is missing is installed. [Env] is the environment to run it in.
 //
 // Tests run with the newest version, or with the one that the environment
 // variable CLAUDE_CLI_VERSION names: [Tested] says which. A test that shows

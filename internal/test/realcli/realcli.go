@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // Version is the newest CLI the project is tested with.
@@ -60,10 +62,9 @@ func older(a, b string) bool {
 
 // TB is the part of testing.TB that [Need] and [Env] use.
 type TB interface {
-	Helper()
+	long.T
 	Context() context.Context
 	TempDir() string
-	Skipf(format string, args ...any)
 	Fatalf(format string, args ...any)
 }
 
@@ -89,9 +90,8 @@ func Install(ctx context.Context, version string, log io.Writer) (path string, e
 	return c.install(ctx, version, log)
 }
 
-// Need returns the path of the CLI of that version for a test. When it is not
-// installed, the test is skipped, except with CI=true: then it is installed,
-// and a failure to do so is fatal.
+// Need returns the path of the CLI of that version for a test of the long level, see
+// package long. A CLI that is missing is installed.
 func Need(tb TB, version string) string {
 	tb.Helper()
 	c, err := moduleCache()
@@ -99,18 +99,12 @@ func Need(tb TB, version string) string {
 		tb.Fatalf("realcli: %v", err)
 		return ""
 	}
-	return c.need(tb, version, os.Getenv("CI") == "true")
+	return c.need(tb, version)
 }
 
-func (c cache) need(tb TB, version string, ci bool) string {
+func (c cache) need(tb TB, version string) string {
 	tb.Helper()
-	if path, ok := c.find(version); ok {
-		return path
-	}
-	if !ci {
-		tb.Skipf("needs Claude Code %s: go run ./internal/test/realcli/install %[1]s", version)
-		return ""
-	}
+	long.Test(tb, "needs Claude Code "+version)
 	path, err := c.install(tb.Context(), version, nil)
 	if err != nil {
 		tb.Fatalf("realcli: %v", err)

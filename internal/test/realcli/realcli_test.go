@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // fakeNPM puts an npm on PATH that writes its arguments to a log and runs a
@@ -279,14 +281,31 @@ type fakeTB struct {
 	skipped, failed string
 }
 
-func (f *fakeTB) Skipf(format string, args ...any)  { f.skipped = fmt.Sprintf(format, args...) }
-func (f *fakeTB) Fatalf(format string, args ...any) { f.failed = fmt.Sprintf(format, args...) }
+// run runs a part of a test, which ends where it skips or fails.
+func (f *fakeTB) run(part func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		part()
+	}()
+	<-done
+}
+
+func (f *fakeTB) Skipf(format string, args ...any) {
+	f.skipped = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+func (f *fakeTB) Fatalf(format string, args ...any) {
+	f.failed = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
 
 func TestNeeds(t *testing.T) {
 	for tested, applies := range map[string]bool{"": true, Version: true, "2.0.77": true, "2.0.9": false, "1.0.128": false} {
 		t.Setenv(VersionVariable, tested)
 		tb := &fakeTB{TB: t}
-		Needs(tb, "2.0.10", "a thing")
+		tb.run(func() { Needs(tb, "2.0.10", "a thing") })
 		if skipped := tb.skipped != ""; skipped == applies || Has("2.0.10") != applies {
 			t.Errorf("on %q: skipped with %q, want %v", tested, tb.skipped, !applies)
 		}
@@ -307,19 +326,20 @@ func TestNeeds(t *testing.T) {
 func TestNeed(t *testing.T) {
 	tests := []struct {
 		name, npm     string
-		ci            bool
+		level         string
 		skip, failure string
 	}{
-		{"a developer's machine", nativeOnly, false, "go run ./internal/test/realcli/install 2.1.9", ""},
-		{"CI", nativeOnly, true, "", ""},
-		{"CI without the package", "missing", true, "", "ETARGET"},
+		{"quick", nativeOnly, "", "needs Claude Code 2.1.9", ""},
+		{"long", nativeOnly, "1", "", ""},
+		{"long without the package", "missing", "1", "", "ETARGET"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			calls := fakeNPM(t, tt.npm)
-			c := cache{t.TempDir()}
+			t.Setenv(long.Variable, tt.level)
 			tb := &fakeTB{TB: t}
-			path := c.need(tb, "2.1.9", tt.ci)
+			var path string
+			tb.run(func() { path = cache{t.TempDir()}.need(tb, "2.1.9") })
 			if !strings.Contains(tb.skipped, tt.skip) || (tb.skipped != "") != (tt.skip != "") || strings.Contains(tb.skipped, "\n") {
 				t.Errorf("skipped with %q, want %q", tb.skipped, tt.skip)
 			}
@@ -329,8 +349,8 @@ func TestNeed(t *testing.T) {
 			if ok := tt.skip == "" && tt.failure == ""; ok != (path != "") {
 				t.Errorf("path = %q", path)
 			}
-			if !tt.ci && len(calls()) > 0 {
-				t.Errorf("npm ran outside of CI: %q", calls())
+			if tt.level == "" && len(calls()) > 0 {
+				t.Errorf("npm ran on the quick level: %q", calls())
 			}
 		})
 	}

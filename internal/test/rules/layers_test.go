@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs"},
+		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long"},
 		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/show", "permission/policy"},
@@ -34,23 +34,23 @@ func layers() [][]string {
 func separateLayers() map[string][]string {
 	return map[string][]string{
 		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/page", "store", "tool"},
-		"internal/test/browser":         {"internal/test/npm"},
+		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
 		"internal/test/e2e":             nil,
 		"internal/test/fleetload":       {".", "claudetest", "fleet"},
-		"internal/test/gate":            nil,
+		"internal/test/gate":            {"internal/test/long"},
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
 		"internal/test/leak":            nil,
-		"internal/test/mutation":        nil,
+		"internal/test/mutation":        {"internal/test/long"},
 		"internal/test/rules":           nil,
-		"internal/test/inject":          nil,
-		"internal/test/realcli":         nil,
+		"internal/test/inject":          {"internal/test/long"},
+		"internal/test/realcli":         {"internal/test/long"},
 		"internal/test/realstore":       {".", "claudetest", "history", "internal/test/harness", "internal/test/leak", "internal/test/npm", "internal/test/realcli", "permission", "store"},
-		"internal/test/server":          {"internal/test/npm"},
+		"internal/test/server":          {"internal/test/long", "internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
-		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/harness", "internal/test/leak", "internal/test/realcli", "message", "permission"},
+		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/harness", "internal/test/leak", "internal/test/long", "internal/test/realcli", "message", "permission"},
 	}
 }
 

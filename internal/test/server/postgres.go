@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/npm"
 )
 
@@ -34,6 +35,7 @@ func DurablePostgres(t T, major int) string {
 
 func postgres(t T, major int, settings ...string) string {
 	t.Helper()
+	long.Test(t, "needs Postgres")
 	bin, env := postgresFiles(t, major)
 	data := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(data, 0o700); err != nil {
@@ -67,12 +69,12 @@ func postgresFiles(t T, major int) (bin string, env []string) {
 	if major != 18 {
 		bin = fmt.Sprintf("/usr/lib/postgresql/%d/bin", major)
 		if _, err := os.Stat(filepath.Join(bin, "postgres")); err != nil {
-			missing(t, fmt.Sprintf("Postgres %d is not installed: apt-get install postgresql-%d", major, major))
+			t.Fatal(fmt.Sprintf("Postgres %d is not installed: apt-get install postgresql-%d", major, major))
 		}
 		return bin, env
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		t.Skip("there is no Postgres 18 for this system")
+		t.Skipf("there is no Postgres 18 for this system")
 	}
 	p := postgresPackage()
 	native := p.Path(npm.Need(t, p), "native")

@@ -3,15 +3,18 @@ package server
 import (
 	"os/exec"
 	"strconv"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // Redis starts a server and returns its URL. Arguments are added to those that it
 // is started with.
 func Redis(t T, args ...string) string {
 	t.Helper()
+	long.Test(t, "needs Redis")
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		missing(t, "Redis is not installed: apt-get install redis-server")
+		t.Fatal("Redis is not installed: apt-get install redis-server")
 	}
 	dir := t.TempDir()
 	address := listen(t, "Ready to accept connections", func(port int) *exec.Cmd {

@@ -11,26 +11,18 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // T is the part of testing.T that is needed here.
 type T interface {
-	Helper()
+	long.T
 	Context() context.Context
 	Cleanup(func())
 	TempDir() string
-	Skip(args ...any)
 	Fatal(args ...any)
 	Log(args ...any)
-}
-
-// missing ends a test whose server cannot be had.
-func missing(t T, reason string) {
-	t.Helper()
-	if os.Getenv("CI") == "" {
-		t.Skip(reason)
-	}
-	t.Fatal(reason)
 }
 
 // patience is how long a server may take to start or to stop.
