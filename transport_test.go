@@ -19,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/wire"
 )
 
@@ -149,6 +150,7 @@ func TestChildLosesNothing(t *testing.T) {
 }
 
 func TestChildThatIgnoresEverything(t *testing.T) {
+	long.Test(t, "waits from SIGTERM to SIGKILL")
 	o := childCLI(t, "unstoppable")
 	o.Timeouts.Close = 100 * time.Millisecond
 	s, err := claude.Connect(t.Context(), o)

@@ -12,6 +12,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // scripts are those that the test binary plays when it is its own child.
@@ -78,6 +79,7 @@ func TestChildEnds(t *testing.T) {
 // The stand-alone executable plays a script from a file, and says what is wrong
 // with one that it cannot read.
 func TestExecutable(t *testing.T) {
+	long.Test(t, "builds claudectl")
 	exe := buildFake(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "session.txtar")

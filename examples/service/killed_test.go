@@ -24,6 +24,7 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
@@ -171,6 +172,7 @@ func run(t *testing.T, cmd *exec.Cmd) (ada browser, kill func()) {
 // answers everything that it had accepted, once and in order. A person decides
 // about a call after the process that asked is gone.
 func TestKilled(t *testing.T) {
+	long.Test(t, "waits for leases of killed processes to end")
 	m, root, tmp := newThinker(), t.TempDir(), t.TempDir()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, m.think(r.Context(), r.FormValue("prompt")))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // sample is a package that has each kind of mutant.
@@ -76,6 +78,7 @@ func keepCompiled(t *testing.T) {
 }
 
 func TestTry(t *testing.T) {
+	long.Test(t, "builds and tests mutants")
 	inModule(t, map[string]string{"sample.go": sample, "sample_test.go": sampleTest})
 	keepCompiled(t)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
