@@ -108,7 +108,7 @@ func sweep(tmp string) {
 			continue // a link could lead anywhere
 		}
 		if dir := filepath.Join(tmp, entry.Name()); abandoned(dir) || madeAgain(dir, time.Now()) {
-			removeAbandoned(dir)
+			removeAbandoned(dir, os.RemoveAll)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func sweep(tmp string) {
 // removeAbandoned removes a folder, the lock last. What a dead owner had started may
 // live a little longer and write to the folder meanwhile: then the lock is still there,
 // and the next sweep removes the rest.
-func removeAbandoned(dir string) {
+func removeAbandoned(dir string, remove func(path string) error) {
 	found, err := os.ReadDir(dir)
 	if err != nil {
 		return
@@ -125,11 +125,11 @@ func removeAbandoned(dir string) {
 		if entry.Name() == lockName {
 			continue
 		}
-		if os.RemoveAll(filepath.Join(dir, entry.Name())) != nil {
+		if remove(filepath.Join(dir, entry.Name())) != nil {
 			return
 		}
 	}
-	_ = os.RemoveAll(dir)
+	_ = remove(dir)
 }
 
 // settleTime is how long what a dead owner had started may still write.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
 
@@ -56,6 +57,7 @@ func hostileTexts(mixed int) (list []string) {
 // is counted, so the bound holds on every machine of that speed; the time here is
 // that of one thread, and the least of a few, because others run beside it.
 func TestBoundedTime(t *testing.T) {
+	long.Test(t, "decides about hundreds of hostile commands")
 	if raceEnabled {
 		t.Skip("the race detector makes everything slower")
 	}

@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"flag"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,26 +125,13 @@ func classFileSpellings() (list []fileSpelling) {
 	return list
 }
 
-// whole runs every spelling of the classes, and compares the published figures:
-//
-//	go test ./permission/policy -run Classes -v -whole
-var whole = flag.Bool("whole", false, "run all spellings of the classes, not only some")
-
-// sample takes some of a list, or all of it if that is asked for.
-func sample[T any](list []T, n int) []T {
-	if *whole {
-		return list
-	}
-	return some(list, n)
-}
-
 // What a class of spellings hides is denied, each in a shell that says whether it
 // has its effect.
 func TestClasses(t *testing.T) {
 	t.Parallel()
-	texts := sample(classSpellings(), 7)
+	texts := classSpellings()
 	effective, passed := deniedRemovals(t, removing, texts)
-	figures(t, "Of %d more for classes of differences between bash and the parser "+inBash+" and %d pass.", len(texts), effective, passed)
+	published(t, "Of %d more for classes of differences between bash and the parser "+inBash+" and %d pass.", len(texts), effective, passed)
 	if effective < len(texts)/4 {
 		t.Errorf("%d of %d spellings have an effect, want many more", effective, len(texts))
 	}
@@ -153,9 +139,9 @@ func TestClasses(t *testing.T) {
 
 func TestFileClasses(t *testing.T) {
 	t.Parallel()
-	list := sample(classFileSpellings(), 3)
+	list := classFileSpellings()
 	effective, passed := fileTrial(t, list)
-	figures(t, "Of %d that make the name with operators on variables "+inBash+" and %d pass.", len(list), effective, passed)
+	published(t, "Of %d that make the name with operators on variables "+inBash+" and %d pass.", len(list), effective, passed)
 	if effective < len(list)*3/4 {
 		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(list))
 	}
@@ -204,7 +190,7 @@ func TestHookClasses(t *testing.T) {
 	t.Parallel()
 	list := hookSpellings()
 	slices.Sort(list)
-	list = sample(slices.Compact(list), 5)
+	list = slices.Compact(list)
 	run := removing
 	run.prepare = func(dir string, i int, text string) error {
 		if err := gitRepository(dir); err != nil {
@@ -213,18 +199,8 @@ func TestHookClasses(t *testing.T) {
 		return removing.prepare(dir, i, text)
 	}
 	effective, passed := deniedRemovals(t, run, list)
-	figures(t, "Of %d that write a hook of git and run it "+inBash+" and %d pass.", len(list), effective, passed)
+	published(t, "Of %d that write a hook of git and run it "+inBash+" and %d pass.", len(list), effective, passed)
 	if effective < len(list)*3/4 {
 		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(list))
 	}
-}
-
-// figures compares what was measured with SECURITY.md, if it is the whole.
-func figures(t *testing.T, sentence string, numbers ...any) {
-	t.Helper()
-	if *whole {
-		published(t, sentence, numbers...)
-		return
-	}
-	t.Logf(sentence, numbers...)
 }

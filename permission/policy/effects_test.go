@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // trial is how texts are run, to see what they do: each in a shell and a
@@ -30,6 +32,7 @@ type trial[T any] struct {
 // directory. Most texts wait for others, so many run at once.
 func (tr trial[T]) effects(t *testing.T, texts []string) []T {
 	t.Helper()
+	long.Test(t, "runs commands in a shell")
 	if tr.shell == nil {
 		tr.shell = []string{"bash", "-c"}
 	}
@@ -94,5 +97,6 @@ func (tr trial[T]) run(ctx context.Context, shell, dir, text string) ([]byte, er
 		return nil, err
 	}
 	_ = cmd.Run() // it may fail in many ways; what counts is what it did
+	endGroup(cmd)
 	return out.Bytes(), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
@@ -13,6 +14,7 @@ import (
 // Texts that are made to keep a reader busy are decided in time, and within a
 // stack that a program can spare.
 func TestHostileCommands(t *testing.T) {
+	long.Test(t, "decides about thousands of hostile commands")
 	t.Parallel()
 	defer debug.SetMaxStack(debug.SetMaxStack(256 << 20))
 	const size = 24 << 10

@@ -16,8 +16,8 @@ import (
 
 // judged is how many random programs the judge runs:
 //
-//	go test ./permission/policy -run Judge -v -judge 20000 -timeout 1h
-var judged = flag.Int("judge", 150, "how many random programs of the shell are judged")
+//	LONG_TESTS=1 go test ./permission/policy -run Judge -v -judge 100000 -timeout 1h
+var judged = flag.Int("judge", 20000, "how many random programs of the shell are judged")
 
 // recorders are programs that only note that they were started.
 func recorders() []string { return []string{"zap", "zip1", "zop"} }
