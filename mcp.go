@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
@@ -206,9 +207,19 @@ func (servers MCPServers) check() *OptionError {
 	return nil
 }
 
+// serverNameRune reports whether the CLI keeps a character of a server's name in the
+// names of its tools.
+func serverNameRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_'
+}
+
 func checkMCPServer(name string, server MCPServer) string {
 	if name == "" {
 		return "has no name"
+	}
+	if strings.ContainsFunc(name, func(c rune) bool { return !serverNameRune(c) }) {
+		// The CLI replaces them, and rules for the name as it was written never apply.
+		return "the name has a character other than ASCII letters, digits, - and _, which the tools of the server cannot have in their names"
 	}
 	if c, ok := server.(interface{ CheckMCP() error }); ok {
 		if err := c.CheckMCP(); err != nil {

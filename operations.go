@@ -471,8 +471,12 @@ func (s *Session) Commands() []control.Command {
 }
 
 // SetModel changes the model from the next turn on. An empty name resets it.
-// The CLI does not check the name.
+// The CLI takes any name, so one that is almost a name that the CLI lists, such as
+// "sonet", is refused here with an [*OptionError].
 func (s *Session) SetModel(ctx context.Context, model string) error {
+	if problem := modelProblem(model, s.Info().Models); problem != "" {
+		return &OptionError{"Model", problem}
+	}
 	var name *string
 	if model != "" {
 		name = &model
@@ -484,8 +488,11 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 }
 
 // SetPermissionMode changes the permission mode. It does not answer a
-// permission question that was already asked.
+// permission question that was already asked. An unknown mode is an [*OptionError].
 func (s *Session) SetPermissionMode(ctx context.Context, mode permission.Mode) error {
+	if err := mode.Check(); err != nil {
+		return &OptionError{"PermissionMode", err.Error()}
+	}
 	payload := struct {
 		Mode permission.Mode `json:"mode"`
 	}{mode}

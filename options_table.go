@@ -146,10 +146,10 @@ var optionTable = [...]option{
 		handshake: func(o *Options, p *plan) { p.init.ToolAliases = o.ToolAliases }},
 	{field: "PermissionMode", at: func(o *Options) any { return &o.PermissionMode }, flag: "--permission-mode",
 		check: func(o *Options) string {
-			if o.PermissionMode != "" && !o.PermissionMode.Valid() {
-				return fmt.Sprintf("unknown mode %q", o.PermissionMode)
+			if o.PermissionMode == "" {
+				return ""
 			}
-			return ""
+			return problemOf(o.PermissionMode.Check())
 		}},
 	{field: "AllowBypassPermissions", at: func(o *Options) any { return &o.AllowBypassPermissions }, flag: "--allow-dangerously-skip-permissions", since: since{"2.0.0", "2.0.77"}},
 	{field: "CanUseTool", at: func(o *Options) any { return &o.CanUseTool }, callback: true,

@@ -15,6 +15,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
@@ -228,6 +229,14 @@ func (o *Options) checkAgents() *OptionError {
 	}
 	if o.AllSkills && o.Skills != nil {
 		return &OptionError{"AllSkills", "both AllSkills and Skills are set"}
+	}
+	for _, name := range o.Tools {
+		if right := otherCase(name); right != "" {
+			return &OptionError{"Tools", fmt.Sprintf("%q is not a tool: it is %s", name, right)}
+		}
+		if strings.ContainsAny(name, "()") {
+			return &OptionError{"Tools", fmt.Sprintf("%q is a rule: Tools names tools; rules go into AllowedTools", name)}
+		}
 	}
 	for _, name := range o.Skills {
 		if problem := checkSkill(name); problem != "" {
@@ -501,6 +510,11 @@ func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
 			}
 		}
 	}
+	for _, name := range o.Tools {
+		if name != "default" { // all of them
+			add(name)
+		}
+	}
 	for _, rule := range slices.Concat(o.AllowedTools, o.DisallowedTools) {
 		if parsed, err := permission.ParseRule(rule); err == nil {
 			add(parsed.ToolName)
@@ -540,8 +554,37 @@ func (s *Session) checkTools(line []byte) {
 		}
 	}
 	if len(unknown) > 0 {
-		s.log.Warn("matchers or rules name tools that the CLI does not have", "names", unknown, "nearest", nearest)
+		s.log.Warn("options name tools that the CLI does not have", "names", unknown, "nearest", nearest)
 	}
+}
+
+// problemOf is the text of an error, "" for none.
+func problemOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// modelProblem says what is wrong with the name of a model, "" for nothing. Providers
+// and gateways have names of their own, so only a plain word is compared with those that
+// the CLI lists.
+func modelProblem(name string, listed []control.ModelInfo) string {
+	if strings.ContainsFunc(name, func(c rune) bool { return unicode.IsControl(c) || unicode.IsSpace(c) }) {
+		return fmt.Sprintf("%q contains a blank or a control character", name)
+	}
+	plain := !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
+	var known []string
+	for _, m := range listed {
+		known = append(known, m.Value)
+	}
+	if name == "" || !plain || slices.Contains(known, name) {
+		return ""
+	}
+	if nearest := nearestName(name, known); nearest != "" && edits(strings.ToLower(name), nearest) <= 2 {
+		return fmt.Sprintf("%q is not a model that the CLI lists: did you mean %s?", name, nearest)
+	}
+	return ""
 }
 
 // nearestName returns the name that is reached with the fewest edits.

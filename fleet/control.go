@@ -241,6 +241,9 @@ func (f *Fleet) SetModel(ctx context.Context, key, model string) error {
 // chosen when the conversation sleeps, although the CLI forgets it. Empty is what
 // its options say.
 func (f *Fleet) SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error {
+	if err := mode.Check(); mode != "" && err != nil {
+		return fmt.Errorf("claude: fleet: %w: %w", store.ErrInvalid, err)
+	}
 	if err := f.choose(ctx, key, func(r *record) { r.Mode = mode }); err != nil {
 		return err
 	}

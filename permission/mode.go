@@ -1,5 +1,11 @@
 package permission
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // Mode is the permission mode of a session: how the CLI decides tool calls
 // that no rule covers. The set is open; a mode this package does not name is
 // kept as it is.
@@ -23,10 +29,21 @@ const (
 
 // Valid reports whether m is one of the modes named in this package. A newer
 // CLI may know more, so an invalid mode is a reason to warn, not to fail.
-func (m Mode) Valid() bool {
-	switch m {
-	case ModeDefault, ModeAcceptEdits, ModeBypassPermissions, ModePlan, ModeDontAsk, ModeAuto:
-		return true
+func (m Mode) Valid() bool { return slices.Contains(Modes(), m) }
+
+// Modes returns the modes named in this package. The caller owns the slice.
+func Modes() []Mode {
+	return []Mode{ModeDefault, ModeAcceptEdits, ModeBypassPermissions, ModePlan, ModeDontAsk, ModeAuto}
+}
+
+// Check returns an error that lists the modes unless m is one of them.
+func (m Mode) Check() error {
+	if m.Valid() {
+		return nil
 	}
-	return false
+	var names []string
+	for _, known := range Modes() {
+		names = append(names, string(known))
+	}
+	return fmt.Errorf("unknown mode %q: the modes are %s", string(m), strings.Join(names, ", "))
 }

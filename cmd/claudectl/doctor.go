@@ -137,27 +137,42 @@ func adviceOf(code exitCode) string {
 	return "run the CLI by itself (claude --version), and read what it says"
 }
 
-// checkAccount says which kind of credential is in use. The credential itself is
-// never looked at.
+// checkAccount names the credential in use. The credential itself is never looked at.
+// The name of a provider is not a credential: the CLI reports one without any. Bedrock,
+// Vertex and others have credentials of their own, which the CLI does not report.
 func checkAccount(c *console, a control.Account) finding {
 	var kinds []string
 	for _, kind := range []struct{ name, value string }{
-		{"subscription", a.SubscriptionType}, {"token", a.TokenSource}, {"API key", a.APIKeySource}, {"provider", a.APIProvider},
+		{"subscription", a.SubscriptionType}, {"token", a.TokenSource}, {"API key", a.APIKeySource},
 	} {
 		if kind.value != "" && kind.value != "none" {
 			kinds = append(kinds, kind.name+": "+kind.value)
 		}
 	}
 	for _, name := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"} {
-		if c.variable(name) != "" {
+		if c.variable(name) != "" && name != a.TokenSource && name != a.APIKeySource {
 			kinds = append(kinds, name+" is set")
 		}
 	}
-	if len(kinds) == 0 {
-		return finding{"account", gradeWarn, "the CLI names no credential", "run claude and sign in, or set ANTHROPIC_API_KEY", nil}
+	const advice = "run claude and sign in, or set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN"
+	switch {
+	case len(kinds) > 0:
+	case a == (control.Account{}): // an old version, which does not report one
+		return finding{"account", gradeWarn, "the CLI does not say which credential it has", advice, nil}
+	case a.APIProvider != "" && a.APIProvider != firstParty:
+		return finding{"account", gradeWarn, "the credentials of " + a.APIProvider + ", which the CLI does not check before the first prompt",
+			"if prompts fail, look at the credentials of " + a.APIProvider, nil}
+	default:
+		return finding{"account", gradeFail, "no credential", advice, nil}
+	}
+	if a.APIProvider != "" && a.APIProvider != firstParty {
+		kinds = append(kinds, "provider: "+a.APIProvider)
 	}
 	return finding{"account", gradeOK, strings.Join(kinds, ", "), "", nil}
 }
+
+// firstParty is what the CLI calls the provider that is not a cloud.
+const firstParty = "firstParty"
 
 func listed(name string, items []string, thing string) finding {
 	if len(items) == 0 {

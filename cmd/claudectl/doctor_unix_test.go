@@ -31,14 +31,14 @@ func diagnose(t *testing.T, code exitCode, args ...string) map[string]finding {
 }
 
 func TestDoctor(t *testing.T) {
-	found := diagnose(t, exitOK, "--cli", fakeCLI(t, `["x"]`))
+	found := diagnose(t, exitFindings, "--cli", fakeCLI(t, `["x"]`))
 	for _, name := range []string{"cli", "handshake", "version", "models", "mcp", "stop"} {
 		if found[name].Grade != gradeOK {
 			t.Errorf("%s: %+v, want ok", name, found[name])
 		}
 	}
-	if found["account"].Grade != gradeWarn {
-		t.Errorf("account: %+v, want a warning, there is none", found["account"])
+	if found["account"].Grade != gradeFail {
+		t.Errorf("account: %+v, want a failure, there is none", found["account"])
 	}
 	if text := invoke(t, "", "doctor", "--cli", fakeCLI(t, `["x"]`)).stdout; !strings.Contains(text, "-> ") || !strings.Contains(text, "ok       handshake") {
 		t.Errorf("as text: %q", text)

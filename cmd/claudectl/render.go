@@ -98,6 +98,10 @@ func (r *renderer) showText(a *message.Assistant) {
 		return
 	}
 	r.abandon()
+	if a.Error != "" || a.IsAPIErrorMessage { // the CLI wrote it, and it is not an answer
+		r.note(red, text)
+		return
+	}
 	r.s.answer(r.c.clean(text))
 	r.s.endAnswer()
 }
