@@ -28,8 +28,10 @@ type ModelCall struct {
 	// Messages is the conversation so far.
 	Messages []ModelMessage
 	// Prompt is what the user said last: the text of the last user message
-	// that has any, without the reminders that the CLI puts around it. It
-	// stays the same while the model works with tools.
+	// that has any, without the reminders that the CLI puts around it. Prompts
+	// that the CLI makes up itself are skipped: that the user has interrupted,
+	// and that the model is to continue a turn that broke off. It stays the same
+	// while the model works with tools.
 	Prompt string
 	// ToolResults holds the results in the last user message: those the model
 	// is waiting for after it called tools.
@@ -122,13 +124,17 @@ func newCall(ctx context.Context, header http.Header, body []byte) (*ModelCall, 
 			continue
 		}
 		c.ToolResults = toolResults(m.Content)
-		if said := strings.TrimSpace(reminder.ReplaceAllString(textOf(m.Content), "")); said != "" {
+		if said := strings.TrimSpace(madeUp.ReplaceAllString(reminder.ReplaceAllString(textOf(m.Content), ""), "")); said != "" {
 			c.Prompt = said
 		}
 	}
 	c.Side = isSide(&req, c.Prompt)
 	return c, nil
 }
+
+// madeUp matches the prompts that the CLI writes itself: when a turn was interrupted, and
+// when a session is resumed whose last turn had broken off.
+var madeUp = regexp.MustCompile(`(?m)^(?:\[Request interrupted by user(?: for tool use)?\]|Continue from where you left off\.)\s*?$`)
 
 // reminder matches what the CLI adds to the words of the user.
 var reminder = regexp.MustCompile(`(?s)<system-reminder>.*?</system-reminder>\s*`)

@@ -35,10 +35,12 @@ type ConversationInfo struct {
 	State    State
 	Session  string
 	Created  time.Time
-	Queued   int    // prompts without an outcome
-	Question string // what it waits for
-	Stuck    string // why it is stuck
-	Cause    Cause  // what kind of reason that is
+	Title    string            // see [Fleet.Describe]
+	Labels   map[string]string // see [Fleet.Describe]
+	Queued   int               // prompts without an outcome
+	Question string            // what it waits for
+	Stuck    string            // why it is stuck
+	Cause    Cause             // what kind of reason that is
 	// Unsettled is why questions about calls of its turns, which have ended, are still
 	// in the inbox: the transcript, which says how the calls ended, could not be read.
 	// That is tried again when the conversation wakes next.

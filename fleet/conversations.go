@@ -23,6 +23,7 @@ type Conversations interface {
 	Interrupt(ctx context.Context, key string) error
 	SetModel(ctx context.Context, key, model string) error
 	SetPermissionMode(ctx context.Context, key string, mode permission.Mode) error
+	Describe(ctx context.Context, key string, d Description) error
 	Retry(ctx context.Context, key string) error
 	Rewind(ctx context.Context, key string, r RewindTo) (control.Rewind, error)
 	Get(ctx context.Context, key string) (ConversationInfo, error)

@@ -103,7 +103,7 @@ func TestDelete(t *testing.T) {
 					}
 				}
 				for method, call := range calls(t.Context(), f, "ada") {
-					if method == "Send" || method == "Run" {
+					if method == "Send" || method == "Run" || method == "Describe" { // they make it
 						continue
 					}
 					if err := call(); !errors.Is(err, fleet.ErrUnknown) {

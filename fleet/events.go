@@ -27,7 +27,8 @@ type ConversationEvent struct {
 	// event has none.
 	Cursor Cursor
 	// Message is a [*message.User] or a [*message.Assistant] if the event is
-	// stored. A live one is a [*message.StreamEvent], which begins a content
+	// stored; IsSynthetic marks what the CLI wrote and no person did, such as
+	// "[Request interrupted by user]". A live one is a [*message.StreamEvent], which begins a content
 	// block or adds to it, or the [*message.Result] that ends a turn.
 	Message message.Message
 	// Session is the session that it was said in, and Entry its line in the
@@ -257,11 +258,21 @@ func said(e store.Entry) (message.Message, store.Entry) {
 		return nil, nil
 	}
 	m, _ := message.DecodeAs(kind, "", e) // a line with odd fields is still a message
-	switch m.(type) {
-	case *message.User, *message.Assistant:
+	switch m := m.(type) {
+	case *message.User:
+		m.IsSynthetic = m.IsSynthetic || interruptNote(m)
+		return m, e
+	case *message.Assistant:
 		return m, e
 	}
 	return nil, nil
+}
+
+// interruptNote reports whether a message is what the CLI writes when a turn is
+// interrupted. Nothing else in its line distinguishes it from a prompt.
+func interruptNote(m *message.User) bool {
+	text := m.Text()
+	return text == "[Request interrupted by user]" || text == "[Request interrupted by user for tool use]"
 }
 
 // entries are lines of a transcript with their places.

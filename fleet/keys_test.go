@@ -78,6 +78,7 @@ func calls(ctx context.Context, f fleet.Conversations, key string) map[string]fu
 	}
 	if key != "nobody" {
 		all["Send"] = func() error { _, err := f.Send(ctx, key, fleet.Prompt{Text: "x"}); return err }
+		all["Describe"] = func() error { return f.Describe(ctx, key, fleet.Description{Title: "x"}) }
 		all["Run"] = func() error { _, err := result(f.Run(ctx, key, "x")); return err }
 	}
 	return all

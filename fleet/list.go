@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"iter"
+	"maps"
 
 	"github.com/claude-agent-go/claude/store"
 )
@@ -85,7 +86,7 @@ func queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState,
 // info is what a list shows about a conversation.
 func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
-		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created,
+		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),
 		Model: rec.Model, Mode: rec.Mode, Cost: rec.Cost, Unprompted: rec.Unprompted, Unsettled: rec.Unsettled,
 		Queued: q.queued, Question: q.question,
 	}

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -107,6 +108,9 @@ type Ticket struct {
 	// the answer was found in the transcript after a crash.
 	Text   string          `json:"text,omitzero"`
 	Result *message.Result `json:"result,omitzero"`
+	// Output is the structured answer, if the options have an OutputSchema, even if
+	// it was found in the transcript after a crash.
+	Output json.RawMessage `json:"output,omitzero"`
 	// Rewind is what [Fleet.Rewind] has done.
 	Rewind *control.Rewind `json:"rewind,omitzero"`
 	// Error says why nobody answered: what ended its turn, who cancelled it, or
@@ -199,7 +203,10 @@ func (f *Fleet) outcome(ctx context.Context, key, id string) (o Ticket, ended bo
 	if err != nil {
 		return o, false, err
 	}
-	return o, true, decode(r, &o)
+	if err = decode(r, &o); err == nil && o.Output == nil && o.Result != nil {
+		o.Output = o.Result.StructuredOutput
+	}
+	return o, true, err
 }
 
 // accept writes a prompt down. It is accepted when it is written, and not
@@ -316,6 +323,9 @@ const maxOutcome = 256 << 10
 
 // shorten makes an outcome fit into a record.
 func (o *Ticket) shorten() {
+	if o.Result != nil || len(o.Output) > maxOutcome { // the result has it
+		o.Output = nil
+	}
 	if len(o.Text) > maxOutcome {
 		o.Text = strings.ToValidUTF8(o.Text[:maxOutcome], "")
 	}

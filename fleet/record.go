@@ -29,8 +29,11 @@ type record struct {
 	// session does not know the mode.
 	Mode  permission.Mode `json:"mode,omitzero"`
 	Model string          `json:"model,omitzero"`
-	Stuck *stuck          `json:"stuck,omitzero"`
-	Cost  Ledger          `json:"cost"`
+	// Title and Labels are what [Fleet.Describe] was given.
+	Title  string            `json:"title,omitzero"`
+	Labels map[string]string `json:"labels,omitempty"`
+	Stuck  *stuck            `json:"stuck,omitzero"`
+	Cost   Ledger            `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
 	// Spent is what prompts without an outcome have cost so far, by their ids. It

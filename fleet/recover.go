@@ -202,6 +202,7 @@ func (f *Fleet) transcript(ctx context.Context, session string) (*history.Transc
 func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) error {
 	o := Ticket{Status: Answered, Session: w.rec.Session}
 	mine, turn := false, "" // the prompt that began it
+	var output structuredCalls
 	for m, err := range t.Messages(ctx, history.Page{}) {
 		if err != nil {
 			return err
@@ -217,10 +218,14 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 					o.PartOf = turn
 				}
 			}
+			if accepted := output.accepted(msg); mine && accepted != nil {
+				o.Output = accepted
+			}
 		case *message.Assistant:
 			if text := msg.Text(); mine && text != "" {
 				o.Text = text
 			}
+			output.note(msg)
 		}
 	}
 	if err := w.ended(ctx, p, o); err != nil {

@@ -92,6 +92,13 @@ func (t tenant) SetPermissionMode(ctx context.Context, key string, mode permissi
 	return t.f.SetPermissionMode(ctx, key, mode)
 }
 
+func (t tenant) Describe(ctx context.Context, key string, d Description) error {
+	if err := t.check(key); err != nil {
+		return err
+	}
+	return t.f.Describe(ctx, key, d)
+}
+
 func (t tenant) Retry(ctx context.Context, key string) error {
 	if err := t.check(key); err != nil {
 		return err

@@ -404,7 +404,7 @@ func (w *waking) change(ctx context.Context, do func(*record) error) error {
 
 // ticket is how prompts stand that a result answers.
 func (w *waking) ticket(r *message.Result) Ticket {
-	o := Ticket{Status: Answered, Text: r.Text, Result: r, Session: w.rec.Session, Interrupted: r.Interrupted()}
+	o := Ticket{Status: Answered, Text: r.Text, Result: r, Output: r.StructuredOutput, Session: w.rec.Session, Interrupted: r.Interrupted()}
 	if r.Failed() {
 		o.Status, o.Error = Failed, (&claude.ResultError{Result: r}).Error()
 	}

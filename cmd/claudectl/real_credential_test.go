@@ -12,7 +12,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 )
 
-// Without a credential doctor fails and tells what to do, and run writes nothing to
+// Without a credential doctor fails with what to do, and run writes nothing to
 // standard output: what the CLI writes about it is not an answer.
 func TestRealNoCredential(t *testing.T) {
 	cli := realcli.Need(t, realcli.Version)
