@@ -23,6 +23,7 @@ type callback struct {
 	decides string        // the tool use that its answer decides on
 	races   string        // the tool use that somebody else may decide on first
 	toolUse string        // the tool use it belongs to
+	chained bool          // the hooks it asks are reported one by one
 	deadline
 }
 
@@ -76,8 +77,10 @@ func (s *Session) callback(in *peer.Incoming) *callback {
 // first answer counts; a callback that is late talks to nobody.
 func (s *Session) invoke(ctx context.Context, in *peer.Incoming, cb *callback) {
 	t := TraceCallback{Subtype: in.Subtype, Name: cb.name, RequestID: in.ID.String(), ToolUseID: cb.toolUse}
-	s.trace.callbackStarted(t)
-	ctx = s.trace.context(ctx, t)
+	if !cb.chained {
+		s.trace.callbackStarted(t)
+		ctx = s.trace.context(ctx, t)
+	}
 	begin := time.Now()
 	if cb.races != "" {
 		defer s.running.race.enter(cb.races, func() {
@@ -129,7 +132,12 @@ func (s *Session) settle(ctx context.Context, in *peer.Incoming, cb *callback, r
 	if t.Err == nil {
 		t.Reply = reply
 	}
-	s.trace.callbackDone(t) // first: an answer may be the end of the session
+	if cb.chained && t.Err != nil {
+		s.trace.callbackStarted(t) // of the whole
+	}
+	if !cb.chained || t.Err != nil {
+		s.trace.callbackDone(t) // first: an answer may be the end of the session
+	}
 	if t.Err != nil {
 		answered = s.failed(in, cb, t.Err)
 		level := slog.LevelWarn

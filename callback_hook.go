@@ -37,18 +37,18 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	if jsonx.Mismatch(c.unread) && !lacks(c.unread) {
 		c.unread = nil // what is left can be judged
 	}
+	if s.plan.chain != nil && s.plan.chain.id == c.body.CallbackID {
+		return s.chainCallback(in, c.body, c.unread)
+	}
 	c.hook, c.known = s.plan.hooks[c.body.CallbackID]
 	if !c.known {
 		var input struct {
 			Event hook.Event `json:"hook_event_name"`
 		}
 		_ = jsonx.Unmarshal(c.body.Input, &input) // an input that says nothing names no event
-		c.hook = s.opts.strictest(input.Event)
+		c.hook = s.opts.strictest(s.opts.Hooks, input.Event)
 	}
-	c.callback = callback{call: c, name: string(c.hook.Event), timeout: c.hook.Timeout, toolUse: c.body.ToolUseID}
-	if c.callback.timeout == 0 {
-		c.callback.timeout = s.opts.Timeouts.callback()
-	}
+	c.callback = callback{call: c, name: string(c.hook.Event), timeout: s.opts.hookTimeout(c.hook), toolUse: c.body.ToolUseID}
 	if c.hook.Event == hook.EventPermissionRequest {
 		c.callback.races = c.body.ToolUseID
 	}
@@ -84,11 +84,16 @@ func (c *hookCall) fail(err error) json.RawMessage {
 	if lacks(err) {
 		return nil
 	}
-	policy := c.session.opts.HookFailure
-	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && c.hook.Event.Gate() {
+	return c.session.hookFailure(c.hook, err)
+}
+
+// hookFailure is the reply for a hook that has failed.
+func (s *Session) hookFailure(h hook.Hook, err error) json.RawMessage {
+	policy := s.opts.HookFailure
+	if _, returned := errors.AsType[*returnedError](err); policy == 0 && !returned && h.Event.Gate() {
 		policy = hook.FailClosed // nobody has decided
 	}
-	return c.hook.FailureReply(policy, "The "+string(c.hook.Event)+" hook failed: "+err.Error())
+	return h.FailureReply(policy, "The "+string(h.Event)+" hook failed: "+err.Error())
 }
 
 // hookBody is the body of a hook_callback.

@@ -27,6 +27,8 @@ type plan struct {
 	env       []string
 	init      *control.Initialize
 	hooks     map[string]hook.Hook // by callback id
+	before    []registration       // of PreToolUse
+	chain     *chain               // of these, if there are several
 	silent    bool                 // the CLI that is installed neither names nor echoes prompts
 	echoes    bool                 // we ask for an echo of every prompt, the user does not
 	// dispensable are flags that the CLI may not know, and that it can do without.
@@ -69,6 +71,7 @@ func newPlan(o *Options, oneShot bool) (*plan, error) {
 			r.handshake(o, p)
 		}
 	}
+	p.joinHooks(o)
 	return p, nil
 }
 
@@ -246,8 +249,24 @@ var uninherited = [...]string{
 // registerHooks puts the hooks into the handshake, under ids.
 func (o *Options) registerHooks(p *plan) {
 	for i, h := range o.Hooks {
-		p.register(fmt.Sprintf("hook_%d", i), h, o.failsClosed(h) || o.undecided(h) && h.Event.Gate())
+		p.addHook(registration{fmt.Sprintf("hook_%d", i), h, o.failsClosed(h) || o.undecided(h) && h.Event.Gate()})
 	}
+}
+
+// registration is a hook that is to be put into the handshake.
+type registration struct {
+	id     string
+	hook   hook.Hook
+	blocks bool
+}
+
+// addHook registers a hook, and collects those of PreToolUse.
+func (p *plan) addHook(r registration) {
+	if r.hook.Event == hook.EventPreToolUse {
+		p.before = append(p.before, r)
+		return
+	}
+	p.register(r.id, r.hook, r.blocks)
 }
 
 // register puts a hook into the handshake, under an id. One that blocks does so
@@ -282,9 +301,9 @@ func (o *Options) undecided(h hook.Hook) bool { return h.OnFailure == 0 && o.Hoo
 
 // strictest stands in for a hook with an unknown id: it fails as strictly as any of
 // the hooks that it might have been.
-func (o *Options) strictest(event hook.Event) hook.Hook {
+func (o *Options) strictest(hooks []hook.Hook, event hook.Event) hook.Hook {
 	found, most := hook.Hook{Event: event}, 0
-	for _, other := range o.Hooks {
+	for _, other := range hooks {
 		strict := 1
 		switch {
 		case o.failsClosed(other):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
@@ -161,7 +162,11 @@ func (o *StoreOptions) leases() bool {
 // answers no hook.
 func (o *StoreOptions) registerFence(p *plan) {
 	if o.leases() {
-		p.register("fence", hook.PreToolUse("", fence).FailClosed(), true)
+		guard := hook.PreToolUse("", fence).FailClosed()
+		p.addHook(registration{"fence", guard.At(hook.StageRelease), true})
+		if slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGate }) {
+			p.addHook(registration{"fence", guard.At(hook.StageGuard), true}) // people need not be asked for nothing
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,6 +19,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/matcher"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -206,12 +208,58 @@ func (o *Options) checkHooks() *OptionError {
 		case h.Timeout < 0 && h.Timeout != NoTimeout:
 			return &OptionError{field, "has a negative timeout"}
 		}
-		if wrong := checkMatcher(h); wrong != "" {
+		if wrong := cmp.Or(checkMatcher(h), o.checkOrder(h)); wrong != "" {
 			return &OptionError{field, wrong}
 		}
 	}
 	return nil
 }
+
+// checkOrder refuses a hook that could not be asked when it should be: a stage
+// that its event does not have, a guard of nothing, and a matcher that only the
+// CLI can compare where several hooks are asked one after the other.
+func (o *Options) checkOrder(h hook.Hook) string {
+	if h.Event != hook.EventPreToolUse {
+		if h.Stage != hook.StageHook {
+			return fmt.Sprintf("has a stage: only %s hooks are asked in stages", hook.EventPreToolUse)
+		}
+		return ""
+	}
+	if h.Stage < hook.StageHook || h.Stage > hook.StageRelease {
+		return fmt.Sprintf("has an unknown stage, %d", h.Stage)
+	}
+	if h.Stage == hook.StageGuard && !guardsTool(h.Matcher) {
+		return fmt.Sprintf("is a guard, and its matcher %q names no tool that is known: it would guard nothing. Use the empty matcher to look at every call", h.Matcher)
+	}
+	before := 0
+	for _, other := range o.Hooks {
+		if other.Event == h.Event {
+			before++
+		}
+	}
+	if _, err := matcher.Compile(h.Matcher); err != nil && (before > 1 || o.Store.leases()) {
+		return fmt.Sprintf("has the matcher %q: %v, and several %s hooks are compared in Go. Use names, or look at the tool in the hook", h.Matcher, err, h.Event)
+	}
+	return ""
+}
+
+// guardsTool reports whether a matcher is about tools that exist: each of its
+// names must be known, and a regular expression must fit one. Tools of MCP
+// servers are known when they are called.
+func guardsTool(pattern string) bool {
+	if matcher.Plain(pattern) && !matcher.All(pattern) {
+		names := matcher.Names(pattern)
+		return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !builtIn(name) && !mcpTool.MatchString(name) })
+	}
+	fits, err := matcher.Compile(pattern)
+	if err != nil {
+		return errors.Is(err, matcher.ErrForeign) // only the CLI can tell
+	}
+	return strings.Contains(pattern, "mcp__") || slices.ContainsFunc(permission.BuiltInTools(), fits)
+}
+
+// mcpTool is the name of a tool of an MCP server.
+var mcpTool = regexp.MustCompile(`^mcp__.+__.+$`)
 
 // checkAgents reports agents, skills and plugins that the CLI would drop or
 // read as something else.
@@ -499,9 +547,9 @@ func (o *Options) toolNames() (names []string, patterns []*regexp.Regexp) {
 	}
 	for _, h := range o.Hooks {
 		switch {
-		case !matchesTools(h.Event) || h.Matcher == "" || h.Matcher == "*":
-		case plainMatcher.MatchString(h.Matcher):
-			for _, name := range splitNames(h.Matcher) {
+		case !matchesTools(h.Event) || matcher.All(h.Matcher):
+		case matcher.Plain(h.Matcher):
+			for _, name := range matcher.Names(h.Matcher) {
 				add(name)
 			}
 		default:
@@ -623,9 +671,6 @@ func edits(a, b string) int {
 // Names are compared exactly; other characters than those of names make it a
 // regular expression, and one that cannot be compiled fits nothing.
 
-// plainMatcher is a matcher of names.
-var plainMatcher = regexp.MustCompile(`^[A-Za-z0-9_-]+([ ]*[|,][ ]*[A-Za-z0-9_-]+)*$`)
-
 // matchesTools reports whether the matcher of an event is about tools.
 func matchesTools(e hook.Event) bool {
 	info, _ := e.Info()
@@ -635,17 +680,17 @@ func matchesTools(e hook.Event) bool {
 // checkMatcher refuses a matcher with which a hook would never be called, or
 // called for everything. It returns what is wrong, "" for nothing.
 func checkMatcher(h hook.Hook) string {
-	if h.Matcher == "" || h.Matcher == "*" {
+	if matcher.All(h.Matcher) {
 		return ""
 	}
 	if info, known := h.Event.Info(); known && info.Subject == "" {
 		return fmt.Sprintf("the matcher %q is ignored by the CLI: %s has none", h.Matcher, h.Event)
 	}
-	if plainMatcher.MatchString(h.Matcher) {
+	if matcher.Plain(h.Matcher) {
 		if !matchesTools(h.Event) {
 			return ""
 		}
-		for _, name := range splitNames(h.Matcher) {
+		for _, name := range matcher.Names(h.Matcher) {
 			if right := otherCase(name); right != "" {
 				return fmt.Sprintf("the matcher %q never fits: the tool is %s", h.Matcher, right)
 			}
@@ -662,14 +707,6 @@ func checkMatcher(h hook.Hook) string {
 		return fmt.Sprintf("the matcher %q is not a regular expression: %s", h.Matcher, bad.Code)
 	}
 	return ""
-}
-
-func splitNames(matcher string) []string {
-	names := strings.FieldsFunc(matcher, func(r rune) bool { return r == '|' || r == ',' })
-	for i := range names {
-		names[i] = strings.TrimSpace(names[i])
-	}
-	return names
 }
 
 func builtIn(name string) bool { return slices.Contains(permission.BuiltInTools(), name) }

@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -109,7 +110,7 @@ func NewGate(in *Questions, conversation string, f store.Fence, o Options) *Gate
 }
 
 // Install adds the gate to the options of a session: a hook before every tool,
-// which blocks if it fails, hooks that notice how calls end, and a permission
+// which is asked after all hooks and guards of the session, and blocks if it fails, hooks that notice how calls end, and a permission
 // callback unless there is one, because without it the CLI has neither
 // AskUserQuestion nor ExitPlanMode. Unless OnElicitation is set, questions of
 // MCP servers come to the inbox too; see [Questions.Elicitations]. It returns a [*claude.OptionError] for
@@ -121,10 +122,8 @@ func (g *Gate) Install(o *claude.Options) error {
 		}
 	}
 	g.setProject(o.Cwd)
-	before := hook.PreToolUse("", g.before).FailClosed().WithTimeout(g.opts.patience() + margin)
-	// The first hook sees the call first; a later one cannot undo a denial.
-	o.Hooks = append([]hook.Hook{before}, o.Hooks...)
-	o.Hooks = append(o.Hooks, hook.PostToolUse("", g.ran), hook.PostToolUseFailure("", g.failed))
+	before := hook.PreToolUse("", g.before).FailClosed().WithTimeout(g.opts.patience() + margin).At(hook.StageGate)
+	o.Hooks = slices.Concat(o.Hooks, []hook.Hook{before, hook.PostToolUse("", g.ran), hook.PostToolUseFailure("", g.failed), hook.PostToolBatch(g.batch)})
 	own := false
 	if o.CanUseTool == nil {
 		o.CanUseTool, own = g.permit, true

@@ -30,9 +30,15 @@ type guarded struct {
 // guard starts a session behind a gate, on a CLI that plays the replies.
 func guard(t *testing.T, r store.Records, o approval.Options, replies ...claudetest.Reply) *guarded {
 	t.Helper()
+	return guardWith(t, r, o, nil, replies...)
+}
+
+// guardWith is guard with other hooks in the options.
+func guardWith(t *testing.T, r store.Records, o approval.Options, hooks []hook.Hook, replies ...claudetest.Reply) *guarded {
+	t.Helper()
 	g := &guarded{t: t, inbox: approval.NewQuestions(r, "p"), cli: claudetest.New(replies...)}
 	g.gate = approval.NewGate(g.inbox, "user-42", store.Fence{}, o)
-	opts := &claude.Options{Transport: g.cli}
+	opts := &claude.Options{Transport: g.cli, Hooks: hooks}
 	if err := g.gate.Install(opts); err != nil {
 		t.Fatal(err)
 	}
@@ -372,8 +378,8 @@ func TestGateInstall(t *testing.T) {
 	if err := g.Install(o); err != nil {
 		t.Fatal(err)
 	}
-	before := o.Hooks[0]
-	if before.Matcher != "" || before.OnFailure != hook.FailClosed || before.Timeout <= 20*time.Minute || len(o.Hooks) != 4 || o.CanUseTool == nil || o.Timeouts.Callback <= 20*time.Minute {
+	before := o.Hooks[1]
+	if before.Stage != hook.StageGate || before.Matcher != "" || before.OnFailure != hook.FailClosed || before.Timeout <= 20*time.Minute || len(o.Hooks) != 5 || o.CanUseTool == nil || o.Timeouts.Callback <= 20*time.Minute {
 		t.Errorf("%+v, %d hooks, callbacks wait %v", before, len(o.Hooks), o.Timeouts.Callback)
 	}
 }
@@ -424,5 +430,73 @@ func TestGateOfPlans(t *testing.T) {
 		<-results
 		g.cli.Transcript().WantRan(t, "ExitPlanMode")
 		g.want(approval.Settled, approval.Ran)
+	})
+}
+
+// A call that a guard denies is not put before people, and the turn continues.
+func TestGateBehindAGuard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		no := hook.Guard("", func(_ context.Context, r *permission.Request) (permission.Decision, error) {
+			if r.ToolUseID == "toolu_1" {
+				return permission.Deny("keep off"), nil
+			}
+			return permission.Pass(), nil
+		})
+		g := guardWith(t, store.Memory(), approval.Options{Patience: time.Minute}, []hook.Hook{no},
+			claudetest.UseTools(call("toolu_1")), claudetest.UseTools(call("toolu_2")), claudetest.Say("Done."))
+		defer g.Close()
+		results := g.start()
+		q := g.only() // the other call
+		if q.ToolUseID != "toolu_2" {
+			t.Errorf("asked about %s", q.ToolUseID)
+		}
+		if _, err := g.inbox.Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-results; r.Text != "Done." {
+			t.Errorf("the turn ended with %q", r.Text)
+		}
+		g.cli.Transcript().WantDenied(t, "Bash", "keep off")
+		if q := g.only(); q.Outcome != approval.Ran {
+			t.Errorf("the other call: %s", q.Outcome)
+		}
+	})
+}
+
+// A call that something denies after a person has allowed it did not run: its question
+// ends within the turn, and other calls may run.
+func TestGateOverruled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := make(map[string]int)
+		last := hook.PreToolUse("", func(_ context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+			if asked[in.ToolUseID]++; in.ToolUseID == "toolu_1" {
+				return hook.DenyTool("too late"), nil
+			}
+			return hook.AllowTool(""), nil
+		}).At(hook.StageRelease)
+		needs := func(_ context.Context, in *hook.PreToolUseInput) (string, bool) { return "", in.ToolUseID == "toolu_1" }
+		g := guardWith(t, store.Memory(), approval.Options{Patience: time.Minute, Needs: needs}, []hook.Hook{last},
+			claudetest.UseTools(call("toolu_1")), claudetest.UseTools(call("toolu_2")), claudetest.Say("Done."))
+		defer g.Close()
+		results := g.start()
+		q := g.only()
+		if _, err := g.inbox.Decide(t.Context(), q.ID, approval.Answer{Decision: permission.Allow(), By: "ada", Digest: q.Digest}); err != nil {
+			t.Fatal(err)
+		}
+		if r := <-results; r.Text != "Done." {
+			t.Errorf("the turn ended with %q", r.Text)
+		}
+		if _, deferred := g.gate.Deferred(); deferred {
+			t.Error("the call counts as deferred")
+		}
+		if q := g.only(); q.Outcome != approval.Denied {
+			t.Errorf("the question is %s %s", q.State, q.Outcome)
+		}
+		if v, err := g.inbox.Release(t.Context(), q.ID, store.Fence{}); err != nil || v.Decision.Behavior() != permission.BehaviorDeny {
+			t.Errorf("asked again: %s, %v", v.Decision.Behavior(), err)
+		}
+		if asked["toolu_2"] != 1 {
+			t.Error("the other call was not let go")
+		}
 	})
 }

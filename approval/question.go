@@ -136,7 +136,7 @@ type Outcome string
 const (
 	Ran     Outcome = "ran"     // the tool ran
 	Failed  Outcome = "failed"  // the tool ran and returned an error
-	Denied  Outcome = "denied"  // the call was denied
+	Denied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
 	Unknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
 	Allowed Outcome = "allowed" // the call was allowed, and nobody watched how it ended
 

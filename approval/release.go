@@ -69,7 +69,10 @@ func (q *Question) release(now time.Time) (permission.Decision, error) {
 func (q *Question) refusal() permission.Decision {
 	switch q.Outcome {
 	case Denied:
-		return q.Answer.Decision
+		if q.Answer != nil && q.Answer.Decision.Behavior() == permission.BehaviorDeny {
+			return q.Answer.Decision
+		}
+		return permission.Deny("This call was allowed, and then denied by a hook. It did not run.")
 	case Unknown:
 		return permission.Deny("This call was allowed and started before, and then interrupted. It is not known whether it ran. Check its effects before you repeat it.")
 	case Ran, Failed, Allowed:

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -39,6 +40,39 @@ func (g *Gate) SettleRest(ctx context.Context, outcomes func() (map[string]Outco
 		g.unfollow(call)
 	}
 	return nil
+}
+
+// batch is the hook after all calls of an answer. One that was let go, and of which
+// no hook has said that it ran, was denied by something beside the gate: a hook of a
+// settings file, which the CLI asks at the same time, or a guard of the input that a
+// person has put in. A denial also goes before a deferral; then the turn continues, and
+// its other calls may run.
+func (g *Gate) batch(ctx context.Context, in *hook.PostToolBatchInput) (*hook.ContextOutput, error) {
+	for _, c := range in.ToolCalls {
+		if !g.refused(c.ToolUseID) {
+			continue
+		}
+		err := g.inbox.End(ctx, idOf(g.conversation, c.ToolUseID), Denied, g.fence)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return nil, err
+		}
+		g.unfollow(c.ToolUseID)
+	}
+	return nil, nil
+}
+
+// refused reports whether a call that has a result did not run although the gate has let
+// it go or deferred it, and forgets that the gate did.
+func (g *Gate) refused(toolUseID string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	_, released := g.allowed[toolUseID]
+	delete(g.allowed, toolUseID)
+	if deferred := g.deferred == toolUseID; deferred {
+		g.deferred = ""
+		return true
+	}
+	return released
 }
 
 // rest returns the calls that have not been seen to end. Of some the gate may be about to

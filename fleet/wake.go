@@ -587,7 +587,11 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	if given != nil {
 		*o = *given
 	}
-	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.guard).FailClosed()}, o.Hooks...)
+	guard := hook.PreToolUse("", w.guard).FailClosed()
+	o.Hooks = append([]hook.Hook{guard.At(hook.StageRelease)}, o.Hooks...)
+	if w.f.opts.Gate != nil {
+		o.Hooks = append(o.Hooks, guard.At(hook.StageGuard)) // also before people are asked
+	}
 	if s == send && len(w.untold) > 0 {
 		o.Hooks = append(o.Hooks, w.tellWithPrompt(w.untold))
 	}

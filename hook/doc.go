@@ -83,6 +83,12 @@
 // A session refuses a hook that fails closed if its CLI is too old to block.
 // [FailClosed] describes what blocking does for each event.
 //
+// # Several hooks before a tool
+//
+// A session asks its [PreToolUse] hooks one after the other, each about the input
+// that those before it have left: hooks, then guards, then a gate that asks
+// people; see [Stage].
+//
 // # Guards
 //
 // [Guard] makes a hook from a permission function. Package permission/policy

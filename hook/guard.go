@@ -18,7 +18,9 @@ import (
 // working directory, but no suggestions. A decision with rules to remember is
 // a failure, because a hook cannot change them here.
 //
-// A Guard fails closed. Set OnFailure to change that.
+// A Guard is asked at [StageGuard], about the input that hooks have left, and
+// again if the input changes after that. It fails closed; set OnFailure to change
+// that. A session refuses a Guard whose matcher names no tool.
 func Guard(matcher string, fn permission.Func) Hook {
 	if fn == nil {
 		return PreToolUse(matcher, nil)
@@ -32,7 +34,7 @@ func Guard(matcher string, fn permission.Func) Hook {
 			return nil, err
 		}
 		return guarded(decision)
-	}).FailClosed()
+	}).FailClosed().At(StageGuard)
 }
 
 func guarded(d permission.Decision) (*PreToolUseOutput, error) {

@@ -24,6 +24,8 @@ type Hook struct {
 	// OnFailure says what happens when the hook fails. Zero means the
 	// session's default.
 	OnFailure FailurePolicy
+	// Stage says when a [PreToolUse] hook is asked, among those of its session.
+	Stage Stage
 	// Func is called with the event's input and the id of the tool use it
 	// belongs to; for events without a tool the CLI makes up an id. It may be
 	// called several times at once. Its context ends when the CLI withdraws

@@ -6,14 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
-	"regexp/syntax"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/matcher"
 	"github.com/claude-agent-go/claude/internal/peer"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
@@ -54,7 +52,7 @@ func newHookSet(request []byte) (hookSet, error) {
 			}
 			for _, id := range m.CallbackIDs {
 				set[hook.Event(event)] = append(set[hook.Event(event)], registered{
-					id: id, match: matcher(pattern), block: m.OnFailure == "block",
+					id: id, match: fitting(pattern), block: m.OnFailure == "block",
 					timeout: time.Duration(m.Timeout * float64(time.Second)),
 				})
 			}
@@ -63,36 +61,16 @@ func newHookSet(request []byte) (hookSet, error) {
 	return set, nil
 }
 
-// plain are the matchers that are names and not regular expressions.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_|, -]*$`)
-
-// matcher is the CLI's rule: nothing and "*" fit everything, names joined by
-// "|" or "," fit exactly, all else is an unanchored regular expression. One
-// that cannot be read fits nothing. One that only JavaScript can read, with a
-// look ahead or a reference back, fits everything: a guard that is called too
+// fitting is the CLI's rule for matchers. One that cannot be read fits nothing.
+// One that only JavaScript can read fits everything: a guard that is called too
 // often does no harm.
-func matcher(pattern string) func(string) bool {
-	if pattern == "" || pattern == "*" {
-		return func(string) bool { return true }
-	}
-	if plain.MatchString(pattern) {
-		names := strings.FieldsFunc(pattern, func(r rune) bool { return r == '|' || r == ',' })
-		return func(subject string) bool {
-			for _, n := range names {
-				if n = strings.TrimSpace(n); n == subject || n == "Task" && subject == "Agent" || n == "Agent" && subject == "Task" {
-					return true
-				}
-			}
-			return false
-		}
-	}
-	re, err := regexp.Compile(pattern)
+func fitting(pattern string) func(string) bool {
+	fits, err := matcher.Compile(pattern)
 	if err != nil {
-		e, _ := errors.AsType[*syntax.Error](err)
-		foreign := e != nil && (e.Code == syntax.ErrInvalidPerlOp || e.Code == syntax.ErrInvalidEscape)
+		foreign := errors.Is(err, matcher.ErrForeign)
 		return func(string) bool { return foreign }
 	}
-	return re.MatchString
+	return fits
 }
 
 // matching returns the callbacks for an event. An event without a subject, such as

@@ -13,7 +13,7 @@ import (
 // packages of strictly lower layers.
 func layers() [][]string {
 	return [][]string{
-		{"internal/filelock", "internal/jsonx", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long"},
+		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long"},
 		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/show", "permission/policy"},
