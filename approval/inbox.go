@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -123,13 +124,20 @@ func (q *Question) check() error {
 	return fmt.Errorf("claude: approval: %w: the question has no %s", ErrInvalid, lacks)
 }
 
+// questionRecord is a question as it is kept.
+type questionRecord struct {
+	*Question
+	Unknown jsonx.Unknown `json:",embed"`
+}
+
 // encode encodes a question. What only helps a person to decide is left out if
 // the record would become too large.
 func (q Question) encode() ([]byte, error) {
-	value, err := jsonx.Marshal(&q)
+	kept := &questionRecord{&q, q.unknown}
+	value, err := recordform.Encode(kept)
 	if err == nil && len(value) > store.MaxRecord && q.Diff != "" {
 		q.Diff = ""
-		value, err = jsonx.Marshal(&q)
+		value, err = recordform.Encode(kept)
 	}
 	if err != nil {
 		return nil, about(q.ID, err)
@@ -291,9 +299,11 @@ func (qs *Questions) scan(ctx context.Context) iter.Seq2[version, error] {
 // nobody.
 func (qs *Questions) read(ctx context.Context, r store.Record) (version, error) {
 	v := version{revision: r.Revision}
-	if err := jsonx.Unmarshal(r.Value, &v.Question); err != nil {
-		return version{}, fmt.Errorf("claude: approval: %w: record %s: %w", store.ErrDamaged, r.Key, err)
+	kept := questionRecord{Question: &v.Question}
+	if err := recordform.Decode(r, &kept); err != nil {
+		return version{}, fmt.Errorf("claude: approval: %w", err)
 	}
+	v.unknown = kept.Unknown
 	if !v.mayExpire() {
 		return v, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -80,6 +81,8 @@ type Question struct {
 	Ended time.Time `json:"ended,omitzero"`
 	// Successor is the question that replaced one that was superseded.
 	Successor string `json:"successor,omitzero"`
+
+	unknown jsonx.Unknown // members of its record that a newer program has added
 }
 
 // Answer is a person's decision.

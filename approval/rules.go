@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 	"github.com/claude-agent-go/claude/store"
@@ -39,6 +40,8 @@ const maxRules = 1000
 type ruleBook struct {
 	Conversation string       `json:"conversation"`
 	Rules        []AlwaysRule `json:"rules"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 func (qs *Questions) rulesKey(conversation string) store.RecordKey {
@@ -59,9 +62,7 @@ func (qs *Questions) rules(ctx context.Context, conversation string) (ruleBook, 
 		return book, 0, nil
 	}
 	if err == nil {
-		if err = jsonx.Unmarshal(r.Value, &book); err != nil {
-			err = fmt.Errorf("%w: %w", store.ErrDamaged, err)
-		}
+		err = recordform.Decode(r, &book)
 	}
 	if err != nil {
 		return ruleBook{}, 0, fmt.Errorf("claude: approval: rules of %q: %w", conversation, err)
@@ -112,7 +113,7 @@ func (qs *Questions) changeRules(ctx context.Context, conversation string, f sto
 		if err != nil || !step(&book) {
 			return err
 		}
-		value, err := jsonx.Marshal(&book)
+		value, err := recordform.Encode(&book)
 		if err == nil {
 			_, err = qs.records.PutRecord(ctx, qs.rulesKey(conversation), value, revision, f)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -21,6 +22,9 @@ type copying struct {
 	// Abandoned says that the copy is being removed: nobody may make a conversation
 	// of it any more.
 	Abandoned bool `json:"abandoned,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 
 	revision int64
 }

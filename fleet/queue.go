@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
@@ -67,6 +68,9 @@ type queued struct {
 	Rewind *RewindTo `json:"rewind,omitzero"`
 	// Carrier is what [PromptTrace] has given it.
 	Carrier map[string]string `json:"carrier,omitempty"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 
 	name     string // of its record
 	revision int64

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -45,6 +46,9 @@ type record struct {
 	Unsettled string `json:"unsettled,omitzero"`
 	// Deleted is when its deletion began.
 	Deleted time.Time `json:"deleted,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 
 	revision int64 // 0 if the store does not have it
 }
@@ -164,7 +168,7 @@ func (r *record) moveTo(session string) {
 
 // changeTo is the change of a record to a value.
 func (f *Fleet) changeTo(kind, name string, v any, revision int64) (store.RecordChange, error) {
-	value, err := jsonx.Marshal(v)
+	value, err := recordform.Encode(v)
 	if err != nil {
 		return store.RecordChange{}, fmt.Errorf("claude: fleet: encode %s: %w", name, err)
 	}
@@ -186,8 +190,8 @@ func (f *Fleet) put(ctx context.Context, kind, name string, v any, revision int6
 
 // decode reads the value of a record.
 func decode(r store.Record, v any) error {
-	if err := jsonx.Unmarshal(r.Value, v); err != nil {
-		return fmt.Errorf("claude: fleet: %w: record %s: %w", store.ErrDamaged, r.Key, err)
+	if err := recordform.Decode(r, v); err != nil {
+		return fmt.Errorf("claude: fleet: %w", err)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -17,6 +18,8 @@ type forking struct {
 	At  time.Time `json:"at"`
 	// Abandoned says that the copy is being removed, so no request may use it.
 	Abandoned bool `json:"abandoned,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 func (s *Service) forkingAt(key string) store.RecordKey {

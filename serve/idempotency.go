@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,6 +33,8 @@ type idempotencyRecord struct {
 	// Deleted says that it was deleted since: then the answer is not kept.
 	About   string `json:"about,omitzero"`
 	Deleted bool   `json:"deleted,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // runOnce runs a request unless one with its key was run before: then it repeats
@@ -181,7 +184,11 @@ func (s *Service) forgetOld(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		if decodeRecord(r, &o) != nil || now.Sub(o.At) > idempotencyLife {
+		err = decodeRecord(r, &o)
+		if errors.Is(err, store.ErrNewer) {
+			continue // one who understands it forgets it
+		}
+		if err != nil || now.Sub(o.At) > idempotencyLife {
 			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // somebody else may have
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -48,6 +49,8 @@ type credential struct {
 	Browser string `json:"browser,omitzero"`
 	// Parent is the bearer token that a login was made with. It ends with it.
 	Parent string `json:"parent,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // authenticator knows who a token or a cookie belongs to.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,6 +33,8 @@ type logHead struct {
 	Unprompted fleet.Ledger      `json:"unprompted,omitzero"`
 	// Context is how full the context is.
 	Context contextNote `json:"context,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // storedEvent is an event as it is kept. The text of a message is not: the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/recordform"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -40,6 +41,8 @@ type note struct {
 	// Deleted is since when the conversation is being deleted. Nobody sees it any
 	// more; the note is there until nothing else is.
 	Deleted time.Time `json:"deleted,omitzero"`
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // The kinds of the server's records.
@@ -203,15 +206,15 @@ func getRecord[T any](ctx context.Context, records store.Records, k store.Record
 
 // decodeRecord reads the value of a record.
 func decodeRecord(r store.Record, v any) error {
-	if err := jsonx.Unmarshal(r.Value, v); err != nil {
-		return fmt.Errorf("claude: serve: record %s: %w: %w", r.Key, store.ErrDamaged, err)
+	if err := recordform.Decode(r, v); err != nil {
+		return fmt.Errorf("claude: serve: %w", err)
 	}
 	return nil
 }
 
 // putRecord writes a record.
 func putRecord(ctx context.Context, records store.Records, k store.RecordKey, v any, revision int64) (int64, error) {
-	value, err := jsonx.Marshal(v)
+	value, err := recordform.Encode(v)
 	if err != nil {
 		return 0, fmt.Errorf("claude: serve: encode record %s: %w", k, err)
 	}

@@ -91,6 +91,9 @@ var (
 	// ErrOvertaken means that a session was continued without what a journal has; see
 	// [ImportJournal].
 	ErrOvertaken = errors.New("the session was continued without it")
+	// ErrNewer means that something was written by a newer version of this module,
+	// which this one does not understand. It has changed nothing.
+	ErrNewer = errors.New("was written by a newer version")
 )
 
 // Flush says when the result of a turn is delivered.

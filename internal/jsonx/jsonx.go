@@ -26,6 +26,10 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
+// Unknown holds the members of an object that its Go type does not know, in a field with
+// the tag `json:",embed"`. They are written again as they were read.
+type Unknown = jsontext.Value
+
 // Marshal encodes v on one line. Raw values inside v keep their strings and
 // numbers as written; only insignificant blanks are dropped.
 func Marshal(v any) ([]byte, error) {

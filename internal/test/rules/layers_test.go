@@ -16,7 +16,7 @@ func layers() [][]string {
 		{"internal/filelock", "internal/jsonx", "internal/matcher", "internal/ndjson", "internal/regular", "internal/scratch", "internal/telemetry", "internal/terminal", "internal/uuid", "internal/docs", "internal/test/long"},
 		{"internal/edit", "internal/markdown", "internal/schema", "internal/secret", "internal/transcript", "internal/test/npm"},
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
-		{"control", "internal/show", "permission/policy"},
+		{"control", "internal/recordform", "internal/show", "permission/policy"},
 		{"message", "hook"},
 		{"internal/wire", "internal/operation", "internal/lease", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},

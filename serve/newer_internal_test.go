@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// Every record that the server changes keeps the members that a newer program has added,
+// and one of a newer version is not read.
+func TestNewerRecords(t *testing.T) {
+	db := store.Memory()
+	k := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
+	for _, v := range []any{&note{}, &forking{}, &idempotencyRecord{}, &credential{}, &logHead{}} {
+		if err := decodeRecord(store.Record{Key: k, Value: []byte(`{"future":{"a":1}}`)}, v); err != nil {
+			t.Fatalf("%T: %v", v, err)
+		}
+		revision, err := putRecord(t.Context(), db, k, v, 0)
+		if err != nil {
+			t.Fatalf("%T: %v", v, err)
+		}
+		r, err := db.GetRecord(t.Context(), k)
+		if err != nil || !strings.HasPrefix(string(r.Value), `{"v":1,`) || !strings.Contains(string(r.Value), `"future":{"a":1}`) {
+			t.Errorf("%T: %s, %v", v, r.Value, err)
+		}
+		if err := decodeRecord(store.Record{Key: k, Value: []byte(`{"v":2}`)}, v); !errors.Is(err, store.ErrNewer) {
+			t.Errorf("%T: %v", v, err)
+		}
+		if err := db.DropRecord(t.Context(), k, revision, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
