@@ -85,6 +85,7 @@ func (qs *Questions) ask(ctx context.Context, q Question, a *Answer, f store.Fen
 		q.Deadline = now.Add(q.Lifetime)
 	}
 	q.Answer, q.Outcome, q.Ended, q.Successor = nil, "", time.Time{}, ""
+	q.Unused, q.UnusedSeen = "", time.Time{}
 	if a != nil {
 		q.take(*a, now)
 	}
@@ -232,14 +233,15 @@ func (a *Answer) check() error {
 
 // Forget removes questions that were settled or gone before a time of the
 // store's clock, and returns how many. It keeps those for which needed returns
-// true; nil keeps none.
+// true; nil keeps none. It also keeps decisions that were not used, until the people who
+// made them have seen that.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx) {
 		if err != nil {
 			return n, err
 		}
-		if !v.State.over() || !v.Ended.Before(before) || needed != nil && needed(&v.Question) {
+		if !v.State.over() || !v.Ended.Before(before) || v.unseen() || needed != nil && needed(&v.Question) {
 			continue
 		}
 		err := qs.records.DropRecord(ctx, qs.key(v.ID), v.revision, store.Fence{})

@@ -79,6 +79,12 @@ type Question struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	// Ended is when it was settled or gone.
 	Ended time.Time `json:"ended,omitzero"`
+	// Unused says why the decision was not used: the question is [Gone], and its call has
+	// never learned the decision. Empty if it was used, or nobody has decided.
+	Unused string `json:"unused,omitzero"`
+	// UnusedSeen is when the person who decided has seen that; see
+	// [Questions.Acknowledge].
+	UnusedSeen time.Time `json:"unusedSeen,omitzero"`
 	// Successor is the question that replaced one that was superseded.
 	Successor string `json:"successor,omitzero"`
 
@@ -181,13 +187,17 @@ type Filter struct {
 	Conversation string  // only those of one conversation; empty: of all
 	States       []State // only those in one of these states; empty: in any
 	Decider      string  // only those that this person may decide; empty: all
+	// Unused selects only those that this person has decided, whose decision was not used,
+	// which they have not seen yet; empty: all.
+	Unused string
 }
 
 // matches reports whether the filter selects the question.
 func (f *Filter) matches(q *Question) bool {
 	return (f.Conversation == "" || f.Conversation == q.Conversation) &&
 		(len(f.States) == 0 || slices.Contains(f.States, q.State)) &&
-		(f.Decider == "" || q.MayDecide(f.Decider))
+		(f.Decider == "" || q.MayDecide(f.Decider)) &&
+		(f.Unused == "" || q.unseen() && q.Answer.By == f.Unused)
 }
 
 // Digest identifies an input: the SHA-256 of its JSON without blanks, in

@@ -120,7 +120,7 @@ func (qs *Questions) Withdraw(ctx context.Context, id string, o Outcome, success
 		case q.State == Released:
 			return &StateError{ID: id, State: q.State, Want: Gone}
 		}
-		q.end(o, now)
+		q.endUnused(o, now, whyWithdrawn(o))
 		q.Successor = successor
 		return nil
 	})
@@ -141,7 +141,7 @@ func (qs *Questions) End(ctx context.Context, id string, o Outcome, f store.Fenc
 		case q.State == Released:
 			q.end(o, now)
 		default:
-			q.end(Withdrawn, now)
+			q.endUnused(Withdrawn, now, whyEnded(o))
 		}
 		return nil
 	})

@@ -30,6 +30,8 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 			w.fault("prompt %s of %s, accepted %v: %v", p.id, p.key, p.accepted, err)
 		case o.Interrupted:
 			w.checkInterrupted(p)
+		case o.Status == fleet.Expired:
+			w.checkExpired(ctx, p, o.Question)
 		case o.Status != fleet.Answered:
 			w.fault("prompt %s of %s is %s: %s", p.id, p.key, o.Status, o.Error)
 		}
@@ -37,6 +39,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 	for q, err := range approval.NewQuestions(w.db, "p").List(ctx, approval.Filter{States: approval.Waiting()}) {
 		w.fault("question about %s of %s is left, and is %s: %v", q.ToolUseID, q.Conversation, q.State, err)
 	}
+	w.checkDecisions(ctx)
 	for r, err := range w.db.ScanRecords(ctx, "p", "prompt", "") {
 		w.fault("prompt %s is left: %s, %v", r.Key.Name, r.Value, err)
 	}
@@ -64,7 +67,7 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 // their prompts were cancelled, or interrupted while they waited. No prompt bears it.
 func (w *world) refusals(info *fleet.ConversationInfo) float64 {
 	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool {
-		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.givenUp)
+		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.ended == fleet.Expired || p.givenUp)
 	}) {
 		return info.Unprompted.USD
 	}
@@ -92,6 +95,34 @@ func (w *world) checkInterrupted(p *sentPrompt) {
 		}
 	}
 	w.fault("prompt %s of %s was interrupted, part of %q, and nobody meant it", p.id, p.key, p.partOf)
+}
+
+// checkExpired checks that nobody has decided in time about the call of a prompt that has
+// expired, and that the tool has not run for it.
+func (w *world) checkExpired(ctx context.Context, p *sentPrompt, question string) {
+	w.expired++
+	if p.partOf != "" {
+		return // of a prompt that is checked itself
+	}
+	q, err := approval.NewQuestions(w.db, "p").Get(ctx, question)
+	if err != nil || q.Outcome != approval.Expired || q.Answer != nil || w.ran[q.ToolUseID] != 0 {
+		w.fault("prompt %s of %s has expired, and its question is %s %s, %v; the tool ran %d times", p.id, p.key, q.State, q.Outcome, err, w.ran[q.ToolUseID])
+	}
+}
+
+// checkDecisions checks that each decision that was taken was used, or says why not.
+func (w *world) checkDecisions(ctx context.Context) {
+	in := approval.NewQuestions(w.db, "p")
+	for _, id := range w.decided {
+		q, err := in.Get(ctx, id)
+		used := q.State == approval.Settled
+		if err != nil || q.Answer == nil || used == (q.Unused != "") {
+			w.fault("question %s of %s was decided, and is %s %s, not used: %q, %v", id, q.Conversation, q.State, q.Outcome, q.Unused, err)
+		}
+		if !used {
+			w.unused++
+		}
+	}
 }
 
 // checkTranscript checks that a conversation has each prompt once, and those that

@@ -71,12 +71,13 @@ type tally struct {
 	cancelled, freed, begun, unsure                                    int // what Cancel has said
 	interrupted, withdrawn, stopped                                    int // by Interrupt: turns, questions, and the prompts that ended so
 	marked                                                             int // turns that were not over when an interrupt was acknowledged
+	expired, unused                                                    int // prompts that nobody decided about in time, decisions that were not used
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later; %d prompts expired, %d decisions not used",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked, s.expired, s.unused)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
@@ -115,6 +116,8 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.withdrawn += w.withdrawn
 	sum.stopped += w.stopped
 	sum.marked += w.marked
+	sum.expired += w.expired
+	sum.unused += w.unused
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -122,18 +125,22 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 
 // world is a store, the fleets that use it, and those who use the fleets.
 type world struct {
-	rng     *rand.Rand
-	db      *store.MemoryStore
-	dir     string
-	fleets  []*machine
-	client  *fleet.Fleet // a process without CLIs, which never fails
-	closing sync.WaitGroup
-	faults  atomic.Int64
+	rng    *rand.Rand
+	db     *store.MemoryStore
+	dir    string
+	fleets []*machine
+	client *fleet.Fleet // a process without CLIs, which never fails
+	// lifetime is how long questions can be decided; 0 is for ever.
+	lifetime time.Duration
+	closing  sync.WaitGroup
+	faults   atomic.Int64
 
 	sent                                       []sentPrompt
 	crashes, outages, questions, stuck, opened int
 	cancelled, freed, begun, unsure            int
 	interrupted, withdrawn, stopped, marked    int
+	expired, unused                            int
+	decided                                    []string // questions whose decision was taken
 
 	mu      sync.Mutex // guards what fleets and their CLIs touch
 	begin   time.Time
@@ -408,6 +415,7 @@ func (w *world) open(ctx context.Context, calm bool) {
 		Elsewhere: w.elsewhere, MaxLive: m.slots, IdleAfter: 20 * time.Second, Grace: 10 * time.Second, Attempts: 3 + w.rng.IntN(4),
 		Gate: &approval.Options{
 			Patience:   30 * time.Second,
+			Lifetime:   w.lifetime,
 			Repeatable: func(in *hook.PreToolUseInput) bool { return w.repeatable(in.ToolUseID) },
 		},
 		Session: func(context.Context, string) (*claude.Options, error) {
@@ -461,6 +469,7 @@ func (w *world) bury(dead func(*machine) bool) {
 // live is the life of the world, in a bubble.
 func (w *world) live(ctx context.Context) {
 	w.begin = time.Now()
+	w.lifetime = []time.Duration{0, 0, 20 * time.Second, 2 * time.Minute}[w.rng.IntN(4)]
 	if err := w.openClient(ctx); err != nil {
 		w.fault("the client: %v", err)
 		return
@@ -554,6 +563,9 @@ func (w *world) decide(ctx context.Context, most int) (decided int) {
 		w.log("question about %s of %s is decided: %s %v", q.ToolUseID, q.Conversation, d.Behavior(), err)
 		decided++
 		w.questions++
+		if err == nil {
+			w.decided = append(w.decided, q.ID)
+		}
 	}
 	return decided
 }

@@ -82,6 +82,10 @@ type Approval struct {
 	// Outcome says how the call ended: ran, failed, denied, unknown or allowed.
 	// Unknown: it was started, and nobody knows whether it finished.
 	Outcome approval.Outcome `json:"outcome,omitzero"`
+	// Unused says why the decision was not used, if it was not: the approval is withdrawn,
+	// and the call has never learned the decision. It is kept until the person who decided
+	// has read this approval.
+	Unused string `json:"unused,omitzero"`
 	// Successor is the approval that replaced one that was withdrawn.
 	Successor string `json:"successor,omitzero"`
 	// MayDecide says whether you may decide it.

@@ -71,7 +71,21 @@ func (s *Service) Approval(ctx context.Context, u User, id string) (Approval, er
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
+	s.acknowledge(ctx, &q, u)
 	return approvalOf(&q, u), nil
+}
+
+// acknowledge notes that a person has read that their decision was not used.
+func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u User) {
+	inbox, ok := s.fleet.Approvals().(interface {
+		Acknowledge(ctx context.Context, id, by string) (approval.Question, error)
+	})
+	if !ok || q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
+		return
+	}
+	if _, err := inbox.Acknowledge(ctx, q.ID, u.Name); err != nil {
+		s.opts.Logger.Warn("it is not noted that a decision is known not to have been used", "approval", q.ID, "error", err)
+	}
 }
 
 // question returns a question of a conversation that the user may see.
@@ -213,7 +227,7 @@ func approvalOf(q *approval.Question, u User) Approval {
 		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
 		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
 		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
-		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: q.Outcome, Successor: q.Successor,
+		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: q.Outcome, Unused: q.Unused, Successor: q.Successor,
 	}
 	a.MayDecide = a.State == ApprovalPending && u.Role.Covers(Approver) && q.MayDecide(u.Name)
 	if q.Answer != nil {

@@ -1,0 +1,65 @@
+package approval
+
+import (
+	"context"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// A question may be stored before its call is. If the process dies in between, the call is
+// lost, and the question is withdrawn although somebody may have decided it. A person who
+// has decided must not believe that the call was made, or refused, as they said: the
+// question keeps the decision, and why it was not used, until they have seen that.
+
+// Why a decision was not used.
+const (
+	unusedLost      = "The call was lost before it could learn the decision. The agent asks again if it still needs it."
+	unusedWithdrawn = "The agent stopped asking before the call could learn the decision."
+	unusedReplaced  = "Another question has replaced this one."
+	unusedEnded     = "The call ended before it could learn the decision."
+)
+
+// endUnused ends a question that was not released. If somebody has decided it, it says
+// why the decision was not used.
+func (q *Question) endUnused(o Outcome, now time.Time, why string) {
+	if q.State == Decided {
+		q.Unused = why
+	}
+	q.end(o, now)
+}
+
+// whyWithdrawn is why the decision about a question that is withdrawn was not used.
+func whyWithdrawn(o Outcome) string {
+	if o == Superseded {
+		return unusedReplaced
+	}
+	return unusedWithdrawn
+}
+
+// whyEnded is why the decision about a call that has ended without it was not used.
+func whyEnded(o Outcome) string {
+	if o == Unknown {
+		return unusedLost
+	}
+	return unusedEnded
+}
+
+// unseen reports whether a person has yet to learn that their decision was not used. What
+// a rule has decided concerns nobody.
+func (q *Question) unseen() bool {
+	return q.Unused != "" && q.UnusedSeen.IsZero() && q.Answer != nil && q.Answer.Rule == ""
+}
+
+// Acknowledge notes that the person who decided a question has seen that their decision
+// was not used; see Question.Unused. From then on [Questions.Forget] may remove the
+// question. It changes nothing if the decision was used, or if somebody else made it.
+func (qs *Questions) Acknowledge(ctx context.Context, id, by string) (Question, error) {
+	return qs.change(ctx, id, store.Fence{}, func(q *Question, now time.Time) error {
+		if !q.unseen() || q.Answer.By != by {
+			return errUnchanged
+		}
+		q.UnusedSeen = now
+		return nil
+	})
+}
