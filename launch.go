@@ -13,6 +13,7 @@ import (
 
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -176,20 +177,14 @@ func inTwoWords(name, value string) []string {
 	return []string{name, value}
 }
 
-// environ returns the CLI's environment. Two variables are taken out that end
-// a child before it begins: NODE_OPTIONS of a debugger, and the mark by which
-// older CLIs refuse to run inside themselves. What this process would merely
-// hand down is also taken out if it is in uninherited; anyone who wants it for the
-// CLI says so in Env.
+// environ returns the CLI's environment. What this process would merely hand
+// down goes through the table of [proc.Inherit]; anyone who wants a variable of
+// it for the CLI puts it into Env.
 func (o *Options) environ() []string {
-	env, drop := o.Env, []string{"NODE_OPTIONS", "CLAUDECODE"}
-	if env == nil {
-		env, drop = os.Environ(), append(drop, uninherited[:]...)
+	env := proc.Inherit(os.Environ())
+	if o.Env != nil {
+		env = proc.Chosen(o.Env)
 	}
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return slices.ContainsFunc(drop, func(bad string) bool { return strings.EqualFold(name, bad) })
-	})
 	for _, entry := range []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go", "CLAUDE_AGENT_SDK_VERSION=" + Version, readsStates + "=1"} {
 		if name, _, _ := strings.Cut(entry, "="); !setIn(env, name) {
 			env = append(env, entry)
@@ -234,16 +229,6 @@ func (o *Options) readsStates() bool {
 // setIn reports whether an environment has a variable.
 func setIn(env []string, name string) bool {
 	return slices.ContainsFunc(env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-}
-
-// uninherited are variables that are meant for the program that has them, and
-// would do harm in the CLI: they load code into it, open it to a debugger, tie
-// it to an editor, or make it write its log between the lines of the protocol.
-var uninherited = [...]string{
-	"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES",
-	"BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_INSPECT_NOTIFY", "BUN_INSPECT_PRELOAD",
-	"NODE_REPL_EXTERNAL_MODULE", "VSCODE_INSPECTOR_OPTIONS",
-	"CLAUDE_CODE_SSE_PORT", "ANTHROPIC_LOG",
 }
 
 // registerHooks puts the hooks into the handshake, under ids.

@@ -98,21 +98,19 @@ func second[T any](_ T, err error) error { return err }
 
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OF_THIS_PROCESS", "1")
-	t.Setenv("LD_PRELOAD", "/of/this/process.so")
-	t.Setenv("BUN_INSPECT", "ws://127.0.0.1/")
-	t.Setenv("VSCODE_INSPECTOR_OPTIONS", "{}")
-	t.Setenv("ANTHROPIC_LOG", "debug")
-	t.Setenv("CLAUDE_CODE_SSE_PORT", "1")
-	t.Setenv("NODE_OPTIONS", "--inspect-brk")
+	var keptBack []string
+	for _, name := range harness.KeptBack() {
+		t.Setenv(name, "/of/this/process")
+		keptBack = append(keptBack, name+"=/of/this/process")
+	}
 	tests := map[string]struct {
 		opts       claude.Options
 		has, lacks []string
 	}{
-		"inherited": {claude.Options{}, []string{"OF_THIS_PROCESS=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, nil},
-		"not inherited": {claude.Options{}, nil, []string{"LD_PRELOAD=/of/this/process.so", "BUN_INSPECT=ws://127.0.0.1/",
-			"VSCODE_INSPECTOR_OPTIONS={}", "ANTHROPIC_LOG=debug", "CLAUDE_CODE_SSE_PORT=1", "NODE_OPTIONS=--inspect-brk"}},
-		"asked for": {claude.Options{Env: []string{"LD_PRELOAD=/mine.so", "ANTHROPIC_LOG=debug"}}, []string{"LD_PRELOAD=/mine.so", "ANTHROPIC_LOG=debug"}, nil},
-		"replaced":  {claude.Options{Env: []string{"A=1"}}, []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, []string{"OF_THIS_PROCESS=1"}},
+		"inherited":     {claude.Options{}, []string{"OF_THIS_PROCESS=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, nil},
+		"not inherited": {claude.Options{}, nil, keptBack},
+		"asked for":     {claude.Options{Env: []string{"LD_PRELOAD=/mine.so", "LD_LIBRARY_PATH=/mine", "ANTHROPIC_LOG=debug"}}, []string{"LD_PRELOAD=/mine.so", "LD_LIBRARY_PATH=/mine", "ANTHROPIC_LOG=debug"}, nil},
+		"replaced":      {claude.Options{Env: []string{"A=1"}}, []string{"A=1", "CLAUDE_CODE_ENTRYPOINT=sdk-go"}, []string{"OF_THIS_PROCESS=1"}},
 		"entry point kept": {claude.Options{Env: []string{"CLAUDE_CODE_ENTRYPOINT=mine"}},
 			[]string{"CLAUDE_CODE_ENTRYPOINT=mine"}, []string{"CLAUDE_CODE_ENTRYPOINT=sdk-go"}},
 		"version": {claude.Options{}, []string{"CLAUDE_AGENT_SDK_VERSION=" + claude.Version}, nil},

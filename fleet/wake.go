@@ -14,6 +14,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -703,5 +704,5 @@ func environ(o *claude.Options) []string {
 	if o.Env != nil {
 		return o.Env
 	}
-	return os.Environ()
+	return proc.Inherit(os.Environ())
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/secret"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
@@ -42,6 +43,10 @@ func (c *console) variable(name string) string {
 	}
 	return ""
 }
+
+// agentEnv is the environment of a CLI that a command starts: what this program
+// has, without what was meant for this program alone.
+func (c *console) agentEnv() []string { return proc.Inherit(c.env) }
 
 // printf writes our own text to standard output. Strings of others must have
 // gone through clean or line.

@@ -37,7 +37,7 @@ func (d *demoCommand) session(ctx context.Context, c *console) error {
 	}
 	defer os.RemoveAll(dir)
 	view := newDemoView(c)
-	opts := &claude.Options{Cwd: dir, CLIPath: d.CLI, Env: c.env, PartialMessages: true, MaxTurns: 8}
+	opts := &claude.Options{Cwd: dir, CLIPath: d.CLI, Env: c.agentEnv(), PartialMessages: true, MaxTurns: 8}
 	end, err := d.agent(c, view, opts)
 	if err != nil {
 		return err

@@ -98,7 +98,7 @@ func (d *doctorCommand) examine(ctx context.Context, c *console, u *checkup) exi
 	u.CLI = path
 	u.add(finding{"cli", gradeOK, path, "", nil})
 	mark := newMark()
-	opts := &claude.Options{CLIPath: path, Cwd: d.Cwd, Env: append(c.env[:len(c.env):len(c.env)], mark.entry()), MCPServers: mark.helper()}
+	opts := &claude.Options{CLIPath: path, Cwd: d.Cwd, Env: append(c.agentEnv(), mark.entry()), MCPServers: mark.helper()}
 	began := time.Now()
 	session, err := claude.Connect(ctx, opts)
 	if err != nil {

@@ -188,7 +188,7 @@ func (r *runCommand) prompt(c *console) (string, error) {
 // options makes the options of the session.
 func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 	opts := &claude.Options{
-		CLIPath: r.CLI, Cwd: r.Cwd, AddDirs: r.AddDir, Env: c.env,
+		CLIPath: r.CLI, Cwd: r.Cwd, AddDirs: r.AddDir, Env: c.agentEnv(),
 		Model: r.Model, SystemPrompt: claude.SystemPrompt{Preset: r.System == "", Text: r.System},
 		PermissionMode: permission.Mode(r.Mode), AllowedTools: r.Allow, DisallowedTools: r.Deny,
 		MaxTurns: r.MaxTurns, MaxBudgetUSD: r.MaxBudget,
@@ -206,7 +206,7 @@ func (r *runCommand) options(c *console, s *screen) (*claude.Options, error) {
 		if err := exporter.Check(); err != nil {
 			return nil, &failure{exitUsage, fmt.Errorf("--otel: %w", err)}
 		}
-		opts.Env = exporter.Apply(c.env)
+		opts.Env = exporter.Apply(opts.Env)
 	}
 	if r.Schema != "" {
 		schema, err := readSchema(r.Schema)

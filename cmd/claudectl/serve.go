@@ -273,7 +273,7 @@ func (s *serveStart) options(ctx context.Context, c *console, setup *serveSetup,
 		o.ProxyFrom = append(o.ProxyFrom, prefix)
 	}
 	if !s.Demo {
-		o.CLIVersion = (&claude.Options{CLIPath: s.CLI, Env: c.env}).InstalledVersion
+		o.CLIVersion = (&claude.Options{CLIPath: s.CLI, Env: c.agentEnv()}).InstalledVersion
 		h, err := c.history()
 		if err != nil {
 			return o, err

@@ -166,7 +166,7 @@ func (p *servePresets) add(c *console, cli string, e *presetEntry) error {
 	preset := serve.Preset{
 		Name: e.Name, Description: e.Description, Model: e.Model, Models: e.Models, Mode: e.Mode, Modes: e.Modes, DailyUSD: e.MaxDailyUSD,
 		Options: &claude.Options{
-			CLIPath: cli, Env: c.env, AllowedTools: e.AllowedTools, DisallowedTools: e.DisallowedTools, AddDirs: e.AddDirs,
+			CLIPath: cli, Env: c.agentEnv(), AllowedTools: e.AllowedTools, DisallowedTools: e.DisallowedTools, AddDirs: e.AddDirs,
 			MaxTurns: e.MaxTurns, MaxBudgetUSD: e.MaxBudgetUSD, PartialMessages: true, FileCheckpointing: true,
 			SystemPrompt: claude.SystemPrompt{Preset: true, Append: e.SystemPrompt},
 		},

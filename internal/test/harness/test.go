@@ -10,6 +10,7 @@ import (
 // TB is the part of [testing.TB] that this package needs.
 type TB interface {
 	Helper()
+	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
 	TempDir() string
 	Output() io.Writer
