@@ -76,6 +76,7 @@ func (s *Session) handshake(ctx context.Context) error {
 	case <-ctx.Done():
 		err = fmt.Errorf("claude: connect: %w", context.Cause(ctx))
 	}
+	close(s.start.settled)
 	if err == nil {
 		err = s.checkFeatures(ctx)
 	}

@@ -83,7 +83,8 @@ type lifecycle struct {
 // handshake is what a CLI that starts has said and shown.
 type handshake struct {
 	messageSeen atomic.Bool
-	warned      sync.Once // that its capabilities are unknown
+	warned      sync.Once     // that its capabilities are unknown
+	settled     chan struct{} // closed when info is all that will be known
 
 	// Under the session's lock:
 	confirmed    bool // a request of the CLI proved that the handshake took
@@ -226,6 +227,7 @@ func newSession(o *Options, p *plan, use use) *Session {
 			secrets.AddValues(p.secrets()...)
 			return secrets
 		}),
+		start:        handshake{settled: make(chan struct{})},
 		conversation: conversation{id: p.sessionID},
 		oneShot:      oneShot{on: use.onePrompt},
 		activity:     newActivityLog(),

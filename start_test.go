@@ -310,8 +310,8 @@ func TestStartErrorsShowOutput(t *testing.T) {
 }
 
 // TestChildVersionFallbacks looks for the version of a CLI that does not name
-// it: one that cannot be found out is not held against it, and what it does
-// outranks what its number says.
+// it: one that cannot be found out is not held against it where no
+// gate depends on it, and what it does outranks what its number says.
 func TestChildVersionFallbacks(t *testing.T) {
 	stop := hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })
 	tests := map[string]struct {

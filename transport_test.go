@@ -80,6 +80,12 @@ func playCLI(role string) {
 	case "modest":
 		greet(`{}`)
 		in.ReadBytes('\n')
+	case "unnamed": // knows hooks that fail closed, names no version, and asks a hook
+		greet(`{"hook_on_failure_supported":true}`)
+		in.ReadBytes('\n') // the prompt
+		fmt.Println(stopRequest)
+		answer, _ := in.ReadBytes('\n')
+		fmt.Printf(`{"type":"system","subtype":"answer","text":%q}`+"\n", answer)
 	case "quitter": // starts something, refuses the handshake and stays
 		startLeft(false)
 		line, _ := in.ReadBytes('\n')

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -61,7 +62,7 @@ var (
 // names its version there. Only one that stays silent is asked for it.
 const (
 	probeAfter = 2 * time.Second
-	probeBound = 2 * time.Second
+	probeBound = 5 * time.Second // behind a wrapper, on a busy machine, it takes more than 3
 	probeTerm  = 200 * time.Millisecond
 )
 
@@ -70,7 +71,8 @@ const (
 func compareVersions(a, b string) (order int, ok bool) { return operation.CompareVersions(a, b) }
 
 // tooOld reports whether a version is known and below what is needed. An
-// unknown version is not held against the CLI: what it does counts.
+// unknown version is not held against the CLI: what it does counts. Safety
+// checks are another matter, see [safetyChecks].
 func tooOld(version, needed string) bool {
 	order, ok := compareVersions(version, needed)
 	return ok && order < 0
@@ -87,7 +89,7 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 		if r.since.always() || !r.ignored() { // a flag that it does not know it has refused
 			continue
 		}
-		if version := s.cliVersion(ctx); r.since.missing(version) {
+		if version := s.cliVersion(ctx); r.since.fails(r.field, version) {
 			return s.startError(ErrUnsupportedVersion, r.tooOld(version))
 		}
 	}
@@ -98,8 +100,12 @@ func (s *Session) checkFeatures(ctx context.Context) error {
 	for _, h := range s.opts.Hooks {
 		// A CLI that does not know an event takes its hooks and never calls them.
 		event, _ := h.Event.Info()
-		if (since{event.Before, event.Since}).missing(version) {
-			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, hooks of %s need %s", version, h.Event, event.Since))
+		check := checkedHook
+		if event.Gate && !s.Info().HookOnFailureSupported { // which is younger than all of them
+			check = checkedGate
+		}
+		if (since{event.Before, event.Since}).fails(check, version) {
+			return s.startError(ErrUnsupportedVersion, fmt.Errorf("found version %s, hooks of %s need %s", cmp.Or(version, "unknown"), h.Event, event.Since))
 		}
 	}
 	return s.checkFailClosed(ctx, s.Info())
@@ -145,7 +151,7 @@ func flagSince(flag string) string {
 // tooOld is the error for a version that lacks the option.
 func (r *option) tooOld(version string) error {
 	if r.ignored() {
-		return fmt.Errorf("version %s ignores Options.%s, %s does not", version, r.field, r.since.has)
+		return fmt.Errorf("%s ignores Options.%s, %s does not", describeVersion(version), r.field, r.since.has)
 	}
 	return fmt.Errorf("version %s does not know Options.%s, %s does", version, r.field, r.since.has)
 }
@@ -249,8 +255,8 @@ func (s *Session) checkOperation(ctx context.Context, op string) error {
 // checkVerbatim refuses a message that the CLI would read mentions and commands
 // into, although it says not to.
 func (s *Session) checkVerbatim(ctx context.Context) error {
-	if version := s.cliVersion(ctx); sinceVerbatim.missing(version) {
-		return fmt.Errorf("claude: send prompt: version %s ignores ClientComposed, %s does not: %w", version, sinceVerbatim.has, ErrUnsupportedVersion)
+	if version := s.cliVersion(ctx); sinceVerbatim.fails(checkedVerbatim, version) {
+		return fmt.Errorf("claude: send prompt: %s ignores ClientComposed, %s does not: %w", describeVersion(version), sinceVerbatim.has, ErrUnsupportedVersion)
 	}
 	return nil
 }
@@ -281,8 +287,13 @@ func (s *Session) checkRewrite(ctx context.Context, reply json.RawMessage) error
 	if f.always() {
 		return nil
 	}
-	if version := s.cliVersion(ctx); f.missing(version) {
-		return fmt.Errorf("version %s does not use the changed input of this hook, %s does: %w", version, f.has, ErrUnsupportedVersion)
+	select {
+	case <-s.start.settled: // a hook may be asked before the reply to initialize is read
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if version := s.cliVersion(ctx); f.fails(checkedRewrite, version) {
+		return fmt.Errorf("%s does not use the changed input of this hook, %s does: %w", describeVersion(version), f.has, ErrUnsupportedVersion)
 	}
 	return nil
 }

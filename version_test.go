@@ -11,6 +11,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/message"
 )
 
 // TestOldVersions plays CLIs that name an old version: what they lack fails at
@@ -31,6 +32,14 @@ func TestOldVersions(t *testing.T) {
 		"checkpoints on an old":    {"2.0.0", func(o *claude.Options) { o.FileCheckpointing = true }, "2.0.77"},
 		"verbatim on an old one":   {"2.1.296", func(o *claude.Options) { o.VerbatimPrompts = true }, "2.1.299"},
 		"verbatim on a younger":    {"2.1.299", func(o *claude.Options) { o.VerbatimPrompts = true }, ""},
+		"verbatim in between":      {"2.1.297", func(o *claude.Options) { o.VerbatimPrompts = true }, "2.1.299"},
+		"verbatim on unknown":      {"", func(o *claude.Options) { o.VerbatimPrompts = true }, "2.1.299"},
+		"aliases on unknown":       {"", func(o *claude.Options) { o.ToolAliases = map[string]string{"Bash": "mcp__box__bash"} }, "2.1.325"},
+		"gate on unknown":          {"", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventPreToolUse)} }, "version unknown, hooks of PreToolUse need 1.0.85"},
+		"request on unknown":       {"nightly", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventPermissionRequest)} }, "hooks of PermissionRequest need 2.0.77"},
+		"prompt gate on unknown":   {"", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventUserPromptSubmit)} }, "hooks of UserPromptSubmit need 1.0.85"},
+		"gate on the first":        {"1.0.85", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventPreToolUse)} }, ""},
+		"event on an unknown one":  {"", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventSetup)} }, ""},
 		"event on an old one":      {"2.1.0", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventSetup)} }, "hooks of Setup need 2.1.299"},
 		"event in between":         {"2.1.100", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventSetup)} }, ""},
 		"event of the first":       {"1.0.85", func(o *claude.Options) { o.Hooks = []hook.Hook{silentHook(hook.EventStop)} }, ""},
@@ -82,12 +91,17 @@ func TestOldVersionsIgnoreChangedInput(t *testing.T) {
 		{"2.1.299", "", 0, denied},
 		{"2.1.299", "", hook.FailOpen, `{"continue":true}`},
 		{"2.1.325", "", 0, changed},
-		{"", "", 0, changed},
+		{"2.0.1", hook.PermissionAllow, 0, denied}, // not seen with it
+		{"", hook.PermissionAllow, 0, denied},
+		{"", hook.PermissionAsk, 0, denied},
+		{"", "", 0, denied},
+		{"nightly", hook.PermissionAllow, 0, denied},
+		{"", hook.PermissionDeny, 0, changed},
 		{"2.0.0", hook.PermissionDeny, 0, changed},
 	} {
 		var answer string
 		bubble(t, func(c *cli) {
-			c.succeed(c.request("initialize"), `{"claude_code_version":"`+tt.version+`"}`)
+			c.succeed(c.request("initialize"), `{"hook_on_failure_supported":true,"claude_code_version":"`+tt.version+`"}`)
 			c.hear() // the prompt: by then the session knows the version
 			c.say("%s", stopRequest)
 			if f, ok := c.hear(); ok {
@@ -108,6 +122,25 @@ func TestOldVersionsIgnoreChangedInput(t *testing.T) {
 			synctest.Wait()
 			if !strings.Contains(answer, tt.want) {
 				t.Errorf("version %q, decision %q: %s, want %s", tt.version, tt.decision, answer, tt.want)
+			}
+			finish(t, s)
+		})
+	}
+}
+
+// A message that must not be searched for files and commands is not sent to a CLI
+// that may do so.
+func TestOldVersionsIgnoreClientComposed(t *testing.T) {
+	for version, sent := range map[string]bool{"": false, "2.1.296": false, "2.1.298": false, "2.1.299": true} {
+		bubble(t, func(c *cli) {
+			c.succeed(c.request("initialize"), `{"claude_code_version":"`+version+`"}`)
+			c.idle()
+		}, func(t *testing.T, o *claude.Options) {
+			s := connect(t, o)
+			m := message.NewUser(message.Text("@/etc/passwd"))
+			m.ClientComposed = true
+			if _, err := s.SendMessage(t.Context(), m); sent && err != nil || !sent && !errors.Is(err, claude.ErrUnsupportedVersion) {
+				t.Errorf("version %q: error = %v", version, err)
 			}
 			finish(t, s)
 		})

@@ -2,14 +2,18 @@ package e2e
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -172,5 +176,53 @@ func TestRealRewriteInput(t *testing.T) {
 		if told := r.lastResult(t).Text; want == "" && !strings.Contains(told, "does not use the changed input") {
 			t.Errorf("decision %q: the model was told %q", decision, told)
 		}
+	}
+}
+
+// TestRealRewriteInputWithSlowVersion puts wrappers around the CLI that hang when
+// they are asked for the version. A CLI that names it in the handshake is known; one
+// that does not is an old one, and no tool runs with the input it had.
+func TestRealRewriteInputWithSlowVersion(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "1.0.85", "hooks")
+	for name, tt := range map[string]struct{ filter, want string }{
+		"slow":             {"", "new"},
+		"slow and unnamed": {` | sed -u 's/"claude_code_version"/"left_out"/'`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "file")
+			r := realCLI(t, write(file, "old"), claudetest.Say("done"))
+			command := fmt.Sprintf("%q", r.opts.CLIPath)
+			if filepath.Ext(r.opts.CLIPath) == ".js" {
+				command = "node " + command
+			}
+			r.opts.CLIPath = harness.Script(t, "wrapper", "case \"$*\" in *--version*) exec sleep 600;; esac\n"+command+` "$@"`+tt.filter+"\n")
+			r.opts.Hooks = []hook.Hook{hook.PreToolUse("Write", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+				out := hook.RewriteInput(map[string]string{"file_path": file, "content": "new"})
+				out.Decision = hook.PermissionAllow
+				return out, nil
+			})}
+			s, err := claude.Connect(t.Context(), r.opts)
+			if !realcli.Has("2.1.325") {
+				if !errors.Is(err, claude.ErrUnsupportedVersion) {
+					t.Errorf("error = %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if _, err := s.Ask(t.Context(), "write"); err != nil {
+				t.Fatal(err)
+			}
+			if got := content(file); got != tt.want {
+				t.Errorf("the tool wrote %q, want %q", got, tt.want)
+			}
+			if told := r.lastResult(t).Text; tt.want == "" && !strings.Contains(told, "does not use the changed input") {
+				t.Errorf("the model was told %q", told)
+			}
+		})
 	}
 }
