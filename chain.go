@@ -192,7 +192,7 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.look(ctx, l.hook, raw)
+	answer := c.look(ctx, l.hook, raw)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -219,7 +219,7 @@ func (c *chainCall) inputFor() (json.RawMessage, error) {
 }
 
 // look runs a hook, and returns its answer or what its failure means.
-func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage) (hookAnswer, error) {
+func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage) hookAnswer {
 	s := c.session
 	t := TraceCallback{Subtype: c.in.Subtype, Name: c.callback.name, RequestID: c.in.ID.String(), ToolUseID: c.body.ToolUseID}
 	s.trace.callbackStarted(t)
@@ -237,7 +237,7 @@ func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage
 	s.trace.callbackDone(t)
 	if err == nil {
 		s.log.Debug("callback done", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "duration", t.Duration)
-		return answer, nil
+		return answer
 	}
 	level := slog.LevelWarn
 	if ctx.Err() != nil {
@@ -245,7 +245,7 @@ func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage
 	}
 	s.log.Log(ctx, level, "callback failed", "subtype", t.Subtype, "name", t.Name, "request_id", t.RequestID, "error", err)
 	answer, _ = readAnswer(s.hookFailure(h, err)) // it is our own
-	return answer, err
+	return answer
 }
 
 // call runs the function of a hook in a goroutine of its own, because it may
