@@ -93,7 +93,6 @@ type Gate struct {
 	mu       sync.Mutex
 	session  *claude.Session
 	takeBack func(context.Context)
-	letGo    func(context.Context, *hook.PreToolUseInput) error
 	cwd      string            // of the CLI, as the last hook said
 	project  string            // where the CLI was started
 	allowed  map[string]string // digests of the inputs that the hook allowed, by call
@@ -153,26 +152,6 @@ func (g *Gate) BeforeDefer(prompts func(context.Context)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.takeBack = prompts
-}
-
-// LetGo sets a function that is called before the gate lets a call pass about which no
-// person must decide, so that the call can be written down before it begins. If the
-// function fails, the call is not made. Calls that a person decides about are in the inbox.
-func (g *Gate) LetGo(write func(context.Context, *hook.PreToolUseInput) error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.letGo = write
-}
-
-// passes lets a call pass about which no person must decide.
-func (g *Gate) passes(ctx context.Context, in *hook.PreToolUseInput) error {
-	g.mu.Lock()
-	write := g.letGo
-	g.mu.Unlock()
-	if write == nil {
-		return nil
-	}
-	return write(ctx, in)
 }
 
 // Park ends all waiting: a call that can be deferred is, every other is denied.
@@ -244,7 +223,7 @@ func (g *Gate) before(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreT
 		reason, needed = g.opts.Needs(g.needsContext(ctx), in)
 	}
 	if !needed {
-		return nil, g.passes(ctx, in)
+		return nil, nil
 	}
 	q := g.question(in.ToolName, in.ToolUseID, in.ToolInput, in.AgentID, g.at(in.Cwd))
 	q.Prompt, q.Reason = in.PromptID, reason

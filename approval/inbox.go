@@ -33,6 +33,10 @@ type Inbox interface {
 	// [ErrGone], [ErrChanged], [ErrForbidden], [ErrInvalid],
 	// [store.ErrNotFound].
 	Decide(ctx context.Context, id string, a Answer) (Question, error)
+	// Acknowledge notes that the person who decided a question has seen that their
+	// decision was not used; see Question.Unused. It changes nothing if the decision
+	// was used, or if somebody else made it.
+	Acknowledge(ctx context.Context, id, by string) (Question, error)
 }
 
 // Questions is the inbox of a project, kept in the records of a store. Besides
@@ -234,14 +238,14 @@ func (a *Answer) check() error {
 // Forget removes questions that were settled or gone before a time of the
 // store's clock, and returns how many. It keeps those for which needed returns
 // true; nil keeps none. It also keeps decisions that were not used, until the people who
-// made them have seen that.
+// made them have seen that, but not for more than 30 days longer.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
 	for v, err := range qs.scan(ctx) {
 		if err != nil {
 			return n, err
 		}
-		if !v.State.over() || !v.Ended.Before(before) || v.unseen() || needed != nil && needed(&v.Question) {
+		if !v.State.over() || !v.Ended.Before(before) || v.unseen() && v.Ended.After(before.Add(-unseenFor)) || needed != nil && needed(&v.Question) {
 			continue
 		}
 		err := qs.records.DropRecord(ctx, qs.key(v.ID), v.revision, store.Fence{})

@@ -45,15 +45,17 @@ func whyEnded(o Outcome) string {
 	return unusedEnded
 }
 
+// unseenFor is how much longer a question is kept because of a decision that was not used:
+// a person who never looks must not keep it for ever.
+const unseenFor = 30 * 24 * time.Hour
+
 // unseen reports whether a person has yet to learn that their decision was not used. What
 // a rule has decided concerns nobody.
 func (q *Question) unseen() bool {
 	return q.Unused != "" && q.UnusedSeen.IsZero() && q.Answer != nil && q.Answer.Rule == ""
 }
 
-// Acknowledge notes that the person who decided a question has seen that their decision
-// was not used; see Question.Unused. From then on [Questions.Forget] may remove the
-// question. It changes nothing if the decision was used, or if somebody else made it.
+// Acknowledge implements [Inbox]. From then on [Questions.Forget] may remove the question.
 func (qs *Questions) Acknowledge(ctx context.Context, id, by string) (Question, error) {
 	return qs.change(ctx, id, store.Fence{}, func(q *Question, now time.Time) error {
 		if !q.unseen() || q.Answer.By != by {

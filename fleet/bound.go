@@ -102,3 +102,9 @@ func (i boundedInbox) Decide(ctx context.Context, id string, a approval.Answer) 
 	defer end(&err)
 	return i.Inbox.Decide(ctx, id, a)
 }
+
+func (i boundedInbox) Acknowledge(ctx context.Context, id, by string) (q approval.Question, err error) {
+	ctx, end := i.f.bound(ctx, "")
+	defer end(&err)
+	return i.Inbox.Acknowledge(ctx, id, by)
+}

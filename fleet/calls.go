@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,7 +22,7 @@ import (
 // A call is let go before its line is in the store: the CLI gathers the lines of a
 // transcript for up to 100 ms. If the machine dies in between, the model does not know
 // of the call and makes it again. So no call begins before a fenced write says so: its
-// line, the question about it, or else a record. The process that takes up the turn tells the model
+// line, or else a record. The process that takes up the turn tells the model
 // of each call that the transcript lacks.
 //
 // The calls of a subagent have no record: the model reads that the outcome of the call
@@ -148,16 +149,19 @@ func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) (letGo, err
 // transcript does not have: by a line of the transcript if the turn is continued, and with
 // the prompt if that is sent again. Until the transcript has either, the record has the
 // calls, also those whose questions end now.
-func (w *waking) tellLost(ctx context.Context, t *history.Transcript, p *queued, state history.PromptState) error {
+//
+// It returns whether the transcript has got a line for it. A deferral would put that line
+// on a dead branch.
+func (w *waking) tellLost(ctx context.Context, t *history.Transcript, p *queued, state history.PromptState) (told bool, err error) {
 	w.untold = nil
 	if state != history.Cut && state != history.Unseen {
-		return nil
+		return false, nil
 	}
 	w.going.mu.Lock()
 	defer w.going.mu.Unlock()
 	now, err := w.f.readCalls(ctx, w.c.key, &w.going)
 	if err != nil {
-		return err
+		return false, err
 	}
 	var lost []calledTool
 	if now.Prompt == p.ID {
@@ -166,7 +170,7 @@ func (w *waking) tellLost(ctx context.Context, t *history.Transcript, p *queued,
 	known := len(lost)
 	for q, err := range w.f.inbox.List(ctx, approval.Filter{Conversation: w.c.key, States: []approval.State{approval.Released}}) {
 		if err != nil {
-			return err
+			return false, err
 		}
 		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
 		if q.Agent == "" && q.Tool != approval.ElicitationTool && !slices.ContainsFunc(lost, is) {
@@ -175,18 +179,18 @@ func (w *waking) tellLost(ctx context.Context, t *history.Transcript, p *queued,
 	}
 	added := len(lost) > known
 	if lost, err = missing(ctx, t, lost); err != nil || len(lost) == 0 {
-		return err
+		return false, err
 	}
 	if state == history.Cut {
-		return w.appendNote(ctx, lost)
+		return true, w.appendNote(ctx, lost)
 	}
 	if added {
 		if err := w.f.putCalls(ctx, w.c.key, &w.going, &letGo{p.ID, lost}, w.lease.Fence); err != nil {
-			return err
+			return false, err
 		}
 	}
 	w.untold = lost
-	return nil
+	return false, nil
 }
 
 // missing returns the calls that no line of a transcript mentions, be it the one with the
@@ -248,11 +252,17 @@ func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
 	if err != nil {
 		return err
 	}
-	names := make([]string, 0, len(lost))
+	return w.f.store.Append(ctx, key, store.Batch{ID: noteID(lost), Fence: w.lease.Fence, Entries: []store.Entry{line}})
+}
+
+// noteID is the id of the batch with a note. It is of one length and one alphabet, however
+// many calls there are and whatever a gateway names them.
+func noteID(lost []calledTool) string {
+	hash := sha256.New()
 	for _, c := range lost {
-		names = append(names, c.ID)
+		fmt.Fprintf(hash, "%q", c.ID)
 	}
-	return w.f.store.Append(ctx, key, store.Batch{ID: "lost-" + strings.Join(names, "-"), Fence: w.lease.Fence, Entries: []store.Entry{line}})
+	return fmt.Sprintf("lost-%x", hash.Sum(nil))
 }
 
 // tellWithPrompt is a hook that gives the model a note with the prompt that is sent again.

@@ -84,10 +84,15 @@ func (w *waking) guard(ctx context.Context, in *hook.PreToolUseInput) (*hook.Pre
 	if !w.lease.Sure() {
 		return hook.DenyTool("This conversation may be run by another process now. The call was not made."), nil
 	}
-	if w.f.opts.Gate == nil {
-		return nil, w.letGo(ctx, in)
-	}
 	return nil, nil
+}
+
+// release is asked last about a call that nothing objects to. It writes the call down.
+func (w *waking) release(ctx context.Context, in *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+	if out, err := w.guard(ctx, in); out != nil || err != nil {
+		return out, err
+	}
+	return nil, w.letGo(ctx, in)
 }
 
 // isLost reports whether the lease is lost, or was in doubt.

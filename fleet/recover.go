@@ -155,6 +155,10 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if t != nil {
 		state, open = t.PromptState(p.ID)
 	}
+	told, err := w.tellLost(ctx, t, p, state) // before their questions and their prompt end
+	if err != nil {
+		return sleep, err
+	}
 	if state != history.Answered {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
 			return sleep, err
@@ -168,9 +172,6 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 			return sleep, err
 		}
 	}
-	if err := w.tellLost(ctx, t, p, state); err != nil { // before their questions end
-		return sleep, err
-	}
 	if err := w.f.settleCalls(ctx, w.c.key, read, state == history.Deferred, w.lease.Fence); err != nil {
 		return sleep, err
 	}
@@ -180,7 +181,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	case history.Deferred:
 		return w.decided(ctx, p, open)
 	case history.Cut:
-		return w.cut(ctx, p, open)
+		return w.cut(ctx, p, open, told)
 	}
 	return send, nil
 }
@@ -348,12 +349,12 @@ func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Que
 // one: by the line that the CLI would have written. Otherwise the CLI continues the turn,
 // and the model is shown that the outcome of each such call is not known: a deferral
 // would make the CLI forget the others, of which some may have run.
-func (w *waking) cut(ctx context.Context, p *queued, open []string) (step, error) {
+func (w *waking) cut(ctx context.Context, p *queued, open []string, told bool) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && len(open) == 1 && (q.State == approval.Open || q.State == approval.Decided) {
+	if q != nil && len(open) == 1 && !told && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
 			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again

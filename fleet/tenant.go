@@ -198,3 +198,10 @@ func (i tenantInbox) Decide(ctx context.Context, id string, a approval.Answer) (
 	}
 	return i.Inbox.Decide(ctx, id, a)
 }
+
+func (i tenantInbox) Acknowledge(ctx context.Context, id, by string) (approval.Question, error) {
+	if _, err := i.Get(ctx, id); err != nil {
+		return approval.Question{}, err
+	}
+	return i.Inbox.Acknowledge(ctx, id, by)
+}

@@ -588,10 +588,9 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	if given != nil {
 		*o = *given
 	}
-	guard := hook.PreToolUse("", w.guard).FailClosed()
-	o.Hooks = append([]hook.Hook{guard.At(hook.StageRelease)}, o.Hooks...)
+	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.release).FailClosed().At(hook.StageRelease)}, o.Hooks...)
 	if w.f.opts.Gate != nil {
-		o.Hooks = append(o.Hooks, guard.At(hook.StageGuard)) // also before people are asked
+		o.Hooks = append(o.Hooks, hook.PreToolUse("", w.guard).FailClosed().At(hook.StageGuard)) // also before people are asked
 	}
 	if s == send && len(w.untold) > 0 {
 		o.Hooks = append(o.Hooks, w.tellWithPrompt(w.untold))
@@ -615,7 +614,6 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	w.gate = nil
 	if w.f.opts.Gate != nil {
 		w.gate = approval.NewGate(w.f.inbox, w.c.key, w.lease.Fence, *w.f.opts.Gate)
-		w.gate.LetGo(w.letGo)
 		if err := w.gate.Install(o); err != nil {
 			return nil, err
 		}

@@ -145,7 +145,9 @@ func TestFleetDeferredAndResumed(t *testing.T) {
 			        execute_tool Bash outcome=ok
 			          hook PostToolUse
 			          hook PreToolUse
+			          hook PreToolUse
 			          hook PreToolUse decision=allow
+			        hook PostToolBatch
 			      start_session
 			        control initialize
 			    run_prompt status=waiting
@@ -377,7 +379,6 @@ func TestDeferredAndResumed(t *testing.T) {
 		request
 		  invoke_agent
 		    execute_tool Bash outcome=deferred
-		      hook PreToolUse
 		      hook PreToolUse decision=defer
 		  start_session
 		    control initialize

@@ -77,13 +77,10 @@ func (s *Service) Approval(ctx context.Context, u User, id string) (Approval, er
 
 // acknowledge notes that a person has read that their decision was not used.
 func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u User) {
-	inbox, ok := s.fleet.Approvals().(interface {
-		Acknowledge(ctx context.Context, id, by string) (approval.Question, error)
-	})
-	if !ok || q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
+	if q.Unused == "" || !q.UnusedSeen.IsZero() || q.Answer == nil || q.Answer.By != u.Name {
 		return
 	}
-	if _, err := inbox.Acknowledge(ctx, q.ID, u.Name); err != nil {
+	if _, err := s.fleet.Approvals().Acknowledge(ctx, q.ID, u.Name); err != nil {
 		s.opts.Logger.Warn("it is not noted that a decision is known not to have been used", "approval", q.ID, "error", err)
 	}
 }
