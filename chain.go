@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
@@ -26,8 +27,10 @@ import (
 // chain are the PreToolUse hooks of a session in the order in which they are
 // asked, if there are several.
 type chain struct {
-	id    string // of the callback
-	links []link
+	id      string // of the callback
+	links   []link
+	mixed   bool              // their matchers differ, so the CLI compares none
+	aliases map[string]string // Options.ToolAliases
 }
 
 // link is a hook of a chain.
@@ -54,7 +57,7 @@ func (p *plan) joinHooks(o *Options) {
 		p.register(h.id, h.hook, h.blocks)
 		return
 	}
-	c := &chain{id: p.before[0].id}
+	c := &chain{id: p.before[0].id, aliases: o.ToolAliases}
 	entry, limit := hook.Hook{Event: hook.EventPreToolUse, Matcher: p.before[0].hook.Matcher}, time.Duration(0)
 	blocks := false
 	for _, r := range p.before {
@@ -64,7 +67,7 @@ func (p *plan) joinHooks(o *Options) {
 		}
 		c.links = append(c.links, link{r.hook, fits})
 		if r.hook.Matcher != entry.Matcher {
-			entry.Matcher = ""
+			entry.Matcher, c.mixed = "", true
 		}
 		if blocks = blocks || r.blocks; limit < noLimit {
 			if t := o.hookTimeout(r.hook); t > 0 {
@@ -124,7 +127,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 	}
 	for stage := hook.StageHook; stage <= hook.StageRelease; stage++ {
 		err := c.askAll(ctx, func(i int, h *hook.Hook) bool { return h.Stage == stage && !c.looks[i].asked })
-		if err == nil && (stage == hook.StageGuard || stage == hook.StageGate) {
+		if err == nil && (stage == hook.StageGuard || stage == hook.StageGate) && c.decision() != hook.PermissionDeny {
 			err = c.askAgain(ctx, stage == hook.StageGate)
 		}
 		if err != nil {
@@ -142,7 +145,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 func (c *chainCall) askAll(ctx context.Context, selected func(i int, h *hook.Hook) bool) error {
 	for i := range c.session.plan.chain.links {
 		l := &c.session.plan.chain.links[i]
-		if !l.fits(c.tool) || !selected(i, &l.hook) {
+		if _, fits := c.fits(l); !fits || !selected(i, &l.hook) {
 			continue
 		}
 		if err := c.ask(ctx, i); err != nil {
@@ -188,7 +191,7 @@ func (c *chainCall) deny(reason string) {
 // waits for the answers any longer.
 func (c *chainCall) ask(ctx context.Context, i int) error {
 	l := &c.session.plan.chain.links[i]
-	raw, err := c.inputFor()
+	raw, err := c.inputFor(l)
 	if err != nil {
 		return err
 	}
@@ -197,6 +200,7 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 		return cause
 	}
 	said := &c.looks[i]
+	answer.keep(&said.answer)
 	*said = look{answer: answer, asked: true, version: c.version, changed: said.changed}
 	if answer.input == nil || sameJSON(answer.input, c.input) {
 		return nil
@@ -210,12 +214,58 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	return nil
 }
 
-// inputFor is the input of the next hook.
-func (c *chainCall) inputFor() (json.RawMessage, error) {
-	if c.version == 0 {
-		return c.body.Input, nil
+// fits reports whether a hook is asked about the call, and by which name of the tool. The
+// CLI knows more names of a tool than the one it sends: if it was left to compare, or
+// sends none, the hook is asked.
+func (c *chainCall) fits(l *link) (name string, ok bool) {
+	ch := c.session.plan.chain
+	if c.tool == "" || !ch.mixed || l.fits(c.tool) {
+		return c.tool, true
 	}
-	return withMember(c.body.Input, "tool_input", c.input)
+	for _, name := range alsoNamed(c.tool, ch.aliases) {
+		if l.fits(name) {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// alsoNamed are the names for which the CLI takes a tool besides its own: Monitor runs a
+// command as Bash does, the parts of Artifact go by either name, and an alias stands for
+// another tool. Measured on 2.1.325; the CLI distinguishes the parts of Artifact by their input,
+// so a hook may be asked here where the CLI would not ask it.
+func alsoNamed(tool string, aliases map[string]string) (names []string) {
+	switch {
+	case tool == "Monitor":
+		names = append(names, "Bash")
+	case strings.HasPrefix(tool, "Artifact"):
+		names = append(names, "Artifact", "ArtifactComments", "ArtifactData", "ArtifactCheck")
+	}
+	for from, to := range aliases {
+		switch tool {
+		case from:
+			names = append(names, to)
+		case to:
+			names = append(names, from)
+		}
+	}
+	return names
+}
+
+// inputFor is the input of the next hook. One that is asked about Monitor because it
+// guards Bash reads the name that it guards, as from the CLI.
+func (c *chainCall) inputFor(l *link) (json.RawMessage, error) {
+	input := c.body.Input
+	if name, _ := c.fits(l); c.tool == "Monitor" && name == "Bash" {
+		var err error
+		if input, err = withMember(input, "tool_name", json.RawMessage(`"Bash"`)); err != nil {
+			return nil, err
+		}
+	}
+	if c.version == 0 {
+		return input, nil
+	}
+	return withMember(input, "tool_input", c.input)
 }
 
 // look runs a hook, and returns its answer or what its failure means.
@@ -324,7 +374,7 @@ func (c *chainCall) fail(err error) json.RawMessage {
 	}
 	var hooks []hook.Hook
 	for _, l := range c.session.plan.chain.links {
-		if c.unread != nil || l.fits(c.tool) {
+		if _, fits := c.fits(&l); c.unread != nil || fits {
 			hooks = append(hooks, l.hook)
 		}
 	}

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -106,6 +107,16 @@ func take(object map[string]json.RawMessage, to map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// keep adds what a hook said to the model and the user when it was asked before, about
+// another input, and does not say again.
+func (a *hookAnswer) keep(before *hookAnswer) {
+	if before.stopped && !a.stopped {
+		a.stopped, a.stopReason = true, before.stopReason
+	}
+	a.context = cmp.Or(a.context, before.context)
+	a.systemMessage = cmp.Or(a.systemMessage, before.systemMessage)
 }
 
 // strictness is the rank of a decision: of several the CLI takes the highest.

@@ -91,6 +91,25 @@ func TestChain(t *testing.T) {
 			[]string{"one echo", "two echo 1"},
 			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"echo 1 2"}}}`,
 		},
+		"a denial stays, whatever another guard makes of the input": {
+			func(a *asked) []hook.Hook {
+				return []hook.Hook{
+					a.hook("deny", "", answers{"echo": no}).At(hook.StageGuard),
+					a.hook("rewrite", "", answers{"echo": allowed(to("ls"))}).At(hook.StageGuard),
+				}
+			},
+			[]string{"deny echo", "rewrite echo"},
+			`{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"no"}}`,
+		},
+		"what stopped the run does so after a change": {
+			func(a *asked) []hook.Hook {
+				stop := &hook.PreToolUseOutput{}
+				stop.Common = hook.StopRun("halt")
+				return []hook.Hook{a.hook("stop", "", answers{"echo": stop}), a.hook("rewrite", "", answers{"echo": allowed(to("ls"))})}
+			},
+			[]string{"stop echo", "rewrite echo", "stop ls"},
+			`{"continue":false,"stopReason":"halt","hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow","updatedInput":{"command":"ls"}}}`,
+		},
 		"nobody is asked about what a guard denies": {
 			func(a *asked) []hook.Hook {
 				return []hook.Hook{
@@ -146,6 +165,38 @@ func TestChain(t *testing.T) {
 				}
 				if want := reply("u-1", tt.reply); strings.TrimSpace(answer) != want {
 					t.Errorf("reply\n got %s\nwant %s", answer, want)
+				}
+				finish(t, s)
+			})
+		})
+	}
+}
+
+// A hook is asked about every tool that the CLI takes for the one it names.
+func TestChainNames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		tool    string // a member of the request
+		aliases map[string]string
+		asked   string
+	}{
+		"the tool":           {`"tool_name":"Bash",`, nil, "guard Bash"},
+		"another tool":       {`"tool_name":"Read",`, nil, ""},
+		"Monitor is a shell": {`"tool_name":"Monitor",`, nil, "guard Bash"},
+		"without a name":     {``, nil, "guard "},
+		"the target":         {`"tool_name":"mcp__clock__now",`, map[string]string{"Bash": "mcp__clock__now"}, "guard mcp__clock__now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var answer, asked string
+			bubble(t, asking(strings.Replace(echoRequest, `"tool_name":"Bash",`, tt.tool, 1), &answer), func(t *testing.T, o *claude.Options) {
+				o.ToolAliases = tt.aliases
+				o.Hooks = []hook.Hook{noTool(), hook.Raw(hook.EventPreToolUse, "Bash", func(_ context.Context, raw json.RawMessage, _ string) (json.RawMessage, error) {
+					asked = "guard " + jsonText(raw, "tool_name")
+					return nil, nil
+				})}
+				s := connect(t, o)
+				synctest.Wait()
+				if asked != tt.asked {
+					t.Errorf("asked %q, want %q", asked, tt.asked)
 				}
 				finish(t, s)
 			})

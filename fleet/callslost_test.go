@@ -83,14 +83,14 @@ func TestManyLostCalls(t *testing.T) {
 					t.Errorf("%+v, %d calls of %d began", o, began.Load(), n)
 				}
 				if said := transcriptOf(t, db, m); !strings.Contains(said, fmt.Sprintf("Uv|%d", n-1)) {
-					t.Error("the model was not told of the last call")
+					t.Error("the model did not learn about the last call")
 				}
 			})
 		})
 	}
 }
 
-// A call that a person allowed, and that ended before its line was stored, is told of like
+// A call that a person allowed, and that ended before its line was stored, is reported like
 // any other: its question is settled by then.
 func TestLostCallOfSettledQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestLostCallOfSettledQuestion(t *testing.T) {
 			t.Errorf("%+v", o)
 		}
 		if said := transcriptOf(t, db, m); !strings.Contains(said, "toolu_01AbCdEfGhIjKlMnOpQrStUv|0") {
-			t.Error("the model was not told of the call that ran")
+			t.Error("the model did not learn about the call that ran")
 		}
 	})
 }
@@ -143,9 +143,9 @@ func TestLostCallOfInterruptedPrompt(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", id); !o.Interrupted {
 			t.Errorf("%+v", o)
 		}
-		ask(t, m.fleet, "ada", "go on")
+		ask(t, m.fleet, "ada", "continue")
 		if said := transcriptOf(t, db, m); !strings.Contains(said, "toolu_01AbCdEfGhIjKlMnOpQrStUv|0") {
-			t.Error("the model was not told of the call that ran")
+			t.Error("the model did not learn about the call that ran")
 		}
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 // judged is how many random programs the judge runs:
 //
-//	LONG_TESTS=1 go test ./permission/policy -run Judge -v -judge 100000 -timeout 1h
+//	LONG_TESTS=1 go test ./permission/policy -run RandomPrograms -v -judge 100000 -timeout 1h
 var judged = flag.Int("judge", 20000, "how many random programs of the shell are judged")
 
 // recorders are programs that only note that they were started.
@@ -46,9 +46,9 @@ var recording = trial[[]string]{
 	},
 }
 
-// TestJudge runs random programs of the shell's grammar. A rule about a program
+// TestRandomPrograms runs random programs of the shell's grammar. A rule about a program
 // that bash starts must deny the text: else it is a way around the rule.
-func TestJudge(t *testing.T) {
+func TestRandomPrograms(t *testing.T) {
 	t.Parallel()
 	texts := make([]string, *judged)
 	for i := range texts {

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"os"
@@ -52,3 +54,29 @@ func (f *databaseFile) check() error {
 	}
 	return fmt.Errorf("%w: %s", ErrMoved, f.path)
 }
+
+// fileConnector connects to the file that was opened first, and to no other that has its
+// name now: a connection stays in the pool when the file is back.
+type fileConnector struct {
+	driver driver.Driver
+	dsn    string
+	file   *databaseFile
+}
+
+// Connect implements [driver.Connector].
+func (c *fileConnector) Connect(context.Context) (driver.Conn, error) {
+	if err := c.file.check(); err != nil {
+		return nil, err
+	}
+	conn, err := c.driver.Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.file.check(); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Driver implements [driver.Connector].
+func (c *fileConnector) Driver() driver.Driver { return c.driver }

@@ -63,7 +63,7 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		return open(ctx, db, sqlite(), file)
+		return open(ctx, sql.OpenDB(&fileConnector{db.Driver(), dsn, file}), sqlite(), file)
 	default:
 		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
 	}

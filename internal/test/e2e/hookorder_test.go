@@ -9,10 +9,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
+	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/permission/policy"
 )
@@ -196,5 +199,48 @@ func TestRealMatchersInGo(t *testing.T) {
 	}
 	if tools != 2 {
 		t.Errorf("%d tools were called: %v", tools, got)
+	}
+}
+
+// TestRealGuardOfOtherNames has guards of Bash beside a hook of everything. The CLI knows
+// tools by more names than one, so a guard must meet what it meets alone.
+func TestRealGuardOfOtherNames(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "Monitor")
+	for name, tt := range map[string]struct {
+		call    claudetest.Reply
+		aliases map[string]string
+	}{
+		"Monitor": {claudetest.UseTool("Monitor", map[string]any{"command": "echo hi", "description": "d", "timeout_ms": 1000, "persistent": false}), nil},
+		"alias":   {bash("date"), map[string]string{"Bash": "mcp__clock__now"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := realCLI(t, tt.call, claudetest.Say("done"))
+			r.opts.CanUseTool, r.opts.ToolAliases = allowAll, tt.aliases
+			r.opts.MCPServers = claude.MCPServers{"clock": harness.Clock()}
+			asked := 0
+			r.opts.Hooks = []hook.Hook{
+				hook.Guard("Bash", func(context.Context, *permission.Request) (permission.Decision, error) {
+					asked++
+					return permission.Deny("guarded"), nil
+				}),
+				hook.PreToolUse("", func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { return nil, nil }),
+			}
+			var results []string
+			for msg, err := range r.connect(t).Run(t.Context(), "go") {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, ok := msg.(*message.User); ok {
+					for _, res := range m.ToolResults() {
+						results = append(results, res.Content.Text())
+					}
+				}
+			}
+			if asked != 1 || len(results) != 1 || !strings.Contains(results[0], "guarded") {
+				t.Errorf("the guard was asked %d times, the results are %q", asked, results)
+			}
+		})
 	}
 }

@@ -100,24 +100,24 @@ func TestRealSixCallbacksAtOnce(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "a hook that fails closed")
 	r := realCLI(t)
-	for _, name := range []string{"a", "b"} {
+	read := func(name string) claudetest.Reply {
 		if err := os.WriteFile(filepath.Join(r.dir, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	read := func(name string) claudetest.Reply {
 		return claudetest.UseTool("Read", map[string]any{"file_path": filepath.Join(r.dir, name)})
 	}
-	r.model.Add(read("a").With(read("b")), claudetest.Say("done"))
+	all := read("a")
+	for _, name := range []string{"b", "c", "d", "e", "f"} {
+		all = all.With(read(name))
+	}
+	r.model.Add(all, claudetest.Say("done"))
 	var together sync.WaitGroup
 	together.Add(6)
-	for range 3 {
-		r.opts.Hooks = append(r.opts.Hooks, hook.PreToolUse("Read", func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
-			together.Done()
-			together.Wait() // returns when all six are here
-			return nil, nil
-		}).FailClosed())
-	}
+	r.opts.Hooks = append(r.opts.Hooks, hook.PreToolUse("Read", func(ctx context.Context, _ *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) {
+		together.Done()
+		together.Wait() // returns when all six are here
+		return nil, nil
+	}).FailClosed())
 	res, err := claude.Ask(t.Context(), "read", r.opts)
 	if err != nil || res.Text != "done" || len(res.PermissionDenials) != 0 {
 		t.Errorf("result %+v, %v", res, err)
