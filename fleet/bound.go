@@ -21,6 +21,7 @@ type boundKey struct{}
 type storeBound struct {
 	parent context.Context // that the bounded one was made from
 	extend func()          // gives the call the whole time again, nil if it has one time for all
+	pause  func() (resume func())
 }
 
 // bound bounds a call that waits for the store. The function that it returns ends the
@@ -39,6 +40,12 @@ func (f *Fleet) boundBy(parent context.Context, key string, each bool) (context.
 	ctx, cancel := context.WithCancelCause(context.WithValue(parent, boundKey{}, b))
 	limit := f.opts.StoreTimeout
 	timer := time.AfterFunc(limit, func() { cancel(fmt.Errorf("%w within %v", ErrTimeout, limit)) })
+	b.pause = func() (resume func()) {
+		if !timer.Stop() {
+			return func() {}
+		}
+		return func() { timer.Reset(limit) }
+	}
 	if each {
 		b.extend = func() {
 			if timer.Stop() {
@@ -76,6 +83,14 @@ func withoutBound(ctx context.Context) context.Context {
 		return b.parent
 	}
 	return ctx
+}
+
+// pauseBound stops the time of a call for what does not wait for the store, until resume.
+func pauseBound(ctx context.Context) (unbounded context.Context, resume func()) {
+	if b, ok := ctx.Value(boundKey{}).(*storeBound); ok {
+		return b.parent, b.pause()
+	}
+	return ctx, func() {}
 }
 
 // changed extends the time of a call that has just changed the store.

@@ -139,7 +139,9 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	}
 	changed(ctx, nil)
 	sessions := append(rec.sessions(), rec.Unstored...)
-	f.eraseFiles(ctx, key, sessions)
+	unbounded, resume := pauseBound(ctx)
+	f.eraseFiles(unbounded, key, sessions)
+	resume()
 	for _, session := range sessions {
 		if err := f.store.Delete(ctx, store.Key{Project: f.opts.Project, Session: session}, fence); err != nil {
 			return err

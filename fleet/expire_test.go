@@ -106,7 +106,7 @@ func TestExpiredFreesQueue(t *testing.T) {
 // Many questions that expire at once need no slots: those are busy with turns.
 func TestManyExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 300
+		const n = 60
 		cli := newScripted()
 		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
 			shortLived(10 * time.Minute)(o)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/mirror"
@@ -31,10 +32,15 @@ func (f *Fleet) eraseFiles(ctx context.Context, key string, sessions []string) {
 	}
 }
 
+// sessionBound is how long a conversation that is deleted may take to make its options.
+const sessionBound = time.Minute
+
 // configDir is the configuration directory of the user whose settings the CLI of a
 // conversation has. A conversation without options has those of this process.
 func (f *Fleet) configDir(ctx context.Context, key string) string {
 	o := new(claude.Options)
+	ctx, cancel := context.WithTimeout(ctx, sessionBound)
+	defer cancel()
 	if f.opts.Session != nil {
 		given, err := f.opts.Session(ctx, key)
 		if err != nil {

@@ -2,10 +2,13 @@ package restore
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+
+	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
 // checkpointsDir is where the CLI keeps copies of files to rewind to, below its
@@ -30,6 +33,9 @@ func Checkpoints(dir, configDir string) error {
 // ForgetCheckpoints removes the checkpoints of a session from the user's configuration
 // directory. If the directory has the session itself, they are the user's, and stay.
 func ForgetCheckpoints(configDir, session string) error {
+	if !uuid.Valid(session) { // it is part of a path
+		return fmt.Errorf("the session %q is not a UUID", session)
+	}
 	root, err := os.OpenRoot(configDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -38,8 +44,8 @@ func ForgetCheckpoints(configDir, session string) error {
 		return err
 	}
 	defer root.Close()
-	if _, err := Find(root, session); err == nil {
-		return nil
+	if _, err := Find(root, session); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return root.RemoveAll(path.Join(checkpointsDir, session))
 }

@@ -32,3 +32,23 @@ func TestCheckpoints(t *testing.T) {
 		}
 	}
 }
+
+// A session whose name is not one of a session names no folder.
+func TestForgetCheckpointsOfNone(t *testing.T) {
+	config := t.TempDir()
+	for _, dir := range []string{"file-history/7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11", "projects/a"} {
+		if err := os.MkdirAll(filepath.Join(config, dir), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, session := range []string{"", ".", "..", "../projects", "x"} {
+		if err := restore.ForgetCheckpoints(config, session); err == nil {
+			t.Errorf("%q: no error", session)
+		}
+	}
+	for _, dir := range []string{"file-history/7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11", "projects/a"} {
+		if _, err := os.Stat(filepath.Join(config, dir)); err != nil {
+			t.Error(err)
+		}
+	}
+}
