@@ -73,6 +73,15 @@ func TestDenyBypasses(t *testing.T) {
 		"trap 'rm -rf x' EXIT", "trap -- 'true; rm x' 0", "alias x='rm y'", "env -S'rm y'", "env -S 'rm y'", "env -iS'rm y'", "env --split-string='rm y'",
 		"su -c 'true; rm x'", "watch 'true; rm x'", "flock f -c 'true && rm x'", "bash -c 'rm x\necho \"'",
 		"echo \"$\\\n(rm x)\"", "echo \\\\\nrm x", "r\\\nm x", "rm${x} y", "ls |& rm x",
+		"perl -ne 'print if /a/ x m;s/a;;system lc \"RM victim\";#/c/' f", "perl -ie print", "perl -pie 's/a/b/' f", "perl -F'/x/,system(lc\"RM victim\")' -ane print f",
+		"ruby -e 'puts <<a\n\"\na\nsystem \"r\" \"m victim\"\nputs <<a\n\"\na'", "ruby -e 'puts \"\n\"'", "ruby -e 'p <<a\n1\na'",
+		"ln -s /bin/rm x; gdb -batch -ex 'run victim' ./x", "gdb -batch -ex shell", "gdb -batch -ex make", "gdb -batch -ex edit", "gdb -batch -ex run ./x", "gdb -batch -ex r ./x", "gdb -batch -ex start ./x", "gdb -batch -ex continue ./x",
+		"gdb -batch -ex 'run victim' --args ./x", "gdb -batch -ex run ./y --args ./x", "gdb -batch -ex \"$x\" ./x", "gdb ./x <<< 'run victim'", "gdb -batch -ex 'thread apply all shell x'", "gdb -batch -ex run --args rm victim", "gdb $x",
+		"jobs -x rm victim", "jobs -x perl -e 'system lc \"RM victim\"'", "install -s --strip-program=rm f victim", "install -s --strip-p rm f victim", "service ../../bin/rm victim",
+		"npx --call='$(echo r)m victim'", "npm exec --call='$(echo r)m victim'", "npx --cal='$(echo r)m victim'", "npm exec --call '$(echo r)m victim'", "script --comm '$(echo r)m victim' f", "script --c='$(echo r)m victim' f", "su --session-command='$(echo r)m victim'", "su --comman='$(echo r)m victim'",
+		"git rebase -qx 'rm victim' HEAD~1", "git rebase --ex 'rm victim' HEAD~1", "git rebase --ex='rm victim' HEAD~1", "git grep -lO'rm victim;:' x", "git grep --ope='rm victim;:' x", "git fetch --upl='rm victim;:' .", "git push --e='rm victim;:' .", "git clone -qu 'rm victim;:' . y",
+		"git config --rename-section a alias", "git config rename-section a alias", "git config --rename-s a alias",
+		"cat <<E\\\nF\nx\nEF\nls", "cat <<E\nx\\\nE\nr''m victim\nE", "cat <\\\n<E\nx\nE",
 		"echo ${#x}; rm -rf y", "xargs -I{} rm {}", "find . -exec rm {} +", "echo $((1#2)) ; rm x",
 	} {
 		if got := decided(t, deny, bash(command)); got != permission.BehaviorDeny {
@@ -85,9 +94,26 @@ func TestDenyBypasses(t *testing.T) {
 	for _, command := range []string{
 		"echo it # it's fine\nls", "ls # rm x", "xargs -I{} echo {}", "mkdir -p src/{a,b}", "git show HEAD@{1}", "awk '{print $1, $2}' f",
 		"echo a,b", "{ echo ${x}y; }", "echo ${x}y", "f() { ls; }; f", "git commit -m 'rm the file'", "bash x.sh", "trap - EXIT", "env A='it is' ls", "find . -name '*.go'", "ls 2>&1 >/dev/null",
+		"perl -ne 'print if /x/'", "perl -ne 'print if /x/i ; s/a/b/g'", "perl -F: -ane print f", "ruby -e 'puts 1'", "gdb -batch -ex bt", "gdb -batch -ex 'info threads' -ex 'thread apply all bt' -p $(pgrep app)", "gdb -batch -ex run -ex bt --args ./app --port 8080",
+		"jobs", "jobs -l", "jobs %1", "service nginx restart", "install -s -m 755 \"$x\" bin", "npx prettier --check .", "npx eslint --cache --config x.js .", "git push -u origin \"$(git branch --show-current)\"", "git rebase --continue", "git commit -am\"fix $x\"", "git clone -q \"$x\"", "git -C d for-each-repo --config=a.b fetch",
+		"cat <<E\nx\nE", "ls \\\n-l", "cat \\\nf <<< x",
 	} {
 		if got := decided(t, deny, bash(command)); got != "" && command != "ls # rm x" {
 			t.Errorf("%q: %q, want no opinion", command, got)
+		}
+	}
+}
+
+// Programs that start another one, or git itself, must not hide a subcommand.
+func TestDenySubcommandBypasses(t *testing.T) {
+	deny := policy.MustRules("Bash(git push:*)").Deny("no")
+	for command, want := range map[string]permission.Behavior{
+		"gdb -batch -ex 'run push' /usr/bin/git": "deny", "gdb -batch -ex run --args git push": "deny", "jobs -x git push": "deny",
+		"git -c a.b=. for-each-repo --config=a.b push": "deny", "git for-each-repo --config a.b push": "deny", "git for-each-repo --config=a.b -- -C . push": "deny",
+		"git for-each-repo --config=a.b fetch": "", "git for-each-repo --config a.b stash push": "", "gdb -batch -ex bt /usr/bin/git core": "",
+	} {
+		if got := decided(t, deny, bash(command)); got != want {
+			t.Errorf("%q: %q, want %q", command, got, want)
 		}
 	}
 }

@@ -181,7 +181,9 @@ func perlStatement(code string) (rest string, ok bool) {
 			return "", false
 		}
 		pattern, rest, ok := delimited(code[1:], '/')
-		return strings.TrimLeft(rest, "gimsx \t"), ok && perlHarmless(pattern)
+		// An operator may follow the blanks: only the end of the statement may.
+		flags := perlFlags.FindString(rest)
+		return rest[len(flags):], ok && perlHarmless(pattern)
 	}
 	if !strings.HasPrefix(code, "s") || len(code) < 3 || strings.IndexByte("/|#,!%~:", code[1]) < 0 {
 		return "", false
@@ -193,6 +195,9 @@ func perlStatement(code string) (rest string, ok bool) {
 	text, rest, ok := delimited(rest, code[1])
 	return strings.TrimLeft(rest, "gimsx"), ok && perlHarmless(pattern) && perlHarmless(text)
 }
+
+// perlFlags are the flags of a pattern, and the blanks after them.
+var perlFlags = regexp.MustCompile(`^[gimsx]*[ \t]*`)
 
 // perlLine is a condition on the number of a line.
 var perlLine = regexp.MustCompile(`^\$\.\s*(==|<=?|>=?|%)\s*[0-9]+`)
@@ -206,9 +211,9 @@ func perlHarmless(text string) bool {
 const rubyWords = " puts p print require json yaml date time set securerandom digest pp JSON YAML Date Time Set SecureRandom RUBY_VERSION RUBY_PLATFORM RUBY_ENGINE STDIN read parse pretty_generate dump now today iso8601 hex uuid to_s to_i to_f to_a to_json map select reject each sum size length count first last min max sort reverse uniq join split strip chomp upcase downcase capitalize include times upto keys values fetch dig nil true false do end round abs "
 
 var (
-	rubyString  = regexp.MustCompile(`'[^'"\\#]*'|"[^'"\\#]*"`)
+	rubyString  = regexp.MustCompile(`'[^'"\\#\n]*'|"[^'"\\#\n]*"`)
 	rubyRequire = regexp.MustCompile(`\brequire\s*\(?\s*(?:'(?:json|yaml|date|time|set|securerandom|digest|pp)'|"(?:json|yaml|date|time|set|securerandom|digest|pp)")`)
-	rubyBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`#@'\"%$&:?/~]")
+	rubyBad     = regexp.MustCompile("[^\\x20-\\x7e\\n]|[\\\\`#@'\"%$&:?/~]|<<")
 	rubyWord    = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 )
 

@@ -19,11 +19,37 @@ type console struct {
 
 var consoles = []console{
 	{names: " vim vi nvim view vimdiff emacs nano ex ed red lldb "},
-	{names: " gdb ", plain: regexp.MustCompile(`^(--?(batch|quiet|q|nx|ex|p|core|args|return-child-result)(=\d+)?|(bt|backtrace|where|run|r|c|continue|up|down|q|quit|frame|finish|next|step|info|thread|list|disassemble|break|b)( [\w ./:*]*)?|[\w./][\w./-]*|)$`)},
+	{names: " gdb ", plain: gdbPlain},
 	{names: " tmux screen ", plain: regexp.MustCompile(`^(ls|list-\w+|has-session|kill-session|kill-server|info|-V|-ls|-t|[A-Za-z0-9]+)$`)},
 	{names: " sqlite3 ", plain: regexp.MustCompile(`(?is)^(-(readonly|header|csv|json|column|line|list|box|table|markdown|batch|bail)|\.(tables|schema|dump|databases|indexes)[ \w]*|[^-.].*|)$`)},
 	{names: " psql ", plain: regexp.MustCompile(`^([^\\]*|\\(d[a-zA-Z]*\+?|l\+?|x|conninfo|timing)( [\w.*]+)?)$`)},
 	{names: " mysql mariadb ", plain: regexp.MustCompile(`^[^\\]*$`)},
+}
+
+// What gdb is told that starts nothing, and its options and files. It starts the
+// program it is given, with any arguments, by "run" and by many other commands.
+var (
+	gdbPlain  = regexp.MustCompile(`^((bt|backtrace|where)( full| -?\d+)*|(q|quit|up|down|frame|thread|f)( \d+)?|thread apply (all|\d+) (bt|backtrace|where)( full)?|(p|print) [A-Za-z_][\w.]*|(info|list|l|disassemble)( [\w ./:*]*)?|(b|break) [\w./:]+|)$`)
+	gdbOption = regexp.MustCompile(`^--?(batch|quiet|q|nx|ex|p|core|return-child-result)(=\d+)?$`)
+	gdbFile   = regexp.MustCompile(`^[\w./][\w./-]*$`)
+)
+
+// gdb reads the arguments of gdb. It leaves those that are commands, and what
+// it does not know. That it runs is harmless when --args says what it runs.
+func gdb(words []string, args bool) (commands []string) {
+	args = args && !slices.ContainsFunc(words, func(w string) bool { return !strings.HasPrefix(w, "-") && w != "run" && !gdbPlain.MatchString(w) })
+	for i := 0; i < len(words); i++ {
+		switch w := words[i]; {
+		case (w == "-ex" || w == "--ex") && i+1 < len(words):
+			if i++; !args || words[i] != "run" {
+				commands = append(commands, words[i])
+			}
+		case i > 0 && words[i-1] == "-p" && whollyUnknown(w): // the number of a process
+		case !static(w) || !gdbOption.MatchString(w) && !gdbFile.MatchString(w):
+			commands = append(commands, "?")
+		}
+	}
+	return commands
 }
 
 // consoleCode are words by which a database starts a program, or writes what
@@ -45,7 +71,9 @@ func (s *script) console(name string, words []string, in input) {
 	}
 	if at := slices.IndexFunc(words, func(w string) bool { return w == "--args" || w == "-args" }); name == "gdb" && at > 0 {
 		s.command(words[at+1:], in)
-		words = words[:at]
+		words = append(words[:1:1], gdb(words[1:at], at+1 < len(words))...)
+	} else if name == "gdb" {
+		words = append(words[:1:1], gdb(words[1:], false)...)
 	}
 	if c.plain == nil {
 		reads := s.piped > 0 || in.other || in.file != "" || len(in.texts) > 0
@@ -59,7 +87,7 @@ func (s *script) console(name string, words []string, in input) {
 		told = append(told, string(anyText))
 	}
 	for _, text := range told {
-		if whollyUnknown(text) && s.piped == 0 || listed(" psql mysql mariadb ", name) && strings.HasPrefix(text, "-") && static(text) {
+		if whollyUnknown(text) && s.piped == 0 && name != "gdb" || listed(" psql mysql mariadb ", name) && strings.HasPrefix(text, "-") && static(text) {
 			continue // the address of a database, and options
 		}
 		if !static(text) || consoleCode.MatchString(text) || slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return !c.plain.MatchString(line) }) {
@@ -88,8 +116,32 @@ func (s *script) git(words []string) {
 		}
 		s.alias(value)
 	}
+	if slices.Contains(words, "config") && slices.ContainsFunc(words, renamesSection.MatchString) {
+		s.fail("git is told to make a section of its settings another one")
+	}
+	if i := slices.Index(words, "for-each-repo"); i > 0 {
+		s.eachRepo(words[i+1:])
+	}
 	if i := slices.Index(words, "subtree"); i > 0 && slices.Contains(words[i:], "push") {
 		s.commands = append(s.commands, command{words: []string{"git", "push"}})
+	}
+}
+
+// renamesSection is what renames a section of settings, maybe to alias.
+var renamesSection = regexp.MustCompile(`^(--ren|rename-section$)`)
+
+// eachRepo reads the command that git runs in many repositories. The first word
+// may be one, or the value of the option before it.
+func (s *script) eachRepo(words []string) {
+	seen := 0
+	for i, word := range words {
+		if strings.HasPrefix(word, "-") {
+			continue
+		}
+		if s.command(append([]string{"git"}, words[i:]...), input{}); seen > 0 {
+			return
+		}
+		seen++
 	}
 }
 

@@ -19,14 +19,14 @@ func listed(list, name string) bool {
 	return name != "" && strings.Contains(list, " "+name+" ") && !strings.Contains(name, " ")
 }
 
-const plainPrograms = ` : true false echo cd pushd popd dirs pwd set shopt umask ulimit times jobs bg fg disown exit return break continue shift logout unalias caller type hash history
+const plainPrograms = ` : true false echo cd pushd popd dirs pwd set shopt umask ulimit times bg fg disown exit return break continue shift logout unalias caller type hash history
  ls dir vdir cat head tail tac nl od xxd hexdump base64 base32 strings file stat wc cut paste tr uniq comm join fold fmt pr column rev expand unexpand tsort shuf seq factor numfmt sort split csplit
  sum cksum md5sum md5 sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum realpath readlink basename dirname pathchk yes sleep date cal whoami id groups users who w uname hostname arch nproc
  uptime free df du lsblk lscpu lsof ps pgrep pkill kill killall touch mkdir rmdir rm mv cp ln install chmod chown chgrp truncate dd tee mktemp mkfifo sync link unlink shred tree which whereis locate man info
  printenv diff cmp diff3 patch gzip gunzip zcat bzip2 bunzip2 xz unxz zstd unzip zip zipinfo 7z ar ranlib nm objdump readelf ldd size strip tar bsdtar cpio rsync scp sftp curl wget http ping dig nslookup host ip ss
  netstat ifconfig traceroute nc openssl gpg ssh-keygen ssh-add find fd grep egrep fgrep zgrep rg ag ack jq yq xmllint less more bc git hg svn gh go gofmt goimports golangci-lint staticcheck govulncheck dlv
  gcc g++ cc c++ clang clang++ ld as cmake ctest ninja make gmake cargo rustc rustup rustfmt npm pnpm yarn tsc eslint prettier jest vitest webpack vite pip pip3 pytest tox black ruff mypy flake8 isort pylint poetry uv
- mvn gradle javac jar dotnet swiftc kotlinc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl service
+ mvn gradle javac jar dotnet swiftc kotlinc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl
  shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc claude claudectl tput clear reset stty tty getconf getent locale cloc tokei scc loc `
 
 // runningOption says by which arguments a program that is otherwise plain runs
@@ -36,36 +36,41 @@ type runningOption struct {
 	programs string
 	argument *regexp.Regexp
 	whole    bool
+	only     string // the word that must be there too, such as a command of git
 }
 
 var running = []runningOption{
-	{" git ", regexp.MustCompile(`^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exec|config|upload|receive|extcmd|open|ext-diff|textconv).*|-O.*|ext::.*|send-email|instaweb)$`), true},
-	{" hg ", regexp.MustCompile(`^--config|^alias`), true},
-	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), true},
-	{" find ", regexp.MustCompile(`^-(exec|ok)`), true},
-	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), true},
-	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF]|[a-zA-Z]*[IF][a-zA-Z]*$)`), true},
-	{" rsync scp sftp ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[eSoD]|--rs)`), true},
-	{" sort ", regexp.MustCompile(`^--com`), true},
-	{" split ", regexp.MustCompile(`^--f`), true},
-	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), true},
-	{" sftp ", regexp.MustCompile(`^-[bDS]`), true},
-	{" dpkg ", regexp.MustCompile(`^--(pre|post|status)`), true},
-	{" man ", regexp.MustCompile(`^-(P|H|-pager|-html)`), true},
-	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), true},
-	{" rg ag ack ", regexp.MustCompile(`^--(pre|hostname-bin|pager|ackrc)`), true},
-	{" go dlv ", regexp.MustCompile(`^--?(exec|toolexec|vettool|backend)|extld`), true},
-	{" gcc g++ cc c++ clang clang++ ld ", regexp.MustCompile(`^-(wrapper|B|f?plugin|specs|fuse-ld)`), true},
-	{" make gmake ", regexp.MustCompile(`^(--e|-E|SHELL=|MAKEFLAGS=)`), true},
-	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), false},
-	{" cmake ", regexp.MustCompile(`^-[EP]$`), false},
-	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), true},
-	{" nc ", regexp.MustCompile(`^-[a-z]*[ec]|^--(sh-)?exec`), true},
-	{" npm pnpm yarn ", regexp.MustCompile(`^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false},
-	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false},
-	{" docker podman kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|--)$`), false},
-	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), true},
-	{" pip pip3 brew gem ", regexp.MustCompile(`^(sh|exec|--config-settings.*|--global-option.*)$`), false},
+	{" git ", regexp.MustCompile(`^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), true, ""},
+	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*x`), true, "rebase"},
+	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*O`), true, "grep"},
+	{" git ", regexp.MustCompile(`^(-[A-Za-z0-9]*[uc]|--co|--u)`), true, "clone"},
+	{" install ", regexp.MustCompile(`^--strip-`), true, ""},
+	{" hg ", regexp.MustCompile(`^--config|^alias`), true, ""},
+	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), true, ""},
+	{" find ", regexp.MustCompile(`^-(exec|ok)`), true, ""},
+	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), true, ""},
+	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF]|[a-zA-Z]*[IF][a-zA-Z]*$)`), true, ""},
+	{" rsync scp sftp ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[eSoD]|--rs)`), true, ""},
+	{" sort ", regexp.MustCompile(`^--com`), true, ""},
+	{" split ", regexp.MustCompile(`^--f`), true, ""},
+	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), true, ""},
+	{" sftp ", regexp.MustCompile(`^-[bDS]`), true, ""},
+	{" dpkg ", regexp.MustCompile(`^--(pre|post|status)`), true, ""},
+	{" man ", regexp.MustCompile(`^-(P|H|-pager|-html)`), true, ""},
+	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), true, ""},
+	{" rg ag ack ", regexp.MustCompile(`^--(pre|hostname-bin|pager|ackrc)`), true, ""},
+	{" go dlv ", regexp.MustCompile(`^--?(exec|toolexec|vettool|backend)|extld`), true, ""},
+	{" gcc g++ cc c++ clang clang++ ld ", regexp.MustCompile(`^-(wrapper|B|f?plugin|specs|fuse-ld)`), true, ""},
+	{" make gmake ", regexp.MustCompile(`^(--e|-E|SHELL=|MAKEFLAGS=)`), true, ""},
+	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), false, ""},
+	{" cmake ", regexp.MustCompile(`^-[EP]$`), false, ""},
+	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), true, ""},
+	{" nc ", regexp.MustCompile(`^-[a-z]*[ec]|^--(sh-)?exec`), true, ""},
+	{" npm pnpm yarn ", regexp.MustCompile(`^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false, ""},
+	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false, ""},
+	{" docker podman kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|--)$`), false, ""},
+	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), true, ""},
+	{" pip pip3 brew gem ", regexp.MustCompile(`^(sh|exec|--config-settings.*|--global-option.*)$`), false, ""},
 }
 
 // starter is a program or a word that starts the command which follows it.
@@ -83,7 +88,7 @@ var starters = map[string]starter{
 	"strace": {values: "aeEIoOpPsSuUXb"}, "ltrace": {values: "aeEFnopsSu"}, "chroot": {own: 1, shell: true}, "unshare": {shell: true}, "nsenter": {values: "tSG", shell: true},
 	"setarch": {own: 1}, "linux32": {}, "linux64": {}, "fakeroot": {values: "lisb", shell: true}, "systemd-run": {values: "pHMuE"}, "su": {values: "cgGs", shell: true, script: true},
 	"runuser": {values: "cgGsu", shell: true, script: true}, "pkexec": {}, "setpriv": {}, "prlimit": {}, "numactl": {values: "mNCip"}, "busybox": {}, "toybox": {}, "command": {}, "builtin": {},
-	"exec": {values: "a"}, "noglob": {}, "nocorrect": {}, "-": {}, "--": {}, "repeat": {own: 1}, "emulate": {own: 1, values: "c", shell: true}, "ssh": {own: 1, values: "bcDEeFIiJLlmOopQRSWw", shell: true},
+	"exec": {values: "a"}, "jobs": {}, "service": {}, "noglob": {}, "nocorrect": {}, "-": {}, "--": {}, "repeat": {own: 1}, "emulate": {own: 1, values: "c", shell: true}, "ssh": {own: 1, values: "bcDEeFIiJLlmOopQRSWw", shell: true},
 	"script": {values: "cIOBTmEt", shell: true, script: true}, "parallel": {values: "jNn", shell: true}, "dbus-run-session": {}, "xvfb-run": {values: "en"}, "caffeinate": {values: "tw"}, "proxychains": {},
 	"proxychains4": {}, "torsocks": {}, "gosu": {own: 1}, "su-exec": {own: 1}, "tini": {}, "dumb-init": {}, "chpst": {values: "uUb/"}, "entr": {}, "ccache": {}, "catchsegv": {}, "setlock": {own: 1},
 	"firejail": {}, "bwrap": {}, "proot": {}, "cgexec": {values: "g"}, "perf": {}, "hyperfine": {shell: true}, "capsh": {shell: true, script: true}, "eatmydata": {}, "faketime": {own: 1}, "valgrind": {}, "rlwrap": {}, "cpulimit": {values: "lpe"}, "daemonize": {}, "runcon": {values: "tulrc"}, "rr": {},
@@ -116,7 +121,7 @@ var languages = []language{
 	{names: " sed gsed ", code: regexp.MustCompile(`^(?:-[nErsuz]*e|--expression=?)(.*)$`),
 		options: regexp.MustCompile(`^(-[nErsuz]+|-[nErsuz]*[fi]|-i\S*|-l|--(quiet|silent|in-place|in-place=\S*|regexp-extended|null-data|separate|unbuffered|posix|sandbox|debug|follow-symlinks))$`),
 		values:  "lN", file: "f", first: true, starts: sedStarts},
-	{names: " perl ", code: regexp.MustCompile(`^-[acilnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F.*|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
+	{names: " perl ", code: regexp.MustCompile(`^-[aclnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F(/[\w:;,|=.\\+-]*/|[\w:;,|=.\\+-]*)|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
 	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
 	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
 		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},

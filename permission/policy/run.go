@@ -75,7 +75,7 @@ var descriptor = regexp.MustCompile(`^([0-9]+|stdin|stdout|stderr|exe)$`)
 func (s *script) runsArguments(name string, words []string) bool {
 	runs := false
 	for _, r := range running {
-		if !listed(r.programs, name) || !slices.ContainsFunc(words[1:], r.argument.MatchString) {
+		if !listed(r.programs, name) || r.only != "" && !slices.Contains(words, r.only) || !slices.ContainsFunc(words[1:], r.argument.MatchString) {
 			continue
 		}
 		runs = true
@@ -271,9 +271,6 @@ func takesNext(values, word string) bool {
 // scriptOptions reads the scripts that options such as -c of su take.
 func (s *script) scriptOptions(words []string) {
 	for i, word := range words[1:] {
-		if value, ok := strings.CutPrefix(word, "--command="); ok {
-			s.certain(value)
-		}
 		if scriptOption.MatchString(word) && i+2 < len(words) {
 			s.certain(words[i+2])
 		} else if m := joinedScript.FindStringSubmatch(word); m != nil {
@@ -284,9 +281,13 @@ func (s *script) scriptOptions(words []string) {
 	}
 }
 
+// longScript are the long names of such options, and what stands for them: not
+// all that begins so, since --config and --check are options of what npx runs.
+const longScript = `--c(?:o|om|omm|omma|omman|ommand|al|all)?|--ses[a-z-]*`
+
 var (
-	scriptOption = regexp.MustCompile(`^(-[a-zA-Z]*c|--command|--call)$`)
-	joinedScript = regexp.MustCompile(`^-[qefa]*c(.+)$`)
+	scriptOption = regexp.MustCompile(`^(-[a-zA-Z]*c|` + longScript + `)$`)
+	joinedScript = regexp.MustCompile(`^(?:-[qefa]*c|(?:` + longScript + `)=)(.+)$`)
 )
 
 // isSpread reports whether something unknown may be more than one word.

@@ -149,6 +149,9 @@ func (s *script) read(text string) {
 	case continuesComment(text):
 		s.fail("a comment that ends with a backslash")
 		return
+	case joinsDocument(text):
+		s.fail("a here-document and lines that a backslash joins")
+		return
 	case strings.Contains(text, "]}") && numberedElement.MatchString(text):
 		s.fail("the number of a redirection goes to an element")
 		return
@@ -171,6 +174,13 @@ func (s *script) parse(text string) {
 	s.ambiguous(file, text)
 	s.learn(file)
 	s.walk(file)
+}
+
+// joinsDocument reports whether a text has a here-document and also lines that a
+// backslash joins. Where such a document ends, shells and the parser do not agree.
+func joinsDocument(text string) bool {
+	joined := joined(text)
+	return joined != text && strings.Contains(strings.ReplaceAll(joined, "<<<", ""), "<<")
 }
 
 // joined takes out the line breaks that a backslash hides.
