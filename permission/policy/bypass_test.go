@@ -80,7 +80,8 @@ func TestDenyBypasses(t *testing.T) {
 		"jobs -x rm victim", "jobs -x perl -e 'system lc \"RM victim\"'", "install -s --strip-program=rm f victim", "install -s --strip-p rm f victim", "service ../../bin/rm victim",
 		"npx --call='$(echo r)m victim'", "npm exec --call='$(echo r)m victim'", "npx --cal='$(echo r)m victim'", "npm exec --call '$(echo r)m victim'", "script --comm '$(echo r)m victim' f", "script --c='$(echo r)m victim' f", "su --session-command='$(echo r)m victim'", "su --comman='$(echo r)m victim'",
 		"git rebase -qx 'rm victim' HEAD~1", "git rebase --ex 'rm victim' HEAD~1", "git rebase --ex='rm victim' HEAD~1", "git grep -lO'rm victim;:' x", "git grep --ope='rm victim;:' x", "git fetch --upl='rm victim;:' .", "git push --e='rm victim;:' .", "git clone -qu 'rm victim;:' . y",
-		"git config --rename-section a alias", "git config rename-section a alias", "git config --rename-s a alias",
+		"git rebase '--exec=true\nrm victim' HEAD~1", "git grep '-Otrue\nrm victim;:' x", "su '--command=true\n$(echo r)m victim'", "script -q '-ctrue\n$(echo r)m victim' f", "php '-rtrue;\nsystem(strtolower(\"RM victim\"));' x",
+		"php -r'system(strtolower(\"RM victim\"));'", "lua -e'os.execute((\"RM victim\"):lower())'", "git config --rename-section a alias", "git config rename-section a alias", "git config --rename-s a alias",
 		"cat <<E\\\nF\nx\nEF\nls", "cat <<E\nx\\\nE\nr''m victim\nE", "cat <\\\n<E\nx\nE",
 		"echo ${#x}; rm -rf y", "xargs -I{} rm {}", "find . -exec rm {} +", "echo $((1#2)) ; rm x",
 	} {
@@ -94,7 +95,7 @@ func TestDenyBypasses(t *testing.T) {
 	for _, command := range []string{
 		"echo it # it's fine\nls", "ls # rm x", "xargs -I{} echo {}", "mkdir -p src/{a,b}", "git show HEAD@{1}", "awk '{print $1, $2}' f",
 		"echo a,b", "{ echo ${x}y; }", "echo ${x}y", "f() { ls; }; f", "git commit -m 'rm the file'", "bash x.sh", "trap - EXIT", "env A='it is' ls", "find . -name '*.go'", "ls 2>&1 >/dev/null",
-		"perl -ne 'print if /x/'", "perl -ne 'print if /x/i ; s/a/b/g'", "perl -F: -ane print f", "ruby -e 'puts 1'", "gdb -batch -ex bt", "gdb -batch -ex 'info threads' -ex 'thread apply all bt' -p $(pgrep app)", "gdb -batch -ex run -ex bt --args ./app --port 8080",
+		"perl -ne 'print if /x/'", "perl -ne 'print if /x/i ; s/a/b/g'", "perl -F: -ane print f", "ruby -e 'puts 1'", "php -v", "Rscript evaluate.R", "gdb -batch -ex bt", "gdb -batch -ex 'info threads' -ex 'thread apply all bt' -p $(pgrep app)", "gdb -batch -ex run -ex bt --args ./app --port 8080",
 		"jobs", "jobs -l", "jobs %1", "service nginx restart", "install -s -m 755 \"$x\" bin", "npx prettier --check .", "npx eslint --cache --config x.js .", "git push -u origin \"$(git branch --show-current)\"", "git rebase --continue", "git commit -am\"fix $x\"", "git clone -q \"$x\"", "git -C d for-each-repo --config=a.b fetch",
 		"cat <<E\nx\nE", "ls \\\n-l", "cat \\\nf <<< x",
 	} {

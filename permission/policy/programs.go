@@ -40,7 +40,7 @@ type runningOption struct {
 }
 
 var running = []runningOption{
-	{" git ", regexp.MustCompile(`^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), true, ""},
+	{" git ", regexp.MustCompile(`(?s)^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), true, ""},
 	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*x`), true, "rebase"},
 	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*O`), true, "grep"},
 	{" git ", regexp.MustCompile(`^(-[A-Za-z0-9]*[uc]|--co|--u)`), true, "clone"},
@@ -66,11 +66,11 @@ var running = []runningOption{
 	{" cmake ", regexp.MustCompile(`^-[EP]$`), false, ""},
 	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), true, ""},
 	{" nc ", regexp.MustCompile(`^-[a-z]*[ec]|^--(sh-)?exec`), true, ""},
-	{" npm pnpm yarn ", regexp.MustCompile(`^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false, ""},
-	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false, ""},
+	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false, ""},
+	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`(?s)^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false, ""},
 	{" docker podman kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|--)$`), false, ""},
 	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), true, ""},
-	{" pip pip3 brew gem ", regexp.MustCompile(`^(sh|exec|--config-settings.*|--global-option.*)$`), false, ""},
+	{" pip pip3 brew gem ", regexp.MustCompile(`(?s)^(sh|exec|--config-settings.*|--global-option.*)$`), false, ""},
 }
 
 // starter is a program or a word that starts the command which follows it.
@@ -116,18 +116,18 @@ type language struct {
 }
 
 var languages = []language{
-	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`^(?:-e|--source=?)(.*)$`), options: regexp.MustCompile(`^(-[Fv].*|-[fE]|--(posix|traditional|re-interval|csv|bignum))$`),
+	{names: " awk gawk mawk nawk ", code: regexp.MustCompile(`(?s)^(?:-e|--source=?)(.*)$`), options: regexp.MustCompile(`^(-[Fv].*|-[fE]|--(posix|traditional|re-interval|csv|bignum))$`),
 		values: "Fv", file: "fEi", first: true, starts: awkStarts},
-	{names: " sed gsed ", code: regexp.MustCompile(`^(?:-[nErsuz]*e|--expression=?)(.*)$`),
+	{names: " sed gsed ", code: regexp.MustCompile(`(?s)^(?:-[nErsuz]*e|--expression=?)(.*)$`),
 		options: regexp.MustCompile(`^(-[nErsuz]+|-[nErsuz]*[fi]|-i\S*|-l|--(quiet|silent|in-place|in-place=\S*|regexp-extended|null-data|separate|unbuffered|posix|sandbox|debug|follow-symlinks))$`),
 		values:  "lN", file: "f", first: true, starts: sedStarts},
-	{names: " perl ", code: regexp.MustCompile(`^-[aclnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F(/[\w:;,|=.\\+-]*/|[\w:;,|=.\\+-]*)|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
-	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
-	{names: " node nodejs ", code: regexp.MustCompile(`^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
+	{names: " perl ", code: regexp.MustCompile(`(?s)^-[aclnpswW0-9]*[eE](.*)$`), options: regexp.MustCompile(`^(-[aclnpswW0-9]+|-[acnpl0-9]*i(\.\w+)?|-F(/[\w:;,|=.\\+-]*/|[\w:;,|=.\\+-]*)|-M[-A-Za-z0-9_:]*)$`), starts: perlStarts},
+	{names: " python python2 python3 pypy pypy3 ", code: regexp.MustCompile(`(?s)^-[bBdEIOPqsSuv]*c(.*)$`), options: regexp.MustCompile(`^(-[bBdEIOPqsSuv]+|-[WX].*|-m)$`), values: "WXm", starts: pythonStarts},
+	{names: " node nodejs ", code: regexp.MustCompile(`(?s)^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
 		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
-	{names: " ruby ", code: regexp.MustCompile(`^(?:-e)(.*)$`), options: regexp.MustCompile(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
+	{names: " ruby ", code: regexp.MustCompile(`(?s)^(?:-e)(.*)$`), options: regexp.MustCompile(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
 	{names: " irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
-		code: regexp.MustCompile(`^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
+		code: regexp.MustCompile(`(?s)^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
 }
 
 func languageOf(name string) (lang language, ok bool) {

@@ -210,7 +210,7 @@ func (s *script) compile(words []string) {
 
 var execution = regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`)
 
-var makefile = regexp.MustCompile(`^(?:-[a-zA-Z]*f|--file=?|--makefile=?)(.*)$`)
+var makefile = regexp.MustCompile(`(?s)^(?:-[a-zA-Z]*f|--file=?|--makefile=?)(.*)$`)
 
 // start reads what a starter starts.
 func (s *script) start(st starter, words []string, in input) {
@@ -287,7 +287,7 @@ const longScript = `--c(?:o|om|omm|omma|omman|ommand|al|all)?|--ses[a-z-]*`
 
 var (
 	scriptOption = regexp.MustCompile(`^(-[a-zA-Z]*c|` + longScript + `)$`)
-	joinedScript = regexp.MustCompile(`^(?:-[qefa]*c|(?:` + longScript + `)=)(.+)$`)
+	joinedScript = regexp.MustCompile(`(?s)^(?:-[qefa]*c|(?:` + longScript + `)=)(.+)$`)
 )
 
 // isSpread reports whether something unknown may be more than one word.
@@ -462,6 +462,9 @@ func (s *script) interpret(lang language, words []string, in input) {
 			check(m[1])
 			have = true
 		case m != nil:
+			if lang.starts == nil && !bareOption.MatchString(w) {
+				check(w) // code is joined to the option
+			}
 			if i++; i < len(words) {
 				check(words[i])
 			}
@@ -507,6 +510,9 @@ func (s *script) interpret(lang language, words []string, in input) {
 		check(text)
 	}
 }
+
+// bareOption is an option, or the name of a file, that holds no code.
+var bareOption = regexp.MustCompile(`^[\w.-]+=?$`)
 
 // codeModule are modules of Python that run code they are given.
 var codeModule = regexp.MustCompile(`^(timeit|pdb|bdb|c?[pP]rofile|trace|runpy|code|doctest|asyncio|idlelib.*)$`)
