@@ -82,7 +82,7 @@ func TestDenyBypasses(t *testing.T) {
 		"git rebase -qx 'rm victim' HEAD~1", "git rebase --ex 'rm victim' HEAD~1", "git rebase --ex='rm victim' HEAD~1", "git grep -lO'rm victim;:' x", "git grep --ope='rm victim;:' x", "git fetch --upl='rm victim;:' .", "git push --e='rm victim;:' .", "git clone -qu 'rm victim;:' . y",
 		"git rebase '--exec=true\nrm victim' HEAD~1", "git grep '-Otrue\nrm victim;:' x", "su '--command=true\n$(echo r)m victim'", "script -q '-ctrue\n$(echo r)m victim' f", "php '-rtrue;\nsystem(strtolower(\"RM victim\"));' x",
 		"php -r'system(strtolower(\"RM victim\"));'", "lua -e'os.execute((\"RM victim\"):lower())'", "git config --rename-section a alias", "git config rename-section a alias", "git config --rename-s a alias",
-		"cat <<E\\\nF\nx\nEF\nls", "cat <<E\nx\\\nE\nr''m victim\nE", "cat <\\\n<E\nx\nE",
+		"cat <\\\n<E\nx\nE", "cat <<'A'\nx\\\nA\ncat <<B\nB\\\n\nrm victim\nB\nA",
 		"echo ${#x}; rm -rf y", "xargs -I{} rm {}", "find . -exec rm {} +", "echo $((1#2)) ; rm x",
 	} {
 		if got := decided(t, deny, bash(command)); got != permission.BehaviorDeny {

@@ -154,6 +154,7 @@ func TestNearClasses(t *testing.T) {
 	for _, command := range []string{
 		`echo "${x:-'none'}"`, `echo "${x//'/'/_}"`, "echo `date`", "echo \"`date +\\\"%Y\\\"`\"", "x=`basename \\`pwd\\``; echo $x", "[[ $x =~ ^(a|b)$ ]] && echo y", "[[ $x =~ ^[0-9]+(\\.[0-9]+)?$ ]] && echo y", "cat <<'E'\n$(date) `id` ${x:-'y'}\nE", "cat <<E\n${USER:-'me'}\nE",
 		"f=main.go; gofmt -l ${f%.go}_test.go", `for f in *.png; do convert "$f" "${f%.png}.jpg"; done`, `for f in src/*.ts; do echo "${f##*/}"; done`, `for f in *.txt; do cp "$f" "${f%.txt}.md"; done`, `f=src/a.go; cat "${f%/*}/b.go"`, `v=v1.2.3; echo ${v#v}; git tag ${v}`, `d=$(dirname "$f"); ls "$d"`, `files=(a.go b.go); cat "${files[@]}"`,
+		"cat > Dockerfile <<'EOF'\nFROM debian\nRUN apt-get update && \\\n    apt-get install -y git\nEOF", "cat <<E > run.sh\ngo test \\\n  ./...\nE",
 		"git config core.hooksPath .githooks", "git config core.hooksPath .husky && git commit -m x", "git -c core.pager=cat diff > x.patch", "git clean -fdn && cp a b",
 	} {
 		req := bash(command)

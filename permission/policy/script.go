@@ -150,7 +150,7 @@ func (s *script) read(text string) {
 		s.fail("a comment that ends with a backslash")
 		return
 	case joinsDocument(text):
-		s.fail("a here-document and lines that a backslash joins")
+		s.fail("here-documents and lines that a backslash joins")
 		return
 	case strings.Contains(text, "]}") && numberedElement.MatchString(text):
 		s.fail("the number of a redirection goes to an element")
@@ -176,11 +176,12 @@ func (s *script) parse(text string) {
 	s.walk(file)
 }
 
-// joinsDocument reports whether a text has a here-document and also lines that a
-// backslash joins. Where such a document ends, shells and the parser do not agree.
+// joinsDocument reports whether a text has several here-documents and also lines that a
+// backslash joins. Bash joins them in some of the documents and not in others, so neither
+// reading of the whole text is right. With one document, one of the two is.
 func joinsDocument(text string) bool {
 	joined := joined(text)
-	return joined != text && strings.Contains(strings.ReplaceAll(joined, "<<<", ""), "<<")
+	return joined != text && strings.Count(strings.ReplaceAll(joined, "<<<", ""), "<<") > 1
 }
 
 // joined takes out the line breaks that a backslash hides.
