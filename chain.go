@@ -102,7 +102,7 @@ type chainCall struct {
 	looks   []look          // of each link
 }
 
-// look is what a hook of a call has said last.
+// look is the last answer of a hook about a call.
 type look struct {
 	answer  hookAnswer
 	asked   bool

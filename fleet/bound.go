@@ -17,7 +17,7 @@ import (
 // boundKey is the key of the storeBound of a context.
 type boundKey struct{}
 
-// storeBound is what is known of a context that is bounded.
+// storeBound describes a context that is bounded.
 type storeBound struct {
 	parent context.Context // that the bounded one was made from
 	extend func()          // gives the call the whole time again, nil if it has one time for all

@@ -208,7 +208,7 @@ func missing(ctx context.Context, t *history.Transcript, all []calledTool) ([]ca
 	return all, nil
 }
 
-// noteOf is what the model reads about calls that it does not remember.
+// noteOf makes the text by which the model learns about calls that it does not remember.
 func noteOf(lost []calledTool) string {
 	var b strings.Builder
 	b.WriteString("The machine failed during this turn. Your tool calls below were started before that and are not in the conversation; whether they ran, and with what outcome, is unknown:\n")

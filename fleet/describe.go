@@ -11,7 +11,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Description is what a program keeps with a conversation for itself. The fleet does
+// Description is a title and labels that a program keeps with a conversation. The fleet does
 // not use it; the model does not see it.
 type Description struct {
 	// Title is for lists: at most 200 characters, no control characters.

@@ -9,7 +9,7 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// queueState is what a list shows of the prompts of a conversation.
+// queueState summarizes the prompts of a conversation for a list.
 type queueState struct {
 	queued   int
 	begun    bool   // one of them has begun
@@ -83,7 +83,7 @@ func queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState,
 	return queues, nil
 }
 
-// info is what a list shows about a conversation.
+// info describes a conversation in a list.
 func (f *Fleet) info(rec *record, q queueState) ConversationInfo {
 	info := ConversationInfo{
 		Key: rec.Key, State: Asleep, Session: rec.Session, Created: rec.Created, Title: rec.Title, Labels: maps.Clone(rec.Labels),

@@ -17,7 +17,7 @@ func TestLongFirstPrompt(t *testing.T) {
 	line := func(entrypoint, content string) string {
 		return fmt.Sprintf(`{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":%s},"uuid":"u-1","timestamp":"2026-01-01T00:00:00.000Z","entrypoint":%q,"cwd":"/work","sessionId":"s","gitBranch":"main"}`+"\n", content, entrypoint)
 	}
-	answer := `{"parentUuid":"u-1","isSidechain":false,"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"yes"}]},"uuid":"a-1","timestamp":"2026-01-01T00:00:09.000Z","entrypoint":"sdk-cli","cwd":"/work/elsewhere","sessionId":"s","gitBranch":"main"}` + "\n"
+	answer := `{"parentUuid":"u-1","isSidechain":false,"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"yes"}]},"uuid":"a-1","timestamp":"2026-01-01T00:00:09.000Z","entrypoint":"sdk-cli","cwd":"/src/elsewhere","sessionId":"s","gitBranch":"main"}` + "\n"
 	attachment := `{"parentUuid":null,"isSidechain":false,"type":"attachment","uuid":"t-1","timestamp":"2026-01-01T00:00:00.000Z","entrypoint":"cli","cwd":"/work","sessionId":"s"}` + "\n"
 	for name, tt := range map[string]struct {
 		file, first, title string

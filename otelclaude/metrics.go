@@ -133,7 +133,7 @@ func usedSince(before, after map[string]message.ModelUsage, r *message.Result, m
 	return used
 }
 
-// mainUsage is what the main conversation of a turn used.
+// mainUsage counts the tokens that the main conversation of a turn used.
 func mainUsage(r *message.Result) message.ModelUsage {
 	return message.ModelUsage{
 		InputTokens: r.Usage.InputTokens, OutputTokens: r.Usage.OutputTokens,

@@ -171,7 +171,7 @@ func checkAccount(c *console, a control.Account) finding {
 	return finding{"account", gradeOK, strings.Join(kinds, ", "), "", nil}
 }
 
-// firstParty is what the CLI calls the provider that is not a cloud.
+// firstParty is the CLI's name for the provider that is not a cloud.
 const firstParty = "firstParty"
 
 func listed(name string, items []string, thing string) finding {

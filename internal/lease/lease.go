@@ -24,7 +24,7 @@ type Held struct {
 	since reading // before the last call that has acquired or renewed it
 }
 
-// reading is what two clocks show. While a machine is suspended one of them may
+// reading is a pair of times, from two clocks. While a machine is suspended one of them may
 // stand still, and the wall clock can be set.
 type reading struct {
 	monotonic time.Duration

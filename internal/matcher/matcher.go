@@ -115,7 +115,7 @@ func cutNegative(pattern string) (not, rest string, ok bool) {
 	return "", "", false
 }
 
-// alternatives is what an expression has outside of groups.
+// alternatives splits an expression outside of groups.
 func alternatives(pattern string) string {
 	var outside strings.Builder
 	depth := 0

@@ -127,7 +127,7 @@ func (s *script) git(words []string) {
 	}
 }
 
-// renamesSection is what renames a section of settings, maybe to alias.
+// renamesSection matches options that rename a section of settings, maybe to alias.
 var renamesSection = regexp.MustCompile(`^(--ren|rename-section$)`)
 
 // eachRepo reads the command that git runs in many repositories. The first word

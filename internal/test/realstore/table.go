@@ -66,7 +66,7 @@ func withRow(page, name string, row []string) string {
 	slices.Sort(rows)
 	return strings.TrimRight(before, "\n") + "\n\n" + Section + `
 
-Written by the tests of the stores, each its row: ` + "`STORE_VERSIONS=all go test -run TestRealResume .`" + ` in the module of the store, and in ` + "`internal/test/realstore`" + `. On each version a session is begun, its CLI is killed in the middle of a tool call, and it is resumed from the store under another home and working directory; "yes" means that the model heard the same history, byte for byte.
+Written by the tests of the stores, each its row: ` + "`STORE_VERSIONS=all LONG_TESTS=1 go test -run TestRealResume .`" + ` in the module of the store, and in ` + "`internal/test/realstore`" + `. On each version a session is begun, its CLI is killed in the middle of a tool call, and it is resumed from the store under another home and working directory; "yes" means that the model heard the same history, byte for byte.
 
 ` + line("store", realcli.Pinned()) + "|---|" + strings.Repeat("---|", len(row)) + "\n" + strings.Join(rows, "")
 }
