@@ -16,7 +16,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/matcher"
@@ -614,59 +613,6 @@ func problemOf(err error) string {
 	return err.Error()
 }
 
-// modelProblem says what is wrong with the name of a model, "" for nothing. Providers
-// and gateways have names of their own, so only a plain word is compared with those that
-// the CLI lists.
-func modelProblem(name string, listed []control.ModelInfo) string {
-	if strings.ContainsFunc(name, func(c rune) bool { return unicode.IsControl(c) || unicode.IsSpace(c) }) {
-		return fmt.Sprintf("%q contains a blank or a control character", name)
-	}
-	plain := !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
-	var known []string
-	for _, m := range listed {
-		known = append(known, m.Value)
-	}
-	if name == "" || !plain || slices.Contains(known, name) {
-		return ""
-	}
-	if nearest := nearestName(name, known); nearest != "" && edits(strings.ToLower(name), nearest) <= 2 {
-		return fmt.Sprintf("%q is not a model that the CLI lists: did you mean %s?", name, nearest)
-	}
-	return ""
-}
-
-// nearestName returns the name that is reached with the fewest edits.
-func nearestName(name string, known []string) string {
-	best, fewest := "", len(name)+1
-	for _, k := range known {
-		if n := edits(name, k); n < fewest {
-			best, fewest = k, n
-		}
-	}
-	return best
-}
-
-// edits is how many characters must be put in, taken out or changed.
-func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		left := row[0] // of the row above
-		row[0] = i + 1
-		for j := range len(b) {
-			change := left
-			if a[i] != b[j] {
-				change++
-			}
-			left = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // The CLI takes any matcher, and never calls a hook whose matcher fits nothing.
 // Names are compared exactly; other characters than those of names make it a
 // regular expression, and one that cannot be compiled fits nothing.
@@ -710,14 +656,3 @@ func checkMatcher(h hook.Hook) string {
 }
 
 func builtIn(name string) bool { return slices.Contains(permission.BuiltInTools(), name) }
-
-// otherCase returns the built-in tool whose name differs from this one only in
-// case, "" if there is none.
-func otherCase(name string) string {
-	for _, known := range permission.BuiltInTools() {
-		if name != known && strings.EqualFold(name, known) && !builtIn(name) {
-			return known
-		}
-	}
-	return ""
-}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/hook"
-	"github.com/claude-agent-go/claude/internal/proc"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
@@ -695,12 +693,4 @@ func (w *waking) close() error {
 	close(w.closed)
 	w.f.endLiveText(w.c)
 	return err
-}
-
-// environ is the environment that the CLI would get.
-func environ(o *claude.Options) []string {
-	if o.Env != nil {
-		return o.Env
-	}
-	return proc.Inherit(os.Environ())
 }
