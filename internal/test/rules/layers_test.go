@@ -42,6 +42,7 @@ func separateLayers() map[string][]string {
 		"internal/test/fleetload":       {".", "claudetest", "fleet"},
 		"internal/test/gate":            {"internal/test/long"},
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
+		"internal/test/knots":           nil,
 		"internal/test/leak":            nil,
 		"internal/test/mutation":        {"internal/test/long"},
 		"internal/test/rules":           nil,
