@@ -51,7 +51,7 @@ func alone[T any](ctx context.Context, a *asker, unanswered T, ask func() (T, er
 		return unanswered, nil
 	case ctx.Err() != nil:
 		a.say("")
-		a.say(a.s.style(faint, "(the question is no longer open)"))
+		a.say(a.s.style(terminal.Faint, "(the question is no longer open)"))
 	}
 	return answer, err
 }
@@ -84,7 +84,7 @@ func (a *asker) ask(ctx context.Context, req *permission.Request) (permission.De
 			}
 			if input != nil {
 				edited = input
-				a.say(a.s.style(bold, "Edited. This is what would run now:"))
+				a.say(a.s.style(terminal.Bold, "Edited. This is what would run now:"))
 				a.quote(inputText(edited))
 			}
 		default:
@@ -125,13 +125,13 @@ func (a *asker) unknown(answer, want string) {
 	if answer != "" {
 		text = a.c.line(strconv.Quote(answer)) + " is not an answer. " + text
 	}
-	a.say(a.s.style(red, text))
+	a.say(a.s.style(terminal.Red, text))
 }
 
 // prompt asks for one line. What was typed before does not count.
 func (a *asker) prompt(ctx context.Context, text string) (string, error) {
 	a.keys.forget()
-	a.s.tell(a.s.style(bold, text))
+	a.s.tell(a.s.style(terminal.Bold, text))
 	return a.keys.line(ctx)
 }
 
@@ -154,16 +154,16 @@ func (a *asker) describe(req *permission.Request) {
 		title = "Claude wants to use " + req.ToolName
 	}
 	a.say("")
-	a.say(a.s.style(bold, a.c.judged(title)))
+	a.say(a.s.style(terminal.Bold, a.c.judged(title)))
 	a.quote(input)
 	if !strings.Contains(title, req.ToolName) {
-		a.say(a.s.style(faint, "  tool: "+a.c.judged(req.ToolName)))
+		a.say(a.s.style(terminal.Faint, "  tool: "+a.c.judged(req.ToolName)))
 	}
 	for _, extra := range []struct{ name, value string }{
 		{"agent", req.AgentID}, {"what", req.Description}, {"why asked", req.Reason}, {"path", req.BlockedPath},
 	} {
 		if extra.value != "" && extra.value != title && !strings.Contains(input, extra.value) {
-			a.say(a.s.style(faint, "  "+extra.name+": "+a.c.judged(extra.value)))
+			a.say(a.s.style(terminal.Faint, "  "+extra.name+": "+a.c.judged(extra.value)))
 		}
 	}
 	if offersAlways(req) {
@@ -172,7 +172,7 @@ func (a *asker) describe(req *permission.Request) {
 			if i > 0 {
 				label = `             and `
 			}
-			a.say(a.s.style(loud, label+a.c.judged(updateText(u))))
+			a.say(a.s.style(terminal.Loud, label+a.c.judged(updateText(u))))
 		}
 	}
 }

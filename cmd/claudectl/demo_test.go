@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -9,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/claude-agent-go/claude/message"
 )
 
 // The demo shows each thing that the two sides can do, in this order.
@@ -40,21 +37,6 @@ func TestDemo(t *testing.T) {
 			t.Fatalf("no %s %q after that; in all:\n%s", want.Who, want.What, got.stdout)
 		}
 		events = events[i+1:]
-	}
-}
-
-// A CLI that reports a tool call twice does not end the program.
-func TestDemoCallTwice(t *testing.T) {
-	var stdout bytes.Buffer
-	view := newDemoView(newConsole(t.Context(), nil, &stdout, nil, nil))
-	m, err := message.Decode([]byte(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	view.show(m)
-	view.show(m)
-	if got := strings.Count(stdout.String(), "calls Bash"); got != 2 {
-		t.Errorf("shown %d times, want 2: %q", got, stdout.String())
 	}
 }
 

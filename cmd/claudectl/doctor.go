@@ -10,7 +10,9 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/control"
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/proc"
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // doctorCommand is "claudectl doctor".
@@ -105,7 +107,7 @@ func (d *doctorCommand) examine(ctx context.Context, c *console, u *checkup) exi
 		u.add(finding{"handshake", gradeFail, err.Error(), adviceOf(codeOf(err)), nil})
 		return codeOf(err)
 	}
-	u.add(finding{"handshake", gradeOK, "answered in " + seconds(time.Since(began)), "", nil})
+	u.add(finding{"handshake", gradeOK, "answered in " + brief.Seconds(time.Since(began)), "", nil})
 	info := session.Info()
 	u.Version = info.CLIVersion
 	if u.Version == "" {
@@ -178,7 +180,7 @@ func listed(name string, items []string, thing string) finding {
 	if len(items) == 0 {
 		return finding{name, gradeWarn, "the CLI lists none", "newer versions do: claude update", nil}
 	}
-	return finding{name, gradeOK, counted(len(items), thing), "", items}
+	return finding{name, gradeOK, brief.Count(len(items), thing), "", items}
 }
 
 func modelNames(models []control.ModelInfo) []string {
@@ -206,7 +208,7 @@ func checkMCP(ctx context.Context, session *claude.Session) (f finding, helped b
 	}
 	all := len(servers)
 	servers = slices.DeleteFunc(servers, func(s control.MCPServerStatus) bool { return s.Name == helperName })
-	f = finding{Name: "mcp", Grade: gradeOK, Detail: counted(len(servers), "server")}
+	f = finding{Name: "mcp", Grade: gradeOK, Detail: brief.Count(len(servers), "server")}
 	for _, s := range servers {
 		item := s.Name + ": " + string(s.Status)
 		if s.Error != "" {
@@ -231,23 +233,23 @@ func checkStop(session *claude.Session, m mark) finding {
 		return finding{"stop", gradeFail, err.Error(), "end the process by hand; it does not obey SIGKILL", nil}
 	}
 	if left := m.processes(); len(left) > 0 {
-		return finding{"stop", gradeFail, counted(len(left), "process") + " left behind",
+		return finding{"stop", gradeFail, brief.Count(len(left), "process") + " left behind",
 			"end them by hand; a hook or an MCP server of the settings may have started them", left}
 	}
 	what := "the processes have"
 	if len(before) > 0 {
-		what = "a tree of " + counted(len(before), "process") + " has"
+		what = "a tree of " + brief.Count(len(before), "process") + " has"
 	}
-	return finding{"stop", gradeOK, what + " ended in " + seconds(took), "", nil}
+	return finding{"stop", gradeOK, what + " ended in " + brief.Seconds(took), "", nil}
 }
 
 // write writes the findings for people.
 func (u *checkup) write(c *console) {
-	colour := coloured(c, c.stdout.stream)
+	colour := terminal.Coloured(c.env, c.stdout.stream)
 	for _, f := range u.Findings {
 		label := fmt.Sprintf("%-8s %-10s", f.Grade, f.Name)
 		if colour {
-			label = paint(map[grade]string{gradeOK: green, gradeWarn: bold, gradeFail: red}[f.Grade], label)
+			label = terminal.Paint(map[grade]string{gradeOK: terminal.Green, gradeWarn: terminal.Bold, gradeFail: terminal.Red}[f.Grade], label)
 		}
 		c.printf("%s %s\n", label, c.line(f.Detail))
 		if len(f.Items) > 0 {

@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // edit lets a person change the input of a tool: in the editor that VISUAL or
@@ -21,7 +23,7 @@ func (a *asker) edit(ctx context.Context, input string) (json.RawMessage, error)
 	if words := strings.Fields(editor); len(words) > 0 {
 		edited, err := a.runEditor(ctx, words, input)
 		if err != nil {
-			a.say(a.s.style(red, a.c.line("The editor failed, so nothing has changed: "+err.Error())))
+			a.say(a.s.style(terminal.Red, a.c.line("The editor failed, so nothing has changed: "+err.Error())))
 			return nil, ctx.Err()
 		}
 		text = edited
@@ -34,7 +36,7 @@ func (a *asker) edit(ctx context.Context, input string) (json.RawMessage, error)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(text, &object); err != nil || object == nil {
-		a.say(a.s.style(red, "That is not a JSON object. Nothing has changed."))
+		a.say(a.s.style(terminal.Red, "That is not a JSON object. Nothing has changed."))
 		return nil, nil
 	}
 	return bytes.TrimSpace(text), nil

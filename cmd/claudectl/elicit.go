@@ -15,7 +15,7 @@ import (
 func (a *asker) elicit(ctx context.Context, e *control.Elicitation) (control.ElicitationAnswer, error) {
 	return alone(ctx, a, control.Cancel(), func() (control.ElicitationAnswer, error) {
 		a.say("")
-		a.say(a.s.style(bold, a.c.line("The MCP server "+e.ServerName+" asks")))
+		a.say(a.s.style(terminal.Bold, a.c.line("The MCP server "+e.ServerName+" asks")))
 		a.quote(e.Message)
 		if e.Mode == control.ElicitationURL {
 			return a.visit(ctx, e.URL)
@@ -29,7 +29,7 @@ func (a *asker) elicit(ctx context.Context, e *control.Elicitation) (control.Eli
 func (a *asker) visit(ctx context.Context, address string) (control.ElicitationAnswer, error) {
 	a.say("  address: " + terminal.Line(address))
 	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		a.say(a.s.style(faint, "  host: "+terminal.Line(u.Host)))
+		a.say(a.s.style(terminal.Faint, "  host: "+terminal.Line(u.Host)))
 	}
 	yes, err := a.confirm(ctx, "Open it in a browser, then say whether to continue. [y yes, n no] ")
 	if err != nil || !yes {
@@ -65,7 +65,7 @@ func (a *asker) fill(ctx context.Context, e *control.Elicitation) (control.Elici
 // askField asks for one field until what is typed fits it. It returns nil for a
 // field that is left out.
 func (a *asker) askField(ctx context.Context, f *field) (any, error) {
-	a.say(a.s.style(bold, a.c.line(f.heading())))
+	a.say(a.s.style(terminal.Bold, a.c.line(f.heading())))
 	for n, o := range f.Options() {
 		a.option(n, o.Title, "")
 	}
@@ -80,14 +80,14 @@ func (a *asker) askField(ctx context.Context, f *field) (any, error) {
 		case text == "" && !f.Required:
 			return nil, nil
 		case text == "":
-			a.say(a.s.style(red, "The server needs this one."))
+			a.say(a.s.style(terminal.Red, "The server needs this one."))
 			continue
 		}
 		value, err := f.read(text)
 		if err == nil {
 			return value, nil
 		}
-		a.say(a.s.style(red, a.c.line("That does not fit: "+err.Error())))
+		a.say(a.s.style(terminal.Red, a.c.line("That does not fit: "+err.Error())))
 	}
 }
 

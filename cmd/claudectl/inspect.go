@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/inspect"
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // inspectCommand is "claudectl inspect".
@@ -64,7 +65,7 @@ func (i *inspectCommand) Run(c *console) error {
 	case c.json:
 		return rep.WriteJSON(c.stdout)
 	}
-	return rep.WriteText(c.stdout, coloured(c, c.stdout.stream))
+	return rep.WriteText(c.stdout, terminal.Coloured(c.env, c.stdout.stream))
 }
 
 // recording opens a recording and hands it to read, whose errors are explained.
@@ -103,7 +104,7 @@ func (i *inspectCommand) survey(c *console) error {
 			}
 		}
 	}
-	write := func() error { return s.WriteText(c.stdout, coloured(c, c.stdout.stream)) }
+	write := func() error { return s.WriteText(c.stdout, terminal.Coloured(c.env, c.stdout.stream)) }
 	if c.json {
 		write = func() error { return s.WriteJSON(c.stdout) }
 	}

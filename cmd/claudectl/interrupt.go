@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // interruption makes of Ctrl-C what people expect: the first ends what the
@@ -100,10 +101,10 @@ func (i *interruption) take(ctx context.Context, got os.Signal) {
 		i.cancel()
 		return
 	}
-	i.tell(bold, "interrupting; Ctrl-C again ends the program")
+	i.tell(terminal.Bold, "interrupting; Ctrl-C again ends the program")
 	go func() {
 		if _, err := session.Interrupt(ctx); err != nil && ctx.Err() == nil {
-			i.tell(red, "the CLI does not answer; Ctrl-C ends the program")
+			i.tell(terminal.Red, "the CLI does not answer; Ctrl-C ends the program")
 		}
 	}()
 }

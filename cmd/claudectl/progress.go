@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -83,7 +84,7 @@ func (p *progress) text(now time.Time) string {
 	if len(p.running) > 0 {
 		doing = strings.Join(p.running, ", ")
 	}
-	return fmt.Sprintf("%s  %d tokens  $%.4f  %s", seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost, doing)
+	return fmt.Sprintf("%s  %d tokens  $%.4f  %s", brief.Seconds(now.Sub(p.began)), p.tokens+p.writing, p.cost, doing)
 }
 
 // display shows the live line until the function that it returns is called. After
@@ -130,12 +131,4 @@ func (p *progress) follow(ctx context.Context, session *claude.Session) {
 		}
 		p.setCost(usage.Session.TotalCostUSD)
 	}
-}
-
-// seconds writes a duration for people.
-func seconds(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	}
-	return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/permission"
 )
 
@@ -16,7 +17,7 @@ func (a *asker) answer(ctx context.Context, req *permission.Request, questions [
 	answers := req.Answers()
 	for i, q := range questions {
 		a.say("")
-		a.say(a.s.style(bold, a.c.line(q.Text)))
+		a.say(a.s.style(terminal.Bold, a.c.line(q.Text)))
 		for n, option := range q.Options {
 			a.option(n, option.Label, option.Description)
 		}

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/claude-agent-go/claude/internal/inspect"
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/secret"
-	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 )
@@ -47,14 +44,14 @@ func (r *renderer) show(m message.Message) {
 	case *message.Assistant:
 		r.showText(m)
 	case *message.APIRetry:
-		r.note(red, fmt.Sprintf("the API failed (%s), attempt %d of %d", inspect.Ending(string(m.Error)), m.Attempt, m.MaxRetries))
+		r.note(terminal.Red, fmt.Sprintf("the API failed (%s), attempt %d of %d", brief.Ending(string(m.Error)), m.Attempt, m.MaxRetries))
 	case *message.Result:
 		r.showEnd(m)
 	}
 	for _, call := range r.calls.Add(m) {
 		r.showCall(call)
 	}
-	r.progress.tools(r.calls.Running(), func(call *message.ToolCall) string { return brief(r.c.secrets.JSON(call.Use.Input)) })
+	r.progress.tools(r.calls.Running(), func(call *message.ToolCall) string { return brief.Call(r.c.secrets.JSON(call.Use.Input)) })
 }
 
 // showPiece shows a piece of text. Subagents do not send any.
@@ -83,7 +80,7 @@ func (r *renderer) abandon() {
 	if r.shown {
 		r.shown = false
 		r.endPieces()
-		r.note(red, "the answer broke off there, and begins anew")
+		r.note(terminal.Red, "the answer broke off there, and begins anew")
 	}
 }
 
@@ -99,7 +96,7 @@ func (r *renderer) showText(a *message.Assistant) {
 	}
 	r.abandon()
 	if a.Error != "" || a.IsAPIErrorMessage { // the CLI wrote it, and it is not an answer
-		r.note(red, text)
+		r.note(terminal.Red, text)
 		return
 	}
 	r.s.answer(r.c.clean(text))
@@ -114,11 +111,11 @@ func (r *renderer) showCall(call *message.ToolCall) {
 	if call.Agent.Type != "" {
 		name = call.Agent.Type + ": " + name
 	}
-	about := strings.TrimSuffix("  "+brief(r.c.secrets.JSON(call.Use.Input)), "  {}")
+	about := strings.TrimSuffix("  "+brief.Call(r.c.secrets.JSON(call.Use.Input)), "  {}")
 	if call.Result == nil {
 		r.began[call.Use.ID] = time.Now()
 		if !r.s.live {
-			r.note(bold, "> "+name+about)
+			r.note(terminal.Bold, "> "+name+about)
 		}
 		return
 	}
@@ -128,10 +125,10 @@ func (r *renderer) showCall(call *message.ToolCall) {
 		text = "< " + name + about + "  " + word
 	}
 	if began, ok := r.began[call.Use.ID]; ok && word != "denied" {
-		text += ", " + seconds(time.Since(began))
+		text += ", " + brief.Seconds(time.Since(began))
 	}
 	if call.Result.IsError && word != "interrupted" {
-		text += ": " + firstLine(r.c.secrets.Hide(call.Result.Content.Text()))
+		text += ": " + brief.FirstLine(r.c.secrets.Hide(call.Result.Content.Text()))
 	}
 	r.note(style, text)
 }
@@ -147,47 +144,5 @@ func (r *renderer) note(style, text string) {
 func (r *renderer) showEnd(m *message.Result) {
 	r.s.endAnswer()
 	r.spending.Add(m)
-	r.note(faint, bill(m, &r.spending))
-}
-
-// bill says what the last turn took, and what the session has cost so far.
-func bill(m *message.Result, all *message.Spending) string {
-	u := m.Usage
-	return fmt.Sprintf("$%.4f this turn, $%.4f this session, %s, %s, %d tokens in, %d out", all.TurnUSD, m.TotalCostUSD,
-		counted(m.NumTurns, "model call"), seconds(time.Duration(m.DurationMS)*time.Millisecond),
-		u.InputTokens+u.CacheCreationInputTokens+u.CacheReadInputTokens, u.OutputTokens)
-}
-
-// counted writes a number of things.
-func counted(n int, thing string) string {
-	switch {
-	case n == 1:
-	case strings.HasSuffix(thing, "s"):
-		thing += "es"
-	default:
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
-
-// briefWidth is how much of a tool's input a line shows.
-const briefWidth = 100
-
-// brief says in a few words what a tool call is about: by the member that people
-// know it by, or by all of the input. Secrets must be hidden before: what is cut
-// off from one cannot be known any more.
-func brief(input json.RawMessage) string {
-	text := firstLine(cmp.Or(show.About(input), string(input)))
-	if cut := fit(text, briefWidth); cut != text {
-		text = cut + "..."
-	}
-	return text
-}
-
-func firstLine(text string) string {
-	first, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	if more != "" {
-		first += " ..."
-	}
-	return first
+	r.note(terminal.Faint, brief.Bill(m, &r.spending))
 }

@@ -97,7 +97,7 @@ func (r *runCommand) Run(c *console) error {
 	result, err := r.turn(ctx, c, session, prompt, view)
 	hide()
 	if result != nil && result.SessionID != "" {
-		view.note(faint, "resume with: "+r.resumeLine(result.SessionID))
+		view.note(terminal.Faint, "resume with: "+r.resumeLine(result.SessionID))
 	}
 	if err != nil {
 		return stop.explain(err)
@@ -248,7 +248,7 @@ func (r *runCommand) decline(c *console, s *screen) control.ElicitationFunc {
 // answer is wanted.
 func (r *runCommand) complain(c *console, s *screen, text string) {
 	if !r.quiet(c) {
-		s.note(s.style(red, c.line(text)))
+		s.note(s.style(terminal.Red, c.line(text)))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/brief"
 )
 
 // fakeCLI returns an executable that plays a script: this program as
@@ -89,7 +90,7 @@ func TestRunPiped(t *testing.T) {
 // A secret is hidden even where a line is cut inside it, and where only the name
 // of the member gives it away.
 func TestRunHides(t *testing.T) {
-	long := strings.Repeat("x", briefWidth-10)
+	long := strings.Repeat("x", brief.CallWidth-10)
 	cli := fakeCLI(t, `[{"use": [{"name": "Bash", "input": {"command": "`+long+` the-secret-of-tests"}}, {"name": "mcp__a__b", "input": {"password": "swordfish"}}]}, "Done."]`)
 	got := invoke(t, "", "run", "--cli", cli, "x")
 	for _, want := range []string{"> Bash  " + long + " [redacted...", `> mcp__a__b  {"password":"[redacted]"}`} {

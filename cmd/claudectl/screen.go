@@ -5,8 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
@@ -34,7 +34,7 @@ type screen struct {
 func newScreen(c *console) *screen {
 	return &screen{
 		out: c.stdout, notes: c.stderr,
-		colour: coloured(c, c.stderr),
+		colour: terminal.Coloured(c.env, c.stderr),
 		live:   terminal.SupportsEscapes(c.stderr) && c.variable("TERM") != "dumb",
 		shared: terminal.Is(c.stderr) && terminal.Is(c.stdout.stream),
 	}
@@ -145,7 +145,7 @@ func (s *screen) draw(text string) {
 	if !ok {
 		return
 	}
-	_, _ = io.WriteString(s.notes, "\r\x1b[K"+s.style(faint, fit(text, columns-1)))
+	_, _ = io.WriteString(s.notes, "\r\x1b[K"+s.style(terminal.Faint, brief.Fit(text, columns-1)))
 	s.line = true
 }
 
@@ -163,42 +163,10 @@ func (s *screen) erase() {
 	}
 }
 
-// fit cuts a line so that it does not wrap. Characters beyond ASCII may be two
-// columns wide and are counted so.
-func fit(text string, columns int) string {
-	for i, r := range text {
-		columns--
-		if r >= utf8.RuneSelf {
-			columns--
-		}
-		if columns < 0 {
-			return text[:i]
-		}
-	}
-	return text
-}
-
-// Styles of notes, as terminals number them.
-const (
-	bold  = "1"
-	faint = "2"
-	red   = "31"
-	green = "32"
-	loud  = "1;7;33" // what must not be overlooked
-)
-
 // style colours clean text for a note, where colours are wanted.
 func (s *screen) style(code, text string) string {
 	if !s.colour {
 		return text
 	}
-	return paint(code, text)
-}
-
-// paint colours clean text.
-func paint(code, text string) string { return "\x1b[" + code + "m" + text + "\x1b[0m" }
-
-// coloured reports whether a stream is to be coloured.
-func coloured(c *console, stream any) bool {
-	return terminal.SupportsEscapes(stream) && c.variable("NO_COLOR") == "" && c.variable("TERM") != "dumb"
+	return terminal.Paint(code, text)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"rsc.io/qr"
+
+	"github.com/claude-agent-go/claude/internal/terminal"
 )
 
 // qrMargin is how many light modules must surround a QR code, so that cameras find it.
@@ -49,7 +51,7 @@ func drawQR(link string, colour bool) (string, error) {
 
 // printQR draws a link for the camera of a phone.
 func (c *console) printQR(link string) error {
-	code, err := drawQR(link, coloured(c, c.stdout.stream))
+	code, err := drawQR(link, terminal.Coloured(c.env, c.stdout.stream))
 	if err == nil {
 		c.printf("\n%s", code)
 	}

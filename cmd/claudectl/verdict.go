@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/claude-agent-go/claude/internal/terminal"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -77,11 +78,11 @@ func (v *verdicts) of(result *message.ToolResultBlock) (word, style string) {
 	switch {
 	case strings.HasPrefix(result.Content.Text(), interruptMark),
 		v.open[result.ToolUseID] && result.IsError: // the CLI calls it rejected by the user
-		return "interrupted", red
+		return "interrupted", terminal.Red
 	case v.denied[result.ToolUseID]:
-		return "denied", red
+		return "denied", terminal.Red
 	case result.IsError:
-		return "failed", red
+		return "failed", terminal.Red
 	}
-	return "ok", green
+	return "ok", terminal.Green
 }

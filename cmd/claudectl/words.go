@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
-	"github.com/claude-agent-go/claude/internal/inspect"
+	"github.com/claude-agent-go/claude/internal/brief"
 )
 
 // optionFlags names the flag that sets an option of the SDK. Anyone who uses this
@@ -55,7 +55,7 @@ func explain(err error) string {
 		}
 		for _, word := range []string{string(failed.Result.TerminalReason), failed.Result.Subtype} {
 			if word != "" {
-				text = strings.ReplaceAll(text, word, inspect.Ending(word))
+				text = strings.ReplaceAll(text, word, brief.Ending(word))
 			}
 		}
 	}

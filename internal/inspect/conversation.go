@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/wire"
 	"github.com/claude-agent-go/claude/message"
@@ -207,9 +208,9 @@ func (b *builder) result(f *Frame, m *message.Result) {
 	t.ToLine, t.ToMS = f.Line, f.AtMS
 	t.Model = b.clock.spans
 	f.Turn = t.Number
-	f.Summary = fmt.Sprintf("%s, %s, %s", Ending(t.Outcome), show.Plural(m.NumTurns, "model call"), show.Money(t.CostUSD))
+	f.Summary = fmt.Sprintf("%s, %s, %s", brief.Ending(t.Outcome), show.Plural(m.NumTurns, "model call"), show.Money(t.CostUSD))
 	if t.Failed {
-		f.Error = cmp.Or(show.Short(t.Answer), Ending(t.Outcome))
+		f.Error = cmp.Or(show.Short(t.Answer), brief.Ending(t.Outcome))
 		if t.interrupted() {
 			f.Error = "interrupted"
 		}
@@ -222,7 +223,7 @@ func (b *builder) notice(f *Frame, m message.Message) {
 	switch m := m.(type) {
 	case *message.APIRetry:
 		f.Error = "the API call failed and is tried again"
-		f.Summary = fmt.Sprintf("%s, attempt %d of %d", Ending(string(m.Error)), m.Attempt, m.MaxRetries)
+		f.Summary = fmt.Sprintf("%s, attempt %d of %d", brief.Ending(string(m.Error)), m.Attempt, m.MaxRetries)
 		b.retries = append(b.retries, f)
 	case *message.PermissionDenied:
 		f.Error = joined("denied", m.ToolName)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/show"
 )
 
@@ -58,7 +59,7 @@ func (b *builder) find() {
 		case t.interrupted():
 			add(FindingInterrupted, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number))
 		case t.Failed:
-			add(FindingFailed, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number)+":", Ending(t.Outcome)+",", show.Short(t.Answer))
+			add(FindingFailed, t.ToLine, "turn"+number(t.Number), "turn "+number(t.Number)+":", brief.Ending(t.Outcome)+",", show.Short(t.Answer))
 		}
 	}
 	for _, x := range b.rep.Exchanges {

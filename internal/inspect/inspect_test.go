@@ -16,7 +16,6 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/inspect"
 	"github.com/claude-agent-go/claude/internal/secret"
-	"github.com/claude-agent-go/claude/message"
 )
 
 // recorded reads a recording of the real CLI.
@@ -342,22 +341,6 @@ func TestFilterViews(t *testing.T) {
 	rep.Keep(inspect.Filter{Turn: 3})
 	if len(rep.Turns) != 1 || rep.Turns[0].Number != 3 || len(rep.Problems) != 0 {
 		t.Errorf("%d turns, problems %v, want the third alone", len(rep.Turns), rep.Problems)
-	}
-}
-
-// Every reason of the wire has words, and what is new is readable.
-func TestEnding(t *testing.T) {
-	for reason, want := range map[string]string{
-		"aborted_streaming": "interrupted", "aborted_tools": "interrupted", "completed": "completed", "success": "completed",
-		"max_turns": "the limit of turns was reached", "brand_new_reason": "brand new reason", "": "",
-	} {
-		if got := inspect.Ending(reason); got != want {
-			t.Errorf("%q: %q, want %q", reason, got, want)
-		}
-	}
-	old := &message.Result{Header: message.Header{Subtype: message.ResultErrorExecution}} // as CLIs up to 2.1.0 say it
-	if got := inspect.EndingOf(old); got != "interrupted" {
-		t.Errorf("an interrupt of an old CLI: %q", got)
 	}
 }
 

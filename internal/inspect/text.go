@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/brief"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
 	"github.com/claude-agent-go/claude/internal/terminal"
@@ -153,7 +154,7 @@ func outcome(t *Turn) string {
 	case t.interrupted():
 		return "interrupted"
 	}
-	return Ending(t.Outcome)
+	return brief.Ending(t.Outcome)
 }
 
 func (p *printer) item(it *Item) {

@@ -1,4 +1,4 @@
-package main
+package demo
 
 import (
 	"path/filepath"
@@ -7,21 +7,21 @@ import (
 	"github.com/claude-agent-go/claude/claudetest"
 )
 
-// demoLecture is the prompt whose answer is interrupted, after demoLimit
+// lecture is the prompt whose answer is interrupted, after limit
 // pieces.
 const (
-	demoLecture = "Tell me everything about bolts."
-	demoLimit   = 10
+	lecture = "Tell me everything about bolts."
+	limit   = 10
 )
 
-// demoPrompt is the first prompt. A real model does with it what the scripted
+// firstPrompt is the first prompt. A real model does with it what the scripted
 // one is made to do.
-func demoPrompt(dir string) string {
+func firstPrompt(dir string) string {
 	return "How many bolts are in stock? Count them with the tool, then write the number to " + filepath.Join(dir, "stock.txt") + "."
 }
 
-// demoReplies are what the scripted model says.
-func demoReplies(dir string, pace time.Duration) []claudetest.Reply {
+// replies are what the scripted model says.
+func replies(dir string, pace time.Duration) []claudetest.Reply {
 	const piece = 6 // bytes, about a word
 	say := func(text string) claudetest.Reply { return claudetest.Say(text).Chunks(piece, pace) }
 	return []claudetest.Reply{

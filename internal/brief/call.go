@@ -1,0 +1,48 @@
+package brief
+
+import (
+	"cmp"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/claude-agent-go/claude/internal/show"
+)
+
+// CallWidth is how much of a tool's input a line shows.
+const CallWidth = 100
+
+// Call says what a tool call is about: by the member of its input that people know it
+// by, or by all of the input. Secrets must be hidden before: what is cut off from one
+// cannot be known any more.
+func Call(input json.RawMessage) string {
+	text := FirstLine(cmp.Or(show.About(input), string(input)))
+	if cut := Fit(text, CallWidth); cut != text {
+		text = cut + "..."
+	}
+	return text
+}
+
+// FirstLine returns the first line of a text, with a mark if there are more.
+func FirstLine(text string) string {
+	first, more, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if more != "" {
+		first += " ..."
+	}
+	return first
+}
+
+// Fit cuts a line so that it does not wrap. Characters beyond ASCII may be two
+// columns wide and are counted so.
+func Fit(text string, columns int) string {
+	for i, r := range text {
+		columns--
+		if r >= utf8.RuneSelf {
+			columns--
+		}
+		if columns < 0 {
+			return text[:i]
+		}
+	}
+	return text
+}
