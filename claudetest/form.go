@@ -41,7 +41,9 @@ func (f *form) fill(_ context.Context, input json.RawMessage) (host.ToolOutput, 
 			return out, nil
 		}
 	}
-	return host.TextOutput("Structured output provided successfully"), nil
+	out := host.TextOutput("Structured output provided successfully")
+	out.EndsTurn = f.wanted
+	return out, nil
 }
 
 // settle looks at an answer of the model and reports whether the turn is done.

@@ -229,6 +229,9 @@ func (w *waking) found(ctx context.Context, t *history.Transcript, p *queued) er
 			output.note(msg)
 		}
 	}
+	if o.Text == "" {
+		o.Text = string(o.Output) // as in the result of the CLI
+	}
 	if err := w.ended(ctx, p, o); err != nil {
 		return err
 	}

@@ -31,8 +31,12 @@ func TestStructuredOutcome(t *testing.T) {
 					return opts, err
 				}
 			}
+			asked := 0
 			cli.CLI = claudetest.NewCLI(&claudetest.Script{Model: func(c *claudetest.ModelCall) claudetest.Reply {
 				<-hold
+				if asked++; asked > 1 {
+					return claudetest.Say("I have said it.")
+				}
 				return claudetest.Answer(map[string]string{"name": "Oslo"})
 			}})
 			m := start(t, db, cli, structured)
@@ -51,8 +55,8 @@ func TestStructuredOutcome(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 			defer cancel()
 			ticket, err := m.fleet.Wait(ctx, "ada", id)
-			if err != nil || string(ticket.Output) != `{"name":"Oslo"}` {
-				t.Errorf("crashed %t: %+v, output %s, %v", crashes, ticket, ticket.Output, err)
+			if err != nil || string(ticket.Output) != `{"name":"Oslo"}` || ticket.Text != `{"name":"Oslo"}` || asked != 1 {
+				t.Errorf("crashed %t: %+v, output %s, %v; the model was asked %d times", crashes, ticket, ticket.Output, err, asked)
 			}
 			closeFleet(t, m.fleet)
 		})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +22,22 @@ import (
 type mirror struct {
 	mu   sync.Mutex
 	last map[string]string // the last line of a chain, by file
+	ends string            // the call whose result ended a turn last
+}
+
+// endsWith notes the call whose result is about to end a turn.
+func (m *mirror) endsWith(call string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.ends = call
+}
+
+// isEnd reports whether a message has the result that ended a turn.
+func (m *mirror) isEnd(msg message.Message) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u, ok := msg.(*message.User)
+	return ok && m.ends != "" && slices.ContainsFunc(u.ToolResults(), func(r *message.ToolResultBlock) bool { return r.ToolUseID == m.ends })
 }
 
 // mirroredLine is a line of a conversation in a transcript.
@@ -31,6 +48,7 @@ type mirroredLine struct {
 	Type        string          `json:"type"`
 	Message     json.RawMessage `json:"message,omitzero"`
 	ToolResult  json.RawMessage `json:"toolUseResult,omitzero"`
+	EndsTurn    bool            `json:"toolEndsTurn,omitzero"`
 	Attachment  any             `json:"attachment,omitzero"`
 	UUID        string          `json:"uuid"`
 	Timestamp   time.Time       `json:"timestamp"`
@@ -73,6 +91,7 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	s.mirrorLine(mirroredLine{
 		IsSidechain: agent != "", AgentID: agent, Type: jsonx.Text(jsonx.Member(encoded, "type")),
 		Message: jsonx.Member(encoded, "message"), ToolResult: jsonx.Member(encoded, "tool_use_result"), UUID: h.UUID,
+		EndsTurn: s.mirror.isEnd(m),
 	})
 }
 

@@ -58,6 +58,9 @@ type ToolOutput struct {
 	IsError bool
 	// Denied says that the tool did not run because the call was denied.
 	Denied bool
+	// EndsTurn says that the turn ends with this output, as with a structured answer:
+	// the transcript notes it. The agent must end the turn itself.
+	EndsTurn bool
 }
 
 // TextOutput returns a text as the output.
@@ -155,6 +158,9 @@ func (t *Turn) useOne(ctx context.Context, c *Call) (ToolOutput, error) {
 	m := &message.User{Content: message.Content{&message.ToolResultBlock{
 		ToolUseID: c.ID, Content: out.Content, Plain: out.Plain, IsError: out.IsError,
 	}}, ToolUseResult: out.Result}
+	if out.EndsTurn {
+		t.s.mirror.endsWith(c.ID)
+	}
 	if emitErr := t.say(m); emitErr != nil {
 		return out, emitErr
 	}

@@ -30,6 +30,8 @@ func write(script string) []byte {
 			fmt.Fprintf(&out, `{%s,"type":"assistant","message":{"id":%q,"stop_reason":"tool_use","content":[{"type":"tool_use","id":%q,"name":"T","input":{}}]}}`, common, answer, tool)
 		case "done":
 			fmt.Fprintf(&out, `{%s,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"x"}]}}`, common, tool)
+		case "last":
+			fmt.Fprintf(&out, `{%s,"type":"user","toolEndsTurn":true,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":"x"}]}}`, common, tool)
 		case "side":
 			fmt.Fprintf(&out, `{%s,"isSidechain":true,"type":"assistant","message":{"id":"s","content":[]}}`, common)
 		case "meta":
@@ -162,6 +164,8 @@ func TestStanding(t *testing.T) {
 		{"cut in a tool", "user:p call:b<p!m+t", Cut, "t"},
 		{"cut after a tool", "user:p call:b<p!m+t done:c<b+t", Cut, ""},
 		{"answered after a tool", "user:p call:b<p!m+t done:c<b+t said:d<c", Answered, ""},
+		{"answered by a tool", "user:p call:b<p!m+t last:c<b+t note:d<c", Answered, ""},
+		{"answered by a tool beside another", "user:p call:b<p!m+t call:c<b!m+u last:d<b+t", Cut, "u"},
 		{"put off", "user:p call:b<p!m+t wait:w<b+t", Deferred, "t"},
 		{"put off, then decided", "user:p call:b<p!m+t wait:w<b+t done:c<w+t said:d<c", Answered, ""},
 		{"sent in mid-turn", "user:a call:b<a!m+t done:c<b+t took:p late:l<c+p said:d<l", Answered, ""},

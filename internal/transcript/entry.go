@@ -54,6 +54,7 @@ const (
 	summary                     // made by a compaction
 	final                       // an answer that ended its turn
 	results                     // of the user: it has tool results
+	closing                     // of the user: the result of a tool that ended the turn
 )
 
 // set sets a flag, or takes it away.

@@ -134,6 +134,7 @@ func (r *lineReader) tidy(compact []byte) {
 	}
 	p.tools = kept
 	p.flags.set(results, p.Kind == User && len(kept) > 0)
+	p.flags.set(closing, p.has(closing) && p.has(results))
 	switch {
 	case p.Kind == System && p.subtype == "compact_boundary":
 		p.kept = r.readKept(compact)
@@ -167,6 +168,8 @@ func (r *lineReader) readMember(name, value []byte) {
 		p.flags.set(meta, isTrue(value))
 	case "isCompactSummary":
 		p.flags.set(summary, isTrue(value))
+	case "toolEndsTurn":
+		p.flags.set(closing, isTrue(value))
 	case "timestamp":
 		p.nanos = nanosOf(value)
 	}

@@ -57,7 +57,7 @@ func (x *Index) PromptState(conversation []*Entry, prompt string) (s PromptState
 		return Deferred, open
 	case len(open) > 0:
 		return Cut, open
-	case last != nil && last.Kind == Assistant && last.has(final):
+	case last != nil && last.has(final|closing): // a structured answer is the result of a tool
 		return Answered, nil
 	}
 	return Cut, nil
