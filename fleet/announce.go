@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -46,10 +47,14 @@ func (a *announcer) report(f store.Fence, err error) error {
 
 // listen begins to count the changes of a conversation, until the function that
 // it returns is called.
-func (a *announcer) listen(key string) (t *topic, end func()) {
+func (a *announcer) listen(key string) (t *topic, end func()) { return a.listenAt(place(key)) }
+
+// outcomesPlace is where the outcomes of all conversations are announced.
+const outcomesPlace = "outcomes"
+
+func (a *announcer) listenAt(at string) (t *topic, end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	at := place(key)
 	t = a.topics[at]
 	if t == nil {
 		t = &topic{changed: make(chan struct{})}
@@ -121,10 +126,20 @@ func (a *announcer) Renew(ctx context.Context, l store.Lease) error {
 func (a *announcer) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
 	next, err := a.Fleet.PutRecord(ctx, k, value, revision, f)
 	changed(ctx, err)
-	if err == nil && k.Kind == kindConversation {
-		a.announce(k.Name)
+	if err == nil {
+		a.announceRecord(k)
 	}
 	return next, a.report(f, err)
+}
+
+// announceRecord says that a record has changed.
+func (a *announcer) announceRecord(k store.RecordKey) {
+	switch k.Kind {
+	case kindConversation:
+		a.announce(k.Name)
+	case outcomelog.KindMark:
+		a.announce(outcomesPlace)
+	}
 }
 
 // DropRecord implements [store.Records].
@@ -147,8 +162,8 @@ func (a *announcer) ChangeRecords(ctx context.Context, changes []store.RecordCha
 	next, err := b.ChangeRecords(ctx, changes, f)
 	changed(ctx, err)
 	for _, c := range changes {
-		if err == nil && c.Key.Kind == kindConversation {
-			a.announce(c.Key.Name)
+		if err == nil && (!c.Drop || c.Key.Kind == kindConversation) {
+			a.announceRecord(c.Key)
 		}
 	}
 	return next, a.report(f, err)

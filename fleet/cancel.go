@@ -178,7 +178,7 @@ func (f *Fleet) endCancelled(ctx context.Context, rec *record, p *queued, fence 
 		}
 	}
 	if err == nil {
-		err = f.drop(ctx, p, fence)
+		err = f.dropEnded(ctx, rec.Key, p, &o, fence)
 	}
 	return o, err
 }

@@ -167,7 +167,7 @@ var errDies = errors.New("the program dies")
 // up; before it nothing has happened.
 func TestCancelCutOff(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
-		writes := 3 // the mark, the outcome, the prompt is removed
+		writes := 4 // the prompt is marked, it has an outcome, which is noted for the log, the prompt is removed
 		if stuck {
 			writes++ // the conversation is freed
 		}

@@ -17,7 +17,10 @@ const cleaning = "cleaning"
 
 // cleanUp removes records that nobody needs any more, from time to time.
 func (f *Fleet) cleanUp() {
-	every := max(time.Minute, min(24*time.Hour, f.opts.Keep/4))
+	every := 24 * time.Hour
+	if f.opts.Keep != KeepForever {
+		every = max(time.Minute, min(every, f.opts.Keep/4))
+	}
 	for wait := time.Minute; pause(f.ctx, wait); {
 		wait = every
 		scratch.Sweep() // again: a CLI may have outlived its process for a while
@@ -36,11 +39,14 @@ func (f *Fleet) cleanUp() {
 }
 
 // forgetOld removes the outcomes and the questions that are older than
-// Options.Keep. Those of a prompt that is still in the queue stay: they say that
+// Options.Keep, and what is as old in the log of outcomes. Those of a prompt that is still in the queue stay: they say that
 // it must not run again, or what it waits for.
 func (f *Fleet) forgetOld(ctx context.Context) error {
 	now, err := f.store.Now(ctx)
-	if err != nil {
+	if err == nil {
+		err = f.trimLog(ctx, now)
+	}
+	if err != nil || f.opts.Keep == KeepForever {
 		return err
 	}
 	before := now.Add(-f.opts.Keep)

@@ -18,6 +18,7 @@ type Conversations interface {
 	Send(ctx context.Context, key string, p Prompt) (id string, err error)
 	Prompt(ctx context.Context, key, id string) (Ticket, error)
 	Wait(ctx context.Context, key, id string) (Ticket, error)
+	Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error]
 	Cancel(ctx context.Context, key, id string) error
 	Events(ctx context.Context, key string, after Cursor) iter.Seq2[ConversationEvent, error]
 	Interrupt(ctx context.Context, key string) error

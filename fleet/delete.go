@@ -153,6 +153,9 @@ func (f *Fleet) erase(ctx context.Context, key string, fence store.Fence) error 
 	if err := f.dropRecord(ctx, kindCalls, place(key), fence); err != nil {
 		return err
 	}
+	if err := f.markDeleted(ctx, key, now, fence); err != nil {
+		return err
+	}
 	if err := f.dropRecord(ctx, kindConversation, place(key), fence); err != nil {
 		return err
 	}
@@ -172,14 +175,15 @@ func (f *Fleet) erasePrompts(ctx context.Context, key string, now time.Time, fen
 		return err
 	}
 	for _, p := range waiting {
-		if err := f.drop(ctx, p, fence); err != nil {
+		o := Ticket{Prompt: p.ID, Status: Cancelled, Error: "its conversation was deleted", Ended: now}
+		if err := f.dropEnded(ctx, key, p, &o, fence); err != nil {
 			return err
 		}
 		f.mu.Lock()
 		c := f.conversation(key)
 		f.remove(c, p.name)
 		f.mu.Unlock()
-		f.finished(c, Ticket{Prompt: p.ID, Status: Cancelled, Error: "its conversation was deleted", Ended: now})
+		f.finished(c, o)
 	}
 	return nil
 }

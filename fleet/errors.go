@@ -39,6 +39,9 @@ var (
 	ErrTimeout = errors.New("the store has not answered")
 	// ErrBegun means that a prompt can no longer be cancelled.
 	ErrBegun = errors.New("has begun")
+	// ErrCursorTooOld means that the store no longer has all outcomes since a cursor,
+	// see [Fleet.Outcomes].
+	ErrCursorTooOld = errors.New("the cursor is too old: outcomes since then are not kept anymore")
 )
 
 // ConversationError means that a conversation cannot be used under a key. It matches

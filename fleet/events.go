@@ -16,8 +16,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Cursor is a place in the history of a conversation. The zero Cursor is its
-// beginning. It is a text that can be kept and sent.
+// Cursor is a place in the history of a conversation, or among the outcomes of all. The
+// zero Cursor is the beginning. It is a text that can be kept and sent.
 type Cursor string
 
 // ConversationEvent is something that was said in a conversation, or is being

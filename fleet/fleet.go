@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
@@ -20,6 +21,7 @@ type Fleet struct {
 	store *announcer
 	inbox *approval.Questions
 	clock clock
+	log   *outcomelog.Log
 
 	overdue *overdue
 
@@ -65,6 +67,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		closing: make(chan struct{}), missed: make(chan struct{}, 1), active: make(map[string]*conversation), seated: make(map[*conversation]bool), waitlist: newWaitlist(), turn: time.Second, overdue: newOverdue(),
 		rates: make(rates), shared: make(rates),
 	}
+	f.log = outcomelog.New(f.store, o.Project)
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := f.checkFirst(ctx); err != nil {
 		f.cancel()
@@ -93,9 +96,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if o.MaxLive != NoCLIs {
 		f.running.Go(f.watchDecisions)
 		f.running.Go(f.endOverdue)
-		if o.Keep != KeepForever {
-			f.running.Go(f.cleanUp)
-		}
+		f.running.Go(f.cleanUp)
 	}
 	return f, nil
 }

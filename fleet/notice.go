@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -29,6 +30,10 @@ func (f *Fleet) notice(c store.Change) {
 	case c.Record.Kind == kindOutcome:
 		if i := strings.LastIndexByte(c.Record.Name, '/'); i >= 0 && !f.ours(c) {
 			f.recheck(keyAt(c.Record.Name), c.Record.Name[i+1:])
+		}
+	case c.Record.Kind == outcomelog.KindMark:
+		if !c.Dropped {
+			f.store.announce(outcomesPlace)
 		}
 	case c.Record.Kind == kindConversation:
 		f.noticeConversation(c)

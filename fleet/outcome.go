@@ -9,8 +9,8 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// A prompt that has ended is three changes in the store: what it has cost, its outcome,
-// and that it is out of the queue. A store that can makes them at once. In any other,
+// A prompt that has ended is four changes in the store: what it has cost, its outcome, a
+// mark for the log of outcomes, and that it is out of the queue. A store that can makes them at once. In any other,
 // and whenever something was changed in between, they are made one after another, in
 // this order: somebody who dies half way has then counted the cost once, and what has
 // an outcome is never run again.
@@ -91,7 +91,7 @@ func (f *Fleet) end(ctx context.Context, key string, p *queued, o Ticket, fence 
 	if err != nil && !errors.Is(err, store.ErrConflict) { // it had one
 		return err
 	}
-	return f.drop(ctx, p, fence)
+	return f.dropEnded(ctx, key, p, &o, fence)
 }
 
 // endAtOnce is end together with other changes, which come first.
@@ -101,8 +101,12 @@ func (f *Fleet) endAtOnce(ctx context.Context, key string, p *queued, o Ticket, 
 	if err != nil {
 		return nil, err
 	}
+	mark, err := f.markEnded(key, &o, fence)
+	if err != nil {
+		return nil, err
+	}
 	drop := store.RecordChange{Key: f.recordKey(kindPrompt, p.name), Drop: true, Revision: p.revision}
-	next, err := f.store.ChangeRecords(ctx, append(others, outcome, drop), fence)
+	next, err := f.store.ChangeRecords(ctx, append(others, outcome, mark, drop), fence)
 	return next, separately(err)
 }
 

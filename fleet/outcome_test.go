@@ -48,15 +48,15 @@ func (c *loggedCalls) take() []string {
 }
 
 // In a store that makes several changes at once, a prompt for a conversation that has
-// nothing to do is accepted and begun at once, and so are the cost of its turn, its outcome
-// and the queue changed. In another, these are one change each.
+// nothing to do is accepted and begun at once, and so are the cost of its turn, its outcome,
+// the mark for the log of outcomes and the queue changed. In another, these are one change each.
 func TestEndsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		hide func(store.Fleet) store.Fleet
 		want []string // of records
 	}{
 		"a store that can": {func(s store.Fleet) store.Fleet { return s }, []string{"ChangeRecords", "ChangeRecords"}},
-		"another":          {func(s store.Fleet) store.Fleet { return struct{ store.Fleet }{s} }, []string{"PutRecord", "PutRecord", "PutRecord", "PutRecord", "DropRecord"}},
+		"another":          {func(s store.Fleet) store.Fleet { return struct{ store.Fleet }{s} }, []string{"PutRecord", "PutRecord", "PutRecord", "PutRecord", "PutRecord", "DropRecord"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

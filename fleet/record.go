@@ -73,6 +73,8 @@ type stuck struct {
 	Reason string    `json:"reason"`
 	Cause  Cause     `json:"cause,omitzero"`
 	At     time.Time `json:"at"`
+	// Untold says that it is not in the log of outcomes yet.
+	Untold bool `json:"untold,omitzero"`
 }
 
 // stuckError is the error of a conversation that is stuck.

@@ -66,7 +66,7 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	stuckAt := func(p *queued) bool { return p.ID == rec.Stuck.Prompt && p.Interrupted.IsZero() }
 	if rec.Stuck != nil && slices.ContainsFunc(all, stuckAt) {
 		w.isStuck()
-		return sleep, nil, nil
+		return sleep, nil, w.tellStuck(ctx, rec.Stuck)
 	}
 	if rec.Stuck != nil { // at a prompt that is gone, or about to end
 		if rec, err = w.f.free(ctx, w.c.key, rec.Stuck.Prompt, w.lease.Fence); err != nil {
@@ -115,16 +115,17 @@ var errEnded = errors.New("the prompt has ended")
 
 // stand finds out how a prompt stands.
 func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
+	var o Ticket
 	ended, known := w.outcomes[p.ID]
 	delete(w.outcomes, p.ID) // what follows may end it, and it may be in the queue twice
-	if !known {
+	if ended || !known {
 		var err error
-		if _, ended, err = w.f.outcome(ctx, w.c.key, p.ID); err != nil {
+		if o, ended, err = w.f.outcome(ctx, w.c.key, p.ID); err != nil {
 			return sleep, err
 		}
 	}
 	if ended {
-		if err := w.f.drop(ctx, p, w.lease.Fence); err != nil {
+		if err := w.f.dropEnded(ctx, w.c.key, p, &o, w.lease.Fence); err != nil {
 			return sleep, err
 		}
 		w.f.ended(w.c, p)
@@ -403,13 +404,15 @@ func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 	if err != nil {
 		return err
 	}
+	at := stuck{p.ID, reason, p.Cause, now, true}
 	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
-		r.Stuck = &stuck{p.ID, reason, p.Cause, now}
+		r.Stuck = &at
 		return nil
 	})
 	if err == nil {
 		w.isStuck()
 		w.f.publishAll(w.c, &StuckError{w.c.key, p.ID, reason, p.Cause}) // prompts behind it do not begin either
+		err = w.persist(func() error { return w.tellStuck(ctx, &at) })
 	}
 	return err
 }

@@ -72,18 +72,20 @@ type tally struct {
 	interrupted, withdrawn, stopped                                    int // by Interrupt: turns, questions, and the prompts that ended so
 	marked                                                             int // turns that were not over when an interrupt was acknowledged
 	expired, unused                                                    int // prompts that nobody decided about in time, decisions that were not used
+	heard, twice                                                       int // outcomes that a service has seen, and again
 }
 
 func (s *tally) String() string {
 	return fmt.Sprintf("%d prompts, %d starts of the CLI, %d questions, %d tools run, %d crashes, %d outages, %d faults of the store, %d times stuck; "+
-		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later; %d prompts expired, %d decisions not used",
-		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked, s.expired, s.unused)
+		"%d prompts cancelled, %d of them stuck, %d too late, %d times with an error; %d interrupts, %d more while somebody was asked, %d turns stopped, %d of them later; %d prompts expired, %d decisions not used; %d outcomes seen by a service, %d more than once",
+		s.prompts, s.starts, s.questions, s.tools, s.crashes, s.outages, s.faults, s.stuck, s.cancelled, s.freed, s.begun, s.unsure, s.interrupted, s.withdrawn, s.stopped, s.marked, s.expired, s.unused, s.heard, s.twice)
 }
 
 // simulate runs one seed. A goroutine that is left over is a deadlock of the
 // bubble, which panics.
 func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	w := &world{rng: rand.New(rand.NewPCG(seed, 11)), db: store.Memory(), dir: dir, ran: make(map[string]int), asked: make(map[string]int), callOf: make(map[string]string), dropped: make(map[string]bool), stoppedAt: make(map[string][]*machine)}
+	w.service = newService(w, seed)
 	report := func(format string, args ...any) {
 		t.Errorf("%s\n%s\nagain: go test ./fleet -run TestSimulation -seed %d -v", fmt.Sprintf(format, args...), strings.Join(w.history, "\n"), seed)
 	}
@@ -118,6 +120,8 @@ func simulate(t *testing.T, seed uint64, dir string, sum *tally) {
 	sum.marked += w.marked
 	sum.expired += w.expired
 	sum.unused += w.unused
+	sum.heard += len(w.service.texts)
+	sum.twice += w.service.twice
 	for _, n := range w.ran {
 		sum.tools += n
 	}
@@ -157,6 +161,7 @@ type world struct {
 	starts    int
 
 	followed follower
+	service  *service // that follows the outcomes
 }
 
 // sentPrompt is a prompt whose Send has returned.
@@ -480,6 +485,7 @@ func (w *world) live(ctx context.Context) {
 		if len(w.fleets) == 0 || len(w.fleets) < 3 && w.rng.IntN(20) == 0 {
 			w.open(ctx, false)
 		}
+		w.service.anywhere(ctx)
 		w.step(ctx, keys)
 		<-time.After(time.Duration(w.rng.IntN(20_000*(1+w.rng.IntN(2)))) * time.Millisecond)
 	}
@@ -582,6 +588,7 @@ func (w *world) finale(ctx context.Context, keys []string) {
 	}
 	w.open(ctx, true)
 	f := w.fleets[len(w.fleets)-1].fleet
+	w.service.restart(ctx, nil)
 	for range 200 {
 		<-time.After(time.Minute)
 		if w.rng.IntN(8) == 0 {
@@ -594,6 +601,7 @@ func (w *world) finale(ctx context.Context, keys []string) {
 		}
 	}
 	w.check(ctx, f, keys)
+	w.service.check(ctx, f)
 	w.bury(func(*machine) bool { return true })
 	w.closing.Go(func() { _ = w.client.Close(context.Background()) })
 	w.closing.Wait()
@@ -615,6 +623,9 @@ func (w *world) settled(ctx context.Context, f *fleet.Fleet) bool {
 			w.stuck++
 			w.log("%s is stuck: %s", info.Key, info.Stuck)
 			i := slices.IndexFunc(w.sent, func(p sentPrompt) bool { return w.isStuckAt(ctx, p.id) })
+			if i >= 0 {
+				w.service.checkStuck(w.sent[i].id)
+			}
 			if i >= 0 && w.rng.IntN(2) == 0 {
 				w.cancel(ctx, w.either(f), &w.sent[i])
 			} else if err := w.either(f).Retry(ctx, info.Key); err != nil {

@@ -58,6 +58,12 @@ func TestStructuredOutcome(t *testing.T) {
 			if err != nil || string(ticket.Output) != `{"name":"Oslo"}` || ticket.Text != `{"name":"Oslo"}` || asked != 1 {
 				t.Errorf("crashed %t: %+v, output %s, %v; the model was asked %d times", crashes, ticket, ticket.Output, err, asked)
 			}
+			for o, err := range m.fleet.Outcomes(ctx, "") {
+				if err != nil || o.Ticket.Prompt != id || string(o.Ticket.Output) != `{"name":"Oslo"}` {
+					t.Errorf("crashed %t: %+v, output %s, %v", crashes, o, o.Ticket.Output, err)
+				}
+				break
+			}
 			closeFleet(t, m.fleet)
 		})
 	}

@@ -154,6 +154,10 @@ func (t tenant) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	return t.f.listTenant(ctx, t.name)
 }
 
+func (t tenant) Outcomes(ctx context.Context, after Cursor) iter.Seq2[PromptOutcome, error] {
+	return t.f.outcomesOf(ctx, after, func(key string) bool { return t.name != "" && TenantOf(key) == t.name })
+}
+
 func (t tenant) Approvals() approval.Inbox { return tenantInbox{t.f.Approvals(), t.name} }
 
 // tenantInbox is the inbox without the questions of others. To a tenant they do

@@ -60,7 +60,7 @@ func (f *Fleet) reached(rec *record, t Ticket) (over bool, err error) {
 
 // final reports whether asking the store again would change nothing.
 func final(err error) bool {
-	for _, reason := range []error{ErrUnknown, ErrDeleted, store.ErrInvalid, store.ErrDamaged} {
+	for _, reason := range []error{ErrUnknown, ErrDeleted, store.ErrInvalid, store.ErrDamaged, store.ErrNewer} {
 		if errors.Is(err, reason) {
 			return true
 		}

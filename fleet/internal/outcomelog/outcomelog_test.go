@@ -1,0 +1,312 @@
+package outcomelog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude/internal/recordform"
+	"github.com/claude-agent-go/claude/store"
+	"github.com/claude-agent-go/claude/store/storetest"
+)
+
+// records is a store for the log, which makes changes at once or does not.
+type records struct {
+	store.Records
+	atOnce store.RecordBatcher
+}
+
+func (r records) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	if r.atOnce == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return r.atOnce.ChangeRecords(ctx, changes, f)
+}
+
+func over(s store.Records, atOnce bool) records {
+	r := records{Records: s}
+	if atOnce {
+		r.atOnce = store.Batcher(s)
+	}
+	return r
+}
+
+// writer is the owner of a conversation: it writes one mark after another.
+func writer(ctx context.Context, l *Log, key string, token int64, from, to int) error {
+	for n := from; n < to; n++ {
+		c, err := l.Mark(fmt.Sprintf("c/%s/%d", key, n), Entry{Key: key, Prompt: fmt.Sprint(n), Status: "answered", At: time.Unix(int64(1000-n), 0)}, store.Fence{Token: token})
+		if err != nil {
+			return err
+		}
+		for l.PutMark(ctx, c, store.Fence{}) != nil { // until it is stored
+		}
+	}
+	return nil
+}
+
+// read reads the log from a place on, and again at times, like one who has crashed. It
+// collects what is new, and returns when it has seen so much.
+func read(ctx context.Context, l *Log, rng *rand.Rand, want int) (order map[string][]string, twice int, err error) {
+	order = make(map[string][]string)
+	seen, places := make(map[string]bool), make(map[int64]Entry)
+	for at, kept := int64(0), int64(0); len(seen) < want && ctx.Err() == nil; {
+		if rng.IntN(10) == 0 {
+			at = kept
+		}
+		if l.Collect(ctx) != nil {
+			continue
+		}
+		entries, err := l.Read(ctx, at)
+		if errors.Is(err, storetest.ErrFault) {
+			continue
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, e := range entries {
+			if old, ok := places[at]; ok && !old.is(&e) {
+				return nil, 0, fmt.Errorf("place %d was %+v and is %+v", at, old, e)
+			} else if _, ok := places[at]; !ok && seen[e.Key+"/"+e.Prompt] {
+				twice++
+			}
+			places[at] = e
+			if id := e.Key + "/" + e.Prompt; !seen[id] {
+				seen[id] = true
+				order[e.Key] = append(order[e.Key], e.Prompt)
+			}
+			if at++; rng.IntN(4) == 0 {
+				kept = at
+			}
+		}
+	}
+	return order, twice, ctx.Err()
+}
+
+// However many write, collect and fail at the same time: each reader sees everything, what
+// is at a place stays there, and a conversation is in order, although its clock is not.
+func TestNothingIsLost(t *testing.T) {
+	const conversations, each, readers = 4, 60, 3
+	for _, atOnce := range []bool{true, false} {
+		for _, rate := range []float64{0, 0.05, 0.3} {
+			t.Run(fmt.Sprintf("at once %t, %.2f faults", atOnce, rate), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				db := store.Memory()
+				faults := []storetest.StoreFault{storetest.Fail, storetest.LostReply, storetest.Duplicate, storetest.Late, storetest.Later}
+				open := func(seed uint64) *Log {
+					return New(over(storetest.Faulty(db, storetest.Seeded(seed, rate, faults...)), atOnce), "p")
+				}
+				var all sync.WaitGroup
+				for n := range conversations {
+					all.Go(func() {
+						key := fmt.Sprint("conversation", n)
+						for token := range 3 { // owners, one after another, each in a process of its own
+							if err := writer(ctx, open(uint64(10*n+token)), key, int64(token+1), token*each/3, (token+1)*each/3); err != nil {
+								t.Error(err)
+							}
+						}
+					})
+				}
+				for n := range readers {
+					all.Go(func() {
+						order, twice, err := read(ctx, open(uint64(100+n)), rand.New(rand.NewPCG(uint64(n), 1)), conversations*each)
+						if err != nil || len(order) != conversations {
+							t.Errorf("reader %d: %d conversations, %v", n, len(order), err)
+						}
+						for key, got := range order {
+							for i, prompt := range got {
+								if prompt != fmt.Sprint(i) {
+									t.Errorf("%s: %q", key, got)
+									break
+								}
+							}
+						}
+						if rate == 0 && atOnce && twice > 0 {
+							t.Errorf("%d entries are there twice", twice)
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// filled returns a log with so many entries, one for each hour.
+func filled(t *testing.T, db store.Records, n int) *Log {
+	t.Helper()
+	l := New(over(db, true), "p")
+	for i := range n {
+		c, err := l.Mark(fmt.Sprintf("c/ada/%03d", i), Entry{Key: "ada", Prompt: fmt.Sprint(i), At: time.Unix(0, 0).Add(time.Duration(i) * time.Hour)}, store.Fence{Token: 1})
+		if err == nil {
+			err = l.PutMark(t.Context(), c, store.Fence{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := l.Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// Whole pages go, but for the last. A place before what is left is too old, and one that
+// the log has not reached is not valid; the next one is just not there yet.
+func TestTrim(t *testing.T) {
+	l := filled(t, store.Memory(), 3*pageSize)
+	begin := func(want int64) {
+		t.Helper()
+		if at, err := l.Begin(t.Context()); err != nil || at != want {
+			t.Errorf("begins at %d, %v; want %d", at, err, want)
+		}
+	}
+	begin(0)
+	if err := l.Trim(t.Context(), time.Unix(0, 0).Add((2*pageSize-1)*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	begin(pageSize)
+	for range 2 {
+		if err := l.Trim(t.Context(), time.Unix(0, 0).Add(1000*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		begin(2 * pageSize)
+	}
+	for at, want := range map[int64]error{0: ErrTooOld, 2*pageSize - 1: ErrTooOld, 2 * pageSize: nil, 3*pageSize - 1: nil, 3 * pageSize: nil, 3*pageSize + 1: store.ErrInvalid, 4 * pageSize: store.ErrInvalid} {
+		if _, err := l.Read(t.Context(), at); !errors.Is(err, want) {
+			t.Errorf("place %d: %v, want %v", at, err, want)
+		}
+	}
+	empty := New(over(store.Memory(), true), "p")
+	for at, want := range map[int64]error{0: nil, 1: store.ErrInvalid, pageSize: store.ErrInvalid} {
+		if got, err := empty.Read(t.Context(), at); !errors.Is(err, want) || len(got) > 0 {
+			t.Errorf("of an empty log, place %d: %v, %v; want %v", at, got, err, want)
+		}
+	}
+}
+
+// Numbers are not used again after a crash between a new page and the head.
+func TestStaleHead(t *testing.T) {
+	db := store.Memory()
+	l := filled(t, db, pageSize)
+	before, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = filled(t, db, 2*pageSize+10) // the first are marked once more
+	now, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	if err == nil {
+		_, err = db.PutRecord(t.Context(), now.Key, before.Value, now.Revision, store.Fence{})
+	}
+	if err == nil {
+		err = l.Trim(t.Context(), time.Unix(0, 0).Add(1000*time.Hour))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := l.count(t)
+	filled(t, db, 1)
+	if got := l.count(t); got != end+1 {
+		t.Errorf("the log ends at %d, want %d", got, end+1)
+	}
+}
+
+// count returns the place behind the last entry.
+func (l *Log) count(t *testing.T) (at int64) {
+	t.Helper()
+	at, err := l.Begin(t.Context())
+	for {
+		var entries []Entry
+		if err == nil {
+			entries, err = l.Read(t.Context(), at)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(entries) == 0 {
+			return at
+		}
+		at += int64(len(entries))
+	}
+}
+
+// A mark is held back until nothing can come before it: what only the second scan has
+// found waits for the next, unless the first has found something behind it.
+func TestSettled(t *testing.T) {
+	m := func(key, prompt string, token, number int64, at int) mark {
+		e := Entry{Key: key, Prompt: prompt, Token: token, Number: number, At: time.Unix(int64(at), 0)}
+		return mark{Entry: e, key: store.RecordKey{Name: key + "/" + prompt}}
+	}
+	a1, a2, a3 := m("a", "1", 1, 9, 30), m("a", "2", 2, 1, 10), m("a", "3", 2, 2, 40)
+	b1, free := m("b", "1", 7, 1, 20), m("b", "free", 0, 5, 90)
+	for name, c := range map[string]struct {
+		first, second []mark
+		want          string
+	}{
+		"by conversation, then by time": {[]mark{a3, a2, a1, b1}, []mark{a1, a2, a3, b1}, "b1 a1 a2 a3"},
+		"missed by the first":           {[]mark{a2}, []mark{a1, a2}, "a1 a2"},
+		"too new":                       {[]mark{a1}, []mark{a1, a2, a3, b1}, "a1"},
+		"collected meanwhile":           {[]mark{a1, b1}, []mark{b1}, "b1"},
+		"without a lease":               {[]mark{b1}, []mark{b1, free}, "bfree b1"},
+	} {
+		var got []string
+		for _, e := range settled(c.first, c.second) {
+			got = append(got, e.Key+e.Prompt)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %s", name, got, c.want)
+		}
+	}
+}
+
+// What a newer program has added to an entry, a page or the head survives.
+func TestUnknownMembers(t *testing.T) {
+	db := store.Memory()
+	l := filled(t, db, 1)
+	for _, name := range []string{headName, pageName(0)} {
+		r, err := db.GetRecord(t.Context(), l.key(KindLog, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		value := strings.Replace(strings.Replace(string(r.Value), `{"v":1,`, `{"v":1,"more":[1],`, 1), `{"key":`, `{"extra":true,"key":`, 1)
+		if _, err := db.PutRecord(t.Context(), r.Key, []byte(value), r.Revision, store.Fence{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	filled(t, db, pageSize+5)
+	for name, want := range map[string][]string{headName: {`"more":[1]`}, pageName(0): {`"more":[1]`, `"extra":true`}} {
+		r, err := db.GetRecord(t.Context(), l.key(KindLog, name))
+		for _, member := range want {
+			if err != nil || !strings.Contains(string(r.Value), member) {
+				t.Errorf("%s lacks %s: %s, %v", name, member, r.Value, err)
+			}
+		}
+	}
+	// And a newer version is refused.
+	r, err := db.GetRecord(t.Context(), l.key(KindLog, headName))
+	if err == nil {
+		_, err = db.PutRecord(t.Context(), r.Key, []byte(`{"v":`+fmt.Sprint(recordform.Version+1)+`}`), r.Revision, store.Fence{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Mark("c/ada/late", Entry{Key: "ada"}, store.Fence{})
+	if err == nil {
+		err = l.PutMark(t.Context(), c, store.Fence{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Collect(t.Context()); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("collected: %v", err)
+	}
+	if marks, err := l.scan(t.Context()); err != nil || !slices.ContainsFunc(marks, func(m mark) bool { return m.key == c.Key }) {
+		t.Errorf("the mark is gone: %v, %v", marks, err)
+	}
+}
