@@ -331,7 +331,7 @@ func (d *deadlines) stop() {
 
 // Accept sees requests of the CLI as they arrive. Those that only a CLI sends
 // which has taken our handshake confirm it; ordinary messages never do.
-func (d dispatcher) Accept(req wire.Request) {
+func (d dispatcher) Accept(req wire.Request) (aside bool) {
 	d.noteActivity()
 	if d.store.mirror != nil {
 		d.store.mirror.Hurry() // what it asks about, and may do next, is on its way to the store
@@ -340,11 +340,13 @@ func (d dispatcher) Accept(req wire.Request) {
 	case "mcp_message":
 		d.mcp.accept(req)
 		if d.plan.resumes {
-			return // the servers were on the command line, too
+			return false // the servers were on the command line, too
 		}
-	case "hook_callback", "can_use_tool":
+	case "hook_callback":
+		aside = d.running.roll.accept(d.plan.chain, req)
+	case "can_use_tool":
 	default:
-		return
+		return false
 	}
 	d.mu.Lock()
 	first := d.life.state < StateRunning && !d.start.confirmed
@@ -356,6 +358,7 @@ func (d dispatcher) Accept(req wire.Request) {
 		d.setState(StateRunning)
 		d.peer.Open()
 	}
+	return aside
 }
 
 // settled is told that a request of the CLI awaits nothing more.

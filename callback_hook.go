@@ -16,6 +16,7 @@ import (
 type hookCall struct {
 	callback callback // how the session runs it
 	session  *Session
+	in       *peer.Incoming
 	hook     hook.Hook
 	body     hookBody
 	unread   error
@@ -23,7 +24,7 @@ type hookCall struct {
 }
 
 func (s *Session) hookCallback(in *peer.Incoming) *callback {
-	c := &hookCall{session: s}
+	c := &hookCall{session: s, in: in}
 	c.unread = c.body.decode(in.Body)
 	if c.unread != nil && in.Reparse() {
 		c.unread = c.body.decode(in.Body)
@@ -37,8 +38,13 @@ func (s *Session) hookCallback(in *peer.Incoming) *callback {
 	if jsonx.Mismatch(c.unread) && !lacks(c.unread) {
 		c.unread = nil // what is left can be judged
 	}
-	if s.plan.chain != nil && s.plan.chain.id == c.body.CallbackID {
-		return s.chainCallback(in, c.body, c.unread)
+	if ch := s.plan.chain; ch != nil {
+		if ch.id == c.body.CallbackID {
+			return s.chainCallback(in, c.body, c.unread)
+		}
+		if h, ok := ch.matchers[c.body.CallbackID]; ok {
+			return s.matcherCallback(in, h, c.unread)
+		}
 	}
 	c.hook, c.known = s.plan.hooks[c.body.CallbackID]
 	if !c.known {
@@ -69,6 +75,9 @@ func (c *hookCall) run(ctx context.Context) (json.RawMessage, error) {
 	reply, err := hook.Encode(out)
 	if err == nil && c.hook.Event == hook.EventPreToolUse {
 		err = c.session.checkRewrite(ctx, reply)
+	}
+	if err == nil && c.hook.Event == hook.EventPermissionRequest {
+		return c.guarded(ctx, reply)
 	}
 	return reply, err
 }

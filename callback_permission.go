@@ -17,12 +17,13 @@ import (
 type permissionCall struct {
 	callback callback // how the session runs it
 	session  *Session
+	in       *peer.Incoming
 	req      permission.Request
 	unread   error
 }
 
 func (s *Session) permissionCallback(in *peer.Incoming) *callback {
-	c := &permissionCall{session: s, req: permission.Request{RequestID: in.ID.String()}}
+	c := &permissionCall{session: s, in: in, req: permission.Request{RequestID: in.ID.String()}}
 	c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
 	if c.unread != nil && in.Reparse() {
 		c.unread = readable(&c.req, c.req.UnmarshalJSON(in.Body))
@@ -49,7 +50,11 @@ func (c *permissionCall) run(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decision.Reply(&c.req)
+	reply, err := decision.Reply(&c.req)
+	if err != nil {
+		return nil, err
+	}
+	return c.guarded(ctx, reply)
 }
 
 func (c *permissionCall) fail(err error) json.RawMessage {

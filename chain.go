@@ -9,12 +9,10 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/internal/matcher"
 	"github.com/claude-agent-go/claude/internal/peer"
 )
 
@@ -27,16 +25,16 @@ import (
 // chain are the PreToolUse hooks of a session in the order in which they are
 // asked, if there are several.
 type chain struct {
-	id      string // of the callback
-	links   []link
-	mixed   bool              // their matchers differ, so the CLI compares none
-	aliases map[string]string // Options.ToolAliases
+	id       string // of the callback that asks them
+	links    []link
+	matchers map[string]hook.Hook // callbacks of matchers, if they differ, with how they fail
+	again    bool                 // an input may be changed after guards have judged it
 }
 
 // link is a hook of a chain.
 type link struct {
 	hook hook.Hook
-	fits func(tool string) bool
+	id   string // of its matcher's callback, "" if the callback of the chain is enough
 }
 
 // maxLooks is how often a hook of a call is asked at most. Hooks that still
@@ -46,29 +44,25 @@ const maxLooks = 4
 // noLimit is how long the CLI waits for a chain in which a hook has no timeout.
 const noLimit = 24 * time.Hour
 
-// joinHooks registers the PreToolUse hooks: one as it is, several as a chain.
-// Matchers that cannot be compared here have been refused.
+// chainID is the callback of a chain whose matchers differ.
+const chainID = "hook_chain"
+
+// joinHooks registers the PreToolUse hooks: several, or a guard that may have to
+// look again, as a chain, and any other as it is.
 func (p *plan) joinHooks(o *Options) {
-	switch len(p.before) {
-	case 0:
+	again := o.changesLater() && slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Stage == hook.StageGuard })
+	switch {
+	case len(p.before) == 0:
 		return
-	case 1:
+	case len(p.before) == 1 && !again:
 		h := p.before[0]
 		p.register(h.id, h.hook, h.blocks)
 		return
 	}
-	c := &chain{id: p.before[0].id, aliases: o.ToolAliases}
-	entry, limit := hook.Hook{Event: hook.EventPreToolUse, Matcher: p.before[0].hook.Matcher}, time.Duration(0)
-	blocks := false
+	first := p.before[0]
+	c := &chain{id: first.id, again: again}
+	entry, limit, blocks := hook.Hook{Event: hook.EventPreToolUse, Matcher: first.hook.Matcher}, time.Duration(0), false
 	for _, r := range p.before {
-		fits, err := matcher.Compile(r.hook.Matcher)
-		if err != nil {
-			fits = func(string) bool { return true }
-		}
-		c.links = append(c.links, link{r.hook, fits})
-		if r.hook.Matcher != entry.Matcher {
-			entry.Matcher, c.mixed = "", true
-		}
 		if blocks = blocks || r.blocks; limit < noLimit {
 			if t := o.hookTimeout(r.hook); t > 0 {
 				limit += maxLooks * t
@@ -77,10 +71,24 @@ func (p *plan) joinHooks(o *Options) {
 			}
 		}
 	}
-	slices.SortStableFunc(c.links, func(a, b link) int { return cmp.Compare(a.hook.Stage, b.hook.Stage) })
 	entry.Timeout = min(limit, noLimit)
+	if slices.ContainsFunc(p.before, func(r registration) bool { return r.hook.Matcher != first.hook.Matcher }) {
+		c.id, entry.Matcher = chainID, ""
+		p.registerMatchers(o, c, entry.Timeout)
+	} else {
+		for _, r := range p.before {
+			c.links = append(c.links, link{hook: r.hook})
+		}
+	}
+	slices.SortStableFunc(c.links, func(a, b link) int { return cmp.Compare(a.hook.Stage, b.hook.Stage) })
 	p.chain = c
-	p.register(c.id, entry, blocks)
+	p.register(c.id, entry, blocks) // the last one
+}
+
+// changesLater reports whether something may change the input of a call after its
+// PreToolUse hooks.
+func (o *Options) changesLater() bool {
+	return o.CanUseTool != nil || slices.ContainsFunc(o.Hooks, func(h hook.Hook) bool { return h.Event == hook.EventPermissionRequest })
 }
 
 // hookTimeout is how long a hook may take; 0 or less: as long as it likes.
@@ -95,7 +103,7 @@ type chainCall struct {
 	in       *peer.Incoming
 	body     hookBody
 	unread   error
-	tool     string
+	round    *round // which matchers fit; nil: all that are needed are here
 
 	input   json.RawMessage // of the tool, as the hooks have left it
 	version int             // how often it was changed
@@ -112,7 +120,7 @@ type look struct {
 
 func (s *Session) chainCallback(in *peer.Incoming, body hookBody, unread error) *callback {
 	c := &chainCall{session: s, in: in, body: body, unread: unread, looks: make([]look, len(s.plan.chain.links))}
-	c.tool, c.input = jsonx.Text(jsonx.Member(body.Input, "tool_name")), jsonx.Member(body.Input, "tool_input")
+	c.round, c.input = s.running.roll.take(in.ID), jsonx.Member(body.Input, "tool_input")
 	c.callback = callback{call: c, name: string(hook.EventPreToolUse), toolUse: body.ToolUseID, chained: true}
 	return &c.callback
 }
@@ -125,6 +133,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 	if err := jsonx.Unambiguous(c.body.Input); err != nil {
 		return nil, unreadable(err) // it is taken apart here, and by each hook
 	}
+	c.remember()
 	for stage := hook.StageHook; stage <= hook.StageRelease; stage++ {
 		err := c.askAll(ctx, func(i int, h *hook.Hook) bool { return h.Stage == stage && !c.looks[i].asked })
 		if err == nil && (stage == hook.StageGuard || stage == hook.StageGate) && c.decision() != hook.PermissionDeny {
@@ -145,7 +154,7 @@ func (c *chainCall) run(ctx context.Context) (json.RawMessage, error) {
 func (c *chainCall) askAll(ctx context.Context, selected func(i int, h *hook.Hook) bool) error {
 	for i := range c.session.plan.chain.links {
 		l := &c.session.plan.chain.links[i]
-		if _, fits := c.fits(l); !fits || !selected(i, &l.hook) {
+		if !c.fits(l) || !selected(i, &l.hook) {
 			continue
 		}
 		if err := c.ask(ctx, i); err != nil {
@@ -195,7 +204,7 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	answer := c.look(ctx, l.hook, raw)
+	answer := c.session.askHook(ctx, c.in, c.callback.name, c.body.ToolUseID, l.hook, raw)
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
@@ -205,8 +214,12 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	if answer.input == nil || sameJSON(answer.input, c.input) {
 		return nil
 	}
-	if l.hook.Stage == hook.StageRelease {
+	switch {
+	case l.hook.Stage == hook.StageRelease:
 		c.deny("A hook has changed the input of this call when it was decided already.")
+		return nil
+	case c.severalForms():
+		c.deny("A hook has changed the input of this call, which other hooks see as that of another tool.")
 		return nil
 	}
 	c.version++
@@ -214,53 +227,16 @@ func (c *chainCall) ask(ctx context.Context, i int) error {
 	return nil
 }
 
-// fits reports whether a hook is asked about the call, and by which name of the tool. The
-// CLI knows more names of a tool than the one it sends: if it was left to compare, or
-// sends none, the hook is asked.
-func (c *chainCall) fits(l *link) (name string, ok bool) {
-	ch := c.session.plan.chain
-	if c.tool == "" || !ch.mixed || l.fits(c.tool) {
-		return c.tool, true
-	}
-	for _, name := range alsoNamed(c.tool, ch.aliases) {
-		if l.fits(name) {
-			return name, true
-		}
-	}
-	return "", false
+// fits reports whether a hook is asked about the call. In doubt it is.
+func (c *chainCall) fits(l *link) bool {
+	return l.id == "" || c.body.ToolUseID == "" || c.round.has(l.id)
 }
 
-// alsoNamed are the names for which the CLI takes a tool besides its own: Monitor runs a
-// command as Bash does, the parts of Artifact go by either name, and an alias stands for
-// another tool. Measured on 2.1.325; the CLI distinguishes the parts of Artifact by their input,
-// so a hook may be asked here where the CLI would not ask it.
-func alsoNamed(tool string, aliases map[string]string) (names []string) {
-	switch {
-	case tool == "Monitor":
-		names = append(names, "Bash")
-	case strings.HasPrefix(tool, "Artifact"):
-		names = append(names, "Artifact", "ArtifactComments", "ArtifactData", "ArtifactCheck")
-	}
-	for from, to := range aliases {
-		switch tool {
-		case from:
-			names = append(names, to)
-		case to:
-			names = append(names, from)
-		}
-	}
-	return names
-}
-
-// inputFor is the input of the next hook. One that is asked about Monitor because it
-// guards Bash reads the name that it guards, as from the CLI.
+// inputFor is the input of the next hook, as the CLI sends it to its matcher.
 func (c *chainCall) inputFor(l *link) (json.RawMessage, error) {
 	input := c.body.Input
-	if name, _ := c.fits(l); c.tool == "Monitor" && name == "Bash" {
-		var err error
-		if input, err = withMember(input, "tool_name", json.RawMessage(`"Bash"`)); err != nil {
-			return nil, err
-		}
+	if c.round.has(l.id) {
+		input = c.round.called[l.id]
 	}
 	if c.version == 0 {
 		return input, nil
@@ -268,13 +244,27 @@ func (c *chainCall) inputFor(l *link) (json.RawMessage, error) {
 	return withMember(input, "tool_input", c.input)
 }
 
-// look runs a hook, and returns its answer or what its failure means.
-func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage) hookAnswer {
-	s := c.session
-	t := TraceCallback{Subtype: c.in.Subtype, Name: c.callback.name, RequestID: c.in.ID.String(), ToolUseID: c.body.ToolUseID}
+// severalForms reports whether the CLI shows the call to some hooks as one of another
+// tool, with another input. Only the CLI can translate a change of it.
+func (c *chainCall) severalForms() bool {
+	if c.round == nil {
+		return false
+	}
+	plain := jsonx.Member(c.body.Input, "tool_input")
+	for _, input := range c.round.called {
+		if !sameJSON(jsonx.Member(input, "tool_input"), plain) {
+			return true
+		}
+	}
+	return false
+}
+
+// askHook runs a hook for a request, and returns its answer or what its failure means.
+func (s *Session) askHook(ctx context.Context, in *peer.Incoming, name, toolUse string, h hook.Hook, input json.RawMessage) hookAnswer {
+	t := TraceCallback{Subtype: in.Subtype, Name: name, RequestID: in.ID.String(), ToolUseID: toolUse}
 	s.trace.callbackStarted(t)
 	begin := time.Now()
-	reply, err := c.call(s.trace.context(ctx, t), h, input)
+	reply, err := s.callHook(s.trace.context(ctx, t), t, h, input)
 	var answer hookAnswer
 	if err == nil {
 		if answer, err = readAnswer(reply); err == nil {
@@ -298,10 +288,10 @@ func (c *chainCall) look(ctx context.Context, h hook.Hook, input json.RawMessage
 	return answer
 }
 
-// call runs the function of a hook in a goroutine of its own, because it may
+// callHook runs the function of a hook in a goroutine of its own, because it may
 // ignore its timeout, panic, or end its goroutine.
-func (c *chainCall) call(ctx context.Context, h hook.Hook, input json.RawMessage) (json.RawMessage, error) {
-	if limit := c.session.opts.hookTimeout(h); limit > 0 {
+func (s *Session) callHook(ctx context.Context, t TraceCallback, h hook.Hook, input json.RawMessage) (json.RawMessage, error) {
+	if limit := s.opts.hookTimeout(h); limit > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, fmt.Errorf("the callback %w after %v", ErrTimeout, limit))
 		defer cancel()
@@ -315,12 +305,12 @@ func (c *chainCall) call(ctx context.Context, h hook.Hook, input json.RawMessage
 		r := result{err: errGoexit} // unless the hook returns or panics
 		defer func() {
 			if v := recover(); v != nil {
-				c.session.log.Error("panic in a callback", "subtype", c.in.Subtype, "name", c.callback.name, "panic", v, "stack", string(debug.Stack()))
+				s.log.Error("panic in a callback", "subtype", t.Subtype, "name", t.Name, "panic", v, "stack", string(debug.Stack()))
 				r = result{err: &panicError{v}}
 			}
 			done <- r
 		}()
-		out, err := h.Func(ctx, input, c.body.ToolUseID)
+		out, err := h.Func(ctx, input, t.ToolUseID)
 		if err != nil {
 			r = result{err: &returnedError{err}}
 			return
@@ -374,7 +364,7 @@ func (c *chainCall) fail(err error) json.RawMessage {
 	}
 	var hooks []hook.Hook
 	for _, l := range c.session.plan.chain.links {
-		if _, fits := c.fits(&l); c.unread != nil || fits {
+		if c.unread != nil || c.fits(&l) {
 			hooks = append(hooks, l.hook)
 		}
 	}

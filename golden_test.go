@@ -69,7 +69,7 @@ func goldens() map[string]golden {
 		"dialogs":     says(claude.Options{OnUserDialog: dialog, DialogKinds: []string{"color", "size"}}, `{"supportedDialogKinds":["color","size"]}`),
 		"preview":     {opts: claude.Options{QuestionPreview: claude.QuestionPreviewHTML}, args: []string{empty, id}, env: []string{"CLAUDE_CODE_QUESTION_PREVIEW_FORMAT=html"}, init: said},
 		"hooks": says(claude.Options{Hooks: []hook.Hook{hook.PreToolUse("Bash|Write", pre).WithTimeout(10 * time.Second), hook.PreToolUse("", pre).FailOpen(), hook.PreToolUse("", pre).FailClosed(), noHook()}},
-			`{"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_0"],"matcher":null,"timeout":525,"onFailure":"block"}],"Stop":[{"hookCallbackIds":["hook_3"],"matcher":null}]}}`),
+			`{"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_0"],"matcher":"Bash|Write","timeout":525,"onFailure":"block"},{"hookCallbackIds":["hook_chain"],"matcher":null,"timeout":525,"onFailure":"block"}],"Stop":[{"hookCallbackIds":["hook_3"],"matcher":null}]}}`),
 		"one hook before tools": says(claude.Options{Hooks: []hook.Hook{noHook(), hook.PreToolUse("Bash|Write", pre).WithTimeout(10 * time.Second)}},
 			`{"hooks":{"PreToolUse":[{"hookCallbackIds":["hook_1"],"matcher":"Bash|Write","timeout":15,"onFailure":"block"}],"Stop":[{"hookCallbackIds":["hook_0"],"matcher":null}]}}`),
 		"closed hooks": says(claude.Options{HookFailure: hook.FailClosed, Hooks: []hook.Hook{noHook()}}, `{"hooks":{"Stop":[{"hookCallbackIds":["hook_0"],"matcher":null,"onFailure":"block"}]}}`),

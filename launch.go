@@ -234,7 +234,7 @@ func setIn(env []string, name string) bool {
 // registerHooks puts the hooks into the handshake, under ids.
 func (o *Options) registerHooks(p *plan) {
 	for i, h := range o.Hooks {
-		p.addHook(registration{fmt.Sprintf("hook_%d", i), h, o.failsClosed(h) || o.undecided(h) && h.Event.Gate()})
+		p.addHook(registration{fmt.Sprintf("hook_%d", i), h, o.blocks(h)})
 	}
 }
 
@@ -279,6 +279,11 @@ func (o *Options) failsClosed(h hook.Hook) bool {
 		return h.OnFailure == hook.FailClosed
 	}
 	return o.HookFailure == hook.FailClosed
+}
+
+// blocks reports whether the CLI should block if a hook gives no answer.
+func (o *Options) blocks(h hook.Hook) bool {
+	return o.failsClosed(h) || o.undecided(h) && h.Event.Gate()
 }
 
 // undecided reports whether no policy says what the failure of a hook means.

@@ -121,6 +121,8 @@ type oneShot struct {
 type callbacks struct {
 	race      permissionRace
 	deadlines deadlines
+	roll      roll
+	judged    judgedCalls
 }
 
 // storage is how the transcript gets into a store.

@@ -215,8 +215,7 @@ func (o *Options) checkHooks() *OptionError {
 }
 
 // checkOrder refuses a hook that could not be asked when it should be: a stage
-// that its event does not have, a guard of nothing, and a matcher that only the
-// CLI can compare where several hooks are asked one after the other.
+// that its event does not have, and a guard of nothing.
 func (o *Options) checkOrder(h hook.Hook) string {
 	if h.Event != hook.EventPreToolUse {
 		if h.Stage != hook.StageHook {
@@ -229,15 +228,6 @@ func (o *Options) checkOrder(h hook.Hook) string {
 	}
 	if h.Stage == hook.StageGuard && !guardsTool(h.Matcher) {
 		return fmt.Sprintf("is a guard, and its matcher %q names no tool that is known: it would guard nothing. Use the empty matcher to look at every call", h.Matcher)
-	}
-	before := 0
-	for _, other := range o.Hooks {
-		if other.Event == h.Event {
-			before++
-		}
-	}
-	if _, err := matcher.Compile(h.Matcher); err != nil && (before > 1 || o.Store.leases()) {
-		return fmt.Sprintf("has the matcher %q: %v, and several %s hooks are compared in Go. Use names, or look at the tool in the hook", h.Matcher, err, h.Event)
 	}
 	return ""
 }

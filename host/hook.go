@@ -155,7 +155,7 @@ func (t *Turn) fireAndEmit(ctx context.Context, c hookCall) (HookOutcome, error)
 	return out, err
 }
 
-// fire calls the hooks, all at once, and puts their answers together. The
+// fire calls the hooks, all at once but in their order, and puts their answers together. The
 // error means that the context has ended, or that the input cannot be encoded.
 func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, error) {
 	var out HookOutcome
@@ -173,7 +173,13 @@ func (s *session) fire(ctx context.Context, t *Turn, c hookCall) (HookOutcome, e
 	replies := make([]hookReply, len(callbacks))
 	var all sync.WaitGroup
 	for i, cb := range callbacks {
-		all.Go(func() { replies[i] = s.callHook(ctx, cb, c, input) })
+		written := make(chan struct{})
+		next := sync.OnceFunc(func() { close(written) })
+		all.Go(func() {
+			defer next()
+			replies[i] = s.callHook(ctx, cb, c, input, next)
+		})
+		<-written
 	}
 	all.Wait()
 	if ctx.Err() != nil {
@@ -215,11 +221,11 @@ func (s *session) hookInput(t *Turn, c hookCall) (json.RawMessage, error) {
 	return append(append(bytes.TrimSuffix(head, []byte("}")), ','), tail[1:]...), nil
 }
 
-// callHook asks one callback.
-func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage) hookReply {
+// callHook asks one callback, and calls written when the request is.
+func (s *session) callHook(ctx context.Context, cb registered, c hookCall, input json.RawMessage, written func()) hookReply {
 	r := hookReply{id: cb.id, block: cb.block}
 	payload, err := s.call(ctx, peer.Call{
-		Subtype: "hook_callback", Timeout: cb.timeout, AwaitCancelNotice: true, // the turn continues when the client knows
+		Subtype: "hook_callback", Timeout: cb.timeout, OnWritten: written, AwaitCancelNotice: true, // the turn continues when the client knows
 		Payload: struct {
 			ID        string          `json:"callback_id"`
 			Input     json.RawMessage `json:"input"`

@@ -401,15 +401,16 @@ func (s *session) lifecycle(q *queued, state message.CommandState) {
 
 // Accept counts a request, so that the end of the input waits for its answer,
 // and gives it its place in the order.
-func (d dispatcher) Accept(req wire.Request) {
+func (d dispatcher) Accept(req wire.Request) (aside bool) {
 	d.serving.Add(1)
 	if d.opts.Operations[req.Subtype] != nil || req.Subtype == "rewind_files" {
-		return // may take its time
+		return false // may take its time
 	}
 	p := d.enter()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.places[req.ID] = p
+	return false
 }
 
 // place is that of a request in the order in which the client wrote: requests

@@ -37,7 +37,10 @@ func (f *otherSide) Message(m wire.Frame) {
 	f.messages = append(f.messages, string(m.Line))
 }
 
-func (f *otherSide) Accept(r wire.Request) { f.accepted = append(f.accepted, r.Subtype) }
+func (f *otherSide) Accept(r wire.Request) bool {
+	f.accepted = append(f.accepted, r.Subtype)
+	return r.Subtype == "aside"
+}
 
 func (f *otherSide) Request(ctx context.Context, in *peer.Incoming) { f.handle(ctx, in) }
 

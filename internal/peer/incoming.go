@@ -101,7 +101,13 @@ func (p *Peer) receiveRequest(f wire.Frame) (j job, ok bool) {
 		cancel(nil)
 		return j, false
 	}
-	p.cfg.Handler.Accept(req)
+	if p.cfg.Handler.Accept(req) {
+		if !full {
+			p.leavePlace()
+		}
+		p.answerAside(func() { p.handle(ctx, in) })
+		return j, false
+	}
 	if full {
 		p.cfg.Log.Warn("too many requests are being handled", "count", running, "subtype", req.Subtype, "request_id", req.ID.String())
 		p.answerAside(func() {
@@ -136,15 +142,16 @@ func (p *Peer) register(in *Incoming, then func(*state)) bool {
 	return !closed && !duplicate
 }
 
+func (p *Peer) leavePlace() { p.update(func(s *state) { s.running-- }) }
+
 // handle runs the handler. Whatever happens to it, panic and Goexit included,
-// the request is answered and the place given back.
+// the request is answered.
 func (p *Peer) handle(ctx context.Context, in *Incoming) {
 	defer func() {
 		if in.Pending() {
 			in.Fail(&wire.ReplyError{Message: "the handler gave no answer"})
 		}
 		in.cancel(nil)
-		p.update(func(s *state) { s.running-- })
 	}()
 	defer func() {
 		if v := recover(); v != nil {

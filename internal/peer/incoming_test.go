@@ -129,6 +129,33 @@ func TestTooManyRunning(t *testing.T) {
 	})
 }
 
+// Requests that are handled aside take no places, and need none.
+func TestAside(t *testing.T) {
+	bubble(t, peer.Config{Limits: peer.Limits{Running: 1}}, func(t *testing.T, far *otherSide) {
+		release := make(chan struct{})
+		far.handle = func(_ context.Context, in *peer.Incoming) {
+			if in.Subtype == "aside" {
+				<-release
+			}
+			in.Reply(json.RawMessage(`{}`))
+		}
+		for i := range 3 {
+			far.send(request(fmt.Sprint("a-", i), "aside"))
+		}
+		for i := range 8 { // the reader also trusts in handlers that return at once
+			far.send(request(fmt.Sprint("u-", i), "x"))
+			far.expect(success(fmt.Sprint("u-", i), `{}`))
+			synctest.Wait()
+		}
+		close(release)
+		for range 3 {
+			if got := far.receive(); !strings.HasSuffix(got, `"response":{}}}`) {
+				t.Error(got)
+			}
+		}
+	})
+}
+
 func TestIncomingClosed(t *testing.T) {
 	bubble(t, peer.Config{}, func(t *testing.T, far *otherSide) {
 		cause := make(chan error, 1)

@@ -37,8 +37,10 @@ func (l Limits) withDefaults() Limits {
 type Handler interface {
 	// Message takes a frame that is not a control frame.
 	Message(wire.Frame)
-	// Accept sees each incoming request before it is handled.
-	Accept(wire.Request)
+	// Accept sees each incoming request before it is handled. One that runs no user
+	// code but may wait for others to come is handled aside: in a goroutine of
+	// its own, and without one of the places for requests that run.
+	Accept(wire.Request) (aside bool)
 	// Request answers an incoming request. Its goroutine does nothing else
 	// meanwhile. If it is the reader, another becomes the reader before long.
 	Request(context.Context, *Incoming)

@@ -149,6 +149,7 @@ func (p *Peer) awaitReaderRole() bool {
 func (p *Peer) runJob(j job) {
 	defer p.wg.Done()
 	defer p.open.Add(-1)
+	defer p.leavePlace()
 	begin := time.Now()
 	p.handle(j.ctx, j.in)
 	switch {

@@ -147,8 +147,9 @@ func TestCloseWhileReaderRoleIsPassed(t *testing.T) {
 // closing closes its peer in the middle of taking a request in.
 type closing struct{ otherSide }
 
-func (c *closing) Accept(r wire.Request) {
+func (c *closing) Accept(r wire.Request) bool {
 	if r.Subtype == "close" {
 		c.peer.Close(io.EOF)
 	}
+	return false
 }

@@ -3,8 +3,12 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -153,30 +157,35 @@ func TestRealSettingsHookDenies(t *testing.T) {
 	}
 }
 
-// TestRealMatchersInGo compares the matchers of a session that compares them in Go
-// with those that the CLI compares.
-func TestRealMatchersInGo(t *testing.T) {
+// TestRealMatchersOfSeveralHooks has several hooks before a tool, whose matchers the
+// session has the CLI compare, and compares who is asked with who is asked after it.
+func TestRealMatchersOfSeveralHooks(t *testing.T) {
 	t.Parallel()
 	realcli.Needs(t, "2.1.325", "lists of names with commas")
-	matchers := []string{"", "*", "Write", "Write|Edit", "Edit, Write", "Edit,Read", ".ri", "^(Read|Write)$", "Wri", "Writes", "Wri.*", "W", "^(?!Write)", "^(?!Read).*", "Task", "Agent", "^Agent", "^Task$", "^(?!Task)", "^(?!Agent)", "KillShell", "^Task"}
+	matchers := []string{
+		"", "*", "Write", "Write|Edit", "Edit, Write", "Edit,Read", ".ri", "^(Read|Write)$", "Wri", "Writes", "Wri.*", "W", "^(?!Write)", "^(?!Read).*",
+		"Task", "Agent", "^Agent", "^Task$", "^(?!Task)", "^(?!Agent)", "KillShell", "^Task", "Ag(?=ent)", "(?<name>Write)", "Bash", "^Ba.h$", "Monitor", "mcp__clock__now", "^mcp",
+	}
 	r := realCLI(t, write(filepath.Join(t.TempDir(), "f"), "x"), claudetest.UseTool("Agent", map[string]string{
 		"description": "a", "prompt": "say hi", "subagent_type": "general-purpose",
-	}), claudetest.Say("hi"), claudetest.Say("done"))
-	r.opts.PermissionMode = permission.ModeBypassPermissions
-	got := map[string]map[string]bool{"Go": {}, "CLI": {}}
-	called := make(chan [2]string, 10*len(matchers))
-	note := func(where, matcher string) func(context.Context, json.RawMessage, string) (json.RawMessage, error) {
+	}), claudetest.Say("hi"), claudetest.UseTool("Monitor", map[string]any{"command": "echo hi", "description": "d", "timeout_ms": 1000, "persistent": false}),
+		bash("date"), claudetest.Say("done"))
+	r.opts.PermissionMode, r.opts.ToolAliases = permission.ModeBypassPermissions, map[string]string{"Bash": "mcp__clock__now"}
+	r.opts.MCPServers = claude.MCPServers{"clock": harness.Clock()}
+	got := map[string]map[string]bool{"before": {}, "after": {}}
+	called := make(chan [2]string, 20*len(matchers))
+	note := func(when, matcher string) func(context.Context, json.RawMessage, string) (json.RawMessage, error) {
 		return func(_ context.Context, raw json.RawMessage, _ string) (json.RawMessage, error) {
 			var in struct {
 				Tool string `json:"tool_name"`
 			}
 			_ = json.Unmarshal(raw, &in)
-			called <- [2]string{where, matcher + " for " + in.Tool}
+			called <- [2]string{when, matcher + " for " + in.Tool}
 			return nil, nil
 		}
 	}
 	for _, m := range matchers {
-		r.opts.Hooks = append(r.opts.Hooks, hook.Raw(hook.EventPreToolUse, m, note("Go", m)), hook.Raw(hook.EventPostToolUse, m, note("CLI", m)))
+		r.opts.Hooks = append(r.opts.Hooks, hook.Raw(hook.EventPreToolUse, m, note("before", m)), hook.Raw(hook.EventPostToolUse, m, note("after", m)))
 	}
 	if _, err := r.connect(t).Ask(t.Context(), "write"); err != nil {
 		t.Fatal(err)
@@ -185,20 +194,121 @@ func TestRealMatchersInGo(t *testing.T) {
 	for c := range called {
 		got[c[0]][c[1]] = true
 	}
-	tools := 0
-	for _, m := range matchers {
-		for _, tool := range []string{"Write", "Agent"} {
-			name := m + " for " + tool
-			if got["Go"][name] != got["CLI"][name] {
-				t.Errorf("%s: in Go %v, in the CLI %v", name, got["Go"][name], got["CLI"][name])
-			}
-			if m == "" && got["CLI"][name] {
-				tools++
-			}
+	for _, name := range []string{" for Write", " for Agent", " for Monitor", "Bash for Bash", "Bash for mcp__clock__now", "Ag(?=ent) for Agent"} {
+		if !got["before"][name] {
+			t.Errorf("nothing was asked as %q", name)
 		}
 	}
-	if tools != 2 {
-		t.Errorf("%d tools were called: %v", tools, got)
+	for _, m := range []string{"Bash", "^Ba.h$"} { // only before it, Monitor is shown as Bash
+		delete(got["before"], m+" for Bash")
+	}
+	if !maps.Equal(got["before"], got["after"]) {
+		for _, when := range []string{"before", "after"} {
+			t.Errorf("%s: %q", when, slices.Sorted(maps.Keys(got[when])))
+		}
+	}
+}
+
+// TestRealMatchersComeBeforeTheChain shows the order that a chain of hooks with different
+// matchers rests on: all requests about a call come in the order of the handshake, even
+// when calls come at once.
+func TestRealMatchersComeBeforeTheChain(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "1.0.128", "hooks of several matchers")
+	r := realCLI(t)
+	var calls []claudetest.ScriptedCall
+	for i := range 8 {
+		path := filepath.Join(r.opts.Cwd, fmt.Sprintf("f%d", i))
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		calls = append(calls, claudetest.ScriptedCall{Name: "Read", Input: map[string]string{"file_path": path}})
+	}
+	r.model.Add(claudetest.UseTools(calls...), claudetest.Say("done"))
+	fits := []string{"Read", "Rea.", "R.*", "Read|Write"}
+	asked := make(map[string][]string) // by tool use
+	for _, m := range append(fits, "Bash", "") {
+		r.opts.Hooks = append(r.opts.Hooks, hook.PreToolUse(m, func(context.Context, *hook.PreToolUseInput) (*hook.PreToolUseOutput, error) { return nil, nil }).FailOpen())
+	}
+	r.opts.Trace = &claude.Trace{FrameRead: func(line []byte) {
+		var f struct {
+			Request struct {
+				Subtype    string
+				CallbackID string `json:"callback_id"`
+				ToolUseID  string `json:"tool_use_id"`
+			}
+		}
+		if json.Unmarshal(line, &f) == nil && f.Request.Subtype == "hook_callback" {
+			asked[f.Request.ToolUseID] = append(asked[f.Request.ToolUseID], f.Request.CallbackID)
+		}
+	}}
+	s, err := claude.Connect(t.Context(), r.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Ask(t.Context(), "read")
+	if err := errors.Join(err, s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if len(asked) != len(calls) {
+		t.Errorf("%d calls were asked about", len(asked))
+	}
+	for id, callbacks := range asked {
+		if want := []string{"hook_0", "hook_1", "hook_2", "hook_3", "hook_chain"}; !slices.Equal(callbacks, want) {
+			t.Errorf("%s: asked %q, want %q", id, callbacks, want)
+		}
+	}
+}
+
+// TestRealGuardSeesWhatIsPutIn has the permission callback, and a PermissionRequest hook,
+// put another command in place of the one that the guard has seen.
+func TestRealGuardSeesWhatIsPutIn(t *testing.T) {
+	t.Parallel()
+	realcli.Needs(t, "2.1.325", "hooks that block when they fail")
+	for _, way := range []string{"callback", "hook"} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			r := realCLI(t, bash("touch one"), bash("touch two"), claudetest.Say("done"))
+			victim := filepath.Join(r.opts.Cwd, "victim")
+			if err := os.WriteFile(victim, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			puts := func(input json.RawMessage) permission.Decision {
+				command := "rm victim"
+				if strings.Contains(string(input), "two") {
+					command = "touch three"
+				}
+				return permission.AllowWith(map[string]string{"command": command, "description": "harmless"})
+			}
+			r.opts.Hooks = []hook.Hook{hook.Guard("Bash", policy.MustRules("Bash(rm:*)").Deny("nothing is removed"))}
+			if way == "callback" {
+				r.opts.CanUseTool = func(_ context.Context, req *permission.Request) (permission.Decision, error) {
+					return puts(req.Input), nil
+				}
+			} else {
+				r.opts.Hooks = append(r.opts.Hooks, hook.PermissionRequest("", func(_ context.Context, in *hook.PermissionRequestInput) (*hook.PermissionRequestOutput, error) {
+					return hook.Decide(puts(in.ToolInput)), nil
+				}))
+				r.opts.CanUseTool = func(ctx context.Context, _ *permission.Request) (permission.Decision, error) {
+					<-ctx.Done() // the hook decides
+					return permission.Decision{}, context.Cause(ctx)
+				}
+			}
+			if _, err := r.connect(t).Ask(t.Context(), "go"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(victim); err != nil {
+				t.Errorf("the file is gone: %v", err)
+			}
+			if results := r.calls()[1].ToolResults; len(results) == 0 || !strings.Contains(results[len(results)-1].Text, "nothing is removed") {
+				t.Errorf("the model read %+v", results)
+			}
+			for name, want := range map[string]bool{"one": false, "two": false, "three": true} {
+				if _, err := os.Stat(filepath.Join(r.opts.Cwd, name)); (err == nil) != want {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
 	}
 }
 

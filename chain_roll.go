@@ -1,0 +1,180 @@
+package claude
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/matcher"
+	"github.com/claude-agent-go/claude/internal/peer"
+	"github.com/claude-agent-go/claude/internal/wire"
+)
+
+// Only the CLI knows which tools a matcher fits: it has former names and aliases of
+// tools, and shows a hook of Bash what Monitor runs. So a chain whose matchers differ
+// has a callback for each matcher, and behind them one of all tools, which asks the
+// hooks. The CLI sends the requests of a call at once, in the order in which
+// the callbacks were registered (1.0.128 to 2.1.325): those that came before the
+// last one are the matchers that fit.
+//
+// If that order were ever another, the call must not run. So the request of a matcher is
+// answered only when that of the chain has come after it. One that comes
+// too late waits for the next in vain, and its failure denies the call.
+
+// rollPatience is how long the request of a matcher waits for that of the chain.
+const rollPatience = time.Minute
+
+// roll takes down which matchers fit a call. The zero value is ready.
+type roll struct {
+	mu    sync.Mutex
+	open  map[string]*round  // by tool use, until the request of the chain comes
+	taken map[wire.ID]*round // by request, until it is handled
+}
+
+// round are the requests of matchers about one call. It is complete when no more
+// can come, and does not change any more.
+type round struct {
+	toolUse  string
+	called   map[string]json.RawMessage // the inputs of hooks, by callback
+	twice    bool                       // a matcher has come twice: it is unknown for which call
+	complete chan struct{}
+}
+
+// has reports whether a matcher's callback was called.
+func (r *round) has(id string) bool {
+	if r == nil || id == "" {
+		return false
+	}
+	_, ok := r.called[id]
+	return ok
+}
+
+// accept sees the request of a hook in the order of arrival. It reports whether it is
+// that of a matcher.
+func (r *roll) accept(c *chain, req wire.Request) bool {
+	if c == nil || c.matchers == nil {
+		return false
+	}
+	var body hookBody
+	if body.decode(req.Body) != nil && (!req.Reparse() || body.decode(req.Body) != nil) {
+		return false // it is refused when it is handled
+	}
+	_, matched := c.matchers[body.CallbackID]
+	if body.ToolUseID == "" || !matched && body.CallbackID != c.id {
+		return matched
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open == nil {
+		r.open, r.taken = make(map[string]*round), make(map[wire.ID]*round)
+	}
+	now := r.open[body.ToolUseID]
+	switch {
+	case now == nil && !matched:
+		return false
+	case now == nil:
+		now = &round{toolUse: body.ToolUseID, called: make(map[string]json.RawMessage), complete: make(chan struct{})}
+		r.open[body.ToolUseID] = now
+	case !matched:
+		delete(r.open, body.ToolUseID)
+		close(now.complete)
+	}
+	r.taken[req.ID] = now
+	if matched {
+		now.twice = now.twice || now.has(body.CallbackID)
+		now.called[body.CallbackID] = body.Input
+	}
+	return matched
+}
+
+// take returns the round of a request, nil if no matcher fits. It is for the
+// handler of the request.
+func (r *roll) take(id wire.ID) *round {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.taken[id]
+	delete(r.taken, id)
+	return now
+}
+
+// drop forgets a round that nobody will complete.
+func (r *roll) drop(now *round) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.open[now.toolUse] == now {
+		delete(r.open, now.toolUse)
+	}
+}
+
+// Why the request of a matcher fails.
+var (
+	errNoToolUse = errors.New("the request names no tool use")
+	errTwice     = errors.New("the CLI has asked twice about one tool use")
+)
+
+// matcherCall answers the request of a matcher.
+type matcherCall struct {
+	callback callback
+	session  *Session
+	hook     hook.Hook // how it fails
+	round    *round
+	unread   error
+}
+
+func (s *Session) matcherCallback(in *peer.Incoming, h hook.Hook, unread error) *callback {
+	c := &matcherCall{session: s, hook: h, round: s.running.roll.take(in.ID), unread: unread}
+	c.callback = callback{call: c, name: string(hook.EventPreToolUse), timeout: rollPatience, chained: true}
+	return &c.callback
+}
+
+func (c *matcherCall) run(ctx context.Context) (json.RawMessage, error) {
+	switch {
+	case c.unread != nil:
+		return nil, unreadable(c.unread)
+	case c.round == nil:
+		return nil, errNoToolUse
+	}
+	select {
+	case <-c.round.complete:
+	case <-ctx.Done():
+		c.session.running.roll.drop(c.round)
+		return nil, context.Cause(ctx)
+	}
+	if c.round.twice {
+		return nil, errTwice
+	}
+	return json.RawMessage(noOpinion), nil
+}
+
+func (c *matcherCall) fail(err error) json.RawMessage {
+	if lacks(err) {
+		return nil
+	}
+	return c.session.hookFailure(c.hook, err)
+}
+
+// registerMatchers registers a callback for each matcher of a chain.
+func (p *plan) registerMatchers(o *Options, c *chain, limit time.Duration) {
+	c.matchers = make(map[string]hook.Hook)
+	ids, hooks := make(map[string]string), make(map[string][]hook.Hook)
+	var order []string
+	for _, r := range p.before {
+		l := link{hook: r.hook}
+		if m := r.hook.Matcher; !matcher.All(m) {
+			if ids[m] == "" {
+				ids[m] = r.id
+				order = append(order, m)
+			}
+			l.id, hooks[m] = ids[m], append(hooks[m], r.hook)
+		}
+		c.links = append(c.links, l)
+	}
+	for _, m := range order {
+		h := o.strictest(hooks[m], hook.EventPreToolUse)
+		c.matchers[ids[m]] = h
+		p.register(ids[m], hook.Hook{Event: hook.EventPreToolUse, Matcher: m, Timeout: limit}, o.blocks(h))
+	}
+}
