@@ -15,6 +15,7 @@ import (
 	"github.com/claude-agent-go/claude/control"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // logbook is a log that a test reads.
@@ -314,21 +315,25 @@ func TestStartErrorsShowOutput(t *testing.T) {
 // gate depends on it, and what it does outranks what its number says.
 func TestChildVersionFallbacks(t *testing.T) {
 	stop := hook.Stop(func(context.Context, *hook.StopInput) (*hook.StopOutput, error) { return nil, nil })
-	tests := map[string]struct {
+	type fallback struct {
 		role, version string
 		initialize    time.Duration
 		want          error
 		log           string
-	}{
-		"unparsable":                       {"modest", "nightly", 0, nil, `level=WARN msg="version check inconclusive"`},
-		"failing":                          {"modest", "failing", 0, nil, `level=WARN msg="version check inconclusive"`},
-		"slow":                             {"modest", "slow", 0, nil, `level=WARN msg="version check inconclusive"`},
-		"new enough":                       {"modest", "1.0.85", 0, nil, ""},
-		"too old":                          {"modest", "1.0.84", 0, claude.ErrUnsupportedVersion, ""},
-		"silent, unparsable":               {"silent", "nightly", 3 * time.Second, claude.ErrInitializeTimeout, `level=WARN msg="version check inconclusive"`},
-		"silent, too old":                  {"silent", "1.0.62", time.Minute, claude.ErrUnsupportedVersion, ""},
-		"confirmed, too old by its number": {"busy", "1.0.62", 3 * time.Second, nil, "handshake confirmed"},
-		"confirmed, unknown":               {"busy", "nightly", 3 * time.Second, nil, "handshake confirmed"},
+	}
+	tests := map[string]fallback{
+		"unparsable":      {"modest", "nightly", 0, nil, `level=WARN msg="version check inconclusive"`},
+		"failing":         {"modest", "failing", 0, nil, `level=WARN msg="version check inconclusive"`},
+		"new enough":      {"modest", "1.0.85", 0, nil, ""},
+		"too old":         {"modest", "1.0.84", 0, claude.ErrUnsupportedVersion, ""},
+		"silent, too old": {"silent", "1.0.62", time.Minute, claude.ErrUnsupportedVersion, ""},
+	}
+	if long.Enabled() { // these wait for a limit, which is long enough for a busy machine
+		const limit = 15 * time.Second
+		tests["slow"] = fallback{"modest", "slow", 0, nil, `level=WARN msg="version check inconclusive"`}
+		tests["silent, unparsable"] = fallback{"silent", "nightly", limit, claude.ErrInitializeTimeout, `level=WARN msg="version check inconclusive"`}
+		tests["confirmed, too old by its number"] = fallback{"busy", "1.0.62", limit, nil, "handshake confirmed"}
+		tests["confirmed, unknown"] = fallback{"busy", "nightly", limit, nil, "handshake confirmed"}
 	}
 	leak.Check(t)
 	var all sync.WaitGroup // together: most of it is waiting

@@ -13,11 +13,13 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // A wrapper that hangs when it is asked for the version makes no CLI younger: a
 // hook is not left out, and no tool runs with an input that a hook has replaced.
 func TestChildRewriteWithSlowVersion(t *testing.T) {
+	long.Test(t, "waits five seconds for a version")
 	slow := func(role string) *claude.Options {
 		o := childCLI(t, role)
 		o.CLIPath = harness.Script(t, "wrapper", fmt.Sprintf("case \"$*\" in *--version*) exec sleep 600;; esac\nexec %q \"$@\"\n", o.CLIPath))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -106,7 +107,7 @@ func TestExpiredFreesQueue(t *testing.T) {
 // Many questions that expire at once need no slots: those are busy with turns.
 func TestManyExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const n = 60
+		n := long.Pick(20, 60)
 		cli := newScripted()
 		f := open(t, store.Memory(), cli, func(o *fleet.Options) {
 			shortLived(10 * time.Minute)(o)

@@ -20,6 +20,7 @@ import (
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/internal/restore"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -584,7 +585,7 @@ func TestForkCutOff(t *testing.T) {
 		"of a conversation":   func(ctx context.Context, f *fleet.Fleet, _ *disk) error { return f.Fork(ctx, "ada", "copy", "") },
 		"of an earlier point": func(ctx context.Context, f *fleet.Fleet, d *disk) error { return forkFirst(ctx, f, d) },
 	} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += long.Pick(4, 1) {
 			done := false
 			synctest.Test(t, func(t *testing.T) {
 				d, db, cli := newDisk(t, "one", "two"), store.Memory(), newScripted()

@@ -26,6 +26,7 @@ import (
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 	"github.com/claude-agent-go/claude/store/storetest"
@@ -33,7 +34,7 @@ import (
 
 var (
 	oneSeed   = flag.Uint64("seed", 0, "run the simulation with this seed only and log what happens")
-	seedCount = flag.Uint64("seeds", 15, "run the simulation with so many seeds")
+	seedCount = flag.Uint64("seeds", uint64(long.Pick(5, 15)), "run the simulation with so many seeds")
 )
 
 // failed are seeds that have found something once.

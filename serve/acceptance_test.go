@@ -70,6 +70,7 @@ func (r *rig) eventually(what string, holds func() bool) {
 // writes it down at the next start: nobody has to look at the conversation, and what
 // the prompt costs is counted.
 func TestAcceptedAndNotLogged(t *testing.T) {
+	t.Parallel()
 	r, db, ada := halfway(t)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
@@ -100,6 +101,7 @@ func TestAcceptedAndNotLogged(t *testing.T) {
 
 // A prompt that the fleet has not accepted is not in the log.
 func TestNotAcceptedAndNotLogged(t *testing.T) {
+	t.Parallel()
 	r, db, ada := halfway(t)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)
@@ -121,6 +123,7 @@ func TestNotAcceptedAndNotLogged(t *testing.T) {
 // between, the next one removes what is left, but not what somebody may be about to
 // finish, and nothing that was meant to be empty.
 func TestConversationWithoutItsPrompt(t *testing.T) {
+	t.Parallel()
 	r, db, ada := halfway(t)
 	empty := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
 	used := ada.begin("one")
@@ -180,6 +183,7 @@ func (c *cutOff) age(t *testing.T, conversations ...string) {
 // A copy whose request was cut off before the server could note it is found when the
 // request is repeated with its key. It is the same copy.
 func TestForkAgain(t *testing.T) {
+	t.Parallel()
 	r, db, ada := halfway(t)
 	own := ada.begin("one")
 	ada.turnsOf(own.ID, 1)

@@ -10,6 +10,7 @@ import (
 // A subagent ends with the result of its call: with an answer, with an error, or,
 // in the background, not yet.
 func TestAGUISubagentEnds(t *testing.T) {
+	t.Parallel()
 	for result, want := range map[string]string{
 		`"content":"Looks good."},{"type":"text","text":""}]},"toolUseResult":{"status":"completed"}`:           `SUBAGENT_FINISHED {"type":"success"} Looks good. `,
 		`"content":"Launched."},{"type":"text","text":""}]},"toolUseResult":{"status":"async_launched"}`:        `SUBAGENT_FINISHED {"type":"suspended"} <nil> `,

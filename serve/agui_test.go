@@ -94,6 +94,7 @@ func aguiRuns(t *testing.T, r *rig) map[string][]aguiSeen {
 // calls, approvals as interrupts, and errors. The client checks by itself that
 // events are valid and come in an order that makes sense.
 func TestAGUIClient(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	runs := aguiRuns(t, r)
 	for _, c := range []struct {
@@ -281,6 +282,7 @@ func (c *client) aguiRun(input string, headers ...string) []serve.RunEvent {
 // A thread belongs to its user: the same name of somebody else is another
 // conversation, and nobody answers the interrupts of others.
 func TestAGUIThreadsArePrivate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
 	const run = `{"threadId":"main","runId":"r","messages":[{"id":"1","role":"user","content":"tool 1"}],"tools":[],"context":[],"later":{}}`
@@ -327,6 +329,7 @@ func TestAGUIThreadsArePrivate(t *testing.T) {
 
 // What is wrong with a run is said before it begins.
 func TestAGUIInput(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	for name, c := range map[string]struct {
@@ -361,6 +364,7 @@ func TestAGUIInput(t *testing.T) {
 
 // A run ends with all questions that wait, and the next answers them together.
 func TestAGUIAsksTogether(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)
@@ -418,6 +422,7 @@ func TestAGUIAsksTogether(t *testing.T) {
 // A page of another site gets in only if it is named, only to AG-UI, and only
 // with a bearer token.
 func TestAGUIOrigins(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		o.Origins = []string{"https://app.example"}
 		o.ProxyHeader, o.ProxyFrom = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
@@ -477,6 +482,7 @@ func TestAGUIOrigins(t *testing.T) {
 // A form of an MCP server is an interrupt with its schema, and the answer has its
 // types.
 func TestAGUIForm(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)

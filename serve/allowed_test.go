@@ -19,6 +19,7 @@ import (
 // A stream ends once its reader loses access, because the token is revoked or the
 // conversation stops being shared. Until then it stays open.
 func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	admin, private := serve.User{Name: "root", Role: serve.Admin}, false
 	for name, c := range map[string]struct {
@@ -91,6 +92,7 @@ func TestStreamOfOneWhoMayNoLonger(t *testing.T) {
 // A run of AG-UI ends when the token that it was begun with is revoked, although
 // its turn continues.
 func TestRunOfOneWhoMayNoLonger(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	for _, revoked := range []bool{false, true} {
 		t.Run(fmt.Sprintf("revoked %v", revoked), func(t *testing.T) {
@@ -150,6 +152,7 @@ func (s *countingStore) GetRecord(ctx context.Context, k store.RecordKey) (store
 
 // A stream that is one too many leaves nothing at work when it has ended.
 func TestStreamTooMany(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

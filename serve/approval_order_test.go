@@ -33,6 +33,7 @@ func (s *lateStore) Append(ctx context.Context, k store.Key, b store.Batch) erro
 // A question is in the log after what was said before it, however late that is
 // stored; the inbox has it at once, and other conversations do not wait.
 func TestQuestionAfterWhatWasSaid(t *testing.T) {
+	t.Parallel()
 	db := &lateStore{store.Memory(), "toolu_late", make(chan struct{})}
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)

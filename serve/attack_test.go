@@ -16,6 +16,7 @@ import (
 // A proxy names one user. A header that came twice was also sent by someone else, and
 // none of the two names counts, in whatever order they come.
 func TestProxyHeaderTwice(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		o.ProxyHeader, o.ProxyFrom, o.ProxyRole = "Remote-User", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, serve.Admin
 	})
@@ -37,6 +38,7 @@ func TestProxyHeaderTwice(t *testing.T) {
 
 // Another site can do nothing in the name of who is logged in, with whatever method.
 func TestOtherSitesChangeNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("hello")
@@ -97,6 +99,7 @@ func (c *leaving) Err() error {
 // A client that goes away in the middle of a request, wherever that is, can repeat it
 // with its Idempotency-Key: it is answered at once, and nothing is made twice.
 func TestClientLeavesWithItsKey(t *testing.T) {
+	t.Parallel()
 	const most = 60
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)

@@ -72,6 +72,7 @@ func (c *client) allowAll(conversation string, turns int) {
 // The edits of a conversation are listed by file, of all prompts or of one, and
 // are a patch that git applies.
 func TestChanges(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	r := newRigIn(t, store.Memory(), dir, nil)
 	dir, err := filepath.EvalSymlinks(dir)

@@ -19,6 +19,7 @@ import (
 // a moment in which the conversation has those of its preset. A copy has those of
 // its original, unless others are chosen for it.
 func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	first := make(map[string]claude.Options) // by the key of the conversation
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {

@@ -31,6 +31,7 @@ func answer(model, usage, more string) string {
 // Only what the model read for an answer of the main agent counts, and a compaction
 // makes it unknown until the next answer.
 func TestContextOfLines(t *testing.T) {
+	t.Parallel()
 	const own = `"input_tokens":7,"cache_read_input_tokens":900,"cache_creation_input_tokens":93,"output_tokens":5000`
 	for name, c := range map[string]struct {
 		line   string
@@ -55,6 +56,7 @@ func TestContextOfLines(t *testing.T) {
 // The size belongs to the model that has answered, however the result calls it. What is
 // not known is not shown, rather than as nothing.
 func TestContextUse(t *testing.T) {
+	t.Parallel()
 	size := func(n int) message.ModelUsage { return message.ModelUsage{ContextWindow: n} }
 	for name, c := range map[string]struct {
 		model   string
@@ -88,6 +90,7 @@ func TestContextUse(t *testing.T) {
 // A turn in which another model answered leaves what is known, and a write that is made
 // again finds the note as it was.
 func TestContextNoteIsNotChanged(t *testing.T) {
+	t.Parallel()
 	first := contextNote{Model: "claude-a", Tokens: 1}.ended(map[string]message.ModelUsage{"claude-a": {ContextWindow: 10}})
 	kept := maps.Clone(first.Windows)
 	second := first.ended(map[string]message.ModelUsage{"claude-a": {ContextWindow: 20}, "claude-b": {ContextWindow: 30}}).ended(nil)
@@ -98,6 +101,7 @@ func TestContextNoteIsNotChanged(t *testing.T) {
 
 // All that the head knows besides its events stays in it when they become a segment.
 func TestHeadKeepsTheRest(t *testing.T) {
+	t.Parallel()
 	book := logStore{store.Memory(), "p"}
 	full := logHead{
 		First: 1, Accepting: []acceptance{{}}, Erasing: new(erasure), Days: map[string]daySum{"2026-01-02": {Turns: 3}},

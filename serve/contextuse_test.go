@@ -33,6 +33,7 @@ func (c *client) wantContext(id string, percent int) {
 // How full the context is follows the main agent's answers, not those of its
 // sub-agents. It is not said before it is known, and outlives the server.
 func TestContextOverHTTP(t *testing.T) {
+	t.Parallel()
 	r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Needs: unasked}, nil)
 	hold := make(chan struct{})
 	r.agent.mu.Lock()
@@ -61,6 +62,7 @@ func TestContextOverHTTP(t *testing.T) {
 
 // While a turn runs, each answer in it moves the number.
 func TestContextDuringTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("fill 82000")

@@ -54,6 +54,7 @@ func (c *client) agrees(conversation string, turns []serve.Turn, want int) {
 // Prompts that end while nobody looks have their own costs, also with a decision
 // in between.
 func TestCostOfEachTurn(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	hold := make(chan struct{})
@@ -86,6 +87,7 @@ func TestCostOfEachTurn(t *testing.T) {
 // A prompt that a turn took in is part of it: it has no cost and is not counted as
 // a turn.
 func TestCostOfSteeredTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	r.agent.edit = func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
 		for !r.agent.was("and vet") { // the CLI has the prompt

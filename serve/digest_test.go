@@ -13,6 +13,7 @@ import (
 // A decision counts only for the input that its person saw: one that names another
 // digest, a part of it or none decides nothing, and the tool does not run.
 func TestDecisionNeedsItsDigest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("tool 1")

@@ -31,6 +31,7 @@ func (s sending) Send(ctx context.Context, key string, p fleet.Prompt) (string, 
 // A new conversation stays if its first prompt may have been accepted, or if that
 // of another run was.
 func TestNewConversationStays(t *testing.T) {
+	t.Parallel()
 	for name, send := range map[string]func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error){
 		"nobody knows": func(*fleet.Fleet) func(context.Context, string, fleet.Prompt) (string, error) {
 			return func(context.Context, string, fleet.Prompt) (string, error) {
@@ -77,6 +78,7 @@ func (b between) Get(ctx context.Context, key string) (fleet.ConversationInfo, e
 // A new conversation stays if the prompt of another run ends while somebody looks
 // whether it has one.
 func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
+	t.Parallel()
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
 		return between{sending{f, func(ctx context.Context, key string, _ fleet.Prompt) (string, error) {
 			for _, err := range f.Run(ctx, key, "other") {
@@ -98,6 +100,7 @@ func TestNewConversationStaysWhenAPromptEnds(t *testing.T) {
 // A prompt whose client leaves while it is sent is accepted and written down, so
 // that its cost is booked.
 func TestPromptOfOneWhoLeft(t *testing.T) {
+	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations {
 		return sending{f, func(ctx context.Context, key string, p fleet.Prompt) (string, error) {
@@ -141,6 +144,7 @@ func (i decidingInbox) Decide(ctx context.Context, id string, a approval.Answer)
 // A decision does not wait until the log has what was said before, and counts
 // although its client leaves.
 func TestDecisionOfOneWhoLeft(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := &lateStore{store.Memory(), "toolu_late", make(chan struct{})}

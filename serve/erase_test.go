@@ -47,6 +47,7 @@ func (r *rig) nothingLeft() {
 // Nothing is left of conversations that are deleted while they ask, although several
 // parts of the server are about to write down what happens in them.
 func TestDeletedWhileAsking(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	var asking []serve.Conversation
@@ -100,6 +101,7 @@ func (silent) Events(ctx context.Context, _ string, _ fleet.Cursor) iter.Seq2[fl
 // The first write to the log of a conversation that was deleted a moment before leaves
 // nothing.
 func TestLateFirstWrite(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := &heldStore{Fleet: store.Memory(), held: make(chan struct{}), goOn: make(chan struct{})}
@@ -158,6 +160,7 @@ func problemIs(err error, kind string) bool {
 // A prompt that one server sends while another one deletes the conversation is refused,
 // and does not bring the conversation back.
 func TestSentWhileDeleted(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -231,6 +234,7 @@ func (s *pausingStore) PutRecord(ctx context.Context, k store.RecordKey, value [
 // when nothing of it is left, are refused, even if one of them begins a log in which
 // another one finds itself welcome.
 func TestSentLateByTwo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -281,6 +285,7 @@ func TestSentLateByTwo(t *testing.T) {
 // is removed as soon as nothing more can come: by the server that deletes, or, if that
 // ends, by the next one.
 func TestDeletedAndSenderDied(t *testing.T) {
+	t.Parallel()
 	for name, restart := range map[string]bool{"same server": false, "next server": true} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -319,6 +324,7 @@ func TestDeletedAndSenderDied(t *testing.T) {
 // A new conversation whose first prompt is refused stays if another server is about to
 // send a prompt to it, and takes that prompt.
 func TestUnusedButSentTo(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
@@ -352,6 +358,7 @@ func TestUnusedButSentTo(t *testing.T) {
 
 // A conversation that cannot be deleted, because the fleet refuses, works as before.
 func TestNotDeleted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("one")
@@ -382,6 +389,7 @@ func (undeletable) Delete(_ context.Context, key string) error {
 // A prompt that may have been accepted is in the log when it was, even if it is sent
 // again meanwhile and that attempt is refused.
 func TestRefusedAgain(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{} }, nil)
@@ -432,6 +440,7 @@ func (c *cutOff) dieAfter(text string) {
 // A conversation whose first prompt was refused, and that a program has used past the
 // server meanwhile, stays and works, although the server died while it removed it.
 func TestUnusedButUsedInFleet(t *testing.T) {
+	t.Parallel()
 	for name, used := range map[string]bool{"used": true, "unused": false} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -476,6 +485,7 @@ func TestUnusedButUsedInFleet(t *testing.T) {
 // A shared conversation whose deletion is not complete is gone for those it was shared
 // with: to them the answer is that of one that never was. Its owner can try again.
 func TestDeletedHalfwayIsNotShared(t *testing.T) {
+	t.Parallel()
 	db := &stays{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
 	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
@@ -503,6 +513,7 @@ func TestDeletedHalfwayIsNotShared(t *testing.T) {
 // again, whether or not the fleet knows the conversation, and although nobody asks for it
 // once more.
 func TestDeletedHalfwayIsFinished(t *testing.T) {
+	t.Parallel()
 	for _, prompt := range []string{"", "hello"} {
 		for _, kind := range []string{"serve-log", "serve-conversation"} {
 			t.Run(prompt+" "+kind, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 // However long a conversation is, its log keeps in memory only what it has events of,
 // and what has not ended.
 func TestLogForgets(t *testing.T) {
+	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
 	open := Prompt{ID: "open", State: fleet.Running, Text: "still at it"}
 	l.add(Event{Type: EventPrompt, Prompt: &open})
@@ -65,6 +66,7 @@ func said(i int, text string) Event {
 // when its event is not kept and it was read, and reading begins after it: none is
 // taken for a new one.
 func TestLogForgetsMessages(t *testing.T) {
+	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
 	const more = 100
 	for i := 1; i <= keepEvents+more; i++ {
@@ -94,6 +96,7 @@ func TestLogForgetsMessages(t *testing.T) {
 // than what is kept: with who gave it, what it says and how far it has come. So is its
 // end.
 func TestOpenInOldSegment(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	l := openLog(t, db)
 	first := Prompt{ID: "first", State: fleet.Queued, By: "ada", Text: "one"}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
@@ -28,6 +29,7 @@ func lasting(all []sse) []sse {
 // A stream that is cut at each event, and taken up again with its last id, ends
 // equal to one that was not cut. It also does after the server has started again.
 func TestStreamCutAtEachEvent(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)
@@ -84,6 +86,7 @@ func TestStreamCutAtEachEvent(t *testing.T) {
 // A reader who has seen everything waits for what comes, and need not load
 // anything again.
 func TestReaderAtTheEnd(t *testing.T) {
+	t.Parallel()
 	ada := newRig(t, store.Memory(), nil).as("ada", serve.Operator)
 	path := "/v1/conversations/" + ada.begin("hello").ID
 	ada.follow(path+"/events?after=0", untilTurns(1))
@@ -103,6 +106,7 @@ func TestReaderAtTheEnd(t *testing.T) {
 // Text that is being written comes as deltas that fit together, and is the text of
 // the message in the end. Frames that are not a place to resume at have no id.
 func TestDeltas(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
@@ -167,6 +171,7 @@ func units(text string) int {
 // Of two people who decide at the same moment one wins, and the other hears who.
 // The same decision again is fine.
 func TestTwoDecide(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("tool 1")
@@ -232,6 +237,7 @@ func TestTwoDecide(t *testing.T) {
 // A decision that was taken when the fleet was gone is carried out by the next
 // one, once. The approval then shows how the call ended.
 func TestDecisionOutlivesTheFleet(t *testing.T) {
+	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
 	ada := r.as("ada", serve.Operator)
@@ -256,6 +262,7 @@ func TestDecisionOutlivesTheFleet(t *testing.T) {
 // A reader that never reads holds up nobody, and costs no more than others: what
 // the others read does not wait, however much the stuck one has not taken.
 func TestOneStuckReader(t *testing.T) {
+	long.Test(t, "writes many megabytes")
 	r, ada, path := manyReaders(t, 40)
 	stuck, err := net.Dial("tcp", r.http.Listener.Addr().String())
 	if err != nil {
@@ -298,7 +305,7 @@ func (w *stuckWriter) Write(b []byte) (int, error) {
 // A thousand readers, of which one is stuck: the others see the same, nobody waits for
 // it, and the process does not grow.
 func TestThousandReaders(t *testing.T) {
-	readers := 1000
+	readers := long.Pick(200, 1000)
 	if raceDetector {
 		readers = 100
 	}
@@ -372,6 +379,7 @@ func follows(t *testing.T, c *client, path string, readers, turns int, text stri
 // The feed begins with all that waits, and then hints at what changes; what is not
 // one's own is not hinted at.
 func TestFeed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)
 	first := ada.begin("tool 1")
@@ -409,6 +417,7 @@ func TestFeed(t *testing.T) {
 // A stream says that it lives, and one too many is asked to come back: any answer
 // but 200 would end it for good in a browser.
 func TestStreamsAreCounted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) { o.StreamsPerUser = 1 })
 	ada := r.as("ada", serve.Viewer)
 	ada.follow("/v1/feed", func(e sse) bool {
@@ -425,6 +434,7 @@ func TestStreamsAreCounted(t *testing.T) {
 
 // When the server stops, its streams say so and end.
 func TestCloseEndsStreams(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop"}), http.StatusCreated)
@@ -442,6 +452,7 @@ func TestCloseEndsStreams(t *testing.T) {
 // Prompts that wait can be taken back, and a turn can be interrupted; each is in
 // the log with who did it.
 func TestTakeBackAndInterrupt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("tool 1")
@@ -476,6 +487,7 @@ func TestTakeBackAndInterrupt(t *testing.T) {
 
 // A remembered decision decides the next call of its kind without asking.
 func TestRemember(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("tool 1")

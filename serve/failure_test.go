@@ -35,6 +35,7 @@ func (t transport) Start(ctx context.Context, l *claude.Launch) (claude.Conn, er
 // A server without a CLI says so, and what to do, in the conversation, in the stream
 // and in the answer to the next prompt. When it is mended, a retry answers.
 func TestCLIMissing(t *testing.T) {
+	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "claude")
 	var mended atomic.Bool
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
@@ -81,6 +82,7 @@ func TestCLIMissing(t *testing.T) {
 // The feed says when the process of a conversation is being started, and when it
 // runs.
 func TestStartingInFeed(t *testing.T) {
+	t.Parallel()
 	open, begin, hold := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	goOn := sync.OnceFunc(func() { close(begin) })
 	var calls atomic.Int32
@@ -123,6 +125,7 @@ func TestStartingInFeed(t *testing.T) {
 // An archived conversation has ended: it says so, and takes no prompts until it is
 // reopened. One that is at work cannot be archived.
 func TestEnded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
@@ -177,6 +180,7 @@ func TestEnded(t *testing.T) {
 // A prompt that is sent while the conversation is archived: one of the two is refused,
 // however late the fleet gets the prompt.
 func TestSentWhileArchived(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	slow, begun, goOn := slowSend(r.fleet)
 	release := sync.OnceFunc(func() { close(goOn) })
@@ -201,6 +205,7 @@ func TestSentWhileArchived(t *testing.T) {
 // A change that is refused because a prompt came while it was made changes nothing,
 // not even the title.
 func TestRefusedWhileArchiving(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := &heldStore{Fleet: store.Memory(), held: make(chan struct{}), goOn: make(chan struct{})}

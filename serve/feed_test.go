@@ -9,6 +9,7 @@ import (
 // However often conversations change while nobody reads, a reader finds each of them
 // once, and nothing when it looks again.
 func TestFeedHasEachConversationOnce(t *testing.T) {
+	t.Parallel()
 	f := newFeed()
 	f.touch("before")
 	stamp, changed := f.now()
@@ -34,6 +35,7 @@ func TestFeedHasEachConversationOnce(t *testing.T) {
 // However many conversations come and go, a feed stays small. A reader that is up to
 // date misses nothing, and one that is too far behind learns so.
 func TestFeedStaysSmall(t *testing.T) {
+	t.Parallel()
 	f := newFeed()
 	behind, _ := f.now()
 	read, seen := behind, 0

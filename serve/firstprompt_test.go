@@ -13,6 +13,7 @@ import (
 // A conversation and its first prompt are accepted together or not at all: a
 // refusal leaves nothing behind, neither here nor in the fleet.
 func TestRefusedFirstPrompt(t *testing.T) {
+	t.Parallel()
 	for problem, usd := range map[string]float64{"full": 0, "budget": 1e-9} {
 		t.Run(problem, func(t *testing.T) {
 			r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {

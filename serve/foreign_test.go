@@ -36,6 +36,7 @@ func foreign(t *testing.T, db store.Fleet, dir string) *rig {
 // A conversation that was not begun here, whose deletion was cut off before it had a
 // note, is deleted when the server starts again: it does not stay closed for good.
 func TestForeignDeletionIsFinished(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := &cutOff{Fleet: store.Memory()}
@@ -61,6 +62,7 @@ func TestForeignDeletionIsFinished(t *testing.T) {
 // A prompt that was sent here to a conversation that was not begun here, and whose turn
 // ends while no server runs, is counted by the next one, although nobody opens it.
 func TestForeignTurnIsCounted(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := foreign(t, store.Memory(), dir)

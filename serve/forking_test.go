@@ -17,6 +17,7 @@ import (
 // A server that dies after it has made a copy, and before the copy has a note, leaves a
 // conversation that nobody asked for again. The next one removes it.
 func TestForkHalfMade(t *testing.T) {
+	t.Parallel()
 	for name, dies := range map[string]bool{"whole": false, "cut off": true} {
 		t.Run(name, func(t *testing.T) {
 			config, root := t.TempDir(), t.TempDir()
@@ -85,6 +86,7 @@ func (r *rig) conversations() (n int) {
 // A copy that cannot be made says why: nothing was said yet, or the message to copy up
 // to does not exist. Nothing of it is left.
 func TestForkOfNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	empty := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", `{"preset":"shop"}`), http.StatusCreated)
@@ -113,6 +115,7 @@ func TestForkOfNothing(t *testing.T) {
 // the fleet since then, is neither taken for the copy of the repeated request nor
 // removed, at once or by the next server. The answer says what to do.
 func TestForkUsedInFleet(t *testing.T) {
+	t.Parallel()
 	config := t.TempDir()
 	for name, ofSession := range map[string]bool{"of a conversation": false, "of a session": true} {
 		t.Run(name, func(t *testing.T) {
@@ -191,6 +194,7 @@ func withHalfMadeCopy(t *testing.T, do func(t *testing.T, r *rig, db *cutOff)) {
 
 // The next server keeps a copy that has no note but was used in the fleet.
 func TestForkHalfMadeAndUsed(t *testing.T) {
+	t.Parallel()
 	withHalfMadeCopy(t, func(t *testing.T, r *rig, db *cutOff) {
 		for key := range r.keys() {
 			if _, err := r.fleet.Send(t.Context(), key, fleet.Prompt{Text: "past the server"}); err != nil {
@@ -212,6 +216,7 @@ func TestForkHalfMadeAndUsed(t *testing.T) {
 // The removal of a copy that was cut off continues until it has succeeded, although the
 // store fails meanwhile. The request can then be repeated, without another start.
 func TestForkIsRemovedOnceTheStoreWorks(t *testing.T) {
+	t.Parallel()
 	withHalfMadeCopy(t, func(t *testing.T, r *rig, db *cutOff) {
 		r.onto(r.fleet)
 		<-time.After(5 * time.Minute)

@@ -37,6 +37,7 @@ func answers(t *testing.T, db store.Records) (all []kept) {
 // Answers that are kept to be repeated show nothing of a conversation once it is
 // deleted. A request that is repeated then is told so, and begins nothing.
 func TestAnswersOfDeleted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	keep := ada.begin("hello")
@@ -83,6 +84,7 @@ func TestAnswersOfDeleted(t *testing.T) {
 
 // A server that runs for long forgets answers when they are a day old.
 func TestAnswersAreForgotten(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

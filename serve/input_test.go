@@ -15,6 +15,7 @@ import (
 
 // What cannot be used is refused with a problem that says what to do.
 func TestBadInput(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Admin)
 	own := ada.begin("tool 1")
@@ -105,6 +106,7 @@ func TestBadInput(t *testing.T) {
 // A decision for an approval that is gone hears why, and what to do. One that
 // nobody decided in time is expired, not denied.
 func TestGoneApproval(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		lifetime time.Duration
 		state    serve.ApprovalState
@@ -147,6 +149,7 @@ func TestGoneApproval(t *testing.T) {
 
 // A link out of the roots does not lead out of them.
 func TestLinkOutOfTheRoots(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	root := get[serve.ServerInfo](ada, "/v1/server").Presets[0].Roots[0]
@@ -164,6 +167,7 @@ func TestLinkOutOfTheRoots(t *testing.T) {
 // A request that is repeated with its key does nothing and gets the same answer,
 // for each user on their own.
 func TestIdempotencyKey(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada, bob := r.as("ada", serve.Operator), r.as("bob", serve.Operator)
 	body := serve.NewConversation{Preset: "shop", Prompt: "hello"}
@@ -202,6 +206,7 @@ func TestIdempotencyKey(t *testing.T) {
 
 // A change names what it is based on; of two, one is told to look again.
 func TestETag(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("hello")
@@ -228,6 +233,7 @@ func TestETag(t *testing.T) {
 
 // Pages of a list have every item once.
 func TestPages(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	made := make(map[string]bool)

@@ -15,6 +15,7 @@ func piece(id string, block int, text string) *message.StreamEvent {
 // A reader sees all open blocks first, then what is added, with offsets as
 // JavaScript counts; what the transcript has is no longer live.
 func TestLiveText(t *testing.T) {
+	t.Parallel()
 	var live liveText
 	var reader, late seen
 	if news := live.news(&reader); len(news) != 0 {
@@ -59,6 +60,7 @@ func TestLiveText(t *testing.T) {
 
 // The ids of conversations in addresses can be read back, whatever their keys are.
 func TestIDs(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"a", "a/b", "a~b", "a~/b", "a/b~", "a~~/b~~c", "ada@x.org/7f"} {
 		id := idOf(key)
 		if strings.Contains(id, "/") || keyOf(id) != key {

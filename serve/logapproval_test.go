@@ -56,6 +56,7 @@ func (r *rig) over(odd fleet.Conversations) {
 // A question that is answered quickly is still in the log of its conversation,
 // before the turn ends.
 func TestQuickDecisionIsLogged(t *testing.T) {
+	t.Parallel()
 	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} }).as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")
 	asked := ada.pending(1)[0]
@@ -94,6 +95,7 @@ func wantOutcomeLogged(t *testing.T, seen func(*fleet.Fleet) fleet.Conversations
 // How a call ended is in the log, even if it ended between two looks of the
 // watcher.
 func TestUnseenOutcomeIsLogged(t *testing.T) {
+	t.Parallel()
 	wantOutcomeLogged(t, func(f *fleet.Fleet) fleet.Conversations { return unwatched{f} })
 }
 
@@ -117,6 +119,7 @@ func (i lateInbox) List(ctx context.Context, f approval.Filter) iter.Seq2[approv
 
 // An outcome that comes after the last look at a turn's questions is still logged.
 func TestLateOutcomeIsLogged(t *testing.T) {
+	t.Parallel()
 	wantOutcomeLogged(t, func(f *fleet.Fleet) fleet.Conversations { return late{f} })
 }
 
@@ -146,6 +149,7 @@ func (l lagging) Events(ctx context.Context, key string, after fleet.Cursor) ite
 // The end of a turn comes after the answer, however late the answer is read: a
 // client leaves then.
 func TestAnswerBeforeItsTurnEnds(t *testing.T) {
+	t.Parallel()
 	ada := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return lagging{f} }).as("ada", serve.Operator)
 	conversation := ada.begin("hello")
 	last := ""

@@ -15,6 +15,7 @@ import (
 // Logins can be listed and ended over HTTP: one's own, or everybody's as an admin.
 // One-time tokens are not among them.
 func TestLogins(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	nobody, root := &client{rig: r}, r.as("root", serve.Admin)
 	login := func(user string) string {
@@ -87,6 +88,7 @@ func (s *aheadStore) Now(ctx context.Context) (time.Time, error) {
 // server and that of its store differ. It is not listed any more either, nor is one
 // whose token was revoked.
 func TestLoginOfTokenThatEnds(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		behind  time.Duration // by how much the clock of the store is behind at first
 		revoked bool

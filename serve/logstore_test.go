@@ -65,6 +65,7 @@ func (m *unwritable) PutRecord(ctx context.Context, k store.RecordKey, value []b
 // A process that dies after it has made a segment, and before the head is short,
 // loses nothing: whatever the next one adds.
 func TestDiedBetweenSegmentAndHead(t *testing.T) {
+	t.Parallel()
 	db := &unwritable{Records: store.Memory()}
 	l := openLog(t, db)
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: fleet.Queued}})
@@ -95,6 +96,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 // Two processes that write into one log lose nothing of each other, not even
 // where segments end.
 func TestTwoWriters(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	logs := []*eventLog{openLog(t, db), openLog(t, db)}
 	const all = segmentSize + 20
@@ -126,6 +128,7 @@ func (unknowing) Prompt(_ context.Context, key, _ string) (fleet.Ticket, error) 
 // A prompt that somebody was about to give to the fleet stays in the head when its
 // events become a segment, and until it is sure that the fleet never got it.
 func TestAcceptingEnds(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
 		l, s := openLog(t, db), &logs{fleet: unknowing{}}
@@ -171,6 +174,7 @@ func TestAcceptingEnds(t *testing.T) {
 // If a prompt is sent twice at once, each attempt is noted until it has ended, however
 // the other one did.
 func TestAcceptingTwice(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()
 		l := openLog(t, db)

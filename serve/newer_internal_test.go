@@ -11,6 +11,7 @@ import (
 // Every record that the server changes keeps the members that a newer program has added,
 // and one of a newer version is not read.
 func TestNewerRecords(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	k := store.RecordKey{Project: "p", Kind: "k", Name: "n"}
 	for _, v := range []any{&note{}, &forking{}, &idempotencyRecord{}, &credential{}, &logHead{}} {

@@ -15,6 +15,7 @@ import (
 // The name of a tool is the choice of an MCP server: what a notification says about
 // it is short and has nothing that is not seen.
 func TestNotifyOfLongName(t *testing.T) {
+	t.Parallel()
 	got := make(chan string, 1)
 	hook := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -33,6 +34,7 @@ func TestNotifyOfLongName(t *testing.T) {
 // A person who is asked something learns about it once, with a link and without what
 // the agent wrote.
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	type notice struct {
 		header http.Header
 		body   string

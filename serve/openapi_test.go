@@ -85,6 +85,7 @@ func (d *documented) endpoints(t *testing.T) []documentedPath {
 
 // The API is what the golden file says: a change of it is a change of that file.
 func TestOpenAPI(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	got := (&client{rig: r}).do("GET", "/openapi.json", nil).body
 	const file = "testdata/openapi.json"

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // The last turns over budget of each day are kept. A prompt that such a turn took in is
 // not one, and the sums that were given stay as they are.
 func TestOverBudgetIsBounded(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var days map[string]daySum
 	for i := range maxOverDay + 3 {
@@ -31,9 +33,11 @@ func TestOverBudgetIsBounded(t *testing.T) {
 // A conversation that is over budget again and again, for years, keeps only the last
 // turns, whatever day they were on: its head must fit into a record. The sums stay.
 func TestOverBudgetOfYears(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var days map[string]daySum
-	for i := range 400 {
+	n := long.Pick(100, 400)
+	for i := range n {
 		before := days
 		for range maxOverDay - 1 {
 			days = book(days, &Turn{Prompt: fmt.Sprint(i), Ended: at.AddDate(0, 0, i), OverBudget: true, CostUSD: 1}, fleet.Ledger{})
@@ -42,8 +46,8 @@ func TestOverBudgetOfYears(t *testing.T) {
 			t.Errorf("the sums that were given have %d", overIn(before))
 		}
 	}
-	last := at.AddDate(0, 0, 399).Format(time.DateOnly)
-	if got := overIn(days); got != maxOver || len(days[last].Over) != maxOverDay-1 || len(days) != 400 || days["2026-01-02"].Turns != maxOverDay-1 {
+	last := at.AddDate(0, 0, n-1).Format(time.DateOnly)
+	if got := overIn(days); got != maxOver || len(days[last].Over) != maxOverDay-1 || len(days) != n || days["2026-01-02"].Turns != maxOverDay-1 {
 		t.Errorf("%d are kept of %d days: %+v, %+v", got, len(days), days[last], days["2026-01-02"])
 	}
 }

@@ -21,6 +21,7 @@ func unasked(context.Context, *hook.PreToolUseInput) (string, bool) { return "",
 // cost: to those who may see it, for the days that were asked for, until the conversation
 // is deleted.
 func TestTurnsOverBudget(t *testing.T) {
+	t.Parallel()
 	r := newRigGated(t, store.Memory(), t.TempDir(), &approval.Options{Needs: unasked}, func(o *serve.Options) {
 		o.Presets[0].Options.AllowedTools = []string{"Bash"}
 		o.Presets[0].Options.MaxBudgetUSD = 0.0002 // less than two answers cost
@@ -64,6 +65,7 @@ func TestTurnsOverBudget(t *testing.T) {
 // A conversation that has spent its budget says why its prompts wait, and is listed with
 // the budget, to those who may see it.
 func TestHeldConversation(t *testing.T) {
+	t.Parallel()
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) { o.BudgetUSD = 0.0001 }, nil)
 	hold := make(chan struct{})
 	r.agent.mu.Lock()

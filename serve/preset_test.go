@@ -15,6 +15,7 @@ import (
 
 // A gate can find out the preset of the conversation whose call it is asked about.
 func TestPresetOfACall(t *testing.T) {
+	t.Parallel()
 	db, got := store.Memory(), make(chan string, 1)
 	r := newRigGated(t, db, t.TempDir(), &approval.Options{Patience: time.Hour, Needs: func(ctx context.Context, _ *hook.PreToolUseInput) (string, bool) {
 		name, err := serve.PresetOf(ctx, db, "p", approval.ConversationOf(ctx))

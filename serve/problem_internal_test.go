@@ -8,6 +8,7 @@ import (
 
 // What was taken back is not a fault of the CLI.
 func TestTakenBackIsAConflict(t *testing.T) {
+	t.Parallel()
 	for status, want := range map[fleet.PromptStatus]problemKind{fleet.Cancelled: takenBack, fleet.Failed: cliFailed} {
 		if got := problemOf(&fleet.FailedError{Key: "a/b", Ticket: fleet.Ticket{Status: status, Error: "it was cancelled"}}); !want.is(got) || got.Status != want.status {
 			t.Errorf("%s: %+v", status, got)
@@ -17,6 +18,7 @@ func TestTakenBackIsAConflict(t *testing.T) {
 
 // A conversation that its budget holds back has something to do.
 func TestHeldIsNotIdle(t *testing.T) {
+	t.Parallel()
 	c := (&note{Key: "a/b"}).conversation()
 	if c.join(&fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != Queued {
 		t.Errorf("%+v", c)
@@ -25,6 +27,7 @@ func TestHeldIsNotIdle(t *testing.T) {
 
 // A client whose prompt may have been accepted learns the id under which to send it again.
 func TestInDoubtNamesThePrompt(t *testing.T) {
+	t.Parallel()
 	got := problemOf(&fleet.InDoubtError{Key: "a/b", Prompt: "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11", Err: fleet.ErrTimeout})
 	if !storeSilent.is(got) || got.Prompt != "7b1d5c8e-6a3f-4e0b-9c55-0d2f8f1e2a11" || got.RetryAfter == 0 {
 		t.Errorf("%+v", got)

@@ -43,6 +43,7 @@ func (c *client) ofSubagent() serve.Approval {
 // run, the turn ends, and the conversation that waited for the slot gets it. Who did
 // it is written down.
 func TestRelease(t *testing.T) {
+	t.Parallel()
 	r := newRigFleet(t, store.Memory(), t.TempDir(), func(o *fleet.Options) {
 		o.MaxLive, o.Gate = 1, &approval.Options{Patience: time.Hour, Needs: onlyBash}
 	}, nil)
@@ -86,6 +87,7 @@ func TestRelease(t *testing.T) {
 
 // A question that can be deferred holds no process, so there is nothing to release.
 func TestReleaseOfDeferrable(t *testing.T) {
+	t.Parallel()
 	ada := newRig(t, store.Memory(), nil).as("ada", serve.Operator)
 	at := "/v1/conversations/" + ada.begin("tool 1").ID
 	asked := ada.pending(1)[0]
@@ -112,6 +114,7 @@ func (r *rig) holding(id, call string, deciders ...string) approval.Question {
 
 // Where one of the questions is not the user's to decide, none is declined.
 func TestReleaseForbidden(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("hello")
@@ -128,6 +131,7 @@ func TestReleaseForbidden(t *testing.T) {
 
 // An answer that comes first stands: nobody waits for the question any longer.
 func TestReleaseTooLate(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	var q approval.Question
 	r.over(deciding{r.fleet, func() {

@@ -97,6 +97,7 @@ func (c *client) heard(id string, n int) (texts []string) {
 // A session on disk is resumed over HTTP: the conversation shows what was said and
 // continues it, and the file on disk stays as it is.
 func TestResume(t *testing.T) {
+	t.Parallel()
 	r, config, root := newDiskRig(t, store.Memory())
 	file := filepath.Join(config, "projects", "-work", talk+".jsonl")
 	before, err := os.ReadFile(file)
@@ -148,6 +149,7 @@ func TestResume(t *testing.T) {
 // Copies of a session on disk are conversations of their own, whole or up to a
 // message, with a first prompt or without.
 func TestForkSession(t *testing.T) {
+	t.Parallel()
 	r, _, _ := newDiskRig(t, store.Memory())
 	ada := r.as("ada", serve.Admin)
 	whole := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", serve.NewConversation{Preset: "shop", Prompt: "more", Fork: &serve.ForkFrom{Session: talk}}), http.StatusCreated)
@@ -167,6 +169,7 @@ func TestForkSession(t *testing.T) {
 // A session is resumed only by those who may, in a directory that the preset has, when
 // nobody else has it open. Nothing is made of a request that is refused.
 func TestResumeRefused(t *testing.T) {
+	t.Parallel()
 	const away, empty, damaged, open = "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003", "00000000-0000-4000-8000-000000000004", "00000000-0000-4000-8000-000000000005"
 	r, config, root := newDiskRig(t, store.Memory())
 	keepSession(t, config, away, t.TempDir(), "elsewhere", "yes")
@@ -244,6 +247,7 @@ func TestResumeRefused(t *testing.T) {
 // A request that is repeated makes one conversation, even if a crash came between
 // the conversation and what the server notes of it.
 func TestResumeAgain(t *testing.T) {
+	t.Parallel()
 	for name, crash := range map[string]func(t *testing.T, r *rig, key string){
 		"answered": func(*testing.T, *rig, string) {},
 		"answer lost": func(t *testing.T, r *rig, _ string) {
@@ -300,6 +304,7 @@ func forgetRecords(t *testing.T, db store.Fleet, kind string) {
 // A session whose first prompt is refused is resumed anyway: a store takes it
 // once. The problem names the conversation.
 func TestResumeOverloaded(t *testing.T) {
+	t.Parallel()
 	config, root := t.TempDir(), t.TempDir()
 	keepSession(t, config, talk, root, "one", "first")
 	r := newRigFleet(t, store.Memory(), root, func(o *fleet.Options) { o.QueueAll, o.MaxLive = 1, 1 }, func(o *serve.Options) { o.History = history.Disk(config) })
@@ -337,6 +342,7 @@ func (f together) Resume(ctx context.Context, key string, from fleet.ResumeFrom)
 // Of two who resume a session at once, each with a prompt of their own, one begins the
 // conversation. The other learns where it is, and that nothing was sent.
 func TestResumeAtOnce(t *testing.T) {
+	t.Parallel()
 	r, _, _ := newDiskRig(t, store.Memory())
 	odd := together{r.fleet, new(sync.WaitGroup), new(sync.Mutex)}
 	odd.both.Add(2)

@@ -31,6 +31,7 @@ func story(steps ...string) []serve.Event {
 }
 
 func TestRevertedCalls(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		events []string
 		want   string

@@ -28,6 +28,7 @@ func (d *tokensDown) GetRecord(ctx context.Context, k store.RecordKey) (store.Re
 // A login that a token was made into ends with the token. While nobody can say
 // whether the token was revoked, the login lets nobody in.
 func TestLoginWhoseTokenCannotBeRead(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	records := &tokensDown{Records: db}
 	r := newRig(t, db, func(o *serve.Options) { o.Records = records })

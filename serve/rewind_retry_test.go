@@ -57,6 +57,7 @@ func (c *client) notices(conversation string) string {
 // client leaves. One that is done is not an error because the log cannot be
 // written.
 func TestRewindIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	db := &unwritable{Fleet: store.Memory()}
 	root := t.TempDir()
 	r := newRewindRigOn(t, db, root, func(*fleet.Options) {})
@@ -91,6 +92,7 @@ func TestRewindIsWrittenDown(t *testing.T) {
 // A rewind that failed or was taken back is tried again with the same
 // Idempotency-Key, and one that was done is not done again.
 func TestRewindAgainWithItsKey(t *testing.T) {
+	t.Parallel()
 	var broken atomic.Bool
 	root := t.TempDir()
 	r := newRewindRigOn(t, store.Memory(), root, func(o *fleet.Options) {

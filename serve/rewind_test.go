@@ -42,6 +42,7 @@ func newRewindRigOn(t *testing.T, db store.Fleet, root string, change func(*flee
 // Files are restored to what they were before a prompt, once for each request,
 // although the conversation sleeps. Who did it is in the log.
 func TestRewind(t *testing.T) {
+	t.Parallel()
 	r, root := newRewindRig(t)
 	ada := r.as("ada", serve.Operator)
 	if p := get[serve.ServerInfo](ada, "/v1/server").Presets[0]; !p.Rewind {
@@ -95,6 +96,7 @@ func TestRewind(t *testing.T) {
 
 // What a rewind took back is not among the changes, and not in the patch.
 func TestChangesAfterRewind(t *testing.T) {
+	t.Parallel()
 	r, root := newRewindRig(t)
 	root, err := filepath.EvalSymlinks(root)
 	if err != nil {
@@ -152,6 +154,7 @@ func TestChangesAfterRewind(t *testing.T) {
 
 // What cannot be rewound says why, and changes nothing.
 func TestRewindRefused(t *testing.T) {
+	t.Parallel()
 	r, root := newRewindRig(t)
 	ada := r.as("ada", serve.Operator)
 	empty := "/v1/conversations/" + ada.begin("").ID

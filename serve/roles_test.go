@@ -61,6 +61,7 @@ var mayCall = map[string]string{
 // Tokens of every role, and none, against every endpoint: the server lets in those
 // whom the table names, and nobody else.
 func TestRoles(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	document := openAPI(&client{rig: r})
 	callers := map[string]*client{
@@ -130,6 +131,7 @@ func atLeast(role, least serve.Role) bool {
 // The page calls the service without the table of routes, so the service asks for
 // roles itself: v is a viewer, a an approver, o an operator. Admins may do all of it.
 func TestServiceRoles(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	own := ada.begin("tool 1")

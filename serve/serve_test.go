@@ -181,7 +181,7 @@ func newService(t *testing.T, db store.Fleet, root string, changeFleet func(*fle
 	}
 	of := fleet.Options{
 		Store: db, Project: "p", Journal: t.TempDir(), Logger: slog.New(slog.DiscardHandler), Session: sessions,
-		Poll: 50 * time.Millisecond, TTL: 5 * time.Second,
+		Poll: 50 * time.Millisecond, TTL: 30 * time.Second,
 	}
 	changeFleet(&of)
 	if r.fleet, err = fleet.Open(t.Context(), of); err != nil {
@@ -205,7 +205,7 @@ func (r *rig) close() {
 	if r.http != nil {
 		r.http.Close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	_ = r.fleet.Close(ctx)
 }
@@ -406,6 +406,7 @@ func (c *client) pending(n int) []serve.Approval {
 
 // A prompt, its events, an approval, the result and what it cost.
 func TestWholeWay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	conversation := ada.begin("tool 1")

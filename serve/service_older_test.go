@@ -12,6 +12,7 @@ import (
 // Messages that are too old to be kept in memory can be read page by page, in
 // both directions, and a restart does not take them for new ones.
 func TestOldMessages(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)
@@ -69,6 +70,7 @@ func TestOldMessages(t *testing.T) {
 // A prompt that is sent again after its events are too old to be kept in memory is
 // known: it is not another turn, and costs nothing more.
 func TestOldPromptSentAgain(t *testing.T) {
+	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	r := newRigIn(t, db, root, nil)
 	ada := r.as("ada", serve.Operator)

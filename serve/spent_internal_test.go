@@ -10,6 +10,7 @@ import (
 // What the fleet says when a log is closed is added to its sums once, however often the
 // fleet is asked, and even when it has forgotten some of it by then.
 func TestUnbooked(t *testing.T) {
+	t.Parallel()
 	at := time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC)
 	later := at.Add(2 * time.Hour)
 	one, two := Turn{Prompt: "1", CostUSD: 1, Ended: at}, Turn{Prompt: "2", CostUSD: 2, Ended: later}

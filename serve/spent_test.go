@@ -22,6 +22,7 @@ import (
 // and model, and the budget of the day, are as before, at the other server and after a
 // restart. Nothing else is left, and only those who owned it, and admins, see the sums.
 func TestDeletedIsPaidFor(t *testing.T) {
+	t.Parallel()
 	limit := func(o *serve.Options) { o.Presets[0].DailyUSD = 0.000001 }
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, limit), newRigIn(t, db, root, limit)
@@ -90,6 +91,7 @@ func (r *rig) spentBy(u serve.User) (usd float64, turns int) {
 // Each of two conversations under one key is paid for, such as those of two requests
 // with the same Idempotency-Key.
 func TestDeletedTwiceIsPaidTwice(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	var ids [2]string
@@ -128,6 +130,7 @@ func (s *stays) DropRecord(ctx context.Context, k store.RecordKey, revision int6
 // A deletion that is cut off at any step, and finished by the next server, counts what
 // was spent once, at every moment.
 func TestDeletedHalfwayIsPaidOnce(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"serve-log", "serve-conversation"} {
 		t.Run(kind, func(t *testing.T) {
 			root := t.TempDir()
@@ -168,6 +171,7 @@ func TestDeletedHalfwayIsPaidOnce(t *testing.T) {
 // What a turn has cost that waits for a person when its conversation is deleted is paid
 // for as well, although it never ended.
 func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := newService(t, store.Memory(), root, func(o *fleet.Options) { o.Gate = &approval.Options{Patience: time.Second} }, nil)
@@ -193,6 +197,7 @@ func TestDeletedWhileDeferredIsPaidFor(t *testing.T) {
 
 // Those who look while conversations are deleted see the same sums as before.
 func TestDeletedWhileCounted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	var ids []string

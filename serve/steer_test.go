@@ -19,6 +19,7 @@ import (
 // A prompt that steers is taken in by the turn that runs: it stands between the
 // tool and the answer, and its turn ends with the other.
 func TestSteer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	r.agent.edit = func(ctx context.Context, _ json.RawMessage) (host.ToolOutput, error) {
 		for !r.agent.was("and vet") { // the CLI has the prompt
@@ -86,6 +87,7 @@ func (l unhurried) Prompt(ctx context.Context, key, id string) (fleet.Ticket, er
 // Turns are in the log in the order in which they ended, although the log learns of
 // all of them at once, and although the last to be sent was the second to end.
 func TestTurnsInOrder(t *testing.T) {
+	t.Parallel()
 	goOn := make(chan struct{})
 	r := newRigOver(t, func(f *fleet.Fleet) fleet.Conversations { return unhurried{f, goOn} })
 	ada := r.as("ada", serve.Operator)

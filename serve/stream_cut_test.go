@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
 
-var cuts = flag.Int("cuts", 40, "how many streams TestStreamCutAtRandomBytes cuts")
+var cuts = flag.Int("cuts", long.Pick(8, 40), "how many streams TestStreamCutAtRandomBytes cuts")
 
 // page is what a client has of a conversation after any number of connections.
 type page struct {
@@ -99,6 +100,7 @@ func turnEnded(raw []byte) bool {
 // continues, ends equal to an uncut one; text that is being written fits together
 // after each cut.
 func TestStreamCutAtRandomBytes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), nil)
 	ada := r.as("ada", serve.Operator)
 	seed := uint64(time.Now().UnixNano())

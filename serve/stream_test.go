@@ -20,6 +20,7 @@ func silence(ctx context.Context) iter.Seq[Event] {
 // A stream on which nothing happens says every ten seconds that it lives, by an
 // event: browsers do not show comments to a page. It is not a place to resume at.
 func TestPing(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 35*time.Second)
 		defer cancel()
@@ -57,6 +58,7 @@ func (w *stuck) Write([]byte) (int, error) {
 // A reader that takes nothing is dropped after ten seconds, and what was read
 // for it ends with it.
 func TestStuckReaderIsDropped(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuck{ResponseWriter: httptest.NewRecorder()}
 		st := &stream{w: w, control: http.NewResponseController(w)}

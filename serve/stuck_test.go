@@ -18,6 +18,7 @@ import (
 // A prompt at which its conversation is stuck says so, with the reason, wherever it is
 // shown. Those behind it have the reason. A retry answers all of them.
 func TestStuck(t *testing.T) {
+	t.Parallel()
 	const reason = "no such repository"
 	var looked, mended atomic.Bool
 	behind := make(chan struct{}) // closed when a prompt waits behind the first

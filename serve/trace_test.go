@@ -24,6 +24,7 @@ func (routedPage) Route(*http.Request) string { return "GET /c/{id}" }
 // A request is followed from its beginning to its end, whatever its end is, and
 // is served with the context of the trace.
 func TestTrace(t *testing.T) {
+	t.Parallel()
 	ended := make(chan string, 100)
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		o.Trace = func(r *http.Request, route string) (context.Context, func(int)) {

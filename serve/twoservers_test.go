@@ -16,6 +16,7 @@ import (
 // the same events with the same numbers, without a gap, whichever server was
 // asked to do something. When one is gone, the other finishes what was begun.
 func TestTwoServers(t *testing.T) {
+	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
 	one, two := a.as("ada", serve.Operator), b.as("ada", serve.Operator)
@@ -56,6 +57,7 @@ func TestTwoServers(t *testing.T) {
 
 // A conversation that is deleted at one server ends at the other.
 func TestDeletedElsewhere(t *testing.T) {
+	t.Parallel()
 	db, root := store.Memory(), t.TempDir()
 	a, b := newRigIn(t, db, root, nil), newRigIn(t, db, root, nil)
 	one, two := a.as("ada", serve.Operator), b.as("ada", serve.Operator)

@@ -12,6 +12,7 @@ import (
 // Each user has a mark of their own. It survives a restart, does not move back,
 // and does not go beyond what there is.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	db := store.Memory()
 	r := newRig(t, db, nil)
 	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Viewer)

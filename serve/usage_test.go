@@ -78,6 +78,7 @@ func makeSegments(t *testing.T, db store.Records, conversation string, notices i
 // What turns have cost is summed up without reading the logs, however long they
 // are, and is the same after a restart.
 func TestUsageReadsNoLogs(t *testing.T) {
+	t.Parallel()
 	db := &countedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
 	ada := r.as("ada", serve.Operator)
@@ -112,6 +113,7 @@ func TestUsageReadsNoLogs(t *testing.T) {
 // A preset that has spent its budget of the day takes no prompts, and says when
 // it will; others do.
 func TestDailyBudget(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, store.Memory(), func(o *serve.Options) {
 		rich := o.Presets[0]
 		rich.Name = "rich"
@@ -165,6 +167,7 @@ func (w *watchedStore) GetRecord(ctx context.Context, k store.RecordKey) (store.
 
 // The overview has what the lists and the sums have, and reads each conversation once.
 func TestOverview(t *testing.T) {
+	t.Parallel()
 	db := &watchedStore{Fleet: store.Memory()}
 	r := newRig(t, db, nil)
 	ada, eve := r.as("ada", serve.Operator), r.as("eve", serve.Operator)

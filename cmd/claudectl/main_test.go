@@ -16,6 +16,7 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/docs"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // asProgram makes the test binary the program itself, where the program starts
@@ -23,7 +24,9 @@ import (
 const asProgram = "CLAUDECTL_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	// A link to the test binary by any other name is the program too: one that ran the
+	// tests instead would start itself again without end.
+	if os.Getenv(asProgram) != "" || strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "claudectl" {
 		main()
 	}
 	dir, err := os.MkdirTemp("", "claudectl-test-")
@@ -31,7 +34,10 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = sync.OnceValues(func() (string, error) {
-		path := filepath.Join(dir, "claudectl.exe")
+		path := filepath.Join(dir, programName)
+		if self, err := os.Executable(); err == nil && !long.Enabled() && os.Symlink(self, path) == nil {
+			return path, nil
+		}
 		out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -43,8 +49,12 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// programName is the name under which the test binary is the program.
+const programName = "claudectl.exe"
+
 // program builds the program as users have it, once: a process of the test
-// binary is slow to start with the race detector.
+// binary is slow to start with the race detector. On the quick level, which has none,
+// it is the test binary under another name.
 var program func() (path string, err error)
 
 // built returns the path of the program.
@@ -115,15 +125,14 @@ func TestStart(t *testing.T) {
 	var took []time.Duration
 	for range runs {
 		cmd := exec.CommandContext(t.Context(), path, "versions")
-		began := time.Now()
 		if err := cmd.Run(); err != nil {
 			t.Fatal(err)
 		}
-		took = append(took, time.Since(began))
+		took = append(took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime())
 	}
 	t.Logf("it took %v", took)
 	if fastest := slices.Min(took); fastest > bound {
-		t.Errorf("it takes %v to start, want %v at most", fastest, bound)
+		t.Errorf("it takes %v of CPU to start, want %v at most", fastest, bound)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/claude-agent-go/claude/internal/markdown"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 const outside = ` rel="noopener noreferrer nofollow" target="_blank"`
@@ -74,7 +75,7 @@ func TestLimits(t *testing.T) {
 // Text that is made to keep a parser busy, as much of it as is parsed.
 func TestNestedText(t *testing.T) {
 	for _, unit := range []string{"> ", "- ", "[", "![", "*a ", "**a", "`", "<", "|", "1. ", "[a](", "_a*", "~~", "\\", "&#", "<a ", "[a]: b\n", "a | b\n-|-\n"} {
-		text := strings.Repeat(strings.Repeat(unit, 9<<10/len(unit))+"\n\n", 6)
+		text := strings.Repeat(strings.Repeat(unit, 9<<10/len(unit))+"\n\n", long.Pick(1, 6))
 		checkElements(t, string(markdown.HTML(text)))
 	}
 }

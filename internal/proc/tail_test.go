@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/claude-agent-go/claude/internal/secret"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // env holds one secret of each kind that the tests use.
@@ -38,7 +39,7 @@ func TestTailNeverStartsInSecret(t *testing.T) {
 	separators := []string{" ", "\n", "."}
 	for i, separator := range separators {
 		unit := strings.Join(append(known, apiKey), separator) + separator
-		for shift := i; shift < len(unit); shift += len(separators) { // together they try every one
+		for shift := i; shift < len(unit); shift += len(separators) * long.Pick(5, 1) { // together they try every one, on the long level
 			tl := newTail(r)
 			tl.Write([]byte(strings.Repeat("-", shift) + separator))
 			for len(tl.buf) < 2*tl.keep-len(unit) {

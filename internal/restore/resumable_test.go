@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/internal/transcript"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -73,6 +74,7 @@ func TestResumable(t *testing.T) {
 // A session with more subagents than can be restored is refused before it is copied,
 // and one in which nothing was said too.
 func TestResumableBounds(t *testing.T) {
+	long.Test(t, "writes 10,000 files")
 	const id = "00000000-0000-4000-8000-000000000001"
 	const line, title = `{"type":"user","uuid":"a","parentUuid":null}` + "\n", `{"type":"custom-title","customTitle":"Late"}` + "\n"
 	dir := t.TempDir()

@@ -33,6 +33,7 @@ func (r *rig) elicit(path, input string) serve.Approval {
 // A form of an MCP server is filled in without a script, and what does not fit it
 // decides nothing.
 func TestFillInForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "hello")
@@ -98,6 +99,7 @@ func TestFillInForms(t *testing.T) {
 // The card of a question that holds a process has a button that declines it and lets
 // the process go, for those who may prompt. Other cards have none.
 func TestReleaseWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	path := r.begin("shop-api", "hello")
 	r.settled(path)
@@ -129,6 +131,7 @@ func TestReleaseWithForms(t *testing.T) {
 
 // A plan is shown with its text, before it is approved and afterwards.
 func TestPlanWithItsText(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "hello")

@@ -25,6 +25,7 @@ var formRoles = map[string]string{
 // A form does no more than the role of its sender allows, also for what they may see:
 // a viewer takes back no prompt, and an approver sends none.
 func TestFormsNeedRoles(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	path := r.begin("shop-api", "Fix the rounding")
 	conversation := strings.TrimPrefix(path, "/c/")
@@ -73,6 +74,7 @@ func TestFormsNeedRoles(t *testing.T) {
 
 // A form decides only about the input that it showed.
 func TestFormNeedsItsDigest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	path := r.begin("shop-api", "Fix the rounding")
 	a := r.pending(1)[0]

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/terminal"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
 )
 
@@ -178,6 +179,7 @@ func newTestPage(t testing.TB) *page {
 
 // Every path has its route, for those who follow requests.
 func TestRoute(t *testing.T) {
+	t.Parallel()
 	p := newTestPage(t)
 	for request, want := range map[string]string{
 		"GET /": "GET /{$}", "GET /c/ada~1": "GET /c/{id}", "POST /c/ada~1/prompt": "POST /c/{id}/prompt", "GET /a/1/full": "GET /a/{id}/full",
@@ -193,6 +195,7 @@ func TestRoute(t *testing.T) {
 // What models, tools and users write stays text wherever the page shows it: as
 // names of files, tools and people, as commands, outputs, questions and plans.
 func TestHostileEverywhere(t *testing.T) {
+	t.Parallel()
 	p := newTestPage(t)
 	known := knownElements(t, p)
 	for _, text := range hostileTexts {
@@ -200,16 +203,24 @@ func TestHostileEverywhere(t *testing.T) {
 	}
 }
 
-// However long a text is, the page stays small. What a decision is about is then
-// not shown in full: the card says so and leads to all of it.
-func TestLongTexts(t *testing.T) {
+// However long a text is, the page stays small.
+func TestLongTextsEverywhere(t *testing.T) {
+	t.Parallel()
+	long.Test(t, "renders megabytes")
 	p := newTestPage(t)
 	const text = "<é "
 	once, more := len(everywhere(t, p, strings.Repeat(text, 35_000))), len(everywhere(t, p, strings.Repeat(text, 40_000)))
 	if more > once+1000 {
 		t.Errorf("a text of 140,000 bytes makes %d, and one of 160,000 makes %d", once, more)
 	}
-	long := strings.Repeat("long ", 20_000) + "the end"
+}
+
+// What a decision is about may be too long to be shown in full: the card says so and
+// leads to all of it.
+func TestLongTexts(t *testing.T) {
+	t.Parallel()
+	p := newTestPage(t)
+	endless := strings.Repeat("long ", 20_000) + "the end"
 	input := func(v any) json.RawMessage {
 		data, err := json.Marshal(v)
 		if err != nil {
@@ -222,20 +233,20 @@ func TestLongTexts(t *testing.T) {
 	}
 	short := input(map[string]string{"command": "ls"})
 	for name, a := range map[string]serve.Approval{
-		"tool":        {Kind: serve.KindTool, Tool: long, Input: short},
-		"rule":        {Kind: serve.KindTool, Tool: "Bash", Input: short, Suggestions: []string{"Bash(ls)", long}},
-		"directory":   {Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: long},
-		"reason":      {Kind: serve.KindTool, Tool: "Bash", Input: short, Reason: long},
-		"command":     {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": long})},
-		"path":        {Kind: serve.KindTool, Tool: "Edit", Input: input(map[string]string{"file_path": long, "old_string": "a", "new_string": "b"})},
-		"content":     {Kind: serve.KindTool, Tool: "Write", Input: input(map[string]string{"file_path": "/a", "content": long})},
-		"other input": {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": "ls", "then": long})},
-		"plan":        {Kind: serve.KindPlan, Tool: "ExitPlanMode", Plan: long, Input: input(map[string]string{})},
-		"question":    {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option(long, "d"))},
-		"description": {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option("a", long))},
-		"message":     {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": long})},
-		"form":        {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": long}), Form: &serve.Form{Fields: []serve.FormField{{Title: long, Kind: "text"}}}},
-		"value":       {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": long}), Form: &serve.Form{Fields: []serve.FormField{{Title: "t", Kind: "choice", Options: []serve.FormOption{{Value: long, Title: "a"}}}}}},
+		"tool":        {Kind: serve.KindTool, Tool: endless, Input: short},
+		"rule":        {Kind: serve.KindTool, Tool: "Bash", Input: short, Suggestions: []string{"Bash(ls)", endless}},
+		"directory":   {Kind: serve.KindTool, Tool: "Bash", Input: short, Dir: endless},
+		"reason":      {Kind: serve.KindTool, Tool: "Bash", Input: short, Reason: endless},
+		"command":     {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": endless})},
+		"path":        {Kind: serve.KindTool, Tool: "Edit", Input: input(map[string]string{"file_path": endless, "old_string": "a", "new_string": "b"})},
+		"content":     {Kind: serve.KindTool, Tool: "Write", Input: input(map[string]string{"file_path": "/a", "content": endless})},
+		"other input": {Kind: serve.KindTool, Tool: "Bash", Input: input(map[string]string{"command": "ls", "then": endless})},
+		"plan":        {Kind: serve.KindPlan, Tool: "ExitPlanMode", Plan: endless, Input: input(map[string]string{})},
+		"question":    {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option(endless, "d"))},
+		"description": {Kind: serve.KindQuestion, Tool: "AskUserQuestion", Input: input(option("a", endless))},
+		"message":     {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": endless})},
+		"form":        {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &serve.Form{Fields: []serve.FormField{{Title: endless, Kind: "text"}}}},
+		"value":       {Kind: serve.KindElicitation, Tool: "elicitation", Input: input(map[string]string{"message": "m", "requested_schema": endless}), Form: &serve.Form{Fields: []serve.FormField{{Title: "t", Kind: "choice", Options: []serve.FormOption{{Value: endless, Title: "a"}}}}}},
 	} {
 		a.ID, a.State, a.MayDecide = "1", serve.ApprovalPending, true
 		c := newCard(&a, serve.User{}, "where", "/")

@@ -18,6 +18,7 @@ var (
 // The pages of a list have every conversation that was looked for once, and no other:
 // the next page has the filters of the first.
 func TestEarlierConversations(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	want := make(map[string]bool)

@@ -25,6 +25,7 @@ func cards(screen string) (ids []string) {
 // shows or counts what the user may not see. A filter that selects nothing says so and
 // can be cleared.
 func TestFilterInbox(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	bob := serve.User{Name: "bob", Role: serve.Operator}
 	names := make(map[string]string) // of approvals
@@ -95,6 +96,7 @@ func TestFilterInbox(t *testing.T) {
 
 // A decision leads back to the filter, and a login too.
 func TestFilterStays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	for i, prompt := range []string{"Clean one", "Clean two", "Fix the rounding"} {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -31,6 +32,7 @@ import (
 	"github.com/claude-agent-go/claude/host"
 	"github.com/claude-agent-go/claude/internal/test/browser"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
@@ -47,6 +49,9 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if err := flag.Set("test.parallel", "8"); err != nil { // most tests wait
+		panic(err)
 	}
 	code := m.Run()
 	if err := chromium.Close(); err != nil {
@@ -92,7 +97,7 @@ func playServer(dir string) error {
 	}
 	f, err := fleet.Open(ctx, fleet.Options{
 		Store: db, Project: "p", Journal: filepath.Join(dir, "journal"), Logger: quiet, Session: sessions,
-		Gate: &approval.Options{Patience: patience}, Poll: 20 * time.Millisecond, TTL: time.Second,
+		Gate: &approval.Options{Patience: patience}, Poll: 20 * time.Millisecond, TTL: 10 * time.Second,
 	})
 	if err != nil {
 		return err
@@ -298,6 +303,8 @@ func (k *killable) answered(id string) {
 // A server is killed right after it has stored a decision, and before the call
 // that waits, or sleeps, learns about it. The next server lets the tool run, once.
 func TestKilledBetweenDecisionAndResume(t *testing.T) {
+	long.Test(t, "kills servers and waits for their leases")
+	t.Parallel()
 	for name, deferred := range map[string]bool{"a process waits": false, "deferred": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -337,6 +344,8 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 // that is, the tool runs at most once, and if it did not, or nobody knows, the
 // approval says so.
 func TestKilledAtEachWrite(t *testing.T) {
+	long.Test(t, "kills servers and waits for their leases")
+	t.Parallel()
 	for writes := 1; writes <= 6; writes++ {
 		t.Run(fmt.Sprint(writes), func(t *testing.T) {
 			t.Parallel()
@@ -352,6 +361,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 			switch n := tool.runs.Load(); {
 			case n == 1 && (now.Outcome == approval.Ran || now.Outcome == approval.Unknown):
 			case n == 0 && now.Outcome == approval.Unknown: // it was released, and could have begun
+			case n == 0 && now.Outcome == approval.Withdrawn: // its process had not learned the decision
 			default:
 				t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
 			}
@@ -363,6 +373,8 @@ func TestKilledAtEachWrite(t *testing.T) {
 // A server is killed while the tool runs. It is not run again, and the API and
 // the page say that nobody knows whether it finished.
 func TestKilledWhileTheToolRuns(t *testing.T) {
+	long.Test(t, "kills servers and waits for their leases")
+	t.Parallel()
 	dir, tool := t.TempDir(), newOutside(t)
 	tool.hold = make(chan struct{})
 	defer close(tool.hold)

@@ -14,6 +14,7 @@ var logOut = regexp.MustCompile(`action="(/logins/[^"]+/end)"`)
 // A browser that was lost is logged out from another one, without a script. Nobody
 // sees or ends the logins of others, but admins do.
 func TestLoginsOnPage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	bob := serve.User{Name: "bob", Role: serve.Viewer}
 	lost, desk, root := r.client(bob), r.client(bob), r.client(ada)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/serve"
 )
 
@@ -46,6 +47,7 @@ func read(t *testing.T, reply *http.Response) (int, string) {
 // A person decides without a script: by the form of the list, and by that of a
 // deep link. The second to decide hears who was first.
 func TestDecideWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "Fix the rounding")
@@ -108,6 +110,7 @@ func (r *rig) settled(path string) {
 // A question of the agent is answered by a form, and a form without an answer
 // decides nothing.
 func TestAnswerWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "Which database?")
@@ -139,6 +142,7 @@ func TestAnswerWithForms(t *testing.T) {
 // Every form says what is wrong with it, in words, and nobody without a login
 // sees or does anything.
 func TestBadForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	r.begin("shop-api", "Clean up")
@@ -190,7 +194,11 @@ func TestBadForms(t *testing.T) {
 func TestHostileText(t *testing.T) { hostileText(t, "long", "KiB more are not shown") }
 
 // So is one of ten megabytes. The race detector would take minutes to copy it.
-func TestHugeOutput(t *testing.T) { hostileText(t, "huge", "10.0 MiB more are not shown") }
+func TestHugeOutput(t *testing.T) {
+	t.Parallel()
+	long.Test(t, "writes ten megabytes")
+	hostileText(t, "huge", "10.0 MiB more are not shown")
+}
 
 func hostileText(t *testing.T, size, rest string) {
 	r := newRig(t)
@@ -213,6 +221,7 @@ func hostileText(t *testing.T, size, rest string) {
 
 // The first load of a screen is small, and the assets are kept by the browser.
 func TestWireSize(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	r.begin("shop-api", "Fix the rounding")

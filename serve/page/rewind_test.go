@@ -37,6 +37,7 @@ func (r *rig) edited() string {
 // Files are restored in two steps, without a script: first the page says what
 // would change. Somebody who may not prompt is not offered it.
 func TestRewindWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	path := r.edited()
 	fetch := func(c *http.Client, form url.Values) (int, string) {

@@ -117,7 +117,7 @@ func newRig(t *testing.T, change ...func(*fleet.Options)) *rig {
 	t.Cleanup(func() {
 		_ = r.server.Close()
 		r.http.Close()
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		_ = r.fleet.Close(ctx)
 	})

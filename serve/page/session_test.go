@@ -30,6 +30,7 @@ func (r *rig) session(id, dir, prompt, answer string) {
 // Sessions on the server's disk are resumed and forked without a script. Those that
 // are conversations already lead there.
 func TestSessionsWithForms(t *testing.T) {
+	t.Parallel()
 	const talk, other, away = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002", "00000000-0000-4000-8000-000000000003"
 	r := newRig(t)
 	r.session(talk, r.dir, "Why is <b>0.29</b> off?", "A cast truncates.")

@@ -26,6 +26,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (int, s
 // A conversation is ended and reopened without a script. In between it takes no
 // prompts, and says so.
 func TestEndWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "hello")
@@ -69,6 +70,7 @@ func TestEndWithForms(t *testing.T) {
 // A conversation that asks a person is not ended: the page does not offer it, and
 // a form from before says why.
 func TestEndWhileAtWork(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	path := r.begin("shop-api", "Which database?")
@@ -87,6 +89,7 @@ func TestEndWhileAtWork(t *testing.T) {
 
 // Without a CLI the page says what to do, and offers to try again.
 func TestCLIMissingOnPage(t *testing.T) {
+	t.Parallel()
 	nowhere := filepath.Join(t.TempDir(), "claude")
 	r := newRig(t, func(o *fleet.Options) {
 		usual := o.Session

@@ -12,6 +12,7 @@ import (
 // While a turn runs, a second button sends the prompt to it: before those that
 // wait, and without a script. At other times the button is not shown.
 func TestSteerWithForms(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	c := r.client(ada)
 	const button = `name="delivery" value="steer"`

@@ -17,6 +17,7 @@ var readForm = regexp.MustCompile(`action="(/c/[^"]+/read)"><input type="hidden"
 // Conversations with something new are marked in the lists, in words, for each
 // user, until the user says that it is read. A look alone changes nothing.
 func TestUnread(t *testing.T) {
+	t.Parallel()
 	r := newRig(t)
 	bob := r.client(serve.User{Name: "bob", Role: serve.Viewer})
 	c := r.client(ada)

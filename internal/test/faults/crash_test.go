@@ -21,6 +21,7 @@ import (
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/leak"
+	"github.com/claude-agent-go/claude/internal/test/long"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 )
@@ -47,8 +48,12 @@ func TestCrash(t *testing.T) {
 			var workers sync.WaitGroup
 			for range 2 * runtime.GOMAXPROCS(0) {
 				workers.Go(func() {
-					for step := next.Add(1) - 1; step < crashSteps && !t.Failed(); step = next.Add(1) - 1 {
-						(&crash{step: int(step), how: how, ends: new(harness.TraceEnds)}).check(t)
+					for i := next.Add(1) - 1; !t.Failed(); i = next.Add(1) - 1 {
+						step := int(i) * long.Pick(4, 1)
+						if step >= crashSteps {
+							return
+						}
+						(&crash{step: step, how: how, ends: new(harness.TraceEnds)}).check(t)
 					}
 				})
 			}

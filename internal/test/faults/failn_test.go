@@ -17,6 +17,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/test/harness"
+	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // injectedFault is one fault: the at-th of the events that the kind is about fails,
@@ -259,7 +260,7 @@ func TestFail(t *testing.T) {
 // failEach tries a fault at each event there is.
 func failEach(t *testing.T, sc scenario, tr injectedFault) (injected int64) {
 	t.Helper()
-	for tr.at = 1; tr.at < 500; tr.at++ {
+	for tr.at = 1; tr.at < 500; tr.at += int64(long.Pick(5, 1)) {
 		got := attempt(t, sc, tr)
 		if !got.reached {
 			return injected

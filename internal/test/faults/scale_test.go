@@ -81,8 +81,7 @@ func (e *endless) Read(p []byte) (int, error) {
 			e.rest = fmt.Appendf(e.rest[:0], `{"type":"assistant","message":{"role":"assistant","content":[{"type":"text","text":"message %d"}]}}`+"\n", e.sent)
 		case e.sent == e.messages:
 			e.rest = []byte(`{"type":"result","subtype":"success","result":"done"}` + "\n")
-		default:
-			<-e.done
+		default: // it ends, as nobody has more to say
 			return 0, io.EOF
 		}
 		e.sent++

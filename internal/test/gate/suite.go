@@ -47,7 +47,7 @@ func plain() []plainTests {
 		{pkg: "history", tests: []string{"TestLargeFiles"}},
 		{pkg: "internal/mirror", tests: []string{"TestDownIsBounded", "TestSlowIsBounded"}},
 		{pkg: "internal/transcript", tests: []string{"TestHostileCompactions", "TestHostileFiles", "TestIndexIsSmall", "TestLineTooLong"}},
-		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts"}},
+		{pkg: "serve/page", tests: []string{"FuzzEverywhere", "TestHostileEverywhere", "TestHugeOutput", "TestLongTexts", "TestLongTextsEverywhere"}},
 		// The end of an output of which every beginning is tried.
 		{pkg: "internal/proc", tests: []string{"TestTailNeverStartsInSecret"}},
 		// A parser against thousands of texts, which are run in real shells.
