@@ -15,7 +15,7 @@ import (
 // decision gets [ErrGone]; [Questions.Forget] removes that too. Erase may be
 // repeated. With a fence, it is refused in the same cases as an append.
 func (qs *Questions) Erase(ctx context.Context, conversation string, f store.Fence) error {
-	for v, err := range qs.scan(ctx) {
+	for v, err := range qs.scan(ctx, conversation) {
 		if err != nil {
 			return err
 		}

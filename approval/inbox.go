@@ -159,7 +159,7 @@ func (qs *Questions) Get(ctx context.Context, id string) (Question, error) {
 // List implements [Inbox].
 func (qs *Questions) List(ctx context.Context, f Filter) iter.Seq2[Question, error] {
 	return func(yield func(Question, error) bool) {
-		for v, err := range qs.scan(ctx) {
+		for v, err := range qs.scan(ctx, f.Conversation) {
 			if err != nil {
 				yield(Question{}, err)
 				return
@@ -241,7 +241,7 @@ func (a *Answer) check() error {
 // made them have seen that, but not for more than 30 days longer.
 func (qs *Questions) Forget(ctx context.Context, before time.Time, needed func(*Question) bool) (int, error) {
 	n := 0
-	for v, err := range qs.scan(ctx) {
+	for v, err := range qs.scan(ctx, "") {
 		if err != nil {
 			return n, err
 		}
@@ -282,22 +282,30 @@ func (qs *Questions) load(ctx context.Context, id string) (version, error) {
 	return qs.read(ctx, r)
 }
 
-// scan yields all questions of the project.
-func (qs *Questions) scan(ctx context.Context) iter.Seq2[version, error] {
+// scan yields all questions of the project. Those that this program cannot read because they
+// are newer are an error if they are of the conversation, and passed by otherwise.
+func (qs *Questions) scan(ctx context.Context, conversation string) iter.Seq2[version, error] {
 	return func(yield func(version, error) bool) {
 		for r, err := range qs.records.ScanRecords(ctx, qs.project, Kind, "") {
 			var v version
 			if err == nil {
 				v, err = qs.read(ctx, r)
 			}
-			if errors.Is(err, store.ErrNotFound) {
-				continue // forgotten since
+			if errors.Is(err, store.ErrNotFound) || isForeign(r, err, conversation) {
+				continue // forgotten since, or not for this program
 			}
 			if !yield(v, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// isForeign reports whether a record that cannot be read is left to the newer version of this
+// program that has written it. One that asks about a certain conversation must not pass by
+// its questions.
+func isForeign(r store.Record, err error, conversation string) bool {
+	return errors.Is(err, store.ErrNewer) && (conversation == "" || jsonx.Text(jsonx.Member(r.Value, "conversation")) != conversation)
 }
 
 // read decodes a record. A question whose time is over ends here: nobody

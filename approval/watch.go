@@ -36,8 +36,8 @@ func (qs *Questions) Watch(ctx context.Context, f Filter) iter.Seq2[Question, er
 				if err == nil {
 					v, err = qs.read(ctx, r)
 				}
-				if errors.Is(err, store.ErrNotFound) {
-					continue // forgotten since
+				if errors.Is(err, store.ErrNotFound) || isForeign(r, err, f.Conversation) {
+					continue // forgotten since, or not for this program
 				}
 				if err != nil {
 					yield(Question{}, err)

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -23,7 +22,7 @@ func (f *Fleet) cleanUp() {
 	}
 	for wait := time.Minute; pause(f.ctx, wait); {
 		wait = every
-		scratch.Sweep() // again: a CLI may have outlived its process for a while
+		f.temps.sweep() // again: a CLI may have outlived its process for a while
 		_, err := f.store.Acquire(f.ctx, f.opts.Project, cleaning, f.opts.Owner, every)
 		if held, ok := errors.AsType[*store.HeldError](err); ok {
 			wait = max(time.Minute, min(every, held.For))
@@ -64,6 +63,9 @@ func (f *Fleet) forgetOld(ctx context.Context) error {
 		var o Ticket
 		if err == nil {
 			err = decode(r, &o)
+		}
+		if f.newer.skips(keyAt(r.Key.Name), err) {
+			continue
 		}
 		if err != nil {
 			return err

@@ -100,6 +100,9 @@ func (f *Fleet) finishCopies(ctx context.Context) error {
 		if err == nil {
 			err = decode(r, &c)
 		}
+		if f.newer.skips(r.Key.Name, err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -224,6 +224,9 @@ func (f *Fleet) finishDeletions(ctx context.Context) error {
 		if err == nil {
 			err = decode(r, &d)
 		}
+		if f.newer.skips(keyAt(r.Key.Name), err) {
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -243,7 +246,7 @@ func (f *Fleet) finishDeletion(key string) {
 		} else if err == nil {
 			err = f.Delete(f.ctx, key)
 		}
-		if err == nil || errors.Is(err, ErrClosed) {
+		if err == nil || errors.Is(err, ErrClosed) || f.newer.skips(key, err) {
 			return
 		}
 		f.opts.Logger.Warn("a conversation could not be deleted yet", "conversation", key, "error", err)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet/internal/outcomelog"
-	"github.com/claude-agent-go/claude/internal/scratch"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -24,6 +23,8 @@ type Fleet struct {
 	log   *outcomelog.Log
 
 	overdue *overdue
+	newer   newerRecords
+	temps   temporary
 
 	ctx     context.Context // ends with Close
 	cancel  context.CancelFunc
@@ -68,6 +69,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		rates: make(rates), shared: make(rates),
 	}
 	f.log = outcomelog.New(f.store, o.Project)
+	f.newer.log = o.Logger
 	f.ctx, f.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	if err := f.checkFirst(ctx); err != nil {
 		f.cancel()
@@ -82,7 +84,7 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 		<-f.ctx.Done()
 		stop()
 	})
-	scratch.Sweep() // what a process has left that was killed may never be needed again
+	f.temps.sweep() // what a process has left that was killed may never be needed again
 	if err := errors.Join(f.finishDeletions(ctx), f.finishCopies(ctx), f.look(ctx)); err != nil {
 		f.mu.Lock()
 		f.closed = true
@@ -285,6 +287,9 @@ func (f *Fleet) look(ctx context.Context) error {
 	for p, err := range f.pending(ctx, "") {
 		if err != nil {
 			return err
+		}
+		if p.newer {
+			continue
 		}
 		f.mu.Lock()
 		if key := keyAt(p.name); key != "" && !f.closed {

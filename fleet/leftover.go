@@ -13,7 +13,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/mirror"
 	"github.com/claude-agent-go/claude/internal/restore"
-	"github.com/claude-agent-go/claude/internal/scratch"
 )
 
 // eraseFiles removes what this machine has of the sessions of a conversation outside
@@ -21,8 +20,8 @@ import (
 // killed. What cannot be removed is logged. It does not keep the rest from being
 // deleted, for then nobody could delete it on a machine that lacks the rights.
 func (f *Fleet) eraseFiles(ctx context.Context, key string, sessions []string) {
-	scratch.Sweep()
 	config := f.configDir(ctx, key)
+	f.temps.sweep()
 	journals := cmp.Or(f.opts.Journal, mirror.DefaultJournals())
 	for _, session := range sessions {
 		err := errors.Join(restore.ForgetCheckpoints(config, session), removeJournals(journals, session))
@@ -50,6 +49,7 @@ func (f *Fleet) configDir(ctx context.Context, key string) string {
 			o = given
 		}
 	}
+	f.temps.learn(o)
 	return restore.ConfigDir(environ(o))
 }
 

@@ -25,7 +25,7 @@ func (q *queueState) add(p *queued) {
 
 // List yields the conversations in the order of their keys. It reads the store in two
 // passes, however many conversations there are: first the prompts that wait, then the
-// conversations.
+// conversations. Those that only a newer version of this program can read are left out.
 func (f *Fleet) List(ctx context.Context) iter.Seq2[ConversationInfo, error] {
 	return f.list(ctx, func(kind string) iter.Seq2[store.Record, error] {
 		return f.store.ScanRecords(ctx, f.opts.Project, kind, "")
@@ -42,7 +42,7 @@ func (f *Fleet) listTenant(ctx context.Context, tenant string) iter.Seq2[Convers
 // list yields the conversations that a scan finds.
 func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store.Record, error]) iter.Seq2[ConversationInfo, error] {
 	return func(yield func(ConversationInfo, error) bool) {
-		queues, err := queueStates(scan(kindPrompt))
+		queues, err := f.queueStates(scan(kindPrompt))
 		if err != nil {
 			yield(ConversationInfo{}, err)
 			return
@@ -51,6 +51,9 @@ func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store
 			var rec record
 			if err == nil {
 				err = decode(r, &rec)
+			}
+			if f.newer.skips(keyAt(r.Key.Name), err) {
+				continue
 			}
 			if err != nil {
 				yield(ConversationInfo{}, err)
@@ -64,12 +67,15 @@ func (f *Fleet) list(ctx context.Context, scan func(kind string) iter.Seq2[store
 }
 
 // queueStates returns what a list shows of prompts, by conversation.
-func queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
+func (f *Fleet) queueStates(prompts iter.Seq2[store.Record, error]) (map[string]queueState, error) {
 	queues := make(map[string]queueState)
 	for r, err := range prompts {
 		var p queued
 		if err == nil {
 			err = decode(r, &p)
+		}
+		if f.newer.skips(keyAt(r.Key.Name), err) {
+			continue
 		}
 		if err != nil {
 			return nil, err

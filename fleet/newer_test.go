@@ -3,10 +3,14 @@ package fleet_test
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
@@ -45,7 +49,7 @@ func TestNewerRecords(t *testing.T) {
 		db := store.Memory()
 		f := open(t, db, nil, func(o *fleet.Options) { o.Session, o.MaxLive = nil, fleet.NoCLIs })
 		defer closeFleet(t, f)
-		send(t, f, "ada", "one")
+		id := send(t, f, "ada", "one")
 		for _, kind := range []string{"conversation", "prompt"} {
 			if r := onlyRecord(t, db, kind); !bytes.HasPrefix(r.Value, []byte(`{"v":1,`)) {
 				t.Errorf("%s: %s", kind, r.Value)
@@ -58,11 +62,7 @@ func TestNewerRecords(t *testing.T) {
 			"SetModel": func() error { return f.SetModel(t.Context(), "ada", "opus") },
 			"Delete":   func() error { return f.Delete(t.Context(), "ada") },
 			"Get":      func() error { _, err := f.Get(t.Context(), "ada"); return err },
-			"List": func() (err error) {
-				for _, err = range f.List(t.Context()) {
-				}
-				return err
-			},
+			"Wait":     func() error { _, err := f.Wait(t.Context(), "ada", id); return err },
 		} {
 			if err := do(); !errors.Is(err, store.ErrNewer) {
 				t.Errorf("%s: %v", name, err)
@@ -71,11 +71,90 @@ func TestNewerRecords(t *testing.T) {
 		if after := onlyRecord(t, db, "conversation"); after.Revision != before.Revision {
 			t.Errorf("the record was changed: %s", after.Value)
 		}
-		rewrite(t, db, "prompt", newerBy)
-		if _, err := fleet.Open(t.Context(), fleet.Options{Store: db, Project: "p", MaxLive: fleet.NoCLIs}); !errors.Is(err, store.ErrNewer) {
-			t.Errorf("Open: %v", err)
-		}
 	})
+}
+
+// Records of a newer version stop one conversation, and no other: neither a fleet that
+// runs, nor one that opens. Their conversation is reported once, and sleeps.
+func TestNewerRecordsStopOneConversation(t *testing.T) {
+	for _, kind := range []string{"conversation", "prompt", "calls", "question"} {
+		t.Run(kind, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				db, cli := store.Memory(), newScripted()
+				var reports bytes.Buffer
+				logged := func(o *fleet.Options) {
+					o.Gate = &approval.Options{Patience: time.Second}
+					o.Logger = slog.New(slog.NewTextHandler(&reports, nil))
+				}
+				f := open(t, db, cli, logged)
+				text := "hello"
+				if kind == "question" {
+					text = "tool 1"
+				}
+				release := sync.OnceFunc(cli.pause())
+				send(t, f, "ada", text)
+				if kind == "question" {
+					release()
+					<-time.After(5 * time.Second) // it waits for a person
+				}
+				closeFleet(t, f)
+				if kind == "calls" {
+					wasLetGo(t, db, "toolu_x")
+				}
+				rewrite(t, db, kind, newerBy)
+				before := onlyRecord(t, db, kind)
+				for range 2 { // one that opens, and one that runs
+					f = open(t, db, cli, logged)
+					if kind != "question" {
+						release()
+					}
+					if got := ask(t, f, "bob", "hello"); !strings.Contains(got, "hello") {
+						t.Errorf("the other conversation: %q", got)
+					}
+					client := open(t, db, nil, withoutCLIs)
+					if _, err := client.Send(t.Context(), "eve", fleet.Prompt{Text: "hi"}); err != nil {
+						t.Fatal(err)
+					}
+					closeFleet(t, client)
+					<-time.After(10 * time.Minute)
+					var keys []string
+					for info, err := range f.List(t.Context()) {
+						if err != nil || info.Queued > 0 && info.Key != "ada" {
+							t.Errorf("%s: %+v, %v", info.Key, info, err)
+						}
+						keys = append(keys, info.Key)
+					}
+					if len(keys) < 2 {
+						t.Errorf("the list: %q", keys)
+					}
+					closeFleet(t, f)
+				}
+				if after := onlyRecordOf(t, db, kind, "ada"); after.Revision != before.Revision {
+					t.Errorf("the record was changed: %s", after.Value)
+				}
+				if n := strings.Count(reports.String(), "left to a newer version"); kind != "question" && n != 2 {
+					t.Errorf("%d reports of two fleets: %s", n, reports.String())
+				}
+				if n := strings.Count(reports.String(), "\n"); n > 20 {
+					t.Errorf("%d lines were logged: %s", n, reports.String())
+				}
+			})
+		})
+	}
+}
+
+// onlyRecordOf returns the record of a kind whose value or name has a word.
+func onlyRecordOf(t *testing.T, db store.Records, kind, word string) (only store.Record) {
+	t.Helper()
+	for r, err := range db.ScanRecords(t.Context(), "p", kind, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(r.Key.Name+string(r.Value), word) {
+			only = r
+		}
+	}
+	return only
 }
 
 // Members that a newer program has added to a record, without making it another version,

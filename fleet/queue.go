@@ -76,6 +76,7 @@ type queued struct {
 	revision int64
 	fresh    bool   // its id was made here, and nobody else has it
 	offer    *offer // that has brought it; nil: it was in the queue
+	newer    bool   // a newer version has written it, and only its id and name are known
 }
 
 // PromptStatus says how a prompt ended, or how far it is.
@@ -165,7 +166,8 @@ func stamped(name string) string {
 }
 
 // pending yields the prompts of a conversation that have no outcome, in order;
-// those of all conversations if key is empty.
+// those of all conversations if key is empty. Of these, a prompt of a newer version
+// stops nothing; of one conversation it is an error.
 func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, error] {
 	all := f.store.ScanRecords(ctx, f.opts.Project, kindPrompt, "")
 	if key != "" {
@@ -176,6 +178,9 @@ func (f *Fleet) pending(ctx context.Context, key string) iter.Seq2[*queued, erro
 			p := &queued{name: r.Key.Name, revision: r.Revision}
 			if err == nil {
 				err = decode(r, p)
+			}
+			if at := keyAt(p.name); key == "" && f.newer.skips(at, err) {
+				p, err = &queued{ID: stamped(p.name), name: p.name, newer: true}, nil
 			}
 			if !yield(p, err) || err != nil {
 				return

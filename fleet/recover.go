@@ -46,6 +46,10 @@ func (w *waking) next(ctx context.Context) (step, *queued, error) {
 	case now.unknown:
 		rec = record{Key: w.c.key}
 	}
+	now.rec = rec
+	if err := w.findLost(ctx, &now); err != nil {
+		return sleep, nil, err
+	}
 	var all, cancelled []*queued
 	w.queue, w.outcomes = make(map[string]bool), now.ended
 	for _, p := range now.prompts {
@@ -156,9 +160,11 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	if t != nil {
 		state, open = t.PromptState(p.ID)
 	}
-	told, err := w.tellLost(ctx, t, p, state) // before their questions and their prompt end
-	if err != nil {
-		return sleep, err
+	told := false
+	if state == history.Cut {
+		if told, err = w.tellCut(ctx); err != nil { // also of a turn that was interrupted, for those after it
+			return sleep, err
+		}
 	}
 	if state != history.Answered {
 		if err := w.endIfInterrupted(ctx, p); err != nil {
@@ -182,7 +188,7 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	case history.Deferred:
 		return w.decided(ctx, p, open)
 	case history.Cut:
-		return w.cut(ctx, p, open, told)
+		return w.cut(ctx, t, p, open, told)
 	}
 	return send, nil
 }
@@ -353,12 +359,18 @@ func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Que
 // one: by the line that the CLI would have written. Otherwise the CLI continues the turn,
 // and the model is shown that the outcome of each such call is not known: a deferral
 // would make the CLI forget the others, of which some may have run.
-func (w *waking) cut(ctx context.Context, p *queued, open []string, told bool) (step, error) {
+//
+// So does a note that stands behind the call, or was just added: see [isBehindNote].
+func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string, told bool) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && len(open) == 1 && !told && (q.State == approval.Open || q.State == approval.Decided) {
+	deferrable, err := isDeferrable(ctx, t, open)
+	if err != nil {
+		return sleep, err
+	}
+	if q != nil && deferrable && !told && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
 			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again

@@ -141,6 +141,12 @@ func (w *waking) give(session *claude.Session, s *steered) error {
 		if !p.Steer || p.Sent || s.used[p.ID] {
 			continue
 		}
+		// It may be in the queue twice, and the other one was cancelled, or has run.
+		if _, ended, err := w.f.outcome(ctx, w.c.key, p.ID); err != nil {
+			return err
+		} else if ended {
+			continue // the next look removes it
+		}
 		p.Sent, p.Begun = true, p.Begun+1
 		err := w.f.update(ctx, p, w.lease.Fence)
 		if errors.Is(err, store.ErrConflict) {

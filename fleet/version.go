@@ -27,6 +27,7 @@ func (f *Fleet) checkCLI(key string) error {
 	if o == nil {
 		o = new(claude.Options)
 	}
+	f.temps.learn(o)
 	version := o.InstalledVersion()
 	if order, ok := operation.CompareVersions(version, lacking); ok && order <= 0 {
 		return &claude.StartError{

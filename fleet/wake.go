@@ -46,8 +46,7 @@ type waking struct {
 	// It would be beside the queue, which is all that an offer looks at. So all others are queued.
 	inDoubt bool
 
-	going  calls
-	untold []calledTool // calls that the model must learn of with the prompt that is sent
+	going calls
 
 	starts int // starts in a row that were too slow, of the prompt of the step
 
@@ -56,7 +55,7 @@ type waking struct {
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
 
-// see takes note of the permission mode.
+// see takes note of the permission mode, and of agents that have ended.
 func (w *waking) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {
@@ -64,6 +63,8 @@ func (w *waking) see(m message.Message) {
 		mode = m.PermissionMode
 	case *message.Status:
 		mode = m.PermissionMode
+	case *message.TaskNotification:
+		w.going.agentEnded(m.TaskID)
 	}
 	if mode == "" {
 		return
@@ -114,6 +115,7 @@ func (f *Fleet) use(c *conversation) (again time.Duration) {
 		f.opts.Logger.Error("a conversation did not end well", "conversation", c.key, "error", err)
 	}
 	w.setTurn(nil)
+	w.forgetCalls()
 	if lease.isLost() {
 		f.mu.Lock()
 		c.interrupted = "" // it was meant for what this process did
@@ -154,6 +156,8 @@ func (w *waking) work() time.Duration {
 		switch {
 		case err != nil && w.over():
 			return never
+		case w.f.newer.skips(w.c.key, err):
+			return never // until there is something new
 		case err != nil:
 			w.f.opts.Logger.Warn("a turn failed", "conversation", w.c.key, "error", err)
 			return w.backoff(p)
@@ -261,7 +265,7 @@ func (w *waking) do(s step, p *queued) (err error) {
 		}
 		p.Starts = 0
 	}
-	w.going.begin(p.ID)
+	w.going.begin()
 	began := time.Now()
 	r, err := w.turn(ctx, s, p)
 	if err == nil && r != nil {
@@ -414,7 +418,7 @@ func (w *waking) ticket(r *message.Result) Ticket {
 func (w *waking) persist(write func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := write()
-		if err == nil || errors.Is(err, store.ErrLeaseLost) || errors.Is(err, store.ErrInvalid) {
+		if err == nil || errors.Is(err, store.ErrLeaseLost) || errors.Is(err, store.ErrInvalid) || errors.Is(err, store.ErrNewer) {
 			return err
 		}
 		select {
@@ -586,12 +590,13 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 	if given != nil {
 		*o = *given
 	}
+	w.f.temps.learn(o)
 	o.Hooks = append([]hook.Hook{hook.PreToolUse("", w.release).FailClosed().At(hook.StageRelease)}, o.Hooks...)
 	if w.f.opts.Gate != nil {
 		o.Hooks = append(o.Hooks, hook.PreToolUse("", w.guard).FailClosed().At(hook.StageGuard)) // also before people are asked
 	}
-	if s == send && len(w.untold) > 0 {
-		o.Hooks = append(o.Hooks, w.tellWithPrompt(w.untold))
+	if lost := w.going.untold(); len(lost) > 0 {
+		o.Hooks = append(o.Hooks, w.tellWithPrompt(lost))
 	}
 	o.Store = &claude.StoreOptions{
 		Store: &callStore{w.f.store, &w.going}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,

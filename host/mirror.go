@@ -95,6 +95,17 @@ func (s *session) mirrorMessage(m message.Message, agent string) {
 	})
 }
 
+// mirrorContext repeats what hooks add to a prompt.
+func (s *session) mirrorContext(texts []string) {
+	if s.opts.MirrorTo == "" || len(texts) == 0 {
+		return
+	}
+	s.mirrorLine(mirroredLine{Type: "attachment", UUID: uuid.New(), Attachment: map[string]any{
+		"type": "hook_additional_context", "content": texts,
+		"hookName": "UserPromptSubmit", "toolUseID": "UserPromptSubmit", "hookEvent": "UserPromptSubmit",
+	}})
+}
+
 // mirrorDeferral repeats the line by which a session that is resumed knows the
 // call that a hook deferred.
 func (s *session) mirrorDeferral(call *message.ToolUseBlock) {

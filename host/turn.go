@@ -300,6 +300,7 @@ func (t *Turn) play(ctx context.Context) error {
 		return err
 	}
 	s.mirrorPrompts(t)
+	s.mirrorContext(t.Notes())
 	if t.prompts[0].isNotification() || t.Unfinished() != nil {
 		return t.converse(ctx)
 	}

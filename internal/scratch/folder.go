@@ -93,10 +93,16 @@ func (f *Folder) Remove() error {
 	return errors.Join(err, removed)
 }
 
-// Sweep removes what owners that died have left in the folder for temporary files.
-// A new Folder does that too, but a program that was killed may need none when it
-// is back.
-func Sweep() { sweep(os.TempDir()) }
+// Sweep removes what owners that died have left in the folder for temporary files, and in
+// others that were used instead. A new Folder does that too, but a program that was killed
+// may need none when it is back.
+func Sweep(others ...string) {
+	for _, in := range append(others, os.TempDir()) {
+		if in != "" {
+			sweep(in)
+		}
+	}
+}
 
 // sweep removes the folders of owners that died. What cannot be removed is
 // somebody else's, or for the next sweep.

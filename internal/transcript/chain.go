@@ -195,6 +195,25 @@ func (x *Index) Conversation() []*Entry {
 	return t.collect(t.beside(path))
 }
 
+// Whole returns a conversation with what compactions have left behind, which comes first.
+// The model has read it, or a summary of it.
+func (x *Index) Whole(conversation []*Entry) []*Entry {
+	if len(conversation) == 0 || x.Subtype(conversation[0]) != "compact_boundary" {
+		return conversation
+	}
+	kept := make(map[int32]bool, len(conversation))
+	for _, e := range conversation {
+		kept[e.id] = true
+	}
+	var before []*Entry
+	for i := range int32(x.count) {
+		if e := x.entry(i); e.Pos < conversation[0].Pos && !kept[e.id] && mainline(e) {
+			before = append(before, e)
+		}
+	}
+	return append(before, conversation...)
+}
+
 // Thread returns the entries of a subagent's file: the path to its last message.
 func (x *Index) Thread() []*Entry {
 	for i := int32(x.count) - 1; i >= 0; i-- {

@@ -24,7 +24,11 @@ func (x *Index) PromptState(conversation []*Entry, prompt string) (s PromptState
 		i--
 	}
 	if i < 0 {
-		return Unseen, nil
+		whole := x.Whole(conversation)
+		if len(whole) == len(conversation) {
+			return Unseen, nil
+		}
+		return x.PromptState(whole, prompt) // its turn may have been compacted
 	}
 	turn := conversation[i+1:]
 	answered := make(map[mark]bool)

@@ -1,0 +1,232 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/claude-agent-go/claude/approval"
+	"github.com/claude-agent-go/claude/history"
+	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/transcript"
+	"github.com/claude-agent-go/claude/internal/uuid"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// What an earlier owner has let go and the model does not know of is found when a
+// conversation wakes. The model learns of it by a line of the transcript if its turn is
+// continued, and with the next prompt otherwise. Until the transcript has either, the
+// record has the calls, however many machines die in between.
+
+// findLost finds the calls of earlier owners that the model does not know of: once, before
+// the questions about them and their prompts end.
+func (w *waking) findLost(ctx context.Context, now *stored) error {
+	c := &w.going
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.looked {
+		return nil
+	}
+	lost, err := w.f.readCalls(ctx, w.c.key, c)
+	if err != nil {
+		return err
+	}
+	known := len(lost)
+	if slices.ContainsFunc(now.prompts, func(p *queued) bool { return p.Sent }) {
+		if lost, err = w.f.withReleased(ctx, w.c.key, lost); err != nil {
+			return err
+		}
+	}
+	added := len(lost) > known
+	sessions := now.rec.sessions()
+	for _, session := range sessions[max(0, len(sessions)-2):] { // it may just have got a new one
+		if len(lost) == 0 {
+			break
+		}
+		key := store.Key{Project: w.f.opts.Project, Session: session}
+		if lost, err = unknownIn(w.f.store.Load(ctx, key), lost); err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+	}
+	if c.pending = lost; added && len(lost) > 0 {
+		if err := w.f.putCalls(ctx, w.c.key, c, lost, w.lease.Fence); err != nil {
+			return err
+		}
+	}
+	c.looked = true
+	return nil
+}
+
+// withReleased adds the calls whose questions say that they were let go.
+func (f *Fleet) withReleased(ctx context.Context, key string, all []calledTool) ([]calledTool, error) {
+	for q, err := range f.inbox.List(ctx, approval.Filter{Conversation: key, States: []approval.State{approval.Released}}) {
+		if err != nil {
+			return nil, err
+		}
+		is := func(c calledTool) bool { return c.ID == q.ToolUseID }
+		if q.Tool != approval.ElicitationTool && !slices.ContainsFunc(all, is) {
+			all = append(all, calledTool{q.ToolUseID, q.Tool, q.Digest, q.Agent})
+		}
+	}
+	return all, nil
+}
+
+// unknownIn returns the calls of which the lines of a session tell the model nothing: neither
+// what it would continue with, nor what a compaction has left behind. What is on a branch
+// that was given up does not count.
+func unknownIn(lines iter.Seq2[store.Entry, error], all []calledTool) ([]calledTool, error) {
+	var index transcript.Index
+	pos, tells := int64(0), make(map[int64][]int)
+	for line, err := range lines {
+		if err == nil {
+			err = index.Add(pos, line)
+		}
+		if err != nil {
+			return all, err
+		}
+		for i := range all {
+			if all[i].isToldBy(line) {
+				tells[pos] = append(tells[pos], i)
+			}
+		}
+		pos += int64(len(line)) + 1
+	}
+	told := make(map[string]bool)
+	for _, e := range index.Whole(index.Conversation()) {
+		for _, i := range tells[e.Pos] {
+			told[all[i].ID] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(c calledTool) bool { return told[c.ID] }), nil
+}
+
+// tellCut adds a note about the calls that the model does not know of to the transcript of a
+// turn that broke off, and reports whether there were any.
+func (w *waking) tellCut(ctx context.Context) (told bool, err error) {
+	lost := w.going.untold()
+	if len(lost) == 0 {
+		return false, nil
+	}
+	return true, w.appendNote(ctx, lost)
+}
+
+// noteHead is how a note begins.
+const noteHead = "The machine failed while you were at work."
+
+// noteOf makes the text by which the model learns about calls that it does not remember.
+func noteOf(lost []calledTool) string {
+	var b strings.Builder
+	b.WriteString(noteHead + " The tool calls below were started before that and are not in the conversation; whether they ran, and with what outcome, is unknown:\n")
+	for _, c := range lost {
+		fmt.Fprintf(&b, "- %s (%s)", c.Tool, c.ID)
+		if c.Agent != "" {
+			fmt.Fprintf(&b, ", by the agent %s, which has ended with the machine", c.Agent)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteString("Check their effects before you make such a call again.")
+	return b.String()
+}
+
+// isBehindNote reports whether a note stands behind the last of some calls in the lines of a
+// conversation. A deferral of the call would hang beside the note, and the conversation
+// would continue without it.
+func isBehindNote(lines iter.Seq2[[]byte, error], calls []string) (behind bool, err error) {
+	for line, err := range lines {
+		if err != nil {
+			return false, err
+		}
+		isNote := bytes.Contains(line, []byte(noteHead)) && jsonx.Text(jsonx.Member(line, "type")) == "attachment"
+		mentions := func(id string) bool { return bytes.Contains(line, []byte(id)) }
+		behind = isNote || behind && !slices.ContainsFunc(calls, mentions)
+	}
+	return behind, nil
+}
+
+// isDeferrable reports whether a call of a turn that broke off can become a deferred one.
+func isDeferrable(ctx context.Context, t *history.Transcript, open []string) (bool, error) {
+	if len(open) != 1 {
+		return false, nil
+	}
+	behind, err := isBehindNote(func(yield func([]byte, error) bool) {
+		for e, err := range t.Entries(ctx) {
+			if !yield(e, err) {
+				return
+			}
+		}
+	}, open)
+	return !behind, err
+}
+
+// appendNote adds a note to the transcript of a turn that broke off, once however often it
+// is tried.
+func (w *waking) appendNote(ctx context.Context, lost []calledTool) error {
+	key := store.Key{Project: w.f.opts.Project, Session: w.rec.Session}
+	var index transcript.Index
+	pos, ids := int64(0), make(map[int64]string)
+	note := transcript.Note{UUID: uuid.New(), Session: key.Session, Text: noteOf(lost)}
+	for e, err := range w.f.store.Load(ctx, key) {
+		if err == nil {
+			err = index.Add(pos, e)
+		}
+		if err != nil {
+			return err
+		}
+		ids[pos] = jsonx.Text(jsonx.Member(e, "uuid"))
+		pos += int64(len(e)) + 1
+		if version := jsonx.Text(jsonx.Member(e, "version")); version != "" {
+			note.Version, note.Cwd = version, jsonx.Text(jsonx.Member(e, "cwd"))
+		}
+	}
+	said := index.Conversation()
+	if len(said) == 0 {
+		return nil
+	}
+	now, err := w.f.store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	note.Parent, note.Time = ids[said[len(said)-1].Pos], now
+	line, err := note.Line()
+	if err != nil {
+		return err
+	}
+	err = w.f.store.Append(ctx, key, store.Batch{ID: noteID(lost), Fence: w.lease.Fence, Entries: []store.Entry{line}})
+	if err == nil {
+		w.going.note(line)
+	}
+	return err
+}
+
+// noteID is the id of the batch with a note. It is of one length and one alphabet, however
+// many calls there are and whatever a gateway names them.
+func noteID(lost []calledTool) string {
+	hash := sha256.New()
+	for _, c := range lost {
+		fmt.Fprintf(hash, "%q", c.ID)
+	}
+	return fmt.Sprintf("lost-%x", hash.Sum(nil))
+}
+
+// tellWithPrompt is a hook that gives the model a note with the next prompt about calls that
+// it still does not know of then.
+func (w *waking) tellWithPrompt(lost []calledTool) hook.Hook {
+	var once sync.Once
+	return hook.UserPromptSubmit(func(context.Context, *hook.UserPromptSubmitInput) (out *hook.PromptOutput, err error) {
+		once.Do(func() {
+			untold := w.going.untold()
+			still := slices.DeleteFunc(slices.Clone(lost), func(c calledTool) bool { return !slices.Contains(untold, c) })
+			if len(still) > 0 {
+				out = &hook.PromptOutput{AdditionalContext: noteOf(still)}
+			}
+		})
+		return out, nil
+	})
+}

@@ -1,0 +1,39 @@
+package fleet
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// While programs of two versions share a store, the older one meets records that it must
+// not read. It leaves their conversations to the newer one, and runs all others.
+
+// newerRecords are the conversations with records of a newer version. Each is reported once.
+type newerRecords struct {
+	log *slog.Logger
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// skips reports whether a scan over conversations passes a record because its version is
+// newer.
+func (n *newerRecords) skips(key string, err error) bool {
+	if !errors.Is(err, store.ErrNewer) {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.seen[key] {
+		return true
+	}
+	if n.seen == nil {
+		n.seen = make(map[string]bool)
+	}
+	n.seen[key] = true
+	n.log.Warn("a conversation is left to a newer version of this program", "conversation", key, "error", err)
+	return true
+}

@@ -1,0 +1,57 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/store"
+)
+
+// leftBehind makes a folder as a program leaves it that was killed.
+func leftBehind(t *testing.T, in string) string {
+	t.Helper()
+	dir := filepath.Join(in, "claude-session-123")
+	if err := os.MkdirAll(filepath.Join(dir, "tmp", "secret"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	long := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(dir, long, long); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// What a killed program has left in the directory that CLAUDE_CODE_TMPDIR names is removed
+// by the next fleet that opens, whether the variable is the process's or in the options.
+func TestSweepsChosenDirectory(t *testing.T) {
+	own, chosen := t.TempDir(), t.TempDir()
+	t.Setenv("CLAUDE_CODE_TMPDIR", own)
+	db := store.Memory()
+	client := open(t, db, nil, withoutCLIs)
+	if _, err := client.Send(t.Context(), "ada", fleet.Prompt{Text: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	closeFleet(t, client)
+	left := []string{leftBehind(t, own), leftBehind(t, chosen)}
+	f := open(t, db, newScripted(), func(o *fleet.Options) {
+		usual := o.Session
+		o.Session = func(ctx context.Context, key string) (*claude.Options, error) {
+			opts, err := usual(ctx, key)
+			opts.Env = []string{"HOME=/home/a", "CLAUDE_CODE_TMPDIR=" + chosen}
+			return opts, err
+		}
+	})
+	defer closeFleet(t, f)
+	for _, dir := range left {
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is still there: %v", dir, err)
+		}
+	}
+}
