@@ -136,6 +136,9 @@ func (s *Session) shutdown(cause error) {
 // end of stdin it would finish its turn, take a question that is open for one
 // that was denied, and call the model with that.
 func (s *Session) runStopLadder(idle bool) {
+	if conn, ok := s.conn.(interface{ Note() }); ok {
+		conn.Note() // whose shells they are, before the CLI ends them
+	}
 	// The CLI may have read an answer and ended its turn before we know that the
 	// answer is written. An answer that is still being written after that will not be
 	// read.

@@ -65,9 +65,9 @@ func (r *Recorder) Err() error {
 
 // Start starts a session. The SDK calls it.
 func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Conn, error) {
-	hide := r.red.hider(launch)
+	hide := r.red.hider(launch, r.write)
 	t := newTranscript()
-	t.each = func(e TranscriptEntry) { r.write(hide(e)) }
+	t.each = hide.next
 	argv, err := jsonx.Marshal(map[string]any{"argv": append([]string{"claude"}, launch.Args...)})
 	if err != nil {
 		return nil, fmt.Errorf("claudetest: record: %w", err)
@@ -78,7 +78,7 @@ func (r *Recorder) Start(ctx context.Context, launch *claude.Launch) (claude.Con
 		return nil, err
 	}
 	return &recorded{
-		Conn: conn, t: t,
+		Conn: conn, t: t, hide: hide,
 		in:  &tap{t: t, dir: DirIn, next: nopCloser{conn}},
 		out: &tap{t: t, dir: DirOut},
 	}, nil
@@ -100,6 +100,7 @@ func (r *Recorder) write(e TranscriptEntry) {
 type recorded struct {
 	claude.Conn
 	t       *Transcript
+	hide    *hider
 	in, out *tap
 	end     sync.Once
 }
@@ -131,6 +132,7 @@ func (c *recorded) Wait() error {
 			code = -1
 		}
 		c.t.add(DirMeta, fmt.Appendf(nil, `{"exit_code":%d}`, code))
+		c.hide.end()
 	})
 	return err
 }

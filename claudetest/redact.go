@@ -2,29 +2,60 @@ package claudetest
 
 import (
 	"encoding/json"
+	"sync"
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/secret"
 )
 
-// hider returns what takes secrets out of an entry.
-func (r *Redaction) hider(launch *claude.Launch) func(TranscriptEntry) TranscriptEntry {
+// hider takes secrets out of the entries of a session. It is safe for concurrent use.
+type hider struct {
+	mu      sync.Mutex
+	secrets *secret.Set
+	lines   *secret.Lines[TranscriptEntry]
+	ended   bool
+}
+
+// hider returns what passes entries on without their secrets.
+func (r *Redaction) hider(launch *claude.Launch, write func(TranscriptEntry)) *hider {
 	secrets := secret.FromEnv(launch.Env)
 	secrets.AddValues(launch.Secrets...)
 	secrets.Add(r.Secrets...)
-	return func(e TranscriptEntry) TranscriptEntry {
-		e.Msg = hideLine(secrets, e.Msg)
-		if r.Line != nil {
+	return &hider{secrets: secrets, lines: secret.NewLines(secrets, func(e TranscriptEntry, line []byte) {
+		if e.Msg = line; r.Line != nil {
 			e.Msg = r.Line(e.Dir, e.Msg)
 		}
-		return e
+		write(e)
+	})}
+}
+
+// next takes an entry.
+func (h *hider) next(e TranscriptEntry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	line := hideRaw(h.secrets, e.Msg)
+	if e.Dir == DirOut {
+		h.lines.Next(e, line)
+	} else {
+		h.lines.Other(e, line)
+	}
+	if h.ended { // the process has, its output is still being read
+		h.lines.End()
 	}
 }
 
-// hideLine takes secrets out of a line. One that is not JSON, such as the last one of
-// a CLI that was killed, may still be the beginning of some.
-func hideLine(secrets *secret.Set, msg json.RawMessage) json.RawMessage {
+// end passes on what was held back.
+func (h *hider) end() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ended = true
+	h.lines.End()
+}
+
+// hideRaw takes secrets out of a line that is not JSON, such as the last one of a CLI
+// that was killed: it may be the beginning of some.
+func hideRaw(secrets *secret.Set, msg json.RawMessage) json.RawMessage {
 	var line struct {
 		Text string `json:"_raw"`
 	}
@@ -33,5 +64,5 @@ func hideLine(secrets *secret.Set, msg json.RawMessage) json.RawMessage {
 			msg = hidden
 		}
 	}
-	return secrets.JSON(msg)
+	return msg
 }

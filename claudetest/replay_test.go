@@ -190,6 +190,35 @@ func TestRecordRedaction(t *testing.T) {
 	})
 }
 
+// A key that is spread over the pieces of a streamed answer is not recorded.
+func TestRecordStreamedSecret(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var file bytes.Buffer
+		rec := claudetest.Record(claudetest.New(claudetest.Say("it is sk-ant-api03-abcdefgh, keep it").Chunks(9, 0)), &file, nil)
+		if _, err := ask(t, &claude.Options{Transport: rec, PartialMessages: true}, "tell"); err != nil || rec.Err() != nil {
+			t.Fatal(err, rec.Err())
+		}
+		var text strings.Builder
+		tr, err := claudetest.ReadTranscript(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces := 0
+		for _, e := range tr.Entries() {
+			var line struct {
+				Event struct{ Delta struct{ Text string } }
+			}
+			if json.Unmarshal(e.Msg, &line) == nil && strings.Contains(string(e.Msg), "text_delta") {
+				text.WriteString(line.Event.Delta.Text)
+				pieces++
+			}
+		}
+		if text.String() != "it is [redacted], keep it" || pieces < 3 {
+			t.Errorf("%d pieces of %q", pieces, text.String())
+		}
+	})
+}
+
 func TestReadTranscriptErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"{\"dir\":\"in\",\"t_ms\":1,\"msg\":{}}\nhello": "line 2",

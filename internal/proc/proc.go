@@ -206,6 +206,15 @@ func (p *Process) Write(b []byte) (int, error) { return p.in.Write(b) }
 // the first call does something; every call returns its error.
 func (p *Process) CloseWrite() error { return p.in.Close() }
 
+// Note looks for the groups that descendants lead. It is for the moment before the
+// child is asked to end: when it has, what is left of them is ended, even if
+// their leaders have gone first. Stop does it too.
+func (p *Process) Note() {
+	if !p.hasExited() {
+		p.group.note()
+	}
+}
+
 // CloseRead closes our end of standard output: the child can write no more, and
 // what is in the pipe is lost. It is for the goroutine that reads.
 func (p *Process) CloseRead() { p.out.discard() }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -38,6 +39,7 @@ func (g *group) endLeftovers(patience, bound time.Duration) bool {
 	rest := leftovers{}
 	defer rest.release()
 	led := g.ledGroups() // before a leader is signalled: it may end first
+	g.noted.addTo(led)
 	return endBySignals(patience, bound, func(sig syscall.Signal) bool {
 		return g.signalLeftovers(sig, led, rest) == 0 && rest.gone()
 	})
@@ -73,6 +75,58 @@ func (g *group) ledGroups() ledGroups {
 		}
 	}
 	return led
+}
+
+// notedGroups are led groups as they were before the child was asked to end. It may end
+// their leaders, and then nothing shows whose the other members are. These
+// are held: as long as one of them lives, the number of its group is not another's.
+type notedGroups struct {
+	mu     sync.Mutex
+	groups map[int]notedGroup
+}
+
+type notedGroup struct {
+	session int
+	members leftovers
+}
+
+// note looks for the groups that marked processes lead now.
+func (g *group) note() {
+	led := g.ledGroups()
+	if len(led) == 0 {
+		return
+	}
+	g.noted.mu.Lock()
+	defer g.noted.mu.Unlock()
+	if g.noted.groups == nil {
+		g.noted.groups = make(map[int]notedGroup)
+	}
+	for id, session := range led {
+		g.noted.groups[id].members.release() // of an earlier look
+		g.noted.groups[id] = notedGroup{session, leftovers{}}
+	}
+	for _, pid := range processes() {
+		if id, err := unix.Getpgid(pid); err == nil && led.has(pid) {
+			if p, err := os.FindProcess(pid); err == nil {
+				g.noted.groups[id].members.keep(p)
+			}
+		}
+	}
+}
+
+// addTo adds the groups that still have one of the members they had, and lets go of all.
+func (n *notedGroups) addTo(led ledGroups) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, noted := range n.groups {
+		for pid, p := range noted.members {
+			if now, err := unix.Getpgid(pid); err == nil && now == id && p.Signal(syscall.Signal(0)) == nil {
+				led[id] = noted.session
+			}
+		}
+		noted.members.release()
+	}
+	n.groups = nil
 }
 
 // has reports whether a process is in one of the groups and has not exited. A group

@@ -22,8 +22,9 @@ const (
 
 // group is the process group that the child leads. Its number is the child's.
 type group struct {
-	id   int
-	mark string
+	id    int
+	mark  string
+	noted notedGroups
 }
 
 // startGroup starts the child as the leader of a new group. The group exists
@@ -32,7 +33,7 @@ func (p *Process) startGroup() error {
 	if err := p.cmd.Start(); err != nil {
 		return err
 	}
-	p.group = group{id: p.cmd.Process.Pid, mark: p.mark}
+	p.group.id, p.group.mark = p.cmd.Process.Pid, p.mark
 	return nil
 }
 

@@ -101,6 +101,9 @@ func (g *group) endLeftovers(_, _ time.Duration) bool {
 	return true
 }
 
+// note has nothing to do: whatever the child starts is in its job.
+func (g *group) note() {}
+
 func (g *group) killMarked(time.Duration) { g.signal(groupKill) }
 
 // close gives the job back, which ends whatever is left in it.

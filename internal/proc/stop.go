@@ -87,6 +87,7 @@ func (p *Process) signal(sig groupSignal) error {
 // stopLadder is the body of Stop. The CLI is never killed first: it would leave the
 // shells of its tools to us.
 func (p *Process) stopLadder() error {
+	p.Note()
 	err := p.signal(groupTerm)
 	if err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.log.Warn("process group does not take SIGTERM", "pid", p.PID(), "error", err)

@@ -41,12 +41,9 @@ func (s *Set) JSON(line []byte) []byte {
 }
 
 // text returns a text without its secrets. It may itself be JSON, as the output of
-// tools often is.
+// tools often is, or have some in it.
 func (s *Set) text(value, said []byte) []byte {
-	shown := said
-	if len(said) > 1 && (said[0] == '{' || said[0] == '[') && jsonx.Valid(said) {
-		shown = s.JSON(said)
-	}
+	shown := s.embedded(said)
 	if shown = maskSpans(shown, s.spans(shown)); bytes.Equal(shown, said) {
 		return value
 	}

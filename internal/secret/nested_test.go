@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A member with a secret name hides everything below it, in objects, lists and JSON
@@ -19,6 +20,11 @@ func TestNestedSecrets(t *testing.T) {
 		`{"properties":{"password":{"type":"string","default":"hunter2"}}}`:   `{"properties":{"password":{"type":"string","default":"[redacted]"}}}`,
 		`{"properties":{"password":{"value":"hunter2"}}}`:                     `{"properties":{"password":{"value":"[redacted]"}}}`,
 		`{"password":{},"after":"shown"}`:                                     `{"password":{},"after":"shown"}`,
+		`{"text":"{\"a\":1}\n{\"password\":{\"value\":\"hunter2\"}}\n"}`:      `{"text":"{\"a\":1}\n{\"password\":{\"value\":\"[redacted]\"}}\n"}`,
+		`{"text":"log: {\"password\":\"hunter2\"}, then { \"x\" }"}`:          `{"text":"log: {\"password\":\"[redacted]\"}, then { \"x\" }"}`,
+		`{"text":"if (a) { \"b\" } {\"token\":[1,{\"v\":\"hunter2\"}]}"}`:     `{"text":"if (a) { \"b\" } {\"token\":[\"[redacted]\",{\"v\":\"[redacted]\"}]}"}`,
+		`{"text":"cut: {\"password\":{\"value\":\"hunt"}`:                     `{"text":"cut: {\"password\":{\"value\":\"[redacted]"}`,
+		`{"text":"[{\"password\":\"hunter2\"}]"}`:                             `{"text":"[{\"password\":\"[redacted]\"}]"}`,
 		`{"usage":{"input_tokens":7}}`:                                        `{"usage":{"input_tokens":7}}`,
 	} {
 		got := string(s.JSON([]byte(line)))
@@ -49,6 +55,20 @@ func TestCutSecrets(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Text that looks like JSON at every byte does not take long.
+func TestHostileEmbedded(t *testing.T) {
+	var s Set
+	for _, part := range []string{`{"a":`, `{"a`, `{ "a" x`, `{"a":[`, `{"a":"}`} {
+		text := strings.Repeat(part, 20_000)
+		line, _ := json.Marshal(map[string]string{"text": text})
+		begin := time.Now()
+		s.JSON(line)
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("%q takes %v", part, took)
 		}
 	}
 }

@@ -62,6 +62,7 @@ type recorder struct {
 
 	// For the goroutine that writes.
 	lines map[claudetest.Dir]*line
+	hider *secret.Lines[about] // nil if nothing is hidden
 	err   error
 	lost  int64 // bytes that were left out
 }
@@ -73,12 +74,22 @@ type line struct {
 	truncated bool // its beginning is missing
 }
 
+// about is what is written beside a line.
+type about struct {
+	at  time.Duration
+	dir claudetest.Dir
+}
+
 func newRecorder(w io.Writer, secrets *secret.Set) *recorder {
-	return &recorder{
+	r := &recorder{
 		w: w, secrets: secrets, began: time.Now(), limit: maxWaiting,
 		wake: make(chan struct{}, 1), done: make(chan struct{}),
 		lines: map[claudetest.Dir]*line{claudetest.DirIn: {}, claudetest.DirOut: {}, dirStderr: {}},
 	}
+	if secrets != nil {
+		r.hider = secret.NewLines(secrets, r.put)
+	}
+	return r
 }
 
 // start starts to write.
@@ -177,6 +188,9 @@ func (r *recorder) run() {
 			r.mu.Unlock()
 		}
 		if closed {
+			if r.hider != nil {
+				r.hider.End()
+			}
 			return
 		}
 	}
@@ -257,15 +271,24 @@ func object(name, text string) []byte {
 	return data
 }
 
-// write writes an entry, unless an earlier one could not be written.
+// write writes an entry without its secrets, when all of them can be seen.
 func (r *recorder) write(at time.Duration, dir claudetest.Dir, msg json.RawMessage) {
+	switch a := (about{at, dir}); {
+	case r.hider == nil:
+		r.put(a, msg)
+	case dir == claudetest.DirOut:
+		r.hider.Next(a, msg)
+	default:
+		r.hider.Other(a, msg)
+	}
+}
+
+// put writes an entry, unless an earlier one could not be written.
+func (r *recorder) put(a about, msg []byte) {
 	if r.err != nil {
 		return
 	}
-	if r.secrets != nil {
-		msg = r.secrets.JSON(msg)
-	}
-	data, err := jsonx.Marshal(claudetest.TranscriptEntry{Dir: dir, TMS: at.Milliseconds(), Msg: msg})
+	data, err := jsonx.Marshal(claudetest.TranscriptEntry{Dir: a.dir, TMS: a.at.Milliseconds(), Msg: msg})
 	if err == nil {
 		_, err = r.w.Write(append(data, '\n'))
 	}

@@ -2,6 +2,7 @@ package tee
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -90,6 +91,24 @@ func BenchmarkRecorder(b *testing.B) {
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		r.handle(event{dir: claudetest.DirOut, data: data})
+	}
+}
+
+// A key that is spread over pieces is not written down, even if the stream ends in it.
+func TestStreamedSecret(t *testing.T) {
+	const piece = `{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}},"parent_tool_use_id":null}` + "\n"
+	var out bytes.Buffer
+	r := newRecorder(&out, secret.FromEnv([]string{"MY_TOKEN=correct-horse-battery"}))
+	r.start()
+	for _, text := range []string{"it is correct", "-horse-", "battery; sk-a", "nt-api03-ab", "cdef and correct-hor"} {
+		r.record(claudetest.DirOut, fmt.Appendf(nil, piece, text))
+	}
+	r.end(claudetest.DirOut)
+	if err := r.close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := out.String(); strings.Contains(got, "horse") || strings.Contains(got, "api03") || strings.Count(got, "\n") != 5 || !strings.Contains(got, "it is [redacted]; [redacted] and [redacted]") {
+		t.Errorf("recorded\n%s", got)
 	}
 }
 
