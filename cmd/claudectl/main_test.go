@@ -16,7 +16,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/internal/docs"
-	"github.com/claude-agent-go/claude/internal/test/long"
 )
 
 // asProgram makes the test binary the program itself, where the program starts
@@ -24,9 +23,7 @@ import (
 const asProgram = "CLAUDECTL_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
-	// A link to the test binary by any other name is the program too: one that ran the
-	// tests instead would start itself again without end.
-	if os.Getenv(asProgram) != "" || strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe") == "claudectl" {
+	if os.Getenv(asProgram) != "" {
 		main()
 	}
 	dir, err := os.MkdirTemp("", "claudectl-test-")
@@ -34,10 +31,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	program = sync.OnceValues(func() (string, error) {
-		path := filepath.Join(dir, programName)
-		if self, err := os.Executable(); err == nil && !long.Enabled() && os.Symlink(self, path) == nil {
-			return path, nil
-		}
+		path := filepath.Join(dir, "claudectl.exe")
 		out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
 		if err != nil {
 			return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -49,12 +43,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// programName is the name under which the test binary is the program.
-const programName = "claudectl.exe"
-
 // program builds the program as users have it, once: a process of the test
-// binary is slow to start with the race detector. On the quick level, which has none,
-// it is the test binary under another name.
+// binary is slow to start with the race detector.
 var program func() (path string, err error)
 
 // built returns the path of the program.

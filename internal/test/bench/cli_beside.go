@@ -15,6 +15,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/claudetest"
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
@@ -38,19 +39,19 @@ func besideCLI(ctx context.Context, b *bench) (rows []row, err error) {
 	defer func() { err = errors.Join(err, r.close()) }()
 	var wall, cpu []float64
 	for i := range b.scale(11) + 1 {
-		used := processorTime()
+		used := cputime.Used()
 		ours, launch, err := wholeSession(ctx, r.opts)
 		if err != nil {
 			return nil, err
 		}
-		between := processorTime()
+		between := cputime.Used()
 		started, err := dialogue(ctx, launch)
 		if err != nil {
 			return nil, err
 		}
 		if i > 0 {
 			wall = append(wall, float64(ours.own+ours.started-started))
-			cpu = append(cpu, float64(2*between-used-processorTime()))
+			cpu = append(cpu, float64(2*between-used-cputime.Used()))
 		}
 	}
 	return []row{

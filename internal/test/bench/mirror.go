@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -78,7 +79,7 @@ func readSteps(args []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if processorTime() == 0 {
+	if cputime.Used() == 0 {
 		return errors.New("mirror: the processor time is not known on this system")
 	}
 	cli, err := os.Executable()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/hook"
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/tool"
@@ -61,7 +62,7 @@ func (l *ours) round(ctx context.Context, prompt string) (sample, error) {
 	runtime.ReadMemStats(&before)
 	var s sample
 	var report string
-	begin, used := time.Now(), processorTime()
+	begin, used := time.Now(), cputime.Used()
 	for msg, err := range l.session.Run(ctx, prompt) {
 		if err != nil {
 			return s, err
@@ -80,7 +81,7 @@ func (l *ours) round(ctx context.Context, prompt string) (sample, error) {
 			report = m.Text
 		}
 	}
-	s.wall, s.cpu = time.Since(begin), processorTime()-used
+	s.wall, s.cpu = time.Since(begin), cputime.Used()-used
 	runtime.ReadMemStats(&after)
 	s.allocs = float64(after.Mallocs - before.Mallocs)
 	return s, s.read(report)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude"
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/message"
 )
 
@@ -100,13 +101,13 @@ func openProcesses(ctx context.Context, n int) (sessions, error) {
 // processor time of one of them, in nanoseconds. A delta that is lost is an error.
 func (all sessions) stream(ctx context.Context, n int) (float64, error) {
 	errs := make([]error, len(all))
-	used := processorTime()
+	used := cputime.Used()
 	var wg sync.WaitGroup
 	for i, s := range all {
 		wg.Go(func() { errs[i] = streamOne(ctx, s, n) })
 	}
 	wg.Wait()
-	used = processorTime() - used
+	used = cputime.Used() - used
 	return float64(used) / float64(n*len(all)), errors.Join(errs...)
 }
 

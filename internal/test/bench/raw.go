@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"time"
+
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 )
 
 // raw is a limit: the pipe without an SDK.
@@ -73,7 +75,7 @@ func (l *raw) round(_ context.Context, prompt string) (s sample, err error) {
 		}
 	}
 	p := l.pipe
-	begin, used := time.Now(), processorTime()
+	begin, used := time.Now(), cputime.Used()
 	if err := p.ask(prompt); err != nil {
 		return s, err
 	}
@@ -88,7 +90,7 @@ func (l *raw) round(_ context.Context, prompt string) (s sample, err error) {
 				return s, err
 			}
 		case bytes.HasPrefix(line, []byte(`{"type":"result"`)):
-			s.wall, s.cpu = time.Since(begin), processorTime()-used
+			s.wall, s.cpu = time.Since(begin), cputime.Used()-used
 			s.messages--
 			var result struct{ Result string }
 			if err := json.Unmarshal(line, &result); err != nil {

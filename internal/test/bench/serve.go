@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/test/cputime"
 	"github.com/claude-agent-go/claude/serve"
 	web "github.com/claude-agent-go/claude/serve/page"
 	"github.com/claude-agent-go/claude/store"
@@ -202,11 +203,11 @@ func produce(ctx context.Context, s *serve.Service, u serve.User, id string, eve
 
 // busy returns how many cores this process keeps busy while a function runs.
 func busy(do func() error) (float64, error) {
-	begin, used := time.Now(), processorTime()
+	begin, used := time.Now(), cputime.Used()
 	if err := do(); err != nil {
 		return 0, err
 	}
-	return float64(processorTime()-used) / float64(time.Since(begin)), nil
+	return float64(cputime.Used()-used) / float64(time.Since(begin)), nil
 }
 
 // readerProcess is the process of the readers.

@@ -33,7 +33,8 @@ func layers() [][]string {
 // module. Nobody but the tests may import them.
 func separateLayers() map[string][]string {
 	return map[string][]string{
-		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/page", "store", "tool"},
+		"internal/test/cputime":         nil,
+		"internal/test/bench":           {".", "claudetest", "fleet", "history", "hook", "internal/proc", "internal/test/cputime", "internal/test/npm", "internal/test/officialsdk", "internal/test/realcli", "internal/uuid", "message", "permission", "serve", "serve/page", "store", "tool"},
 		"internal/test/browser":         {"internal/test/long", "internal/test/npm"},
 		"internal/test/conformance":     nil,
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
