@@ -166,7 +166,7 @@ func (s *script) alias(value string) {
 func (s *script) spelled(args []*syntax.Word) {
 	name, _ := literalText(args[0])
 	name = base(name)
-	if !slices.ContainsFunc(running, func(r runningOption) bool { return r.whole && listed(r.programs, name) }) {
+	if !slices.ContainsFunc(running, func(r runningOption) bool { return r.how != runsAny && listed(r.programs, name) }) {
 		return
 	}
 	for i, w := range args[1:] {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -47,6 +48,14 @@ func (s *script) evaluate(name string, words []string) {
 		if has("H") || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "hist") }) {
 			s.fail("set changes how the text is read")
 		}
+	case "history":
+		if options, _, ok := getopt(name, args); !ok || hasLetter(options, "awrnps") {
+			s.fail("history keeps commands, or brings them back")
+		}
+	case "shopt":
+		if !known || slices.ContainsFunc(args, func(w string) bool { return strings.Contains(w, "hist") }) {
+			s.fail("shopt changes how the text is read")
+		}
 	case "crontab":
 		if len(args) == 0 || args[0] != "-l" {
 			s.fail("crontab plans commands")
@@ -85,56 +94,61 @@ func (s *script) trap(args []string) {
 // evaluateNames reads the commands that take names of variables. The subscript
 // of a name is code.
 func (s *script) evaluateNames(name string, args []string) {
-	bad := func(w string) bool { return !static(w) || evaluates(w) || !named.MatchString(w) }
-	valued := map[string]string{"read": "dinNptu", "mapfile": "dnOsuc", "readarray": "dnOsuc", "wait": ""}
 	switch name {
-	case "printf":
-		if len(args) == 0 {
-			return
-		}
-		first := strings.Trim(args[0], string(anyText)+string(anyWords)) // nothing of it is known
-		if first == "" && args[0] != "" || strings.HasPrefix(args[0], "-v") && args[0] != "-v" && bad(args[0][2:]) || args[0] == "-v" && len(args) > 1 && bad(args[1]) {
-			s.fail("printf fills a name that is not known before it runs")
-		}
 	case "test", "[":
 		s.testWords(args)
-	case "read", "mapfile", "readarray", "wait", "getopts", "unset":
-		for i := 0; i < len(args); i++ {
-			w := args[i]
-			switch {
-			case len(w) > 1 && w[0] == '-' && static(w):
-				if strings.HasSuffix(w, "C") {
-					s.fail("%s runs a command", name)
-				}
-				if strings.IndexByte(valued[name], w[len(w)-1]) >= 0 {
-					i++
-				}
-			case name == "getopts" && i == 0, name == "wait" && !strings.Contains(w, "["):
-			case name == "getopts" && i > 1:
-			case bad(w):
-				s.fail("%s fills a name that is not known before it runs", name)
-			}
-		}
+		return
 	case "declare", "typeset", "local", "export", "readonly":
-		for _, w := range args {
-			s.declaration(name, w)
+		s.declarations(name, args)
+		return
+	}
+	options, _, _ := getopt(name, args)
+	names, _, ok := filled(name, args)
+	if hasLetter(options, "C") {
+		s.fail("%s runs a command", name)
+	}
+	if !ok && (len(options) > 0 || !printsFormat(name, args)) || slices.ContainsFunc(names, badName) {
+		s.fail("%s fills a name that is not known before it runs", name)
+	}
+}
+
+// printsFormat reports whether printf begins with a format of which enough is
+// known to see that it is not an option.
+func printsFormat(name string, args []string) bool {
+	return name == "printf" && len(args) > 0 && !strings.HasPrefix(args[0], "-") && strings.Trim(args[0], string(anyText)+string(anyWords)) != ""
+}
+
+// badName reports whether a name may be more than the name of a variable.
+func badName(word string) bool {
+	return !static(word) || evaluates(word) || !named.MatchString(word)
+}
+
+// declarations reads the arguments of declare and its kin. Their options -i and
+// -n make code of values, and the elements of an array are expanded, also where
+// they stand in quotes.
+func (s *script) declarations(name string, args []string) {
+	options, rest, ok := getopt(name, args)
+	switch {
+	case !ok && (len(rest) == 0 || strings.HasPrefix(rest[0], "-")):
+		s.fail("%s gets options that are not known before it runs", name)
+	case hasLetter(options, "in") && name != "export" && name != "readonly":
+		s.fail("%s -i and -n make code of values", name)
+	}
+	arrays := hasLetter(options, "aA")
+	for _, word := range rest {
+		variable, value, _ := strings.Cut(word, "=")
+		variable = strings.TrimSuffix(variable, "+")
+		if !named.MatchString(word) || !static(variable) || strings.ContainsRune(word, anyWords) || evaluates(variable) {
+			s.fail("%s of a name that is not known before it runs", name)
+		}
+		if (arrays || s.arrays[variable] || shellArray.MatchString(variable)) && (strings.HasPrefix(value, "(") || strings.IndexFunc(value, isUnknown) == 0) {
+			s.fail("%s expands the elements of an array", name)
 		}
 	}
 }
 
-// declaration reads an argument of declare and its kin, whose options -i and -n
-// make code of values.
-func (s *script) declaration(name, word string) {
-	switch {
-	case strings.HasPrefix(word, "-") && static(word):
-		if strings.ContainsAny(word, "in") {
-			s.fail("%s %s makes code of values", name, word)
-		}
-	case strings.HasPrefix(word, "+") && static(word):
-	case !named.MatchString(word) || strings.ContainsRune(word, anyWords) || evaluates(word[:strings.IndexByte(word+"=", '=')]):
-		s.fail("%s of a name that is not known before it runs", name)
-	}
-}
+// shellArray are arrays that the shell itself has.
+var shellArray = regexp.MustCompile(`^(DIRSTACK|FUNCNAME|GROUPS|PIPESTATUS|MAPFILE|COPROC|BASH_\w+|COMP_\w+)$`)
 
 // testWords reads the arguments of test. Only a name that -v is asked about is
 // evaluated; but what is not quoted may hold such a question.

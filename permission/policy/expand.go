@@ -23,6 +23,9 @@ type expander struct {
 	// obscure learns about each variable that is expanded, and with an empty name about
 	// a value that is known until an operator changes it; nil: nobody is.
 	obscure func(variable string)
+	// whole says that words are not split and wildcards stand for themselves, as in
+	// what is assigned; the text of [expander.assigned].
+	whole bool
 	// work is what is left of [maxWork]; nil: operators cost nothing.
 	work *int
 }
@@ -88,6 +91,15 @@ func (e expander) text(w *syntax.Word) string {
 	return string(anyText)
 }
 
+// assigned is what a variable becomes when a word is assigned to it.
+func (e expander) assigned(w *syntax.Word) []string {
+	if w == nil {
+		return nil
+	}
+	e.whole = true
+	return e.parts(w.Parts, true)
+}
+
 func (e expander) parts(parts []syntax.WordPart, quoted bool) []string {
 	whole := []string{""}
 	var tail strings.Builder // of all of them, as long as there is one way to continue
@@ -144,6 +156,9 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 	}
 	switch p := part.(type) {
 	case *syntax.Lit:
+		if e.whole {
+			return []string{withoutQuoting(p.Value)}
+		}
 		if quoted {
 			return []string{unescapeQuoted(p.Value)}
 		}
@@ -154,6 +169,7 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		}
 		return []string{p.Value}
 	case *syntax.DblQuoted:
+		e.whole = false
 		return e.parts(p.Parts, true)
 	case *syntax.ParamExp:
 		return e.param(p, quoted)
@@ -306,6 +322,23 @@ func unescape(text string) string {
 		default:
 			b.WriteByte(c)
 		}
+	}
+	return b.String()
+}
+
+// withoutQuoting takes out the backslashes that quote a character.
+func withoutQuoting(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			if i++; i == len(text) || text[i] == '\n' {
+				continue
+			}
+		}
+		b.WriteByte(text[i])
 	}
 	return b.String()
 }

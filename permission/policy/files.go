@@ -31,12 +31,10 @@ func (s *script) name(words []string) {
 				}
 			}
 		}
-		for _, option := range [...]string{"-C", "--directory", "--chdir", "--cwd", "--prefix", "--work-tree"} {
-			if word == option && i+1 < len(words) {
-				s.enter(words[i+1])
-			} else if rest, ok := strings.CutPrefix(word, option); ok && rest != "" {
-				s.enter(strings.TrimPrefix(rest, "="))
-			}
+		if m := directoryOption.FindStringSubmatch(word); m != nil && m[1] != "" {
+			s.enter(m[1])
+		} else if m != nil && i+1 < len(words) {
+			s.enter(words[i+1])
 		}
 	}
 	if slices.ContainsFunc(words, func(w string) bool { return listOption(program).MatchString(w) }) {
@@ -77,12 +75,15 @@ func isSpreadOrText(r rune) bool { return r == anyText || r == anyWords }
 
 var (
 	// outputOption is an option that a file to write follows, or is joined to.
-	outputOption = regexp.MustCompile(`^(-[a-zA-Z]*o|-O|--?out|-fprint(0|f)?$|-fls$)`)
+	outputOption = regexp.MustCompile(`^(-[a-zA-Z]*o|-O|--?out|--ou?(=|$)|-fprint(0|f)?$|-fls$)`)
+	// directoryOption is an option that a directory follows, or is joined to.
+	directoryOption = regexp.MustCompile(`(?s)^(?:-C|--(?:` + abbreviated("directory", 3) + `|` + abbreviated("chdir", 2) + `|cwd|prefix|work-tree)(?:=|$))(.*)$`)
 	// findWrites are the actions of find that change files.
 	findWrites = regexp.MustCompile(`^-(delete|fprint|fls)`)
 
 	namesInFile = regexp.MustCompile(`^--files0?-f`)
-	namesForTar = regexp.MustCompile(`^(-T|--files-f|-[a-zA-Z]*T$)`)
+	namesForSum = regexp.MustCompile(`^--` + abbreviated("files0-from", 1) + `(=|$)`)
+	namesForTar = regexp.MustCompile(`^(-T|--` + abbreviated("files-from", 2) + `(=|$)|-[a-zA-Z]*T$)`)
 	always      = regexp.MustCompile(``)
 )
 
@@ -91,6 +92,10 @@ var (
 func listOption(program string) *regexp.Regexp {
 	switch program {
 	case "tar", "bsdtar":
+		return namesForTar
+	case "wc", "du", "sort":
+		return namesForSum
+	case "rsync":
 		return namesForTar
 	case "cpio":
 		return always
@@ -119,7 +124,13 @@ func (s *script) mention(value string, writes bool) {
 // make all that it names.
 func (s *script) writes(name string, words []string, open bool) {
 	known := isPlain(name) || special(name) || name == "gdb" || loader.MatchString(name)
+	s.output(name, words)
 	switch {
+	case listed(" gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd uncompress ", name):
+		for _, word := range words[1:] {
+			s.make(unpacked.ReplaceAllString(word, ""))
+		}
+		return
 	case listed(makers, name), open && !known && !strings.HasPrefix(words[0], "./"):
 	case name == "find" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-fprint") || strings.HasPrefix(w, "-fls") }):
 	case listed(" tar bsdtar cpio rename ", name) && slices.ContainsFunc(words, renamed.MatchString):
@@ -129,15 +140,18 @@ func (s *script) writes(name string, words []string, open bool) {
 		return
 	}
 	s.pieces = s.pieces || strings.HasSuffix(name, "split")
-	for _, word := range words[1:] {
-		if strings.ContainsAny(word, " \n") && !listed(makers, name) {
-			continue // a text
+	for i, word := range words[1:] {
+		if strings.ContainsAny(word, " \n") && !listed(makers, name) || name == "rsync" && remoteShell.MatchString(words[i]) {
+			continue // a text, or a program
 		}
 		for _, p := range meanings(word, false) {
 			s.make(p)
 		}
 	}
 }
+
+// remoteShell is the option of rsync that a program follows.
+var remoteShell = regexp.MustCompile(`^(-[a-zA-Z]*e|--rsh)$`)
 
 // renamed are options that give other names to what is unpacked.
 var renamed = regexp.MustCompile(`^(--(transform|xform|strip|show-transformed|absolute)|-[a-zA-Z]*[sP]|-?[a-zA-Z]*P[a-zA-Z]*$)`)

@@ -55,7 +55,7 @@ func (s *script) link(words []string) {
 	}
 }
 
-var symbolic = regexp.MustCompile(`^(-[a-zA-Z]*s|--symbolic)`)
+var symbolic = regexp.MustCompile(`^(-[a-zA-Z]*s|--sy)`)
 
 // deniesFiles reports whether one of the words of a command names a file that
 // a rule for Read or Edit denies.

@@ -19,59 +19,15 @@ func listed(list, name string) bool {
 	return name != "" && strings.Contains(list, " "+name+" ") && !strings.Contains(name, " ")
 }
 
-const plainPrograms = ` : true false echo cd pushd popd dirs pwd set shopt umask ulimit times bg fg disown exit return break continue shift logout unalias caller type hash history
+const plainPrograms = ` : true false echo cd pushd popd dirs pwd set umask ulimit times bg fg disown exit return break continue shift logout unalias caller type hash
  ls dir vdir cat head tail tac nl od xxd hexdump base64 base32 strings file stat wc cut paste tr uniq comm join fold fmt pr column rev expand unexpand tsort shuf seq factor numfmt sort split csplit
  sum cksum md5sum md5 sha1sum sha224sum sha256sum sha384sum sha512sum shasum b2sum realpath readlink basename dirname pathchk yes sleep date cal whoami id groups users who w uname hostname arch nproc
  uptime free df du lsblk lscpu lsof ps pgrep pkill kill killall touch mkdir rmdir rm mv cp ln install chmod chown chgrp truncate dd tee mktemp mkfifo sync link unlink shred tree which whereis locate man info
  printenv diff cmp diff3 patch gzip gunzip zcat bzip2 bunzip2 xz unxz zstd unzip zip zipinfo 7z ar ranlib nm objdump readelf ldd size strip tar bsdtar cpio rsync scp sftp curl wget http ping dig nslookup host ip ss
  netstat ifconfig traceroute nc openssl gpg ssh-keygen ssh-add find fd grep egrep fgrep zgrep rg ag ack jq yq xmllint less more bc git hg svn gh go gofmt goimports golangci-lint staticcheck govulncheck dlv
  gcc g++ cc c++ clang clang++ ld as cmake ctest ninja make gmake cargo rustc rustup rustfmt npm pnpm yarn tsc eslint prettier jest vitest webpack vite pip pip3 pytest tox black ruff mypy flake8 isort pylint poetry uv
- mvn gradle javac jar dotnet swiftc kotlinc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl
- shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc claude claudectl tput clear reset stty tty getconf getent locale cloc tokei scc loc `
-
-// runningOption says by which arguments a program that is otherwise plain runs
-// something. Where the whole is known, an argument that is not known makes the
-// command unreadable; where not, it is as if the program were in no table.
-type runningOption struct {
-	programs string
-	argument *regexp.Regexp
-	whole    bool
-	only     string // the word that must be there too, such as a command of git
-}
-
-var running = []runningOption{
-	{" git ", regexp.MustCompile(`(?s)^(-c|-x.*|config|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), true, ""},
-	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*x`), true, "rebase"},
-	{" git ", regexp.MustCompile(`^-[A-Za-z0-9]*O`), true, "grep"},
-	{" git ", regexp.MustCompile(`^(-[A-Za-z0-9]*[uc]|--co|--u)`), true, "clone"},
-	{" install ", regexp.MustCompile(`^--strip-`), true, ""},
-	{" hg ", regexp.MustCompile(`^--config|^alias`), true, ""},
-	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), true, ""},
-	{" find ", regexp.MustCompile(`^-(exec|ok)`), true, ""},
-	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), true, ""},
-	{" tar bsdtar cpio ", regexp.MustCompile(`^(--(to|us|ch|rs|rm|in|ne)|-[a-zA-Z]*[IF]|[a-zA-Z]*[IF][a-zA-Z]*$)`), true, ""},
-	{" rsync scp sftp ", regexp.MustCompile(`^(-[a-zA-Z0-9]*[eSoD]|--rs)`), true, ""},
-	{" sort ", regexp.MustCompile(`^--com`), true, ""},
-	{" split ", regexp.MustCompile(`^--f`), true, ""},
-	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), true, ""},
-	{" sftp ", regexp.MustCompile(`^-[bDS]`), true, ""},
-	{" dpkg ", regexp.MustCompile(`^--(pre|post|status)`), true, ""},
-	{" man ", regexp.MustCompile(`^-(P|H|-pager|-html)`), true, ""},
-	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), true, ""},
-	{" rg ag ack ", regexp.MustCompile(`^--(pre|hostname-bin|pager|ackrc)`), true, ""},
-	{" go dlv ", regexp.MustCompile(`^--?(exec|toolexec|vettool|backend)|extld`), true, ""},
-	{" gcc g++ cc c++ clang clang++ ld ", regexp.MustCompile(`^-(wrapper|B|f?plugin|specs|fuse-ld)`), true, ""},
-	{" make gmake ", regexp.MustCompile(`^(--e|-E|SHELL=|MAKEFLAGS=)`), true, ""},
-	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), false, ""},
-	{" cmake ", regexp.MustCompile(`^-[EP]$`), false, ""},
-	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), true, ""},
-	{" nc ", regexp.MustCompile(`^-[a-z]*[ec]|^--(sh-)?exec`), true, ""},
-	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(exec|x|dlx|create|init|explore|--script-shell.*|--shell.*|config|set)$`), false, ""},
-	{" cargo rustup poetry uv bundle mix rake dotnet ", regexp.MustCompile(`(?s)^(run|exec|--config.*|x|tool|-e|-e.*|eval)$`), false, ""},
-	{" docker podman kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|--)$`), false, ""},
-	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), true, ""},
-	{" pip pip3 brew gem ", regexp.MustCompile(`(?s)^(sh|exec|--config-settings.*|--global-option.*)$`), false, ""},
-}
+ mvn gradle javac jar dotnet swiftc mix rake gem bundle composer terraform helm kubectl oc docker podman aws gcloud az brew apt apt-get apt-cache dpkg yum dnf apk rpm systemctl journalctl
+ shellcheck shfmt hadolint yamllint markdownlint protoc buf sqlc wasm-pack emcc tput clear reset stty tty getconf getent locale cloc tokei scc loc `
 
 // starter is a program or a word that starts the command which follows it.
 type starter struct {
@@ -126,8 +82,8 @@ var languages = []language{
 	{names: " node nodejs ", code: regexp.MustCompile(`(?s)^(?:-p?e|-p|--eval=?|--print=?)(.*)$`),
 		options: regexp.MustCompile(`^(-c|--(check|test|watch|trace-warnings|trace-deprecation|no-warnings|no-deprecation|enable-source-maps|max-old-space-size=\d+|stack-size=\d+|input-type=\w+|test-(name-pattern|reporter|only|concurrency|timeout)(=[^$]*)?|experimental-(vm-modules|strip-types|test-coverage)|harmony\S*|inspect\S*|prof|cpu-prof))$`), starts: nodeStarts},
 	{names: " ruby ", code: regexp.MustCompile(`(?s)^(?:-e)(.*)$`), options: regexp.MustCompile(`^(-[cvwW][0-2]?|-r(json|yaml|date|time|set|securerandom|digest|pp)|--version)$`), starts: rubyStarts},
-	{names: " irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc ",
-		code: regexp.MustCompile(`(?s)^(?:-[a-zA-Z0-9]*[eErcx]|--?eval=?|--expression=?|--run=?|eval)()(?:.*)$`)},
+	{names: " irb php lua luajit tclsh wish expect Rscript R julia guile ghc ghci runghc osascript gnuplot swift scala groovy elixir iex erl sbcl clisp racket octave matlab raku deno bun jshell ts-node tsx m4 dc clojure clj bb nim crystal kotlin kotlinc amm swipl gforth csi gsi janet fennel hy coconut ocaml pry ipython ipython3 bpython ptpython jython cling maxima sage bpftrace stap dtrace mongosh mongo duckdb lftp rpmspec gs wolframscript nix-instantiate iced coffee ",
+		code: regexp.MustCompile(`(?s)^(?:-[a-zA-Z0-9]*[eErcx]|-g|--?eval=?|--expr(?:ession)?=?|-expression|--run=?|--python-expr|eval)()(?:.*)$`)},
 }
 
 func languageOf(name string) (lang language, ok bool) {
@@ -146,7 +102,7 @@ var versioned = regexp.MustCompile(`^(python|perl|ruby|lua|php|node|tclsh)[0-9.]
 
 // evaluators are commands of the shell that run or evaluate what they are
 // given, each in its own way.
-const evaluators = " eval source . trap alias hash enable complete compgen compopt bind fc mapfile readarray printf read test [ getopts unset let wait set declare typeset local export readonly print vared zle zmodload autoload functions sched zargs crontab "
+const evaluators = " eval source . trap alias hash enable complete compgen compopt bind fc mapfile readarray printf read test [ getopts unset let wait set shopt history declare typeset local export readonly print vared zle zmodload autoload functions sched zargs crontab "
 
 // special reports whether a word has a meaning of its own at the beginning of a
 // command.

@@ -31,6 +31,7 @@ func (s *script) run(words []string, in input) {
 	if strings.Contains(words[0], "/") && !strings.HasPrefix(words[0], "/usr/") && !strings.HasPrefix(words[0], "/bin/") {
 		s.scripts = true
 	}
+	s.loads(name)
 	s.writes(name, words, open)
 	s.dispatch(words, in)
 	if !open {
@@ -43,17 +44,38 @@ func (s *script) run(words []string, in input) {
 		return // its arguments are read, and those of its script are data
 	}
 	_, starts := starters[name]
+	plain := isPlain(name)
 	for i, word := range words[1:] {
 		if s.unread != "" || !s.spend(8) {
 			return
 		}
 		if special(base(word)) && (starts || word != ".") { // a directory
-			s.maybe(starts, func() { s.dispatch(words[i+1:], in) })
+			s.maybe(starts || runsCodeOf(words[i+1:]), func() { s.dispatch(words[i+1:], in) })
 		}
 		if strings.ContainsAny(word, " \t\n;|&<>$`'\"\\") {
-			s.maybe(false, func() { s.dispatchText(word) })
+			s.maybe(!starts && !plain && i > 0 && commandOption.MatchString(words[i]), func() { s.dispatchText(word) })
+		}
+		if m := joinedCommand.FindStringSubmatch(word); m != nil && !starts && !plain {
+			s.maybe(true, func() { s.dispatchText(m[1]) })
 		}
 	}
+}
+
+// Options by which programs that are in no table take a command, in the next word
+// or joined.
+var (
+	commandOption = regexp.MustCompile(`^(-[ecx]|--?(exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(cmd|command|hook|exec)))$`)
+	joinedCommand = regexp.MustCompile(`(?s)^--?(?:exec|execute|command|cmd|run|eval|shell|preview|pre|post|hook|init-hook|on-[a-z]+|exec-[a-z]+|[a-z]+-(?:cmd|command|hook|exec))=(.*[ \t\n;|&<>$` + "`" + `'"\\*?\[].*)$`)
+)
+
+// runsCodeOf reports whether words are a shell, or an interpreter, with code.
+func runsCodeOf(words []string) bool {
+	name := base(words[0])
+	if listed(shells, name) || listed(otherShells, name) {
+		return slices.ContainsFunc(words[1:], func(w string) bool { return len(w) > 1 && w[0] == '-' && w[1] != '-' && strings.Contains(w, "c") })
+	}
+	lang, ok := languageOf(name)
+	return ok && slices.ContainsFunc(words[1:], lang.code.MatchString)
 }
 
 // namesDescriptor reports whether a program is named as a file that a process has
@@ -69,30 +91,6 @@ func namesDescriptor(word string) bool {
 // descriptor are the names of files in the directories that show what a process
 // has opened, wherever these are.
 var descriptor = regexp.MustCompile(`^([0-9]+|stdin|stdout|stderr|exe)$`)
-
-// runsArguments reports whether a program that is otherwise plain runs one of
-// its arguments. What is not known of them then makes the command unreadable.
-func (s *script) runsArguments(name string, words []string) bool {
-	runs := false
-	for _, r := range running {
-		if !listed(r.programs, name) || r.only != "" && !slices.Contains(words, r.only) || !slices.ContainsFunc(words[1:], r.argument.MatchString) {
-			continue
-		}
-		runs = true
-		if !r.whole {
-			continue
-		}
-		for _, w := range words[1:] {
-			if !static(w) || strings.ContainsAny(w, "$`") && name != "find" && name != "fd" {
-				s.fail("%s runs what is not known before", name)
-			}
-			for _, piece := range pieces(w) {
-				s.ran = append(s.ran, base(piece))
-			}
-		}
-	}
-	return runs
-}
 
 // maybe reads what a program may run. Unless it is sure that it does, what
 // cannot be read there does not count.
@@ -186,8 +184,13 @@ func (s *script) tool(name string, words []string, in input) {
 				s.runFile(words[i+1])
 			}
 		}
+	case "patch":
+		s.patch(words, in)
 	case "git":
 		s.git(words)
+		if slices.Contains(words, "apply") || slices.Contains(words, "am") {
+			s.patch(words, in)
+		}
 	default:
 		s.console(name, words, in)
 	}
@@ -210,7 +213,7 @@ func (s *script) compile(words []string) {
 
 var execution = regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`)
 
-var makefile = regexp.MustCompile(`(?s)^(?:-[a-zA-Z]*f|--file=?|--makefile=?)(.*)$`)
+var makefile = option("f", 2, "file", "makefile")
 
 // start reads what a starter starts.
 func (s *script) start(st starter, words []string, in input) {
@@ -311,7 +314,7 @@ func (s *script) started(st starter, words []string, i int, in input) {
 		s.fail("%s starts what is not known before", base(words[0]))
 		return
 	}
-	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && slices.ContainsFunc(running, func(r runningOption) bool { return r.whole && listed(r.programs, name) }) {
+	if name := base(inner[0]); s.told && base(words[0]) == "xargs" && slices.ContainsFunc(running, func(r runningOption) bool { return r.how != runsAny && listed(r.programs, name) }) {
 		s.fail("%s gets options that are not known before", name)
 	}
 	if mark := replaced(words[:i]); mark != "" {
@@ -325,8 +328,8 @@ func (s *script) started(st starter, words []string, i int, in input) {
 	}
 	if st.shell {
 		text := strings.Join(inner, " ")
-		if strings.ContainsAny(text, " \t\n;|&<>$`'\"\\") {
-			s.maybe(false, func() { s.dispatchText(text) })
+		if strings.ContainsAny(text, " \t\n;|&<>$`'\"\\*?[") {
+			s.maybe(listed(shellStarters, base(words[0])), func() { s.dispatchText(text) })
 		}
 		if !static(text) && !strings.Contains(inner[0], "/") && base(words[0]) != "sudo" && base(words[0]) != "doas" {
 			s.fail("a script that is not known before it runs")
@@ -334,6 +337,9 @@ func (s *script) started(st starter, words []string, i int, in input) {
 	}
 	s.command(inner, in)
 }
+
+// shellStarters hand all their words to a shell, as one text.
+const shellStarters = " watch ssh parallel hyperfine emulate "
 
 // replaced is what xargs replaces in the command by what it reads.
 func replaced(words []string) string {
@@ -348,9 +354,12 @@ func replaced(words []string) string {
 			}
 		case strings.HasPrefix(w, "-I"), strings.HasPrefix(w, "-J"):
 			return w[2:]
-		case strings.HasPrefix(w, "--replace="):
-			return strings.TrimPrefix(w, "--replace=")
-		case w == "-i" || w == "--replace":
+		case replaceOption.MatchString(w):
+			if _, mark, ok := strings.Cut(w, "="); ok {
+				return mark
+			}
+			return "{}"
+		case w == "-i":
 			return "{}"
 		case strings.HasPrefix(w, "-i"):
 			return w[2:]
@@ -358,6 +367,8 @@ func replaced(words []string) string {
 	}
 	return ""
 }
+
+var replaceOption = regexp.MustCompile(`^--` + abbreviated("replace", 1) + `(=|$)`)
 
 // command reads a command that another one starts.
 func (s *script) command(words []string, in input) {

@@ -15,7 +15,7 @@ const (
 	maxNesting = 200       // brackets and keywords inside each other
 	maxInner   = 12        // scripts inside scripts
 	maxWork    = 384 << 10 // bytes of words that are looked at, scripts inside included
-	costOfText = 256       // what each script inside counts beside its bytes
+	costOfText = 320       // what each script inside counts beside its bytes
 )
 
 // script is what a text for the shell may run, as far as that can be known
@@ -33,20 +33,18 @@ type script struct {
 	// unread says why the text cannot be known before it runs; empty if it can.
 	unread string
 
-	made, ran []string            // names of files that are written, and of those that run
-	pieces    bool                // files are written whose names nobody knows
-	scripts   bool                // a script is run by its name
-	hooks     bool                // git is told where the programs are that it runs by itself
-	vars      map[string][]string // what variables may hold
-	texts     map[string]bool     // variables that may hold more than numbers
-	built     map[string]bool     // variables that the text puts together in more ways than are looked at
-	obscured  bool                // a program is given such a value, and may take it for a file
-	functions []string
-	dots      bool // the shell may have been told that * stands for dots
-	piped     int  // how many pipes lead here
-	told      bool // what comes by a pipe is what the text says
-	inner     int  // how many scripts are around
-	left      int  // of maxWork
+	made, ran []string // names of files that are written, and of those that run
+	patches   []string // names of files that are applied as patches
+	pieces    bool     // files are written whose names nobody knows
+	scripts   bool     // a script is run by its name
+	hooks     bool     // git is told where the programs are that it runs by itself
+	obscured  bool     // a program is given such a value, and may take it for a file
+	piped     int      // how many pipes lead here
+	told      bool     // what comes by a pipe is what the text says
+	inner     int      // how many scripts are around
+	left      int      // of maxWork
+	learned   bool     // what the text itself tells about variables is known
+	*knowledge
 }
 
 // command is a simple command: a program and its arguments.
@@ -64,35 +62,22 @@ type shellFile struct {
 	opens  bool // certainly: a word that nobody knows may be this file
 }
 
-// readScript reads a text for the shell.
+// readScript reads a text for the shell. What a script inside of it tells about
+// variables counts everywhere, so it is read again until that is known.
 func readScript(text string) *script {
-	s := &script{left: maxWork, texts: make(map[string]bool), built: make(map[string]bool), vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}}
-	s.dots = strings.Contains(strings.ToLower(text), "glob")
-	s.guarded(text)
-	made := make(map[string]bool, len(s.made))
-	for _, name := range s.made {
-		made[name] = true
-	}
-	for _, name := range s.ran {
-		if made[name] || s.pieces && s.scripts {
-			s.fail("%s is written and run", name)
+	k, left := newKnowledge(), maxWork
+	for range learnings {
+		s := &script{left: left, knowledge: k}
+		s.guarded(text)
+		if left = s.left; s.unread != "" || !k.later {
+			s.settle()
+			return s
 		}
+		k.later = false
 	}
-	if s.left < 0 {
-		s.fail("too much to read")
-	}
-	if s.hooks && (len(s.made) > 0 || s.pieces || slices.ContainsFunc(s.commands, makesFiles)) {
-		s.fail("git is told where its hooks are, and files are written")
-	}
+	s := &script{left: left, knowledge: k}
+	s.fail("scripts that go on to change variables")
 	return s
-}
-
-// makesFiles reports whether a command may write the hooks of git.
-func makesFiles(c command) bool {
-	name := base(c.words[0])
-	return name != "git" && listed(writers, name) || name == "git" && slices.ContainsFunc(c.words[1:], func(w string) bool {
-		return listed(" apply am checkout restore pull merge clone stash cherry-pick switch reset ", w)
-	})
 }
 
 // guarded reads a text. A parser that gives up cannot read it.
@@ -172,7 +157,7 @@ func (s *script) parse(text string) {
 		return
 	}
 	s.ambiguous(file, text)
-	s.learn(file)
+	s.learn(file, text)
 	s.walk(file)
 }
 
@@ -395,8 +380,11 @@ func (s *script) statement(stmt *syntax.Stmt) {
 	}
 	s.spelled(call.Args)
 	e := expander{}
-	if name, _ := literalText(call.Args[0]); name == "test" || name == "[" {
+	switch name, _ := literalText(call.Args[0]); {
+	case name == "test" || name == "[":
 		e.single = s.harmless
+	case listed(evaluators, name):
+		e.single = s.isCount
 	}
 	words := e.words(call.Args)
 	if below {
@@ -474,6 +462,17 @@ func (s *script) harmless(part syntax.WordPart) bool {
 	return false
 }
 
+// isCount reports whether an expansion is a number, or nothing.
+func (s *script) isCount(part syntax.WordPart) bool {
+	switch p := part.(type) {
+	case *syntax.CmdSubst:
+		return s.printsNumber(p)
+	case *syntax.ParamExp:
+		return s.areNumbers([]syntax.WordPart{part}) || p.Param != nil && !p.Excl && p.Exp == nil && p.Repl == nil && p.Index == nil && s.numeric(p.Param.Value)
+	}
+	return false
+}
+
 // plainBraces reports whether nothing but braces is expanded in a word.
 func plainBraces(w *syntax.Word) bool {
 	values := expander{}.word(w)
@@ -498,40 +497,4 @@ func base(word string) string {
 	}
 	name = strings.TrimSuffix(name, ".exe")
 	return strings.TrimPrefix(strings.TrimPrefix(name, "="), "zf_") // both for zsh
-}
-
-// make notes a file that is written.
-func (s *script) make(path string) {
-	s.pieces = s.pieces || !static(base(path))
-	s.made = append(s.made, base(path))
-	if strings.Contains(path, "hooks/") || hookName.MatchString(base(path)) {
-		s.made = append(s.made, gitHook)
-	}
-	if ext := source.FindString(path); ext != "" {
-		s.made = append(s.made, "*"+ext)
-	}
-}
-
-// gitHook stands for all programs that git runs by itself.
-const gitHook = "git/hooks"
-
-// hookName are the names of the programs that git runs by itself, wherever its
-// settings say that they are.
-var hookName = regexp.MustCompile(`^((pre|post)-(applypatch|commit|merge-commit|merge|rebase|checkout|push|receive|update|auto-gc|rewrite|index-change)|(applypatch|commit|prepare-commit)-msg|update|proc-receive|reference-transaction|push-to-checkout|sendemail-validate|fsmonitor-watchman|p4-\w+)$`)
-
-// source are the ends of names of files that tools run, or build and run,
-// because they are there.
-var source = regexp.MustCompile(`\.(go|c|cc|cpp|h|rs|py|pth|js|cjs|mjs|ts|pm|pl|rb|mk)$`)
-
-// runFile notes a file that is run as a script, which must not be a pipe or
-// something that only the shell knows.
-func (s *script) runFile(path string) {
-	switch {
-	case !static(path):
-		s.fail("the name of a script is not known before it runs")
-	case path == "-" || strings.HasPrefix(path, "/dev/") || strings.HasPrefix(path, "/proc/"):
-		s.fail("a script that comes from %s", path)
-	}
-	s.ran = append(s.ran, base(path))
-	s.scripts = true
 }

@@ -180,6 +180,11 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 		}
 	case "coproc":
 		return true
+	case "sed", "gsed", "perl":
+		// What is edited in place may run a moment later.
+		if several && slices.ContainsFunc(c.words[1:], inPlace.MatchString) {
+			return true
+		}
 	default:
 		if _, starts := starters[name]; starts || listed(evaluators, name) || listed(otherShells, name) {
 			return true
@@ -211,6 +216,7 @@ func (r *Rules) unforeseen(req *permission.Request, c plainCommand, several bool
 }
 
 var (
+	inPlace     = regexp.MustCompile(`^(-[A-Za-z0-9]*i|--in-place)`)
 	fileTest    = regexp.MustCompile(`^-[bcdefghknprsuwxzLSON]$`)
 	findPattern = regexp.MustCompile(`^-(i?name|i?path|i?wholename|i?regex|i?lname)$`)
 )

@@ -12,9 +12,31 @@ import (
 // may be made of another.
 const learnings = 4
 
+// knowledge is what is known about the variables of a text, and about what changes
+// how the shell reads words. It only grows.
+type knowledge struct {
+	vars      map[string][]string // what variables may hold
+	texts     map[string]bool     // variables that may hold more than numbers
+	arrays    map[string]bool     // variables that may be arrays
+	built     map[string]bool     // variables that the text puts together in more ways than are looked at
+	functions []string
+	dots      bool // the shell may have been told that * stands for dots
+	later     bool // more became known after the text was read
+}
+
+func newKnowledge() *knowledge {
+	return &knowledge{vars: map[string][]string{"HOME": {"~"}, "PWD": {"~+"}, "OLDPWD": {"~-"}}, texts: make(map[string]bool), arrays: make(map[string]bool), built: make(map[string]bool)}
+}
+
 // learn notes what the variables of a text may hold. Where a text comes before
 // another does not matter: every value counts everywhere.
-func (s *script) learn(file *syntax.File) {
+func (s *script) learn(file *syntax.File, text string) {
+	s.dots = s.dots || strings.Contains(strings.ToLower(text), "glob")
+	before := s.size()
+	defer func() {
+		s.later = s.later || s.learned && s.size() > before
+		s.learned = true
+	}()
 	for n := range learnings {
 		l := learner{script: s}
 		syntax.Walk(file, l.visit)
@@ -22,11 +44,27 @@ func (s *script) learn(file *syntax.File) {
 			return
 		}
 		if n == learnings-1 { // it never ends
-			for _, name := range l.changed {
+			for name := range s.vars {
 				l.give(name, true)
 			}
 		}
 	}
+}
+
+// size grows with what is known.
+func (k *knowledge) size() int {
+	n := len(k.functions)
+	for _, values := range k.vars {
+		n += 1 + len(values)
+	}
+	for _, set := range []map[string]bool{k.texts, k.arrays, k.built} {
+		for _, is := range set {
+			if is {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // learner looks at a text once.
@@ -85,7 +123,7 @@ func (l *learner) visit(node syntax.Node) bool {
 		if n.Param != nil && n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
 			l.put(n.Param.Value, l.isNumber(n.Exp.Word), string(anyWords))
 			if n.Exp.Word != nil {
-				l.put(n.Param.Value, l.isNumber(n.Exp.Word), e.parts(n.Exp.Word.Parts, true)...)
+				l.put(n.Param.Value, l.isNumber(n.Exp.Word), e.assigned(n.Exp.Word)...)
 			}
 		}
 	case *syntax.CallExpr:
@@ -93,16 +131,7 @@ func (l *learner) visit(node syntax.Node) bool {
 			l.called(e, n)
 		}
 	case *syntax.DeclClause:
-		for _, a := range n.Args {
-			if a.Name != nil || a.Value == nil {
-				continue
-			}
-			for _, word := range e.word(a.Value) {
-				if name, value, ok := strings.Cut(word, "="); ok {
-					l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
-				}
-			}
-		}
+		l.declares(n.Variant.Value, declared(e, n))
 	}
 	return l.unread == ""
 }
@@ -113,6 +142,7 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 		return
 	}
 	name := n.Name.Value
+	l.arrays[name] = l.arrays[name] || n.Array != nil || n.Index != nil
 	if n.Array != nil {
 		for _, elem := range n.Array.Elems {
 			l.put(name, l.isNumber(elem.Value), e.word(elem.Value)...)
@@ -125,7 +155,7 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 	if n.Value == nil {
 		return
 	}
-	values := e.parts(n.Value.Parts, true)
+	values := e.assigned(n.Value)
 	if n.Append {
 		before := append([]string{""}, l.vars[name]...)
 		if len(before)*len(values) > maxValues {
@@ -148,12 +178,21 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 func (l *learner) called(e expander, n *syntax.CallExpr) {
 	program := expander{}.word(n.Args[0])
 	words := e.words(n.Args[1:])
-	filled := fills(program)
 	for _, word := range words {
 		if name, value, ok := strings.Cut(word, "="); ok && named.MatchString(word) { // of env, declare and their kin
 			l.put(strings.TrimSuffix(name, "+"), digits.MatchString(value), value)
-		} else if filled {
-			l.put(word, false, string(anyWords))
+		}
+	}
+	if own := ownCommand(expander{}.words(n.Args)); len(own) > 0 {
+		switch name := base(own[0]); name {
+		case "read", "printf", "mapfile", "readarray", "getopts", "wait":
+			names, arrays, _ := filled(name, own[1:])
+			for _, name := range names {
+				l.put(name, false, string(anyWords))
+				l.arrays[name] = l.arrays[name] || arrays
+			}
+		case "declare", "typeset", "local", "export", "readonly":
+			l.declares(name, own[1:])
 		}
 	}
 	if len(program) != 1 || program[0] != "set" && !slices.Contains(l.functions, program[0]) {
@@ -165,15 +204,16 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 	}
 }
 
-func fills(name []string) bool {
-	if len(name) != 1 {
-		return false
+// declares notes what declare and its kin give to variables.
+func (l *learner) declares(command string, args []string) {
+	options, rest, _ := getopt(command, args)
+	for _, word := range rest {
+		name, value, ok := strings.Cut(word, "=")
+		if name = strings.TrimSuffix(name, "+"); ok {
+			l.put(name, digits.MatchString(value), value)
+		}
+		l.arrays[name] = l.arrays[name] || hasLetter(options, "aA")
 	}
-	switch base(name[0]) {
-	case "read", "printf", "mapfile", "readarray", "getopts", "wait", "builtin", "command", "eval", "source", ".":
-		return true
-	}
-	return false
 }
 
 // assign reads an assignment. A value of a variable that holds code is a
@@ -217,6 +257,10 @@ var (
 	// These hold options of programs, of which a few are known to be harmless.
 	optional       = regexp.MustCompile(`^(NODE_OPTIONS|RUBYOPT|LESS|MORE|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS)$`)
 	harmlessOption = regexp.MustCompile(`^((--(max-old-space-size=\d+|no-warnings|no-deprecation|enable-source-maps|experimental-vm-modules|unhandled-rejections=\w+)|-[A-Zacefijmnqrsuvwx]+|-W\w*|-X\w*)( |$))*$`)
+	// These are commands.
+	commandVariable = regexp.MustCompile(`^(GIT_)?(EDITOR|PAGER|ASKPASS)$|^(GIT_(SSH|SSH_COMMAND|EXTERNAL_DIFF|PROXY_COMMAND)|VISUAL|FCEDIT|BROWSER|MANPAGER|SYSTEMD_(PAGER|EDITOR)|DELTA_PAGER|BAT_PAGER|GH_(EDITOR|PAGER|BROWSER)|LESSOPEN|LESSCLOSE|PROMPT_COMMAND|(SSH|SUDO)_ASKPASS|RSYNC_RSH|CVS_RSH|SVN_(EDITOR|SSH|MERGE)|HGEDITOR|HGMERGE|HG|KUBE_EDITOR|KUBECTL_EXTERNAL_DIFF|HOMEBREW_(EDITOR|BROWSER)|RUSTC|RUSTC_WRAPPER|RUSTC_WORKSPACE_WRAPPER|CMAKE_\w+_LAUNCHER|TAR_LONGLINK_100|FZF_DEFAULT_COMMAND|SHELL|MAKE|TERMINAL|DPKG_\w+|NPM_CONFIG_(SHELL|SCRIPT_SHELL|EDITOR)|npm_config_(shell|script_shell|editor))$`)
+	// These are options by which programs run something.
+	runningFlag = regexp.MustCompile(`(?i)(^|\s|-)-?(toolexec|exec|vettool|wrapper|plugin|javaagent|agentlib|agentpath|XX:On\w*Error|require|import|loader|eval|init-hook|preview|bind|checkpoint-action|to-command|use-compress-program|extld|specs)\b`)
 	// These hold commands, or options of programs that run something.
 	commanding = regexp.MustCompile(`^(PROMPT_COMMAND|VISUAL|BROWSER|FCEDIT|CC|CXX|LD|AR|TERMINAL)$|^(GIT|LD|DYLD|BASH)_|EDITOR|PAGER|SHELL$|COMMAND|CMD|EXEC|RSH|SSH|ASKPASS|OPTIONS|OPTS?$|FLAGS$|WRAPPER|LESSOPEN|LESSCLOSE|STARTUP|PROGRAM|VIEWER|DIFF$|(?i:npm_config_)`)
 )
@@ -234,7 +278,7 @@ func (s *script) variable(a *syntax.Assign, prefix bool) {
 	if a.Value == nil || prefix {
 		return // it is visited again as an assignment
 	}
-	for _, value := range (expander{}).parts(a.Value.Parts, true) {
+	for _, value := range (expander{}).assigned(a.Value) {
 		s.set(name, value)
 	}
 }
@@ -253,8 +297,16 @@ func (s *script) set(name, value string) {
 			s.fail("%s is expanded by the shell", name)
 		}
 		s.ran = append(s.ran, base(value))
+	case name == "GIT_SEQUENCE_EDITOR":
+		s.sequenceEditor(value)
+		s.certainLine(value)
+	case commandVariable.MatchString(name):
+		s.commandLine(value)
+		if value = strings.TrimLeft(value, "|-!"); value != "" && (static(value) || !whollyUnknown(value)) {
+			s.certainLine(value)
+		}
 	case commanding.MatchString(name):
-		if static(value) && strings.ContainsAny(value, "$`") {
+		if static(value) && (runningFlag.MatchString(value) || strings.ContainsAny(value, "$`")) {
 			s.fail("%s holds a command that is not known before it runs", name)
 		}
 		s.commandLine(value)
@@ -282,26 +334,31 @@ func evaluates(word string) bool {
 // named is an assignment as an argument, whose name is known.
 var named = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\+?=|$)`)
 
-// declare reads declare, export and their kin.
+// declare reads declare, export and their kin, as a keyword of the parser.
 func (s *script) declare(d *syntax.DeclClause) {
-	arrays := false
+	if d.Variant.Value == "nameref" {
+		s.fail("nameref makes code of values")
+	}
+	s.declarations(d.Variant.Value, declared(expander{}, d))
+}
+
+// declared are the arguments of a declaration as words. What is assigned is not
+// split into words.
+func declared(e expander, d *syntax.DeclClause) []string {
+	var words []string
 	for _, a := range d.Args {
-		if a.Value == nil {
-			continue
-		}
-		for _, word := range (expander{}).word(a.Value) {
-			value := word
-			if a.Name == nil {
-				s.declaration(d.Variant.Value, word)
-				arrays = arrays || strings.HasPrefix(word, "-") && strings.ContainsAny(word, "aA")
-				_, value, _ = strings.Cut(word, "=")
+		switch {
+		case a.Name == nil:
+			words = append(words, e.word(a.Value)...)
+		case a.Value != nil:
+			for _, value := range e.assigned(a.Value) {
+				words = append(words, a.Name.Value+"="+value)
 			}
-			// The elements of an array are expanded, quotes or not.
-			if arrays && (strings.HasPrefix(value, "(") || !static(value)) {
-				s.fail("%s expands the elements of an array", d.Variant.Value)
-			}
+		default:
+			words = append(words, a.Name.Value)
 		}
 	}
+	return words
 }
 
 // param reads what the expansion of a variable evaluates.

@@ -1,0 +1,78 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/permission/policy"
+)
+
+// inRepository removes a file in a repository of two commits, so that programs of
+// git have something to work on.
+var inRepository = trial[bool]{
+	happened: removing.happened,
+	prepare: func(dir string, i int, text string) error {
+		if err := removing.prepare(dir, i, text); err != nil {
+			return err
+		}
+		return gitRepository(dir, []string{"add", "other"}, []string{"commit", "-q", "-m", "y"})
+	},
+}
+
+// What the shell's own commands evaluate by their options, what programs certainly
+// run, and what a command writes and then runs. Each list holds spellings of one
+// class; those that have an effect in bash are denied.
+func TestEvasionClasses(t *testing.T) {
+	t.Parallel()
+	for _, class := range []struct{ file, sentence string }{
+		{"builtins.txt", "Of %d that use the options of the shell's own commands "},
+		{"started.txt", "Of %d that hide in what a program certainly runs "},
+		{"written.txt", "Of %d that write something and run it "},
+	} {
+		t.Run(class.file, func(t *testing.T) {
+			t.Parallel()
+			texts := lines(t, class.file)
+			effective, passed := deniedRemovals(t, inRepository, texts)
+			published(t, class.sentence+inBash+" and %d pass.", len(texts), effective, passed)
+			if effective < len(texts)/3 {
+				t.Errorf("%d of %d spellings have an effect, want many more", effective, len(texts))
+			}
+		})
+	}
+}
+
+// Programs that run their arguments are known as such, whether they are installed
+// here or not. The name of what they run is hidden, so that only reading it helps.
+func TestProgramsThatRun(t *testing.T) {
+	deny := policy.MustRules("Bash(rm:*)").Deny("no")
+	for _, command := range []string{
+		`claude --settings '{"hooks":{}}' -p x`, `claude -p "remove victim"`, `claudectl run "remove victim"`, `claude mcp add x -- sh -c '/bin/r[m] victim'`,
+		`pylint --init-hook='import os; os.system("r"+"m victim")' x.py`, `pylint --init 'x' y.py`, `mypy --python-executable='/bin/r[m]' x.py`, `pip --python '/bin/r[m]' list`, `tox -x testenv.commands='/bin/r[m] victim'`,
+		`mix cmd sh -c '/bin/r[m] victim'`, `mix run -e 'System.cmd("r"<>"m", ["victim"])'`, `mix eval 'x'`, `hg bisect -c '/bin/r[m] victim'`, `hg --config hooks.pre-status='/bin/r[m] victim' status`, `hg debugshell -c 'x'`,
+		`rake -p 'system("r"+"m victim")'`, `rake -e 'system("r"+"m victim")'`, `rake -E 'x'`, `ctest --test-command sh -c '/bin/r[m] victim'`, `ctest --build-and-test . . --test-command sh -c '/bin/r[m] victim'`, `composer exec -- sh -c '/bin/r[m] victim'`, `composer config scripts.x '/bin/r[m] victim'`,
+		`mvn exec:exec -Dexec.executable='/bin/r[m]' -Dexec.args=victim`, `mvn exec:exec -Dexec.executable=sh -Dexec.args='-c "/bin/r[m] victim"'`, `ip netns exec x sh -c '/bin/r[m] victim'`, `ip vrf exec x sh -c '/bin/r[m] victim'`,
+		`svn diff --diff-cmd '/bin/r[m] victim'`, `svn commit --editor-cmd '/bin/r[m] victim'`, `svn --config-option config:tunnels:x='/bin/r[m]' ls`, `rpm --eval '%(/bin/r[m] victim)'`, `rpm -E '%(x)'`, `rpm --define 'x %(y)' -q z`, `rpm -qa --pipe '/bin/r[m] victim'`,
+		`cmake -E env sh -c '/bin/r[m] victim'`, `cmake -E time sh -c '/bin/r[m] victim'`, `cmake -DCMAKE_C_COMPILER_LAUNCHER='/bin/r[m] victim' .`, `cargo watch -s '/bin/r[m] victim'`, `cargo rustc -- -C linker='/bin/r[m]'`, `rustup run stable sh -c '/bin/r[m] victim'`,
+		`bundle exec sh -c '/bin/r[m] victim'`, `bundle exec ruby -e 'system("r"+"m victim")'`, `dotnet build -p:PreBuildEvent='/bin/r[m] victim'`, `helm install x . --post-renderer '/bin/r[m]'`, `kubectl config set-credentials x --exec-command='/bin/r[m]'`, `aws configure set credential_process '/bin/r[m] victim'`,
+		`gpg --photo-viewer '/bin/r[m] victim' --list-keys`, `protoc --plugin=protoc-gen-x='/bin/r[m]' x.proto`, `cloc --extract-with='/bin/r[m] victim' x`, `java -XX:OnError='/bin/r[m] victim' X`, `java -XX:OnOutOfMemoryError='/bin/r[m] victim' X`, `javac -J-javaagent:x.jar X.java`,
+		`fzf --preview '/bin/r[m] victim'`, `fzf --bind 'start:execute(/bin/r[m] victim)'`, `pandoc -F '/bin/r[m]' x.md`, `pdflatex -shell-escape x.tex`, `socat - EXEC:'/bin/r[m] victim'`, `tcpdump -z '/bin/r[m]' -w x`, `ncat -e '/bin/r[m] victim' x 1`, `ansible all -m shell -a '/bin/r[m] victim'`, `nodemon --exec '/bin/r[m] victim'`, `nodemon -x '/bin/r[m] victim'`,
+		`just --command sh -c '/bin/r[m] victim'`, `haxe --cmd '/bin/r[m] victim'`, `clojure -e '(x)'`, `nim --eval:x`, `ipython -c 'import os; os.system("r"+"m victim")'`, `mongosh --eval 'x'`, `bpftrace -e 'BEGIN { system("x") }'`, `duckdb -c '.shell x'`,
+		`pipenv run sh -c '/bin/r[m] victim'`, `aws-vault exec x -- bash -c '/bin/r[m] victim'`, `nix-shell --run '/bin/r[m] victim'`, `nix develop -c sh -c '/bin/r[m] victim'`, `op run -- perl -e 'system "r"."m victim"'`, `doppler run --command='/bin/r[m] victim'`, `watchexec --exec '/bin/r[m] victim'`, `concurrently -c '/bin/r[m] victim'`, `lerna exec -- sh -c '/bin/r[m] victim'`, `sops exec-env f --command '/bin/r[m] victim'`,
+		`hyperfine --prepare '/bin/r[m] victim' true`, `hyperfine '/bin/r[m] victim'`, `parallel '/bin/r[m] victim' ::: x`, `watch '/bin/r[m] victim'`, `entr -s '/bin/r[m] victim'`, `npm config set script-shell '/bin/r[m] victim'`, `npm run x --script-shell='/bin/r[m]'`, `less +'!/bin/r[m] victim' x`,
+		`GOFLAGS='-toolexec=/bin/rm' go build`, `CARGO_BUILD_RUSTFLAGS='--wrapper=x' make`, `RUSTC_WRAPPER='/bin/r[m]' cargo build`, `KUBE_EDITOR='/bin/r[m] victim;:' kubectl edit x`, `HGEDITOR='/bin/r[m] victim;:' hg commit`, `GIT_SEQUENCE_EDITOR='echo "exec /bin/r[m] victim" >' git rebase -i HEAD~1`,
+	} {
+		if got := decided(t, deny, bash(command)); got != permission.BehaviorDeny {
+			t.Errorf("passes: %q", command)
+		}
+	}
+	for _, command := range []string{
+		"claude --version", "bundle exec rspec spec/models", "bundle exec rake db:migrate", "mix test", "mix deps.get", "rake test", "ctest --output-on-failure -j4", "composer install", "mvn -q test", "ip addr show", "hg status", "hg commit -m 'rework'", "svn commit -m x", "rpm -qa", "cmake -E make_directory build", "cmake -DCMAKE_BUILD_TYPE=Release -S . -B build",
+		"cargo build --release", "dotnet build -c Release", "helm upgrade --install x ./chart", "kubectl get pods -o wide", "aws s3 ls", "gpg --verify x.sig", "protoc --go_out=. x.proto", "java -jar app.jar", "pandoc README.md -o out.html", "pylint --rcfile=.pylintrc src", "tar -I zstd -xf x.tar.zst", "tar --use-compress-program=pigz -cf x.tgz src", "rsync -avz -e ssh src/ host:dst/", "rsync -e 'ssh -p 2222' a host:b", "scp -o StrictHostKeyChecking=no x host:", "ssh -o ConnectTimeout=5 host uptime",
+		"git rebase -x 'go test ./...' main", "git rebase -i --exec 'make test' HEAD~3", "GIT_EDITOR=true git rebase --continue", "GIT_SEQUENCE_EDITOR=: git rebase -i HEAD~2", "GIT_SEQUENCE_EDITOR=\"sed -i '2s/pick/squash/'\" git rebase -i HEAD~2", "git -c core.editor=true commit --amend", "git -c core.pager='less -R' log", "git config core.editor 'code --wait'", "git config --global credential.helper store", "git bisect run go test ./...", "git bisect run ./check.sh", "git submodule foreach git pull", "git submodule foreach 'git fetch && git status'",
+		"EDITOR=vim git commit", "PAGER=cat git log", "make SHELL=/bin/bash test", "make CC=clang CFLAGS='-O2 -g'", "make -f build.mk", "split -l 100 big.log", "watch -n 5 kubectl get pods", "hyperfine 'go build ./...'", "sort -t, -k2 data.csv", "git apply fix.patch && make test", "git apply <<'E'\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-a\n+b\nE\ngit commit -am fix", "patch -p1 < fix.diff && go test ./...", "history | tail -20", "shopt -s nullglob; ls *.go",
+	} {
+		if got := decided(t, deny, bash(command)); got != "" {
+			t.Errorf("%q is denied", command)
+		}
+	}
+}

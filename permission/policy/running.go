@@ -1,0 +1,368 @@
+package policy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// runningOption says by which arguments a program that is otherwise plain runs
+// something.
+type runningOption struct {
+	programs string
+	argument *regexp.Regexp
+	how      runsHow
+	only     string // the word that must be there too, such as a command of git
+}
+
+// runsHow is how a program runs an argument. Except for [runsAny], an argument
+// that is not known makes the command unreadable.
+type runsHow int
+
+const (
+	runsAny     runsHow = iota // it is as if the program were in no table
+	runsKnown                  // something among the arguments
+	runsScript                 // the text behind the option, or the next word, is a script
+	runsRest                   // the words behind it are a command
+	runsSetting                // the next word is a setting, which may name a program
+	runsCode                   // it is in no language that is read here
+)
+
+// option finds an option by its letter, also in a cluster, or by a long name,
+// which may be cut short as long as it begins with least letters. What follows it
+// in the same word is its value.
+func option(letters string, least int, long ...string) *regexp.Regexp {
+	var forms []string
+	if letters != "" {
+		forms = append(forms, `-[A-Za-z0-9]*[`+letters+`]`)
+	}
+	for _, name := range long {
+		forms = append(forms, `--`+abbreviated(name, least)+`(?:=|$)`)
+	}
+	return regexp.MustCompile(`(?s)^(?:` + strings.Join(forms, "|") + `)(.*)$`)
+}
+
+// abbreviated is an expression for the beginnings of a name.
+func abbreviated(name string, least int) string {
+	least = min(least, len(name))
+	text := regexp.QuoteMeta(name[:least])
+	for _, r := range name[least:] {
+		text += `(?:` + regexp.QuoteMeta(string(r))
+	}
+	return text + strings.Repeat(`)?`, len(name)-least)
+}
+
+// word finds one of several words.
+func word(words string) *regexp.Regexp {
+	return regexp.MustCompile(`^(?:` + strings.Join(strings.Fields(words), "|") + `)()$`)
+}
+
+var running = []runningOption{
+	{" git ", word("-c"), runsSetting, ""},
+	{" git ", word("config"), runsSetting, ""},
+	{" git ", regexp.MustCompile(`(?s)^(-x.*|run|foreach|filter-branch|difftool|mergetool|--(exe|conf|upl|rece|ext|op|textconv).*|--(e|ex|u|up|rec)(=.*)?|-O.*|ext::.*|send-email|instaweb)$`), runsKnown, ""},
+	{" git ", option("x", 1, "exec"), runsScript, "rebase"},
+	{" git ", option("x", 1, "extcmd"), runsScript, "difftool"},
+	{" git ", option("O", 2, "open-files-in-pager"), runsScript, "grep"},
+	{" git ", option("u", 1, "upload-pack"), runsScript, "clone"},
+	{" git ", option("c", 3, "config"), runsSetting, "clone"},
+	{" git ", option("", 1, "upload-pack", "receive-pack", "exec"), runsScript, "fetch"},
+	{" git ", option("", 1, "upload-pack", "receive-pack", "exec"), runsScript, "pull"},
+	{" git ", option("", 3, "upload-pack", "receive-pack", "exec"), runsScript, "push"},
+	{" git ", option("", 1, "upload-pack", "exec"), runsScript, "ls-remote"},
+	{" git ", option("", 1, "upload-pack", "exec"), runsScript, "fetch-pack"},
+	{" git ", option("", 1, "receive-pack", "exec"), runsScript, "send-pack"},
+	{" git ", option("", 2, "exec"), runsScript, "archive"},
+	{" git ", regexp.MustCompile(`(?s)^--(?:[a-z]+-filter|setup|env-filter)(?:=|$)(.*)$`), runsScript, "filter-branch"},
+	{" git ", option("", 4, "to-cmd", "cc-cmd", "header-cmd", "sendmail-cmd", "smtp-server"), runsScript, "send-email"},
+	{" git ", regexp.MustCompile(`(?s)^ext::(.*)$`), runsScript, ""},
+	{" git ", word("run"), runsRest, "bisect"},
+	{" git ", word("foreach"), runsRest, "submodule"},
+	{" hg ", option("", 3, "config"), runsCode, ""},
+	{" hg ", option("c", 3, "command"), runsScript, "bisect"},
+	{" hg ", option("c", 3, "command"), runsCode, "debugshell"},
+	{" hg ", regexp.MustCompile(`^(alias|--e[a-z]*|--ssh|--rem).*`), runsKnown, ""},
+	{" svn svnadmin ", option("", 4, "editor-cmd", "diff-cmd", "diff3-cmd", "merge-cmd"), runsScript, ""},
+	{" svn ", option("", 8, "config-option"), runsCode, ""},
+	{" gh ", regexp.MustCompile(`^(alias|extension|ext|config)$`), runsKnown, ""},
+	{" find ", regexp.MustCompile(`^-(exec|ok)`), runsKnown, ""},
+	{" fd ", regexp.MustCompile(`^(-[a-zA-Z]*[xX]|--exec)`), runsKnown, ""},
+	{" tar bsdtar cpio ", option("IF", 2, "to-command", "use-compress-program", "info-script", "new-volume-script", "rsh-command", "rmt-command"), runsScript, ""},
+	{" tar bsdtar ", regexp.MustCompile(`(?s)^--` + abbreviated("checkpoint-action", 2) + `(?:=(?:exec=)?|$)(.*)$`), runsScript, ""},
+	{" tar bsdtar ", regexp.MustCompile(`(?s)^exec=(.*)$`), runsScript, ""},
+	{" tar bsdtar cpio ", regexp.MustCompile(`^[a-zA-Z]*[IF][a-zA-Z]*$`), runsKnown, ""},
+	{" rsync ", option("e", 2, "rsh", "rsync-path"), runsScript, ""},
+	{" scp sftp ", option("SD", 99), runsScript, ""},
+	{" ssh scp sftp ssh-copy-id sshfs ", regexp.MustCompile(`(?is)^-[a-z0-9]*o[ \t]*((?:proxy|local|knownhosts|remote|smartcarddevice|pkcs11|xauth|authorized)\w*[ \t=].*)$`), runsCode, ""},
+	{" ssh scp sftp ssh-copy-id sshfs ", regexp.MustCompile(`(?is)^[ \t]*(proxycommand|localcommand|permitlocalcommand|knownhostscommand|remotecommand|pkcs11provider|securitykeyprovider|xauthlocation)[ \t=].*$`), runsCode, ""},
+	{" sftp ", regexp.MustCompile(`^-[a-zA-Z0-9]*b`), runsKnown, ""},
+	{" ssh-keygen ssh-add ", regexp.MustCompile(`^-[DsSw]`), runsCode, ""},
+	{" sort ", option("", 3, "compress-program"), runsScript, ""},
+	{" split ", option("", 1, "filter"), runsScript, ""},
+	{" zip ", regexp.MustCompile(`(?s)^(?:-[a-zA-Z]*TT|--` + abbreviated("unzip-command", 1) + `(?:=|$))(.*)$`), runsScript, ""},
+	{" zip ", regexp.MustCompile(`^(-[a-zA-Z]*T|--u|--t)`), runsKnown, ""},
+	{" install ", option("", 6, "strip-program"), runsScript, ""},
+	{" dpkg ", option("", 3, "pre-invoke", "post-invoke", "status-logger"), runsScript, ""},
+	{" rpm rpmbuild rpmspec ", option("ED", 2, "eval", "define", "pipe", "macros", "rcfile", "load"), runsCode, ""},
+	{" man ", option("PH", 2, "pager", "html"), runsScript, ""},
+	{" less more ", regexp.MustCompile(`^\+.*[!|]`), runsCode, ""},
+	{" hyperfine ", option("psc", 3, "prepare", "setup", "cleanup", "conclude"), runsScript, ""},
+	{" entr ", option("s", 99), runsScript, ""},
+	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(?:editor|shell|script-shell|browser|viewer|git|node-options|node-gyp)(?:=|$)(.*)$`), runsScript, "config"},
+	{" less more ", regexp.MustCompile(`^\+|^-[a-zA-Z]*k|^--lesskey`), runsKnown, ""},
+	{" rg ", option("", 3, "pre", "hostname-bin"), runsScript, ""},
+	{" ag ack ", option("", 3, "pager", "ackrc"), runsScript, ""},
+	{" go dlv ", regexp.MustCompile(`(?s)^--?(?:exec|toolexec|vettool)(?:=|$)(.*)$`), runsScript, ""},
+	{" go ", regexp.MustCompile(`(?s)extld|^(?:GOFLAGS|CC|CXX|AR|FC|PKG_CONFIG|GCCGO)=`), runsKnown, ""},
+	{" dlv ", word("exec"), runsRest, ""},
+	{" dlv ", regexp.MustCompile(`^--(init|backend)`), runsCode, ""},
+	{" gcc g++ cc c++ clang clang++ ld ar nm ranlib strip objdump ", regexp.MustCompile(`^-(wrapper|B|f?plugin|-plugin|specs|fuse-ld|Xclang)`), runsKnown, ""},
+	{" rustc cargo ", regexp.MustCompile(`(?s)^(?:-C|--codegen=?)?\s*linker=(.*)$`), runsScript, ""},
+	{" make gmake ", option("E", 1, "eval"), runsCode, ""},
+	{" make gmake ", regexp.MustCompile(`(?s)^(?:MAKEFLAGS|MFLAGS|GNUMAKEFLAGS|MAKEFILES|\.SHELLFLAGS)[:+?!]*=.`), runsCode, ""},
+	{" make gmake ", regexp.MustCompile(`(?s)^(?:SHELL|MAKE|CC|CXX|CPP|LD|AR|AS|RM|MV|CP|INSTALL|[A-Z_]*(?:CMD|COMMAND|PROG|PROGRAM|EXEC|RUN|RUNNER|WRAPPER|EDITOR|LAUNCHER))[:+?!]*=(.+)$`), runsScript, ""},
+	{" make gmake ", regexp.MustCompile(`^[A-Za-z_.]+[:+?!]*=`), runsAny, ""},
+	{" cmake ", word("-E"), runsRest, ""},
+	{" cmake ctest cpack ", regexp.MustCompile(`^-(P|S|SP|C)$`), runsAny, ""},
+	{" cmake ", regexp.MustCompile(`(?s)^(?:-D)?\w*(?:LAUNCHER|COMPILER|LINKER|MAKE_PROGRAM|CROSSCOMPILING_EMULATOR|RULE_\w+|CLANG_TIDY|CPPCHECK|CPPLINT|INCLUDE_WHAT_YOU_USE)(?::\w+)?=(.*)$`), runsScript, ""},
+	{" ctest ", regexp.MustCompile(`^--(test-command|build-and-test|build-makeprogram|build-options|overwrite)`), runsRest, ""},
+	{" ctest ", regexp.MustCompile(`^--(script|script-new-process|dashboard)|^-[DS]`), runsKnown, ""},
+	{" wget curl ", regexp.MustCompile(`^(--use-askpass|--execute|-e$|-K$|--config)`), runsKnown, ""},
+	{" nc ncat netcat ", option("ec", 99, "exec", "sh-exec", "lua-exec"), runsScript, ""},
+	{" socat ", regexp.MustCompile(`(?is)^(?:exec|system|shell):(.*)$`), runsScript, ""},
+	{" tcpdump ", option("z", 99), runsScript, ""},
+	{" ip ", word("exec"), runsRest, ""},
+	{" ip ", regexp.MustCompile(`^--?b(a(t(c(h)?)?)?)?$`), runsKnown, ""},
+	{" npm pnpm yarn ", regexp.MustCompile(`(?s)^(exec|x|dlx|create|init|explore|node|config|set|pkg|set-script|edit)$`), runsAny, ""},
+	{" npm pnpm yarn npx ", option("", 3, "script-shell", "shell", "editor", "browser", "viewer", "git", "node-gyp"), runsScript, ""},
+	{" npm pnpm yarn npx ", option("", 8, "node-options"), runsCode, ""},
+	{" cargo rustup poetry uv bundle mix rake dotnet tox ", regexp.MustCompile(`(?s)^(run|exec|--config.*|x|tool|watch|cmd|do)$`), runsAny, ""},
+	{" cargo ", option("xs", 4, "exec", "shell"), runsScript, "watch"},
+	{" mix ", word("cmd"), runsRest, ""},
+	{" mix ", regexp.MustCompile(`(?s)^(-e|--eval|--rpc-eval|eval|-e.+)$`), runsCode, ""},
+	{" mix elixir ", regexp.MustCompile(`(?s)^(-pr|--require|--erl).*`), runsCode, ""},
+	{" rake ", option("eEp", 3, "execute", "execute-print", "execute-continue"), runsCode, ""},
+	{" rustup ", word("run"), runsRest, ""},
+	{" bundle ", word("exec"), runsRest, ""},
+	{" gem bundle ", regexp.MustCompile(`^(open|console|plugin)$`), runsKnown, ""},
+	{" gem ", option("e", 3, "editor"), runsScript, "open"},
+	{" composer ", word("exec run-script run"), runsAny, ""},
+	{" composer ", regexp.MustCompile(`^scripts\..*`), runsCode, ""},
+	{" mvn mvnw ", regexp.MustCompile(`(?s)(^|:)exec(-maven-plugin)?[:.]|^-D?exec\.|antrun|-Dmaven\.ext|^-Dgroovy|:groovy|^-Dbeanshell`), runsKnown, ""},
+	{" mvn mvnw ", regexp.MustCompile(`(?s)^-Dexec\.executable=(.*)$`), runsScript, ""},
+	{" mvn mvnw ", regexp.MustCompile(`^-Dexec\.executable=(?:.*/)?(?:\w*sh|env|perl|python[0-9.]*|ruby|node|php|busybox)$`), runsCode, ""},
+	{" mvn mvnw ", regexp.MustCompile(`(?s)^-Dexec\.(?:args|commandlineArgs|arguments)=(.*)$`), runsScript, ""},
+	{" gradle gradlew ", regexp.MustCompile(`^(-I|-b|-c|--init-script|--build-file|--settings-file)`), runsKnown, ""},
+	{" java javac jar javadoc ", regexp.MustCompile(`(?s)^(?:-J)?-XX:On(?:OutOfMemory)?Error=(.*)$`), runsScript, ""},
+	{" java javac jar javadoc ", regexp.MustCompile(`^(?:-J)?-(javaagent|agentlib|agentpath|Xbootclasspath)|^-processor`), runsCode, ""},
+	{" dotnet msbuild ", regexp.MustCompile(`(?is)^[-/]+p(?:roperty)?:\w*(?:event|command|exec|tool)\w*=(.*)$`), runsScript, ""},
+	{" dotnet ", word("fsi script exec"), runsKnown, ""},
+	{" docker podman nerdctl kubectl oc aws gcloud az helm terraform ", regexp.MustCompile(`^(run|exec|debug|ssh|rsh|--)$`), runsAny, ""},
+	{" helm ", option("", 6, "post-renderer", "post-renderer-args"), runsScript, ""},
+	{" kubectl oc ", option("", 6, "exec-command", "exec-arg", "exec-env"), runsScript, ""},
+	{" aws ", word("credential_process"), runsScript, ""},
+	{" aws gcloud ", option("", 4, "command"), runsScript, ""},
+	{" apt apt-get apt-cache ", regexp.MustCompile(`(?is)^(?:-o|--option=?)?[^=]*(?:invoke|run|proxyauto|proxy-auto|bin::|editor|tools|solver|methods)[^=]*=(.*)$`), runsScript, ""},
+	{" apt apt-get yum dnf ", regexp.MustCompile(`^(-o|-c|--option|--config|--setopt)`), runsKnown, ""},
+	{" dnf yum ", word("shell"), runsKnown, ""},
+	{" pip pip3 brew gem ", regexp.MustCompile(`(?s)^(sh|exec|irb|ruby|--config-settings.*|--global-option.*)$`), runsAny, ""},
+	{" brew ", regexp.MustCompile(`(?s)^(-e|-c)$`), runsCode, ""},
+	{" pip pip3 mypy ", option("", 3, "python", "python-executable", "editor"), runsScript, ""},
+	{" pylint ", option("", 2, "init-hook"), runsCode, ""},
+	{" pylint ", regexp.MustCompile(`^--(load-plugins|rcfile)`), runsKnown, ""},
+	{" flake8 ", regexp.MustCompile(`^--(append-config|config|enable-ext)`), runsKnown, ""},
+	{" pytest py.test ", regexp.MustCompile(`^--(pdb|trace)`), runsKnown, ""},
+	{" tox ", option("x", 3, "override"), runsScript, ""},
+	{" gpg gpg2 ", option("", 5, "photo-viewer", "exec-path", "agent-program", "dirmngr-program", "keyboxd-program", "tpm2daemon-program"), runsScript, ""},
+	{" openssl ", regexp.MustCompile(`^-(engine|provider-path|provider|pre|post)$`), runsKnown, ""},
+	{" protoc ", option("", 3, "plugin"), runsScript, ""},
+	{" buf ", option("", 4, "template"), runsCode, ""},
+	{" cloc ", option("", 4, "extract-with", "config"), runsScript, ""},
+	{" emcc em++ ", regexp.MustCompile(`^--(em-config|pre-js|post-js|js-transform)`), runsCode, ""},
+	{" yq ", regexp.MustCompile(`^--security-enable`), runsCode, ""},
+	{" just ", option("", 3, "command", "shell", "shell-arg", "chooser"), runsScript, ""},
+	{" haxe ", option("", 3, "cmd"), runsScript, ""},
+	{" latexmk pdflatex xelatex lualatex latex tex ", regexp.MustCompile(`^-+(shell-escape|enable-write18|e$|pdflatex=|latex=|interaction=shell)|\\write18|\\input\|`), runsCode, ""},
+	{" pandoc ", option("F", 3, "filter", "lua-filter", "pdf-engine"), runsScript, ""},
+	{" fzf sk ", option("", 3, "preview", "bind", "with-shell"), runsCode, ""},
+	{" strace ltrace ", regexp.MustCompile(`(?s)^(?:-o)?[|!](.*)$`), runsScript, ""},
+	{" code codium cursor ", regexp.MustCompile(`^--(install-extension|extensionDevelopmentPath|extensionTestsPath|load-extension)`), runsKnown, ""},
+	{" claude claudectl ", regexp.MustCompile(`^(?:-p|--print|--settings|--mcp-config|--agents|--plugin-dir|--resume|-r|-c|--continue|run|serve|demo|add|add-json|set)`), runsCode, ""},
+	{" php ", regexp.MustCompile(`^(-d|-z|-F|-R|-B|-E)`), runsCode, ""},
+	{" ansible ", option("a", 3, "args"), runsScript, ""},
+	{" nodemon ts-node-dev tsx ", option("x", 3, "exec"), runsScript, ""},
+}
+
+// runsArguments reports whether a program that is otherwise plain runs one of
+// its arguments, and reads those that it certainly runs. What is not known of
+// them then makes the command unreadable.
+func (s *script) runsArguments(name string, words []string) bool {
+	runs, how := false, runsAny
+	type found struct {
+		option runningOption
+		match  []string
+		at     int
+	}
+	var list []found
+	for _, r := range running {
+		if !listed(r.programs, name) || r.only != "" && !slices.Contains(words, r.only) {
+			continue
+		}
+		if !s.spend(16 * len(words)) {
+			return true // it is denied
+		}
+		for i, w := range words[1:] {
+			if m := r.argument.FindStringSubmatch(w); m != nil {
+				runs = true
+				list = append(list, found{r, m, i + 2})
+				if r.how != runsAny && how != runsKnown {
+					how = r.how
+				}
+			}
+		}
+	}
+	s.knowArguments(name, words, how)
+	for _, f := range list {
+		if s.unread != "" || !s.spend(costOfText/4) {
+			break
+		}
+		s.runs(name, f.option, f.match, words[f.at:])
+	}
+	return runs
+}
+
+// knowArguments makes a command unreadable whose arguments are not known.
+func (s *script) knowArguments(name string, words []string, how runsHow) {
+	if how == runsAny || s.unread != "" {
+		return
+	}
+	for _, w := range words[1:] {
+		if !static(w) || how == runsKnown && strings.ContainsAny(w, "$`") && name != "find" && name != "fd" {
+			s.fail("%s runs what is not known before", name)
+		}
+		for _, piece := range pieces(w) {
+			if how == runsKnown && !strings.HasPrefix(piece, "-") && base(piece) != "" { // others are read
+				s.ran = append(s.ran, base(piece))
+			}
+		}
+	}
+}
+
+// runs reads what an option certainly runs: m is the option, and rest are the
+// words behind it.
+func (s *script) runs(name string, r runningOption, m, rest []string) {
+	switch r.how {
+	case runsScript:
+		if len(m) > 1 && m[1] != "" {
+			s.certainLine(m[1])
+		} else if len(rest) > 0 {
+			s.certainLine(rest[0])
+		}
+	case runsRest:
+		if len(rest) == 1 && strings.ContainsAny(rest[0], " \t\n;|&<>$`'\"\\*?[") {
+			s.certain(rest[0])
+			return
+		}
+		s.certainWords(rest)
+	case runsSetting:
+		if name == "git" {
+			s.gitSettings(m, rest)
+		}
+	case runsCode:
+		s.fail("%s runs code that is not read", name)
+	}
+}
+
+// certainWords reads words among which a command stands, behind options and words
+// that belong to the program which runs it.
+func (s *script) certainWords(words []string) {
+	for i, w := range words {
+		if !static(w) {
+			s.fail("a command that is not known before it runs")
+			return
+		}
+		if special(base(w)) && w != "." {
+			s.command(words[i:], input{})
+			return
+		}
+	}
+}
+
+// commandSetting are the settings of git that name a program, or more of its
+// arguments.
+var commandSetting = regexp.MustCompile(`(?i)(editor|pager|cmd|command|helper|program|fsmonitor|external|textconv|clean|smudge|process|driver|askpass|gitproxy|uploadpack|receivepack|viewer|browser|hook|exec|smtpserver|difffilter|tunnel|httpd|\.path|submodule\..*\.update)$|(?i)packobjectshook|sendmail`)
+
+// gitSettings reads a setting: the next word for -c, and for config a name and a
+// value.
+func (s *script) gitSettings(m, rest []string) {
+	if m[0] != "config" {
+		if len(m) > 1 && m[1] != "" {
+			rest = []string{m[1]}
+		}
+		if len(rest) > 0 {
+			key, value, _ := strings.Cut(rest[0], "=")
+			s.gitSetting(key, value)
+		}
+		return
+	}
+	names := operands(append([]string{""}, rest...))
+	for i, key := range names {
+		if strings.Contains(key, ".") && i+1 < len(names) {
+			s.gitSetting(key, names[i+1])
+			return
+		}
+	}
+}
+
+func (s *script) gitSetting(key, value string) {
+	if value == "" || !commandSetting.MatchString(key) {
+		return
+	}
+	if strings.EqualFold(key, "sequence.editor") {
+		s.sequenceEditor(value)
+	}
+	s.certainLine(strings.TrimPrefix(value, "!"))
+}
+
+// certainLine reads a text that a program certainly runs, with arguments of its
+// own behind it. It may be a value with a name in front.
+func (s *script) certainLine(text string) {
+	if name, value, ok := strings.Cut(text, "="); ok && settingName.MatchString(name) {
+		s.certainLine(value)
+		return
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return
+	}
+	if !plainLine.MatchString(text) || runsCodeOf(words) || listed(otherShells, base(words[0])) || len(words) > 1 && special(base(words[1])) {
+		s.certain(text)
+		return
+	}
+	s.commands = append(s.commands, command{words, true})
+	for _, w := range words {
+		if !strings.HasPrefix(w, "-") {
+			s.ran = append(s.ran, base(w))
+		}
+	}
+	s.scripts = true
+	if _, ok := languageOf(base(words[0])); ok {
+		s.fail("%s runs what it is given", words[0])
+	}
+}
+
+var (
+	settingName = regexp.MustCompile(`^[A-Za-z][\w.:-]*$`)
+	// plainLine are words in which nothing is for a shell to find out.
+	plainLine = regexp.MustCompile(`^[\w./:@=+-]+( +[\w./:@=+,-]+)*$`)
+)
+
+// sequenceEditor reads the editor of a list of commits, which may put commands
+// into it.
+func (s *script) sequenceEditor(value string) {
+	if !todoEditor.MatchString(value) {
+		s.fail("an editor that may put commands into the list of a rebase")
+	}
+}
+
+var todoEditor = regexp.MustCompile(`^(:|[\w./-]+( --?[\w-]+)*|sed -i[\w.]*( -e| -E)* ['"]?[0-9,$]*s/\^?\(?pick\)?/\w+/g?['"]?)$`)
