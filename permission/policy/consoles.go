@@ -176,7 +176,7 @@ func (s *script) spelled(args []*syntax.Word) {
 		if spells(w.Parts) {
 			s.fail("%s gets options that are not known before", name)
 		}
-		for _, value := range (expander{values: s.vars}).word(w) {
+		for _, value := range (expander{values: s.vars, wordReading: s.reading()}).word(w) {
 			for _, field := range strings.FieldsFunc(value, func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }) {
 				if _, plain := literalText(w); !plain && strings.HasPrefix(field, "-") && s.runsArguments(name, []string{name, field}) {
 					s.fail("%s gets options that are not known before", name)

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/claude-agent-go/claude/permission"
@@ -74,5 +75,22 @@ func TestProgramsThatRun(t *testing.T) {
 		if got := decided(t, deny, bash(command)); got != "" {
 			t.Errorf("%q is denied", command)
 		}
+	}
+}
+
+// Names of files that the text puts together: by slices, attributes, options of the
+// shell, what separates words, and what the shell itself fills in.
+func TestReadingClasses(t *testing.T) {
+	t.Parallel()
+	env := targets()[slices.IndexFunc(targets(), func(g target) bool { return g.rule == "Read(.env)" || g.name == ".env" })]
+	env.rule = "Read(.env)"
+	var list []fileSpelling
+	for _, text := range lines(t, "reading.txt") {
+		list = append(list, fileSpelling{text, env})
+	}
+	effective, passed := fileTrial(t, list)
+	published(t, "Of %d that put the name of a file together in the shell "+inBash+" and %d pass.", len(list), effective, passed)
+	if effective < len(list)*3/4 {
+		t.Errorf("%d of %d spellings have an effect, want most of them", effective, len(list))
 	}
 }

@@ -17,6 +17,7 @@ const maxValues = 64
 type expander struct {
 	// values are what variables may hold; nil leaves every variable unknown.
 	values map[string][]string
+	wordReading
 	// single reports whether an expansion outside of quotes is known to be one
 	// harmless word; nil: none is.
 	single func(syntax.WordPart) bool
@@ -28,6 +29,15 @@ type expander struct {
 	whole bool
 	// work is what is left of [maxWork]; nil: operators cost nothing.
 	work *int
+}
+
+// wordReading says what changes how the shell reads words.
+type wordReading struct {
+	lists map[string]bool // variables that may be arrays
+	vague bool            // operators may do other things than they usually do
+	split []string        // characters at which words are split, if the text sets them
+	// written says that the text writes files with what it says.
+	written bool
 }
 
 // words are the words that the shell would make of these, as far as that is
@@ -182,6 +192,9 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		if e.values != nil && printsDirectory(p) {
 			return []string{"~+"}
 		}
+		if e.values != nil && (tells(p) || e.written && readsFile(p)) {
+			e.obscured("")
+		}
 	case *syntax.ProcSubst:
 		return []string{"/dev/fd/" + string(anyName)}
 	case *syntax.ExtGlob:
@@ -197,6 +210,21 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		return all
 	}
 	return []string{string(unknown(quoted))}
+}
+
+// readsFile reports whether a substitution may print a file.
+func readsFile(c *syntax.CmdSubst) bool {
+	found := false
+	syntax.Walk(c, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.Redirect:
+			found = found || n.Op == syntax.RdrIn
+		case *syntax.CallExpr:
+			found = found || len(n.Args) > 0 && (listed(readers, base(n.Args[0].Lit())) || listed(" sed awk grep tr ", base(n.Args[0].Lit())))
+		}
+		return true
+	})
+	return found
 }
 
 // printsDirectory reports whether a substitution is the directory that the shell
@@ -224,10 +252,16 @@ func (e expander) escaped(text string) string {
 		return string(rune(n))
 	})
 	if e.values == nil || strings.Contains(decoded, `\`) {
+		if !plainEscapes.MatchString(text) {
+			e.obscured("")
+		}
 		return string(anyText)
 	}
 	return decoded
 }
+
+// plainEscapes is a text whose escapes are no letters of a name.
+var plainEscapes = regexp.MustCompile(`^([^\\]|\\[abeEfnrtv\\'"?])*$`)
 
 var numberEscape = regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)
 
@@ -261,13 +295,19 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	if p.Length {
 		return []string{string(anyText)}
 	}
-	if e.values == nil || p.Param == nil || p.Excl || p.Names != 0 {
+	if e.values == nil || p.Param == nil {
 		return []string{string(unknown(quoted))}
 	}
-	all := e.values[p.Param.Value]
-	if e.obscure != nil {
-		e.obscure(p.Param.Value)
+	name := p.Param.Value
+	if len(name) > 1 && strings.Trim(name, "0123456789") == "" { // as ${10}
+		name = "@"
 	}
+	if p.Excl || p.Names != 0 || shellFilled.MatchString(name) { // names and keys, and what the shell has put there
+		e.obscured("")
+		return []string{string(unknown(quoted))}
+	}
+	all := e.values[name]
+	e.obscured(name)
 	switch {
 	case p.Exp == nil && p.Repl == nil && p.Slice == nil:
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull && p.Exp.Word != nil: // as ${x:-word}
@@ -276,18 +316,55 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 		all = nil
 	default:
 		known := true
-		if all, known = e.operated(p, all); !known && e.obscure != nil {
-			e.obscure("")
+		if all, known = e.operated(p, all); !known {
+			e.obscured("")
 		}
 	}
-	if w, ok := p.Index.(*syntax.Word); ok && w.Lit() == "*" && quoted { // all elements in one word
+	if w, ok := p.Index.(*syntax.Word); quoted && (name == "*" || ok && w.Lit() == "*") { // all elements in one word
 		all = append(slices.Clone(all), string(anyText))
+		if len(e.split) > 0 && len(all) > 2 {
+			e.obscured("")
+		}
+	}
+	if !quoted && len(e.split) > 0 {
+		all = e.splitWords(all)
 	}
 	if len(all) == 0 || len(all) > maxValues {
 		return []string{string(unknown(quoted))}
 	}
 	if !quoted {
 		all = wildcards(all)
+	}
+	return all
+}
+
+// obscured says that a value is not known, although the text puts it together.
+func (e expander) obscured(variable string) {
+	if e.obscure != nil {
+		e.obscure(variable)
+	}
+}
+
+// shellFilled are variables that the shell fills by itself with what it reads,
+// finds or runs.
+var shellFilled = regexp.MustCompile(`^(_|REPLY|MAPFILE|OPTARG|FUNCNAME|DIRSTACK|BASH_(REMATCH|COMMAND|ARGV|ARGV0|EXECUTION_STRING)|COMP_\w+|READLINE_\w+)$`)
+
+// splitWords adds the words that values become where the text says at which
+// characters words end.
+func (e expander) splitWords(values []string) []string {
+	all := slices.Clone(values)
+	for _, at := range e.split {
+		if !static(at) {
+			e.obscured("")
+			return all
+		}
+		for _, v := range values {
+			for _, word := range strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune(at, r) }) {
+				if !slices.Contains(all, word) {
+					all = append(all, word)
+				}
+			}
+		}
 	}
 	return all
 }

@@ -43,8 +43,10 @@ func (e expander) operated(p *syntax.ParamExp, all []string) (values []string, o
 // operate is the value of a variable after an operator; nil if it is not known.
 func (e expander) operate(p *syntax.ParamExp, value string) []string {
 	switch {
-	case len(value) > maxOperand:
-		return nil
+	case len(value) > maxOperand || e.vague || strings.ContainsFunc(value, func(r rune) bool { return r >= 0x80 && !isUnknown(r) }):
+		return nil // a locale, or an option of the shell, may change what it does
+	case p.Slice != nil && e.isList(p):
+		return append(sliced(p.Slice, value), value) // of the elements, not of the characters
 	case p.Slice != nil:
 		return sliced(p.Slice, value)
 	case p.Repl != nil:
@@ -68,13 +70,22 @@ func (e expander) operate(p *syntax.ParamExp, value string) []string {
 	return nil
 }
 
+// isList reports whether an expansion is about a list of values.
+func (e expander) isList(p *syntax.ParamExp) bool {
+	if p.Param.Value == "@" || p.Param.Value == "*" || e.lists[p.Param.Value] {
+		return true
+	}
+	w, ok := p.Index.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
 // operand is the pattern of an operator, with the stars of [unescape].
 func (e expander) operand(w *syntax.Word) (string, bool) {
 	if w == nil {
 		return "", true
 	}
 	values := e.parts(w.Parts, false)
-	if len(values) != 1 || strings.ContainsFunc(values[0], func(r rune) bool { return isUnknown(r) && r != anyName && r != anyChar }) {
+	if len(values) != 1 || strings.Contains(values[0], "(") || strings.ContainsFunc(values[0], func(r rune) bool { return r >= 0x80 && r != anyName && r != anyChar }) {
 		return "", false
 	}
 	return values[0], true
@@ -157,27 +168,34 @@ func (e expander) replaced(r *syntax.Replace, value string) []string {
 	if r.With != nil {
 		with = e.parts(r.With.Parts, true)
 	}
-	front, back := "", ""
-	if rest, ok := strings.CutPrefix(pattern, "#"); ok && !r.All {
-		pattern, front = rest, "^"
-	} else if rest, ok := strings.CutPrefix(pattern, "%"); ok && !r.All {
-		pattern, back = rest, "$"
+	// The first character may say where to look, unless a quote hides it.
+	type way struct{ front, pattern, back string }
+	ways := []way{{pattern: pattern}}
+	if rest, ok := strings.CutPrefix(pattern, "#"); ok {
+		ways = append(ways, way{"^", rest, ""})
+	} else if rest, ok := strings.CutPrefix(pattern, "%"); ok {
+		ways = append(ways, way{"", rest, "$"})
+	} else if rest, ok := strings.CutPrefix(pattern, "/"); ok {
+		ways = append(ways, way{"", rest, ""})
 	}
-	if pattern == "" && front+back == "" {
-		return []string{value}
-	}
-	fits := regexp.MustCompile(`(?s)` + front + `(?:` + expressionText(pattern) + `)` + back)
-	fits.Longest()
 	var values []string
-	for _, text := range with {
-		if strings.Contains(text, "&") { // which may stand for what was found
-			return nil
+	for _, w := range ways {
+		if w.pattern == "" && w.front+w.back == "" {
+			values = append(values, value)
+			continue
 		}
-		limit := 1
-		if r.All {
-			limit = -1
+		fits := regexp.MustCompile(`(?s)` + w.front + `(?:` + expressionText(w.pattern) + `)` + w.back)
+		fits.Longest()
+		for _, text := range with {
+			if strings.Contains(text, "&") { // which may stand for what was found
+				return nil
+			}
+			for _, limit := range []int{1, -1} {
+				if result := replaceSome(fits, value, text, limit); !slices.Contains(values, result) {
+					values = append(values, result)
+				}
+			}
 		}
-		values = append(values, replaceSome(fits, value, text, limit))
 	}
 	return values
 }

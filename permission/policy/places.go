@@ -19,13 +19,15 @@ const (
 
 // surroundings decide which file a word means.
 type surroundings struct {
-	rules  *Rules
-	dirs   []string // that commands may run in
-	homes  []string // that a tilde may stand for
-	links  []link
-	dots   bool // a star may stand for a dot
-	blind  bool // every file may be written
-	effort *int
+	rules *Rules
+	dirs  []string // that commands may run in
+	homes []string // that a tilde may stand for
+	links []link
+	dots  bool // a star may stand for a dot
+	// anyCase says that letters beside wildcards fit those of the other case.
+	anyCase bool
+	blind   bool // every file may be written
+	effort  *int
 	// fronts are where the paths of a rule count from, one list for each rule.
 	fronts [][][]step
 	real   map[string]string // what links lead to, as far as it was looked up
@@ -66,7 +68,7 @@ func (r *Rules) deniesFiles(req *permission.Request, s *script, effort *int) boo
 	if s.obscured {
 		return true
 	}
-	around := surroundings{rules: r, dirs: []string{r.dir(req)}, homes: append([]string{r.home()}, s.homes...), links: s.links, dots: s.dots, blind: s.blind, effort: effort, real: make(map[string]string)}
+	around := surroundings{rules: r, dirs: []string{r.dir(req)}, homes: append([]string{r.home()}, s.homes...), links: s.links, dots: s.dots, anyCase: s.anyCase, blind: s.blind, effort: effort, real: make(map[string]string)}
 	for _, rule := range r.rules {
 		around.fronts = append(around.fronts, rule.paths.fronts(r.root, r.home(), broad))
 	}
@@ -119,6 +121,14 @@ func (a *surroundings) denies(f shellFile) bool {
 		return f.opens && slices.ContainsFunc(a.rules.rules, func(rule rule) bool {
 			return rule.paths != nil && (rule.ToolName == "Read" || f.writes)
 		})
+	}
+	if a.anyCase && strings.ContainsFunc(f.name, func(r rune) bool { return isUnknown(r) }) {
+		f.name = strings.Map(func(r rune) rune {
+			if r < 0x80 && isLetter(byte(r)) {
+				return anyChar
+			}
+			return r
+		}, f.name)
 	}
 	var paths, somewhere [][]step
 	for _, p := range meanings(f.name, f.opens) {

@@ -411,7 +411,11 @@ options:
 			code = code || w[0] == '-' && strings.Contains(w, "c")
 			stdin = stdin || strings.Contains(w, "s")
 			talks = talks || strings.ContainsAny(w, "iH")
-			i += strings.Count(w, "o") + strings.Count(w, "O") // each takes a word
+			for range strings.Count(w, "o") + strings.Count(w, "O") { // each takes a word
+				if i++; i < len(words) {
+					s.option(words[i])
+				}
+			}
 		default:
 			break options
 		}
@@ -419,6 +423,12 @@ options:
 	s.ran = append(s.ran, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin", ".inputrc")
 	switch {
 	case code && i < len(words):
+		if rest := words[i+1:]; len(rest) > 0 {
+			l := learner{script: s}
+			before := s.size()
+			l.arguments(rest)
+			s.later = s.later || s.size() > before
+		}
 		s.certain(words[i])
 	case code:
 	case i < len(words) && !stdin && !isStdin(words[i]):

@@ -41,6 +41,7 @@ type script struct {
 	obscured  bool     // a program is given such a value, and may take it for a file
 	piped     int      // how many pipes lead here
 	told      bool     // what comes by a pipe is what the text says
+	formed    bool     // and other than it stands there
 	inner     int      // how many scripts are around
 	left      int      // of maxWork
 	learned   bool     // what the text itself tells about variables is known
@@ -302,12 +303,15 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 	}
 	told := s.told
 	s.told = told || slices.ContainsFunc(s.commands[from:to], func(c command) bool { return listed(" echo printf ", base(c.words[0])) })
-	lists := s.lists
+	lists, formed := s.lists, s.formed
+	s.formed = formed || s.told && slices.ContainsFunc(s.commands[from:to], func(c command) bool {
+		return base(c.words[0]) != "echo" || !allStatic(c.words) || slices.Contains(c.words, "-e")
+	})
 	s.lists = listedBy(s.commands[from:to])
 	s.piped++
 	s.walk(n.Y)
 	s.piped--
-	s.told, s.lists = told, lists
+	s.told, s.lists, s.formed = told, lists, formed
 	if slices.ContainsFunc(s.commands[to:], func(c command) bool { return c.open }) {
 		for i := range s.commands[from:to] {
 			s.commands[from+i].open = true
@@ -317,7 +321,7 @@ func (s *script) pipe(n *syntax.BinaryCmd) {
 
 // statement reads a command with its redirections.
 func (s *script) statement(stmt *syntax.Stmt) {
-	files := expander{values: s.vars, obscure: s.obscure(stmt), work: &s.left}
+	files := expander{values: s.vars, wordReading: s.reading(), obscure: s.obscure(stmt), work: &s.left}
 	in := input{}
 	for _, r := range stmt.Redirs {
 		if r.Word != nil && strings.HasPrefix(r.Word.Lit(), "!") {
@@ -373,10 +377,14 @@ func (s *script) statement(stmt *syntax.Stmt) {
 		s.fail("the name of a command is not known before it runs")
 		return
 	}
+	names := files.arguments(call.Args)
 	if below {
-		s.name(append([]string{path}, files.words(call.Args[1:])...))
-	} else {
-		s.name(files.words(call.Args))
+		names = append([]string{path}, files.arguments(call.Args[1:])...)
+	}
+	s.name(names)
+	if (s.told || len(in.texts) > 0) && listed(" xargs gxargs parallel ", base(program)) && (s.formed || joinsMark(names)) {
+		writes := slices.ContainsFunc(names, func(w string) bool { return listed(writers, base(w)) })
+		s.files = append(s.files, shellFile{string(anyText), writes, true})
 	}
 	s.spelled(call.Args)
 	e := expander{}
@@ -440,7 +448,7 @@ func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 	if !ok || len(call.Args) == 0 {
 		return nil
 	}
-	if name, _ := literalText(call.Args[0]); listed(" echo printf test [ : true set export return exit ", name) {
+	if name, _ := literalText(call.Args[0]); listed(" echo printf test [ : true set export return exit read cd pushd kill sleep shift local declare typeset eval bash sh git-commit ", name) {
 		return nil
 	}
 	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
@@ -477,6 +485,28 @@ func (s *script) isCount(part syntax.WordPart) bool {
 func plainBraces(w *syntax.Word) bool {
 	values := expander{}.word(w)
 	return len(values) > 0 && !slices.ContainsFunc(values, func(v string) bool { return !static(v) })
+}
+
+// joinsMark reports whether xargs puts what it reads into a word with more.
+func joinsMark(words []string) bool {
+	mark := replaced(words)
+	return mark != "" && slices.ContainsFunc(words[1:], func(w string) bool { return strings.Contains(w, mark) && w != mark && !strings.HasPrefix(w, "-") })
+}
+
+// arguments are the words of a command that may name files. The text behind an
+// option such as -m is a text.
+func (e expander) arguments(args []*syntax.Word) []string {
+	var words []string
+	for i, w := range args {
+		one := e
+		if i > 0 {
+			if before, ok := literalText(args[i-1]); ok && listed(messages, before) {
+				one.obscure = nil
+			}
+		}
+		words = append(words, one.word(w)...)
+	}
+	return words
 }
 
 // input is where a command reads from.

@@ -15,13 +15,16 @@ const learnings = 4
 // knowledge is what is known about the variables of a text, and about what changes
 // how the shell reads words. It only grows.
 type knowledge struct {
-	vars      map[string][]string // what variables may hold
-	texts     map[string]bool     // variables that may hold more than numbers
-	arrays    map[string]bool     // variables that may be arrays
-	built     map[string]bool     // variables that the text puts together in more ways than are looked at
-	functions []string
-	dots      bool // the shell may have been told that * stands for dots
-	later     bool // more became known after the text was read
+	vars                 map[string][]string // what variables may hold
+	texts                map[string]bool     // variables that may hold more than numbers
+	arrays               map[string]bool     // variables that may be arrays
+	built                map[string]bool     // variables that the text puts together in more ways than are looked at
+	functions            []string
+	vague                bool // operators may do other things than they usually do
+	anyCase              bool // wildcards may fit letters of the other case
+	dots                 bool // the shell may have been told that * stands for dots
+	tellsFiles, tellsAll bool // the text writes files with what it says, or reads from itself
+	later                bool // more became known after the text was read
 }
 
 func newKnowledge() *knowledge {
@@ -38,7 +41,7 @@ func (s *script) learn(file *syntax.File, text string) {
 		s.learned = true
 	}()
 	for n := range learnings {
-		l := learner{script: s}
+		l := learner{script: s, fed: make(map[*syntax.CallExpr]bool), local: make(map[*syntax.Assign]bool)}
 		syntax.Walk(file, l.visit)
 		if len(l.changed) == 0 || s.unread != "" {
 			return
@@ -51,9 +54,27 @@ func (s *script) learn(file *syntax.File, text string) {
 	}
 }
 
+// reading is how the shell reads words, as far as it is known.
+func (k *knowledge) reading() wordReading {
+	return wordReading{lists: k.arrays, vague: k.vague, split: k.vars["IFS"], written: k.tellsFiles}
+}
+
+// option notes what an option of the shell changes.
+func (k *knowledge) option(name string) {
+	name = strings.ToLower(name)
+	k.dots = k.dots || strings.Contains(name, "glob")
+	k.anyCase = k.anyCase || strings.Contains(name, "caseglob")
+	k.vague = k.vague || strings.Contains(name, "match") || strings.Contains(name, "compat")
+}
+
 // size grows with what is known.
 func (k *knowledge) size() int {
 	n := len(k.functions)
+	for _, is := range []bool{k.vague, k.anyCase, k.dots} {
+		if is {
+			n++
+		}
+	}
 	for _, values := range k.vars {
 		n += 1 + len(values)
 	}
@@ -70,8 +91,78 @@ func (k *knowledge) size() int {
 // learner looks at a text once.
 type learner struct {
 	*script
-	changed []string // variables that may hold more than was known before
-	dark    bool     // what is put together now is not known, though its parts are
+	changed []string                  // variables that may hold more than was known before
+	fed     map[*syntax.CallExpr]bool // commands that may read what the text says
+	local   map[*syntax.Assign]bool   // assignments for one command of the shell, which does not split words
+	dark    bool                      // what is put together now is not known, though its parts are
+}
+
+// feed notes which commands may read what the text itself says: by a
+// here-document, from a substitution, or from another number.
+func (l *learner) feed(stmt *syntax.Stmt) {
+	for _, r := range stmt.Redirs {
+		made := r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn
+		if r.Op == syntax.RdrIn && r.Word != nil {
+			made = made || tells(r.Word) || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || l.tellsFiles
+		}
+		if made {
+			l.feeds(stmt)
+			if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+				name := base(call.Args[0].Lit())
+				l.tellsAll = l.tellsAll || slices.Contains(l.functions, name) || listed(" exec eval source . builtin command ", name)
+			}
+		}
+		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut && r.Hdoc == nil && r.Op != syntax.WordHdoc && tells(stmt) {
+			l.tellsFiles = true
+		}
+	}
+	if call, ok := stmt.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
+		name := call.Args[0].Lit()
+		l.fed[call] = l.fed[call] || l.tellsAll || slices.ContainsFunc(call.Args, func(w *syntax.Word) bool { return strings.HasPrefix(w.Lit(), "-") && strings.Contains(w.Lit(), "u") })
+		for _, a := range call.Assigns {
+			l.local[a] = name == "read" && a.Name != nil && a.Name.Value == "IFS"
+		}
+	}
+}
+
+// feeds notes that all commands in a part of the text may read what the text says.
+func (l *learner) feeds(node syntax.Node) {
+	syntax.Walk(node, func(node syntax.Node) bool {
+		if call, ok := node.(*syntax.CallExpr); ok {
+			l.fed[call] = true
+		}
+		return true
+	})
+}
+
+// tells reports whether a part of the text prints what the text says.
+func tells(node syntax.Node) bool {
+	found := false
+	syntax.Walk(node, func(node syntax.Node) bool {
+		switch n := node.(type) {
+		case *syntax.Redirect:
+			found = found || n.Op == syntax.WordHdoc || n.Hdoc != nil
+		case *syntax.CallExpr:
+			if len(n.Args) > 0 {
+				name, known := literalText(n.Args[0])
+				found = found || !known || listed(tellers, base(name)) || listed(" basename dirname ", name) && cutsText(n.Args[1:])
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// tellers are programs that print what they are told.
+const tellers = " echo printf print expr seq yes env printenv base64 base32 xxd python python3 perl ruby node php tee "
+
+// cutsText reports whether basename or dirname cut a name that the text says.
+func cutsText(args []*syntax.Word) bool {
+	if len(args) == 0 {
+		return false
+	}
+	_, known := literalText(args[0])
+	return known
 }
 
 // put notes values of a variable.
@@ -79,6 +170,7 @@ func (l *learner) put(name string, number bool, values ...string) {
 	for _, v := range values {
 		if len(v) > maxPath {
 			v = string(anyWords)
+			l.built[name] = true
 		}
 		switch {
 		case slices.Contains(l.vars[name], v):
@@ -89,6 +181,11 @@ func (l *learner) put(name string, number bool, values ...string) {
 			l.changed = append(l.changed, name)
 		}
 	}
+	l.dots = l.dots || name == "GLOBIGNORE" || name == "BASHOPTS" || name == "SHELLOPTS"
+	l.vague = l.vague || name == "BASHOPTS" || name == "BASH_COMPAT"
+	if name == "BASH_ARGV0" {
+		l.put("0", number, values...)
+	}
 	l.texts[name] = l.texts[name] || !number
 	l.built[name] = l.built[name] || l.dark
 }
@@ -96,7 +193,7 @@ func (l *learner) put(name string, number bool, values ...string) {
 // give says that a variable may hold anything. It is built if the text puts it
 // together of what is known.
 func (l *learner) give(name string, further bool) {
-	l.built[name] = l.built[name] || !slices.ContainsFunc(l.vars[name], func(v string) bool { return strings.ContainsFunc(v, isSpreadOrText) })
+	l.built[name] = true
 	if anything := string(anyWords); !slices.Contains(l.vars[name], anything) && (further || len(l.vars[name]) <= maxValues+1) {
 		l.vars[name] = append(l.vars[name], anything)
 	}
@@ -104,14 +201,16 @@ func (l *learner) give(name string, further bool) {
 
 func (l *learner) visit(node syntax.Node) bool {
 	l.dark = false
-	e := expander{values: l.vars, obscure: func(variable string) { l.dark = l.dark || variable == "" || l.built[variable] }, work: &l.left}
+	e := expander{values: l.vars, wordReading: l.reading(), obscure: func(variable string) { l.dark = l.dark || variable == "" || l.built[variable] }, work: &l.left}
 	switch n := node.(type) {
 	case *syntax.FuncDecl:
 		if n.Name != nil && !slices.Contains(l.functions, n.Name.Value) {
 			l.functions = append(l.functions, n.Name.Value)
 		}
 	case *syntax.Assign:
-		l.assigned(e, n)
+		if !l.local[n] {
+			l.assigned(e, n)
+		}
 	case *syntax.WordIter:
 		for _, item := range n.Items {
 			l.put(n.Name.Value, l.isNumber(item), e.word(item)...)
@@ -125,6 +224,12 @@ func (l *learner) visit(node syntax.Node) bool {
 			if n.Exp.Word != nil {
 				l.put(n.Param.Value, l.isNumber(n.Exp.Word), e.assigned(n.Exp.Word)...)
 			}
+		}
+	case *syntax.Stmt:
+		l.feed(n)
+	case *syntax.BinaryCmd:
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && tells(n.X) {
+			l.feeds(n.Y)
 		}
 	case *syntax.CallExpr:
 		if len(n.Args) > 0 {
@@ -153,6 +258,9 @@ func (l *learner) assigned(e expander, n *syntax.Assign) {
 		return
 	}
 	if n.Value == nil {
+		if name == "IFS" {
+			l.put(name, false, "")
+		}
 		return
 	}
 	values := e.assigned(n.Value)
@@ -187,9 +295,14 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 		switch name := base(own[0]); name {
 		case "read", "printf", "mapfile", "readarray", "getopts", "wait":
 			names, arrays, _ := filled(name, own[1:])
-			for _, name := range names {
-				l.put(name, false, string(anyWords))
-				l.arrays[name] = l.arrays[name] || arrays
+			for _, variable := range names {
+				l.dark = l.dark || name == "printf" || name == "getopts" || l.fed[n]
+				l.put(variable, false, string(anyWords))
+				l.arrays[variable] = l.arrays[variable] || arrays
+			}
+		case "shopt", "setopt", "unsetopt", "set":
+			for _, word := range own[1:] {
+				l.option(word)
 			}
 		case "declare", "typeset", "local", "export", "readonly":
 			l.declares(name, own[1:])
@@ -199,7 +312,12 @@ func (l *learner) called(e expander, n *syntax.CallExpr) {
 		return
 	}
 	words = append(words, string(anyWords)) // there may be other calls
-	for _, name := range [...]string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"} {
+	l.arguments(words)
+}
+
+// arguments notes what the arguments of a script or a function may be.
+func (l *learner) arguments(words []string) {
+	for _, name := range [...]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "@", "*"} {
 		l.put(name, false, words...)
 	}
 }
@@ -213,6 +331,9 @@ func (l *learner) declares(command string, args []string) {
 			l.put(name, digits.MatchString(value), value)
 		}
 		l.arrays[name] = l.arrays[name] || hasLetter(options, "aA")
+		if hasLetter(options, "luc") { // the shell changes what is assigned
+			l.give(name, true)
+		}
 	}
 }
 
@@ -226,7 +347,7 @@ func (s *script) assign(a *syntax.Assign) {
 		s.arithmetic(a.Index)
 	}
 	s.variable(a, false)
-	e := expander{values: s.vars}
+	e := expander{values: s.vars, wordReading: s.reading()}
 	for _, value := range e.word(a.Value) {
 		s.mention(value, false)
 		switch a.Name.Value {
@@ -373,7 +494,7 @@ func (s *script) param(p *syntax.ParamExp) {
 		s.fail("${!%s} is the value of another variable", p.Param.Value)
 	}
 	if p.Repl != nil && p.Repl.With != nil {
-		for _, value := range (expander{values: s.vars}).word(p.Repl.With) {
+		for _, value := range (expander{values: s.vars, wordReading: s.reading()}).word(p.Repl.With) {
 			s.mention(value, false)
 		}
 	}
@@ -395,7 +516,7 @@ func (s *script) unaryTest(t *syntax.UnaryTest) {
 			}
 		}
 	}
-	for _, name := range (expander{values: s.vars}).word(w) {
+	for _, name := range (expander{values: s.vars, wordReading: s.reading()}).word(w) {
 		s.files = append(s.files, shellFile{name: name})
 	}
 }
