@@ -329,6 +329,9 @@ func (e expander) param(p *syntax.ParamExp, quoted bool) []string {
 	if !quoted && len(e.split) > 0 {
 		all = e.splitWords(all)
 	}
+	if len(all) == 0 && p.Exp == nil && p.Repl == nil && p.Slice == nil && p.Index == nil {
+		return []string{string(unknown(quoted)), ""} // most likely it is not set
+	}
 	if len(all) == 0 || len(all) > maxValues {
 		return []string{string(unknown(quoted))}
 	}

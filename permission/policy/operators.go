@@ -28,7 +28,7 @@ func (e expander) operated(p *syntax.ParamExp, all []string) (values []string, o
 		switch {
 		case results != nil:
 			values = append(values, results...)
-		case static(v):
+		case static(v) || strings.ContainsFunc(v, isSpreadOrText) && !whollyUnknown(v): // all or a part of it is known
 			ok = false
 			values = append(values, string(anyText))
 		case manyNames(v):

@@ -448,7 +448,7 @@ func (s *script) obscure(stmt *syntax.Stmt) func(variable string) {
 	if !ok || len(call.Args) == 0 {
 		return nil
 	}
-	if name, _ := literalText(call.Args[0]); listed(" echo printf test [ : true set export return exit read cd pushd kill sleep shift local declare typeset eval bash sh git-commit ", name) {
+	if name, _ := literalText(call.Args[0]); listed(" echo printf test [ : true set export return exit read cd pushd kill sleep shift local declare typeset ", name) {
 		return nil
 	}
 	return func(variable string) { s.obscured = s.obscured || variable == "" || s.built[variable] }
