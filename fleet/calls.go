@@ -200,7 +200,7 @@ func (f *Fleet) readCalls(ctx context.Context, key string, c *calls) ([]calledTo
 }
 
 // forgetCalls drops the record when a conversation goes to sleep and the model knows of
-// all calls: otherwise whoever wakes it next would have to read the whole transcript.
+// all calls: otherwise the next to wake it would have to read the whole transcript.
 func (w *waking) forgetCalls() {
 	c := &w.going
 	c.mu.Lock()

@@ -49,7 +49,7 @@ func deadly(m **machine, ran *atomic.Int32) map[string]host.RunFunc {
 	}}
 }
 
-// knows reports whether the model of the only conversation has been told of a call, in what
+// knows reports whether the model of the only conversation knows about a call, from what
 // a CLI would continue.
 func knows(t *testing.T, db *store.MemoryStore, f *fleet.Fleet, call string) bool {
 	t.Helper()
@@ -187,7 +187,7 @@ func TestLostCallOfUnseenInterruptedPrompt(t *testing.T) {
 }
 
 // A subagent in the background works on after the answer. If its machine dies, the model
-// is told of the calls that it had made.
+// learns about the calls that it had made.
 func TestLostCallOfBackgroundAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := store.Memory()

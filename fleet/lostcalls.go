@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -12,7 +13,6 @@ import (
 	"sync"
 
 	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/history"
 	"github.com/claude-agent-go/claude/hook"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -138,7 +138,7 @@ func noteOf(lost []calledTool) string {
 // isBehindNote reports whether a note stands behind the last of some calls in the lines of a
 // conversation. A deferral of the call would hang beside the note, and the conversation
 // would continue without it.
-func isBehindNote(lines iter.Seq2[[]byte, error], calls []string) (behind bool, err error) {
+func isBehindNote(lines iter.Seq2[json.RawMessage, error], calls []string) (behind bool, err error) {
 	for line, err := range lines {
 		if err != nil {
 			return false, err
@@ -148,21 +148,6 @@ func isBehindNote(lines iter.Seq2[[]byte, error], calls []string) (behind bool, 
 		behind = isNote || behind && !slices.ContainsFunc(calls, mentions)
 	}
 	return behind, nil
-}
-
-// isDeferrable reports whether a call of a turn that broke off can become a deferred one.
-func isDeferrable(ctx context.Context, t *history.Transcript, open []string) (bool, error) {
-	if len(open) != 1 {
-		return false, nil
-	}
-	behind, err := isBehindNote(func(yield func([]byte, error) bool) {
-		for e, err := range t.Entries(ctx) {
-			if !yield(e, err) {
-				return
-			}
-		}
-	}, open)
-	return !behind, err
 }
 
 // appendNote adds a note to the transcript of a turn that broke off, once however often it

@@ -360,17 +360,18 @@ func (w *waking) questionFor(ctx context.Context, calls []string) (*approval.Que
 // and the model is shown that the outcome of each such call is not known: a deferral
 // would make the CLI forget the others, of which some may have run.
 //
-// So does a note that stands behind the call, or was just added: see [isBehindNote].
+// A note that stands behind the call, or was just added, would be forgotten as well: see
+// [isBehindNote].
 func (w *waking) cut(ctx context.Context, t *history.Transcript, p *queued, open []string, told bool) (step, error) {
 	q, err := w.questionFor(ctx, open)
 	if err != nil {
 		return sleep, err
 	}
-	deferrable, err := isDeferrable(ctx, t, open)
+	behind, err := isBehindNote(t.Entries(ctx), open)
 	if err != nil {
 		return sleep, err
 	}
-	if q != nil && deferrable && !told && (q.State == approval.Open || q.State == approval.Decided) {
+	if q != nil && len(open) == 1 && !behind && !told && (q.State == approval.Open || q.State == approval.Decided) {
 		_, err := w.f.inbox.Recover(ctx, w.f.store, store.Key{Project: w.f.opts.Project, Session: w.rec.Session}, q.ID, w.lease.Fence)
 		if err == nil {
 			err = w.f.withdraw(ctx, w.c.key, q.ID, w.lease.Fence) // nobody will ask the others again
