@@ -59,11 +59,14 @@ func Open(ctx context.Context, source string) (*Store, error) {
 		// A connection that is made later must not make another database.
 		dsn := "file:" + (&url.URL{Path: strings.TrimPrefix(rest, "//")}).EscapedPath() +
 			"?mode=rw&_txlock=immediate&_pragma=busy_timeout(50)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)&_pragma=secure_delete(1)"
-		db, err := sql.Open("sqlite", dsn)
+		named, err := sql.Open("sqlite", dsn) // database/sql has no other way to a driver
+		if err == nil {
+			err = named.Close()
+		}
 		if err != nil {
 			return nil, fmt.Errorf("claude: sqlstore: %w", err)
 		}
-		return open(ctx, sql.OpenDB(&fileConnector{db.Driver(), dsn, file}), sqlite(), file)
+		return open(ctx, sql.OpenDB(&fileConnector{named.Driver(), dsn, file}), sqlite(), file)
 	default:
 		return nil, fmt.Errorf("claude: sqlstore: %q %w", scheme+":…", ErrScheme) // the rest may hold a password
 	}

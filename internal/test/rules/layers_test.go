@@ -44,6 +44,7 @@ func separateLayers() map[string][]string {
 		"internal/test/gate":            {"internal/test/long"},
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
 		"internal/test/knots":           nil,
+		"internal/test/kills":           {"internal/test/takeover", "store"},
 		"internal/test/leak":            nil,
 		"internal/test/mutation":        {"internal/test/long"},
 		"internal/test/rules":           nil,
@@ -53,6 +54,7 @@ func separateLayers() map[string][]string {
 		"internal/test/steady":          {"internal/test/long"},
 		"internal/test/server":          {"internal/test/long", "internal/test/npm"},
 		"internal/test/realcli/install": {"internal/test/realcli"},
+		"internal/test/takeover":        {".", "approval", "claudetest", "fleet", "internal/jsonx", "internal/test/harness", "internal/test/leak", "internal/test/realcli", "permission", "store"},
 		"internal/test/compat":          {".", "claudetest", "control", "hook", "internal/operation", "internal/test/harness", "internal/test/leak", "internal/test/long", "internal/test/realcli", "message", "permission"},
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/fleet/natsfleet"
+	"github.com/claude-agent-go/claude/fleet/natsfleet/internal/servers"
 	"github.com/claude-agent-go/claude/internal/test/fleetload"
 )
 
@@ -43,8 +44,8 @@ type sizes struct {
 }
 
 func main() {
-	if isNode() {
-		os.Exit(serveNode())
+	if servers.Play() {
+		return
 	}
 	var n sizes
 	flag.IntVar(&n.nodes, "nodes", 3, "how many servers there are, and replicas: 1 or 3")
@@ -91,6 +92,9 @@ func run(ctx context.Context, n sizes, profile string) error {
 	return json.NewEncoder(os.Stdout).Encode(r)
 }
 
+// cluster is the servers that are measured.
+type cluster struct{ *servers.Cluster }
+
 // inScratch calls do with servers and a directory, and removes both.
 func inScratch(ctx context.Context, nodes int, do func(c *cluster, dir string) error) (err error) {
 	dir, err := os.MkdirTemp("", "natsbench-")
@@ -98,19 +102,19 @@ func inScratch(ctx context.Context, nodes int, do func(c *cluster, dir string) e
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	c, err := startCluster(ctx, dir, nodes)
+	c, err := servers.Start(ctx, dir, nodes)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
-	return do(c, dir)
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	return do(&cluster{c}, dir)
 }
 
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
 // options are those of a worker or client on the servers.
 func (c *cluster) options() natsfleet.Options {
-	return natsfleet.Options{URL: c.url(), Project: project, Replicas: len(c.nodes), Logger: quiet()}
+	return natsfleet.Options{URL: c.URL(), Project: project, Replicas: c.Nodes(), Logger: quiet()}
 }
 
 // sessions are the options of all conversations.

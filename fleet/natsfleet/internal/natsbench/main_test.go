@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/claude-agent-go/claude/fleet/natsfleet/internal/servers"
 )
 
 // TestMain lets the test binary be the servers.
 func TestMain(m *testing.M) {
-	if isNode() {
-		os.Exit(serveNode())
+	if servers.Play() {
+		return
 	}
 	os.Exit(m.Run())
 }
@@ -62,13 +64,13 @@ func TestTurns(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	err := inScratch(ctx, 1, func(c *cluster, _ string) error {
-		nc, err := nats.Connect(c.url(), nats.NoReconnect())
+		nc, err := nats.Connect(c.URL(), nats.NoReconnect())
 		if err != nil {
 			return err
 		}
 		defer nc.Close()
 		interrupt()
-		if err := c.nodes[0].cmd.Process.Signal(os.Interrupt); err != nil { // as a terminal does
+		if err := c.Signal(0, os.Interrupt); err != nil { // as a terminal does
 			return err
 		}
 		for range 100 { // a process that was told to end needs a moment for it
@@ -81,7 +83,7 @@ func TestInterrupted(t *testing.T) {
 	if err != nil {
 		t.Errorf("the server ends early: %v", err)
 	}
-	if _, err := startCluster(ctx, t.TempDir(), 3); !errors.Is(err, context.Canceled) {
+	if _, err := servers.Start(ctx, t.TempDir(), 3); !errors.Is(err, context.Canceled) {
 		t.Errorf("servers are started although nobody wants them: %v", err)
 	}
 }

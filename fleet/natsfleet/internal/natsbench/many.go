@@ -53,7 +53,7 @@ func (c *cluster) many(ctx context.Context, dir string, n sizes) (_ *Many, err e
 		return nil, err
 	}
 	m := &Many{Report: *r}
-	if m.ServerMemory, err = c.memory(); err != nil {
+	if m.ServerMemory, err = c.Memory(); err != nil {
 		return nil, err
 	}
 	m.StreamBytes, err = c.streamBytes(ctx)
@@ -62,7 +62,7 @@ func (c *cluster) many(ctx context.Context, dir string, n sizes) (_ *Many, err e
 
 // streamBytes is the size of the stream on each server.
 func (c *cluster) streamBytes(ctx context.Context) (uint64, error) {
-	nc, err := nats.Connect(c.url())
+	nc, err := nats.Connect(c.URL())
 	if err != nil {
 		return 0, err
 	}

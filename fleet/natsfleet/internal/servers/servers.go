@@ -1,4 +1,11 @@
-package main
+// Package servers starts NATS servers in processes of their own, for programs that are not
+// tests: package natstest is for those. The program itself is also that of the servers, so
+// its main function begins with
+//
+//	if servers.Play() {
+//		return
+//	}
+package servers
 
 import (
 	"bufio"
@@ -20,7 +27,7 @@ import (
 )
 
 // nodeVariable holds the nodeRole of a process that is a server.
-const nodeVariable = "NATSBENCH_NODE"
+const nodeVariable = "NATS_NODE"
 
 // nodeRole is what a server in another process is told.
 type nodeRole struct {
@@ -32,11 +39,13 @@ type nodeRole struct {
 // nodeAddress is what it says when it takes connections.
 type nodeAddress struct{ Clients, Route string }
 
-func isNode() bool { return os.Getenv(nodeVariable) != "" }
-
-// serveNode is the program of a server. The end of stdin ends it, so it does not
-// outlive the process that started it.
-func serveNode() int {
+// Play is the program of a server, if this process was started to be one, and reports
+// whether it was. The end of stdin ends it, so it does not outlive the process that
+// started it. If it fails, it ends the process.
+func Play() bool {
+	if os.Getenv(nodeVariable) == "" {
+		return false
+	}
 	signal.Ignore(os.Interrupt) // a terminal sends it to all; the fleets still need the servers to end
 	var r nodeRole
 	err := json.Unmarshal([]byte(os.Getenv(nodeVariable)), &r)
@@ -45,9 +54,9 @@ func serveNode() int {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		return 1
+		os.Exit(1)
 	}
-	return 0
+	return true
 }
 
 // readyBound is how long a server may take to accept connections.
@@ -59,7 +68,7 @@ func (r nodeRole) serve() error {
 		JetStream: true, StoreDir: r.Dir, JetStreamMaxMemory: 256 << 20, JetStreamMaxStore: 8 << 30, NoSigs: true, NoLog: true,
 	}
 	if r.Clustered {
-		o.Cluster = server.ClusterOpts{Name: "natsbench", Host: "127.0.0.1", Port: server.RANDOM_PORT}
+		o.Cluster = server.ClusterOpts{Name: "servers", Host: "127.0.0.1", Port: server.RANDOM_PORT}
 		o.Routes = server.RoutesFromStr(r.Seed)
 	}
 	s, err := server.NewServer(o)
@@ -83,8 +92,9 @@ func (r nodeRole) serve() error {
 	return nil
 }
 
-// cluster is one server, or several that replicate, each in a process of its own.
-type cluster struct{ nodes []*node }
+// Cluster is one server, or several that replicate, each in a process of its own. Its
+// methods may be called from any goroutine until Stop.
+type Cluster struct{ nodes []*node }
 
 type node struct {
 	cmd     *exec.Cmd
@@ -92,13 +102,13 @@ type node struct {
 	address nodeAddress
 }
 
-// startCluster starts servers. Their streams can be made when they have elected a
+// Start starts servers, with their data below a directory. Their streams can be made when they have elected a
 // leader, for which those who connect wait.
-func startCluster(ctx context.Context, dir string, nodes int) (_ *cluster, err error) {
-	c := new(cluster)
+func Start(ctx context.Context, dir string, nodes int) (_ *Cluster, err error) {
+	c := new(Cluster)
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.stop())
+			err = errors.Join(err, c.Stop())
 		}
 	}()
 	for i := range nodes {
@@ -119,7 +129,7 @@ func startCluster(ctx context.Context, dir string, nodes int) (_ *cluster, err e
 	return c, nil
 }
 
-// startNode starts a server. It runs until stop is called, whatever happens meanwhile:
+// startNode starts a server. It runs until it is stopped, whatever happens meanwhile:
 // when somebody interrupts a measurement, the fleets end before their servers.
 func startNode(r nodeRole) (*node, error) {
 	program, err := os.Executable()
@@ -158,7 +168,8 @@ func (n *node) stop() error {
 	return errors.Join(n.stdin.Close(), n.cmd.Wait())
 }
 
-func (c *cluster) stop() error {
+// Stop ends the servers.
+func (c *Cluster) Stop() error {
 	var errs []error
 	for _, n := range c.nodes {
 		errs = append(errs, n.stop())
@@ -166,7 +177,8 @@ func (c *cluster) stop() error {
 	return errors.Join(errs...)
 }
 
-func (c *cluster) url() string {
+// URL is where clients reach the servers.
+func (c *Cluster) URL() string {
 	var all []string
 	for _, n := range c.nodes {
 		all = append(all, n.address.Clients)
@@ -174,8 +186,14 @@ func (c *cluster) url() string {
 	return strings.Join(all, ",")
 }
 
-// memory is that of the server that has most, where the system says it.
-func (c *cluster) memory() (most int64, err error) {
+// Nodes is how many servers there are.
+func (c *Cluster) Nodes() int { return len(c.nodes) }
+
+// Signal sends a signal to one of the servers.
+func (c *Cluster) Signal(node int, s os.Signal) error { return c.nodes[node].cmd.Process.Signal(s) }
+
+// Memory is that of the server that has most, where the system says it.
+func (c *Cluster) Memory() (most int64, err error) {
 	for _, n := range c.nodes {
 		u, err := proc.Measure(n.cmd.Process.Pid)
 		if err != nil && !errors.Is(err, proc.ErrNoUsage) {

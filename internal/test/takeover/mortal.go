@@ -1,0 +1,92 @@
+package takeover
+
+import (
+	"context"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/claude-agent-go/claude/store"
+)
+
+// mortal is a store whose process dies at one of its writes. Renewals of leases do not
+// count: they come by the clock.
+type mortal struct {
+	store.Fleet
+	at Moment
+
+	mu     sync.Mutex
+	writes int
+}
+
+// count returns how many writes there were.
+func (m *mortal) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.writes
+}
+
+// write makes a write, unless this process dies before.
+func write[T any](m *mortal, do func() (T, error)) (T, error) {
+	m.mu.Lock()
+	m.writes++
+	last := m.writes == m.at.Write
+	m.mu.Unlock()
+	if last && !m.at.After {
+		die()
+	}
+	out, err := do()
+	if last {
+		die()
+	}
+	return out, err
+}
+
+// die kills this process as the system would.
+func die() {
+	if self, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = self.Kill() // there is nobody to tell
+	}
+	select {}
+}
+
+// run is write for what returns an error only.
+func (m *mortal) run(do func() error) error {
+	_, err := write(m, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
+
+// Append implements [store.Store].
+func (m *mortal) Append(ctx context.Context, k store.Key, b store.Batch) error {
+	return m.run(func() error { return m.Fleet.Append(ctx, k, b) })
+}
+
+// Acquire implements [store.Leaser].
+func (m *mortal) Acquire(ctx context.Context, project, name, owner string, ttl time.Duration) (store.Lease, error) {
+	return write(m, func() (store.Lease, error) { return m.Fleet.Acquire(ctx, project, name, owner, ttl) })
+}
+
+// Release implements [store.Leaser].
+func (m *mortal) Release(ctx context.Context, l store.Lease) error {
+	return m.run(func() error { return m.Fleet.Release(ctx, l) })
+}
+
+// PutRecord implements [store.Records].
+func (m *mortal) PutRecord(ctx context.Context, k store.RecordKey, value []byte, revision int64, f store.Fence) (int64, error) {
+	return write(m, func() (int64, error) { return m.Fleet.PutRecord(ctx, k, value, revision, f) })
+}
+
+// DropRecord implements [store.Records].
+func (m *mortal) DropRecord(ctx context.Context, k store.RecordKey, revision int64, f store.Fence) error {
+	return m.run(func() error { return m.Fleet.DropRecord(ctx, k, revision, f) })
+}
+
+// ChangeRecords implements [store.RecordBatcher].
+func (m *mortal) ChangeRecords(ctx context.Context, changes []store.RecordChange, f store.Fence) ([]int64, error) {
+	return write(m, func() ([]int64, error) { return store.Batcher(m.Fleet).ChangeRecords(ctx, changes, f) })
+}
+
+// Batches implements [store.RecordBatcher].
+func (m *mortal) Batches(s store.Records) bool {
+	return s == store.Records(m) && store.Batcher(m.Fleet) != nil
+}

@@ -1,0 +1,258 @@
+package takeover
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Plan says which runs are made.
+type Plan struct {
+	Tools  []Tool
+	Gates  []Gate
+	Delays []time.Duration
+	Runs   int // of each moment
+	// Writes is at how many writes of a turn the process is killed, each before and after;
+	// they are spread evenly, and differ from run to run. Negative: at all of them.
+	Writes int
+	Side   int // how many are made at once
+}
+
+// Table is the outcome of runs.
+type Table struct {
+	Backend string
+	mu      sync.Mutex
+	rows    map[Case]*row // by tool and gate only
+	Faults  []string      // cases, each with what is wrong
+}
+
+// row is a row of a table.
+type row struct {
+	cells               map[string]*cell // by column
+	runs, killed        int
+	none, once, more    int // runs by their number of effects
+	told                int
+	asked, anew, unused int
+	wrong               int
+}
+
+// cell counts the runs of a kind of moment.
+type cell struct{ runs, killed, wrong int }
+
+// RunAll makes the runs of a plan. Each that is wrong is also printed to log.
+func (l *Lab) RunAll(ctx context.Context, p Plan, log io.Writer) (*Table, error) {
+	t := &Table{Backend: l.Backend.Name, rows: make(map[Case]*row)}
+	cases, err := l.cases(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	begin, done := time.Now(), 0
+	err = side(ctx, p.Side, len(cases), func(ctx context.Context, i int) error {
+		s, err := l.Run(ctx, cases[i])
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if done++; done%25 == 0 {
+			fmt.Fprintf(log, "%d of %d runs in %.0f s\n", done, len(cases), time.Since(begin).Seconds())
+		}
+		if fault := t.add(cases[i], s, err); fault != "" {
+			fmt.Fprintln(log, fault)
+		}
+		return nil
+	})
+	return t, err
+}
+
+// cases lists the runs of a plan, so that those side by side are of different kinds.
+func (l *Lab) cases(ctx context.Context, p Plan) (all []Case, err error) {
+	var kinds []Case
+	for _, tool := range p.Tools {
+		for _, gate := range p.Gates {
+			kinds = append(kinds, Case{Tool: tool, Gate: gate})
+		}
+	}
+	var mu sync.Mutex
+	writes := make(map[Case]int) // also by the parity of runs: a deferral has more
+	counted := make([]Case, 0, 2*len(kinds))
+	for _, c := range kinds {
+		for run := range min(2, p.Runs) {
+			if c.Run = run; run == 0 || c.Gate == Person {
+				counted = append(counted, c)
+			}
+		}
+	}
+	if p.Writes != 0 {
+		err = side(ctx, p.Side, len(counted), func(ctx context.Context, i int) error {
+			n, err := l.Writes(ctx, counted[i])
+			mu.Lock()
+			defer mu.Unlock()
+			writes[counted[i]] = n
+			return err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for run := range p.Runs {
+		for _, d := range p.Delays {
+			for _, c := range kinds {
+				c.Run, c.At = run, Moment{Delay: d}
+				all = append(all, c)
+			}
+		}
+		for _, c := range kinds {
+			if c.Run = 0; c.Gate == Person {
+				c.Run = run % 2
+			}
+			n := writes[c]
+			c.Run = run
+			for _, at := range spread(n, p.Writes, run) {
+				for _, after := range []bool{false, true} {
+					c.At = Moment{Write: at, After: after}
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Case) int { return cmp.Compare(a.Run, b.Run) })
+	return all, nil
+}
+
+// spread chooses so many of the numbers from 1 to n, other ones for each run.
+func spread(n, count, run int) (chosen []int) {
+	if count < 0 || count > n {
+		count = n
+	}
+	for i := range count {
+		chosen = append(chosen, (i*n/count+run)%n+1)
+	}
+	return chosen
+}
+
+// side calls do with the numbers below n, several at once, until one fails.
+func side(ctx context.Context, at, n int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	places := make(chan struct{}, max(1, at))
+	var wg sync.WaitGroup
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			if ctx.Err() != nil {
+				return
+			}
+			if err := do(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// add counts a run, and returns what is wrong with it.
+func (t *Table) add(c Case, s *Story, err error) (fault string) {
+	kind := Case{Tool: c.Tool, Gate: c.Gate}
+	r := t.rows[kind]
+	if r == nil {
+		r = &row{cells: make(map[string]*cell)}
+		t.rows[kind] = r
+	}
+	at := r.cells[c.At.column()]
+	if at == nil {
+		at = new(cell)
+		r.cells[c.At.column()] = at
+	}
+	r.runs++
+	at.runs++
+	v := new(Verdict)
+	if s != nil {
+		v = Judge(s)
+		r.count(s, v)
+		if s.Killed {
+			at.killed++
+		}
+	}
+	if err != nil {
+		v.wrong("%v", err)
+	}
+	if len(v.Wrong) == 0 {
+		return ""
+	}
+	r.wrong++
+	at.wrong++
+	fault = fmt.Sprintf("%s: %s: %s", t.Backend, c, strings.Join(v.Wrong, "; "))
+	t.Faults = append(t.Faults, fault)
+	return fault
+}
+
+// count adds what was seen in a run.
+func (r *row) count(s *Story, v *Verdict) {
+	if s.Killed {
+		r.killed++
+	}
+	switch len(s.Effects) {
+	case 0:
+		r.none++
+	case 1:
+		r.once++
+	default:
+		r.more++
+	}
+	if v.Told {
+		r.told++
+	}
+	r.asked += len(s.Questions)
+	r.anew += v.Anew
+	r.unused += v.Unused
+}
+
+// Print writes the table in Markdown: for each moment the runs, of which some were wrong,
+// and what was seen in all of them. A run counts as killed if its process came to its
+// moment.
+func (t *Table) Print(w io.Writer) {
+	columns := []string{"writes"}
+	for _, d := range Delays() {
+		columns = append(columns, d.String())
+	}
+	fmt.Fprintf(w, "### %s\n\n| tool | gate | %s | killed | effects 0 / 1 / more | told | asked | anew | unused | wrong |\n", t.Backend, strings.Join(columns, " | "))
+	fmt.Fprintf(w, "|%s\n", strings.Repeat("---|", len(columns)+9))
+	total := new(row)
+	for _, tool := range Tools() {
+		for _, gate := range Gates() {
+			r := t.rows[Case{Tool: tool, Gate: gate}]
+			if r == nil {
+				continue
+			}
+			fmt.Fprintf(w, "| %s | %s |", tool, gate)
+			for _, name := range columns {
+				fmt.Fprintf(w, " %s |", r.cells[name])
+			}
+			fmt.Fprintf(w, " %d of %d | %d / %d / %d | %d | %d | %d | %d | %d |\n", r.killed, r.runs, r.none, r.once, r.more, r.told, r.asked, r.anew, r.unused, r.wrong)
+			total.runs, total.killed, total.wrong = total.runs+r.runs, total.killed+r.killed, total.wrong+r.wrong
+		}
+	}
+	fmt.Fprintf(w, "\n%d runs, %d of them killed, %d wrong.\n", total.runs, total.killed, total.wrong)
+	for _, f := range t.Faults {
+		fmt.Fprintf(w, "- %s\n", f)
+	}
+}
+
+// String is how many runs there were, and how many were wrong.
+func (c *cell) String() string {
+	switch {
+	case c == nil:
+		return "-"
+	case c.wrong > 0:
+		return fmt.Sprintf("%d, **%d wrong**", c.runs, c.wrong)
+	}
+	return fmt.Sprint(c.runs)
+}
