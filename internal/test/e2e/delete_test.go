@@ -6,7 +6,10 @@ import (
 	"hash/crc32"
 	"image"
 	"image/png"
+	"io"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,10 +18,13 @@ import (
 
 	"github.com/claude-agent-go/claude/claudetest"
 	"github.com/claude-agent-go/claude/fleet"
+	"github.com/claude-agent-go/claude/internal/jsonx"
+	"github.com/claude-agent-go/claude/internal/test/harness"
 	"github.com/claude-agent-go/claude/internal/test/realcli"
 	"github.com/claude-agent-go/claude/internal/uuid"
 	"github.com/claude-agent-go/claude/message"
 	"github.com/claude-agent-go/claude/permission"
+	"github.com/claude-agent-go/claude/serve"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -137,5 +143,66 @@ func TestRealDeleteLeavesNothing(t *testing.T) {
 	}
 	if found, _ := files(); len(found) > 0 {
 		t.Errorf("Delete leaves\n%s", strings.Join(found, "\n"))
+	}
+}
+
+// DELETE /v1/conversations/ID leaves nothing either, also of what the server keeps itself.
+func TestRealDeleteOverHTTP(t *testing.T) {
+	t.Parallel()
+	mark := "mark-" + uuid.New()
+	r := leaver(t, mark)
+	db, journals := t.TempDir(), t.TempDir()
+	files := func() []string {
+		found, _ := filesWith(t, mark, append(temporary(t), filepath.Dir(r.home), db, journals)...)
+		return found
+	}
+	records := store.Files(db)
+	presets := []serve.Preset{{Name: "shop", Roots: []string{r.dir}, Options: r.opts}}
+	sessions, err := serve.Sessions(records, "p", presets, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := fleet.Open(t.Context(), fleet.Options{Store: records, Project: "p", Journal: journals, Logger: harness.Logger(t), Session: sessions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeFleet(t, f)
+	s, err := serve.New(f, serve.Options{Records: records, Project: "p", Presets: presets, Logger: harness.Logger(t),
+		Authenticate: func(*http.Request) (serve.User, bool) { return serve.User{Name: "ada", Role: serve.Operator}, true }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web := httptest.NewServer(s)
+	defer web.Close()
+	ask := func(method, path, body string, want int) []byte {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, web.URL+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		res, err := web.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		text, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != want {
+			t.Fatalf("%s %s: %d %s, %v", method, path, res.StatusCode, text, err)
+		}
+		return text
+	}
+	made := ask("POST", "/v1/conversations", fmt.Sprintf(`{"preset":"shop","title":%q,"prompt":"everything about %s"}`, mark, mark), http.StatusCreated)
+	at := "/v1/conversations/" + jsonx.Text(jsonx.Member(made, "id"))
+	eventually(t, "the turn does not end", func() bool {
+		return jsonx.Text(jsonx.Member(ask("GET", at, "", http.StatusOK), "state")) == "idle"
+	})
+	if len(files()) == 0 {
+		t.Fatal("nothing has the mark before it is deleted")
+	}
+	ask("DELETE", at, "", http.StatusNoContent)
+	if found := files(); len(found) > 0 {
+		t.Errorf("DELETE leaves\n%s", strings.Join(found, "\n"))
 	}
 }

@@ -25,6 +25,14 @@
 // its call was lost before it was let go, and "unused" the decisions that came too late
 // for such a call and whose questions say so.
 //
+// # A crowd
+//
+// With -crowd 300, nothing is killed: so many conversations share 4 CLIs for 5 minutes, and
+// each gets a prompt in every round. All must be answered with what was said before, and
+// when the fleet has ended, no process and no file may be left.
+//
+//	go run ./internal/test/kills -stores sqlite -crowd 300
+//
 // # Stores
 //
 // SQLite and NATS, here three servers, are linked by other modules. Their tables are

@@ -19,6 +19,8 @@ type Flags struct {
 	Plan Plan
 	// Limit ends the runs that are not over by then.
 	Limit time.Duration
+	// Crowd is run instead of the plan if it has conversations.
+	Crowd Crowd
 }
 
 // ParseFlags reads the flags of a command. Own flags of the command are already in the set.
@@ -29,6 +31,9 @@ func ParseFlags(set *flag.FlagSet, args []string) (*Flags, error) {
 	set.IntVar(&f.Plan.Writes, "writes", -1, "at how many writes of a turn to kill; -1: at all of them")
 	set.IntVar(&f.Plan.Side, "side", 6, "how many runs there are at a time")
 	set.DurationVar(&f.Limit, "limit", 2*time.Hour, "give up after this time")
+	set.IntVar(&f.Crowd.Conversations, "crowd", 0, "kill nothing; instead give so many conversations prompts, round after round")
+	set.IntVar(&f.Crowd.CLIs, "clis", 4, "how many CLIs a crowd has")
+	set.DurationVar(&f.Crowd.For, "for", 5*time.Minute, "how long a crowd begins new rounds")
 	if err := set.Parse(args); err != nil {
 		return nil, err
 	}
@@ -111,6 +116,14 @@ func (f *Flags) Make(ctx context.Context, b Backend, out, log io.Writer) (err er
 			err = end
 		}
 	}()
+	if f.Crowd.Conversations > 0 {
+		r, err := l.RunCrowd(ctx, f.Crowd)
+		if err != nil {
+			return err
+		}
+		r.Print(out, f.Crowd)
+		return r.Err(f.Crowd)
+	}
 	t, err := l.RunAll(ctx, f.Plan, log)
 	if t != nil {
 		t.Print(out)

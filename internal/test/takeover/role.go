@@ -48,6 +48,7 @@ type role struct {
 	At                Moment
 	Mark              string
 	CountWrites       bool
+	MaxLive           int
 }
 
 // report is what such a process says when it ends in order.
@@ -117,7 +118,7 @@ func (r *role) play(ctx context.Context, b Backend) error {
 // options are those of a fleet of the run.
 func (r *role) options(db store.Fleet) fleet.Options {
 	o := fleet.Options{
-		Store: db, Project: r.Project, Journal: r.Journal, TTL: leaseTime, Poll: 100 * time.Millisecond, MaxLive: 1,
+		Store: db, Project: r.Project, Journal: r.Journal, TTL: leaseTime, Poll: 100 * time.Millisecond, MaxLive: r.MaxLive,
 		Grace: time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	if r.Gate != NoGate {

@@ -69,7 +69,7 @@ func (l *Lab) Run(ctx context.Context, c Case) (s *Story, err error) {
 	s = &Story{Gate: c.Gate}
 	stop := r.decide(ctx)
 	defer stop()
-	first, err := r.start(r.role)
+	first, err := start(r.role)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (l *Lab) Run(ctx context.Context, c Case) (s *Story, err error) {
 	if s.Killed {
 		next := r.role
 		next.At, next.Journal = Moment{}, next.Journal+"-2"
-		second, err := r.start(next)
+		second, err := start(next)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +105,7 @@ func (l *Lab) Writes(ctx context.Context, c Case) (n int, err error) {
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	defer r.decide(ctx)()
-	only, err := r.start(r.role)
+	only, err := start(r.role)
 	if err != nil {
 		return 0, err
 	}
@@ -125,52 +125,23 @@ func (l *Lab) Writes(ctx context.Context, c Case) (n int, err error) {
 
 // prepare makes everything that the processes need, and sends the prompts.
 func (r *run) prepare(ctx context.Context) (end func() error, err error) {
-	l := r.lab
-	l.mu.Lock()
-	l.runs++
-	number := l.runs
-	l.mu.Unlock()
-	where, project := l.place(number)
-	dir := filepath.Join(l.Dir, fmt.Sprint("run-", number))
-	r.role.Temp = filepath.Join(dir, "own")
-	for _, sub := range []string{"work", "home", "tmp", "own"} {
-		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, err
-		}
-	}
+	count := r.role.CountWrites
 	model := claudetest.NewModelFunc(r.mind.reply)
 	if _, err := model.Start(); err != nil {
 		return nil, err
 	}
-	mark := fmt.Sprintf("%s.%d", leak.Mark(), number)
-	r.role.Where, r.role.Project = where, project
-	r.role.CLI, r.role.Dir, r.role.Journal = l.CLI, filepath.Join(dir, "work"), filepath.Join(dir, "journal")
-	r.role.Effects, r.role.Mark = filepath.Join(dir, "effects"), mark
+	base, err := r.lab.newBase(ctx, model)
+	if err != nil {
+		return nil, errors.Join(err, model.Close())
+	}
+	r.role, r.db, r.client = base.role, base.db, base.client
+	r.role.CountWrites, r.role.MaxLive = count, 1
 	r.role.Tool, r.role.Gate, r.role.At = r.c.Tool, r.c.Gate, r.c.At
 	r.role.Patience = time.Minute
 	if r.c.defers() {
 		r.role.Patience = 100 * time.Millisecond
 	}
-	r.role.Env = append(model.Env(filepath.Join(dir, "home")),
-		"PATH="+os.Getenv("PATH"), "TMPDIR="+filepath.Join(dir, "tmp"), "IS_SANDBOX=1", mark)
-	if err := writeScript(r.role.Dir, r.role.Effects); err != nil {
-		return nil, err
-	}
-	if r.db, err = l.Backend.Open(ctx, where); err != nil {
-		return nil, err
-	}
-	o := r.role.options(r.db)
-	o.MaxLive, o.Gate = fleet.NoCLIs, nil
-	if r.client, err = fleet.Open(ctx, o); err != nil {
-		return nil, err
-	}
-	end = func() error {
-		err := errors.Join(r.client.Close(context.WithoutCancel(ctx)), model.Close())
-		if c, ok := r.db.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-		return errors.Join(err, os.RemoveAll(dir))
-	}
+	end = func() error { return errors.Join(base.end(), model.Close()) }
 	if r.c.Gate == Rule {
 		err = r.makeRule(ctx)
 	}
@@ -182,6 +153,56 @@ func (r *run) prepare(ctx context.Context) (end func() error, err error) {
 		return nil, errors.Join(err, end())
 	}
 	return end, nil
+}
+
+// base is a folder with everything that the processes of a run need, and the store.
+type base struct {
+	dir    string
+	role   role
+	db     store.Fleet
+	client *fleet.Fleet
+}
+
+func (l *Lab) newBase(ctx context.Context, model *claudetest.Model) (_ *base, err error) {
+	l.mu.Lock()
+	l.runs++
+	number := l.runs
+	l.mu.Unlock()
+	b := &base{dir: filepath.Join(l.Dir, fmt.Sprint("run-", number))}
+	below := func(name string) string { return filepath.Join(b.dir, name) }
+	for _, sub := range []string{"work", "home", "tmp", "own"} {
+		if err := os.MkdirAll(below(sub), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	b.role = role{CLI: l.CLI, Dir: below("work"), Journal: below("journal"), Temp: below("own"), Effects: below("effects"), Mark: fmt.Sprintf("%s.%d", leak.Mark(), number)}
+	b.role.Where, b.role.Project = l.place(number)
+	b.role.Env = append(model.Env(below("home")), "PATH="+os.Getenv("PATH"), "TMPDIR="+below("tmp"), "IS_SANDBOX=1", b.role.Mark)
+	if err := writeScript(b.role.Dir, b.role.Effects); err != nil {
+		return nil, err
+	}
+	if b.db, err = l.Backend.Open(ctx, b.role.Where); err != nil {
+		return nil, err
+	}
+	o := b.role.options(b.db)
+	o.MaxLive, o.Gate = fleet.NoCLIs, nil
+	if b.client, err = fleet.Open(ctx, o); err != nil {
+		return nil, errors.Join(err, b.close())
+	}
+	return b, nil
+}
+
+// end closes the store, and removes the folder.
+func (b *base) end() error {
+	err := b.client.Close(context.Background())
+	return errors.Join(err, b.close(), os.RemoveAll(b.dir))
+}
+
+func (b *base) close() error {
+	if c, ok := b.db.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
 
 // makeRule lets a rule of the conversation allow the tool, as somebody decides who answers
@@ -262,7 +283,8 @@ type process struct {
 	err  error
 }
 
-func (r *run) start(as role) (*process, error) {
+// start starts a process.
+func start(as role) (*process, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -272,7 +294,7 @@ func (r *run) start(as role) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: exec.Command(program), over: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text), r.role.Mark, "TMPDIR="+as.Temp)
+	p.cmd.Env = append(os.Environ(), roleVariable+"="+string(text), as.Mark, "TMPDIR="+as.Temp)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.errs
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err
@@ -371,9 +393,15 @@ func (r *run) look(ctx context.Context, s *Story) (err error) {
 		s.Said = append(s.Said, texts(said)...)
 	}
 	r.mind.mu.Unlock()
+	s.Left = leftProcesses(r.role.Mark)
+	return err
+}
+
+// leftProcesses lists the processes with a mark that do not end by themselves.
+func leftProcesses(mark string) (left []string) {
 	for limit := time.Now().Add(10 * time.Second); ; <-time.After(20 * time.Millisecond) {
-		if s.Left = leak.MarkedBy(r.role.Mark); len(s.Left) == 0 || time.Now().After(limit) {
-			return err
+		if left = leak.MarkedBy(mark); len(left) == 0 || time.Now().After(limit) {
+			return left
 		}
 	}
 }
