@@ -106,7 +106,7 @@ func (l *Lab) crowd(ctx context.Context, model *claudetest.Model, name string, c
 	}
 	defer p.kill()
 	r = new(CrowdReport)
-	stop := countCLIs(base.role, &r.MostCLIs)
+	stop := countCLIs(base.role, p.cmd.Process.Pid, &r.MostCLIs)
 	defer stop()
 	for begin := time.Now(); r.Rounds == 0 || time.Since(begin) < c.For; {
 		r.Rounds++
@@ -147,8 +147,9 @@ func (r *CrowdReport) round(ctx context.Context, f *fleet.Fleet, c Crowd) error 
 	return nil
 }
 
-// countCLIs looks again and again how many CLIs a process has. Stop may be called again.
-func countCLIs(r role, most *int) (stop func()) {
+// countCLIs looks again and again how many CLIs a process has. What they start looks like
+// them for a moment, but has another parent. Stop may be called again.
+func countCLIs(r role, host int, most *int) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -160,7 +161,8 @@ func countCLIs(r role, most *int) (stop func()) {
 			}
 			n := 0
 			for _, p := range leak.MarkedBy(r.Mark) {
-				if _, command, _ := strings.Cut(p, " "); strings.HasPrefix(command, r.CLI) && strings.Contains(command, "stream-json") {
+				pid, command, _ := strings.Cut(p, " ")
+				if strings.HasPrefix(command, r.CLI) && strings.Contains(command, "stream-json") && parent(pid) == host {
 					n++
 				}
 			}
@@ -171,6 +173,18 @@ func countCLIs(r role, most *int) (stop func()) {
 		close(done)
 		wg.Wait()
 	})
+}
+
+// parent returns the parent of a process, 0 if it has ended. Its number is the second field
+// after the name, which is in parentheses.
+func parent(pid string) (number int) {
+	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return 0
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	_, _ = fmt.Sscanf(rest, "%1s %d", new(string), &number) // 0 if it has another form
+	return number
 }
 
 // filesBelow lists the files of a folder.
