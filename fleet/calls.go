@@ -96,7 +96,8 @@ type calls struct {
 // callStore is the store of a session. It notes which calls are in the transcript.
 type callStore struct {
 	*announcer
-	calls *calls
+	calls  *calls
+	newest *newest
 }
 
 // Append implements [store.Store].
@@ -104,6 +105,9 @@ func (s *callStore) Append(ctx context.Context, k store.Key, b store.Batch) erro
 	err := s.announcer.Append(ctx, k, b)
 	if err == nil && k.Sub == "" {
 		s.calls.note(b.Entries...)
+	}
+	if err == nil {
+		s.newest.note(b.Entries)
 	}
 	return err
 }

@@ -8,23 +8,38 @@ import (
 )
 
 // Ledger is what a conversation or a prompt has cost: the sum of what its turns
-// say. A turn that was deferred and continued counts as several.
+// say. A turn that was deferred or broke off, and was continued, counts as several.
+// If a turn broke off before it could say anything, it is what the answers that
+// the transcript has of it have cost, by what the CLI says about their models or
+// else by list prices. What the store does not have is not counted, such as an answer
+// that was cut off in the middle.
 type Ledger struct {
 	USD    float64                       `json:"usd"`
 	Turns  int                           `json:"turns"`
 	Models map[string]message.ModelUsage `json:"models,omitempty"`
+	// Unpriced has, by model, the tokens of answers of which the price is not known.
+	// USD and Models lack them: at least USD was spent. When the CLI names a price of
+	// the model in the same conversation, they are counted.
+	Unpriced map[string]message.ModelUsage `json:"unpriced,omitempty"`
 }
 
 // plus returns the sum of two ledgers. It changes neither.
 func (l Ledger) plus(more Ledger) Ledger {
 	l.USD += more.USD
 	l.Turns += more.Turns
-	l.Models = maps.Clone(l.Models)
-	if l.Models == nil && len(more.Models) > 0 {
-		l.Models = make(map[string]message.ModelUsage)
+	l.Models = plusModels(l.Models, more.Models)
+	l.Unpriced = plusModels(l.Unpriced, more.Unpriced)
+	return l
+}
+
+// plusModels returns the sum of two maps. It changes neither.
+func plusModels(sum, more map[string]message.ModelUsage) map[string]message.ModelUsage {
+	sum = maps.Clone(sum)
+	if sum == nil && len(more) > 0 {
+		sum = make(map[string]message.ModelUsage)
 	}
-	for name, u := range more.Models {
-		old := l.Models[name]
+	for name, u := range more {
+		old := sum[name]
 		u.InputTokens += old.InputTokens
 		u.OutputTokens += old.OutputTokens
 		u.ThinkingTokens += old.ThinkingTokens
@@ -34,9 +49,9 @@ func (l Ledger) plus(more Ledger) Ledger {
 		u.CacheCreationEphemeral1hInputTokens += old.CacheCreationEphemeral1hInputTokens
 		u.WebSearchRequests += old.WebSearchRequests
 		u.CostUSD += old.CostUSD
-		l.Models[name] = u
+		sum[name] = u
 	}
-	return l
+	return sum
 }
 
 // tiny is by how much sums of the same costs may differ.
@@ -65,7 +80,7 @@ func (w *waking) count(ctx context.Context, r *message.Result, prompt string) er
 // done as often as it takes until it is written. It also takes note of a session and
 // a mode that were changed by the CLI. It is asked once for each result.
 func (w *waking) counting(r *message.Result, prompt string) func(*record) error {
-	turn, id := w.turnOf(r), w.session.ID()
+	turn, id, heard, at := w.turnOf(r), w.session.ID(), w.heard, w.newest.get()
 	return func(rec *record) error {
 		moved := w.moved && w.own.modeOf(rec.Mode) != w.mode
 		if rec.Counted == r.UUID && (id == "" || id == rec.Session) && !moved {
@@ -78,7 +93,7 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 			rec.moveTo(id)
 		}
 		if rec.Counted != r.UUID {
-			rec.Counted = r.UUID
+			rec.Counted, rec.Through = r.UUID, rec.Through.advance(heard, at)
 			w.book(rec, turn, prompt)
 		}
 		return nil
@@ -86,16 +101,28 @@ func (w *waking) counting(r *message.Result, prompt string) func(*record) error 
 }
 
 // book adds a turn to the ledgers of a record, and forgets those of prompts that
-// have their outcomes.
+// have their outcomes. If such a prompt has answers without a price, the turns
+// that answer no prompt bear them: its outcome does not change any more.
 func (w *waking) book(rec *record, turn Ledger, prompt string) {
+	maps.DeleteFunc(rec.Spent, func(id string, l Ledger) bool {
+		over := id != prompt && !w.queue[id]
+		if over {
+			rec.Unprompted = rec.Unprompted.plus(Ledger{Unpriced: l.Unpriced})
+		}
+		return over
+	})
 	rec.Cost = rec.Cost.plus(turn)
-	maps.DeleteFunc(rec.Spent, func(id string, _ Ledger) bool { return id != prompt && !w.queue[id] })
 	if prompt == "" {
 		rec.Unprompted = rec.Unprompted.plus(turn)
-		return
+	} else {
+		if rec.Spent == nil {
+			rec.Spent = make(map[string]Ledger)
+		}
+		rec.Spent[prompt] = rec.Spent[prompt].plus(turn)
 	}
-	if rec.Spent == nil {
-		rec.Spent = make(map[string]Ledger)
+	said := rec.Cost.Models
+	rec.Cost, rec.Unprompted = rec.Cost.priced(said), rec.Unprompted.priced(said)
+	for id, l := range rec.Spent {
+		rec.Spent[id] = l.priced(said)
 	}
-	rec.Spent[prompt] = rec.Spent[prompt].plus(turn)
 }

@@ -244,7 +244,7 @@ func TestCostOfSteeredAfterCrash(t *testing.T) {
 		if o := outcome(t, m.fleet, "ada", second); o.Status != fleet.Answered || o.PartOf != first || o.Cost.USD != 0 {
 			t.Errorf("what the turn took in: %+v", o)
 		}
-		costs(t, m.fleet, first, 1)
+		costs(t, m.fleet, first, 2)
 		bills(t, m.fleet, first, second)
 	})
 }

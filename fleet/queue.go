@@ -127,10 +127,8 @@ type Ticket struct {
 	// Interrupted says that [Fleet.Interrupt] has ended it: its turn, which then has a
 	// Result, or the attempts to begin or continue one, and then it has none.
 	Interrupted bool `json:"interrupted,omitzero"`
-	// Cost is what the prompt has cost so far, as the CLI reports it: all that
-	// its turn took, even if the turn was deferred, or broke off and was
-	// resumed by other processes. What a CLI spent before it was killed, and
-	// could not report, is not known.
+	// Cost is what the prompt has cost so far: all that its turn took, even if the
+	// turn was deferred, or broke off and was resumed by other processes.
 	Cost Ledger `json:"cost,omitzero"`
 	// PartOf is the prompt whose turn took this one in, because it steers. One
 	// result answers both, and the other prompt bears the cost.

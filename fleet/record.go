@@ -37,6 +37,8 @@ type record struct {
 	Cost   Ledger            `json:"cost"`
 	// Counted is the id of the last result in Cost.
 	Counted string `json:"counted,omitzero"`
+	// Through is how far the transcripts of Session are in Cost.
+	Through through `json:"through,omitzero"`
 	// Spent is what prompts without an outcome have cost so far, by their ids. It
 	// is written together with Cost, so a crash takes neither away.
 	Spent map[string]Ledger `json:"spent,omitempty"`
@@ -165,7 +167,7 @@ func (r *record) moveTo(session string) {
 	if r.Session != "" {
 		r.Older = append(slices.Clone(r.Older), r.Session)
 	}
-	r.Session = session
+	r.Session, r.Through = session, through{}
 }
 
 // changeTo is the change of a record to a value.

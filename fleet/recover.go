@@ -159,6 +159,9 @@ func (w *waking) stand(ctx context.Context, p *queued) (step, error) {
 	state, open := history.Unseen, []string(nil)
 	if t != nil {
 		state, open = t.PromptState(p.ID)
+		if err := w.countLost(ctx, p.ID); err != nil { // before the prompt ends
+			return sleep, err
+		}
 	}
 	told := false
 	if state == history.Cut {

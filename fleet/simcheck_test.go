@@ -19,6 +19,7 @@ func (w *world) check(ctx context.Context, f *fleet.Fleet, keys []string) {
 		p := &w.sent[i]
 		o, err := f.Prompt(ctx, p.key, p.id)
 		borne[p.key] += o.Cost.USD
+		p.unpriced = len(o.Cost.Unpriced) > 0
 		p.ended, p.partOf, p.givenUp = o.Status, o.PartOf, o.Interrupted && o.Result == nil
 		switch {
 		case o.Status == fleet.Cancelled && o.PartOf != "":
@@ -64,10 +65,11 @@ func (w *world) checkCancelled(p *sentPrompt, err error) {
 }
 
 // refusals is what it has cost that the model read of calls which were refused because
-// their prompts were cancelled, or interrupted while they waited. No prompt bears it.
+// their prompts were cancelled, or interrupted while they waited, and what answers cost
+// that had no price when their prompts ended. No prompt bears it.
 func (w *world) refusals(info *fleet.ConversationInfo) float64 {
 	if slices.ContainsFunc(w.sent, func(p sentPrompt) bool {
-		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.ended == fleet.Expired || p.givenUp)
+		return p.key == info.Key && (p.ended == fleet.Cancelled && p.stuck || p.ended == fleet.Expired || p.givenUp || p.unpriced)
 	}) {
 		return info.Unprompted.USD
 	}

@@ -178,6 +178,7 @@ type sentPrompt struct {
 	asked             int  // how often the model had been asked about it by then
 	ended             fleet.PromptStatus
 	givenUp           bool // it was interrupted between two attempts
+	unpriced          bool // answers of it had no price when it ended
 	partOf            string
 }
 

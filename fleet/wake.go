@@ -34,6 +34,8 @@ type waking struct {
 	steered *steered        // what it has besides the prompt of its turn
 	gate    *approval.Gate
 	spent   *message.Spending
+	heard   string // the id of the last answer of the main conversation
+	newest  newest
 	closed  chan struct{} // closed when the session is closed
 	turns   int
 	// mode is the permission mode of the CLI, and moved says that the CLI has
@@ -55,7 +57,8 @@ type waking struct {
 	traceDone func(TraceOutcome) map[string]string // of the step; nil if nobody follows it
 }
 
-// see takes note of the permission mode, and of agents that have ended.
+// see takes note of the permission mode, of agents that have ended, and of the last
+// answer.
 func (w *waking) see(m message.Message) {
 	var mode permission.Mode
 	switch m := m.(type) {
@@ -65,6 +68,10 @@ func (w *waking) see(m message.Message) {
 		mode = m.PermissionMode
 	case *message.TaskNotification:
 		w.going.agentEnded(m.TaskID)
+	case *message.Assistant:
+		if m.ParentToolUseID == "" && m.Model != syntheticModel && m.ID != "" {
+			w.heard = m.ID
+		}
 	}
 	if mode == "" {
 		return
@@ -538,7 +545,7 @@ func (w *waking) connect(ctx context.Context, s step) error {
 	}
 	w.steered = given
 	w.mode, w.moved = "", false
-	w.session, w.spent, w.closed = session, new(message.Spending), make(chan struct{})
+	w.session, w.spent, w.heard, w.closed = session, new(message.Spending), "", make(chan struct{})
 	w.f.mu.Lock()
 	w.c.session, w.c.own, w.c.starting = session, w.own, false
 	w.f.mu.Unlock()
@@ -599,7 +606,7 @@ func (w *waking) options(ctx context.Context, s step) (*claude.Options, error) {
 		o.Hooks = append(o.Hooks, w.tellWithPrompt(lost))
 	}
 	o.Store = &claude.StoreOptions{
-		Store: &callStore{w.f.store, &w.going}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
+		Store: &callStore{w.f.store, &w.going, &w.newest}, Project: w.f.opts.Project, Fence: w.lease.Fence, Owner: w.f.opts.Owner, TTL: w.f.opts.TTL, Journal: w.f.opts.Journal,
 		GiveUp:  claude.NoTimeout, // a result counts when it is stored, or the lease is lost
 		Private: true,
 	}
@@ -635,7 +642,7 @@ func (w *waking) chooseSession(ctx context.Context, o *claude.Options) error {
 	o.Continue, o.ForkSession, o.SessionID, o.Resume = false, false, "", ""
 	if t != nil {
 		o.Resume = w.rec.Session
-		return nil
+		return w.countLeft(ctx, t)
 	}
 	o.SessionID = uuid.New()
 	w.rec, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {

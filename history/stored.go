@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/claude-agent-go/claude/internal/transcript"
@@ -313,9 +311,6 @@ func (s *stored) fork(ctx context.Context, id string, o ForkOptions) (string, er
 	return to, into.put(ctx, to, lines)
 }
 
-// agentPrefix is what the name of a subagent's transcript begins with.
-const agentPrefix = "agent-"
-
 // subagents lists the subagents of a session. What is known about one is in its
 // own transcript, where the last line of that kind counts.
 func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, error) {
@@ -328,8 +323,8 @@ func (s *stored) subagents(ctx context.Context, t *Transcript) ([]SubagentInfo, 
 		if err != nil {
 			return nil, s.fail(t.ID, err)
 		}
-		id, ok := strings.CutPrefix(path.Base(sub), agentPrefix)
-		if !ok || !strings.HasPrefix(sub, "subagents/") || !transcript.ValidAgent(id) || len(agents) == maxAgents {
+		id := transcript.AgentOf(sub)
+		if id == "" || len(agents) == maxAgents {
 			continue
 		}
 		a := SubagentInfo{ID: id, file: sub}

@@ -93,7 +93,7 @@ func (d diskSubagents) subagents(ctx context.Context, t *Transcript) ([]Subagent
 		if err != nil {
 			return nil //nolint // not there, or not ours to read: the others count
 		}
-		id, ok := strings.CutPrefix(entry.Name(), agentPrefix)
+		id, ok := strings.CutPrefix(entry.Name(), transcript.AgentPrefix)
 		if !ok || !entry.Type().IsRegular() || len(agents) == maxAgents {
 			return nil
 		}

@@ -59,6 +59,15 @@ type mirroredLine struct {
 	Version     string          `json:"version"`
 }
 
+// mirroredAgent is the note about a subagent. As in the CLI, it says first what it is.
+type mirroredAgent struct {
+	Kind        string `json:"type"`
+	Type        string `json:"agentType"`
+	Description string `json:"description"`
+	ToolUseID   string `json:"toolUseId"`
+	Parent      string `json:"parentAgentId,omitzero"`
+}
+
 // mirrorFrame is what the client gets.
 type mirrorFrame struct {
 	Type     string            `json:"type"`
@@ -116,6 +125,18 @@ func (s *session) mirrorDeferral(call *message.ToolUseBlock) {
 		"type": "hook_deferred_tool", "toolUseID": call.ID, "toolName": call.Name, "toolInput": call.Input,
 		"hookName": "PreToolUse:" + call.Name, "hookEvent": "PreToolUse", "permissionMode": s.permissionMode(),
 	}})
+}
+
+// mirrorAgent repeats the note by which a transcript knows whose it is.
+func (s *session) mirrorAgent(sub *subagent) {
+	if s.opts.MirrorTo == "" {
+		return
+	}
+	note := mirroredAgent{Kind: "agent_metadata", Type: sub.Type, Description: sub.Description, ToolUseID: sub.ToolUseID}
+	if parent := sub.parent.sub; parent != nil {
+		note.Parent = parent.ID
+	}
+	s.mirrorEntries(s.transcriptFile(sub.ID), note)
 }
 
 // mirrorLine repeats a line that continues the one before it.

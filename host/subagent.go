@@ -75,6 +75,7 @@ func (t *Turn) RunSubagent(ctx context.Context, callID string, input json.RawMes
 	}
 	own := t.subturn(ctx, sub)
 	t.s.spawned(sub)
+	t.s.mirrorAgent(sub)
 	_ = t.s.emit(sub.started())
 	out, err := t.s.fire(ctx, own, hookCall{event: hook.EventSubagentStart, subject: sub.Type})
 	if err != nil {

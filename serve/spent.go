@@ -97,8 +97,8 @@ func (t *tally) addDeleted(ctx context.Context, s *Service, from string, selects
 
 // unbooked is what was spent on a conversation and is not in the sums of its log when
 // the log is closed: for prompts that have not ended there, and by turns that answer no
-// prompt. The fleet forgets it with the conversation. What a CLI spends that is cut off
-// in the middle of a turn, nobody knows.
+// prompt. The fleet forgets it with the conversation. What a turn has cost that
+// the deletion cuts off is not known.
 type unbooked struct {
 	At         time.Time    `json:"at"`
 	Turns      []Turn       `json:"turns,omitempty"`

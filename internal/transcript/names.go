@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -83,6 +84,19 @@ func device(name string) bool {
 		return true
 	}
 	return len(name) == 4 && (name[:3] == "COM" || name[:3] == "LPT") && name[3] >= '0' && name[3] <= '9'
+}
+
+// AgentPrefix is what the name of a subagent's transcript begins with.
+const AgentPrefix = "agent-"
+
+// AgentOf returns the id of the subagent whose transcript is at a place below that of
+// its session, "" if it is another file.
+func AgentOf(sub string) string {
+	id, ok := strings.CutPrefix(path.Base(sub), AgentPrefix)
+	if !ok || !strings.HasPrefix(sub, "subagents/") || !ValidAgent(id) {
+		return ""
+	}
+	return id
 }
 
 // ValidAgent reports whether an id can be that of a subagent.

@@ -18,7 +18,7 @@ func layers() [][]string {
 		{"internal/form", "internal/proc", "permission", "store", "internal/test/officialsdk"},
 		{"control", "internal/recordform", "internal/show", "permission/policy"},
 		{"message", "hook", "fleet/internal/outcomelog"},
-		{"internal/brief", "internal/wire", "internal/operation", "internal/lease", "history"},
+		{"internal/brief", "internal/price", "internal/wire", "internal/operation", "internal/lease", "history"},
 		{"internal/peer", "internal/inbox", "internal/mirror", "internal/restore"},
 		{".", "host"},
 		{"tool", "claudetest", "store/storetest", "approval"},
