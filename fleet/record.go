@@ -77,6 +77,9 @@ type stuck struct {
 	At     time.Time `json:"at"`
 	// Untold says that it is not in the log of outcomes yet.
 	Untold bool `json:"untold,omitzero"`
+
+	// Unknown are members that a newer program has added.
+	Unknown jsonx.Unknown `json:",embed"`
 }
 
 // stuckError is the error of a conversation that is stuck.

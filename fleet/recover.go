@@ -420,7 +420,7 @@ func (w *waking) stuck(ctx context.Context, p *queued, reason string) error {
 	if err != nil {
 		return err
 	}
-	at := stuck{p.ID, reason, p.Cause, now, true}
+	at := stuck{Prompt: p.ID, Reason: reason, Cause: p.Cause, At: now, Untold: true}
 	_, err = w.f.changeRecord(ctx, w.c.key, w.lease.Fence, func(r *record) error {
 		r.Stuck = &at
 		return nil

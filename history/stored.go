@@ -92,7 +92,7 @@ func (s *stored) list(ctx context.Context, q Query, yield func(SessionInfo, erro
 // infos yields all sessions that have something to show.
 func (s *stored) infos(ctx context.Context) iter.Seq2[SessionInfo, error] {
 	return func(yield func(SessionInfo, error) bool) {
-		if by, ok := s.store.(store.Summarizer); ok {
+		if by := store.SummarizerOf(s.store); by != nil {
 			for sum, err := range by.Summaries(ctx, s.project) {
 				if err != nil {
 					yield(SessionInfo{}, fmt.Errorf("claude: history: %w", err))

@@ -27,7 +27,8 @@ import (
 // with those of subagents in the folder ID beside it. A file that was put
 // there by hand is accepted as it is. Beside each transcript the store keeps a
 // list of commits. Lines that are not in it do not count, so a batch that a
-// crash cut off is not seen, and the next one overwrites it.
+// crash cut off is not seen, and the next one overwrites it. DIR/.layout has the version
+// of all this; a newer one is refused with [ErrNewer].
 //
 // Writers lock what they write, for as long as a write takes. A process that is
 // suspended in the middle of one keeps the lock: nobody else can write there, or
@@ -100,7 +101,33 @@ func (s *FileStore) root(create bool) (*os.Root, error) {
 	if err != nil {
 		return nil, fail(err)
 	}
+	if err := s.layout(r, create); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
 	return r, nil
+}
+
+// layoutFile has the version of the layout of the directory. A project does not have such
+// a name.
+const (
+	layoutFile   = ".layout"
+	filesVersion = 1
+)
+
+// layout refuses a directory that a newer program has laid out. With create, one that says
+// nothing is given the version, which it has.
+func (s *FileStore) layout(r *os.Root, create bool) error {
+	text, err := r.ReadFile(layoutFile)
+	if err == nil {
+		return CheckLayout(string(text), filesVersion)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return fail(err)
+	}
+	if !create {
+		return nil
+	}
+	return s.replace(r, layoutFile, fmt.Appendln(nil, filesVersion))
 }
 
 func fail(err error) error { return fmt.Errorf("claude: store: %w", err) }

@@ -79,6 +79,9 @@ func (s *FileStore) list(ctx context.Context, project string) (*os.Root, []Sessi
 	return r, list, nil
 }
 
+// Summarizes implements [Summarizer].
+func (s *FileStore) Summarizes(of Store) bool { return of == Store(s) }
+
 // Summaries implements [Summarizer]. A summary is updated when it is
 // requested, starting where the last one ended.
 func (s *FileStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {

@@ -171,6 +171,9 @@ func (m *MemoryStore) List(ctx context.Context, project string) iter.Seq2[Sessio
 	}
 }
 
+// Summarizes implements [Summarizer].
+func (m *MemoryStore) Summarizes(of Store) bool { return of == Store(m) }
+
 // Summaries implements [Summarizer].
 func (m *MemoryStore) Summaries(ctx context.Context, project string) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {

@@ -60,12 +60,25 @@ type Deleter interface {
 }
 
 // Summarizer is a [Store] that keeps what a list shows for each session, so
-// that listing a thousand sessions does not load them. A store that embeds a Summarizer
-// and changes what Load or List yield needs a Summaries of its own too.
+// that listing a thousand sessions does not load them. Use [SummarizerOf] to find out
+// whether a store is one.
 type Summarizer interface {
 	// Summaries yields the summaries of the sessions of a project, the last
 	// modified first.
 	Summaries(ctx context.Context, project string) iter.Seq2[Summary, error]
+
+	// Summarizes reports whether Summaries yields what List and Load of s do. As with
+	// Batches of a [RecordBatcher], a store says yes only to itself: one that embeds it
+	// may have a Load or a List of its own.
+	Summarizes(s Store) bool
+}
+
+// SummarizerOf returns a store as a [Summarizer], nil if it is not one, or only embeds one.
+func SummarizerOf(s Store) Summarizer {
+	if by, ok := s.(Summarizer); ok && by.Summarizes(s) {
+		return by
+	}
+	return nil
 }
 
 // Fleet is what a fleet of conversations needs from its store.

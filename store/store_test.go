@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -30,6 +31,18 @@ func TestFiles(t *testing.T) {
 			cmd := exec.Command(os.Args[0])
 			cmd.Env = append(os.Environ(), "STORE_TEST_OWN="+dirs[s])
 			return cmd
+		},
+		Layout: func(t *testing.T, s store.Store, version string) {
+			file := filepath.Join(dirs[s], ".layout")
+			if err := os.Remove(file); err != nil {
+				t.Error(err)
+			}
+			if version == "" {
+				return
+			}
+			if err := os.WriteFile(file, []byte(version), 0o600); err != nil {
+				t.Error(err)
+			}
 		},
 	})
 }

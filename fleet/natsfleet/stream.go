@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/claude-agent-go/claude/store"
 )
 
 // Where a stream says which version made it, and where its transcripts are.
@@ -124,6 +127,10 @@ func foreign(got, want jetstream.StreamConfig) error {
 	if v := got.Metadata[versionKey]; v != layoutVersion {
 		if v == "" {
 			return fmt.Errorf("%w: it is not a stream of a fleet", ErrForeignStream)
+		}
+		known, _ := strconv.Atoi(layoutVersion)
+		if err := store.CheckLayout(v, known); errors.Is(err, store.ErrNewer) {
+			return fmt.Errorf("%w: %w", ErrForeignStream, err)
 		}
 		return fmt.Errorf("%w: it has version %s, and this is version %s", ErrForeignStream, v, layoutVersion)
 	}

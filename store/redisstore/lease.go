@@ -17,7 +17,11 @@ func (s *Store) Acquire(ctx context.Context, project, name, owner string, ttl ti
 		return store.Lease{}, err
 	}
 	l := store.Lease{Fence: store.Fence{Project: project, Name: name}, Owner: owner, TTL: ttl}
-	answer, err := acquireScript().Run(ctx, s.db, []string{s.leaseKey(project, l.Fence)}, owner, ttl.Microseconds()).Slice()
+	db, err := s.client(ctx)
+	if err != nil {
+		return store.Lease{}, fail(name, err)
+	}
+	answer, err := acquireScript().Run(ctx, db, []string{s.leaseKey(project, l.Fence)}, owner, ttl.Microseconds()).Slice()
 	if err != nil {
 		return store.Lease{}, fail(name, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/redis/go-redis/v9"
 
@@ -16,6 +17,8 @@ import (
 type Store struct {
 	db   redis.UniversalClient
 	base string
+
+	checked atomic.Bool // the layout is one that this program knows
 }
 
 var _ interface {
@@ -25,7 +28,8 @@ var _ interface {
 
 // Open connects to a server by its URL, such as "redis://user@host:6379/0", or
 // "rediss://" for TLS. It refuses a server that may evict any key when its memory
-// is short ([ErrEvicts]). Close the store when you are done with it.
+// is short ([ErrEvicts]). What a newer version of this package has laid out is refused with
+// [store.ErrNewer] when the store is first used. Close the store when you are done with it.
 func Open(ctx context.Context, url string) (*Store, error) {
 	opts, err := redis.ParseURL(url)
 	if err != nil {
@@ -68,6 +72,32 @@ func New(db redis.UniversalClient) *Store { return &Store{db: db, base: "claude"
 
 // Close closes the client.
 func (s *Store) Close() error { return s.db.Close() }
+
+// layoutVersion is the version of the keys and values that this program writes.
+const layoutVersion = 1
+
+// client returns the client, if the layout of what is on the server is known. A server
+// that says nothing has the first version. It is told so; if that fails, because it is
+// full or only lends itself to reading, the next one does it.
+func (s *Store) client(ctx context.Context) (redis.UniversalClient, error) {
+	if s.checked.Load() {
+		return s.db, nil
+	}
+	at := s.base + ":layout"
+	text, err := s.db.Get(ctx, at).Result()
+	switch {
+	case err == redis.Nil:
+		s.db.SetNX(ctx, at, layoutVersion, 0)
+	case err != nil:
+		return nil, err
+	default:
+		if err := store.CheckLayout(text, layoutVersion); err != nil {
+			return nil, err
+		}
+	}
+	s.checked.Store(true)
+	return s.db, nil
+}
 
 // key returns a key of a project. The part in braces decides on which node of a
 // cluster it lies.

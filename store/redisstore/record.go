@@ -29,7 +29,11 @@ func (s *Store) GetRecord(ctx context.Context, k store.RecordKey) (store.Record,
 	if err := cmp.Or(k.Check(), ctx.Err()); err != nil {
 		return store.Record{}, err
 	}
-	text, err := s.db.HGet(ctx, s.key(k.Project, "records", k.Kind), k.Name).Result()
+	db, err := s.client(ctx)
+	if err != nil {
+		return store.Record{}, fail(k, err)
+	}
+	text, err := db.HGet(ctx, s.key(k.Project, "records", k.Kind), k.Name).Result()
 	if err == redis.Nil {
 		err = store.ErrNotFound
 	}
@@ -118,7 +122,11 @@ func (s *Store) scan(ctx context.Context, project, kind, from, to string, yield 
 // records reads some records in the order of their names.
 func (s *Store) records(ctx context.Context, project, kind, from, to string) ([]store.Record, error) {
 	keys := []string{s.key(project, "records", kind), s.key(project, "names", kind)}
-	answer, err := scanScript().Run(ctx, s.db, keys, from, pageCount, pageBytes, to).StringSlice()
+	db, err := s.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := scanScript().Run(ctx, db, keys, from, pageCount, pageBytes, to).StringSlice()
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,22 @@ func TestRedis(t *testing.T) {
 		Open:    func(t *testing.T) store.Store { return open(t, url) },
 		Again:   func(t *testing.T, _ store.Store) store.Store { return open(t, url) },
 		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
+		Layout: func(t *testing.T, _ store.Store, version string) {
+			opts, err := redis.ParseURL(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			db := redis.NewClient(opts)
+			defer db.Close()
+			if version == "" {
+				err = db.Del(t.Context(), "claude:layout").Err()
+			} else {
+				err = db.Set(t.Context(), "claude:layout", version, 0).Err()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
 	})
 }
 

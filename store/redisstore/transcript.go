@@ -31,7 +31,11 @@ func (s *Store) leaseKey(project string, f store.Fence) string {
 
 // run runs a script that answers with a number.
 func (s *Store) run(ctx context.Context, script *redis.Script, keys []string, args ...any) (int64, error) {
-	n, err := script.Run(ctx, s.db, keys, args...).Int64()
+	db, err := s.client(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n, err := script.Run(ctx, db, keys, args...).Int64()
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +131,11 @@ type page struct {
 // page reads entries, and what they belong to, at one moment.
 func (s *Store) page(ctx context.Context, k store.Key, from, to int64) (page, error) {
 	entries, _, _, life := s.transcriptKeys(k)
-	answer, err := pageScript().Run(ctx, s.db, []string{entries, life}, from, to, pageBytes).Slice()
+	db, err := s.client(ctx)
+	if err != nil {
+		return page{}, err
+	}
+	answer, err := pageScript().Run(ctx, db, []string{entries, life}, from, to, pageBytes).Slice()
 	if err != nil {
 		return page{}, err
 	}
@@ -162,7 +170,12 @@ func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Sessio
 			yield(store.Session{}, err)
 			return
 		}
-		all, err := s.db.ZRevRangeWithScores(ctx, s.key(project, "sessions"), 0, -1).Result()
+		db, err := s.client(ctx)
+		if err != nil {
+			yield(store.Session{}, fail(project, err))
+			return
+		}
+		all, err := db.ZRevRangeWithScores(ctx, s.key(project, "sessions"), 0, -1).Result()
 		if err != nil {
 			yield(store.Session{}, fail(project, err))
 			return
@@ -183,7 +196,12 @@ func (s *Store) ListSubs(ctx context.Context, project, session string) iter.Seq2
 			yield("", err)
 			return
 		}
-		subs, err := s.db.ZRange(ctx, s.key(project, "subs", session), 0, -1).Result()
+		db, err := s.client(ctx)
+		if err != nil {
+			yield("", fail(k, err))
+			return
+		}
+		subs, err := db.ZRange(ctx, s.key(project, "subs", session), 0, -1).Result()
 		if err != nil {
 			yield("", fail(k, err))
 			return
@@ -201,6 +219,9 @@ type summary struct {
 	Count int64           `json:"count"`
 	Data  json.RawMessage `json:"data"`
 }
+
+// Summarizes implements [store.Summarizer].
+func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
 
 // Summaries implements [store.Summarizer]. A summary is updated when it is
 // requested, starting where the last one ended.
@@ -229,7 +250,11 @@ func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.S
 // summary returns the summary of a session, nil if there is no such session.
 func (s *Store) summary(ctx context.Context, k store.Key) ([]byte, error) {
 	entries, _, _, _ := s.transcriptKeys(k)
-	pipe := s.db.Pipeline()
+	db, err := s.client(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pipe := db.Pipeline()
 	length := pipe.LLen(ctx, entries)
 	text := pipe.HGet(ctx, s.key(k.Project, "summaries"), k.Session)
 	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {

@@ -136,6 +136,9 @@ func (s *Store) heads(ctx context.Context, project string, list []store.Session,
 	}
 }
 
+// Summarizes implements [store.Summarizer].
+func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
+
 // Summaries implements [store.Summarizer].
 func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return func(yield func(store.Summary, error) bool) {

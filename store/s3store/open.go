@@ -32,8 +32,9 @@ type Store struct {
 	bucket string
 	prefix string
 
-	probed atomic.Bool // the server honours conditions
-	gates  []chan struct{}
+	probed  atomic.Bool // the server honours conditions
+	checked atomic.Bool // the layout is one that this program knows
+	gates   []chan struct{}
 
 	mu         sync.Mutex
 	sessions   map[store.Key]*session
@@ -48,7 +49,8 @@ var _ interface {
 
 // New returns a store in a bucket. The names of its objects begin with prefix,
 // which may be "". Before its first write, the store checks that the server
-// honours conditional writes; see [ErrUnconditional].
+// honours conditional writes; see [ErrUnconditional]. What a newer version of this package
+// has laid out is refused with [store.ErrNewer].
 func New(client *s3.Client, bucket, prefix string) *Store {
 	s := &Store{s3: client, bucket: bucket, prefix: prefix, gates: make([]chan struct{}, 64)}
 	for i := range s.gates {
@@ -82,8 +84,37 @@ type object struct {
 	now      time.Time // the server's time when it was read
 }
 
+// layoutObject has the version of the layout of the bucket. A project does not begin so.
+const (
+	layoutObject  = "-layout"
+	layoutVersion = 1
+)
+
+// layout refuses a bucket that a newer program has laid out. One that says nothing has the
+// first version.
+func (s *Store) layout(ctx context.Context) error {
+	if s.checked.Load() {
+		return nil
+	}
+	o, err := s.getRaw(ctx, layoutObject)
+	if err == nil {
+		err = store.CheckLayout(string(o.body), layoutVersion)
+	} else if errors.Is(err, store.ErrNotFound) {
+		err = nil
+	}
+	s.checked.Store(err == nil)
+	return err
+}
+
 // get reads an object, or returns [store.ErrNotFound].
 func (s *Store) get(ctx context.Context, name string) (object, error) {
+	if err := s.layout(ctx); err != nil {
+		return object{}, err
+	}
+	return s.getRaw(ctx, name)
+}
+
+func (s *Store) getRaw(ctx context.Context, name string) (object, error) {
 	out, err := s.s3.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + name)})
 	if err != nil {
 		return object{}, plain(err)
@@ -155,6 +186,9 @@ func (s *Store) probe(ctx context.Context) error {
 	if s.probed.Load() {
 		return nil
 	}
+	if err := s.layout(ctx); err != nil {
+		return err
+	}
 	name := "-probe/" + rand.Text() // a project does not begin so
 	defer s.remove(context.WithoutCancel(ctx), name)
 	if _, err := s.putRaw(ctx, name, []byte("1"), ""); err != nil && !errors.Is(err, errTaken) {
@@ -171,6 +205,9 @@ func (s *Store) probe(ctx context.Context) error {
 	}
 	if _, err := s.putRaw(ctx, name, []byte("3"), o.etag); err != nil {
 		return fmt.Errorf("%w: a condition that holds: %w", ErrUnconditional, err)
+	}
+	if _, err := s.putRaw(ctx, layoutObject, fmt.Append(nil, layoutVersion), ""); err != nil && !errors.Is(err, errTaken) {
+		return err
 	}
 	s.probed.Store(true)
 	return nil
@@ -211,6 +248,10 @@ func pause(ctx context.Context) error {
 // list yields the objects whose names begin so, in order.
 func (s *Store) list(ctx context.Context, prefix string) iter.Seq2[types.Object, error] {
 	return func(yield func(types.Object, error) bool) {
+		if err := s.layout(ctx); err != nil {
+			yield(types.Object{}, err)
+			return
+		}
 		pages := s3.NewListObjectsV2Paginator(s.s3, &s3.ListObjectsV2Input{Bucket: &s.bucket, Prefix: aws.String(s.prefix + prefix)})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)

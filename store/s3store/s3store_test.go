@@ -27,6 +27,16 @@ func TestS3(t *testing.T) {
 		Open:    func(*testing.T) store.Store { return at(url) },
 		Again:   func(*testing.T, store.Store) store.Store { return at(url) },
 		Process: func(*testing.T, store.Store) *exec.Cmd { return other(url) },
+		Layout: func(t *testing.T, _ store.Store, version string) {
+			client, bucket, name := (&s3server{url: url}).client(false), "agents", "pre/fix/-layout"
+			_, err := client.DeleteObject(t.Context(), &s3.DeleteObjectInput{Bucket: &bucket, Key: &name})
+			if err == nil && version != "" {
+				_, err = client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: &bucket, Key: &name, Body: strings.NewReader(version)})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		},
 	})
 }
 

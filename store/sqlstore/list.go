@@ -22,6 +22,9 @@ func (s *Store) List(ctx context.Context, project string) iter.Seq2[store.Sessio
 	}
 }
 
+// Summarizes implements [store.Summarizer].
+func (s *Store) Summarizes(of store.Store) bool { return of == store.Store(s) }
+
 // Summaries implements [store.Summarizer].
 func (s *Store) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	return s.sessions(ctx, project, "summary")

@@ -3,8 +3,9 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+
+	"github.com/claude-agent-go/claude/store"
 )
 
 // migrations are the steps from an empty database to the current schema. A step
@@ -54,8 +55,15 @@ func migrations() [][]string {
 	}}
 }
 
-// ErrNewer means that a newer version of this package made the tables.
-var ErrNewer = errors.New("the tables were made by a newer version")
+// ErrNewer means that a newer version of this package made the tables. It matches
+// [store.ErrNewer].
+var ErrNewer error = newerTables{}
+
+type newerTables struct{}
+
+func (newerTables) Error() string { return "the tables were made by a newer version" }
+
+func (newerTables) Is(target error) bool { return target == store.ErrNewer }
 
 // migrate makes the tables or brings them up to date. Many may do it at once.
 func (s *Store) migrate(ctx context.Context) error {

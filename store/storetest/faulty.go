@@ -284,6 +284,11 @@ func (f *FaultyStore) ListSubs(ctx context.Context, project, session string) ite
 	return loop(ctx, f, "ListSubs", func() iter.Seq2[string, error] { return s.ListSubs(ctx, project, session) })
 }
 
+// Summarizes implements [store.Summarizer].
+func (f *FaultyStore) Summarizes(of store.Store) bool {
+	return of == store.Store(f) && store.SummarizerOf(f.s) != nil
+}
+
 // Summaries implements [store.Summarizer].
 func (f *FaultyStore) Summaries(ctx context.Context, project string) iter.Seq2[store.Summary, error] {
 	s, ok := f.s.(store.Summarizer)

@@ -49,6 +49,7 @@ func subListings() []contract {
 
 func summaries() []contract {
 	return []contract{
+		{"summaries do not pass by the Load of a store that embeds this one", summariesEmbedded},
 		{"the fold of all entries", summaryIsFold},
 		{"as many as sessions, in their order, at their times", summariesAsListed},
 		{"gone with the session", summaryDeleted},
@@ -212,4 +213,14 @@ func summaryDeleted(s *subject) {
 // said is an entry with a prompt.
 func said(id, text string) string {
 	return fmt.Sprintf(`{"parentUuid":null,"type":"user","message":{"role":"user","content":%q},"uuid":%q,"timestamp":"2026-01-02T03:04:05.678Z","cwd":"/work","gitBranch":"main"}`, text, id)
+}
+
+func summariesEmbedded(s *subject) {
+	by := s.Store.(store.Summarizer)
+	if !by.Summarizes(s.Store) {
+		s.t.Error("it does not summarize for itself")
+	}
+	if by := store.SummarizerOf(&embedsLoad{Store: s.Store, Summarizer: by}); by != nil {
+		s.t.Error("the Load of a store that embeds it is passed by")
+	}
 }

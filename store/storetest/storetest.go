@@ -28,6 +28,9 @@ type Target struct {
 	// variable in its environment. If it is nil, owners in other processes are
 	// not tested.
 	Process func(t *testing.T, s store.Store) *exec.Cmd
+	// Layout replaces the version that the store of a test has written beside its data;
+	// "" removes it. If it is nil, versions are not tested.
+	Layout func(t *testing.T, s store.Store, version string)
 }
 
 // Run tests a store against the contract.
@@ -52,7 +55,7 @@ func Run(t *testing.T, target Target) {
 	if _, ok := s.(store.SubLister); ok {
 		group("SubLister", subListings())
 	}
-	if _, ok := s.(store.Summarizer); ok {
+	if store.SummarizerOf(s) != nil {
 		group("Summarizer", summaries())
 	}
 	if _, ok := s.(store.Deleter); ok {
@@ -69,6 +72,9 @@ func Run(t *testing.T, target Target) {
 	}
 	if r, ok := s.(store.Records); ok && store.Viewer(r) != nil {
 		group("RecordViewer", views())
+	}
+	if target.Layout != nil {
+		group("Layout", layouts())
 	}
 	group("Input", inputs())
 	group("Races", races())

@@ -79,6 +79,7 @@ func readOnNothing(s *subject) {
 type embedsLoad struct {
 	store.Store
 	store.Tailer
+	store.Summarizer
 }
 
 const replaced = `{"replaced":true}`
@@ -106,7 +107,7 @@ func readOnEmbedded(s *subject) {
 	}
 	k := s.session()
 	s.append(k, line("one"), line("two"))
-	for _, e := range collect(s.t, store.LoadAfter(s.t.Context(), &embedsLoad{s.Store, tailer}, k, 0)) {
+	for _, e := range collect(s.t, store.LoadAfter(s.t.Context(), &embedsLoad{Store: s.Store, Tailer: tailer}, k, 0)) {
 		if string(e.Entry) != replaced {
 			s.t.Errorf("the Load of a store that embeds it is passed by: %s", e.Entry)
 		}

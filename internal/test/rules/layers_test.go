@@ -40,7 +40,7 @@ func separateLayers() map[string][]string {
 		"internal/test/chaos":           {".", "claudetest", "internal/ndjson", "internal/test/harness", "internal/test/realcli", "internal/wire", "permission"},
 		"internal/test/corpus":          nil,
 		"internal/test/e2e":             nil,
-		"internal/test/fleetload":       {".", "claudetest", "fleet"},
+		"internal/test/fleetload":       {".", "claudetest", "fleet", "store"},
 		"internal/test/gate":            {"internal/test/long"},
 		"internal/test/harness":         {".", "internal/jsonx", "message"},
 		"internal/test/knots":           nil,
