@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 )
@@ -32,6 +33,31 @@ func people(conversations, tenants int) (w *waitlist, all []*conversation, compa
 }
 
 func always(string) bool { return true }
+
+// A conversation that got its slot and has more to do waits behind those that came while
+// it was busy.
+func TestBusyConversationWaitsBehindOthers(t *testing.T) {
+	f := &Fleet{opts: Options{MaxLive: 1}, waitlist: newWaitlist()}
+	now := time.Now()
+	all := make([]*conversation, 3)
+	for i := range all {
+		all[i] = &conversation{key: fmt.Sprintf("c%d", i), wakeup: make(chan struct{}, 1)}
+		f.mark(all[i])
+	}
+	var order []string
+	for range 7 { // each gets the slot, has more to do, and gives it back
+		c := f.next(now)
+		order = append(order, c.key)
+		c.awake, c.wanted = true, false
+		f.waitlist.put(c, now)
+		f.mark(c)
+		c.awake = false
+		f.waitlist.put(c, now)
+	}
+	if want := []string{"c0", "c1", "c2", "c0", "c1", "c2", "c0"}; !slices.Equal(order, want) {
+		t.Errorf("they got the slot in the order %q", order)
+	}
+}
 
 // A step of the scheduler costs next to nothing however many conversations wait.
 func TestStepCost(t *testing.T) {
