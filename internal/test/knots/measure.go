@@ -132,7 +132,7 @@ func examine(fset *token.FileSet, imports types.Importer, p listed) (shape, erro
 	return s, nil
 }
 
-// references maps each file to the other files of its package declare what it uses.
+// references maps each file to the other files of its package that declare what it uses.
 func references(fset *token.FileSet, info *types.Info, pkg *types.Package, files []string) map[string][]string {
 	edges := make(map[string][]string)
 	for _, file := range files {
