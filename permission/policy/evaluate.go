@@ -124,8 +124,8 @@ func badName(word string) bool {
 }
 
 // declarations reads the arguments of declare and its kin. Their options -i and
-// -n make code of values, and the elements of an array are expanded, also where
-// they stand in quotes.
+// -n make code of values, and the elements of an array are expanded even when
+// they are in quotes.
 func (s *script) declarations(name string, args []string) {
 	options, rest, ok := getopt(name, args)
 	switch {

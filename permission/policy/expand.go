@@ -192,7 +192,7 @@ func (e expander) part(part syntax.WordPart, quoted bool) []string {
 		if e.values != nil && printsDirectory(p) {
 			return []string{"~+"}
 		}
-		if e.values != nil && (tells(p) || e.written && readsFile(p)) {
+		if e.values != nil && (printsItself(p) || e.written && readsFile(p)) {
 			e.obscured("")
 		}
 	case *syntax.ProcSubst:
@@ -260,7 +260,7 @@ func (e expander) escaped(text string) string {
 	return decoded
 }
 
-// plainEscapes is a text whose escapes are no letters of a name.
+// plainEscapes is a text whose escapes do not stand for letters of a name.
 var plainEscapes = regexp.MustCompile(`^([^\\]|\\[abeEfnrtv\\'"?])*$`)
 
 var numberEscape = regexp.MustCompile(`\\(x[0-9a-fA-F]{2}|[0-7]{3})`)

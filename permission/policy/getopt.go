@@ -56,7 +56,7 @@ func getopt(command string, args []string) (options []givenOption, rest []string
 				option.value, args = args[0], args[1:]
 			}
 			options = append(options, option)
-			// What is not in quotes may also be no word, or several.
+			// Without quotes it may expand to several words, or vanish.
 			if strings.ContainsFunc(option.value, isSpread) {
 				return options, args, false
 			}

@@ -213,7 +213,8 @@ func (s *script) compile(words []string) {
 
 var execution = regexp.MustCompile(`^(-exec|-ok|-x$|-X$|--exec)`)
 
-var makefile = option("f", 2, "file", "makefile")
+// makefile finds the option of make that names its file, however it is abbreviated.
+var makefile = regexp.MustCompile(`(?s)^(?:-[A-Za-z0-9]*f|--fi(?:le?)?(?:=|$)|--ma(?:k(?:e(?:f(?:i(?:le?)?)?)?)?)?(?:=|$))(.*)$`)
 
 // start reads what a starter starts.
 func (s *script) start(st starter, words []string, in input) {

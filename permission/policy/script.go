@@ -44,7 +44,7 @@ type script struct {
 	formed    bool     // and other than it stands there
 	inner     int      // how many scripts are around
 	left      int      // of maxWork
-	learned   bool     // what the text itself tells about variables is known
+	learned   bool     // what the text itself does to variables is known
 	*knowledge
 }
 
@@ -63,7 +63,7 @@ type shellFile struct {
 	opens  bool // certainly: a word that nobody knows may be this file
 }
 
-// readScript reads a text for the shell. What a script inside of it tells about
+// readScript reads a text for the shell. What a script inside of it does to
 // variables counts everywhere, so it is read again until that is known.
 func readScript(text string) *script {
 	k, left := newKnowledge(), maxWork
@@ -77,7 +77,7 @@ func readScript(text string) *script {
 		k.later = false
 	}
 	s := &script{left: left, knowledge: k}
-	s.fail("scripts that go on to change variables")
+	s.fail("scripts that change variables again and again")
 	return s
 }
 

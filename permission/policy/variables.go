@@ -103,7 +103,7 @@ func (l *learner) feed(stmt *syntax.Stmt) {
 	for _, r := range stmt.Redirs {
 		made := r.Hdoc != nil || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn
 		if r.Op == syntax.RdrIn && r.Word != nil {
-			made = made || tells(r.Word) || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || l.tellsFiles
+			made = made || printsItself(r.Word) || strings.HasPrefix(r.Word.Lit(), "/dev/") || strings.HasPrefix(r.Word.Lit(), "/proc/") || l.tellsFiles
 		}
 		if made {
 			l.feeds(stmt)
@@ -112,7 +112,7 @@ func (l *learner) feed(stmt *syntax.Stmt) {
 				l.tellsAll = l.tellsAll || slices.Contains(l.functions, name) || listed(" exec eval source . builtin command ", name)
 			}
 		}
-		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut && r.Hdoc == nil && r.Op != syntax.WordHdoc && tells(stmt) {
+		if r.Op != syntax.RdrIn && r.Op != syntax.DplIn && r.Op != syntax.DplOut && r.Hdoc == nil && r.Op != syntax.WordHdoc && printsItself(stmt) {
 			l.tellsFiles = true
 		}
 	}
@@ -135,8 +135,8 @@ func (l *learner) feeds(node syntax.Node) {
 	})
 }
 
-// tells reports whether a part of the text prints what the text says.
-func tells(node syntax.Node) bool {
+// printsItself reports whether a part of the text prints what the text says.
+func printsItself(node syntax.Node) bool {
 	found := false
 	syntax.Walk(node, func(node syntax.Node) bool {
 		switch n := node.(type) {
@@ -228,7 +228,7 @@ func (l *learner) visit(node syntax.Node) bool {
 	case *syntax.Stmt:
 		l.feed(n)
 	case *syntax.BinaryCmd:
-		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && tells(n.X) {
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && printsItself(n.X) {
 			l.feeds(n.Y)
 		}
 	case *syntax.CallExpr:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A command may write a file and then run it, also in ways in which no name of a
-// program stands in the text: as a hook, as a file of settings, by a patch.
+// A command may write a file and then run it, also in ways that do not name a
+// program: as a hook, as a file of settings, by a patch.
 
 // settle refuses what is written and run.
 func (s *script) settle() {
