@@ -33,7 +33,7 @@ func (l *eventLog) intend(ctx context.Context, p Prompt) (sender string, err err
 		return "", err
 	}
 	sender = uuid.New()
-	return sender, l.write(ctx, func(h *logHead) ([]Event, bool) {
+	return sender, l.write(ctx, func(h *logHead) ([]logEvent, bool) {
 		h.Accepting = append(slices.Clone(h.Accepting), acceptance{p, now.UTC(), sender})
 		return nil, true
 	})
@@ -43,20 +43,20 @@ func (l *eventLog) intend(ctx context.Context, p Prompt) (sender string, err err
 // the log has it.
 func (l *eventLog) confirm(ctx context.Context, sender string, p Prompt) (Prompt, error) {
 	out := p
-	err := l.write(ctx, func(h *logHead) ([]Event, bool) {
+	err := l.write(ctx, func(h *logHead) ([]logEvent, bool) {
 		left := h.leave(sender)
 		if known, ok := l.prompts[p.ID]; ok {
 			out = known
 			return nil, left
 		}
-		return []Event{{Type: EventPrompt, Prompt: &p}}, true
+		return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &p}}}, true
 	})
 	return out, err
 }
 
 // refuse writes down that the fleet has not accepted what an attempt gave to it.
 func (l *eventLog) refuse(ctx context.Context, sender string) error {
-	return l.write(ctx, func(h *logHead) ([]Event, bool) { return nil, h.leave(sender) })
+	return l.write(ctx, func(h *logHead) ([]logEvent, bool) { return nil, h.leave(sender) })
 }
 
 // leave takes an attempt out of the head, and reports whether it was there.
@@ -112,11 +112,11 @@ func (s *logs) finishAccepting(ctx context.Context, l *eventLog, age time.Durati
 		_, err := s.fleet.Prompt(ctx, l.key, a.Prompt.ID)
 		switch {
 		case err == nil:
-			err = l.append(ctx, func(*logHead) []Event {
+			err = l.append(ctx, func(*logHead) []logEvent {
 				if _, known := l.prompts[a.Prompt.ID]; known {
 					return nil
 				}
-				return []Event{{Type: EventPrompt, Prompt: &a.Prompt}}
+				return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &a.Prompt}}}
 			})
 		case errors.Is(err, fleet.ErrUnknown) && now.Sub(a.At) >= settledAfter:
 			err = l.refuse(ctx, a.Sender)

@@ -125,8 +125,8 @@ func (r *aguiRun) thread(content message.Content) (Conversation, error) {
 		return Conversation{}, notFound.because("the thread to resume does not exist")
 	}
 	r.prompt, r.begun = r.promptOf(idOf(tenantOf(r.user.Name)+"/"+own)), true
-	return s.Create(ctx, r.user, NewConversation{
-		Preset: preset, Title: firstLine(content.Text()), id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
+	return s.create(ctx, r.user, creation{
+		NewConversation: NewConversation{Preset: preset, Title: firstLine(content.Text())}, id: own, first: &fleet.Prompt{ID: r.prompt, Content: content},
 	})
 }
 
@@ -416,7 +416,7 @@ func (r *aguiRun) interrupt(asked []Approval) {
 // fail ends the run with an error.
 func (r *aguiRun) fail(p *Problem) {
 	if p.Status == http.StatusInternalServerError {
-		r.service().opts.Logger.Error("serve: a run failed", "conversation", r.about.ID, "user", r.user.Name, "error", p.cause)
+		r.service().opts.Logger.Error("serve: a run failed", "conversation", r.about.ID, "user", r.user.Name, "error", p.Cause)
 	}
 	r.events.emit = r.send
 	r.events.endAll()

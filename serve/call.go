@@ -53,7 +53,7 @@ func (s *Server) endpoint(rt *route) (http.Handler, error) {
 			if p.Status == http.StatusInternalServerError {
 				s.service.opts.Logger.Error("serve: a request failed", "method", r.Method, "path", rt.path, "user", c.user.Name, "error", err)
 			}
-			p.write(w, r)
+			write(p, w, r)
 		}
 	}), nil
 }
@@ -67,7 +67,7 @@ func (c *call) serve(shape *schema.Schema) (err error) {
 		c.r = c.r.WithContext(WithUser(c.r.Context(), c.user))
 	}
 	if c.route.least != "" {
-		if err := c.user.need(c.route.least); err != nil {
+		if err := need(c.user, c.route.least); err != nil {
 			return err
 		}
 	}
@@ -199,17 +199,17 @@ func (c *call) raw(kind string, data []byte) error {
 // conversation sends a conversation with its ETag.
 func (c *call) conversation(v Conversation, err error) error {
 	if err == nil {
-		c.w.Header().Set("ETag", v.ETag())
+		c.w.Header().Set("ETag", ETag(&v))
 	}
 	return c.answer(v, err)
 }
 
 func (c *call) create() error {
-	in := *c.body.(*NewConversation)
+	in := creation{NewConversation: *c.body.(*NewConversation)}
 	if c.key != "" {
 		in.id = uuidFrom("conversation", c.user.Name, c.key)
 	}
-	v, err := c.service().Create(c.ctx(), c.user, in)
+	v, err := c.service().create(c.ctx(), c.user, in)
 	if err == nil {
 		c.about = v.ID
 		c.w.Header().Set("Location", "/v1/conversations/"+v.ID)
@@ -230,11 +230,11 @@ func (c *call) send() error {
 }
 
 func (c *call) rewind() error {
-	in := *c.body.(*RewindRequest)
+	id := ""
 	if c.key != "" {
-		in.id = uuidFrom("rewind", c.user.Name, c.id(), c.key)
+		id = uuidFrom("rewind", c.user.Name, c.id(), c.key)
 	}
-	return c.answer(c.service().Rewind(c.ctx(), c.user, c.id(), in))
+	return c.answer(c.service().rewind(c.ctx(), c.user, c.id(), *c.body.(*RewindRequest), id))
 }
 
 func (c *call) prompts() error {

@@ -12,46 +12,10 @@ import (
 	"github.com/claude-agent-go/claude/message"
 )
 
-// Changes are the edits of a conversation, as the CLI reports them. What commands
-// and subagents change is not among them, nor what a rewind took back.
-type Changes struct {
-	// Files are the files that were edited, in the order of their first edit.
-	Files   []ChangedFile `json:"files"`
-	Added   int           `json:"added"`
-	Removed int           `json:"removed"`
-}
-
-// ChangedFile is a file with its edits.
-type ChangedFile struct {
-	// Path is relative to the working directory of the conversation, if the
-	// file is there.
-	Path    string     `json:"path"`
-	Edits   []FileEdit `json:"edits"`
-	Added   int        `json:"added"`
-	Removed int        `json:"removed"`
-}
-
-// FileEdit is one edit of a file.
-type FileEdit struct {
-	// Seq is the number of the event with its result, and Prompt the prompt
-	// that the agent was working on.
-	Seq       int64  `json:"seq"`
-	Prompt    string `json:"prompt,omitzero"`
-	ToolUseID string `json:"tool_use_id"`
-	// Created says that the file did not exist before.
-	Created bool   `json:"created,omitzero"`
-	Hunks   []Hunk `json:"hunks"`
-
+// edit is an edit with the file that it is of.
+type edit struct {
+	FileEdit
 	path string
-}
-
-// Hunk is a piece of a diff. Its lines begin with a blank, + or -.
-type Hunk struct {
-	OldStart int      `json:"old_start"`
-	OldLines int      `json:"old_lines"`
-	NewStart int      `json:"new_start"`
-	NewLines int      `json:"new_lines"`
-	Lines    []string `json:"lines"`
 }
 
 // Changes returns the edits of a conversation; only those of one prompt if it is
@@ -66,16 +30,16 @@ func (s *Service) Changes(ctx context.Context, u User, id, prompt string) (Chang
 			out.Files = append(out.Files, ChangedFile{Path: e.path})
 		}
 		f := &out.Files[i]
-		f.Edits = append(f.Edits, e)
+		f.Edits = append(f.Edits, e.FileEdit)
 		for _, h := range e.Hunks {
-			f.Added, f.Removed = f.Added+h.count('+'), f.Removed+h.count('-')
-			out.Added, out.Removed = out.Added+h.count('+'), out.Removed+h.count('-')
+			f.Added, f.Removed = f.Added+countLines(&h, '+'), f.Removed+countLines(&h, '-')
+			out.Added, out.Removed = out.Added+countLines(&h, '+'), out.Removed+countLines(&h, '-')
 		}
 	}
 	return out, err
 }
 
-func (h *Hunk) count(sign byte) (n int) {
+func countLines(h *Hunk, sign byte) (n int) {
 	for _, line := range h.Lines {
 		if line[0] == sign {
 			n++
@@ -132,7 +96,7 @@ func patchName(name string) string {
 }
 
 // edits returns the edits of a conversation in their order.
-func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileEdit, error) {
+func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]edit, error) {
 	n, err := s.act(ctx, u, id, Viewer)
 	if err != nil {
 		return nil, problemOf(err)
@@ -141,7 +105,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileE
 	if err != nil {
 		return nil, err
 	}
-	var all []FileEdit
+	var all []edit
 	now, calls, lost := "", make(map[string]bool), RevertedCalls(events)
 	known := prompt == ""
 	for i := range events {
@@ -175,7 +139,7 @@ func (s *Service) edits(ctx context.Context, u User, id, prompt string) ([]FileE
 }
 
 // editOf reads what the CLI reports of an edit.
-func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (FileEdit, bool) {
+func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (edit, bool) {
 	raw := m.ToolUseResult
 	if len(raw) == 0 {
 		raw = jsonx.Member(e.Message, "toolUseResult") // as transcripts call it
@@ -191,24 +155,24 @@ func editOf(e *Event, m *message.User, r *message.ToolResultBlock, dir string) (
 		} `json:"structuredPatch"`
 	}
 	if r.IsError || jsonx.Unmarshal(raw, &report) != nil || report.FilePath == "" {
-		return FileEdit{}, false
+		return edit{}, false
 	}
-	edit := FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID, path: pathIn(dir, report.FilePath)}
-	if edit.Created = report.Type == "create"; edit.Created && report.Content != "" {
-		edit.Hunks = []Hunk{newFile(report.Content)}
-		return edit, true
+	out := edit{FileEdit{Seq: e.Seq, ToolUseID: r.ToolUseID}, pathIn(dir, report.FilePath)}
+	if out.Created = report.Type == "create"; out.Created && report.Content != "" {
+		out.Hunks = []Hunk{newFile(report.Content)}
+		return out, true
 	}
 	for _, h := range report.Patch {
 		if !slices.ContainsFunc(h.Lines, func(line string) bool {
 			return line == "" || !strings.ContainsRune(` +-\`, rune(line[0])) || strings.Contains(line, "\n")
 		}) {
 			hunk := Hunk{OldStart: h.OldStart, NewStart: h.NewStart, Lines: h.Lines}
-			kept := hunk.count(' ')
-			hunk.OldLines, hunk.NewLines = kept+hunk.count('-'), kept+hunk.count('+')
-			edit.Hunks = append(edit.Hunks, hunk)
+			kept := countLines(&hunk, ' ')
+			hunk.OldLines, hunk.NewLines = kept+countLines(&hunk, '-'), kept+countLines(&hunk, '+')
+			out.Hunks = append(out.Hunks, hunk)
 		}
 	}
-	return edit, len(edit.Hunks) > 0 || edit.Created
+	return out, len(out.Hunks) > 0 || out.Created
 }
 
 // newFile is the hunk of a file that did not exist.

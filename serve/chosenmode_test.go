@@ -38,7 +38,7 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 		o.Presets[0].Mode, o.Presets[0].Modes = permission.ModeAcceptEdits, []permission.Mode{permission.ModePlan, permission.ModeDefault}
 	})
 	ada := r.as("ada", serve.Operator)
-	begin := func(c serve.NewConversation, model string, mode permission.Mode) string {
+	begin := func(c serve.NewConversation, model, mode string) string {
 		t.Helper()
 		c.Preset, c.Prompt = "shop", "hello"
 		made := want[serve.Conversation](ada, ada.do("POST", "/v1/conversations", c), http.StatusCreated)
@@ -60,13 +60,13 @@ func TestChoiceHoldsFromTheFirstPrompt(t *testing.T) {
 		if info.Mode != "" {
 			own.PermissionMode = info.Mode
 		}
-		if c.Fork == nil && (first[key].Model != model || first[key].PermissionMode != mode) || own.Model != model || own.PermissionMode != mode {
+		if c.Fork == nil && (first[key].Model != model || string(first[key].PermissionMode) != mode) || own.Model != model || string(own.PermissionMode) != mode {
 			t.Errorf("%+v: the first session has %q and %q, then %q and %q", c, first[key].Model, first[key].PermissionMode, own.Model, own.PermissionMode)
 		}
 		return made.ID
 	}
-	plan := begin(serve.NewConversation{Model: "sonnet", Mode: permission.ModePlan}, "sonnet", permission.ModePlan)
-	begin(serve.NewConversation{Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", permission.ModePlan)
+	plan := begin(serve.NewConversation{Model: "sonnet", Mode: "plan"}, "sonnet", "plan")
+	begin(serve.NewConversation{Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", "plan")
 	want[serve.Conversation](ada, ada.do("PATCH", "/v1/conversations/"+plan, `{"mode":"default"}`), http.StatusOK) // now in the record
-	begin(serve.NewConversation{Mode: permission.ModePlan, Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", permission.ModePlan)
+	begin(serve.NewConversation{Mode: "plan", Fork: &serve.ForkFrom{Conversation: plan}}, "sonnet", "plan")
 }

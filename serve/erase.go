@@ -12,7 +12,7 @@ import (
 // Delete deletes a conversation with its history, its questions and its log. What
 // somebody sends at the same time is deleted with it, or refused.
 func (s *Service) Delete(ctx context.Context, u User, id string) error {
-	if err := u.need(Operator); err != nil {
+	if err := need(u, Operator); err != nil {
 		return problemOf(err)
 	}
 	n, err := s.findAny(ctx, u, id) // also what was deleted halfway

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/claude-agent-go/claude/fleet"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -27,8 +26,8 @@ type eventLog struct {
 	failed  error         // set before ready is closed
 
 	mu       sync.Mutex
-	events   []Event // without gaps
-	first    int64   // the number of events[0]
+	events   []logEvent // without gaps
+	first    int64      // the number of events[0]
 	bytes    int
 	head     logHead
 	revision int64
@@ -103,7 +102,7 @@ func (l *eventLog) load(ctx context.Context) error {
 	for _, id := range h.Open { // their events may be older than what is kept
 		p, ok := old[id]
 		if !ok {
-			p = Prompt{ID: id, State: fleet.Queued}
+			p = Prompt{ID: id, State: PromptQueued}
 		}
 		l.prompts[id] = p
 		l.unended = append(l.unended, id)
@@ -115,7 +114,7 @@ func (l *eventLog) load(ctx context.Context) error {
 }
 
 // add takes an event into memory. The caller has the lock.
-func (l *eventLog) add(e Event) {
+func (l *eventLog) add(e logEvent) {
 	e.frame = new(frame)
 	l.events = append(l.events, e)
 	if old := len(l.events) - 1 - keepFrames; old >= 0 {
@@ -144,7 +143,7 @@ func (l *eventLog) add(e Event) {
 	for len(l.events) > keepEvents || l.bytes > keepBytes && len(l.events) > 1 {
 		l.forget(&l.events[0])
 		l.bytes -= l.events[0].size()
-		l.events[0] = Event{}
+		l.events[0] = logEvent{}
 		l.events, l.first = l.events[1:], l.first+1
 	}
 }
@@ -152,7 +151,7 @@ func (l *eventLog) add(e Event) {
 // forget drops what is known of an event that was dropped: of a prompt when it
 // has ended, of an approval when it is settled and nothing newer says so. The caller
 // has the lock.
-func (l *eventLog) forget(e *Event) {
+func (l *eventLog) forget(e *logEvent) {
 	switch e.Type {
 	case EventMessage:
 		if e.Message == nil { // it is known until it was read, or it would be taken for a new one
@@ -184,7 +183,7 @@ func (l *eventLog) beginning() string {
 }
 
 // size is about how many bytes an event takes.
-func (e *Event) size() int {
+func (e *logEvent) size() int {
 	n := 200 + len(e.Message)
 	if e.Prompt != nil {
 		n += len(e.Prompt.Text)
@@ -201,8 +200,8 @@ func (l *eventLog) wake() {
 // append adds the events that fresh returns, if they are still news: it is
 // called with the lock held, and again if another process has written in
 // between. The events are stored before anybody sees them.
-func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) error {
-	return l.write(ctx, func(h *logHead) ([]Event, bool) {
+func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []logEvent) error {
+	return l.write(ctx, func(h *logHead) ([]logEvent, bool) {
 		events := fresh(h)
 		return events, len(events) > 0
 	})
@@ -210,7 +209,7 @@ func (l *eventLog) append(ctx context.Context, fresh func(h *logHead) []Event) e
 
 // write is append for those who may change the head without an event. Nothing is
 // written if change reports that nothing has changed.
-func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []Event, changed bool)) error {
+func (l *eventLog) write(ctx context.Context, change func(h *logHead) (events []logEvent, changed bool)) error {
 	select {
 	case l.writing <- struct{}{}:
 	case <-ctx.Done():
@@ -274,7 +273,7 @@ func (l *eventLog) checkBegun(ctx context.Context) error {
 const wasDeleted = "the conversation was deleted"
 
 // prepare makes the next head.
-func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]Event, bool)) (next logHead, revision int64, events []Event, changed bool) {
+func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]logEvent, bool)) (next logHead, revision int64, events []logEvent, changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	next = l.head
@@ -291,7 +290,7 @@ func (l *eventLog) prepare(now time.Time, change func(*logHead) ([]Event, bool))
 }
 
 // commit shows events that are stored.
-func (l *eventLog) commit(next logHead, revision int64, events []Event) {
+func (l *eventLog) commit(next logHead, revision int64, events []logEvent) {
 	l.mu.Lock()
 	l.head, l.revision = next, revision
 	for _, e := range events {

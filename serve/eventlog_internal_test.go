@@ -14,15 +14,15 @@ import (
 func TestLogForgets(t *testing.T) {
 	t.Parallel()
 	l := newEventLog("ada/1", logStore{}, always, func(string) {})
-	open := Prompt{ID: "open", State: fleet.Running, Text: "still at it"}
-	l.add(Event{Type: EventPrompt, Prompt: &open})
-	l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}})
+	open := Prompt{ID: "open", State: PromptRunning, Text: "still at it"}
+	l.add(logEvent{Event: Event{Type: EventPrompt, Prompt: &open}})
+	l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: "open", State: ApprovalPending}}})
 	for i := range keepEvents {
 		id := fmt.Sprint(i)
-		l.add(Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: fleet.Queued}})
-		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalPending}})
-		l.add(Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalAllowed, Outcome: "ran"}})
-		l.add(Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: fleet.Answered}})
+		l.add(logEvent{Event: Event{Type: EventPrompt, Prompt: &Prompt{ID: id, State: PromptQueued}}})
+		l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalPending}}})
+		l.add(logEvent{Event: Event{Type: EventApproval, Approval: &ApprovalNote{ID: id, State: ApprovalAllowed, Outcome: "ran"}}})
+		l.add(logEvent{Event: Event{Type: EventTurn, Turn: &Turn{Prompt: id, State: PromptAnswered}}})
 	}
 	// Each has four events, of which some of the oldest may be gone.
 	if most := keepEvents/4 + 2; len(l.prompts) > most || len(l.approvals) > most {
@@ -48,14 +48,14 @@ func TestLogForgets(t *testing.T) {
 		t.Errorf("the turn of the open prompt: %+v", got)
 	}
 	last := fmt.Sprint(keepEvents - 1)
-	if l.prompts[last].State != fleet.Answered || l.approvals[last].Outcome != "ran" {
+	if l.prompts[last].State != PromptAnswered || l.approvals[last].Outcome != "ran" {
 		t.Errorf("the last prompt is %+v, and its approval %+v", l.prompts[last], l.approvals[last])
 	}
 }
 
 // said is an event of a message, as another process has stored it or as it was read.
-func said(i int, text string) Event {
-	e := Event{Type: EventMessage, Seq: int64(i), cursor: fmt.Sprint("at ", i)}
+func said(i int, text string) logEvent {
+	e := logEvent{Event: Event{Type: EventMessage, Seq: int64(i)}, cursor: fmt.Sprint("at ", i)}
 	if text != "" {
 		e.Message = []byte(text)
 	}
@@ -99,18 +99,18 @@ func TestOpenInOldSegment(t *testing.T) {
 	t.Parallel()
 	db := store.Memory()
 	l := openLog(t, db)
-	first := Prompt{ID: "first", State: fleet.Queued, By: "ada", Text: "one"}
-	second := Prompt{ID: "second", State: fleet.Queued, By: "bob", Text: "two"}
+	first := Prompt{ID: "first", State: PromptQueued, By: "ada", Text: "one"}
+	second := Prompt{ID: "second", State: PromptQueued, By: "bob", Text: "two"}
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &second})
-	first.State = fleet.Running
+	first.State = PromptRunning
 	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &first})
-	batch := make([]Event, segmentSize)
+	batch := make([]logEvent, segmentSize)
 	for i := range batch {
-		batch[i] = Event{Type: EventNotice, Notice: &Notice{Text: "n"}}
+		batch[i] = logEvent{Event: Event{Type: EventNotice, Notice: &Notice{Text: "n"}}}
 	}
 	for range keepEvents/segmentSize + 2 {
-		if err := l.append(t.Context(), func(*logHead) []Event { return slices.Clone(batch) }); err != nil {
+		if err := l.append(t.Context(), func(*logHead) []logEvent { return slices.Clone(batch) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -124,7 +124,7 @@ func TestOpenInOldSegment(t *testing.T) {
 	if got, want := open(), []Prompt{first, second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: fleet.Answered}})
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptAnswered}})
 	if got, want := open(), []Prompt{second}; !slices.Equal(got, want) {
 		t.Errorf("open are %+v, want %+v", got, want)
 	}

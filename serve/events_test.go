@@ -497,7 +497,7 @@ func TestRemember(t *testing.T) {
 	}
 	want[serve.Approval](ada, ada.do("POST", "/v1/approvals/"+asked.ID+"/decision", serve.Decision{Decision: "allow", Digest: asked.Digest, Remember: []int{0}, Input: json.RawMessage(`{"command":"make 1"}`)}), http.StatusOK)
 	ada.follow("/v1/conversations/"+own.ID+"/events", untilTurns(1))
-	if mode := get[serve.Conversation](ada, "/v1/conversations/"+own.ID).Mode; mode == permission.ModeBypassPermissions {
+	if mode := get[serve.Conversation](ada, "/v1/conversations/"+own.ID).Mode; mode == string(permission.ModeBypassPermissions) {
 		t.Error("the mode has changed")
 	}
 }

@@ -8,12 +8,12 @@ import (
 
 // failureOf returns the causes that people can fix on the server, and what to do
 // about them. For any other, the text of the fleet is all that is known.
-func failureOf(c fleet.Cause, text string) (fleet.Cause, string) {
+func failureOf(c fleet.Cause, text string) (Cause, string) {
 	switch c {
 	case fleet.CLIMissing:
-		return c, missingAdvice
+		return CLIMissing, missingAdvice
 	case fleet.CLIFailed:
-		return c, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
+		return CLIFailed, "The CLI does not start on the server, or ends too early: fix what it reports, then retry. " + text
 	}
 	return "", text
 }

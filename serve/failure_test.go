@@ -56,13 +56,13 @@ func TestCLIMissing(t *testing.T) {
 		if json.Unmarshal([]byte(e.data), &event) != nil || event.Prompt == nil || event.Prompt.State != "stuck" {
 			return false
 		}
-		if p := event.Prompt; p.Problem != fleet.CLIMissing || !strings.Contains(p.Error, "install it") {
+		if p := event.Prompt; p.Problem != serve.CLIMissing || !strings.Contains(p.Error, "install it") {
 			t.Errorf("the stream has %+v", p)
 		}
 		return true
 	})
 	c := get[serve.Conversation](ada, at)
-	if c.State != serve.Failed || c.Problem != fleet.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
+	if c.State != serve.Failed || c.Problem != serve.CLIMissing || !strings.Contains(c.Reason, "is not installed on the server") || strings.Contains(c.Reason, nowhere) {
 		t.Errorf("%+v", c)
 	}
 	p := want[serve.Problem](ada, ada.do("POST", at+"/prompts", serve.NewPrompt{Content: json.RawMessage(`"more"`)}), http.StatusConflict)
@@ -223,7 +223,7 @@ func TestRefusedWhileArchiving(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			title, yes := "other", true
-			_, err := s.Change(t.Context(), operator, own.ID, serve.Change{Title: &title, Archived: &yes}, own.ETag())
+			_, err := s.Change(t.Context(), operator, own.ID, serve.Change{Title: &title, Archived: &yes}, serve.ETag(&own))
 			done <- err
 		}()
 		<-db.held

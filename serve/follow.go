@@ -18,8 +18,8 @@ const (
 // happens, until ctx ends. A place that the log does not have yields
 // [EventReset] and ends. Nothing waits for a reader: one that is slow gets
 // more at a time.
-func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
-	return func(yield func(Event) bool) {
+func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[logEvent] {
+	return func(yield func(logEvent) bool) {
 		synced := false
 		var text seen
 		var quiet time.Time // no live text before
@@ -27,7 +27,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 		for {
 			v := l.view(after, &text, synced && time.Now().Before(quiet))
 			if v.lost {
-				yield(Event{Type: EventReset, Reason: "the server does not keep events from that place on: load the conversation again"})
+				yield(logEvent{Event: Event{Type: EventReset, Reason: "the server does not keep events from that place on: load the conversation again"}})
 				return
 			}
 			for _, e := range v.events {
@@ -40,12 +40,12 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 				rest = time.Now().Add(eventPause)
 			}
 			if !synced && !v.more {
-				if synced = true; !yield(Event{Type: EventSynced, Seq: 0}) {
+				if synced = true; !yield(logEvent{Event: Event{Type: EventSynced}}) {
 					return
 				}
 			}
 			for _, e := range v.text {
-				if !yield(e) {
+				if !yield(logEvent{Event: e}) {
 					return
 				}
 				quiet = time.Now().Add(deltaPause)
@@ -55,7 +55,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 				return
 			case v.more:
 			case v.closed != "":
-				yield(Event{Type: EventBye, Reason: v.closed})
+				yield(logEvent{Event: Event{Type: EventBye, Reason: v.closed}})
 				return
 			case v.held:
 				waitTurn(ctx, nil, time.Until(quiet))
@@ -74,7 +74,7 @@ func (l *eventLog) follow(ctx context.Context, after int64) iter.Seq[Event] {
 
 // view is what a reader finds at its place.
 type view struct {
-	events  []Event
+	events  []logEvent
 	text    []Event
 	more    bool // there are more events
 	held    bool // live text was left for later

@@ -10,51 +10,6 @@ import (
 	"github.com/claude-agent-go/claude/internal/schema"
 )
 
-// Form is what an MCP server asks for: fields to fill in, or an address to visit.
-type Form struct {
-	// Server is the MCP server that asks, and reads the answer.
-	Server string `json:"server"`
-	// URL is the address to visit. A form with one has no fields, and an answer has
-	// no input.
-	URL string `json:"url,omitzero"`
-	// Fields are what the input of an answer has as members.
-	Fields []FormField `json:"fields"`
-}
-
-// FieldKind is what is filled into a field of a form.
-type FieldKind string
-
-// The kinds of fields.
-const (
-	FieldText    FieldKind = "text"
-	FieldNumber  FieldKind = "number"
-	FieldInteger FieldKind = "integer"
-	FieldBoolean FieldKind = "boolean"
-	FieldChoice  FieldKind = "choice"  // one of the options
-	FieldChoices FieldKind = "choices" // a list of options
-)
-
-// FormField is a field of a form.
-type FormField struct {
-	Name        string `json:"name"`
-	Title       string `json:"title"`
-	Description string `json:"description,omitzero"`
-	// Kind says what is filled in: choice is one of the options, choices a list
-	// of them.
-	Kind FieldKind `json:"kind" enum:"text,number,integer,boolean,choice,choices"`
-	// Format says more about a text: email, uri, date or date-time.
-	Format   string          `json:"format,omitzero"`
-	Required bool            `json:"required"`
-	Default  json.RawMessage `json:"default,omitzero"`
-	Options  []FormOption    `json:"options,omitempty"`
-}
-
-// FormOption is something to choose.
-type FormOption struct {
-	Value string `json:"value"`
-	Title string `json:"title"`
-}
-
 // formOf shows what an MCP server asks for, nil if it cannot be read.
 func formOf(q *approval.Question) *Form {
 	var e control.Elicitation

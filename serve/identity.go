@@ -63,7 +63,7 @@ func (s *Service) userOf(w http.ResponseWriter, r *http.Request) (User, error) {
 	if w != nil && s.gate.renew(ctx, c, revision) {
 		http.SetCookie(w, s.cookie(cookie.Value, cookieLife))
 	}
-	return User{Name: c.User, Role: c.Role, session: c.ID}, nil
+	return User{Name: c.User, Role: c.Role, Login: c.ID}, nil
 }
 
 // bearer finds the user of a bearer token.

@@ -15,16 +15,16 @@ import (
 // watcher may come with what it has read before a decision; the decision stands.
 func (l *eventLog) noteApproval(ctx context.Context, q *approval.Question) error {
 	note := ApprovalNote{
-		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: q.Outcome,
+		ID: q.ID, Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), State: stateOf(q), Outcome: Outcome(q.Outcome),
 	}
 	if q.Answer != nil {
 		note.DecidedBy, note.DecidedAt = q.Answer.By, q.Answer.At.UTC()
 	}
-	return l.append(ctx, func(*logHead) []Event {
-		if known, ok := l.approvals[q.ID]; ok && (known.same(&note) || known.further(&note)) {
+	return l.append(ctx, func(*logHead) []logEvent {
+		if known, ok := l.approvals[q.ID]; ok && (sameNote(&known, &note) || furtherNote(&known, &note)) {
 			return nil
 		}
-		return []Event{{Type: EventApproval, Approval: &note}}
+		return []logEvent{{Event: Event{Type: EventApproval, Approval: &note}}}
 	})
 }
 
@@ -98,14 +98,14 @@ func (s *logs) later(ctx context.Context, key string, do func()) {
 	})
 }
 
-// same reports whether two notes say the same.
-func (n *ApprovalNote) same(o *ApprovalNote) bool {
+// sameNote reports whether two notes say the same.
+func sameNote(n, o *ApprovalNote) bool {
 	return n.State == o.State && n.Outcome == o.Outcome && n.DecidedBy == o.DecidedBy && n.DecidedAt.Equal(o.DecidedAt)
 }
 
-// further reports whether a note knows more than another one, which was read
+// furtherNote reports whether a note knows more than another one, which was read
 // before.
-func (n *ApprovalNote) further(o *ApprovalNote) bool {
+func furtherNote(n, o *ApprovalNote) bool {
 	return n.DecidedBy != "" && o.DecidedBy == "" || n.Outcome != "" && o.Outcome == ""
 }
 

@@ -244,8 +244,8 @@ func (s *Service) Login(w http.ResponseWriter, r *http.Request, token string) er
 
 // Logout ends the login of the request's cookie.
 func (s *Service) Logout(w http.ResponseWriter, r *http.Request) error {
-	if u, ok := UserOf(r.Context()); ok && u.session != "" {
-		if err := dropRecord(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.session)); err != nil {
+	if u, ok := UserOf(r.Context()); ok && u.Login != "" {
+		if err := dropRecord(r.Context(), s.opts.Records, s.gate.at(kindLogin, u.Login)); err != nil {
 			return problemOf(err)
 		}
 		s.opts.Logger.Info("serve: logged out", "user", u.Name, "address", u.Address)
@@ -317,7 +317,7 @@ func (c *credential) info() TokenInfo {
 // Tokens lists the bearer tokens.
 func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
 	out := List[TokenInfo]{Items: []TokenInfo{}}
-	if err := u.need(Admin); err != nil {
+	if err := need(u, Admin); err != nil {
 		return out, err
 	}
 	for r, err := range s.opts.Records.ScanRecords(ctx, s.opts.Project, kindToken, "") {
@@ -335,7 +335,7 @@ func (s *Service) Tokens(ctx context.Context, u User) (List[TokenInfo], error) {
 
 // IssueToken makes a bearer token.
 func (s *Service) IssueToken(ctx context.Context, u User, t NewToken) (CreatedToken, error) {
-	if err := u.need(Admin); err != nil {
+	if err := need(u, Admin); err != nil {
 		return CreatedToken{}, err
 	}
 	if t.User == "" {
@@ -351,7 +351,7 @@ func (s *Service) IssueToken(ctx context.Context, u User, t NewToken) (CreatedTo
 
 // RevokeToken revokes a bearer token.
 func (s *Service) RevokeToken(ctx context.Context, u User, id string) error {
-	if err := u.need(Admin); err != nil {
+	if err := need(u, Admin); err != nil {
 		return err
 	}
 	k := s.gate.at(kindToken, id)

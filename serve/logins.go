@@ -5,35 +5,16 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/claude-agent-go/claude/store"
 )
-
-// LoginInfo is a browser in which somebody is logged in.
-type LoginInfo struct {
-	ID      string    `json:"id"`
-	User    string    `json:"user"`
-	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
-	Created time.Time `json:"created"`
-	// Expires is when it ends unless it is used before.
-	Expires time.Time `json:"expires"`
-	// Address is where it was made from.
-	Address string `json:"address,omitzero"`
-	// Browser is how the browser calls itself, which it may do as it likes.
-	Browser string `json:"browser,omitzero"`
-	// Token is the id of the bearer token that it was made with and ends with.
-	Token string `json:"token,omitzero"`
-	// Current says that this request was made with it.
-	Current bool `json:"current"`
-}
 
 // Logins lists the browsers in which the user is logged in, the newest first, with at
 // most the role that the user has here. Admins see those of everybody. Those that have
 // ended, by themselves or with their token, are not among them.
 func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 	out := List[LoginInfo]{Items: []LoginInfo{}}
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return out, err
 	}
 	now, err := s.opts.Records.Now(ctx)
@@ -56,11 +37,11 @@ func (s *Service) Logins(ctx context.Context, u User) (List[LoginInfo], error) {
 			_ = s.opts.Records.DropRecord(ctx, r.Key, r.Revision, store.Fence{}) // it is of no use
 			continue
 		}
-		if !c.isLogin() || !u.manages(&c) {
+		if !c.isLogin() || !manages(u, &c) {
 			continue
 		}
 		out.Items = append(out.Items, LoginInfo{
-			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Current: c.ID == u.session,
+			ID: c.ID, User: c.User, Role: c.Role, Created: c.Created, Expires: c.Expires, Address: c.By, Browser: c.Browser, Token: c.Parent, Current: c.ID == u.Login,
 		})
 	}
 	slices.SortStableFunc(out.Items, func(a, b LoginInfo) int { return b.Created.Compare(a.Created) })
@@ -81,19 +62,19 @@ func (c *credential) isLogin() bool { return strings.HasPrefix(c.ID, cookiePrefi
 
 // manages reports whether the user may see and end a login. A token of a lesser role,
 // which may be in the hands of a program, does not reach the logins with a greater one.
-func (u User) manages(login *credential) bool {
+func manages(u User, login *credential) bool {
 	return u.Role == Admin || login.User == u.Name && u.Role.Covers(login.Role)
 }
 
 // EndLogin ends a login that [Service.Logins] lists for the user. Its browser is
 // asked to log in again with its next request, and its open streams end soon.
 func (s *Service) EndLogin(ctx context.Context, u User, id string) error {
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return err
 	}
 	k := s.gate.at(kindLogin, id)
 	c, _, err := getRecord[credential](ctx, s.opts.Records, k)
-	if err == nil && (!c.isLogin() || !u.manages(&c)) {
+	if err == nil && (!c.isLogin() || !manages(u, &c)) {
 		err = store.ErrNotFound
 	}
 	if err == nil {

@@ -247,12 +247,12 @@ func (s *logs) note(ctx context.Context, l *eventLog, e fleet.ConversationEvent)
 		return nil
 	}
 	cursor := string(e.Cursor)
-	err := l.append(ctx, func(h *logHead) []Event {
+	err := l.append(ctx, func(h *logHead) []logEvent {
 		if _, known := l.cursors[cursor]; known {
 			return nil
 		}
 		h.Context = h.Context.heard(&e)
-		return []Event{{Type: EventMessage, Message: []byte(e.Entry), cursor: cursor}}
+		return []logEvent{{Event: Event{Type: EventMessage, Message: []byte(e.Entry)}, cursor: cursor}}
 	})
 	if err == nil {
 		l.fill(cursor, []byte(e.Entry))
@@ -393,7 +393,7 @@ type startWatch struct {
 
 // look asks the fleet only while a prompt may wait for its process.
 func (w *startWatch) look(open []Prompt) {
-	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == fleet.Running }) {
+	if !slices.ContainsFunc(open, func(p Prompt) bool { return p.State == PromptRunning }) {
 		w.state = ""
 		return
 	}
@@ -417,7 +417,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		return false, err
 	}
 	for _, ticket := range tickets {
-		if slices.ContainsFunc(open, func(p Prompt) bool { return p.ID == ticket.Prompt && p.stands(&ticket) }) {
+		if slices.ContainsFunc(open, func(p Prompt) bool { return p.ID == ticket.Prompt && standsAs(&p, &ticket) }) {
 			continue
 		}
 		if ticket.Result != nil {
@@ -432,7 +432,7 @@ func (s *logs) checkPrompts(l *eventLog) (moved bool, err error) {
 		if info, err := s.fleet.Get(s.ctx, l.key); err == nil {
 			unprompted = info.Unprompted
 		}
-		if err := l.append(s.ctx, func(h *logHead) []Event { return l.advance(h, &ticket, unprompted) }); err != nil {
+		if err := l.append(s.ctx, func(h *logHead) []logEvent { return l.advance(h, &ticket, unprompted) }); err != nil {
 			return moved, err
 		}
 		moved = true
@@ -479,16 +479,16 @@ func (s *logs) tickets(key string, open []Prompt) ([]fleet.Ticket, error) {
 	return append(done, others...), nil
 }
 
-// take makes the prompt stand as a ticket says.
-func (p *Prompt) take(t *fleet.Ticket) {
-	p.State, p.Approval = t.Status, t.Question
+// takeTicket makes a prompt stand as a ticket says.
+func takeTicket(p *Prompt, t *fleet.Ticket) {
+	p.State, p.Approval = PromptState(t.Status), t.Question
 	p.Problem, p.Error = failureOf(t.Cause, t.Error)
 }
 
-// stands reports whether the prompt is as far as a ticket says.
-func (p *Prompt) stands(t *fleet.Ticket) bool {
+// standsAs reports whether a prompt is as far as a ticket says.
+func standsAs(p *Prompt, t *fleet.Ticket) bool {
 	now := *p
-	now.take(t)
+	takeTicket(&now, t)
 	return now == *p
 }
 
@@ -497,18 +497,17 @@ func (p *Prompt) stands(t *fleet.Ticket) bool {
 // further: its turn must not be written and paid for twice. What was spent on turns that
 // answer no prompt is booked on the day on which the next prompt ends. The caller has
 // the lock.
-func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []Event {
+func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger) []logEvent {
 	p := l.prompts[t.Prompt]
-	state := t.Status
-	if !slices.Contains(l.unended, t.Prompt) || p.stands(t) {
+	if !slices.Contains(l.unended, t.Prompt) || standsAs(&p, t) {
 		return nil
 	}
-	if !state.Done() {
-		p.take(t)
-		return []Event{{Type: EventPrompt, Prompt: &p}}
+	if !t.Status.Done() {
+		takeTicket(&p, t)
+		return []logEvent{{Event: Event{Type: EventPrompt, Prompt: &p}}}
 	}
 	turn := &Turn{
-		Prompt: t.Prompt, State: state, Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: t.Cost.Models, PartOf: t.PartOf,
+		Prompt: t.Prompt, State: PromptState(t.Status), Error: t.Error, Ended: t.Ended.UTC(), CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf,
 	}
 	if t.Result != nil {
 		turn.Millis, turn.OverBudget = t.Result.DurationMS, t.Result.Subtype == message.ResultErrorMaxBudget
@@ -517,8 +516,8 @@ func (l *eventLog) advance(h *logHead, t *fleet.Ticket, unprompted fleet.Ledger)
 	if unprompted.Turns > h.Unprompted.Turns {
 		h.Unprompted = unprompted
 	}
-	h.Context = h.Context.ended(turn.Models)
-	return []Event{{Type: EventTurn, Turn: turn}}
+	h.Context = h.Context.ended(t.Cost.Models)
+	return []logEvent{{Event: Event{Type: EventTurn, Turn: turn}}}
 }
 
 // difference is what was spent between two states of a ledger.

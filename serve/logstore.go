@@ -45,14 +45,14 @@ type storedEvent struct {
 	Cursor string    `json:"cursor,omitzero"`
 }
 
-func (e *storedEvent) event() Event {
-	out := e.Event
-	out.Type, out.cursor = e.Type, e.Cursor
+func (e *storedEvent) event() logEvent {
+	out := logEvent{Event: e.Event, cursor: e.Cursor}
+	out.Type = e.Type
 	return out
 }
 
-func storable(e Event) storedEvent {
-	s := storedEvent{Event: e, Type: e.Type, Cursor: e.cursor}
+func storable(e logEvent) storedEvent {
+	s := storedEvent{Event: e.Event, Type: e.Type, Cursor: e.cursor}
 	s.Message, s.HTML = nil, ""
 	return s
 }

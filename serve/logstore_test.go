@@ -28,7 +28,7 @@ func always(context.Context, string) (bool, error) { return true, nil }
 // note appends an event.
 func noteEvent(t *testing.T, l *eventLog, e Event) {
 	t.Helper()
-	if err := l.append(t.Context(), func(*logHead) []Event { return []Event{e} }); err != nil {
+	if err := l.append(t.Context(), func(*logHead) []logEvent { return []logEvent{{Event: e}} }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -68,7 +68,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	t.Parallel()
 	db := &unwritable{Records: store.Memory()}
 	l := openLog(t, db)
-	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: fleet.Queued}})
+	noteEvent(t, l, Event{Type: EventPrompt, Prompt: &Prompt{ID: "first", State: PromptQueued}})
 	for range segmentSize - 2 {
 		noteEvent(t, l, Event{Type: EventNotice, Notice: &Notice{Text: "n"}})
 	}
@@ -87,7 +87,7 @@ func TestDiedBetweenSegmentAndHead(t *testing.T) {
 	if err != nil || head.Segments != 1 || !slices.Equal(head.openAfter(head.Events), []string{"first"}) {
 		t.Fatalf("%+v, %v", head, err)
 	}
-	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: fleet.Answered}})
+	noteEvent(t, l, Event{Type: EventTurn, Turn: &Turn{Prompt: "first", State: PromptAnswered}})
 	if head, _, err = l.book.head(t.Context(), "ada/1"); err != nil || len(head.openAfter(head.Events)) != 0 {
 		t.Errorf("%v is open, %v", head.openAfter(head.Events), err)
 	}

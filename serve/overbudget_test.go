@@ -31,7 +31,7 @@ func TestTurnsOverBudget(t *testing.T) {
 	ada.turnsOf(fine.ID, 1)
 	own := ada.begin("tool 1")
 	turn := ada.turnsOf(own.ID, 1)[0]
-	if !turn.OverBudget || turn.State != fleet.Failed || turn.CostUSD <= 0 {
+	if !turn.OverBudget || turn.State != serve.PromptFailed || turn.CostUSD <= 0 {
 		t.Fatalf("%+v", turn)
 	}
 	want := serve.OverBudget{Conversation: own.ID, Title: "tool 1", User: "ada", Preset: "shop", Prompt: turn.Prompt, Ended: turn.Ended, CostUSD: turn.CostUSD}

@@ -47,7 +47,7 @@ type Preset struct {
 // info is what users see of it.
 func (p *Preset) info() PresetInfo {
 	return PresetInfo{
-		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: p.Mode, Modes: orEmpty(p.Modes),
+		Name: p.Name, Description: p.Description, Model: p.Model, Models: orEmpty(p.Models), Mode: string(p.Mode), Modes: modesOf(p.Modes),
 		Roots: orEmpty(p.Roots), DailyUSD: p.DailyUSD, Rewind: p.rewinds(), Unguarded: p.Mode == permission.ModeBypassPermissions || slices.Contains(p.Modes, permission.ModeBypassPermissions),
 	}
 }
@@ -104,11 +104,11 @@ func find(presets []Preset, name string) *Preset {
 }
 
 // choose checks what a user chose.
-func (p *Preset) choose(model string, mode permission.Mode) error {
+func (p *Preset) choose(model, mode string) error {
 	if model != "" && model != p.Model && !slices.Contains(p.Models, model) {
 		return modelRefused.because("preset %q offers %s", p.Name, offered(append([]string{p.Model}, p.Models...)))
 	}
-	if mode != "" && mode != p.Mode && !slices.Contains(p.Modes, mode) {
+	if mode != "" && mode != string(p.Mode) && !slices.Contains(p.Modes, permission.Mode(mode)) {
 		return modeRefused.because("preset %q offers %s", p.Name, offered(append([]permission.Mode{p.Mode}, p.Modes...)))
 	}
 	return nil
@@ -140,7 +140,7 @@ func (p *Preset) dir(chosen string) (string, error) {
 	}
 	real, err := filepath.EvalSymlinks(chosen)
 	if err != nil {
-		refused.cause = err
+		refused.Cause = err
 		return "", refused
 	}
 	for _, root := range p.Roots {

@@ -15,52 +15,6 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
-// Problem is an error as clients see it, in the form of RFC 9457. It is an error
-// of this package's functions as well.
-type Problem struct {
-	// Type is a relative address, such as /problems/not-found.
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	// Detail says what is wrong with this request, and what to do.
-	Detail   string `json:"detail,omitzero"`
-	Instance string `json:"instance,omitzero"`
-
-	// Errors are the faults of a request's body.
-	Errors []Fault `json:"errors,omitempty"`
-	// Approval is how an approval stands that was decided by somebody else.
-	Approval *Approval `json:"approval,omitzero"`
-	// Successor is the approval to decide instead.
-	Successor string `json:"successor,omitzero"`
-	// Conversation is the conversation that has what was asked for.
-	Conversation string `json:"conversation,omitzero"`
-	// Prompt is the prompt that may have been accepted: send it again with this id.
-	Prompt string `json:"prompt,omitzero"`
-	// RetryAfter is after how many seconds to try again.
-	RetryAfter int `json:"retry_after,omitzero"`
-
-	cause error
-}
-
-// Fault is one fault of a request's body.
-type Fault struct {
-	// Pointer is a JSON pointer to the faulty member; empty is the whole.
-	Pointer string `json:"pointer"`
-	Detail  string `json:"detail"`
-}
-
-// Error says what is wrong.
-func (p *Problem) Error() string {
-	text := "claude: serve: " + p.Title
-	if p.Detail != "" {
-		text += ": " + p.Detail
-	}
-	return text
-}
-
-// Unwrap returns the error behind the problem, if there is one.
-func (p *Problem) Unwrap() error { return p.cause }
-
 // problemKind is a type of problem.
 type problemKind struct {
 	name   string
@@ -142,7 +96,7 @@ func problemOf(err error) *Problem {
 		return p
 	}
 	p := describe(err)
-	p.cause = err
+	p.Cause = err
 	return p
 }
 
@@ -207,8 +161,8 @@ func describe(err error) *Problem {
 	return internal.because("the server's log has the details; try again")
 }
 
-// write sends the problem.
-func (p *Problem) write(w http.ResponseWriter, r *http.Request) {
+// write sends a problem.
+func write(p *Problem, w http.ResponseWriter, r *http.Request) {
 	own := *p
 	own.Instance = r.URL.Path
 	body, err := jsonx.Marshal(&own)

@@ -20,7 +20,7 @@ func TestTakenBackIsAConflict(t *testing.T) {
 func TestHeldIsNotIdle(t *testing.T) {
 	t.Parallel()
 	c := (&note{Key: "a/b"}).conversation()
-	if c.join(&fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != Queued {
+	if joinInfo(&c, &fleet.ConversationInfo{State: fleet.Held, Queued: 1}, 0); c.State != Queued {
 		t.Errorf("%+v", c)
 	}
 }

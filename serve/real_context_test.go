@@ -61,7 +61,7 @@ func TestRealContext(t *testing.T) {
 			want[serve.Prompt](ada, ada.do("POST", "/v1/conversations/"+own.ID+"/prompts", `{"content":"`+step.prompt+`"}`), http.StatusAccepted)
 		}
 		for _, turn := range ada.turnsOf(own.ID, i+1) {
-			if turn.State != fleet.Answered {
+			if turn.State != serve.PromptAnswered {
 				t.Fatalf("%q: %+v", step.prompt, turn)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 
 // session is the session on disk that a conversation begins with, empty if it begins
 // with none.
-func (c *NewConversation) session() string {
+func (c *creation) session() string {
 	if c.Fork != nil && c.Fork.Session != "" {
 		return c.Fork.Session
 	}
@@ -32,7 +32,7 @@ func noSessions() *Problem {
 // disk, and lets the session say what the request leaves open. A session belongs to
 // the person whose disk it is, so who may not list it may not read it in this way
 // either.
-func (s *Service) prepareSession(ctx context.Context, u User, c *NewConversation) error {
+func (s *Service) prepareSession(ctx context.Context, u User, c *creation) error {
 	switch {
 	case c.Resume != "" && c.Fork != nil:
 		return badRequest.because("a conversation continues something or is a copy of it: leave out resume or fork")
@@ -43,7 +43,7 @@ func (s *Service) prepareSession(ctx context.Context, u User, c *NewConversation
 	case c.Dir != "":
 		return badRequest.because("the session has its directory: leave out dir")
 	}
-	if err := u.need(Admin); err != nil {
+	if err := need(u, Admin); err != nil {
 		return err
 	}
 	if s.opts.History == nil {
@@ -71,7 +71,7 @@ func (s *Service) prepareSession(ctx context.Context, u User, c *NewConversation
 
 // fromDisk makes a conversation of a session on disk, unless the same request has
 // done so before.
-func (s *Service) fromDisk(ctx context.Context, n *note, c *NewConversation) error {
+func (s *Service) fromDisk(ctx context.Context, n *note, c *creation) error {
 	n.Resumed, n.Request = c.Resume, c.request
 	if c.Fork != nil {
 		n.Copied = c.Fork.Session
@@ -100,7 +100,7 @@ const saidBound = 3 * time.Second
 // awaitSaid waits until the log of a conversation has the last of what was said in
 // its session on disk, or for a while: who looks next should see it, even without a
 // script.
-func (s *Service) awaitSaid(ctx context.Context, n *note, c *NewConversation) {
+func (s *Service) awaitSaid(ctx context.Context, n *note, c *creation) {
 	ctx, cancel := context.WithTimeout(ctx, saidBound)
 	defer cancel()
 	last, err := s.lastSaid(ctx, c)
@@ -126,7 +126,7 @@ func (s *Service) awaitSaid(ctx context.Context, n *note, c *NewConversation) {
 
 // lastSaid returns the id of the last message that a conversation takes over from
 // disk. A copy has another id, and names this one.
-func (s *Service) lastSaid(ctx context.Context, c *NewConversation) (id string, err error) {
+func (s *Service) lastSaid(ctx context.Context, c *creation) (id string, err error) {
 	if c.Fork != nil && c.Fork.Message != "" {
 		return c.Fork.Message, nil
 	}
@@ -159,7 +159,7 @@ func (l *eventLog) mentions(id string) bool {
 // sessionProblem says what to do about a session that is not continued.
 func sessionProblem(err error) *Problem {
 	p := describeSession(err)
-	p.cause = err
+	p.Cause = err
 	return p
 }
 
@@ -206,7 +206,7 @@ func resumedWithout(n *note, err error) *Problem {
 
 // alreadyResumed is the problem of a request for a session that another request has
 // made a conversation of, be it at the same time.
-func alreadyResumed(n *note, c *NewConversation) *Problem {
+func alreadyResumed(n *note, c *creation) *Problem {
 	p := sessionProblem(&fleet.ResumedError{Session: c.Resume, Key: n.Key})
 	if c.firstPrompt(n.Key) != nil {
 		p.Detail = "the prompt was not sent: send it to that conversation, or begin a copy with fork"

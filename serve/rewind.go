@@ -12,37 +12,17 @@ import (
 	"github.com/claude-agent-go/claude/internal/uuid"
 )
 
-// RewindRequest asks for files as they were when a prompt was sent.
-type RewindRequest struct {
-	// Message is the id of the prompt. What the agent has edited since it was
-	// sent is taken back, but not what its commands have changed. What was said
-	// stays; NewConversation.Fork copies it up to a message.
-	Message string `json:"message"`
-	// DryRun only says what would change.
-	DryRun bool `json:"dry_run,omitzero"`
-
-	id string // chosen by an Idempotency-Key
-}
-
-// Rewound is what a rewind has changed, or would change.
-type Rewound struct {
-	// Files are relative to the working directory of the conversation, if they
-	// are there.
-	Files []string `json:"files"`
-	// Added and Removed count the lines that the rewind adds and removes.
-	Added   int `json:"added"`
-	Removed int `json:"removed"`
-	// SkippedLinks is how many symbolic links were left alone.
-	SkippedLinks int  `json:"skipped_links,omitzero"`
-	DryRun       bool `json:"dry_run"`
-}
-
 // rewindBound is how long a rewind may wait for a process, and take.
 const rewindBound = time.Minute
 
 // Rewind restores the files that a conversation has edited. The conversation must
 // have nothing to do.
 func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest) (Rewound, error) {
+	return s.rewind(ctx, u, id, r, "")
+}
+
+// rewind is Rewind with an id that an Idempotency-Key has chosen, or none.
+func (s *Service) rewind(ctx context.Context, u User, id string, r RewindRequest, chosen string) (Rewound, error) {
 	n, err := s.act(ctx, u, id, Operator)
 	if err == nil {
 		err = s.checkRewind(ctx, &n, &r)
@@ -52,14 +32,15 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 	}
 	bounded, cancel := context.WithTimeout(ctx, rewindBound)
 	defer cancel()
-	if r.id, err = s.freshRewind(bounded, n.Key, r.id); err == nil && !r.DryRun {
+	own, err := s.freshRewind(bounded, n.Key, chosen)
+	if err == nil && !r.DryRun {
 		// Before it, so that it is known although the client or this process ends.
-		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", RewindNote{ID: r.id, Message: r.Message})
+		err = s.noticeRewind(ctx, u, n.Key, "asked for files as they were before a prompt", RewindNote{ID: own, Message: r.Message})
 	}
 	if err != nil {
 		return Rewound{}, problemOf(err)
 	}
-	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: r.id, Prompt: r.Message, DryRun: r.DryRun})
+	done, err := s.fleet.Rewind(bounded, n.Key, fleet.RewindTo{ID: own, Prompt: r.Message, DryRun: r.DryRun})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		err = full.because("no process was free for a minute; nothing has changed unless one has just begun. Try again later")
@@ -78,7 +59,7 @@ func (s *Service) Rewind(ctx context.Context, u User, id string, r RewindRequest
 		if len(out.Files) == 1 {
 			what = "restored a file to what it was before a prompt"
 		}
-		if err := s.noticeRewind(ctx, u, n.Key, what, RewindNote{ID: r.id, Message: r.Message, Done: true}); err != nil { // it is done anyway
+		if err := s.noticeRewind(ctx, u, n.Key, what, RewindNote{ID: own, Message: r.Message, Done: true}); err != nil { // it is done anyway
 			s.opts.Logger.Warn("a rewind is not in the log of its conversation", "conversation", n.Key, "error", err)
 		}
 	}

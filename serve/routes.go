@@ -331,10 +331,10 @@ func (s *Server) unrouted(table []route) http.Handler {
 		_, pattern := shapes.Handler(r)
 		if allowed := methods[pattern]; allowed != nil {
 			w.Header().Set("Allow", strings.Join(allowed, ", "))
-			notAllowed.because("use %s", strings.Join(allowed, " or ")).write(w, r)
+			write(notAllowed.because("use %s", strings.Join(allowed, " or ")), w, r)
 			return
 		}
-		notFound.because("GET /openapi.json lists all endpoints").write(w, r)
+		write(notFound.because("GET /openapi.json lists all endpoints"), w, r)
 	})
 }
 
@@ -343,12 +343,12 @@ func (s *Server) forPeople() http.Handler {
 	page := s.service.page
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if page == nil {
-			notFound.because("this server has no page; GET /openapi.json describes its API").write(w, r)
+			write(notFound.because("this server has no page; GET /openapi.json describes its API"), w, r)
 			return
 		}
 		u, err := s.service.identify(w, r)
 		if err != nil {
-			problemOf(err).write(w, r)
+			write(problemOf(err), w, r)
 			return
 		}
 		if u.Name != "" {
@@ -367,5 +367,5 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	notFound.because("this type of problem is unknown").write(w, r)
+	write(notFound.because("this type of problem is unknown"), w, r)
 }

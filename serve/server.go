@@ -138,7 +138,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve serves a request that may be served at all.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.service.allowedHost(r.Host) {
-		misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)).write(w, r)
+		write(misdirected.because("open the address that the server printed, or start it with --host %s", cleanHost(r.Host)), w, r)
 		return
 	}
 	secure(w.Header())
@@ -151,7 +151,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := s.origins.Check(r); err != nil {
-		forbidden.because("the request comes from another site").write(w, r)
+		write(forbidden.because("the request comes from another site"), w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

@@ -12,7 +12,6 @@ import (
 	"github.com/claude-agent-go/claude"
 	"github.com/claude-agent-go/claude/approval"
 	"github.com/claude-agent-go/claude/fleet"
-	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/store"
 )
 
@@ -32,7 +31,7 @@ type Service struct {
 }
 
 // need returns a problem unless the user has a role.
-func (u User) need(least Role) error {
+func need(u User, least Role) error {
 	if u.Name == "" {
 		return unauthorized.because("send a bearer token, or open a login link: \"claudectl serve login\" prints one")
 	}
@@ -75,7 +74,7 @@ func (n *note) visible(u User) bool {
 
 // act returns the note of a conversation that the user may act upon.
 func (s *Service) act(ctx context.Context, u User, id string, least Role) (note, error) {
-	if err := u.need(least); err != nil {
+	if err := need(u, least); err != nil {
 		return note{}, err
 	}
 	return s.find(ctx, u, id)
@@ -86,7 +85,7 @@ func (s *Service) Home() string { return s.opts.Home }
 
 // Info returns what a client should know before it begins.
 func (s *Service) Info(_ context.Context, u User) (ServerInfo, error) {
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return ServerInfo{}, err
 	}
 	info := ServerInfo{
@@ -117,7 +116,7 @@ func (s *Service) features() []string {
 // Conversations lists the conversations that the user may see, the newest first.
 func (s *Service) Conversations(ctx context.Context, u User, q ConversationQuery) (List[Conversation], error) {
 	none := List[Conversation]{Items: []Conversation{}}
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return none, err
 	}
 	all, err := s.visible(ctx, u, q, func(*note, *logHead) {})
@@ -140,18 +139,18 @@ type Overview struct {
 // cost since a day. It reads each of them once.
 func (s *Service) Overview(ctx context.Context, u User, since time.Time) (Overview, error) {
 	var out Overview
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return out, err
 	}
 	q := UsageQuery{From: since}
 	sums := newTally(func(_ *note, day string, d *daySum) {
-		if q.selects(day) {
+		if selectsDay(&q, day) {
 			out.SpentUSD += d.CostUSD
 		}
 	})
 	all, err := s.visible(ctx, u, ConversationQuery{Archived: true}, sums.add)
 	if err == nil {
-		err = sums.addDeleted(ctx, s, q.from(), func(n *note) bool { return n.visible(u) })
+		err = sums.addDeleted(ctx, s, firstDay(&q), func(n *note) bool { return n.visible(u) })
 	}
 	if err != nil {
 		return Overview{}, problemOf(err)
@@ -177,12 +176,12 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 	}
 	var all []Conversation
 	add := func(n *note) error {
-		if !n.visible(u) || !q.note(n) {
+		if !n.visible(u) || !selectsNote(&q, n) {
 			return nil
 		}
 		c := n.conversation()
 		if info, ok := known[n.Key]; ok {
-			c.join(&info, pending[n.Key])
+			joinInfo(&c, &info, pending[n.Key])
 		}
 		if q.State != "" && q.State != c.State {
 			return nil
@@ -219,8 +218,8 @@ func (s *Service) visible(ctx context.Context, u User, q ConversationQuery, read
 	return all, nil
 }
 
-// note reports whether the query selects a conversation by what is noted of it.
-func (q *ConversationQuery) note(n *note) bool {
+// selectsNote reports whether a query selects a conversation by what is noted of it.
+func selectsNote(q *ConversationQuery, n *note) bool {
 	text := strings.ToLower(q.Text)
 	return (q.Preset == "" || q.Preset == n.Preset) &&
 		(q.Owner == "" || q.Owner == n.Owner) &&
@@ -233,17 +232,17 @@ func (q *ConversationQuery) note(n *note) bool {
 func (n *note) conversation() Conversation {
 	return Conversation{
 		ID: idOf(n.Key), Title: cmp.Or(n.Title, idOf(n.Key)), Preset: n.Preset, Owner: n.Owner, Shared: n.Shared, State: n.idleState(),
-		Model: n.Model, Mode: permission.Mode(n.Mode), Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
+		Model: n.Model, Mode: n.Mode, Dir: n.Dir, Labels: orEmpty(n.Labels), Archived: n.Archived,
 		Created: n.Created, ForkOf: n.ForkOf, Resumed: n.Resumed,
 	}
 }
 
-// join adds what the fleet knows.
-func (c *Conversation) join(info *fleet.ConversationInfo, pending int) {
+// joinInfo adds what the fleet knows.
+func joinInfo(c *Conversation, info *fleet.ConversationInfo, pending int) {
 	c.Pending, c.Queued, c.Session = pending, info.Queued, info.Session
 	c.Problem, c.Reason = failureOf(info.Cause, info.Stuck)
 	c.CostUSD, c.Turns = info.Cost.USD, info.Cost.Turns
-	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(info.Mode, c.Mode)
+	c.Model, c.Mode = cmp.Or(info.Model, c.Model), cmp.Or(string(info.Mode), c.Mode)
 	if c.Created.IsZero() {
 		c.Created = info.Created
 	}
@@ -358,7 +357,7 @@ func (s *Service) look(ctx context.Context, n *note) (Conversation, error) {
 		}
 		pending++
 	}
-	c.join(&info, pending)
+	joinInfo(&c, &info, pending)
 	return c, nil
 }
 
@@ -412,7 +411,7 @@ func (s *Service) writeNotice(ctx context.Context, u User, key string, n Notice)
 	defer release()
 	s.opts.Logger.Info("serve: "+n.Text, "conversation", key, "user", u.Name, "address", u.Address)
 	n.User, n.Address = u.Name, u.Address
-	return l.append(ctx, func(*logHead) []Event { return []Event{{Type: EventNotice, Notice: &n}} })
+	return l.append(ctx, func(*logHead) []logEvent { return []logEvent{{Event: Event{Type: EventNotice, Notice: &n}}} })
 }
 
 // cut returns one page of a list that is sorted so that keys descend.

@@ -18,7 +18,7 @@ import (
 // newest first.
 func (s *Service) Approvals(ctx context.Context, u User, q ApprovalQuery) (List[Approval], error) {
 	none := List[Approval]{Items: []Approval{}}
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return none, err
 	}
 	all, err := s.approvals(ctx, u, q)
@@ -55,7 +55,7 @@ func (s *Service) approvals(ctx context.Context, u User, q ApprovalQuery) ([]App
 		if n == nil {
 			continue
 		}
-		if a := approvalOf(&question, u); q.selects(&a, &question, n) {
+		if a := approvalOf(&question, u); selectsApproval(&q, &a, &question, n) {
 			all = append(all, a)
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Service) acknowledge(ctx context.Context, q *approval.Question, u User)
 
 // question returns a question of a conversation that the user may see.
 func (s *Service) question(ctx context.Context, u User, id string, least Role) (approval.Question, error) {
-	if err := u.need(least); err != nil {
+	if err := need(u, least); err != nil {
 		return approval.Question{}, err
 	}
 	q, err := s.fleet.Approvals().Get(ctx, id)
@@ -105,7 +105,7 @@ func (s *Service) Decide(ctx context.Context, u User, id string, d Decision) (Ap
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
-	answer, err := d.answer(&q, u)
+	answer, err := answerOf(&d, &q, u)
 	if err != nil {
 		return Approval{}, problemOf(err)
 	}
@@ -147,8 +147,8 @@ func (s *Service) decidedBefore(ctx context.Context, u User, id string, a *appro
 	return Approval{}, p
 }
 
-// answer makes the inbox's answer of a decision.
-func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error) {
+// answerOf makes the inbox's answer of a decision.
+func answerOf(d *Decision, q *approval.Question, u User) (approval.Answer, error) {
 	a := approval.Answer{By: u.Name, Digest: d.Digest}
 	for _, i := range d.Remember {
 		if i < 0 || i >= len(q.Suggestions) {
@@ -163,7 +163,7 @@ func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error)
 	case d.Decision == DecideDeny:
 		a.Decision = permission.Deny(cmp.Or(d.Message, refusal(u)))
 	case d.Decision == DecideAnswer && kind == KindQuestion && len(d.Input) == 0:
-		decision, err := d.answers(q)
+		decision, err := answersOf(d, q)
 		a.Decision = decision
 		return a, err
 	case d.Decision == DecideAnswer && kind != KindElicitation && kind != KindQuestion:
@@ -183,8 +183,8 @@ func (d *Decision) answer(q *approval.Question, u User) (approval.Answer, error)
 // refusal is what the model reads if a person says no and nothing else.
 func refusal(u User) string { return u.Name + " does not allow this." }
 
-// answers answers the questions of the agent.
-func (d *Decision) answers(q *approval.Question) (permission.Decision, error) {
+// answersOf answers the questions of the agent.
+func answersOf(d *Decision, q *approval.Question) (permission.Decision, error) {
 	if len(d.Answers) == 0 {
 		return permission.Decision{}, badRequest.because("answers is missing")
 	}
@@ -224,7 +224,7 @@ func approvalOf(q *approval.Question, u User) Approval {
 		ID: q.ID, Conversation: idOf(q.Conversation), Kind: kindOf(q.Tool), Tool: q.Tool, ToolUseID: q.ToolUseID, Title: titleOf(q), Reason: q.Reason,
 		Input: q.Input, Digest: q.Digest, Dir: q.Cwd, Diff: q.Diff, Plan: q.Plan, PlanPath: q.PlanPath,
 		Suggestions: orEmpty(q.Suggestions), AgentID: q.Agent, HoldsProcess: q.HoldsProcess, Deferred: q.Deferred,
-		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: q.Outcome, Unused: q.Unused, Successor: q.Successor,
+		AskedAt: q.Asked, ExpiresAt: q.Deadline, State: stateOf(q), Outcome: Outcome(q.Outcome), Unused: q.Unused, Successor: q.Successor,
 	}
 	a.MayDecide = a.State == ApprovalPending && u.Role.Covers(Approver) && q.MayDecide(u.Name)
 	if q.Answer != nil {

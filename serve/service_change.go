@@ -15,8 +15,9 @@ import (
 	"github.com/claude-agent-go/claude/permission"
 )
 
-// ETag identifies what a [Change] can change of a conversation.
-func (c *Conversation) ETag() string {
+// ETag identifies what a [Change] can change of a conversation, for the ifMatch of
+// [Service.Change]. It may be called from any goroutine.
+func ETag(c *Conversation) string {
 	data, _ := jsonx.Marshal(Changed{ // plain values always encode
 		Title: c.Title, Labels: c.Labels, Archived: c.Archived, Shared: c.Shared, Model: c.Model, Mode: c.Mode,
 	})
@@ -65,7 +66,7 @@ func (s *Service) checkChange(u User, n *note, ch *Change) error {
 		return unknownPreset.because("the preset %q of the conversation does not exist anymore", n.Preset)
 	}
 	var model string
-	var mode permission.Mode
+	var mode string
 	if ch.Model != nil {
 		model = *ch.Model
 	}
@@ -102,7 +103,7 @@ func (s *Service) checkMatch(ctx context.Context, n *note, ifMatch string) error
 	if err != nil {
 		return err
 	}
-	if now.ETag() != ifMatch {
+	if ETag(&now) != ifMatch {
 		return precondition.because("load it again, and change what is there now")
 	}
 	return nil
@@ -155,7 +156,7 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 		if err := s.checkMatch(ctx, n, ifMatch); err != nil {
 			return err
 		}
-		ch.apply(n)
+		applyChange(n, ch)
 		return nil
 	})
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 		}
 	}
 	if ch.Mode != nil {
-		if err := s.fleet.SetPermissionMode(ctx, n.Key, *ch.Mode); err != nil && !errors.Is(err, fleet.ErrUnknown) {
+		if err := s.fleet.SetPermissionMode(ctx, n.Key, permission.Mode(*ch.Mode)); err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			return err
 		}
 		if err := s.notice(ctx, u, n.Key, fmt.Sprintf("chose the permission mode %q", *ch.Mode)); err != nil {
@@ -179,24 +180,22 @@ func (s *Service) change(ctx context.Context, u User, n *note, ch *Change, ifMat
 		return err
 	}
 	defer release()
-	return l.append(ctx, func(*logHead) []Event {
-		return []Event{{Type: EventConversation, Changed: &Changed{
+	return l.append(ctx, func(*logHead) []logEvent {
+		return []logEvent{{Event: Event{Type: EventConversation, Changed: &Changed{
 			By: u.Name, Title: changed.Title, Labels: orEmpty(changed.Labels), Archived: changed.Archived, Shared: changed.Shared,
-			Model: changed.Model, Mode: permission.Mode(changed.Mode),
-		}}}
+			Model: changed.Model, Mode: changed.Mode,
+		}}}}
 	})
 }
 
-// apply changes what is noted.
-func (ch *Change) apply(n *note) {
+// applyChange changes what is noted.
+func applyChange(n *note, ch *Change) {
 	set(&n.Title, ch.Title)
 	set(&n.Archived, ch.Archived)
 	set(&n.Shared, ch.Shared)
 	set(&n.Labels, ch.Labels)
 	set(&n.Model, ch.Model)
-	if ch.Mode != nil {
-		n.Mode = string(*ch.Mode)
-	}
+	set(&n.Mode, ch.Mode)
 }
 
 func set[T any](to, from *T) {
@@ -206,7 +205,7 @@ func set[T any](to, from *T) {
 }
 
 // fork makes a conversation a copy of another one that the user may see.
-func (s *Service) fork(ctx context.Context, u User, n *note, c *NewConversation) error {
+func (s *Service) fork(ctx context.Context, u User, n *note, c *creation) error {
 	from := c.Fork
 	old, err := s.find(ctx, u, from.Conversation)
 	if err != nil {

@@ -14,9 +14,21 @@ import (
 	"github.com/claude-agent-go/claude/store"
 )
 
+// creation is a request for a conversation, with what the server adds to it.
+type creation struct {
+	NewConversation
+	id      string        // chosen by an Idempotency-Key
+	request string        // what id was, if a session decides about that
+	first   *fleet.Prompt // instead of Prompt
+}
+
 // Create begins a conversation.
 func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conversation, error) {
-	if err := u.need(Operator); err != nil {
+	return s.create(ctx, u, creation{NewConversation: c})
+}
+
+func (s *Service) create(ctx context.Context, u User, c creation) (Conversation, error) {
+	if err := need(u, Operator); err != nil {
 		return Conversation{}, err
 	}
 	if err := s.prepareSession(ctx, u, &c); err != nil {
@@ -58,7 +70,7 @@ func (s *Service) Create(ctx context.Context, u User, c NewConversation) (Conver
 }
 
 // makeConversation makes a conversation, with what it takes over and with its note.
-func (s *Service) makeConversation(ctx context.Context, u User, n *note, c *NewConversation) (err error) {
+func (s *Service) makeConversation(ctx context.Context, u User, n *note, c *creation) (err error) {
 	if c.Fork != nil {
 		if err := s.beginFork(ctx, n.Key); err != nil {
 			return err
@@ -82,7 +94,7 @@ func (s *Service) makeConversation(ctx context.Context, u User, n *note, c *NewC
 
 // madeBefore reports whether the request has made its conversation in an earlier
 // attempt. What another request has made is not for this one.
-func (s *Service) madeBefore(ctx context.Context, n *note, c *NewConversation) (bool, error) {
+func (s *Service) madeBefore(ctx context.Context, n *note, c *creation) (bool, error) {
 	old, _, err := s.notes.loadAny(ctx, n.Key)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -99,7 +111,7 @@ func (s *Service) madeBefore(ctx context.Context, n *note, c *NewConversation) (
 
 // takeOver gives a new conversation what was said before, if it is to continue or
 // to copy something.
-func (s *Service) takeOver(ctx context.Context, u User, n *note, c *NewConversation) error {
+func (s *Service) takeOver(ctx context.Context, u User, n *note, c *creation) error {
 	switch {
 	case c.session() != "":
 		return s.fromDisk(ctx, n, c)
@@ -110,7 +122,7 @@ func (s *Service) takeOver(ctx context.Context, u User, n *note, c *NewConversat
 }
 
 // firstPrompt is the prompt that a conversation begins with, nil if there is none.
-func (c *NewConversation) firstPrompt(key string) *fleet.Prompt {
+func (c *creation) firstPrompt(key string) *fleet.Prompt {
 	if c.first == nil && c.Prompt != "" {
 		return &fleet.Prompt{ID: uuidFrom("first prompt", key), Text: c.Prompt}
 	}
@@ -153,7 +165,7 @@ func refused(err error) bool {
 }
 
 // newNote checks what is asked for.
-func (s *Service) newNote(ctx context.Context, u User, c *NewConversation) (note, error) {
+func (s *Service) newNote(ctx context.Context, u User, c *creation) (note, error) {
 	p := find(s.opts.Presets, c.Preset)
 	if p == nil {
 		var names []string
@@ -174,7 +186,7 @@ func (s *Service) newNote(ctx context.Context, u User, c *NewConversation) (note
 	}
 	return note{
 		Key: tenantOf(u.Name) + "/" + cmp.Or(c.id, uuid.New()), Owner: u.Name, Preset: p.Name, Title: cmp.Or(c.Title, firstLine(c.Prompt)),
-		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: string(c.Mode),
+		Dir: dir, Shared: c.Shared, Labels: c.Labels, Model: c.Model, Mode: c.Mode,
 	}, nil
 }
 

@@ -14,7 +14,7 @@ const olderWait = 30 * time.Second
 // older returns a page of messages that are stored before the first event in
 // memory, the oldest first, and whether there are more in the direction of the
 // query. Their texts are in the transcript.
-func (s *Service) older(ctx context.Context, key string, first int64, q MessageQuery, limit int) (events []Event, more bool, err error) {
+func (s *Service) older(ctx context.Context, key string, first int64, q MessageQuery, limit int) (events []logEvent, more bool, err error) {
 	if q.Before > 0 {
 		first = min(first, q.Before)
 	}
@@ -24,7 +24,7 @@ func (s *Service) older(ctx context.Context, key string, first int64, q MessageQ
 	}
 	// One message more than the page has, and the one before it, whose cursor
 	// is where to begin to read.
-	var found []Event
+	var found []logEvent
 	for i := range head.Segments {
 		if q.After == 0 { // the newest ones
 			i = head.Segments - 1 - i
@@ -33,7 +33,7 @@ func (s *Service) older(ctx context.Context, key string, first int64, q MessageQ
 		if err != nil {
 			return nil, false, err
 		}
-		var some []Event
+		var some []logEvent
 		for j := range stored {
 			if stored[j].Type == EventMessage && stored[j].Seq < first {
 				some = append(some, stored[j].event())
@@ -44,14 +44,14 @@ func (s *Service) older(ctx context.Context, key string, first int64, q MessageQ
 		} else {
 			found = append(found, some...)
 		}
-		if wanted := slices.IndexFunc(found, func(e Event) bool { return e.Seq > q.After }); wanted >= 0 && len(found)-wanted > limit {
+		if wanted := slices.IndexFunc(found, func(e logEvent) bool { return e.Seq > q.After }); wanted >= 0 && len(found)-wanted > limit {
 			break
 		}
 	}
 	begin := max(0, len(found)-limit)
 	more = begin > 0
 	if q.After > 0 {
-		begin = slices.IndexFunc(found, func(e Event) bool { return e.Seq > q.After })
+		begin = slices.IndexFunc(found, func(e logEvent) bool { return e.Seq > q.After })
 		if begin < 0 {
 			return nil, false, nil
 		}
@@ -68,7 +68,7 @@ func (s *Service) older(ctx context.Context, key string, first int64, q MessageQ
 }
 
 // texts gives messages their texts, which are in the transcript after a place.
-func (s *Service) texts(ctx context.Context, key string, after fleet.Cursor, events []Event) ([]Event, error) {
+func (s *Service) texts(ctx context.Context, key string, after fleet.Cursor, events []logEvent) ([]logEvent, error) {
 	if len(events) == 0 {
 		return nil, nil
 	}

@@ -81,7 +81,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 		// again, it would be a turn twice.
 		if t, err := s.fleet.Prompt(ctx, n.Key, p.ID); err == nil && t.Status.Done() {
 			out := Prompt{ID: p.ID, By: u.Name, Text: textOf(&p)}
-			out.take(&t)
+			takeTicket(&out, &t)
 			return out, nil
 		} else if err != nil && !errors.Is(err, fleet.ErrUnknown) {
 			return Prompt{}, err
@@ -90,7 +90,7 @@ func (s *Service) send(ctx context.Context, u User, n *note, p fleet.Prompt) (Pr
 	if n.Archived {
 		return Prompt{}, hasEnded()
 	}
-	out := Prompt{ID: p.ID, State: fleet.Queued, By: u.Name, Text: textOf(&p)}
+	out := Prompt{ID: p.ID, State: PromptQueued, By: u.Name, Text: textOf(&p)}
 	if err := s.checkBudget(ctx, n); err != nil {
 		return Prompt{}, err
 	}
@@ -184,7 +184,7 @@ func (s *Service) Prompt(ctx context.Context, u User, id, prompt string) (Prompt
 		return Prompt{}, problemOf(err)
 	}
 	out := Prompt{ID: t.Prompt}
-	out.take(&t)
+	takeTicket(&out, &t)
 	if l, release, err := s.logs.use(ctx, n.Key); err == nil {
 		l.mu.Lock()
 		out.By, out.Text = l.prompts[prompt].By, l.prompts[prompt].Text

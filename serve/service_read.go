@@ -32,7 +32,7 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 		e := &events[i]
 		m := Message{Seq: e.Seq, At: e.At, Message: e.Message}
 		if q.HTML && s.page != nil {
-			m.HTML = s.page.HTML(e)
+			m.HTML = s.page.HTML(&e.Event)
 		}
 		out.Items = append(out.Items, m)
 	}
@@ -48,7 +48,7 @@ func (s *Service) Messages(ctx context.Context, u User, id string, q MessageQuer
 
 // messages returns a page of messages: of those in memory, and of older ones
 // that are stored.
-func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (events []Event, more bool, err error) {
+func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (events []logEvent, more bool, err error) {
 	limit := pageSize(q.Limit)
 	l.mu.Lock()
 	first := l.first
@@ -74,7 +74,7 @@ func (s *Service) messages(ctx context.Context, l *eventLog, q MessageQuery) (ev
 }
 
 // messages returns a page of the messages in memory, and whether there are more.
-func (l *eventLog) messages(q MessageQuery) (events []Event, more bool) {
+func (l *eventLog) messages(q MessageQuery) (events []logEvent, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit := pageSize(q.Limit)
@@ -117,7 +117,11 @@ func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, e
 	defer release()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Clone(l.events), l.first + int64(len(l.events)) - 1, nil
+	events := make([]Event, len(l.events))
+	for i := range events {
+		events[i] = l.events[i].Event
+	}
+	return events, l.first + int64(len(l.events)) - 1, nil
 }
 
 // Follow yields the events of a conversation after a number, then one of type
@@ -125,6 +129,21 @@ func (s *Service) Log(ctx context.Context, u User, id string) ([]Event, int64, e
 // [EventReset] is the last one: the place is not known. The error is for a
 // conversation that the user may not see.
 func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (iter.Seq[Event], error) {
+	events, err := s.follow(ctx, u, id, after)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(Event) bool) {
+		for e := range events {
+			if !yield(e.Event) {
+				return
+			}
+		}
+	}, nil
+}
+
+// follow is Follow for those who send the events on, as they are for all readers.
+func (s *Service) follow(ctx context.Context, u User, id string, after int64) (iter.Seq[logEvent], error) {
 	n, err := s.act(ctx, u, id, Viewer)
 	if err != nil {
 		return nil, problemOf(err)
@@ -134,7 +153,7 @@ func (s *Service) Follow(ctx context.Context, u User, id string, after int64) (i
 		return nil, problemOf(err)
 	}
 	stop := context.AfterFunc(ctx, release) // perhaps nobody ever begins the loop
-	return func(yield func(Event) bool) {
+	return func(yield func(logEvent) bool) {
 		defer release()
 		defer stop()
 		for e := range l.follow(ctx, after) {
@@ -154,7 +173,7 @@ const feedPause = 100 * time.Millisecond
 // yielded, so nothing is lost by reading slowly. Only for somebody who is thousands of
 // conversations behind does it end by itself: they begin again.
 func (s *Service) Feed(ctx context.Context, u User) (iter.Seq[Event], error) {
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return nil, err
 	}
 	stamp, changed := s.feed.now()
@@ -207,7 +226,7 @@ func (s *Service) hint(ctx context.Context, u User, key string, shown map[string
 // belong to the person whose disk it is.
 func (s *Service) Sessions(ctx context.Context, u User, preset string) (List[SessionInfo], error) {
 	out := List[SessionInfo]{Items: []SessionInfo{}}
-	if err := u.need(Admin); err != nil {
+	if err := need(u, Admin); err != nil {
 		return out, err
 	}
 	switch {

@@ -145,7 +145,7 @@ func (s *Service) closeBooks(ctx context.Context, key, by string, unprompted fle
 			if at.IsZero() {
 				at = now
 			}
-			turns = append(turns, Turn{Prompt: id, CostUSD: t.Cost.USD, Models: t.Cost.Models, PartOf: t.PartOf, Ended: at.UTC()})
+			turns = append(turns, Turn{Prompt: id, CostUSD: t.Cost.USD, Models: modelsOf(t.Cost.Models), PartOf: t.PartOf, Ended: at.UTC()})
 		}
 	}
 	if len(turns) == 0 && unprompted.Turns <= head.Unprompted.Turns {

@@ -41,17 +41,17 @@ func (c *call) events() error {
 	}
 	ctx, cancel := c.streaming()
 	defer cancel()
-	events, err := c.service().Follow(ctx, c.user, c.id(), after)
+	events, err := c.service().follow(ctx, c.user, c.id(), after)
 	if err != nil {
 		return err
 	}
-	sources := []iter.Seq[Event]{events}
+	sources := []iter.Seq[logEvent]{events}
 	if c.query("feed") == "1" {
 		hints, err := c.service().Feed(ctx, c.user)
 		if err != nil {
 			return err
 		}
-		sources = append(sources, hints)
+		sources = append(sources, unlogged(hints))
 	}
 	return c.stream(ctx, c.query("html") == "1", sources...)
 }
@@ -64,7 +64,18 @@ func (c *call) feed() error {
 	if err != nil {
 		return err
 	}
-	return c.stream(ctx, false, hints)
+	return c.stream(ctx, false, unlogged(hints))
+}
+
+// unlogged yields events that no log has, as others.
+func unlogged(events iter.Seq[Event]) iter.Seq[logEvent] {
+	return func(yield func(logEvent) bool) {
+		for e := range events {
+			if !yield(logEvent{Event: e}) {
+				return
+			}
+		}
+	}
 }
 
 // streaming returns a context that ends with the request or with the server.
@@ -78,7 +89,7 @@ func (c *call) streaming() (context.Context, context.CancelFunc) {
 // stream writes events until the reader, the server or a source ends. A browser gives
 // up a stream for good if the answer is anything but 200. So when there are too many
 // readers, the next one gets a stream that asks it to come back later.
-func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]) error {
+func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[logEvent]) error {
 	h := c.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
@@ -111,7 +122,7 @@ func (c *call) stream(ctx context.Context, html bool, sources ...iter.Seq[Event]
 func (c *call) stillAllowed(conversation string) bool {
 	now, err := c.service().identify(nil, c.r)
 	if err == nil {
-		err = now.need(c.route.least)
+		err = need(now, c.route.least)
 	}
 	if err == nil && (now.Name != c.user.Name || now.Role != c.user.Role) {
 		return false
@@ -127,9 +138,9 @@ const mayNoLonger = "you may no longer read this: log in again"
 
 // merge writes the events of all sources and a ping from time to time. Only one
 // goroutine writes; the others wait for it, and nobody waits for them.
-func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
+func (st *stream) merge(ctx context.Context, sources []iter.Seq[logEvent]) {
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan Event, writeTogether)
+	events := make(chan logEvent, writeTogether)
 	var readers sync.WaitGroup
 	defer readers.Wait()
 	defer cancel()
@@ -179,7 +190,7 @@ func (st *stream) merge(ctx context.Context, sources []iter.Seq[Event]) {
 const writeTogether = 64
 
 // putAll puts the events that are there.
-func (st *stream) putAll(events <-chan Event) bool {
+func (st *stream) putAll(events <-chan logEvent) bool {
 	for {
 		select {
 		case e := <-events:
@@ -193,13 +204,13 @@ func (st *stream) putAll(events <-chan Event) bool {
 }
 
 // send writes one event at once.
-func (st *stream) send(e *Event) bool { return st.put(e) && st.flush() }
+func (st *stream) send(e *Event) bool { return st.put(&logEvent{Event: *e}) && st.flush() }
 
 // put writes one event, which is sent with the next flush.
-func (st *stream) put(e *Event) bool {
+func (st *stream) put(e *logEvent) bool {
 	if st.html != nil && e.Type == EventMessage {
 		own := *e
-		own.HTML, own.frame = st.html(e), nil
+		own.HTML, own.frame = st.html(&e.Event), nil
 		e = &own
 	}
 	text, err := e.encode()

@@ -13,8 +13,8 @@ import (
 )
 
 // silence is a source that says nothing.
-func silence(ctx context.Context) iter.Seq[Event] {
-	return func(func(Event) bool) { <-ctx.Done() }
+func silence(ctx context.Context) iter.Seq[logEvent] {
+	return func(func(logEvent) bool) { <-ctx.Done() }
 }
 
 // A stream on which nothing happens says every ten seconds that it lives, by an
@@ -27,7 +27,7 @@ func TestPing(t *testing.T) {
 		w := httptest.NewRecorder()
 		st := &stream{w: w, control: http.NewResponseController(w)}
 		begin := time.Now()
-		st.merge(ctx, []iter.Seq[Event]{silence(ctx)})
+		st.merge(ctx, []iter.Seq[logEvent]{silence(ctx)})
 		if took := time.Since(begin); took != 35*time.Second {
 			t.Errorf("the stream ended after %v", took)
 		}
@@ -64,8 +64,8 @@ func TestStuckReaderIsDropped(t *testing.T) {
 		st := &stream{w: w, control: http.NewResponseController(w)}
 		ended := false
 		begin := time.Now()
-		st.merge(t.Context(), []iter.Seq[Event]{func(yield func(Event) bool) {
-			for yield(Event{Type: EventNotice, Seq: 1}) {
+		st.merge(t.Context(), []iter.Seq[logEvent]{func(yield func(logEvent) bool) {
+			for yield(logEvent{Event: Event{Type: EventNotice, Seq: 1}}) {
 			}
 			ended = true
 		}})

@@ -55,7 +55,7 @@ func book(days map[string]daySum, t *Turn, besides fleet.Ledger) map[string]dayS
 	days = onDay(days, t.Ended, func(day *daySum) {
 		if t.PartOf == "" { // otherwise the other is the turn
 			day.Turns++
-			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: t.Models})
+			day.add(fleet.Ledger{USD: t.CostUSD, Turns: 1, Models: ledgerModels(t.Models)})
 			if t.OverBudget {
 				kept := day.Over[max(0, len(day.Over)+1-maxOverDay):]
 				day.Over = append(slices.Clone(kept), overTurn{t.Prompt, t.Ended, t.CostUSD})
@@ -149,22 +149,22 @@ func (d *daySum) rows(day string, n *note, byModel bool) []UsageRow {
 // that are deleted is in it: for those who owned them, and for admins.
 func (s *Service) Usage(ctx context.Context, u User, q UsageQuery) (Usage, error) {
 	out := Usage{Items: []UsageRow{}, OverBudget: []OverBudget{}, Held: []Held{}}
-	if err := u.need(Viewer); err != nil {
+	if err := need(u, Viewer); err != nil {
 		return out, err
 	}
 	sums := make(map[UsageRow]*UsageRow)
-	err := s.spent(ctx, q.from(), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
-		if !q.selects(day) {
+	err := s.spent(ctx, firstDay(&q), func(n *note) bool { return n.visible(u) }, func(n *note, day string, d *daySum) {
+		if !selectsDay(&q, day) {
 			return
 		}
 		for _, row := range d.rows(day, n, slices.Contains(q.By, ByModel)) {
-			name := q.name(&row)
+			name := groupOf(&q, &row)
 			if sums[name] == nil {
 				sum := name
 				sums[name] = &sum
 			}
-			sums[name].add(&row)
-			out.Total.add(&row)
+			addRow(sums[name], &row)
+			addRow(&out.Total, &row)
 		}
 		if n.Key != "" && n.Deleted.IsZero() { // nothing else is left of deleted ones
 			out.OverBudget = append(out.OverBudget, d.overBudget(n)...)
@@ -266,22 +266,22 @@ func (s *Service) spent(ctx context.Context, from string, selects func(*note) bo
 	return sums.addDeleted(ctx, s, from, selects)
 }
 
-// from is the first day that is wanted, empty if all are.
-func (q *UsageQuery) from() string {
+// firstDay is the first day that is wanted, empty if all are.
+func firstDay(q *UsageQuery) string {
 	if q.From.IsZero() {
 		return ""
 	}
 	return q.From.UTC().Format(time.DateOnly)
 }
 
-// selects reports whether a day is wanted.
-func (q *UsageQuery) selects(day string) bool {
+// selectsDay reports whether a day is wanted.
+func selectsDay(q *UsageQuery, day string) bool {
 	at, err := time.Parse(time.DateOnly, day)
 	return err == nil && (q.From.IsZero() || !at.Before(q.From.UTC().Truncate(24*time.Hour))) && (q.To.IsZero() || at.Before(q.To))
 }
 
-// name keeps what a row is grouped by.
-func (q *UsageQuery) name(r *UsageRow) UsageRow {
+// groupOf keeps what a row is grouped by.
+func groupOf(q *UsageQuery, r *UsageRow) UsageRow {
 	var name UsageRow
 	for _, by := range q.By {
 		switch by {
@@ -298,7 +298,7 @@ func (q *UsageQuery) name(r *UsageRow) UsageRow {
 	return name
 }
 
-func (r *UsageRow) add(o *UsageRow) {
+func addRow(r, o *UsageRow) {
 	r.Turns += o.Turns
 	r.CostUSD += o.CostUSD
 	r.Input += o.Input

@@ -12,7 +12,6 @@ import (
 	"github.com/claude-agent-go/claude/internal/form"
 	"github.com/claude-agent-go/claude/internal/jsonx"
 	"github.com/claude-agent-go/claude/internal/show"
-	"github.com/claude-agent-go/claude/permission"
 	"github.com/claude-agent-go/claude/serve"
 )
 
@@ -278,7 +277,7 @@ func (p *page) choose(q *request) error {
 		change.Model = &model
 	}
 	if q.PostForm.Has("mode") {
-		mode := permission.Mode(q.PostForm.Get("mode"))
+		mode := q.PostForm.Get("mode")
 		change.Mode = &mode
 	}
 	for name, to := range map[string]**bool{"archived": &change.Archived, "shared": &change.Shared} {

@@ -326,7 +326,7 @@ func TestKilledBetweenDecisionAndResume(t *testing.T) {
 			next.answered(asked.Conversation)
 			var now serve.Approval
 			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
-			if n := tool.runs.Load(); n != 1 || now.State != serve.ApprovalAllowed || now.Outcome != approval.Ran || now.DecidedBy != "ada" {
+			if n := tool.runs.Load(); n != 1 || now.State != serve.ApprovalAllowed || now.Outcome != serve.OutcomeRan || now.DecidedBy != "ada" {
 				t.Errorf("the tool ran %d times: %+v", n, now)
 			}
 			// Once it has run it never does again, whatever happens to servers.
@@ -359,9 +359,9 @@ func TestKilledAtEachWrite(t *testing.T) {
 			var now serve.Approval
 			next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
 			switch n := tool.runs.Load(); {
-			case n == 1 && (now.Outcome == approval.Ran || now.Outcome == approval.Unknown):
-			case n == 0 && now.Outcome == approval.Unknown: // it was released, and could have begun
-			case n == 0 && now.Outcome == approval.Withdrawn: // its process had not learned the decision
+			case n == 1 && (now.Outcome == serve.OutcomeRan || now.Outcome == serve.OutcomeUnknown):
+			case n == 0 && now.Outcome == serve.OutcomeUnknown: // it was released, and could have begun
+			case n == 0 && now.Outcome == serve.OutcomeWithdrawn: // its process had not learned the decision
 			default:
 				t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
 			}
@@ -388,7 +388,7 @@ func TestKilledWhileTheToolRuns(t *testing.T) {
 	next := spawn(t, dir, tool)
 	next.answered(asked.Conversation)
 	next.want("GET", "/v1/approvals/"+asked.ID, nil, &now)
-	if n := tool.runs.Load(); n != 1 || now.Outcome != approval.Unknown || now.State != serve.ApprovalAllowed {
+	if n := tool.runs.Load(); n != 1 || now.Outcome != serve.OutcomeUnknown || now.State != serve.ApprovalAllowed {
 		t.Errorf("the tool ran %d times, and the approval is %+v", n, now)
 	}
 	if status, text := next.do("GET", "/a/"+asked.ID, nil); status != http.StatusOK || !strings.Contains(text, "nobody knows whether it finished") {

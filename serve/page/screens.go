@@ -63,12 +63,12 @@ func ago(d time.Duration) string {
 }
 
 // modeName is what people call a permission mode.
-func modeName(m permission.Mode) string {
+func modeName(m string) string {
 	names := map[permission.Mode]string{
 		permission.ModeDefault: "Ask before acting", permission.ModeAcceptEdits: "Accept edits", permission.ModePlan: "Plan only",
 		permission.ModeBypassPermissions: "Bypass permissions",
 	}
-	return cmp.Or(names[m], line(string(m)), "Default")
+	return cmp.Or(names[permission.Mode(m)], line(m), "Default")
 }
 
 // place is a path as people know it: below ~ if it is below the home of the
@@ -131,7 +131,7 @@ type conversationView struct {
 	Cards   []card
 	Queue   []serve.Prompt
 	Models  []string
-	Modes   []permission.Mode
+	Modes   []string
 	Busy    bool
 	// Interrupt says that there is something to interrupt, and Steer that a turn
 	// runs that may take a prompt in.

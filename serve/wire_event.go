@@ -2,12 +2,7 @@ package serve
 
 import (
 	"encoding/json"
-	"sync"
 	"time"
-
-	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/internal/jsonx"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // EventType is the name of an event in a stream.
@@ -55,66 +50,31 @@ type Event struct {
 	Hint    *Hint      `json:"hint,omitzero"`
 	Pending []Approval `json:"approvals,omitzero"`
 	Reason  string     `json:"reason,omitzero"` // of a reset or a bye
-
-	cursor string // where the message is in the transcript
-	frame  *frame // shared by all readers of a new event, nil otherwise
-}
-
-// frame is an event as it is sent. Many may read a conversation, so it is made
-// once for all of them.
-type frame struct {
-	once sync.Once
-	text []byte
-	err  error
-}
-
-// encode returns the event as it is sent. Only those that last have an id: a
-// browser resumes after the last id that it saw.
-func (e *Event) encode() ([]byte, error) {
-	if e.frame == nil {
-		return e.appendTo(nil)
-	}
-	e.frame.once.Do(func() { e.frame.text, e.frame.err = e.appendTo(nil) })
-	return e.frame.text, e.frame.err
-}
-
-func (e *Event) appendTo(b []byte) ([]byte, error) {
-	data, err := jsonx.Marshal(e)
-	if err != nil {
-		return nil, err
-	}
-	b = append(b, "event: "+string(e.Type)+"\n"...)
-	if e.Seq > 0 {
-		b = append(b, "id: "+formatSeq(e.Seq)+"\n"...)
-	}
-	b = append(b, "data: "...)
-	b = append(b, data...) // one line: JSON escapes breaks
-	return append(b, "\n\n"...), nil
 }
 
 // Changed is what a change of a conversation has made of it.
 type Changed struct {
-	By       string          `json:"by"`
-	Title    string          `json:"title"`
-	Labels   []string        `json:"labels"`
-	Archived bool            `json:"archived"`
-	Shared   bool            `json:"shared"`
-	Model    string          `json:"model,omitzero"`
-	Mode     permission.Mode `json:"mode,omitzero"`
+	By       string   `json:"by"`
+	Title    string   `json:"title"`
+	Labels   []string `json:"labels"`
+	Archived bool     `json:"archived"`
+	Shared   bool     `json:"shared"`
+	Model    string   `json:"model,omitzero"`
+	Mode     string   `json:"mode,omitzero"`
 }
 
 // ApprovalNote is how an approval stood when its event was made. The approval
 // itself has the rest.
 type ApprovalNote struct {
-	ID        string           `json:"id"`
-	Kind      ApprovalKind     `json:"kind"`
-	Tool      string           `json:"tool"`
-	ToolUseID string           `json:"tool_use_id"`
-	Title     string           `json:"title"`
-	State     ApprovalState    `json:"state"`
-	Outcome   approval.Outcome `json:"outcome,omitzero"`
-	DecidedBy string           `json:"decided_by,omitzero"`
-	DecidedAt time.Time        `json:"decided_at,omitzero"`
+	ID        string        `json:"id"`
+	Kind      ApprovalKind  `json:"kind"`
+	Tool      string        `json:"tool"`
+	ToolUseID string        `json:"tool_use_id"`
+	Title     string        `json:"title"`
+	State     ApprovalState `json:"state"`
+	Outcome   Outcome       `json:"outcome,omitzero"`
+	DecidedBy string        `json:"decided_by,omitzero"`
+	DecidedAt time.Time     `json:"decided_at,omitzero"`
 }
 
 // Notice says who did what, and from where.

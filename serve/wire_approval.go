@@ -2,12 +2,7 @@ package serve
 
 import (
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
-
-	"github.com/claude-agent-go/claude/approval"
-	"github.com/claude-agent-go/claude/permission"
 )
 
 // ApprovalKind says what a person is asked for.
@@ -81,7 +76,7 @@ type Approval struct {
 	Message string `json:"message,omitzero"`
 	// Outcome says how the call ended: ran, failed, denied, unknown or allowed.
 	// Unknown: it was started, and nobody knows whether it finished.
-	Outcome approval.Outcome `json:"outcome,omitzero"`
+	Outcome Outcome `json:"outcome,omitzero"`
 	// Unused says why the decision was not used, if it was not: the approval is withdrawn,
 	// and the call has never learned the decision. It is kept until the person who decided
 	// has read this approval.
@@ -118,22 +113,6 @@ type ApprovalQuery struct {
 	Text   string
 	Limit  int // 50 if it is 0, at most 200
 	Cursor string
-}
-
-// selects reports whether the query selects an approval that was made of a question,
-// in the conversation of a note.
-func (q *ApprovalQuery) selects(a *Approval, question *approval.Question, n *note) bool {
-	return (q.State == "" || q.State == a.State) &&
-		(q.Kind == "" || q.Kind == a.Kind) &&
-		(q.Preset == "" || q.Preset == n.Preset) &&
-		(q.Text == "" || contains(q.Text, append(aboutOf(question), a.Tool, n.Title)...))
-}
-
-// contains reports whether one of several texts has another in it, in upper or lower
-// case.
-func contains(part string, texts ...string) bool {
-	part = strings.ToLower(part)
-	return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), part) })
 }
 
 // DecisionKind is what a person decides.
@@ -173,32 +152,20 @@ type QuestionAnswer struct {
 	Write    string   `json:"write,omitzero"`
 }
 
-// kindOf says what kind of approval a question is.
-func kindOf(tool string) ApprovalKind {
-	switch tool {
-	case "AskUserQuestion":
-		return KindQuestion
-	case "ExitPlanMode":
-		return KindPlan
-	case approval.ElicitationTool:
-		return KindElicitation
-	}
-	return KindTool
-}
+// Outcome is how an approval has ended.
+type Outcome string
 
-// stateOf says how a question stands, in one word.
-func stateOf(q *approval.Question) ApprovalState {
-	switch {
-	case q.State == approval.Gone && q.Outcome == approval.Expired:
-		return ApprovalExpired
-	case q.State == approval.Gone:
-		return ApprovalWithdrawn
-	case q.Answer == nil:
-		return ApprovalPending
-	case q.Answer.Decision.Behavior() != permission.BehaviorAllow:
-		return ApprovalDenied
-	case kindOf(q.Tool) == KindQuestion || kindOf(q.Tool) == KindElicitation:
-		return ApprovalAnswered
-	}
-	return ApprovalAllowed
-}
+// The outcomes. The first five are of calls that were decided, the others of
+// approvals that nobody needs anymore.
+const (
+	OutcomeRan     Outcome = "ran"     // the tool ran
+	OutcomeFailed  Outcome = "failed"  // the tool ran and returned an error
+	OutcomeDenied  Outcome = "denied"  // the call was denied, by a person or, after that, by a hook
+	OutcomeUnknown Outcome = "unknown" // the tool was started; nobody knows whether it finished
+	OutcomeAllowed Outcome = "allowed" // the call was allowed, and nobody watched how it ended
+
+	OutcomeExpired    Outcome = "expired"    // nobody decided in time
+	OutcomeWithdrawn  Outcome = "withdrawn"  // the agent no longer asks
+	OutcomeSuperseded Outcome = "superseded" // another approval replaced it
+	OutcomeDeleted    Outcome = "deleted"    // the conversation was deleted
+)

@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"sync"
+
+	"github.com/claude-agent-go/claude/internal/jsonx"
+)
+
+// logEvent is an event with what a log knows of it and clients do not see.
+type logEvent struct {
+	Event
+	cursor string // where the message is in the transcript
+	frame  *frame // shared by all readers of a new event, nil otherwise
+}
+
+// frame is an event as it is sent. Many may read a conversation, so it is made
+// once for all of them.
+type frame struct {
+	once sync.Once
+	text []byte
+	err  error
+}
+
+// encode returns the event as it is sent. Only those that last have an id: a
+// browser resumes after the last id that it saw.
+func (e *logEvent) encode() ([]byte, error) {
+	if e.frame == nil {
+		return appendEvent(nil, &e.Event)
+	}
+	e.frame.once.Do(func() { e.frame.text, e.frame.err = appendEvent(nil, &e.Event) })
+	return e.frame.text, e.frame.err
+}
+
+// appendEvent appends an event in the form of a stream.
+func appendEvent(b []byte, e *Event) ([]byte, error) {
+	data, err := jsonx.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, "event: "+string(e.Type)+"\n"...)
+	if e.Seq > 0 {
+		b = append(b, "id: "+formatSeq(e.Seq)+"\n"...)
+	}
+	b = append(b, "data: "...)
+	b = append(b, data...) // one line: JSON escapes breaks
+	return append(b, "\n\n"...), nil
+}

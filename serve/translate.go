@@ -1,0 +1,39 @@
+package serve
+
+import (
+	"github.com/claude-agent-go/claude/message"
+	"github.com/claude-agent-go/claude/permission"
+)
+
+// modelsOf shows clients what models have used.
+func modelsOf(used map[string]message.ModelUsage) map[string]ModelUsage {
+	if used == nil {
+		return nil
+	}
+	all := make(map[string]ModelUsage, len(used))
+	for name, u := range used {
+		all[name] = ModelUsage(u)
+	}
+	return all
+}
+
+// ledgerModels is what models have used as the fleet counts it.
+func ledgerModels(used map[string]ModelUsage) map[string]message.ModelUsage {
+	if used == nil {
+		return nil
+	}
+	all := make(map[string]message.ModelUsage, len(used))
+	for name, u := range used {
+		all[name] = message.ModelUsage(u)
+	}
+	return all
+}
+
+// modesOf names permission modes.
+func modesOf(modes []permission.Mode) []string {
+	names := make([]string, 0, len(modes))
+	for _, m := range modes {
+		names = append(names, string(m))
+	}
+	return names
+}

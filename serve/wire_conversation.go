@@ -1,0 +1,185 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// List is a page of a list. Next is the cursor of the next page, empty on the
+// last.
+type List[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next,omitzero"`
+}
+
+// State is what a conversation does.
+type State string
+
+// The states of a conversation.
+const (
+	Idle     State = "idle"     // nothing to do
+	Queued   State = "queued"   // has prompts, and waits for a free process
+	Starting State = "starting" // its process is being started
+	Running  State = "running"  // a turn runs
+	Waiting  State = "waiting"  // a process waits for a person
+	Deferred State = "deferred" // waits for a person without a process
+	Failed   State = "failed"   // stuck: Reason says why, and retry tries again
+	Ended    State = "ended"    // archived: it takes no prompts until it is taken out of the archive
+)
+
+// Conversation is a conversation as its users see it.
+type Conversation struct {
+	ID     string `json:"id"`
+	Title  string `json:"title"`
+	Preset string `json:"preset,omitzero"`
+	Owner  string `json:"owner,omitzero"`
+	// Shared conversations are seen by all users.
+	Shared bool  `json:"shared"`
+	State  State `json:"state"`
+	// Reason says why a conversation has failed, and what to do; or why its prompts
+	// wait, if its budget is spent.
+	Reason string `json:"reason,omitzero"`
+	// Problem is what kind of reason that is, if people can fix it on the server.
+	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+	// Pending is how many approvals wait for a person.
+	Pending int `json:"pending"`
+	// Queued is how many prompts have no answer yet.
+	Queued int      `json:"queued"`
+	Model  string   `json:"model,omitzero"`
+	Mode   string   `json:"mode,omitzero"`
+	Dir    string   `json:"dir,omitzero"`
+	Labels []string `json:"labels"`
+	// Archived conversations are left out of lists, and take no prompts.
+	Archived bool    `json:"archived"`
+	CostUSD  float64 `json:"cost_usd"`
+	Turns    int     `json:"turns"`
+	// Context is how full the context is. Missing: not known, because no turn has
+	// ended yet, or the context was compacted and nothing was answered since.
+	Context *ContextUse `json:"context,omitzero"`
+	// LastSeq is the number of the last event; follow the stream after it.
+	LastSeq int64 `json:"last_seq"`
+	// Unread says that something has happened since you read it; see ReadMark.
+	Unread  bool      `json:"unread"`
+	Created time.Time `json:"created"`
+	// Session is the id of the CLI's session.
+	Session string `json:"session,omitzero"`
+	// ForkOf is the conversation that this one began as a copy of.
+	ForkOf string `json:"fork_of,omitzero"`
+	// Resumed is the session on the server's disk that this one continues.
+	Resumed string `json:"resumed,omitzero"`
+}
+
+// ContextUse is how much of its context a conversation fills: what the model read for
+// the last answer of the main agent. Sub-agents have contexts of their own.
+type ContextUse struct {
+	// Model is the one that answered, and Window the size of its context.
+	Model  string `json:"model"`
+	Tokens int64  `json:"tokens"`
+	Window int64  `json:"window"`
+	// Percent is the share of Window that Tokens are, rounded, but at least 1.
+	Percent int `json:"percent"`
+}
+
+// ReadMark says how far somebody has read a conversation.
+type ReadMark struct {
+	// Seq is the number of the last event that they have seen. Missing: all.
+	Seq int64 `json:"seq,omitzero"`
+}
+
+// ConversationQuery selects conversations. Empty members select all.
+type ConversationQuery struct {
+	State    State
+	Preset   string
+	Owner    string
+	Label    string
+	Text     string // in the title or the id
+	Archived bool   // also those
+	Limit    int    // 50 if it is 0, at most 200
+	Cursor   string
+}
+
+// NewConversation asks for a conversation.
+type NewConversation struct {
+	Preset string `json:"preset"`
+	// Prompt is the first prompt. Without one the conversation is empty, and
+	// begins with the first that is sent to it.
+	Prompt string `json:"prompt,omitzero"`
+	// Title is what lists show. Empty: the beginning of the prompt.
+	Title string `json:"title,omitzero"`
+	Model string `json:"model,omitzero"`
+	Mode  string `json:"mode,omitzero"`
+	// Dir is the working directory: below one of the preset's roots. Empty: the
+	// first of them.
+	Dir    string   `json:"dir,omitzero"`
+	Labels []string `json:"labels,omitempty"`
+	Shared bool     `json:"shared,omitzero"`
+	// Resume continues a session that the CLI has kept on the server's disk, by its
+	// id, in the session's directory. What is said from then on is not on that disk.
+	// It needs the role admin, as the list of these sessions does.
+	Resume string `json:"resume,omitzero"`
+	// Fork makes it a copy of another conversation, or of a session on the disk.
+	Fork *ForkFrom `json:"fork,omitzero"`
+}
+
+// ForkFrom says what to copy: a conversation or a session.
+type ForkFrom struct {
+	Conversation string `json:"conversation,omitzero"`
+	// Session is the id of a session on the server's disk. It needs the role
+	// admin.
+	Session string `json:"session,omitzero"`
+	// Message is the UUID of the last message to copy. Empty: all of them.
+	Message string `json:"message,omitzero"`
+}
+
+// Change changes a conversation. Members that are missing stay as they are.
+type Change struct {
+	Title    *string   `json:"title,omitempty"`
+	Archived *bool     `json:"archived,omitempty"`
+	Shared   *bool     `json:"shared,omitempty"`
+	Labels   *[]string `json:"labels,omitempty"`
+	Model    *string   `json:"model,omitempty"`
+	Mode     *string   `json:"mode,omitempty"`
+}
+
+// Message is something that was said in a conversation.
+type Message struct {
+	// Seq is the number of its event.
+	Seq int64     `json:"seq"`
+	At  time.Time `json:"at"`
+	// Message is the line of the CLI's transcript, as it is.
+	Message json.RawMessage `json:"message"`
+	// HTML is safe markup of it, if it was asked for and there is a page.
+	HTML string `json:"html,omitzero"`
+}
+
+// MessageQuery selects messages: the newest ones before a number, or the oldest
+// ones after it.
+type MessageQuery struct {
+	Before int64 // 0: from the end
+	After  int64 // not 0: from there on instead
+	Limit  int   // 50 if it is 0, at most 200
+	HTML   bool
+}
+
+// RewindRequest asks for files as they were when a prompt was sent.
+type RewindRequest struct {
+	// Message is the id of the prompt. What the agent has edited since it was
+	// sent is taken back, but not what its commands have changed. What was said
+	// stays; NewConversation.Fork copies it up to a message.
+	Message string `json:"message"`
+	// DryRun only says what would change.
+	DryRun bool `json:"dry_run,omitzero"`
+}
+
+// Rewound is what a rewind has changed, or would change.
+type Rewound struct {
+	// Files are relative to the working directory of the conversation, if they
+	// are there.
+	Files []string `json:"files"`
+	// Added and Removed count the lines that the rewind adds and removes.
+	Added   int `json:"added"`
+	Removed int `json:"removed"`
+	// SkippedLinks is how many symbolic links were left alone.
+	SkippedLinks int  `json:"skipped_links,omitzero"`
+	DryRun       bool `json:"dry_run"`
+}

@@ -1,0 +1,115 @@
+package serve
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// NewPrompt asks for something to be said to a conversation.
+type NewPrompt struct {
+	// ID is a UUID that names the prompt. One that the conversation already has
+	// is not accepted again. Empty: a random one.
+	ID string `json:"id,omitzero"`
+	// Content is a text, or a list of blocks as in the Messages API.
+	Content json.RawMessage `json:"content"`
+	// Delivery is "queue" by default: the prompts of a conversation run one
+	// after another. "steer" gives the prompt to the running turn, which takes
+	// it in with the results of its next tool calls. If no turn does, it
+	// becomes the next turn, ahead of the prompts that are waiting.
+	Delivery Delivery `json:"delivery,omitzero" enum:"queue,steer"`
+}
+
+// Delivery is how a prompt reaches a conversation.
+type Delivery string
+
+// The ways in which a prompt can reach a conversation.
+const (
+	DeliveryQueue Delivery = "queue" // it waits for its turn
+	DeliverySteer Delivery = "steer" // the running turn takes it in
+)
+
+// Prompt is something that was said to a conversation.
+type Prompt struct {
+	ID    string      `json:"id"`
+	State PromptState `json:"state" enum:"queued,running,waiting,stuck,answered,failed,cancelled,expired"`
+	// By is who sent it.
+	By string `json:"by,omitzero"`
+	// Text is what it says, cut if it is very long.
+	Text string `json:"text,omitzero"`
+	// Approval is what it waits for.
+	Approval string `json:"approval,omitzero"`
+	// Error says why nobody answered, or why the conversation is stuck.
+	Error string `json:"error,omitzero"`
+	// Problem is why the conversation is stuck, if people can fix it on the server.
+	Problem Cause `json:"problem,omitzero" enum:"cli-missing,cli-failed"`
+}
+
+// PromptState is how a prompt stands.
+type PromptState string
+
+// Done reports whether the prompt has ended: nothing more happens to it.
+func (s PromptState) Done() bool {
+	switch s {
+	case PromptAnswered, PromptFailed, PromptCancelled, PromptExpired:
+		return true
+	}
+	return false
+}
+
+// The states of a prompt. The first four are not final.
+const (
+	PromptQueued    PromptState = "queued"
+	PromptRunning   PromptState = "running"
+	PromptWaiting   PromptState = "waiting" // for a person
+	PromptStuck     PromptState = "stuck"   // it was begun again and again and never ended: retry, or take it back
+	PromptAnswered  PromptState = "answered"
+	PromptFailed    PromptState = "failed" // its turn ended with an error
+	PromptCancelled PromptState = "cancelled"
+	PromptExpired   PromptState = "expired" // nobody decided in time about a call
+)
+
+// Cause is why a conversation is stuck, if people can fix it on the server.
+type Cause string
+
+// The causes. Both are about the machine that runs the conversation.
+const (
+	CLIMissing Cause = "cli-missing" // no CLI was found: install it, then retry
+	CLIFailed  Cause = "cli-failed"  // the CLI does not start, or ends before its turn does
+)
+
+// Turn is how a prompt ended, with what it cost.
+type Turn struct {
+	Prompt string      `json:"prompt"`
+	State  PromptState `json:"state" enum:"answered,failed,cancelled,expired"`
+	Error  string      `json:"error,omitzero"`
+	// CostUSD and Models are all that the prompt took, even if it waited for a
+	// person in between and ran in several processes.
+	CostUSD float64               `json:"cost_usd"`
+	Millis  int64                 `json:"duration_ms,omitzero"`
+	Models  map[string]ModelUsage `json:"models,omitempty"`
+	// PartOf is the prompt whose turn took this one in, because it was sent to
+	// steer that turn. It is not a turn of its own and has no cost: the other
+	// prompt bears it.
+	PartOf string `json:"part_of,omitzero"`
+	// OverBudget says that the CLI ended it because it had spent what it may.
+	OverBudget bool      `json:"over_budget,omitzero"`
+	Ended      time.Time `json:"ended"`
+}
+
+// ModelUsage is what a model has used in a turn, in the words of the CLI.
+type ModelUsage struct {
+	InputTokens                         int     `json:"inputTokens"`
+	OutputTokens                        int     `json:"outputTokens"`
+	ThinkingTokens                      int     `json:"thinkingTokens,omitzero"`
+	CacheReadInputTokens                int     `json:"cacheReadInputTokens"`
+	CacheCreationInputTokens            int     `json:"cacheCreationInputTokens"`
+	CacheCreationEphemeral5mInputTokens int     `json:"cacheCreationEphemeral5mInputTokens,omitzero"`
+	CacheCreationEphemeral1hInputTokens int     `json:"cacheCreationEphemeral1hInputTokens,omitzero"`
+	WebSearchRequests                   int     `json:"webSearchRequests"`
+	CostUSD                             float64 `json:"costUSD"`
+	ContextWindow                       int     `json:"contextWindow"`
+	MaxOutputTokens                     int     `json:"maxOutputTokens"`
+	CanonicalModel                      string  `json:"canonicalModel,omitzero"`
+	Provider                            string  `json:"provider,omitzero"`
+	CostBasis                           string  `json:"costBasis,omitzero"`
+}

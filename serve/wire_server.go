@@ -1,0 +1,104 @@
+package serve
+
+import "time"
+
+// ServerInfo is what a client should know before it begins.
+type ServerInfo struct {
+	Version string `json:"version"`
+	// CLI is the version of the CLI that conversations run on; missing: not known.
+	CLI      string       `json:"cli,omitzero"`
+	User     User         `json:"user"`
+	Presets  []PresetInfo `json:"presets"`
+	Limits   Limits       `json:"limits"`
+	Features []string     `json:"features"`
+}
+
+// PresetInfo is what users see of a preset.
+type PresetInfo struct {
+	Name        string   `json:"name"`
+	Description string   `json:"description,omitzero"`
+	Model       string   `json:"model,omitzero"`
+	Models      []string `json:"models"`
+	Mode        string   `json:"mode,omitzero"`
+	Modes       []string `json:"modes"`
+	Roots       []string `json:"roots"`
+	// DailyUSD is what its conversations may cost on a day; missing: no limit.
+	DailyUSD float64 `json:"daily_usd,omitzero"`
+	// Rewind says that files of its conversations can be restored.
+	Rewind bool `json:"rewind"`
+	// Unguarded warns that tools may run without anybody being asked.
+	Unguarded bool `json:"unguarded"`
+}
+
+// Limits are the sizes that the server accepts.
+type Limits struct {
+	Body   int64 `json:"body"`    // bytes of a request
+	Prompt int64 `json:"prompt"`  // bytes of a request with a prompt
+	List   int   `json:"list"`    // items of a page
+	Stream int   `json:"streams"` // open streams of one user
+}
+
+// SessionInfo is a session of the CLI on the server's disk.
+type SessionInfo struct {
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Dir      string    `json:"dir,omitzero"`
+	Modified time.Time `json:"modified"`
+	// Presets are those in whose roots the directory is: it can be resumed with
+	// one of them.
+	Presets []string `json:"presets"`
+	// Conversation is the conversation that has it, if there is one.
+	Conversation string `json:"conversation,omitzero"`
+}
+
+// TokenInfo is a bearer token, without its secret.
+type TokenInfo struct {
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	User    string    `json:"user"`
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
+	Created time.Time `json:"created"`
+	By      string    `json:"by,omitzero"`
+	Expires time.Time `json:"expires,omitzero"`
+}
+
+// NewToken asks for a bearer token.
+type NewToken struct {
+	// Name says what it is for.
+	Name string `json:"name"`
+	// User is who it acts as. Empty: who asks.
+	User string `json:"user,omitzero"`
+	Role Role   `json:"role" enum:"viewer,approver,operator,admin"`
+	// Expires is when it stops working. Missing: never.
+	Expires *time.Time `json:"expires,omitempty"`
+}
+
+// CreatedToken is a new token. Its secret is shown only once.
+type CreatedToken struct {
+	TokenInfo
+	Secret string `json:"secret"`
+}
+
+// LoginRequest logs in.
+type LoginRequest struct {
+	// Token is a one-time token, or a bearer token.
+	Token string `json:"token"`
+}
+
+// LoginInfo is a browser in which somebody is logged in.
+type LoginInfo struct {
+	ID      string    `json:"id"`
+	User    string    `json:"user"`
+	Role    Role      `json:"role" enum:"viewer,approver,operator,admin"`
+	Created time.Time `json:"created"`
+	// Expires is when it ends unless it is used before.
+	Expires time.Time `json:"expires"`
+	// Address is where it was made from.
+	Address string `json:"address,omitzero"`
+	// Browser is how the browser calls itself, which it may do as it likes.
+	Browser string `json:"browser,omitzero"`
+	// Token is the id of the bearer token that it was made with and ends with.
+	Token string `json:"token,omitzero"`
+	// Current says that this request was made with it.
+	Current bool `json:"current"`
+}

@@ -1,0 +1,75 @@
+package serve
+
+import "time"
+
+// Usage is what turns have cost, summed up.
+type Usage struct {
+	Items []UsageRow `json:"items"`
+	Total UsageRow   `json:"total"`
+	// OverBudget are turns that ended because they were over budget, the newest first
+	// and at most 100. Those of deleted conversations are not among them, and each
+	// conversation has only its last 20 of a day, and its last 100.
+	OverBudget []OverBudget `json:"over_budget"`
+	// Held are the conversations whose prompts wait at the moment because their budget
+	// is spent.
+	Held []Held `json:"held"`
+}
+
+// OverBudget is a turn that the CLI ended because it had spent what it may, which is
+// Options.MaxBudgetUSD of the preset.
+type OverBudget struct {
+	Conversation string    `json:"conversation"`
+	Title        string    `json:"title"`
+	User         string    `json:"user,omitzero"`
+	Preset       string    `json:"preset,omitzero"`
+	Prompt       string    `json:"prompt"`
+	Ended        time.Time `json:"ended"`
+	// CostUSD is what the turn has cost.
+	CostUSD float64 `json:"cost_usd"`
+}
+
+// Held is a conversation that has cost as much as it may, which is
+// BudgetUSD of the fleet. Its prompts are kept, and run once it may cost more.
+type Held struct {
+	Conversation string  `json:"conversation"`
+	Title        string  `json:"title"`
+	User         string  `json:"user,omitzero"`
+	Preset       string  `json:"preset,omitzero"`
+	Queued       int     `json:"queued"` // prompts that wait
+	CostUSD      float64 `json:"cost_usd"`
+	// BudgetUSD is what it may cost. Missing: the server's limits are not valid.
+	BudgetUSD float64 `json:"budget_usd,omitzero"`
+}
+
+// UsageRow is one sum. The members by which it was not grouped are empty.
+type UsageRow struct {
+	Day     string  `json:"day,omitzero"` // 2006-01-02, in UTC
+	User    string  `json:"user,omitzero"`
+	Preset  string  `json:"preset,omitzero"`
+	Model   string  `json:"model,omitzero"`
+	Turns   int     `json:"turns"`
+	CostUSD float64 `json:"cost_usd"`
+	Input   int64   `json:"input_tokens"`
+	Output  int64   `json:"output_tokens"`
+	Cached  int64   `json:"cached_tokens"`
+}
+
+// UsageQuery selects and groups turns.
+type UsageQuery struct {
+	From, To time.Time // zero: no limit
+	By       []UsageGroup
+}
+
+// UsageGroup is what sums of turns can be grouped by.
+type UsageGroup string
+
+// The members of a [UsageRow] that turns can be grouped by.
+const (
+	ByDay    UsageGroup = "day"
+	ByUser   UsageGroup = "user"
+	ByPreset UsageGroup = "preset"
+	ByModel  UsageGroup = "model"
+)
+
+// UsageGroups returns all groups.
+func UsageGroups() []UsageGroup { return []UsageGroup{ByDay, ByUser, ByPreset, ByModel} }
